@@ -1,0 +1,186 @@
+//! Bit strings, most significant bit first: the first bit written is the top bit of the first byte.
+//!
+//! storage-format.md, "Conventions". Reading past the end gives zero bits; a decoder compares its
+//! [position](BitReader::position) with the end once, instead of checking every field.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use crate::fingerprint::Fingerprint;
+
+/// Appends bits to a byte buffer.
+#[derive(Debug, Default)]
+pub(crate) struct BitWriter {
+    bytes: Vec<u8>,
+    /// Bits not yet in `bytes`, at the top of the word; always fewer than 8.
+    pending: u64,
+    pending_len: u32,
+}
+
+impl BitWriter {
+    /// Bits written so far.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() * 8 + self.pending_len as usize
+    }
+
+    /// Appends the low `len` bits of `value` (`len` up to 56), the highest of them first.
+    fn put_short(&mut self, value: u64, len: u32) {
+        debug_assert!(len <= 56 && (len == 0 || value >> (len - 1) <= 1));
+        if len == 0 {
+            return;
+        }
+        self.pending |= (value << (64 - len)) >> self.pending_len;
+        self.pending_len += len;
+        let whole = (self.pending_len / 8) as usize;
+        self.bytes.extend(self.pending.to_be_bytes().iter().take(whole));
+        self.pending = self.pending.checked_shl(self.pending_len & !7).unwrap_or(0);
+        self.pending_len &= 7;
+    }
+
+    /// Appends the low `len` bits of `value` (`len` up to 64), which has no others set.
+    pub(crate) fn put(&mut self, value: u64, len: u32) {
+        if len > 32 {
+            self.put_short(value >> 32, len - 32);
+            self.put_short(value & 0xffff_ffff, 32);
+        } else {
+            self.put_short(value, len);
+        }
+    }
+
+    /// Appends the low `len` bits of a fingerprint; bits above them are ignored.
+    #[expect(clippy::cast_possible_truncation, reason = "masked to 64 bits")]
+    pub(crate) fn put_low_bits<F: Fingerprint>(&mut self, value: F, len: u32) {
+        let value = (value & !F::prefix_mask(F::BITS - len)).to_u128();
+        if len > 64 {
+            self.put((value >> 64) as u64, len - 64);
+            self.put(value as u64, 64);
+        } else {
+            self.put(value as u64, len);
+        }
+    }
+
+    /// Pads with zero bits to a whole byte and gives the bytes; the writer is empty again.
+    pub(crate) fn take_bytes(&mut self) -> Vec<u8> {
+        if self.pending_len > 0 {
+            self.put_short(0, 8 - self.pending_len);
+        }
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Pads with zero bits to a whole byte, appends the bytes to `out`, and is empty again.
+    pub(crate) fn drain_to(&mut self, out: &mut Vec<u8>) {
+        if self.pending_len > 0 {
+            self.put_short(0, 8 - self.pending_len);
+        }
+        out.append(&mut self.bytes);
+    }
+}
+
+/// Reads bits from a slice; beyond its end there are zeros.
+#[derive(Debug, Clone)]
+pub(crate) struct BitReader<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl<'a> BitReader<'a> {
+    /// Starts at bit `position` of `bytes`.
+    pub(crate) fn new(bytes: &'a [u8], position: usize) -> Self {
+        Self { bytes, position }
+    }
+
+    /// The next bit's index.
+    #[inline]
+    pub(crate) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// 57 bits or more from the current position on, at the top of the word.
+    #[inline]
+    pub(crate) fn peek(&self) -> u64 {
+        let byte = self.position / 8;
+        let word = match self.bytes.get(byte..).and_then(<[u8]>::first_chunk) {
+            Some(chunk) => u64::from_be_bytes(*chunk),
+            None => load_tail(self.bytes.get(byte..).unwrap_or(&[])),
+        };
+        word << (self.position % 8)
+    }
+
+    #[inline]
+    pub(crate) fn skip(&mut self, len: u32) {
+        self.position += len as usize;
+    }
+
+    /// The next `len` bits, up to 64.
+    #[inline]
+    pub(crate) fn take(&mut self, len: u32) -> u64 {
+        if len <= 57 {
+            let value = self.peek().checked_shr(64 - len).unwrap_or(0);
+            self.skip(len);
+            return value;
+        }
+        let high = self.take(len - 32);
+        high << 32 | self.take(32)
+    }
+
+    /// The next `len` bits as the low bits of a fingerprint.
+    #[inline]
+    pub(crate) fn take_low_bits<F: Fingerprint>(&mut self, len: u32) -> F {
+        if len <= 64 {
+            return F::from_u128(u128::from(self.take(len)));
+        }
+        let high = u128::from(self.take(len - 64));
+        F::from_u128(high << 64 | u128::from(self.take(64)))
+    }
+}
+
+/// Up to 7 bytes as the top of a big-endian word.
+#[cold]
+fn load_tail(bytes: &[u8]) -> u64 {
+    let mut word = [0u8; 8];
+    for (to, from) in word.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    u64::from_be_bytes(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bit_written_is_the_top_bit() {
+        let mut w = BitWriter::default();
+        w.put(0b1, 1);
+        w.put(0b0110, 4);
+        assert_eq!(w.len(), 5);
+        assert_eq!(w.take_bytes(), [0b1011_0000]);
+        assert_eq!(w.len(), 0);
+    }
+
+    #[test]
+    fn every_width_round_trips_at_every_offset() {
+        for lead in 0..8 {
+            for len in 0..=128 {
+                let value = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
+                let mut w = BitWriter::default();
+                w.put(0, lead);
+                w.put_low_bits(value, len);
+                w.put(1, 1);
+                let bytes = w.take_bytes();
+                let mut r = BitReader::new(&bytes, lead as usize);
+                let expected = if len == 0 { 0 } else { value << (128 - len) >> (128 - len) };
+                assert_eq!(r.take_low_bits::<u128>(len), expected, "{lead} {len}");
+                assert_eq!(r.take(1), 1);
+                assert_eq!(r.position(), (lead + len + 1) as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn beyond_the_end_there_are_zeros() {
+        let mut r = BitReader::new(&[0xff], 4);
+        assert_eq!(r.take(8), 0xf0);
+        assert_eq!(r.take(64), 0);
+        assert_eq!(r.position(), 76);
+    }
+}

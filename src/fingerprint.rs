@@ -1,0 +1,232 @@
+//! The values that fpdb is about: fingerprints of 64 or 128 bits, document ids, entries, matches.
+
+use std::fmt::{self, Debug, Display};
+use std::hash::Hash;
+use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
+
+use crate::error::{Error, Result};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u64 {}
+    impl Sealed for u128 {}
+}
+
+/// A fingerprint: `u64` or `u128`. Similar documents have fingerprints at a small [distance].
+///
+/// Sealed: the format knows these two widths.
+///
+/// [distance]: Fingerprint::distance
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::Fingerprint;
+/// assert_eq!(0b1011u64.distance(0b0010), 2);
+/// assert_eq!(u64::parse("0xff")?, 255);
+/// assert_eq!(255u64.to_hex(), "0x00000000000000ff");
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+pub trait Fingerprint:
+    sealed::Sealed
+    + Copy
+    + Ord
+    + Hash
+    + Default
+    + Debug
+    + Send
+    + Sync
+    + 'static
+    + BitXor<Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + Not<Output = Self>
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+{
+    /// Width in bits, f of the paper.
+    const BITS: u32;
+    /// Width in bytes.
+    const BYTES: usize;
+    /// No bit set.
+    const ZERO: Self;
+    /// The lowest bit set.
+    const ONE: Self;
+    /// All bits set.
+    const MAX: Self;
+
+    /// Number of bits set.
+    fn count_ones(self) -> u32;
+    /// Number of unset bits above the highest set one.
+    fn leading_zeros(self) -> u32;
+    /// Bits moved up by `n`, the top ones coming in again below.
+    fn rotate_left(self, n: u32) -> Self;
+    /// Zero-extended to 128 bits.
+    fn to_u128(self) -> u128;
+    /// The low bits of `value`.
+    fn from_u128(value: u128) -> Self;
+    /// The top 64 bits, for estimates of position.
+    fn top64(self) -> u64;
+    /// The first `BYTES` bytes of `bytes` as a little-endian value; `None` if there are fewer.
+    fn read_le(bytes: &[u8]) -> Option<Self>;
+    /// Appends the value, little-endian.
+    fn write_le(self, out: &mut Vec<u8>);
+
+    /// Hamming distance: the number of bits in which two fingerprints differ.
+    fn distance(self, other: Self) -> u32 {
+        (self ^ other).count_ones()
+    }
+
+    /// A value with the `depth` leading bits set (`depth` up to `BITS`).
+    fn prefix_mask(depth: u32) -> Self {
+        if depth == 0 { Self::ZERO } else { Self::MAX << (Self::BITS - depth) }
+    }
+
+    /// `0x` and all hex digits of the width.
+    fn to_hex(self) -> String {
+        format!("0x{:0width$x}", self.to_u128(), width = Self::BYTES * 2)
+    }
+
+    /// Reads hex digits, with or without `0x`, at most as many as the width has.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is none, too many, or
+    /// another character.
+    fn parse(text: &str) -> Result<Self> {
+        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+        let well_formed = !digits.is_empty()
+            && digits.len() <= Self::BYTES * 2
+            && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        match u128::from_str_radix(digits, 16) {
+            Ok(value) if well_formed => Ok(Self::from_u128(value)),
+            _ => Err(Error::invalid(format!(
+                "not a {}-bit fingerprint: {text:?} (expected up to {} hex digits, with or without 0x)",
+                Self::BITS,
+                Self::BYTES * 2
+            ))),
+        }
+    }
+}
+
+macro_rules! fingerprint {
+    ($type:ty, $top64:expr) => {
+        impl Fingerprint for $type {
+            const BITS: u32 = <$type>::BITS;
+            const BYTES: usize = size_of::<$type>();
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+            const MAX: Self = <$type>::MAX;
+
+            #[inline]
+            fn count_ones(self) -> u32 {
+                self.count_ones()
+            }
+            #[inline]
+            fn leading_zeros(self) -> u32 {
+                self.leading_zeros()
+            }
+            #[inline]
+            fn rotate_left(self, n: u32) -> Self {
+                self.rotate_left(n)
+            }
+            #[inline]
+            fn to_u128(self) -> u128 {
+                self.into()
+            }
+            #[inline]
+            #[expect(clippy::cast_possible_truncation, reason = "the low bits are what is asked for")]
+            fn from_u128(value: u128) -> Self {
+                value as $type
+            }
+            #[inline]
+            fn top64(self) -> u64 {
+                $top64(self)
+            }
+            #[inline]
+            fn read_le(bytes: &[u8]) -> Option<Self> {
+                bytes.first_chunk().map(|chunk| <$type>::from_le_bytes(*chunk))
+            }
+            #[inline]
+            fn write_le(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+        }
+    };
+}
+
+fingerprint!(u64, |v: u64| v);
+fingerprint!(u128, top_half);
+
+#[expect(clippy::cast_possible_truncation, reason = "64 bits are left after the shift")]
+fn top_half(value: u128) -> u64 {
+    (value >> 64) as u64
+}
+
+/// The number of a document. In a database with user ids the caller chooses it; in one with names
+/// it is allotted, densely, in commit order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct DocId(pub u64);
+
+impl Display for DocId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(&self.0, f)
+    }
+}
+
+impl From<u64> for DocId {
+    fn from(id: u64) -> Self {
+        Self(id)
+    }
+}
+
+/// A fingerprint and the document that has it. Ordered by fingerprint, then id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Entry<F = u64> {
+    /// The document's fingerprint.
+    pub fingerprint: F,
+    /// The document.
+    pub id: DocId,
+}
+
+/// An entry within the distance asked. Ordered by distance, then fingerprint, then id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Match<F = u64> {
+    /// How many bits its fingerprint differs in from the one asked.
+    pub distance: u32,
+    /// The entry's fingerprint.
+    pub fingerprint: F,
+    /// The entry's document.
+    pub id: DocId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hex_is_read_with_and_without_prefix_and_written_whole() {
+        assert_eq!(u64::parse("08b73006b558c876").unwrap(), 0x08b7_3006_b558_c876);
+        assert_eq!(u128::parse("0X1").unwrap().to_hex(), format!("0x{}1", "0".repeat(31)));
+        for bad in ["", "0x", "xyz", "+1", "0x11223344556677889", "-1", "0x 1"] {
+            assert!(u64::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn prefix_mask_covers_both_ends() {
+        assert_eq!(u64::prefix_mask(0), 0);
+        assert_eq!(u64::prefix_mask(1), 1 << 63);
+        assert_eq!(u128::prefix_mask(128), u128::MAX);
+    }
+
+    #[test]
+    fn little_endian_round_trip_at_both_widths() {
+        let mut out = Vec::new();
+        0x0102u64.write_le(&mut out);
+        7u128.write_le(&mut out);
+        assert_eq!(u64::read_le(&out), Some(0x0102));
+        assert_eq!(u128::read_le(&out[8..]), Some(7));
+        assert_eq!(u128::read_le(&out[9..]), None);
+    }
+}

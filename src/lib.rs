@@ -1,0 +1,12 @@
+//! fpdb
+
+#![warn(missing_docs)]
+
+mod codec;
+mod error;
+mod fingerprint;
+mod layout;
+pub mod storage;
+
+pub use error::{Error, ErrorKind, Result};
+pub use fingerprint::{DocId, Entry, Fingerprint, Match};

@@ -1,0 +1,150 @@
+//! The one door to files: everything that fpdb does with a file system goes through [`Storage`].
+//!
+//! [`Disk`] is the real thing; [`Sim`] keeps files in memory, remembers which writes were synced,
+//! and can lose the rest, so that crashes are tested at every operation. No other module names
+//! `std::fs`.
+//!
+//! What the engine assumes of a storage is what storage-format.md, "Assumptions" says: bytes are
+//! there after the file's `sync`, names after `sync_dir`, `rename` is atomic.
+
+mod disk;
+mod mmap;
+mod sim;
+
+use std::fmt::Debug;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::Result;
+
+pub use disk::Disk;
+pub use sim::Sim;
+
+/// One folder of files. Names are plain file names within it.
+///
+/// Every error carries the path of the file concerned.
+pub trait Storage: Debug + Send + Sync {
+    /// The folder, for messages.
+    fn root(&self) -> &Path;
+
+    /// Makes the folder if it is missing, and makes its name durable in its parent.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) and kin.
+    fn create_root(&self) -> Result<()>;
+
+    /// The names in the folder, sorted; `None` if there is no such folder.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) and kin.
+    fn list(&self) -> Result<Option<Vec<String>>>;
+
+    /// A new, empty file to append to.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the name is taken.
+    fn create(&self, name: &str) -> Result<Arc<dyn WriteFile>>;
+
+    /// Maps a whole file that nobody writes to any more.
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
+    fn map(&self, name: &str) -> Result<Map>;
+
+    /// Reads a whole (small) file as it is at this moment.
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
+    fn read(&self, name: &str) -> Result<Vec<u8>>;
+
+    /// Gives a file another name, replacing what had that name, atomically. Durable only after
+    /// [`sync_dir`](Storage::sync_dir).
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
+    fn rename(&self, from: &str, to: &str) -> Result<()>;
+
+    /// Removes a file's name; who has the file open or mapped keeps it.
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
+    fn remove(&self, name: &str) -> Result<()>;
+
+    /// Makes all names in the folder durable as they are.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io): the caller must write no more.
+    fn sync_dir(&self) -> Result<()>;
+
+    /// Takes the writer's exclusive lock on the folder, held until the value is dropped.
+    ///
+    /// # Errors
+    /// [`Locked`](crate::ErrorKind::Locked) if another handle or process has it.
+    fn lock(&self) -> Result<Box<dyn Send + Sync>>;
+
+    /// A number that no other database has: random on disk, counted in a simulation.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) if the system has no random numbers.
+    fn fresh_id(&self) -> Result<u128>;
+
+    /// Bytes that can still be written to the file system.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) and kin.
+    fn free_space(&self) -> Result<u64>;
+
+    /// The same kind of storage in another folder.
+    fn at(&self, root: &Path) -> Arc<dyn Storage>;
+}
+
+/// A file being written: append and sync, nothing else. Usable from several threads.
+pub trait WriteFile: Debug + Send + Sync {
+    /// Appends all of `bytes`.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io): how much arrived is unknown, so the file must be given up.
+    fn append(&self, bytes: &[u8]) -> Result<()>;
+
+    /// Makes everything appended so far (and the file's length) durable. The file's *name* becomes
+    /// durable by [`Storage::sync_dir`].
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io): the file must be given up; a second sync proves nothing.
+    fn sync(&self) -> Result<()>;
+}
+
+/// The bytes of an immutable file, shared and cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Map(Bytes);
+
+#[derive(Debug, Clone)]
+enum Bytes {
+    Mapped(Arc<mmap::Mapping>),
+    Owned(Arc<[u8]>),
+}
+
+impl Map {
+    /// Bytes held in memory.
+    #[must_use]
+    pub fn from_bytes(bytes: Arc<[u8]>) -> Self {
+        Self(Bytes::Owned(bytes))
+    }
+
+    fn from_mapping(mapping: mmap::Mapping) -> Self {
+        Self(Bytes::Mapped(Arc::new(mapping)))
+    }
+}
+
+impl Deref for Map {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Bytes::Mapped(mapping) => mapping,
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
