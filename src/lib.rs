@@ -10,3 +10,4 @@ pub mod storage;
 
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Entry, Fingerprint, Match};
+pub use layout::Layout;

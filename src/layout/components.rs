@@ -1,0 +1,239 @@
+//! Candidates: ways to share errors out among the tables of a layout, or of a part of it.
+//!
+//! A *part* is a run of cells and the tables whose orders begin with just these cells. Staircases
+//! of its tables that are complete for m - 1 errors within it have *value* m. Parts that make up
+//! the word, each going on into the next round the ring, are complete together if their values sum
+//! to k + 1: this is the ring with a part in place of each cell. A part of value m that goes on has
+//! the bound m - 1 over its whole width, then m + m' - 1 over it and the next part, and so on.
+
+use std::ops::Range;
+
+use super::Layout;
+use super::complete::{self, BitStep, Verdict};
+use super::order::Permutation;
+use super::staircase::Step;
+use crate::fingerprint::Fingerprint;
+
+/// A run of cells and the tables (by number) that lead with all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) cells: Range<usize>,
+    pub(super) tables: Vec<usize>,
+}
+
+/// Which tables are asked, and for what within their part.
+pub(super) type Asks = Vec<(usize, Vec<Step>)>;
+
+impl Part {
+    pub(super) fn whole(layout: &Layout) -> Self {
+        Self { cells: 0..layout.cells.len(), tables: (0..layout.tables()).collect() }
+    }
+
+    /// Width in bits.
+    pub(super) fn width(&self, layout: &Layout) -> u8 {
+        layout.cells[self.cells.clone()].iter().sum()
+    }
+
+    /// The part as a ring of smaller ones: one begins at each cell with which a table leads whose
+    /// order is a rotation. Tables that do not go round these parts in turn are left out. `None`
+    /// if there are fewer than two parts.
+    pub(super) fn ring(&self, layout: &Layout) -> Option<Vec<Self>> {
+        let mut starts: Vec<usize> =
+            self.tables.iter().filter_map(|&t| self.rotation_start(layout, t)).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        if starts.len() < 2 || starts.first() != Some(&self.cells.start) {
+            return None;
+        }
+        let ends = starts.iter().skip(1).chain([&self.cells.end]);
+        let mut parts: Vec<Self> = starts
+            .iter()
+            .zip(ends)
+            .map(|(&start, &end)| Self { cells: start..end, tables: Vec::new() })
+            .collect();
+        for &table in &self.tables {
+            if let Some(home) = self.home(layout, table, &parts) {
+                parts[home].tables.push(table);
+            }
+        }
+        Some(parts)
+    }
+
+    /// The table's order of this part's cells, which come first in it.
+    fn order<'a>(&self, layout: &'a Layout, table: usize) -> &'a [u16] {
+        &layout.order(table)[..self.cells.len()]
+    }
+
+    fn rotation_start(&self, layout: &Layout, table: usize) -> Option<usize> {
+        let order = self.order(layout, table);
+        let first = usize::from(order[0]) - self.cells.start;
+        let rotation = (0..order.len()).map(|i| self.cells.start + (first + i) % order.len());
+        rotation.eq(order.iter().map(|&c| usize::from(c))).then_some(self.cells.start + first)
+    }
+
+    /// Which of `parts` the table leads with, if it then goes through the others in turn.
+    fn home(&self, layout: &Layout, table: usize, parts: &[Self]) -> Option<usize> {
+        let mut order = self.order(layout, table);
+        let home = parts.iter().position(|p| p.cells.contains(&usize::from(order[0])))?;
+        for turn in 0..parts.len() {
+            let cells = &parts[(home + turn) % parts.len()].cells;
+            let (run, rest) = order.split_at(cells.len());
+            if !run.iter().all(|&c| cells.contains(&usize::from(c))) {
+                return None;
+            }
+            order = rest;
+        }
+        Some(home)
+    }
+}
+
+/// Makes candidates for parts of one layout, from the bit orders that the probes use.
+pub(super) struct Candidates<'a, F> {
+    pub(super) layout: &'a Layout,
+    pub(super) orders: &'a [Permutation<F>],
+}
+
+impl<F: Fingerprint> Candidates<'_, F> {
+    /// Ways to give a part this value; nothing asked gives 0. There is one at least for a part that
+    /// has a table. `value` is at most the part's width + 1.
+    pub(super) fn for_part(&self, part: &Part, value: u8) -> Vec<Asks> {
+        if value == 0 {
+            return vec![Asks::new()];
+        }
+        let mut all = self.balls(part, value);
+        all.extend(self.common(part, value));
+        all.extend(self.thresholds(part, value));
+        all
+    }
+
+    /// The part's first table alone, with all errors allowed anywhere.
+    pub(super) fn balls(&self, part: &Part, value: u8) -> Vec<Asks> {
+        let step = Step { depth: part.width(self.layout), most: value - 1 };
+        part.tables.first().map(|&table| vec![(table, vec![step])]).into_iter().collect()
+    }
+
+    /// The same staircase for all the tables, in as many ways as there are numbers of errors to
+    /// begin with.
+    pub(super) fn common(&self, part: &Part, value: u8) -> Vec<Asks> {
+        let most = value - 1;
+        let from = if part.tables.len() > 1 { 0 } else { most };
+        (from..most).filter_map(|lead| self.common_from(part, most, lead)).collect()
+    }
+
+    /// As far as cells go, at most `lead` errors in as many
+    /// bits as is complete, then `lead` + 1 in as many as then is, and so on to `most` in all.
+    fn common_from(&self, part: &Part, most: u8, lead: u8) -> Option<Asks> {
+        let width = part.width(self.layout);
+        let mut asks: Asks = part.tables.iter().map(|&table| (table, Vec::new())).collect();
+        let depths = self.depths(part);
+        for allowed in lead..most {
+            let with = |depth: u8| self.with_step(&asks, depth, allowed);
+            let complete = |&depth: &u8| self.is_complete(part, &with(depth), most);
+            let count = depths.partition_point(complete);
+            match count.checked_sub(1) {
+                Some(deepest) => asks = with(depths[deepest]),
+                None if allowed == lead => return None,
+                None => {}
+            }
+        }
+        for (_, steps) in &mut asks {
+            steps.push(Step { depth: width, most });
+        }
+        Some(asks)
+    }
+
+    /// Each table with a further step that ends at its last cell end up to `depth`.
+    fn with_step(&self, asks: &Asks, depth: u8, most: u8) -> Asks {
+        let further = |(table, steps): &(usize, Vec<Step>)| {
+            let end = self.ends(*table).take_while(|&end| end <= depth).last().unwrap_or(0);
+            let mut steps = steps.clone();
+            steps.push(Step { depth: end, most });
+            (*table, steps)
+        };
+        asks.iter().map(further).collect()
+    }
+
+    /// Where cells end in any of the part's tables, from where all of them have one cell at least.
+    fn depths(&self, part: &Part) -> Vec<u8> {
+        let width = part.width(self.layout);
+        let lead = part.tables.iter().filter_map(|&t| self.ends(t).next()).max().unwrap_or(0);
+        let ends = part.tables.iter().flat_map(|&t| self.ends(t));
+        let mut ends: Vec<u8> = ends.filter(|end| (lead..=width).contains(end)).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends
+    }
+
+    /// Where the table's cells end.
+    fn ends(&self, table: usize) -> impl Iterator<Item = u8> {
+        self.layout.order(table).iter().scan(0, |end, &cell| {
+            *end += self.layout.cells[usize::from(cell)];
+            Some(*end)
+        })
+    }
+
+    /// The part as a ring of smaller ones, each asked by one table as a ball, for all the ways to
+    /// share the value out fairly evenly.
+    fn thresholds(&self, part: &Part, value: u8) -> Vec<Asks> {
+        let Some(ring) = part.ring(self.layout) else { return Vec::new() };
+        // Every part of a ring has the table of the rotation that begins it.
+        let cells = u8::try_from(ring.len()).unwrap_or(u8::MAX);
+        let fair = value.div_ceil(cells) + 1;
+        let widths: Vec<u8> = ring.iter().map(|p| p.width(self.layout)).collect();
+        let limits: Vec<u8> = widths.iter().map(|&width| width.min(fair)).collect();
+        let mut all = Vec::new();
+        share(value, &limits, &mut Vec::new(), &mut |values| {
+            let asked = (0..ring.len()).filter(|&i| values[i] > 0);
+            let ask = |i: usize| (ring[i].tables[0], around(&widths, values, i, Vec::new()));
+            all.push(asked.map(ask).collect());
+        });
+        all
+    }
+
+    /// Whether these tables accept every pattern of `weight` errors within the part.
+    fn is_complete(&self, part: &Part, asks: &Asks, weight: u8) -> bool {
+        let start: u32 = self.layout.cells[..part.cells.start].iter().map(|&w| u32::from(w)).sum();
+        let end = start + u32::from(part.width(self.layout));
+        let word = F::prefix_mask(end) & !F::prefix_mask(start);
+        let tables: Vec<_> =
+            asks.iter().map(|(table, steps)| bit_steps(&self.orders[*table], steps)).collect();
+        let weight = u32::from(weight);
+        complete::check(word.to_u128(), &tables, weight) == Verdict::Complete
+    }
+}
+
+/// A staircase's steps as sets of bits of the unpermuted word.
+pub(super) fn bit_steps<F: Fingerprint>(order: &Permutation<F>, steps: &[Step]) -> Vec<BitStep> {
+    let bit_step = |step: &Step| BitStep {
+        bits: order.invert(F::prefix_mask(step.depth.into())).to_u128(),
+        most: step.most.into(),
+    };
+    steps.iter().map(bit_step).collect()
+}
+
+/// The steps of part `home` of a ring, of `inner` steps within it, on round the whole ring.
+pub(super) fn around(widths: &[u8], values: &[u8], home: usize, mut inner: Vec<Step>) -> Vec<Step> {
+    let (mut depth, mut sum) = (0, 0);
+    for turn in 0..widths.len() {
+        let part = (home + turn) % widths.len();
+        depth += widths[part];
+        sum += values[part];
+        inner.push(Step { depth, most: sum - 1 });
+    }
+    inner
+}
+
+/// Calls `found` with every way to write `total` as a sum of one number up to each limit.
+fn share(total: u8, limits: &[u8], chosen: &mut Vec<u8>, found: &mut impl FnMut(&[u8])) {
+    let Some((&limit, rest)) = limits.split_first() else {
+        if total == 0 {
+            found(chosen);
+        }
+        return;
+    };
+    for value in 0..=limit.min(total) {
+        chosen.push(value);
+        share(total - value, rest, chosen, found);
+        chosen.pop();
+    }
+}

@@ -1,0 +1,117 @@
+//! A table's bit order as a few masks and rotations.
+
+use crate::fingerprint::Fingerprint;
+
+/// A bit order, ready to apply.
+///
+/// Cells that move by the same amount move together, so the identity costs one rotation by zero
+/// and a rotation of the cells one rotation of the word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Permutation<F> {
+    terms: Box<[Term<F>]>,
+}
+
+/// The bits of `mask`, a set of bits of the unpermuted word, move up by `amount`, round the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Term<F> {
+    mask: F,
+    amount: u32,
+}
+
+impl<F: Fingerprint> Permutation<F> {
+    /// The order that puts cell `order[0]` at the most significant end, then `order[1]`, ...
+    ///
+    /// `cells` are the widths in the unpermuted word and sum to `F::BITS`; `order` holds each cell
+    /// once.
+    pub(crate) fn new(cells: &[u8], order: &[u16]) -> Self {
+        let mut terms: Vec<Term<F>> = Vec::new();
+        let mut target = 0;
+        for &cell in order {
+            let cell = usize::from(cell);
+            let source: u32 = cells[..cell].iter().map(|&w| u32::from(w)).sum();
+            let width = u32::from(cells[cell]);
+            let mask = F::prefix_mask(source + width) & !F::prefix_mask(source);
+            let amount = (source + F::BITS - target) % F::BITS;
+            match terms.iter_mut().find(|term| term.amount == amount) {
+                Some(term) => term.mask = term.mask | mask,
+                None => terms.push(Term { mask, amount }),
+            }
+            target += width;
+        }
+        Self { terms: terms.into() }
+    }
+
+    /// The fingerprint with its bits in this order.
+    #[inline]
+    pub(crate) fn apply(&self, value: F) -> F {
+        self.terms
+            .iter()
+            .fold(F::ZERO, |word, term| word | (value & term.mask).rotate_left(term.amount))
+    }
+
+    /// The fingerprint of which this is the permuted one.
+    #[inline]
+    pub(crate) fn invert(&self, permuted: F) -> F {
+        self.terms.iter().fold(F::ZERO, |word, term| {
+            word | (permuted.rotate_left(F::BITS - term.amount) & term.mask)
+        })
+    }
+
+    /// Whether it changes nothing.
+    pub(crate) fn is_identity(&self) -> bool {
+        self.terms.iter().all(|term| term.amount == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+    use crate::layout::tests::Rng;
+
+    /// Bit by bit, position 0 being the most significant bit.
+    fn slowly<F: Fingerprint>(cells: &[u8], order: &[u16], value: F) -> F {
+        let mut out = F::ZERO;
+        let mut target = 0;
+        for &cell in order {
+            let source: u32 = cells[..cell as usize].iter().map(|&w| u32::from(w)).sum();
+            for bit in 0..u32::from(cells[cell as usize]) {
+                let one = (value >> (F::BITS - 1 - source - bit)) & F::ONE;
+                out = out | (one << (F::BITS - 1 - target));
+                target += 1;
+            }
+        }
+        out
+    }
+
+    fn agrees<F: Fingerprint>() {
+        let mut rng = Rng(1);
+        for name in Layout::preset_names() {
+            let layout = Layout::preset(name, F::BITS).unwrap();
+            for table in 0..layout.tables() {
+                let order = layout.permutation::<F>(table);
+                assert_eq!(order.is_identity(), table == 0, "{name} table {table}");
+                for _ in 0..50 {
+                    let value = rng.fingerprint::<F>();
+                    let permuted = order.apply(value);
+                    assert_eq!(permuted, slowly(layout.cells(), layout.order(table), value));
+                    assert_eq!(order.invert(permuted), value);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn applies_as_bit_by_bit_and_inverts() {
+        agrees::<u64>();
+        agrees::<u128>();
+    }
+
+    #[test]
+    fn a_rotation_of_the_cells_is_one_rotation_of_the_word() {
+        let layout = Layout::preset("ring-3", 64).unwrap();
+        for table in 0..3 {
+            assert_eq!(layout.permutation::<u64>(table).terms.len(), 1);
+        }
+    }
+}

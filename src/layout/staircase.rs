@@ -1,0 +1,86 @@
+//! How many wrong bits a table allows in its leading bits.
+
+use crate::fingerprint::Fingerprint;
+
+/// At most `most` wrong bits among the `depth` leading ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Step {
+    /// Leading bits concerned, in the table's own order; at least one.
+    pub(crate) depth: u8,
+    /// Wrong bits allowed among them.
+    pub(crate) most: u8,
+}
+
+/// The error patterns that a table accepts: those that exceed no step.
+///
+/// Invariant: depths and allowances both rise strictly, and the last step covers the whole word.
+/// A pattern below an accepted one (with some of its errors only) is accepted too, so what is
+/// complete for a weight is complete for every lower one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Staircase {
+    steps: Box<[Step]>,
+}
+
+impl Staircase {
+    /// `steps` with depths that do not fall, from 1 to `bits`; patterns of more than
+    /// `distance` errors are never accepted.
+    pub(crate) fn new(mut steps: Vec<Step>, bits: u8, distance: u8) -> Self {
+        steps.push(Step { depth: bits, most: distance });
+        // A step forbids nothing where one as deep or deeper allows no more.
+        let mut kept: Vec<Step> = Vec::with_capacity(steps.len());
+        for step in steps.into_iter().rev() {
+            match kept.last() {
+                Some(deeper) if step.most >= deeper.most => continue,
+                Some(same) if step.depth == same.depth => _ = kept.pop(),
+                _ => {}
+            }
+            kept.push(step);
+        }
+        kept.reverse();
+        Self { steps: kept.into() }
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Whether the table looks where an entry with this error is. `error` is in the table's order.
+    #[inline]
+    pub(crate) fn accepts<F: Fingerprint>(&self, error: F) -> bool {
+        self.steps.iter().all(|step| {
+            (error >> (F::BITS - u32::from(step.depth))).count_ones() <= u32::from(step.most)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(depth: u8, most: u8) -> Step {
+        Step { depth, most }
+    }
+
+    #[test]
+    fn steps_that_forbid_nothing_are_dropped() {
+        let stairs = Staircase::new(vec![step(10, 1), step(20, 1), step(30, 3)], 64, 3);
+        assert_eq!(stairs.steps(), [step(20, 1), step(64, 3)]);
+        let ball = Staircase::new(vec![step(64, 3)], 64, 3);
+        assert_eq!(ball.steps(), [step(64, 3)]);
+        let twice = Staircase::new(vec![step(20, 0), step(20, 1), step(20, 0)], 64, 3);
+        assert_eq!(twice.steps(), [step(20, 0), step(64, 3)]);
+    }
+
+    #[test]
+    fn accepts_up_to_each_step_and_not_beyond() {
+        let stairs = Staircase::new(vec![step(8, 0), step(16, 1)], 64, 2);
+        assert!(stairs.accepts(0u64));
+        assert!(!stairs.accepts(1u64 << 56));
+        assert!(stairs.accepts(1u64 << 55));
+        assert!(!stairs.accepts(3u64 << 54));
+        assert!(stairs.accepts((1u64 << 55) | 1));
+        assert!(!stairs.accepts(7u64));
+        let whole = Staircase::new(Vec::new(), 128, 1);
+        assert!(whole.accepts(1u128 << 127) && !whole.accepts(3u128));
+    }
+}

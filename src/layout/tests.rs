@@ -1,0 +1,170 @@
+use super::*;
+use crate::error::ErrorKind;
+
+/// splitmix64.
+pub(super) struct Rng(pub(super) u64);
+
+impl Rng {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn below(&mut self, n: u32) -> u32 {
+        u32::try_from(self.next() % u64::from(n)).unwrap()
+    }
+
+    pub(super) fn fingerprint<F: Fingerprint>(&mut self) -> F {
+        F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
+    }
+}
+
+fn identity(cells: u16) -> Vec<u16> {
+    (0..cells).collect()
+}
+
+#[test]
+fn presets_have_the_cells_they_are_known_for() {
+    let cells = |name| Layout::preset(name, 64).unwrap().cells;
+    assert_eq!(cells("ring-3"), [25, 19, 20]);
+    assert_eq!(cells("ring-4"), [16; 4]);
+    assert_eq!(cells("tri-6"), [11, 11, 10, 11, 11, 10]);
+    assert_eq!(cells("paper-10"), [13, 13, 13, 13, 12]);
+    for name in Layout::preset_names() {
+        for bits in [64, 128] {
+            let layout = Layout::preset(name, bits).unwrap();
+            assert_eq!(layout.name(), *name);
+            let tables = name.rsplit('-').next().unwrap().parse().unwrap_or(1);
+            assert_eq!(layout.tables(), tables);
+            let mut orders = layout.orders.clone();
+            orders.sort();
+            orders.dedup();
+            assert_eq!(orders.len(), tables, "{name} has equal tables");
+        }
+    }
+}
+
+/// The leading bits that every set of errors in table order must leave alone, for each table.
+fn leads(layout: &Layout, count: impl Fn(usize) -> usize) -> Vec<u32> {
+    (0..layout.tables())
+        .map(|t| {
+            layout.order(t)[..count(t)]
+                .iter()
+                .map(|&c| u32::from(layout.cells[usize::from(c)]))
+                .sum()
+        })
+        .collect()
+}
+
+#[test]
+fn exact_presets_lead_with_the_bits_they_are_known_for() {
+    let all = |name: &str, cells: usize| leads(&Layout::preset(name, 64).unwrap(), |_| cells);
+    let range = |leads: Vec<u32>| (*leads.iter().min().unwrap(), *leads.iter().max().unwrap());
+    assert_eq!(range(all("paper-4", 1)), (16, 16));
+    assert_eq!(range(all("paper-10", 2)), (25, 26));
+    assert_eq!(range(all("paper-20", 3)), (31, 33));
+    assert_eq!(range(all("tri-6", 2)), (21, 22));
+    assert_eq!(range(all("quad-8", 3)), (24, 24));
+    assert_eq!(range(all("biplane-11", 5)), (28, 30));
+}
+
+#[test]
+fn an_unknown_preset_is_refused_with_the_names() {
+    let error = Layout::preset("ring-5", 64).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    for name in Layout::preset_names() {
+        assert!(error.to_string().contains(name));
+    }
+    assert_eq!(Layout::preset("single", 32).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert!(Layout::preset("ring:22/21/21", 64).is_err());
+}
+
+#[test]
+fn new_refuses_what_is_no_layout() {
+    let ok = |name: &str, bits, cells: &[u8], orders: &[Vec<u16>]| {
+        let result = Layout::new(name, bits, cells, orders);
+        assert!(result.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::InvalidArgument));
+        result.is_ok()
+    };
+    assert!(ok("a", 64, &[32, 32], &[vec![0, 1], vec![1, 0]]));
+    assert!(ok("a", 128, &[128], &[vec![0]]));
+    assert!(ok("a", 64, &[1; 64], &vec![identity(64); 64]));
+    assert!(!ok("", 64, &[64], &[vec![0]]));
+    assert!(!ok("a b", 64, &[64], &[vec![0]]));
+    assert!(!ok(&"a".repeat(65), 64, &[64], &[vec![0]]));
+    assert!(!ok("a", 32, &[32], &[vec![0]]));
+    assert!(!ok("a", 64, &[32, 33], &[vec![0, 1]]));
+    assert!(!ok("a", 64, &[64, 0], &[vec![0, 1]]));
+    assert!(!ok("a", 64, &[255, 65], &[vec![0, 1]]));
+    assert!(!ok("a", 64, &[], &[vec![]]));
+    assert!(!ok("a", 128, &[1; 128], &[identity(128)]));
+    assert!(!ok("a", 64, &[64], &[]));
+    assert!(!ok("a", 64, &[64], &vec![vec![0]; 65]));
+    assert!(!ok("a", 64, &[32, 32], &[vec![1, 0]]));
+    assert!(!ok("a", 64, &[32, 32], &[vec![0, 1], vec![0, 0]]));
+    assert!(!ok("a", 64, &[32, 32], &[vec![0, 1], vec![1]]));
+    assert!(!ok("a", 64, &[32, 32], &[vec![0, 1], vec![1, 2]]));
+}
+
+mod encoding {
+    use super::*;
+    use crate::codec::bytes::Fields;
+
+    fn encoded(layout: &Layout) -> Vec<u8> {
+        let mut out = Vec::new();
+        layout.encode(&mut out);
+        out
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Layout> {
+        let mut fields = Fields::new(bytes, 1000);
+        let layout = Layout::decode(&mut fields)?;
+        fields.finish("layout")?;
+        Ok(layout)
+    }
+
+    #[test]
+    fn half_2_has_these_bytes() {
+        let bytes = encoded(&Layout::preset("half-2", 64).unwrap());
+        assert_eq!(bytes, *b"\x06\0\0\0half-2\x40\x02\x20\x20\x02\0\x01\x01\0");
+    }
+
+    #[test]
+    fn every_preset_round_trips_and_every_truncation_is_corruption() {
+        for name in Layout::preset_names() {
+            for bits in [64, 128] {
+                let layout = Layout::preset(name, bits).unwrap();
+                let bytes = encoded(&layout);
+                assert_eq!(decode(&bytes).unwrap(), layout);
+                for len in 0..bytes.len() {
+                    let error = decode(&bytes[..len]).unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::Corruption);
+                    assert!(error.offset().unwrap() >= 1000);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_is_corruption_or_another_valid_layout() {
+        let layout = Layout::preset("tri-6", 64).unwrap();
+        let bytes = encoded(&layout);
+        let mut refused = 0;
+        for at in 0..bytes.len() {
+            for change in [1, 0x80, 0xff] {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= change;
+                match decode(&bytes) {
+                    Ok(other) => assert_eq!(encoded(&other), bytes),
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::Corruption);
+                        refused += 1;
+                    }
+                }
+            }
+        }
+        assert!(refused > 3 * 40, "only {refused} changes were noticed");
+    }
+}
