@@ -53,7 +53,13 @@ struct Inner {
 impl Error {
     /// An error of `kind` with a sentence that says what happened and what to do.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), path: None, offset: None, source: None }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            path: None,
+            offset: None,
+            source: None,
+        }))
     }
 
     /// An argument that cannot be taken.

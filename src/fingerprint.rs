@@ -135,7 +135,10 @@ macro_rules! fingerprint {
                 self.into()
             }
             #[inline]
-            #[expect(clippy::cast_possible_truncation, reason = "the low bits are what is asked for")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the low bits are what is asked for"
+            )]
             fn from_u128(value: u128) -> Self {
                 value as $type
             }

@@ -72,10 +72,9 @@ impl<'a> Fields<'a> {
     /// The next `n` bytes; `what` names them in the error.
     pub(crate) fn bytes(&mut self, n: usize, what: &str) -> Result<&'a [u8]> {
         let Some((head, rest)) = self.rest.split_at_checked(n) else {
-            return Err(self.corruption(format!(
-                "{what}: {n} bytes expected, {} left",
-                self.rest.len()
-            )));
+            return Err(
+                self.corruption(format!("{what}: {n} bytes expected, {} left", self.rest.len()))
+            );
         };
         self.rest = rest;
         self.offset += n as u64;
