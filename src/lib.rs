@@ -1,6 +1,8 @@
 //! fpdb
 
 #![warn(missing_docs)]
+// Only storage/ may name files: the lists are in clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod codec;
 mod error;

@@ -1,3 +1,277 @@
-/// x
+//! Files of the operating system.
+
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "this is the door to them"
+)]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{LOCK, Map, Storage, TAKEN, WriteFile, failed, mmap, path_in};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A folder of the file system: the [`Storage`] that databases live in.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::{Disk, Storage};
+///
+/// # let parent = tempfile::tempdir().unwrap();
+/// # let folder = parent.path().join("crawl.fpdb");
+/// let disk = Disk::new(&folder);
+/// assert_eq!(disk.list()?, None);
+/// disk.create_root()?;
+/// let file = disk.create("a.log")?;
+/// file.append(b"some bytes")?;
+/// file.sync()?; // now the bytes survive a power cut,
+/// disk.sync_dir()?; // and now the name does
+/// assert_eq!(&*disk.map("a.log")?, b"some bytes");
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Disk {
+    root: PathBuf,
+}
+
+impl Disk {
+    /// The folder at `root`, which need not exist yet; nothing is touched.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+}
+
+impl Storage for Disk {
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn create_root(&self) -> Result<()> {
+        create_folder(&self.root)
+    }
+
+    fn list(&self) -> Result<Option<Vec<String>>> {
+        let unlistable = |e| failed("list the folder", &self.root, e);
+        let entries = match fs::read_dir(&self.root) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(unlistable(e)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(unlistable)?;
+            if entry.file_type().map_err(unlistable)?.is_file() {
+                // A name that is not UTF-8 is not one of ours.
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        names.sort_unstable();
+        Ok(Some(names))
+    }
+
+    fn create(&self, name: &str) -> Result<Arc<dyn WriteFile>> {
+        let path = path_in(&self.root, name)?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(|e| failed("create the file", &path, e))?;
+        Ok(Arc::new(DiskFile { file, path, appending: Mutex::new(()) }))
+    }
+
+    fn map(&self, name: &str) -> Result<Map> {
+        let path = path_in(&self.root, name)?;
+        let unmappable = |e| failed("map the file", &path, e);
+        let file = File::open(&path).map_err(unmappable)?;
+        // Not every system maps nothing.
+        if file.metadata().map_err(unmappable)?.len() == 0 {
+            return Ok(Map::from_bytes(Arc::default()));
+        }
+        mmap::Mapping::new(&file).map(Map::from_mapping).map_err(unmappable)
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>> {
+        let path = path_in(&self.root, name)?;
+        fs::read(&path).map_err(|e| failed("read the file", &path, e))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (path_in(&self.root, from)?, path_in(&self.root, to)?);
+        fs::rename(&from, &to)
+            .map_err(|e| failed(&format!("rename the file to {}", to.display()), &from, e))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        let path = path_in(&self.root, name)?;
+        fs::remove_file(&path).map_err(|e| failed("remove the file", &path, e))
+    }
+
+    fn sync_dir(&self) -> Result<()> {
+        sync_folder(&self.root)
+    }
+
+    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
+        Ok(Box::new(lock(&self.root.join(LOCK))?))
+    }
+
+    fn fresh_id(&self) -> Result<u128> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|e| {
+            failed(
+                "get random numbers from the system",
+                &self.root,
+                io::Error::other(e.to_string()),
+            )
+        })?;
+        Ok(u128::from_le_bytes(bytes))
+    }
+
+    fn free_space(&self) -> Result<u64> {
+        fs2::available_space(&self.root)
+            .map_err(|e| failed("ask for the free space of the folder", &self.root, e))
+    }
+
+    fn at(&self, root: &Path) -> Arc<dyn Storage> {
+        Arc::new(Self::new(root))
+    }
+}
+
+/// A file in append mode.
 #[derive(Debug)]
-pub struct Disk;
+struct DiskFile {
+    file: File,
+    path: PathBuf,
+    /// Held during an append, which may take several system calls; a sync does not wait for it.
+    appending: Mutex<()>,
+}
+
+impl WriteFile for DiskFile {
+    fn append(&self, bytes: &[u8]) -> Result<()> {
+        let _one_at_a_time = self.appending.lock().unwrap_or_else(PoisonError::into_inner);
+        (&self.file).write_all(bytes).map_err(|e| failed("append to the file", &self.path, e))
+    }
+
+    fn sync(&self) -> Result<()> {
+        // What is promised covers the file's length, and what is synced has nearly always grown, so
+        // `sync_data` would save nothing; and file systems were seen to lose a length after it.
+        self.file.sync_all().map_err(|e| failed("sync the file", &self.path, e))
+    }
+}
+
+/// Makes the folder and its missing parents, each name durable in its parent.
+fn create_folder(path: &Path) -> Result<()> {
+    match fs::create_dir(path) {
+        Ok(()) => {}
+        // Who made it may have crashed before its name was durable: sync the parent all the same.
+        Err(_) if path.is_dir() => {}
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let parent = parent(path).filter(|parent| !parent.exists());
+            create_folder(parent.ok_or_else(|| failed("create the folder", path, e))?)?;
+            fs::create_dir(path).map_err(|e| failed("create the folder", path, e))?;
+        }
+        Err(e) => return Err(failed("create the folder", path, e)),
+    }
+    parent(path).map_or(Ok(()), sync_folder)
+}
+
+/// The folder that holds `path`'s name; none for the root of a file system.
+fn parent(path: &Path) -> Option<&Path> {
+    let parent = path.parent()?;
+    Some(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> Result<()> {
+    File::open(path)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|e| failed("sync the folder", path, e))
+}
+
+/// Elsewhere folders cannot be synced, and their entries are journalled by the file system.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// Opens and locks the file, which is never removed: whoever removed it would let a second writer
+/// lock a new one. The lock belongs to this open file and ends when it is closed.
+fn lock(path: &Path) -> Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(|e| failed("open the lock file", path, e))?;
+    if !try_lock_exclusive(&file).map_err(|e| failed("lock the lock file", path, e))? {
+        return Err(locked(TAKEN, path));
+    }
+    if !is_named(&file, path).map_err(|e| failed("check the lock file", path, e))? {
+        return Err(locked(
+            "somebody replaced the lock file, which none may remove: try again",
+            path,
+        ));
+    }
+    Ok(file)
+}
+
+fn locked(message: &str, path: &Path) -> Error {
+    Error::new(ErrorKind::Locked, message).at_path(path)
+}
+
+/// `false` if the lock is taken. By its full path: since Rust 1.89 `File` has methods of its own
+/// under these names.
+fn try_lock_exclusive(file: &File) -> io::Result<bool> {
+    match fs2::FileExt::try_lock_exclusive(file) {
+        Ok(()) => Ok(true),
+        Err(e) if e.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Is the open file still the one that has this name?
+#[cfg(unix)]
+fn is_named(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let opened = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((opened.dev(), opened.ino()) == (named.dev(), named.ino())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Elsewhere an open file keeps its name.
+#[cfg(not(unix))]
+fn is_named(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_file_that_was_removed_or_replaced_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK);
+        let held = lock(&path).unwrap();
+        assert!(is_named(&held, &path).unwrap());
+        fs::remove_file(&path).unwrap();
+        assert!(!is_named(&held, &path).unwrap());
+        fs::write(&path, b"").unwrap();
+        assert!(!is_named(&held, &path).unwrap());
+    }
+
+    #[test]
+    fn a_relative_folder_has_a_parent_to_sync() {
+        assert_eq!(parent(Path::new("db")), Some(Path::new(".")));
+        assert_eq!(parent(Path::new("a/db")), Some(Path::new("a")));
+        assert_eq!(parent(Path::new("/")), None);
+    }
+}

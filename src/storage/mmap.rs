@@ -1,6 +1,7 @@
 //! Mapping an immutable file: the one place of `unsafe` in the storage.
 
 #![expect(unsafe_code, reason = "mapping a file is unsafe; the rule below makes it sound here")]
+#![expect(clippy::disallowed_types, reason = "this is the door to maps")]
 
 use std::fs::File;
 use std::io;
@@ -16,7 +17,7 @@ impl Mapping {
         // segment files are created, synced and then only ever unlinked, never truncated or
         // rewritten (storage-format.md, "Files"), and only the holder of the lock creates any. A
         // process that breaks this rule from outside can make a read fault; `Db::open` documents
-        // it. Tested by `a_map_outlives_the_name` in disk.rs.
+        // it. Tested by `a_map_outlives_the_name` in tests.rs.
         let map = unsafe { memmap2::Mmap::map(file)? };
         Ok(Self(map))
     }

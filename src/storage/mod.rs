@@ -12,11 +12,12 @@ mod mmap;
 mod sim;
 
 use std::fmt::Debug;
+use std::io;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 pub use disk::Disk;
 pub use sim::Sim;
@@ -148,3 +149,39 @@ impl Deref for Map {
         }
     }
 }
+
+/// The lock file: empty, created by the first lock and never removed.
+const LOCK: &str = "LOCK";
+
+/// What a refused lock says.
+const TAKEN: &str = "another process or another handle writes to this database: close it, \
+                     or read beside it with open_read_only";
+
+/// The path of the file `name` in the folder `root`; refuses what is not a plain file name on every
+/// system, so that no name read from a file leads out of the folder.
+fn path_in(root: &Path, name: &str) -> Result<PathBuf> {
+    let mut parts = Path::new(name).components();
+    let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name)
+        && !name.contains(['/', '\\', ':', '\0']);
+    if plain {
+        Ok(root.join(name))
+    } else {
+        Err(Error::invalid(format!("{name:?} is not a plain file name")).at_path(root))
+    }
+}
+
+/// A failed system call on `path`, with a plain word where the disk is full.
+fn failed(doing: &str, path: &Path, source: io::Error) -> Error {
+    match source.kind() {
+        io::ErrorKind::StorageFull => {
+            Error::io(&format!("{doing}: the disk is full, free some space"), path, source)
+        }
+        io::ErrorKind::QuotaExceeded => {
+            Error::io(&format!("{doing}: the disk quota is used up"), path, source)
+        }
+        _ => Error::io(doing, path, source),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! What holds for every storage: each promise is checked on a disk and in the simulation.
+
+use std::path::Path;
+
+use super::*;
+use crate::error::ErrorKind;
+
+/// Runs `check` on an empty folder of each kind.
+fn on_each(check: impl Fn(Arc<dyn Storage>)) {
+    let parent = tempfile::tempdir().unwrap();
+    let storages: [Arc<dyn Storage>; 1] = [Arc::new(Disk::new(parent.path().join("db")))];
+    for storage in storages {
+        storage.create_root().unwrap();
+        check(storage);
+    }
+}
+
+fn write(storage: &dyn Storage, name: &str, bytes: &[u8]) {
+    let file = storage.create(name).unwrap();
+    file.append(bytes).unwrap();
+    file.sync().unwrap();
+}
+
+#[test]
+fn the_root_is_missing_until_created_and_can_be_created_again() {
+    let parent = tempfile::tempdir().unwrap();
+    let disk = Disk::new(parent.path().join("missing/too/db"));
+    let storages: [Arc<dyn Storage>; 1] = [Arc::new(disk)];
+    for storage in storages {
+        assert_eq!(storage.list().unwrap(), None);
+        assert_eq!(storage.create("a").unwrap_err().kind(), ErrorKind::NotFound);
+        storage.create_root().unwrap();
+        write(&*storage, "a", b"x");
+        storage.create_root().unwrap();
+        assert_eq!(storage.list().unwrap().unwrap(), ["a"]);
+    }
+}
+
+#[test]
+fn create_is_exclusive_and_leaves_the_first_file_alone() {
+    on_each(|storage| {
+        write(&*storage, "a.log", b"first");
+        let error = storage.create("a.log").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(error.path(), Some(&*storage.root().join("a.log")));
+        assert_eq!(storage.read("a.log").unwrap(), b"first");
+    });
+}
+
+#[test]
+fn appended_bytes_are_mapped_and_read_back() {
+    on_each(|storage| {
+        let file = storage.create("a").unwrap();
+        assert_eq!(&*storage.map("a").unwrap(), b"");
+        assert_eq!(storage.read("a").unwrap(), b"");
+        file.append(b"one ").unwrap();
+        file.append(b"").unwrap();
+        file.sync().unwrap();
+        file.append(b"two").unwrap();
+        assert_eq!(storage.read("a").unwrap(), b"one two", "unsynced bytes are seen");
+        let map = storage.map("a").unwrap();
+        assert_eq!(&*map.clone(), b"one two");
+    });
+}
+
+#[test]
+fn rename_replaces_and_keeps_maps_of_what_was_replaced() {
+    on_each(|storage| {
+        write(&*storage, "new", b"new bytes");
+        write(&*storage, "old", b"old bytes");
+        let old = storage.map("old").unwrap();
+        storage.rename("new", "old").unwrap();
+        assert_eq!(storage.list().unwrap().unwrap(), ["old"]);
+        assert_eq!(storage.read("old").unwrap(), b"new bytes");
+        assert_eq!(&*old, b"old bytes");
+        assert_eq!(storage.rename("new", "x").unwrap_err().kind(), ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn a_map_outlives_the_name() {
+    on_each(|storage| {
+        let bytes: Vec<u8> = (0u32..30_000).flat_map(u32::to_le_bytes).collect();
+        write(&*storage, "a", &bytes);
+        let map = storage.map("a").unwrap();
+        storage.remove("a").unwrap();
+        write(&*storage, "a", b"another file of the same name");
+        assert!(*map == bytes[..]);
+        assert!(*map.clone() == bytes[..]);
+    });
+}
+
+#[test]
+fn a_removed_file_can_still_be_written() {
+    on_each(|storage| {
+        let file = storage.create("a").unwrap();
+        storage.remove("a").unwrap();
+        file.append(b"x").unwrap();
+        file.sync().unwrap();
+        assert!(storage.list().unwrap().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn the_lock_is_refused_while_it_is_held_and_free_afterwards() {
+    on_each(|storage| {
+        let held = storage.lock().unwrap();
+        for other in [storage.clone(), storage.at(storage.root())] {
+            let error = other.lock().err().unwrap();
+            assert_eq!(error.kind(), ErrorKind::Locked);
+            assert!(error.to_string().contains("open_read_only"), "{error}");
+            assert_eq!(error.path(), Some(&*storage.root().join("LOCK")));
+        }
+        // Opening and closing the file beside it must not free the lock.
+        assert_eq!(storage.read("LOCK").unwrap(), b"");
+        assert!(storage.lock().is_err());
+        drop(held);
+        drop(storage.lock().unwrap());
+        assert_eq!(storage.list().unwrap().unwrap(), ["LOCK"], "the lock file stays");
+    });
+}
+
+#[test]
+fn folders_are_apart() {
+    on_each(|storage| {
+        let other = storage.at(&storage.root().with_file_name("other"));
+        other.create_root().unwrap();
+        write(&*storage, "a", b"here");
+        write(&*other, "b", b"there");
+        let _held = storage.lock().unwrap();
+        let _held_too = other.lock().unwrap();
+        assert_eq!(storage.list().unwrap().unwrap(), ["LOCK", "a"]);
+        assert_eq!(other.list().unwrap().unwrap(), ["LOCK", "b"]);
+    });
+}
+
+#[test]
+fn the_list_is_sorted() {
+    on_each(|storage| {
+        for name in ["b", "a10", "a", "Z", "a1"] {
+            write(&*storage, name, b"");
+        }
+        assert_eq!(storage.list().unwrap().unwrap(), ["Z", "a", "a1", "a10", "b"]);
+    });
+}
+
+#[test]
+fn what_is_missing_is_named_in_the_message() {
+    on_each(|storage| {
+        let errors = [
+            storage.map("m.fpt").unwrap_err(),
+            storage.read("m.fpt").unwrap_err(),
+            storage.remove("m.fpt").unwrap_err(),
+            storage.rename("m.fpt", "n").unwrap_err(),
+        ];
+        let path = storage.root().join("m.fpt");
+        for error in errors {
+            assert_eq!(error.kind(), ErrorKind::NotFound);
+            assert!(error.to_string().starts_with("cannot "), "{error}");
+            assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+        }
+    });
+}
+
+#[test]
+fn only_plain_file_names_are_taken() {
+    on_each(|storage| {
+        for name in ["", ".", "..", "../a", "a/b", "a/", "/a", "a\\b", "c:a", "a\0b", "./a"] {
+            assert_eq!(
+                storage.create(name).unwrap_err().kind(),
+                ErrorKind::InvalidArgument,
+                "{name:?}"
+            );
+            assert_eq!(storage.map(name).unwrap_err().kind(), ErrorKind::InvalidArgument);
+            assert_eq!(storage.read(name).unwrap_err().kind(), ErrorKind::InvalidArgument);
+            assert_eq!(storage.remove(name).unwrap_err().kind(), ErrorKind::InvalidArgument);
+            assert_eq!(storage.rename("a", name).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        }
+    });
+}
+
+#[test]
+fn ids_differ_and_there_is_space() {
+    on_each(|storage| {
+        assert_ne!(storage.fresh_id().unwrap(), storage.fresh_id().unwrap());
+        assert!(storage.free_space().unwrap() > 0);
+        storage.sync_dir().unwrap();
+    });
+}
+
+#[test]
+fn appends_of_several_threads_are_whole() {
+    on_each(|storage| {
+        let file = storage.create("a").unwrap();
+        std::thread::scope(|scope| {
+            for id in 1..=4u8 {
+                let file = &file;
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        file.append(&[id; 1000]).unwrap();
+                    }
+                    file.sync().unwrap();
+                });
+            }
+        });
+        let bytes = storage.read("a").unwrap();
+        assert_eq!(bytes.len(), 200_000);
+        assert!(bytes.chunks(1000).all(|chunk| chunk.iter().all(|&b| b == chunk[0])));
+    });
+}
+
+#[test]
+fn a_disk_lists_regular_files_only() {
+    let parent = tempfile::tempdir().unwrap();
+    let disk = Disk::new(parent.path());
+    write(&disk, "a", b"");
+    disk.at(&parent.path().join("folder")).create_root().unwrap();
+    assert_eq!(disk.list().unwrap().unwrap(), ["a"]);
+    let file = Disk::new(parent.path().join("a"));
+    assert_eq!(file.list().unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(file.create_root().unwrap_err().kind(), ErrorKind::AlreadyExists);
+}
+
+#[test]
+fn a_full_disk_is_said_plainly() {
+    let error = failed("append to the file", Path::new("a"), io::ErrorKind::StorageFull.into());
+    assert!(error.to_string().starts_with("cannot append to the file: the disk is full"));
+    assert_eq!(error.kind(), ErrorKind::Io);
+}
