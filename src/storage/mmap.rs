@@ -21,6 +21,21 @@ impl Mapping {
         let map = unsafe { memmap2::Mmap::map(file)? };
         Ok(Self(map))
     }
+
+    /// See [`Map::populate`](super::Map::populate).
+    #[cfg(target_os = "linux")]
+    pub(super) fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
+        match self.0.advise_range(memmap2::Advice::PopulateRead, offset, len) {
+            // Kernels before 5.14 do not know the advice.
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            other => other,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn populate(&self, _offset: usize, _len: usize) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Deref for Mapping {

@@ -133,6 +133,15 @@ impl Map {
         Self(Bytes::Owned(bytes))
     }
 
+    /// Reads a range of the file into memory, so that one that cannot be read is an error here and
+    /// not a fault later. Does nothing where the system has no such call.
+    pub(crate) fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
+        match &self.0 {
+            Bytes::Mapped(mapping) => mapping.populate(offset, len),
+            Bytes::Owned(_) => Ok(()),
+        }
+    }
+
     fn from_mapping(mapping: mmap::Mapping) -> Self {
         Self(Bytes::Mapped(Arc::new(mapping)))
     }

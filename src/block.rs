@@ -1,0 +1,280 @@
+//! A block: ascending fingerprints in a fixed number of bytes, the unit of decompression.
+//!
+//! The first fingerprint whole; for each next one the code of h, the position of the highest bit in
+//! which it differs from the one before, then its bits below h (paper, section 3.2). In ascending
+//! order the bit at h is 1, so it is not written. storage-format.md, "Block".
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use crate::codec::bits::{BitReader, BitWriter};
+use crate::codec::bytes::{Fields, PutFields};
+use crate::codec::huffman::Code;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+/// Bytes of the count at the head of a block.
+const COUNT_LEN: usize = 2;
+
+/// Smallest and largest block in bytes; sizes are powers of two, so that a block lies in one page.
+pub(crate) const MIN_SIZE: usize = 128;
+pub(crate) const MAX_SIZE: usize = 4096;
+
+/// The position of the highest bit in which two unequal fingerprints differ, counted from the
+/// lowest.
+#[inline]
+pub(crate) fn leading_difference<F: Fingerprint>(a: F, b: F) -> u32 {
+    debug_assert!(a != b);
+    F::BITS - 1 - (a ^ b).leading_zeros()
+}
+
+/// Fills one block after another.
+#[derive(Debug)]
+pub(crate) struct BlockBuilder<F> {
+    size: usize,
+    first: F,
+    last: F,
+    count: u16,
+    bits: BitWriter,
+}
+
+impl<F: Fingerprint> BlockBuilder<F> {
+    /// `size` in bytes, a power of two from `MIN_SIZE` to `MAX_SIZE`.
+    pub(crate) fn new(size: usize) -> Self {
+        debug_assert!(size.is_power_of_two() && (MIN_SIZE..=MAX_SIZE).contains(&size));
+        Self { size, first: F::ZERO, last: F::ZERO, count: 0, bits: BitWriter::default() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The block's key, once it has a fingerprint.
+    pub(crate) fn last(&self) -> F {
+        self.last
+    }
+
+    /// Adds a fingerprint greater than the last one; false if the block has no room for it.
+    #[must_use]
+    pub(crate) fn push(&mut self, fingerprint: F, code: &Code) -> bool {
+        if self.count == 0 {
+            self.first = fingerprint;
+        } else {
+            let h = leading_difference(self.last, fingerprint);
+            let (word, length) = code.word(h);
+            let room = (self.size - COUNT_LEN - F::BYTES) * 8;
+            if self.count == u16::MAX || self.bits.len() + (length + h) as usize > room {
+                return false;
+            }
+            self.bits.put(word, length);
+            self.bits.put_low_bits(fingerprint, h);
+        }
+        self.last = fingerprint;
+        self.count += 1;
+        true
+    }
+
+    /// Appends the block to `out`, padded with zeros to its size, and begins the next one.
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+        let end = out.len() + self.size;
+        out.put_u16(self.count);
+        out.put_fingerprint(self.first);
+        self.bits.drain_to(out);
+        out.resize(end, 0);
+        self.count = 0;
+    }
+}
+
+/// Reads a block, one fingerprint after another, without allocating.
+#[derive(Debug)]
+pub(crate) struct BlockReader<'a, F> {
+    bits: BitReader<'a>,
+    code: &'a Code,
+    current: F,
+    /// Fingerprints after `current`.
+    left: u32,
+    end: usize,
+}
+
+impl<'a, F: Fingerprint> BlockReader<'a, F> {
+    /// `block` is one whole block; the table's code must be given. Stands at the first fingerprint.
+    #[inline]
+    pub(crate) fn new(block: &'a [u8], code: &'a Code) -> Result<Self> {
+        let mut fields = Fields::new(block, 0);
+        let count = fields.u16("block count")?;
+        let current = fields.fingerprint("first fingerprint")?;
+        let Some(left) = u32::from(count).checked_sub(1) else {
+            return Err(Error::corruption("empty block"));
+        };
+        let bits = BitReader::new(block, (COUNT_LEN + F::BYTES) * 8);
+        Ok(Self { bits, code, current, left, end: block.len() * 8 })
+    }
+
+    /// Fingerprints in the block, when none has been passed yet.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.left as usize + 1
+    }
+
+    /// The fingerprint it stands at.
+    #[inline]
+    pub(crate) fn current(&self) -> F {
+        self.current
+    }
+
+    /// Goes to the next fingerprint; false if this is the last one.
+    ///
+    /// Bytes that no builder wrote give an error or some fingerprints, never a panic and never more
+    /// steps than the count says; [`check`] finds what this lets pass.
+    #[inline]
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        if self.left == 0 {
+            return Ok(false);
+        }
+        let (length, h) = self.code.decode(self.bits.peek());
+        if length == 0 || h >= F::BITS {
+            return Err(Error::corruption("block has bits that are no codeword"));
+        }
+        self.bits.skip(length);
+        let below = self.bits.take_low_bits::<F>(h);
+        self.current = (((self.current >> h) | F::ONE) << h) | below;
+        self.left -= 1;
+        if self.bits.position() > self.end {
+            return Err(Error::corruption("block ends within a fingerprint"));
+        }
+        Ok(true)
+    }
+}
+
+/// Reads a whole block strictly: each fingerprint greater than the one before, `key` last, zeros
+/// behind. Gives each to `visit`.
+pub(crate) fn check<F: Fingerprint>(
+    block: &[u8],
+    code: &Code,
+    key: F,
+    mut visit: impl FnMut(F),
+) -> Result<()> {
+    let mut reader = BlockReader::<F>::new(block, code)?;
+    loop {
+        let current = reader.current();
+        visit(current);
+        if !reader.advance()? {
+            break;
+        }
+        if reader.current() <= current {
+            return Err(Error::corruption("block out of order"));
+        }
+    }
+    if reader.current() != key {
+        return Err(Error::corruption("block does not end with its key"));
+    }
+    let mut padding = reader.bits.clone();
+    while padding.position() < reader.end {
+        if padding.take(1) != 0 {
+            return Err(Error::corruption("bits set behind the last fingerprint of a block"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::huffman::Histogram;
+
+    fn code_for<F: Fingerprint>(values: &[F]) -> Code {
+        let mut histogram = Histogram::default();
+        for pair in values.windows(2) {
+            histogram.add(leading_difference(pair[0], pair[1]));
+        }
+        Code::from_histogram(&histogram)
+    }
+
+    fn build<F: Fingerprint>(values: &[F], size: usize) -> (Code, Vec<u8>, usize) {
+        let code = code_for(values);
+        let mut builder = BlockBuilder::new(size);
+        let taken = values.iter().take_while(|&&v| builder.push(v, &code)).count();
+        let mut out = Vec::new();
+        builder.finish(&mut out);
+        assert!(builder.is_empty());
+        (code, out, taken)
+    }
+
+    fn read<F: Fingerprint>(block: &[u8], code: &Code) -> Result<Vec<F>> {
+        let mut reader = BlockReader::new(block, code)?;
+        let mut values = vec![reader.current()];
+        while reader.advance()? {
+            values.push(reader.current());
+        }
+        Ok(values)
+    }
+
+    /// Ascending values with neighbours at every leading difference.
+    fn values<F: Fingerprint>() -> Vec<F> {
+        let mut values = vec![F::ZERO];
+        let mut x = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
+        for i in 0..400u32 {
+            x = x.wrapping_mul(0xda94_2042_e4dd_58b5_0000_0000_0000_0001 | 3).rotate_left(29);
+            let near = values[values.len() - 1] ^ (F::ONE << (i % F::BITS));
+            values.extend([F::from_u128(x), near]);
+        }
+        values.push(F::MAX);
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    fn round_trip<F: Fingerprint>() {
+        let values = values::<F>();
+        for size in [128, 256, 512, 1024, 2048, 4096] {
+            let mut rest = &values[..];
+            while !rest.is_empty() {
+                let (code, block, taken) = build(rest, size);
+                assert_eq!(block.len(), size);
+                assert_eq!(read::<F>(&block, &code).unwrap(), rest[..taken]);
+                check(&block, &code, rest[taken - 1], |_| ()).unwrap();
+                rest = &rest[taken..];
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_every_size_round_trip_at_both_widths() {
+        round_trip::<u64>();
+        round_trip::<u128>();
+    }
+
+    #[test]
+    fn a_block_by_hand() {
+        // 5, then 6 (h = 1, below 0), then 13 (h = 3, below 101): codes 1 -> 0, 3 -> 1.
+        let (_, block, taken) = build(&[5u64, 6, 13], 128);
+        assert_eq!(taken, 3);
+        assert_eq!(&block[..11], [3, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0b0011_0100]);
+    }
+
+    #[test]
+    fn flipped_bytes_never_panic_and_check_finds_those_that_change_an_answer() {
+        let all = values::<u64>();
+        let (code, good, taken) = build(&all, 256);
+        for bit in 0..good.len() * 8 {
+            let mut block = good.clone();
+            block[bit / 8] ^= 1 << (bit % 8);
+            let strict = check(&block, &code, all[taken - 1], |_| ());
+            if read::<u64>(&block, &code).ok().as_deref() != Some(&all[..taken]) {
+                // A change that stays in order is what the page checksum is for.
+                let in_order = read::<u64>(&block, &code)
+                    .is_ok_and(|v| v.is_sorted() && v.last() == Some(&all[taken - 1]));
+                assert!(strict.is_err() || in_order, "bit {bit}");
+            } else {
+                assert!(strict.is_err(), "bit {bit} is padding and set");
+            }
+        }
+        for len in 0..good.len() {
+            let _ = read::<u64>(&good[..len], &code);
+        }
+    }
+
+    #[test]
+    fn an_empty_block_is_damage() {
+        assert!(BlockReader::<u64>::new(&[0; 128], &code_for(&[1u64, 2])).is_err());
+    }
+}

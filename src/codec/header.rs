@@ -1,0 +1,187 @@
+//! The first 64 bytes of every file: what it is, of which version, and of which database.
+//!
+//! storage-format.md, "File header". The first 16 bytes keep their meaning in every version, under
+//! a checksum of their own: a flipped bit there reads as damage, not as a newer version.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fmt;
+
+use crate::codec::bytes::{Fields, PutFields};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Bytes of a file header.
+pub(crate) const HEADER_LEN: usize = 64;
+const PREAMBLE_LEN: usize = 16;
+const RESERVED_LEN: usize = 12;
+
+/// Begins with a byte that no text has and holds both line ends, so that a transfer as text shows.
+const MAGIC: [u8; 8] = [0x8f, b'f', b'p', b'd', b'b', b'\r', b'\n', 0x1a];
+
+/// The format's major version: another one cannot be read.
+pub(crate) const MAJOR: u16 = 0;
+/// The format's minor version: a newer one cannot be read either until version 1 freezes the rule.
+pub(crate) const MINOR: u16 = 1;
+
+/// What a file holds. The numbers are part of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Manifest = 1,
+    Log = 2,
+    Table = 3,
+    Postings = 4,
+    Tombstones = 5,
+    Names = 6,
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Manifest => "manifest",
+            Self::Log => "log",
+            Self::Table => "table",
+            Self::Postings => "postings",
+            Self::Tombstones => "tombstones",
+            Self::Names => "names",
+        })
+    }
+}
+
+/// Says which file of which database this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileHeader {
+    pub kind: FileKind,
+    /// Fingerprint width in bits.
+    pub bits: u32,
+    /// For a table its number in the layout, else 0.
+    pub part: u16,
+    /// The segment's or log's number; 0 for the manifest.
+    pub file_id: u64,
+    pub database_id: u128,
+}
+
+impl FileHeader {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEADER_LEN);
+        out.extend_from_slice(&MAGIC);
+        out.put_u16(MAJOR);
+        out.put_u16(MINOR);
+        out.put_u32(crc32fast::hash(&out));
+        out.extend_from_slice(&self.identity());
+        out.extend_from_slice(&[0; RESERVED_LEN]);
+        out.put_u32(crc32fast::hash(&out));
+        out
+    }
+
+    /// The bytes that tell this file from every other, under every checksum in it.
+    pub(crate) fn identity(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(32);
+        out.put_u8(self.kind as u8);
+        out.put_u8(u8::try_from(self.bits).unwrap_or(0));
+        out.put_u16(self.part);
+        out.put_u32(0);
+        out.put_u64(self.file_id);
+        out.put_u128(self.database_id);
+        out
+    }
+
+    /// Reads the header of a file that must be of `kind`. The version is judged before the rest.
+    pub(crate) fn decode(kind: FileKind, bytes: &[u8]) -> Result<Self> {
+        check_preamble(kind, bytes)?;
+        let mut fields = Fields::new(bytes, 0);
+        let covered = fields.bytes(HEADER_LEN - 4, "file header")?;
+        if fields.u32("file header checksum")? != crc32fast::hash(covered) {
+            return Err(Error::corruption("file header fails its checksum").at_offset(0));
+        }
+        let mut fields = Fields::new(covered, 0);
+        fields.bytes(PREAMBLE_LEN, "preamble")?;
+        let found = fields.u8("file kind")?;
+        if found != kind as u8 {
+            return Err(Error::corruption(format!("not a {kind} file (kind {found})")).at_offset(16));
+        }
+        let bits = u32::from(fields.u8("width")?);
+        let part = fields.u16("part")?;
+        let zero = fields.u32("reserved")?;
+        let file_id = fields.u64("file number")?;
+        let database_id = fields.u128("database id")?;
+        let reserved = fields.bytes(RESERVED_LEN, "reserved")?;
+        if !matches!(bits, 64 | 128) || zero != 0 || reserved.iter().any(|&b| b != 0) {
+            return Err(Error::corruption("file header has impossible values").at_offset(16));
+        }
+        Ok(Self { kind, bits, part, file_id, database_id })
+    }
+
+    /// Reads a header and requires it to be exactly this one.
+    pub(crate) fn expect(&self, bytes: &[u8]) -> Result<()> {
+        let found = Self::decode(self.kind, bytes)?;
+        if found == *self {
+            return Ok(());
+        }
+        Err(Error::corruption(format!(
+            "the file belongs elsewhere: expected {self:?}, found {found:?}"
+        ))
+        .at_offset(16))
+    }
+}
+
+fn check_preamble(kind: FileKind, bytes: &[u8]) -> Result<()> {
+    let mut fields = Fields::new(bytes, 0);
+    if fields.bytes(MAGIC.len(), "magic").ok() != Some(&MAGIC) {
+        return Err(Error::corruption(format!("not an fpdb {kind} file")).at_offset(0));
+    }
+    let (major, minor) = (fields.u16("major version")?, fields.u16("minor version")?);
+    let covered = bytes.get(..PREAMBLE_LEN - 4).unwrap_or_default();
+    if fields.u32("version checksum")? != crc32fast::hash(covered) {
+        return Err(Error::corruption("file version fails its checksum").at_offset(0));
+    }
+    if (major, minor) == (MAJOR, MINOR) {
+        return Ok(());
+    }
+    let remedy = if (major, minor) > (MAJOR, MINOR) { "use a newer fpdb" } else { "use an older fpdb" };
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        format!("format version {major}.{minor}, this build reads {MAJOR}.{MINOR}: {remedy}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> FileHeader {
+        FileHeader { kind: FileKind::Table, bits: 64, part: 3, file_id: 7, database_id: 9 }
+    }
+
+    #[test]
+    fn header_round_trips_and_has_its_length() {
+        let bytes = header().encode();
+        assert_eq!(bytes.len(), HEADER_LEN);
+        header().expect(&bytes).unwrap();
+        let other = FileHeader { part: 4, ..header() };
+        assert!(other.expect(&bytes).unwrap_err().to_string().contains("belongs elsewhere"));
+    }
+
+    #[test]
+    fn every_flipped_bit_and_truncation_is_damage_not_the_future() {
+        let good = header().encode();
+        for bit in 0..good.len() * 8 {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(header().expect(&bytes).unwrap_err().kind(), ErrorKind::Corruption, "{bit}");
+        }
+        for len in 0..good.len() {
+            assert_eq!(header().expect(&good[..len]).unwrap_err().kind(), ErrorKind::Corruption);
+        }
+    }
+
+    #[test]
+    fn newer_version_is_unsupported_and_named() {
+        let mut bytes = header().encode();
+        bytes[8] = 9;
+        let crc = crc32fast::hash(&bytes[..12]);
+        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+        let err = header().expect(&bytes).unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::Unsupported);
+        assert!(err.to_string().contains("format version 9.1, this build reads 0.1"));
+    }
+}

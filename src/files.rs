@@ -1,0 +1,95 @@
+//! The names of a database's files, built and parsed in one place.
+//!
+//! Logs, segments and scratch files share one ascending number, so a name never comes twice.
+//! storage-format.md, "Files".
+
+/// Says which files are live; replaced as a whole.
+pub(crate) const MANIFEST: &str = "MANIFEST";
+/// The next manifest, before it takes the name.
+pub(crate) const MANIFEST_TMP: &str = "MANIFEST.tmp";
+/// Holds the writer's lock; empty, never removed.
+pub(crate) const LOCK: &str = "LOCK";
+
+/// A numbered file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FileName {
+    /// An append log.
+    Log(u64),
+    /// One table of a segment, by its number in the layout.
+    Table(u64, u16),
+    /// A segment's ids.
+    Postings(u64),
+    /// What a segment removes from older ones.
+    Tombstones(u64),
+    /// A segment's document names.
+    Names(u64),
+    /// A sorted run of a bulk load; of no use after a crash.
+    Run(u64),
+}
+
+impl FileName {
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            Self::Log(n)
+            | Self::Table(n, _)
+            | Self::Postings(n)
+            | Self::Tombstones(n)
+            | Self::Names(n)
+            | Self::Run(n) => n,
+        }
+    }
+
+    /// The inverse of `to_string`; `None` for any other name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        let (number, kind) = name.split_once('.')?;
+        let number = u64::from_str_radix(number, 16).ok()?;
+        let parsed = match kind {
+            "log" => Self::Log(number),
+            "ids" => Self::Postings(number),
+            "del" => Self::Tombstones(number),
+            "names" => Self::Names(number),
+            "run" => Self::Run(number),
+            table => Self::Table(number, table.strip_prefix('t')?.parse().ok()?),
+        };
+        (parsed.to_string() == name).then_some(parsed)
+    }
+}
+
+impl std::fmt::Display for FileName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:08x}.", self.number())?;
+        match self {
+            Self::Log(_) => f.write_str("log"),
+            Self::Table(_, table) => write!(f, "t{table:02}"),
+            Self::Postings(_) => f.write_str("ids"),
+            Self::Tombstones(_) => f.write_str("del"),
+            Self::Names(_) => f.write_str("names"),
+            Self::Run(_) => f.write_str("run"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_back_and_nothing_else_does() {
+        let all = [
+            FileName::Log(0),
+            FileName::Table(0x1f, 3),
+            FileName::Table(u64::MAX, 63),
+            FileName::Postings(7),
+            FileName::Tombstones(8),
+            FileName::Names(9),
+            FileName::Run(10),
+        ];
+        for name in all {
+            assert_eq!(FileName::parse(&name.to_string()), Some(name));
+        }
+        assert_eq!(FileName::Table(0x1f, 3).to_string(), "0000001f.t03");
+        for other in ["MANIFEST", "LOCK", "1.log", "0000000G.log", "00000001.t3", "00000001.txt", "x", ".log"] {
+            assert_eq!(FileName::parse(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The manifest: the one file that says which segments and logs are live.
+//!
+//! It is written whole under another name, synced, and renamed, so that after a crash there is the
+//! old one or the new one. storage-format.md, "Manifest".
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use crate::codec::bytes::{Fields, PutFields};
+use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::{MANIFEST, MANIFEST_TMP};
+use crate::segment::SegmentMeta;
+use crate::settings::Settings;
+use crate::storage::Storage;
+
+/// A live log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogRef {
+    pub id: u64,
+    /// Where it ends, once nobody appends to it any more.
+    pub end: Option<u64>,
+}
+
+/// The state of a database.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Manifest {
+    pub settings: Settings,
+    /// Counts manifests: greater in each than in the one before.
+    pub generation: u64,
+    /// The next number for a file's name.
+    pub next_file: u64,
+    /// The next document id of a database with names.
+    pub next_doc: u64,
+    /// The last commit that is in the segments.
+    pub last_seq: u64,
+    /// Oldest first.
+    pub logs: Vec<LogRef>,
+    /// Oldest first.
+    pub segments: Vec<SegmentMeta>,
+}
+
+impl Manifest {
+    /// Of a new, empty database.
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            generation: 1,
+            next_file: 1,
+            next_doc: 0,
+            last_seq: 0,
+            logs: Vec::new(),
+            segments: Vec::new(),
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = self.settings.header(FileKind::Manifest, 0, 0).encode();
+        self.settings.encode(&mut out);
+        out.put_u64(self.generation);
+        out.put_u64(self.next_file);
+        out.put_u64(self.next_doc);
+        out.put_u64(self.last_seq);
+        out.put_u32(u32::try_from(self.logs.len()).unwrap_or(u32::MAX));
+        for log in &self.logs {
+            out.put_u64(log.id);
+            out.put_u64(log.end.unwrap_or(0));
+        }
+        out.put_u32(u32::try_from(self.segments.len()).unwrap_or(u32::MAX));
+        self.segments.iter().for_each(|segment| segment.encode(&mut out));
+        out.put_u32(crc32fast::hash(&out));
+        out
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self> {
+        let header = FileHeader::decode(FileKind::Manifest, bytes)?;
+        let body_len = bytes.len().saturating_sub(4);
+        let (body, crc) = bytes.split_at_checked(body_len).unwrap_or_default();
+        if Fields::new(crc, body_len as u64).u32("manifest checksum")? != crc32fast::hash(body) {
+            return Err(Error::corruption("the manifest fails its checksum").at_offset(0));
+        }
+        let mut fields = Fields::new(body, 0);
+        fields.bytes(HEADER_LEN, "file header")?;
+        let settings = Settings::decode(&header, &mut fields)?;
+        let generation = fields.u64("generation")?;
+        let next_file = fields.u64("next file number")?;
+        let next_doc = fields.u64("next document id")?;
+        let last_seq = fields.u64("last commit")?;
+        // Collected one by one: a count that lies runs out of bytes before it runs out of memory.
+        let mut logs = Vec::new();
+        for _ in 0..fields.u32("log count")? {
+            let (id, end) = (fields.u64("log number")?, fields.u64("log end")?);
+            logs.push(LogRef { id, end: (end > 0).then_some(end) });
+        }
+        let mut segments = Vec::new();
+        for _ in 0..fields.u32("segment count")? {
+            segments.push(SegmentMeta::decode(settings.layout.tables(), &mut fields)?);
+        }
+        fields.finish("manifest")?;
+        Ok(Self { settings, generation, next_file, next_doc, last_seq, logs, segments })
+    }
+
+    /// Reads the manifest of a folder.
+    ///
+    /// `NotFound` if there is none. A folder with other files of a database but no manifest is for
+    /// the caller to judge.
+    pub(crate) fn read(storage: &dyn Storage) -> Result<Self> {
+        let path = storage.root().join(MANIFEST);
+        let bytes = storage.read(MANIFEST)?;
+        Self::decode(&bytes).map_err(|e| e.at_path(path))
+    }
+
+    /// Makes this the manifest, durably (protocol P2 to P5: whatever it names must be durable).
+    pub(crate) fn install(&self, storage: &dyn Storage) -> Result<()> {
+        match storage.remove(MANIFEST_TMP) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = storage.create(MANIFEST_TMP)?;
+        file.append(&self.encode())?;
+        // Before the rename, or a crash could leave the name on an empty file.
+        file.sync()?;
+        storage.rename(MANIFEST_TMP, MANIFEST)?;
+        // The swap counts from here on: files that the old manifest named may go.
+        storage.sync_dir()
+    }
+
+    /// Live entries: every tombstone stands for one entry of an older segment.
+    pub(crate) fn entries(&self) -> u64 {
+        let inserted: u64 = self.segments.iter().map(|s| s.entries).sum();
+        let removed: u64 = self.segments.iter().map(|s| s.removed).sum();
+        inserted.saturating_sub(removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+    use crate::paged::FileSummary;
+    use crate::settings::Ids;
+    use crate::storage::Sim;
+
+    fn sample() -> Manifest {
+        let settings = Settings {
+            database_id: 42,
+            layout: Layout::preset("half-2", 64).unwrap(),
+            max_distance: 3,
+            ids: Ids::Names,
+            recipe: Some("words/1".into()),
+            block_size: 256,
+            filter_bits: 10,
+        };
+        let mut manifest = Manifest::new(settings);
+        manifest.logs = vec![LogRef { id: 4, end: Some(99) }, LogRef { id: 5, end: None }];
+        let file = FileSummary { len: 1000, crc: 7 };
+        manifest.segments.push(SegmentMeta {
+            id: 3,
+            fingerprints: 10,
+            entries: 12,
+            removed: 0,
+            tables: vec![file; 2],
+            postings: file,
+            tombstones: None,
+            names: Some(file),
+        });
+        manifest
+    }
+
+    #[test]
+    fn manifest_round_trips_through_storage_and_replaces_the_old_one() {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let mut manifest = sample();
+        manifest.install(&*sim).unwrap();
+        assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
+        manifest.generation += 1;
+        manifest.install(&*sim).unwrap();
+        assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
+        assert_eq!(manifest.entries(), 12);
+    }
+
+    #[test]
+    fn every_flipped_bit_and_truncation_is_corruption() {
+        let good = sample().encode();
+        for bit in 0..good.len() * 8 {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Manifest::decode(&bytes).unwrap_err().kind(), ErrorKind::Corruption, "{bit}");
+        }
+        for len in 0..good.len() {
+            assert_eq!(Manifest::decode(&good[..len]).unwrap_err().kind(), ErrorKind::Corruption);
+        }
+    }
+
+    #[test]
+    fn impossible_values_under_a_good_checksum_are_refused() {
+        let good = sample().encode();
+        for at in HEADER_LEN..good.len() - 4 {
+            let mut bytes = good[..good.len() - 4].to_vec();
+            bytes[at] = 0xff;
+            bytes.put_u32(crc32fast::hash(&bytes));
+            // Some values are possible ones; none may panic or ask for much memory.
+            let _ = Manifest::decode(&bytes);
+        }
+    }
+}

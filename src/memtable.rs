@@ -1,0 +1,458 @@
+//! The memtable: recent entries in memory, searchable in every table's order.
+//!
+//! It keeps every change with the number of the commit that made it, so that a reader sees the
+//! state at its own commit while writers go on. A reader holds the lock for one lookup, never
+//! longer.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::error::{Error, Result};
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::layout::{Permutation, Plan};
+use crate::log::Op;
+
+/// Fingerprints a bucket holds on average when the memtable is full.
+const BUCKET_LOAD: usize = 4;
+
+/// So many newer entries are compared one by one before probing is worth its cost.
+const SCAN_NEWER: usize = 1024;
+
+/// Different fingerprints of one table, in buckets by their leading bits; each bucket is sorted, so
+/// that a hot one is searched and not scanned.
+#[derive(Debug)]
+struct Buckets<F> {
+    shift: u32,
+    rows: Vec<Vec<F>>,
+}
+
+impl<F: Fingerprint> Buckets<F> {
+    fn new(capacity: usize) -> Self {
+        let bits = (capacity / BUCKET_LOAD).max(1).ilog2().min(20);
+        Self { shift: F::BITS - bits, rows: vec![Vec::new(); 1 << bits] }
+    }
+
+    fn bucket(&self, value: F) -> usize {
+        // A shift by the whole width (one bucket) is not defined for the type.
+        let index = if self.shift == F::BITS { F::ZERO } else { value >> self.shift };
+        usize::try_from(index.to_u128()).unwrap_or(0)
+    }
+
+    fn insert(&mut self, value: F) {
+        let bucket = self.bucket(value);
+        let row = &mut self.rows[bucket];
+        if let Err(place) = row.binary_search(&value) {
+            row.insert(place, value);
+        }
+    }
+
+    fn for_each_in(&self, low: F, high: F, mut visit: impl FnMut(F)) {
+        for row in &self.rows[self.bucket(low)..=self.bucket(high)] {
+            let from = if row.len() > 8 { row.partition_point(|&v| v < low) } else { 0 };
+            for &value in &row[from..] {
+                if value > high {
+                    break;
+                }
+                if value >= low {
+                    visit(value);
+                }
+            }
+        }
+    }
+}
+
+/// What a commit did to an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Change {
+    seq: u64,
+    inserted: bool,
+}
+
+/// The changes of one entry, oldest first. Nearly all entries have one.
+#[derive(Debug)]
+struct History {
+    first: Change,
+    more: Vec<Change>,
+}
+
+impl History {
+    /// The last change up to and with commit `seq`.
+    fn at(&self, seq: u64) -> Option<Change> {
+        self.more.iter().rev().chain([&self.first]).find(|c| c.seq <= seq).copied()
+    }
+
+    /// What is left of all changes up to `seq`: whether an entry of an older source is removed, and
+    /// whether the entry stands here.
+    fn net(&self, seq: u64) -> Net {
+        let mut net = Net::default();
+        for change in [&self.first].into_iter().chain(&self.more).filter(|c| c.seq <= seq) {
+            net.apply(change.inserted);
+        }
+        net
+    }
+}
+
+/// The sum of changes to one entry within one source (or several merged): it may remove the entry
+/// from older sources, and it may hold the entry anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Net {
+    pub removes_older: bool,
+    pub inserted: bool,
+}
+
+impl Net {
+    pub(crate) fn apply(&mut self, inserted: bool) {
+        match (inserted, self.inserted) {
+            (true, _) => self.inserted = true,
+            // It goes as it came: older sources never knew of it.
+            (false, true) => self.inserted = false,
+            (false, false) => self.removes_older = true,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Inner<F> {
+    tables: Vec<Buckets<F>>,
+    entries: BTreeMap<Entry<F>, History>,
+    /// Inserted entries in commit order.
+    inserted: Vec<(u64, Entry<F>)>,
+    names: Vec<Box<str>>,
+    name_bytes: usize,
+}
+
+/// Recent entries.
+#[derive(Debug)]
+pub(crate) struct Memtable<F> {
+    permutations: Vec<Permutation<F>>,
+    /// The document id of the first name.
+    first_doc: u64,
+    /// Whether any entry was ever removed here: spares readers a look at each id.
+    has_removals: AtomicBool,
+    inner: RwLock<Inner<F>>,
+}
+
+impl<F: Fingerprint> Memtable<F> {
+    /// An empty one, laid out for about `capacity` entries. `first_doc`: the next document id of a
+    /// database with names.
+    pub(crate) fn new(permutations: Vec<Permutation<F>>, capacity: usize, first_doc: u64) -> Self {
+        let inner = Inner {
+            tables: permutations.iter().map(|_| Buckets::new(capacity)).collect(),
+            entries: BTreeMap::new(),
+            inserted: Vec::new(),
+            names: Vec::new(),
+            name_bytes: 0,
+        };
+        let has_removals = AtomicBool::new(false);
+        Self { permutations, first_doc, has_removals, inner: RwLock::new(inner) }
+    }
+
+    // A panic while the lock is held leaves at worst an entry whose commit is never published.
+    fn read(&self) -> RwLockReadGuard<'_, Inner<F>> {
+        self.inner.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Inner<F>> {
+        self.inner.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Takes in the operations of commit `seq`, which is greater than those before.
+    pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<()> {
+        let mut inner = self.write();
+        for op in ops {
+            match op {
+                Op::Insert { fingerprint, id } => {
+                    self.insert(&mut inner, seq, Entry { fingerprint: *fingerprint, id: *id });
+                }
+                Op::InsertNamed { fingerprint, id, name } => {
+                    let next = self.first_doc + inner.names.len() as u64;
+                    if id.0 != next {
+                        return Err(Error::corruption(format!(
+                            "document id {id} where {next} comes next"
+                        )));
+                    }
+                    inner.names.push(name.as_str().into());
+                    inner.name_bytes += name.len();
+                    self.insert(&mut inner, seq, Entry { fingerprint: *fingerprint, id: *id });
+                }
+                Op::Remove { fingerprint, id } => {
+                    let entry = Entry { fingerprint: *fingerprint, id: *id };
+                    self.has_removals.store(true, Ordering::Relaxed);
+                    change(&mut inner, entry, Change { seq, inserted: false });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F>) {
+        for (table, permutation) in inner.tables.iter_mut().zip(&self.permutations) {
+            table.insert(permutation.apply(entry.fingerprint));
+        }
+        change(inner, entry, Change { seq, inserted: true });
+        inner.inserted.push((seq, entry));
+    }
+
+    /// Entries changed here, whether they stand or not.
+    pub(crate) fn len(&self) -> usize {
+        self.read().entries.len()
+    }
+
+    /// Live entries gained over the older sources, up to commit `seq`: may be negative.
+    pub(crate) fn net_entries(&self, seq: u64) -> i64 {
+        let inner = self.read();
+        inner.entries.values().map(|h| h.net(seq)).fold(0, |sum, net| {
+            sum + i64::from(net.inserted) - i64::from(net.removes_older)
+        })
+    }
+
+    /// About how many bytes it occupies.
+    pub(crate) fn memory(&self) -> usize {
+        let inner = self.read();
+        let buckets = inner.tables.iter().map(|t| t.rows.len() * size_of::<Vec<F>>()).sum::<usize>();
+        let a_row = inner.tables.len() * F::BYTES * 2;
+        // B-tree nodes are three quarters full on average.
+        let an_entry = (size_of::<Entry<F>>() + size_of::<History>()) * 4 / 3;
+        let a_name = size_of::<Box<str>>() * 2;
+        buckets
+            + inner.entries.len() * (a_row + an_entry + size_of::<(u64, Entry<F>)>())
+            + inner.names.len() * a_name
+            + inner.name_bytes
+    }
+
+    /// Gives `visit` every fingerprint within `distance` of the query, each once, whether an entry
+    /// stands at the reader's commit or not. `queries` is the query in each table's bit order.
+    pub(crate) fn search(
+        &self,
+        queries: &[F],
+        plan: &Plan<F>,
+        distance: u32,
+        mut visit: impl FnMut(F, u32),
+    ) {
+        let inner = self.read();
+        if plan.is_scan() {
+            for &value in inner.tables[0].rows.iter().flatten() {
+                let d = value.distance(queries[0]);
+                if d <= distance {
+                    visit(value, d);
+                }
+            }
+            return;
+        }
+        for probe in plan.probes() {
+            let table = usize::from(probe.table);
+            let query = queries[table];
+            let mask = F::prefix_mask(u32::from(probe.depth));
+            let low = (query ^ probe.flips) & mask;
+            inner.tables[table].for_each_in(low, low | !mask, |value| {
+                let d = value.distance(query);
+                if d <= distance {
+                    let fingerprint = self.permutations[table].invert(value);
+                    if plan.reports(table, fingerprint ^ queries[0]) {
+                        visit(fingerprint, d);
+                    }
+                }
+            });
+        }
+    }
+
+    /// An entry inserted by a commit after `seq` and still standing within `distance`: the first
+    /// such, with its commit.
+    pub(crate) fn newer_match(
+        &self,
+        queries: &[F],
+        plan: &Plan<F>,
+        distance: u32,
+        seq: u64,
+    ) -> Option<(u64, Entry<F>, u32)> {
+        let inner = self.read();
+        let from = inner.inserted.partition_point(|&(s, _)| s <= seq);
+        let newer = &inner.inserted[from..];
+        if newer.len() <= SCAN_NEWER {
+            return newer.iter().find_map(|&(s, entry)| {
+                let d = entry.fingerprint.distance(queries[0]);
+                (d <= distance && stands(&inner, entry)).then_some((s, entry, d))
+            });
+        }
+        drop(inner);
+        let mut near = Vec::new();
+        self.search(queries, plan, distance, |fingerprint, d| near.push((d, fingerprint)));
+        near.sort_unstable();
+        let inner = self.read();
+        near.into_iter().find_map(|(d, fingerprint)| {
+            entries_of(&inner, fingerprint)
+                .filter_map(|(entry, history)| Some((history.at(u64::MAX)?, *entry)))
+                .find(|(last, _)| last.inserted && last.seq > seq)
+                .map(|(last, entry)| (last.seq, entry, d))
+        })
+    }
+
+    /// The last commit that changed the entry, and whether it inserted or removed it.
+    pub(crate) fn state(&self, entry: Entry<F>, seq: u64) -> Option<bool> {
+        Some(self.read().entries.get(&entry)?.at(seq)?.inserted)
+    }
+
+    /// Whether anything was removed here; a commit that a reader sees is never missed, since the
+    /// reader took the lock after it.
+    pub(crate) fn has_removals(&self) -> bool {
+        self.has_removals.load(Ordering::Relaxed)
+    }
+
+    /// Whether, up to commit `seq`, the entry is removed from older sources.
+    pub(crate) fn removes(&self, entry: Entry<F>, seq: u64) -> bool {
+        self.read().entries.get(&entry).is_some_and(|h| h.net(seq).removes_older)
+    }
+
+    /// The ids of a fingerprint that stand at commit `seq`, ascending, at most `limit`.
+    pub(crate) fn ids(&self, fingerprint: F, seq: u64, limit: usize) -> Vec<DocId> {
+        let inner = self.read();
+        entries_of(&inner, fingerprint)
+            .filter(|(_, history)| history.at(seq).is_some_and(|c| c.inserted))
+            .map(|(entry, _)| entry.id)
+            .take(limit)
+            .collect()
+    }
+
+    /// The sum of changes of every entry up to commit `seq`, in order.
+    pub(crate) fn net_changes(&self, seq: u64) -> Vec<(Entry<F>, Net)> {
+        let inner = self.read();
+        inner.entries.iter().map(|(&entry, history)| (entry, history.net(seq))).collect()
+    }
+
+    /// The name of a document, if it was allotted here.
+    pub(crate) fn name(&self, id: DocId) -> Option<String> {
+        let index = usize::try_from(id.0.checked_sub(self.first_doc)?).ok()?;
+        self.read().names.get(index).map(|name| name.to_string())
+    }
+
+    /// The document id of the first name, and all names.
+    pub(crate) fn names(&self) -> (DocId, Vec<Box<str>>) {
+        (DocId(self.first_doc), self.read().names.clone())
+    }
+}
+
+fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F>, change: Change) {
+    inner
+        .entries
+        .entry(entry)
+        .and_modify(|history| history.more.push(change))
+        .or_insert(History { first: change, more: Vec::new() });
+}
+
+fn stands<F: Fingerprint>(inner: &Inner<F>, entry: Entry<F>) -> bool {
+    inner.entries.get(&entry).and_then(|h| h.at(u64::MAX)).is_some_and(|c| c.inserted)
+}
+
+fn entries_of<F: Fingerprint>(
+    inner: &Inner<F>,
+    fingerprint: F,
+) -> impl Iterator<Item = (&Entry<F>, &History)> {
+    let (first, last) = (DocId(0), DocId(u64::MAX));
+    inner.entries.range(Entry { fingerprint, id: first }..=Entry { fingerprint, id: last })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+
+    fn memtable(layout: &Layout) -> Memtable<u64> {
+        let permutations = (0..layout.tables()).map(|t| layout.permutation(t)).collect();
+        Memtable::new(permutations, 64, 0)
+    }
+
+    fn insert(fingerprint: u64, id: u64) -> Op<u64> {
+        Op::Insert { fingerprint, id: DocId(id) }
+    }
+
+    fn remove(fingerprint: u64, id: u64) -> Op<u64> {
+        Op::Remove { fingerprint, id: DocId(id) }
+    }
+
+    #[test]
+    fn planted_neighbours_are_found_once_in_every_layout_and_no_others() {
+        for name in Layout::preset_names() {
+            let layout = Layout::preset(name, 64).unwrap();
+            let table = memtable(&layout);
+            let query = 0x0123_4567_89ab_cdef_u64;
+            let mut planted = Vec::new();
+            for i in 0..64u32 {
+                for weight in 0..=4 {
+                    let error = (0..weight).fold(0u64, |e, j| e | 1 << ((i + j * 13) % 64));
+                    planted.push(query ^ error);
+                }
+            }
+            planted.sort_unstable();
+            planted.dedup();
+            for (id, &fingerprint) in (0..).zip(&planted) {
+                table.apply(id + 1, &[insert(fingerprint, id)]).unwrap();
+            }
+            let queries: Vec<u64> =
+                table.permutations.iter().map(|p| p.apply(query)).collect();
+            for distance in 0..=4 {
+                let plan = layout.plan_for(1 << 20, distance);
+                let mut found = Vec::new();
+                table.search(&queries, &plan, distance, |f, d| {
+                    assert_eq!(d, f.distance(query));
+                    found.push(f);
+                });
+                found.sort_unstable();
+                let expected: Vec<u64> =
+                    planted.iter().copied().filter(|p| p.distance(query) <= distance).collect();
+                assert_eq!(found, expected, "{name} {distance}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_sees_the_state_at_its_own_commit() {
+        let table = memtable(&Layout::preset("single", 64).unwrap());
+        table.apply(1, &[insert(7, 1), insert(7, 2)]).unwrap();
+        table.apply(2, &[remove(7, 1)]).unwrap();
+        table.apply(3, &[insert(7, 1)]).unwrap();
+        let ids = |seq| table.ids(7, seq, 9).iter().map(|id| id.0).collect::<Vec<_>>();
+        assert_eq!((ids(0), ids(1), ids(2), ids(3)), (vec![], vec![1, 2], vec![2], vec![1, 2]));
+        assert_eq!(table.ids(7, 3, 1).len(), 1);
+        assert_eq!((table.net_entries(1), table.net_entries(2), table.net_entries(3)), (2, 1, 2));
+    }
+
+    #[test]
+    fn an_entry_that_comes_and_goes_here_leaves_older_sources_alone() {
+        let table = memtable(&Layout::preset("half-2", 64).unwrap());
+        table.apply(1, &[insert(5, 1)]).unwrap();
+        table.apply(2, &[remove(5, 1)]).unwrap();
+        table.apply(3, &[remove(6, 1)]).unwrap();
+        table.apply(4, &[insert(6, 1)]).unwrap();
+        let entry = |fingerprint| Entry { fingerprint, id: DocId(1) };
+        assert!(!table.removes(entry(5), 9) && table.state(entry(5), 9) == Some(false));
+        assert!(table.removes(entry(6), 9) && table.state(entry(6), 9) == Some(true));
+        assert_eq!(table.net_entries(9), 0);
+    }
+
+    #[test]
+    fn only_what_is_newer_is_found_however_much_that_is() {
+        let layout = Layout::preset("half-2", 64).unwrap();
+        let table = memtable(&layout);
+        let plan = layout.plan_for(1000, 3);
+        table.apply(1, &[insert(0xff, 0)]).unwrap();
+        for (seq, id) in (2..).zip(1..3 * SCAN_NEWER as u64) {
+            table.apply(seq, &[insert(id << 40 | 0xffff_0000, id)]).unwrap();
+            let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(0xfe)).collect();
+            assert_eq!(table.newer_match(&queries, &plan, 3, 1), None);
+        }
+        let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(0xfe)).collect();
+        let found = table.newer_match(&queries, &plan, 3, 0).unwrap();
+        assert_eq!(found, (1, Entry { fingerprint: 0xff, id: DocId(0) }, 1));
+    }
+
+    #[test]
+    fn names_come_in_id_order_or_not_at_all() {
+        let table = memtable(&Layout::preset("single", 64).unwrap());
+        let named = |id, name: &str| Op::InsertNamed { fingerprint: 1, id: DocId(id), name: name.into() };
+        table.apply(1, &[named(0, "a"), named(1, "b")]).unwrap();
+        assert!(table.apply(2, &[named(3, "d")]).is_err());
+        assert_eq!(table.name(DocId(1)).as_deref(), Some("b"));
+        assert_eq!(table.name(DocId(2)), None);
+    }
+}

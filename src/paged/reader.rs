@@ -1,0 +1,193 @@
+//! Reading a paged file: header and footer at open, pages when first touched.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Checksum, END_MAGIC, FOOTER_MARK, FileSummary, GROUP, GROUP_MARK, PAGE, TRAILER_LEN};
+use crate::codec::bytes::Fields;
+use crate::codec::header::FileHeader;
+use crate::error::{Error, Result};
+use crate::storage::{Map, Storage};
+
+/// An open, immutable file. Bytes are handed out only after their pages passed their checksums.
+#[derive(Debug)]
+pub(crate) struct PagedFile {
+    map: Map,
+    path: PathBuf,
+    checksum: Checksum,
+    body_len: usize,
+    /// Where meta begins and how long it is.
+    meta: (usize, usize),
+    /// One bit a page: it passed its checksum. Setting a bit twice does no harm, and the bytes
+    /// never change, so no ordering is needed between threads.
+    checked: Box<[AtomicU64]>,
+}
+
+impl PagedFile {
+    /// Opens a file that must be `header`'s and as long as `expected_len`.
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        name: &str,
+        header: &FileHeader,
+        expected_len: u64,
+    ) -> Result<Self> {
+        let path = storage.root().join(name);
+        let map = storage.map(name)?;
+        Self::from_map(map, &path, header, expected_len).map_err(|e| e.at_path(path))
+    }
+
+    fn from_map(map: Map, path: &Path, header: &FileHeader, expected_len: u64) -> Result<Self> {
+        if map.len() as u64 != expected_len {
+            return Err(Error::corruption(format!(
+                "the manifest says {expected_len} bytes, the file has {}",
+                map.len()
+            )));
+        }
+        header.expect(&map)?;
+        let checksum = Checksum::of_file(header);
+        let (body_len, meta) = read_footer(&map, &checksum)?;
+        let words = body_len.div_ceil(PAGE).div_ceil(64);
+        let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { map, path: path.to_owned(), checksum, body_len, meta, checked })
+    }
+
+    /// The file's path, for messages.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The kind's own part of the footer, with its offset.
+    pub(crate) fn meta(&self) -> Fields<'_> {
+        let (start, len) = self.meta;
+        Fields::new(self.map.get(start..start + len).unwrap_or_default(), start as u64)
+    }
+
+    /// Memory held beside the map, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.checked.len() * 8
+    }
+
+    /// `len` bytes of the body at `offset`, checked.
+    #[inline]
+    pub(crate) fn bytes(&self, offset: usize, len: usize) -> Result<&[u8]> {
+        let end = offset.saturating_add(len);
+        if end > self.body_len {
+            return Err(self.outside(offset, len));
+        }
+        for page in offset / PAGE..end.div_ceil(PAGE) {
+            self.check(page)?;
+        }
+        Ok(self.map.get(offset..end).unwrap_or_default())
+    }
+
+    /// Checks the checksum of a page unless that was done before.
+    #[inline]
+    fn check(&self, page: usize) -> Result<()> {
+        match self.checked.get(page / 64) {
+            Some(word) if word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1 => Ok(()),
+            _ => self.check_now(page),
+        }
+    }
+
+    #[cold]
+    fn check_now(&self, page: usize) -> Result<()> {
+        let offset = page * PAGE;
+        let end = self.body_len.min(offset + PAGE);
+        // Where the system can, a page that cannot be read becomes an error here and not a fault.
+        self.map.populate(offset, end - offset).map_err(|e| Error::io("read", &self.path, e))?;
+        let bytes = self.map.get(offset..end).unwrap_or_default();
+        if self.checksum.piece(page as u64, bytes) != self.page_checksum(page)? {
+            return Err(self.corruption(offset, "page fails its checksum"));
+        }
+        if let Some(word) = self.checked.get(page / 64) {
+            word.fetch_or(1 << (page % 64), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The recorded checksum of a page, its group checked.
+    fn page_checksum(&self, page: usize) -> Result<u32> {
+        let group = page / GROUP;
+        let pages = self.body_len.div_ceil(PAGE);
+        let len = (pages - group * GROUP).min(GROUP) * 4;
+        let start = self.body_len + group * PAGE;
+        let crcs = self.map.get(start..start + len).unwrap_or_default();
+        let mut own = Fields::new(self.map.get(start + len..).unwrap_or_default(), start as u64);
+        let own = own.u32("checksum of checksums").map_err(|e| e.at_path(&self.path))?;
+        if own != self.checksum.piece(GROUP_MARK | group as u64, crcs) {
+            return Err(self.corruption(start, "page checksums fail their checksum"));
+        }
+        let at = page % GROUP * 4;
+        Fields::new(crcs.get(at..).unwrap_or_default(), (start + at) as u64).u32("page checksum")
+    }
+
+    /// Reads every byte: each page against its checksum, the whole against `expected`. Errors are
+    /// passed to `report`, and the reading goes on.
+    pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
+        for page in 0..self.body_len.div_ceil(PAGE) {
+            if let Err(error) = self.check_now(page) {
+                report(error);
+            }
+        }
+        let mut whole = crc32fast::Hasher::new();
+        for (piece, bytes) in self.map.chunks(PAGE * 256).enumerate() {
+            match self.map.populate(piece * PAGE * 256, bytes.len()) {
+                Ok(()) => whole.update(bytes),
+                Err(e) => return report(Error::io("read", &self.path, e)),
+            }
+        }
+        if whole.finalize() != expected.crc {
+            report(self.corruption(0, "the file fails the manifest's checksum"));
+        }
+    }
+
+    /// The whole file as it is, for a copy.
+    pub(crate) fn raw(&self) -> &[u8] {
+        &self.map
+    }
+
+    /// An error at a place of this file.
+    #[cold]
+    pub(crate) fn corruption(&self, offset: usize, message: &str) -> Error {
+        Error::corruption(message).at_path(&self.path).at_offset(offset as u64)
+    }
+
+    #[cold]
+    fn outside(&self, offset: usize, len: usize) -> Error {
+        let message = format!("{len} bytes asked for, the body ends at {}", self.body_len);
+        self.corruption(offset, &message)
+    }
+}
+
+/// The body's length, and where meta begins and how long it is.
+fn read_footer(file: &[u8], checksum: &Checksum) -> Result<(usize, (usize, usize))> {
+    let trailer = file.len().saturating_sub(TRAILER_LEN);
+    let mut fields = Fields::new(file.get(trailer..).unwrap_or_default(), trailer as u64);
+    let body = fields.u64("body length")?;
+    let meta_len = fields.u32("footer length")? as usize;
+    let crc = fields.u32("footer checksum")?;
+    if fields.bytes(END_MAGIC.len(), "end mark")? != END_MAGIC {
+        return Err(Error::corruption("the file does not end with an end mark").at_offset(trailer as u64));
+    }
+    let start = trailer.saturating_sub(meta_len);
+    let covered = file.get(start..trailer + 12).unwrap_or_default();
+    if checksum.piece(FOOTER_MARK, covered) != crc {
+        return Err(Error::corruption("footer fails its checksum").at_offset(start as u64));
+    }
+    let body_len = usize::try_from(body).unwrap_or(usize::MAX);
+    let pages = body_len.div_ceil(PAGE);
+    let checksums = pages.saturating_add(pages.div_ceil(GROUP)).saturating_mul(4);
+    if body_len.saturating_add(checksums) != start {
+        return Err(Error::corruption("body length does not fit the file's").at_offset(trailer as u64));
+    }
+    Ok((body_len, (start, meta_len)))
+}
+
+#[cfg(test)]
+impl PagedFile {
+    pub(super) fn body_len_for_tests(&self) -> usize {
+        self.body_len
+    }
+}

@@ -1,0 +1,112 @@
+//! Writing a paged file, as a stream.
+
+use std::sync::Arc;
+
+use super::{Checksum, END_MAGIC, FOOTER_MARK, GROUP, GROUP_MARK, PAGE};
+use crate::codec::bytes::PutFields;
+use crate::codec::header::FileHeader;
+use crate::error::Result;
+use crate::storage::{Storage, WriteFile};
+
+/// Bytes gathered before they go to the file: whole pages, few system calls.
+const BUFFER: usize = 64 * PAGE;
+
+/// What the manifest records of a finished file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileSummary {
+    /// Length in bytes.
+    pub len: u64,
+    /// CRC-32 of the whole file, independent of the checksums inside.
+    pub crc: u32,
+}
+
+/// Writes one file: body bytes in order, then [`finish`](Self::finish). Memory: the buffer and four
+/// bytes a page.
+#[derive(Debug)]
+pub(crate) struct PagedWriter {
+    file: Arc<dyn WriteFile>,
+    checksum: Checksum,
+    buffer: Vec<u8>,
+    written: u64,
+    whole: crc32fast::Hasher,
+    pages: Vec<u32>,
+}
+
+impl PagedWriter {
+    /// Creates the file and writes its header.
+    pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
+        let mut writer = Self {
+            file: storage.create(name)?,
+            checksum: Checksum::of_file(header),
+            buffer: Vec::with_capacity(BUFFER + PAGE),
+            written: 0,
+            whole: crc32fast::Hasher::new(),
+            pages: Vec::new(),
+        };
+        writer.write(&header.encode())?;
+        Ok(writer)
+    }
+
+    /// Bytes of the body so far.
+    pub(crate) fn position(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// Appends to the body.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BUFFER {
+            let whole_pages = self.buffer.len() / PAGE * PAGE;
+            self.write_out(whole_pages)?;
+        }
+        Ok(())
+    }
+
+    /// Appends zeros until the body's length is a multiple of `alignment`.
+    pub(crate) fn align(&mut self, alignment: usize) -> Result<()> {
+        let over = usize::try_from(self.position() % alignment as u64).unwrap_or(0);
+        if over > 0 { self.write(&vec![0; alignment - over]) } else { Ok(()) }
+    }
+
+    /// Writes checksums and footer, and makes the file's bytes durable. `meta` is the kind's own
+    /// part of the footer.
+    pub(crate) fn finish(mut self, meta: &[u8]) -> Result<FileSummary> {
+        self.write_out(self.buffer.len())?;
+        let body_len = self.written;
+        let mut tail = Vec::new();
+        for (group, crcs) in (0u64..).zip(self.pages.chunks(GROUP)) {
+            let start = tail.len();
+            crcs.iter().for_each(|&crc| tail.put_u32(crc));
+            let crc = self.checksum.piece(GROUP_MARK | group, &tail[start..]);
+            tail.put_u32(crc);
+        }
+        let start = tail.len();
+        tail.extend_from_slice(meta);
+        tail.put_u64(body_len);
+        tail.put_u32(u32::try_from(meta.len()).unwrap_or(u32::MAX));
+        let crc = self.checksum.piece(FOOTER_MARK, &tail[start..]);
+        tail.put_u32(crc);
+        tail.extend_from_slice(&END_MAGIC);
+        self.append(&tail)?;
+        // The manifest that will name this file must never be durable before its bytes are.
+        self.file.sync()?;
+        Ok(FileSummary { len: self.written, crc: self.whole.finalize() })
+    }
+
+    /// Checksums and writes the first `len` buffered bytes.
+    fn write_out(&mut self, len: usize) -> Result<()> {
+        let ready: Vec<u8> = self.buffer.drain(..len).collect();
+        for page in ready.chunks(PAGE) {
+            let number = self.pages.len() as u64;
+            self.pages.push(self.checksum.piece(number, page));
+        }
+        self.append(&ready)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.append(bytes)?;
+        self.whole.update(bytes);
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+}

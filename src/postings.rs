@@ -1,0 +1,300 @@
+//! Postings: the ids of each fingerprint, in the order of table 0 and cut into groups where its
+//! blocks are cut, so that the place of a fingerprint is the place of its ids.
+//!
+//! Only a match pays for reading them. storage-format.md, "Postings".
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use crate::codec::bits::{BitReader, BitWriter};
+use crate::codec::bytes::{Fields, PutFields};
+use crate::codec::header::FileHeader;
+use crate::error::{Error, Result};
+use crate::fingerprint::DocId;
+use crate::paged::{FileSummary, PagedFile, PagedWriter};
+use crate::storage::Storage;
+
+/// Bytes at the head of a group: width of counts, width of ids, lowest id.
+const GROUP_HEAD: usize = 1 + 1 + 8;
+
+/// Bits that hold every value up to `greatest`.
+fn width_of(greatest: u64) -> u32 {
+    u64::BITS - greatest.leading_zeros()
+}
+
+/// Writes postings as a stream: fingerprints in table-0 order, each with its ascending ids.
+#[derive(Debug)]
+pub(crate) struct PostingsBuilder {
+    writer: PagedWriter,
+    /// Where each group begins.
+    offsets: Vec<u8>,
+    /// Number of ids of each fingerprint of the open group, and the ids.
+    counts: Vec<u64>,
+    ids: Vec<u64>,
+    entries: u64,
+}
+
+impl PostingsBuilder {
+    pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
+        let writer = PagedWriter::create(storage, name, header)?;
+        Ok(Self { writer, offsets: Vec::new(), counts: Vec::new(), ids: Vec::new(), entries: 0 })
+    }
+
+    /// Begins the ids of the next fingerprint; `new_block` if table 0 began a new block for it.
+    pub(crate) fn next_fingerprint(&mut self, new_block: bool) -> Result<()> {
+        if new_block {
+            self.end_group()?;
+        }
+        self.counts.push(0);
+        Ok(())
+    }
+
+    /// Adds an id, greater than the one before, to the current fingerprint.
+    pub(crate) fn push(&mut self, id: DocId) {
+        if let Some(count) = self.counts.last_mut() {
+            *count += 1;
+            self.ids.push(id.0);
+            self.entries += 1;
+        }
+    }
+
+    fn end_group(&mut self) -> Result<()> {
+        self.offsets.put_u64(self.writer.position());
+        let base = self.ids.iter().copied().min().unwrap_or(0);
+        let id_width = width_of(self.ids.iter().copied().max().unwrap_or(0) - base);
+        let most = self.counts.iter().copied().max().unwrap_or(1);
+        let count_width = width_of(most.saturating_sub(1));
+        let mut group = Vec::with_capacity(GROUP_HEAD);
+        group.put_u8(u8::try_from(count_width).unwrap_or(0));
+        group.put_u8(u8::try_from(id_width).unwrap_or(0));
+        group.put_u64(base);
+        let mut bits = BitWriter::default();
+        for count in self.counts.drain(..) {
+            bits.put(count - 1, count_width);
+        }
+        for id in self.ids.drain(..) {
+            bits.put(id - base, id_width);
+        }
+        bits.drain_to(&mut group);
+        self.writer.write(&group)
+    }
+
+    /// Writes the last group, the offsets and the footer; the file is durable afterwards.
+    pub(crate) fn finish(mut self) -> Result<FileSummary> {
+        if !self.counts.is_empty() {
+            self.end_group()?;
+        }
+        let offsets_at = self.writer.position();
+        self.offsets.put_u64(offsets_at);
+        self.writer.write(&self.offsets)?;
+        let mut meta = Vec::new();
+        meta.put_u64(self.entries);
+        meta.put_u64((self.offsets.len() / 8 - 1) as u64);
+        meta.put_u64(offsets_at);
+        self.writer.finish(&meta)
+    }
+}
+
+/// Open postings.
+#[derive(Debug)]
+pub(crate) struct Postings {
+    file: PagedFile,
+    entries: u64,
+    groups: usize,
+    offsets_at: usize,
+}
+
+impl Postings {
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        name: &str,
+        header: &FileHeader,
+        len: u64,
+    ) -> Result<Self> {
+        let file = PagedFile::open(storage, name, header, len)?;
+        let mut meta = file.meta();
+        let entries = meta.u64("entry count")?;
+        let groups = usize::try_from(meta.u64("group count")?).unwrap_or(usize::MAX);
+        let offsets_at = usize::try_from(meta.u64("offsets")?).unwrap_or(usize::MAX);
+        meta.finish("postings footer")?;
+        Ok(Self { file, entries, groups, offsets_at })
+    }
+
+    /// Number of entries: ids over all fingerprints.
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// The ids of one block of table 0, which has `fingerprints`.
+    pub(crate) fn group(&self, block: usize, fingerprints: usize) -> Result<Group<'_>> {
+        let at = self.offsets_at.saturating_add(block.saturating_mul(8));
+        let mut offsets = Fields::new(self.file.bytes(at, 16)?, at as u64);
+        let start = usize::try_from(offsets.u64("group offset")?).unwrap_or(usize::MAX);
+        let end = usize::try_from(offsets.u64("group end")?).unwrap_or(usize::MAX);
+        let Some(len) = end.checked_sub(start) else {
+            return Err(self.file.corruption(at, "postings group ends before it begins"));
+        };
+        Group::open(self.file.bytes(start, len)?, fingerprints)
+            .map_err(|e| e.at_path(self.file.path()).at_offset(start as u64))
+    }
+
+    /// Reads the whole file and every group strictly; `fingerprints_in` tells table 0's block
+    /// lengths.
+    pub(crate) fn verify(
+        &self,
+        expected: FileSummary,
+        fingerprints_in: impl Fn(usize) -> Result<usize>,
+        report: &mut dyn FnMut(Error),
+    ) {
+        self.file.verify(expected, report);
+        let mut entries = 0u64;
+        for block in 0..self.groups {
+            let checked = fingerprints_in(block).and_then(|n| {
+                let group = self.group(block, n)?;
+                entries += group.total;
+                for index in 0..n {
+                    let ids: Vec<DocId> = group.ids(index).collect();
+                    if ids.is_empty() || !ids.is_sorted_by(|a, b| a < b) {
+                        return Err(self.file.corruption(0, "ids of a fingerprint out of order"));
+                    }
+                }
+                Ok(())
+            });
+            if let Err(error) = checked {
+                report(error);
+            }
+        }
+        if entries != self.entries {
+            report(self.file.corruption(0, "the footer's count is not that of the groups"));
+        }
+    }
+
+    /// The whole file as it is, for a copy.
+    pub(crate) fn raw(&self) -> &[u8] {
+        self.file.raw()
+    }
+
+    /// Memory held beside the map, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.file.memory()
+    }
+}
+
+/// The ids of one block's fingerprints.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Group<'a> {
+    bytes: &'a [u8],
+    fingerprints: usize,
+    count_width: u32,
+    id_width: u32,
+    base: u64,
+    total: u64,
+}
+
+impl<'a> Group<'a> {
+    fn open(bytes: &'a [u8], fingerprints: usize) -> Result<Self> {
+        let mut head = Fields::new(bytes, 0);
+        let count_width = u32::from(head.u8("count width")?);
+        let id_width = u32::from(head.u8("id width")?);
+        let base = head.u64("lowest id")?;
+        if count_width > 64 || id_width > 64 {
+            return Err(Error::corruption("postings group has impossible widths"));
+        }
+        let mut group = Self { bytes, fingerprints, count_width, id_width, base, total: 0 };
+        group.total = group.count_before(fingerprints);
+        let bits = (fingerprints as u64)
+            .saturating_mul(u64::from(count_width))
+            .saturating_add(group.total.saturating_mul(u64::from(id_width)));
+        if bits.div_ceil(8) != head.remaining() as u64 {
+            return Err(Error::corruption("postings group has another length than its counts say"));
+        }
+        Ok(group)
+    }
+
+    /// The number of ids of the first `index` fingerprints.
+    fn count_before(&self, index: usize) -> u64 {
+        if self.count_width == 0 {
+            return index as u64;
+        }
+        let mut counts = BitReader::new(self.bytes, GROUP_HEAD * 8);
+        (0..index).fold(0, |sum: u64, _| {
+            sum.saturating_add(counts.take(self.count_width).saturating_add(1))
+        })
+    }
+
+    /// The ids of the fingerprint at place `index`, ascending, decoded as they are asked for.
+    pub(crate) fn ids(&self, index: usize) -> Ids<'a> {
+        let before = self.count_before(index);
+        let counts_end = GROUP_HEAD * 8 + self.fingerprints * self.count_width as usize;
+        let skipped = usize::try_from(before).unwrap_or(usize::MAX);
+        let position = counts_end.saturating_add(skipped.saturating_mul(self.id_width as usize));
+        Ids {
+            bits: BitReader::new(self.bytes, position),
+            left: self.count_before(index + 1) - before,
+            id_width: self.id_width,
+            base: self.base,
+        }
+    }
+}
+
+/// The ids of one fingerprint, ascending.
+#[derive(Debug, Clone)]
+pub(crate) struct Ids<'a> {
+    bits: BitReader<'a>,
+    left: u64,
+    id_width: u32,
+    base: u64,
+}
+
+impl Iterator for Ids<'_> {
+    type Item = DocId;
+
+    fn next(&mut self) -> Option<DocId> {
+        self.left = self.left.checked_sub(1)?;
+        Some(DocId(self.base.wrapping_add(self.bits.take(self.id_width))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::header::FileKind;
+    use crate::storage::Sim;
+
+    const HEADER: FileHeader =
+        FileHeader { kind: FileKind::Postings, bits: 64, part: 0, file_id: 1, database_id: 2 };
+
+    /// Blocks of fingerprints of ids.
+    type Blocks = Vec<Vec<Vec<u64>>>;
+
+    fn round_trip(blocks: &Blocks) {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let mut builder = PostingsBuilder::create(&*sim, "p", &HEADER).unwrap();
+        for (b, block) in blocks.iter().enumerate() {
+            for (i, ids) in block.iter().enumerate() {
+                builder.next_fingerprint(b > 0 && i == 0).unwrap();
+                ids.iter().for_each(|&id| builder.push(DocId(id)));
+            }
+        }
+        let summary = builder.finish().unwrap();
+        let postings = Postings::open(&*sim, "p", &HEADER, summary.len).unwrap();
+        postings.verify(summary, |b| Ok(blocks[b].len()), &mut |e| panic!("{e}"));
+        assert_eq!(postings.entries(), blocks.iter().flatten().flatten().count() as u64);
+        for (b, block) in blocks.iter().enumerate() {
+            let group = postings.group(b, block.len()).unwrap();
+            for (i, ids) in block.iter().enumerate() {
+                assert_eq!(group.ids(i).map(|id| id.0).collect::<Vec<_>>(), *ids);
+            }
+            assert!(postings.group(b, block.len() + 9).is_err(), "another table's block");
+        }
+    }
+
+    #[test]
+    fn ids_round_trip_in_groups_of_every_shape() {
+        round_trip(&vec![]);
+        round_trip(&vec![vec![vec![0]]]);
+        round_trip(&vec![vec![vec![u64::MAX]], vec![vec![0, u64::MAX], vec![5]]]);
+        round_trip(&vec![vec![vec![7], vec![3], vec![9]], vec![vec![1_000_000_007]; 3]]);
+        round_trip(&vec![vec![vec![4], (10..5000).collect(), vec![2, 3]], vec![vec![1]]]);
+    }
+}

@@ -1,0 +1,280 @@
+//! A segment: an immutable set of entries, one file a table, plus ids, tombstones and names.
+//!
+//! Segments are ordered by age. Each holds entries that no older one holds live, and tombstones
+//! that remove entries of older ones only. storage-format.md, "Segment".
+
+mod writer;
+
+pub(crate) use writer::{SegmentWriter, Visit, VisitIds};
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::codec::bytes::{Fields, PutFields};
+use crate::codec::header::FileKind;
+use crate::error::{Error, Result};
+use crate::files::FileName;
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::names::Names;
+use crate::paged::FileSummary;
+use crate::postings::{Ids, Postings};
+use crate::settings::Settings;
+use crate::storage::Storage;
+use crate::table::Table;
+use crate::tombstones::Tombstones;
+
+/// What the manifest says of a segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SegmentMeta {
+    /// The number in its files' names.
+    pub id: u64,
+    /// Different fingerprints: rows of each table.
+    pub fingerprints: u64,
+    pub entries: u64,
+    pub removed: u64,
+    /// One a table.
+    pub tables: Vec<FileSummary>,
+    pub postings: FileSummary,
+    pub tombstones: Option<FileSummary>,
+    pub names: Option<FileSummary>,
+}
+
+impl SegmentMeta {
+    /// Its files with their lengths and checksums.
+    pub(crate) fn files(&self) -> Vec<(FileName, FileSummary)> {
+        let tables = (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
+        tables
+            .chain([(FileName::Postings(self.id), self.postings)])
+            .chain(self.tombstones.map(|file| (FileName::Tombstones(self.id), file)))
+            .chain(self.names.map(|file| (FileName::Names(self.id), file)))
+            .collect()
+    }
+
+    /// Bytes of all files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files().iter().map(|(_, file)| file.len).sum()
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.put_u64(self.id);
+        out.put_u64(self.fingerprints);
+        out.put_u64(self.entries);
+        out.put_u64(self.removed);
+        for file in self.tables.iter().chain([&self.postings]) {
+            put_file(out, Some(file));
+        }
+        put_file(out, self.tombstones.as_ref());
+        put_file(out, self.names.as_ref());
+    }
+
+    pub(crate) fn decode(tables: usize, fields: &mut Fields<'_>) -> Result<Self> {
+        let id = fields.u64("segment number")?;
+        let fingerprints = fields.u64("fingerprint count")?;
+        let entries = fields.u64("entry count")?;
+        let removed = fields.u64("tombstone count")?;
+        let mut required = |what| match take_file(fields) {
+            Ok(Some(file)) => Ok(file),
+            Ok(None) => Err(Error::corruption(format!("a segment without {what}"))),
+            Err(error) => Err(error),
+        };
+        let tables = (0..tables).map(|_| required("a table")).collect::<Result<_>>()?;
+        let postings = required("postings")?;
+        let tombstones = take_file(fields)?;
+        let names = take_file(fields)?;
+        Ok(Self { id, fingerprints, entries, removed, tables, postings, tombstones, names })
+    }
+}
+
+/// Length and checksum; length 0 stands for no file.
+fn put_file(out: &mut Vec<u8>, file: Option<&FileSummary>) {
+    out.put_u64(file.map_or(0, |f| f.len));
+    out.put_u32(file.map_or(0, |f| f.crc));
+}
+
+fn take_file(fields: &mut Fields<'_>) -> Result<Option<FileSummary>> {
+    let (len, crc) = (fields.u64("file length")?, fields.u32("file checksum")?);
+    Ok((len > 0).then_some(FileSummary { len, crc }))
+}
+
+/// An open segment.
+#[derive(Debug)]
+pub(crate) struct Segment<F> {
+    meta: SegmentMeta,
+    tables: Vec<Table<F>>,
+    postings: Postings,
+    tombstones: Option<Tombstones<F>>,
+    names: Option<Names>,
+    storage: Arc<dyn Storage>,
+    /// Set once no manifest names it: the last one to drop it removes its files.
+    obsolete: AtomicBool,
+}
+
+impl<F: Fingerprint> Segment<F> {
+    /// Opens all files; reads headers and footers only.
+    pub(crate) fn open(
+        storage: &Arc<dyn Storage>,
+        settings: &Settings,
+        meta: SegmentMeta,
+    ) -> Result<Self> {
+        let s = &**storage;
+        let id = meta.id;
+        let header = |kind, part| settings.header(kind, part, id);
+        let mut tables = Vec::with_capacity(meta.tables.len());
+        for (t, file) in (0u16..).zip(&meta.tables) {
+            let name = FileName::Table(id, t).to_string();
+            tables.push(Table::<F>::open(s, &name, &header(FileKind::Table, t), file.len)?);
+        }
+        let name = FileName::Postings(id).to_string();
+        let postings =
+            Postings::open(s, &name, &header(FileKind::Postings, 0), meta.postings.len)?;
+        let tombstones = meta.tombstones.map(|file| {
+            let name = FileName::Tombstones(id).to_string();
+            Tombstones::open(s, &name, &header(FileKind::Tombstones, 0), file.len)
+        });
+        let names = meta.names.map(|file| {
+            let name = FileName::Names(id).to_string();
+            Names::open(s, &name, &header(FileKind::Names, 0), file.len)
+        });
+        let segment = Self {
+            tables,
+            postings,
+            tombstones: tombstones.transpose()?,
+            names: names.transpose()?,
+            storage: storage.clone(),
+            obsolete: AtomicBool::new(false),
+            meta,
+        };
+        segment.check_counts()?;
+        Ok(segment)
+    }
+
+    /// The manifest's counts are those of the files.
+    fn check_counts(&self) -> Result<()> {
+        let tables_agree = self.tables.iter().all(|t| t.count() == self.meta.fingerprints);
+        let tombstones = self.tombstones.as_ref().map_or(0, Tombstones::count);
+        if tables_agree
+            && self.postings.entries() == self.meta.entries
+            && tombstones as u64 == self.meta.removed
+        {
+            return Ok(());
+        }
+        let first = self.storage.root().join(FileName::Table(self.meta.id, 0).to_string());
+        Err(Error::corruption("the segment's files disagree with the manifest on counts").at_path(first))
+    }
+
+    pub(crate) fn meta(&self) -> &SegmentMeta {
+        &self.meta
+    }
+
+    pub(crate) fn tables(&self) -> &[Table<F>] {
+        &self.tables
+    }
+
+    /// Table 0, whose bit order is the fingerprint's own.
+    pub(crate) fn identity_table(&self) -> Option<&Table<F>> {
+        self.tables.first()
+    }
+
+    /// The ids of a fingerprint, ascending; none if it is not here.
+    pub(crate) fn ids(&self, fingerprint: F) -> Result<Option<Ids<'_>>> {
+        let Some(table) = self.identity_table() else { return Ok(None) };
+        let Some((block, index)) = table.locate(fingerprint)? else { return Ok(None) };
+        self.ids_at(block, index).map(Some)
+    }
+
+    /// The ids of the fingerprint at a place of table 0.
+    pub(crate) fn ids_at(&self, block: usize, index: usize) -> Result<Ids<'_>> {
+        let len = self.identity_table().map_or(Ok(0), |table| table.block_len(block))?;
+        Ok(self.postings.group(block, len)?.ids(index))
+    }
+
+    /// Whether this entry stands here (be it removed by something newer or not).
+    pub(crate) fn contains(&self, entry: Entry<F>) -> Result<bool> {
+        Ok(self.ids(entry.fingerprint)?.is_some_and(|mut ids| ids.any(|id| id == entry.id)))
+    }
+
+    pub(crate) fn tombstones(&self) -> Option<&Tombstones<F>> {
+        self.tombstones.as_ref()
+    }
+
+    /// Whether this segment removes the entry from older ones.
+    pub(crate) fn removes(&self, entry: Entry<F>) -> Result<bool> {
+        self.tombstones.as_ref().map_or(Ok(false), |t| t.contains(entry))
+    }
+
+    pub(crate) fn names(&self) -> Option<&Names> {
+        self.names.as_ref()
+    }
+
+    /// The name of a document whose id is of this segment's run.
+    pub(crate) fn name(&self, id: DocId) -> Result<Option<&str>> {
+        self.names.as_ref().map_or(Ok(None), |names| names.get(id))
+    }
+
+    /// Bytes that should be in memory for fast answers.
+    pub(crate) fn index_memory(&self) -> u64 {
+        let tables: u64 = self.tables.iter().map(Table::index_memory).sum();
+        let others = self.postings.memory()
+            + self.tombstones.as_ref().map_or(0, Tombstones::memory)
+            + self.names.as_ref().map_or(0, Names::memory);
+        tables + others as u64
+    }
+
+    /// Reads every file strictly and compares the tables as sets; errors go to `report`.
+    pub(crate) fn verify(&self, settings: &Settings, report: &mut dyn FnMut(Error)) {
+        let mut sums = Vec::new();
+        let permutations = settings.permutations::<F>();
+        for ((table, permutation), &file) in
+            self.tables.iter().zip(&permutations).zip(&self.meta.tables)
+        {
+            sums.push(table.verify(file, |f| set_hash(permutation.invert(f)), report));
+        }
+        if sums.windows(2).any(|pair| pair[0] != pair[1]) {
+            let message = format!("the tables of segment {} hold different sets", self.meta.id);
+            report(Error::corruption(message).at_path(self.storage.root()));
+        }
+        let block_len =
+            |block| self.identity_table().map_or(Ok(0), |table| table.block_len(block));
+        self.postings.verify(self.meta.postings, block_len, report);
+        if let (Some(tombstones), Some(file)) = (&self.tombstones, self.meta.tombstones) {
+            tombstones.verify(file, report);
+        }
+        if let (Some(names), Some(file)) = (&self.names, self.meta.names) {
+            names.verify(file, report);
+        }
+    }
+
+    /// The bytes of each file, in the order of [`SegmentMeta::files`].
+    pub(crate) fn raw_files(&self) -> Vec<&[u8]> {
+        let tables = self.tables.iter().map(Table::raw);
+        tables
+            .chain([self.postings.raw()])
+            .chain(self.tombstones.as_ref().map(Tombstones::raw))
+            .chain(self.names.as_ref().map(Names::raw))
+            .collect()
+    }
+
+    /// Says that no manifest names it any more: its files go when its last user does.
+    pub(crate) fn retire(&self) {
+        self.obsolete.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<F> Drop for Segment<F> {
+    fn drop(&mut self) {
+        if self.obsolete.load(Ordering::Relaxed) {
+            for (name, _) in self.meta.files() {
+                // What cannot be removed now is swept at the next open.
+                let _ = self.storage.remove(&name.to_string());
+            }
+        }
+    }
+}
+
+/// One fingerprint's share of an order-free sum over a set.
+fn set_hash<F: Fingerprint>(fingerprint: F) -> u64 {
+    let mut bytes = Vec::with_capacity(F::BYTES);
+    fingerprint.write_le(&mut bytes);
+    let low = u64::from(crc32fast::hash(&bytes));
+    (low << 32 | low).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ fingerprint.top64().rotate_left(17)
+}

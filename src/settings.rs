@@ -1,0 +1,125 @@
+//! What is chosen when a database is created and never changes: stored in its manifest.
+
+use crate::block;
+use crate::codec::bytes::{Fields, PutFields};
+use crate::codec::header::{FileHeader, FileKind};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::layout::{Layout, Permutation};
+use crate::table::TableOptions;
+
+/// Where document ids come from. Chosen at creation, one kind for the whole database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Ids {
+    /// The caller gives each document a number.
+    User,
+    /// The caller gives each document a name (a URL, say); numbers are allotted in commit order.
+    Names,
+}
+
+/// Greatest distance a database can be made for.
+pub(crate) const MAX_DISTANCE: u32 = 10;
+/// Longest name of a recipe in bytes.
+pub(crate) const MAX_RECIPE: usize = 255;
+/// Most bits a fingerprint of a prefix filter.
+pub(crate) const MAX_FILTER_BITS: u32 = 32;
+
+/// The unchanging part of the manifest. storage-format.md, "Manifest".
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settings {
+    pub database_id: u128,
+    pub layout: Layout,
+    pub max_distance: u32,
+    pub ids: Ids,
+    pub recipe: Option<String>,
+    pub block_size: usize,
+    pub filter_bits: u32,
+}
+
+impl Settings {
+    /// Refuses what no database can have.
+    pub(crate) fn check(&self) -> Result<()> {
+        let (size, k) = (self.block_size, self.max_distance);
+        if !size.is_power_of_two() || !(block::MIN_SIZE..=block::MAX_SIZE).contains(&size) {
+            return Err(Error::invalid(format!(
+                "block size {size}: expected a power of two from {} to {}",
+                block::MIN_SIZE,
+                block::MAX_SIZE
+            )));
+        }
+        if k > MAX_DISTANCE {
+            return Err(Error::invalid(format!("max distance {k}: expected 0 to {MAX_DISTANCE}")));
+        }
+        if self.filter_bits > MAX_FILTER_BITS {
+            return Err(Error::invalid(format!(
+                "filter of {} bits a fingerprint: expected 0 to {MAX_FILTER_BITS}",
+                self.filter_bits
+            )));
+        }
+        match &self.recipe {
+            Some(name) if name.is_empty() || name.len() > MAX_RECIPE => Err(Error::invalid(format!(
+                "a recipe's name has 1 to {MAX_RECIPE} bytes, this one {}",
+                name.len()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The header of one of this database's files.
+    pub(crate) fn header(&self, kind: FileKind, part: u16, file_id: u64) -> FileHeader {
+        let (bits, database_id) = (self.layout.bits(), self.database_id);
+        FileHeader { kind, bits, part, file_id, database_id }
+    }
+
+    /// How table `table` of a new segment is written.
+    pub(crate) fn table_options(&self, table: usize) -> TableOptions {
+        let first_cell = self.layout.order(table).first().copied().unwrap_or(0);
+        let width = self.layout.cells().get(usize::from(first_cell)).copied().unwrap_or(64);
+        TableOptions {
+            block_size: self.block_size,
+            filter_bits: self.filter_bits,
+            filter_depth: u32::from(width).min(64),
+        }
+    }
+
+    /// The tables' bit orders.
+    pub(crate) fn permutations<F: Fingerprint>(&self) -> Vec<Permutation<F>> {
+        (0..self.layout.tables()).map(|table| self.layout.permutation(table)).collect()
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.put_u32(self.max_distance);
+        out.put_u8(match self.ids {
+            Ids::User => 0,
+            Ids::Names => 1,
+        });
+        out.put_u32(u32::try_from(self.block_size).unwrap_or(0));
+        out.put_u32(self.filter_bits);
+        out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
+        self.layout.encode(out);
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote; the header tells id and width.
+    pub(crate) fn decode(header: &FileHeader, fields: &mut Fields<'_>) -> Result<Self> {
+        let max_distance = fields.u32("max distance")?;
+        let ids = match fields.u8("kind of ids")? {
+            0 => Ids::User,
+            1 => Ids::Names,
+            other => return Err(fields.corruption(format!("kind of ids {other}"))),
+        };
+        let block_size = fields.u32("block size")? as usize;
+        let filter_bits = fields.u32("filter bits")?;
+        let recipe = fields.text("recipe")?;
+        let recipe = (!recipe.is_empty()).then(|| recipe.to_owned());
+        let layout = Layout::decode(fields)?;
+        if layout.bits() != header.bits {
+            return Err(fields.corruption("the layout has another width than the file"));
+        }
+        let database_id = header.database_id;
+        let settings =
+            Self { database_id, layout, max_distance, ids, recipe, block_size, filter_bits };
+        settings.check().map_err(|e| fields.corruption(e.to_string()))?;
+        Ok(settings)
+    }
+}

@@ -1,0 +1,142 @@
+//! Writing a table: one pass over the fingerprints for their distribution, one to write them.
+
+use super::TableOptions;
+use super::filter::FilterBuilder;
+use crate::block::{BlockBuilder, leading_difference};
+use crate::codec::bytes::PutFields;
+use crate::codec::header::FileHeader;
+use crate::codec::huffman::{Code, Histogram};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::paged::{FileSummary, PagedWriter};
+use crate::storage::Storage;
+
+/// What the first pass learns: how many fingerprints there are, and how neighbours differ.
+#[derive(Debug)]
+pub(crate) struct Profile<F> {
+    histogram: Histogram,
+    count: u64,
+    last: F,
+}
+
+impl<F: Fingerprint> Default for Profile<F> {
+    fn default() -> Self {
+        Self { histogram: Histogram::default(), count: 0, last: F::ZERO }
+    }
+}
+
+impl<F: Fingerprint> Profile<F> {
+    /// Takes in a fingerprint greater than the one before.
+    #[inline]
+    pub(crate) fn add(&mut self, fingerprint: F) {
+        if self.count > 0 {
+            self.histogram.add(leading_difference(self.last, fingerprint));
+        }
+        self.count += 1;
+        self.last = fingerprint;
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub(crate) fn of(fingerprints: impl IntoIterator<Item = F>) -> Self {
+        let mut profile = Self::default();
+        fingerprints.into_iter().for_each(|f| profile.add(f));
+        profile
+    }
+}
+
+/// Writes one table as a stream of ascending fingerprints: those of the profile, no others.
+/// Memory: the keys, and the filter if there is one.
+#[derive(Debug)]
+pub(crate) struct TableBuilder<F> {
+    writer: PagedWriter,
+    options: TableOptions,
+    code: Code,
+    block: BlockBuilder<F>,
+    /// Finished bytes of the current block.
+    scratch: Vec<u8>,
+    keys: Vec<u8>,
+    filter: Option<FilterBuilder>,
+    first: F,
+    count: u64,
+}
+
+impl<F: Fingerprint> TableBuilder<F> {
+    pub(crate) fn create(
+        storage: &dyn Storage,
+        name: &str,
+        header: &FileHeader,
+        options: TableOptions,
+        profile: &Profile<F>,
+    ) -> Result<Self> {
+        let mut writer = PagedWriter::create(storage, name, header)?;
+        // The header takes the place of a block, so that blocks never straddle a page.
+        writer.align(options.block_size)?;
+        Ok(Self {
+            writer,
+            options,
+            code: Code::from_histogram(&profile.histogram),
+            block: BlockBuilder::new(options.block_size),
+            scratch: Vec::with_capacity(options.block_size),
+            keys: Vec::new(),
+            filter: FilterBuilder::new(options.filter_bits, options.filter_depth, profile.count),
+            first: F::ZERO,
+            count: 0,
+        })
+    }
+
+    /// Adds a fingerprint greater than the one before; true if it begins a new block behind
+    /// another.
+    pub(crate) fn push(&mut self, fingerprint: F) -> Result<bool> {
+        if self.count == 0 {
+            self.first = fingerprint;
+        }
+        self.count += 1;
+        if let Some(filter) = &mut self.filter {
+            filter.add(fingerprint);
+        }
+        if self.block.push(fingerprint, &self.code) {
+            return Ok(false);
+        }
+        self.end_block()?;
+        let fits = self.block.push(fingerprint, &self.code);
+        debug_assert!(fits, "an empty block takes any fingerprint");
+        Ok(true)
+    }
+
+    fn end_block(&mut self) -> Result<()> {
+        self.keys.put_fingerprint(self.block.last());
+        self.block.finish(&mut self.scratch);
+        self.writer.write(&self.scratch)?;
+        self.scratch.clear();
+        Ok(())
+    }
+
+    /// Writes keys, filter and footer; the file is durable afterwards.
+    pub(crate) fn finish(mut self) -> Result<FileSummary> {
+        let last = self.block.last();
+        if !self.block.is_empty() {
+            self.end_block()?;
+        }
+        self.writer.write(&self.keys)?;
+        self.writer.align(8)?;
+        let filter_offset = self.writer.position();
+        let filter_words = self.filter.as_ref().map_or(&[][..], FilterBuilder::words);
+        for word in filter_words {
+            self.writer.write(&word.to_le_bytes())?;
+        }
+        let mut meta = Vec::new();
+        meta.put_u64(self.count);
+        meta.put_u64((self.keys.len() / F::BYTES) as u64);
+        meta.put_u32(u32::try_from(self.options.block_size).unwrap_or(0));
+        meta.put_u32(self.filter.as_ref().map_or(0, FilterBuilder::depth));
+        meta.put_u64(filter_offset);
+        meta.put_u64(filter_words.len() as u64);
+        meta.put_fingerprint(self.first);
+        meta.put_fingerprint(last);
+        meta.extend_from_slice(self.code.lengths(F::BITS));
+        self.writer.finish(&meta)
+    }
+}

@@ -1,0 +1,26 @@
+//! A table: one permuted, sorted set of fingerprints on disk (the paper's table, not LevelDB's).
+//!
+//! The file holds fixed-size [blocks](crate::block), then their keys (each block's last
+//! fingerprint), then, if asked for, a [prefix filter](filter). Blocks lie at computed offsets and
+//! keys in a mapped array, so opening reads neither. storage-format.md, "Table".
+
+mod builder;
+mod filter;
+mod reader;
+
+pub(crate) use builder::{Profile, TableBuilder};
+pub(crate) use reader::{Cursor, Table};
+
+/// How to write a table; any mix of tables can be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TableOptions {
+    /// Bytes of a block.
+    pub block_size: usize,
+    /// Bits a fingerprint of the prefix filter; 0 for none.
+    pub filter_bits: u32,
+    /// Leading bits that the filter knows of.
+    pub filter_depth: u32,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+use super::*;
+use crate::codec::header::{FileHeader, FileKind};
+use crate::fingerprint::Fingerprint;
+use crate::paged::FileSummary;
+use crate::storage::{Sim, Storage};
+
+fn header<F: Fingerprint>() -> FileHeader {
+    FileHeader { kind: FileKind::Table, bits: F::BITS, part: 0, file_id: 1, database_id: 2 }
+}
+
+fn build<F: Fingerprint>(values: &[F], options: TableOptions) -> (Table<F>, FileSummary) {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let profile = Profile::of(values.iter().copied());
+    let mut builder = TableBuilder::create(&*sim, "t", &header::<F>(), options, &profile).unwrap();
+    for &value in values {
+        builder.push(value).unwrap();
+    }
+    let summary = builder.finish().unwrap();
+    (Table::open(&*sim, "t", &header::<F>(), summary.len).unwrap(), summary)
+}
+
+fn splitmix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Spread values, a dense run, and a run that shares its top half.
+fn values<F: Fingerprint>(count: u64) -> Vec<F> {
+    let mut state = count;
+    let mut next = || u128::from(splitmix(&mut state)) << 64 | u128::from(splitmix(&mut state));
+    let mut values: Vec<F> = (0..count).map(|_| F::from_u128(next() >> (128 - F::BITS))).collect();
+    values.extend((0..count / 4).map(|i| F::from_u128(0x1234_5678_0000 + u128::from(i))));
+    let hot = F::from_u128(next()) & F::prefix_mask(F::BITS / 2);
+    values.extend((0..count / 4).map(|_| hot | F::from_u128(next()) >> (F::BITS / 2)));
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+const SMALL: TableOptions = TableOptions { block_size: 128, filter_bits: 0, filter_depth: 0 };
+
+fn lookups<F: Fingerprint>(count: u64, options: TableOptions) {
+    let values = values::<F>(count);
+    let (table, summary) = build(&values, options);
+    assert_eq!(table.count(), values.len() as u64);
+    table.verify(summary, |_| 1, &mut |e| panic!("{e}"));
+    let mut all = Vec::new();
+    table.scan(|f| all.push(f)).unwrap();
+    assert_eq!(all, values);
+    let mut targets = vec![F::ZERO, F::MAX];
+    for &v in values.iter().step_by(7) {
+        targets.extend([v, F::from_u128(v.to_u128().wrapping_add(1)), v ^ F::ONE]);
+    }
+    for target in targets {
+        let from = values.partition_point(|&v| v < target);
+        assert_eq!(table.cursor(target).unwrap().current(), values.get(from).copied());
+        let place = table.locate(target).unwrap();
+        assert_eq!(place.is_some(), values.get(from) == Some(&target));
+        for depth in [0, 1, F::BITS / 2, F::BITS - 3, F::BITS] {
+            let (low, high) = (target & F::prefix_mask(depth), target | !F::prefix_mask(depth));
+            let mut found = Vec::new();
+            let block = table.find_block(low).unwrap();
+            table.scan_range(block, low, high, |f| found.push(f)).unwrap();
+            let range = values.partition_point(|&v| v < low)..values.partition_point(|&v| v <= high);
+            assert_eq!(found, values[range]);
+            assert!(found.is_empty() || table.may_contain(target, depth).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_range_and_place_is_found_at_both_widths_and_all_sizes() {
+    for count in [0, 1, 2, 30, 3000] {
+        lookups::<u64>(count, SMALL);
+        lookups::<u128>(count, SMALL);
+        lookups::<u64>(count, TableOptions { block_size: 4096, filter_bits: 10, filter_depth: 32 });
+    }
+}
+
+#[test]
+fn places_count_from_the_start_of_each_block() {
+    let values = values::<u64>(500);
+    let (table, _) = build(&values, SMALL);
+    let mut cursor = table.cursor(0).unwrap();
+    let mut lengths = vec![0; table.blocks()];
+    for &v in &values {
+        assert_eq!(cursor.current(), Some(v));
+        assert_eq!(table.locate(v).unwrap(), Some(cursor.place()));
+        lengths[cursor.place().0] += 1;
+        cursor.advance().unwrap();
+    }
+    assert_eq!(cursor.current(), None);
+    for (block, length) in lengths.into_iter().enumerate() {
+        assert_eq!(table.block_len(block).unwrap(), length);
+    }
+}
+
+#[test]
+fn a_filter_lets_every_present_prefix_through_and_few_others() {
+    let mut state = 9;
+    let mut values: Vec<u64> = (0..4000).map(|_| splitmix(&mut state)).collect();
+    values.sort_unstable();
+    let options = TableOptions { block_size: 128, filter_bits: 10, filter_depth: 32 };
+    let (table, _) = build(&values, options);
+    assert!(values.iter().all(|&v| table.may_contain(v, 32).unwrap()));
+    let absent = (0..20_000).filter(|_| table.may_contain(splitmix(&mut state), 40).unwrap()).count();
+    assert!(absent < 20_000 * 3 / 100, "{absent} of 20000 absent prefixes passed");
+    assert!(table.may_contain(0, 31).unwrap(), "a shorter prefix cannot be refused");
+}
+
+#[test]
+fn equal_sets_give_equal_bytes() {
+    let values = values::<u64>(100);
+    let (a, b) = (build(&values, SMALL), build(&values, SMALL));
+    assert_eq!(a.0.raw(), b.0.raw());
+    assert_eq!(a.1, b.1);
+}

@@ -1,0 +1,153 @@
+//! Tombstones: the entries that a segment removes from *older* segments.
+//!
+//! A sorted array of (fingerprint, id) records, searched in place. Each stands for exactly one live
+//! entry of an older segment, so counts of entries stay exact. A segment's tombstones do not touch
+//! its own entries. storage-format.md, "Tombstones".
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::marker::PhantomData;
+
+use crate::codec::bytes::{Fields, PutFields};
+use crate::codec::header::{FileHeader, HEADER_LEN};
+use crate::error::{Error, Result};
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::paged::{FileSummary, PagedFile, PagedWriter};
+use crate::storage::Storage;
+
+/// Writes ascending entries to a file.
+pub(crate) fn write<F: Fingerprint>(
+    storage: &dyn Storage,
+    name: &str,
+    header: &FileHeader,
+    entries: impl IntoIterator<Item = Entry<F>>,
+) -> Result<FileSummary> {
+    let mut writer = PagedWriter::create(storage, name, header)?;
+    let mut record = Vec::new();
+    let mut count = 0u64;
+    for entry in entries {
+        record.clear();
+        record.put_fingerprint(entry.fingerprint);
+        record.put_u64(entry.id.0);
+        writer.write(&record)?;
+        count += 1;
+    }
+    let mut meta = Vec::new();
+    meta.put_u64(count);
+    writer.finish(&meta)
+}
+
+/// Open tombstones.
+#[derive(Debug)]
+pub(crate) struct Tombstones<F> {
+    file: PagedFile,
+    count: usize,
+    width: PhantomData<F>,
+}
+
+impl<F: Fingerprint> Tombstones<F> {
+    const RECORD: usize = F::BYTES + 8;
+
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        name: &str,
+        header: &FileHeader,
+        len: u64,
+    ) -> Result<Self> {
+        let file = PagedFile::open(storage, name, header, len)?;
+        let mut meta = file.meta();
+        let count = usize::try_from(meta.u64("tombstone count")?).unwrap_or(usize::MAX);
+        meta.finish("tombstones footer")?;
+        Ok(Self { file, count, width: PhantomData })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    fn get(&self, index: usize) -> Result<Entry<F>> {
+        let offset = HEADER_LEN.saturating_add(index.saturating_mul(Self::RECORD));
+        let mut fields = Fields::new(self.file.bytes(offset, Self::RECORD)?, offset as u64);
+        let fingerprint = fields.fingerprint("fingerprint")?;
+        Ok(Entry { fingerprint, id: DocId(fields.u64("id")?) })
+    }
+
+    /// The first place whose entry is at least `target`.
+    pub(crate) fn lower_bound(&self, target: Entry<F>) -> Result<usize> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle)? < target {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    pub(crate) fn contains(&self, entry: Entry<F>) -> Result<bool> {
+        let place = self.lower_bound(entry)?;
+        Ok(place < self.count && self.get(place)? == entry)
+    }
+
+    /// All entries from place `from` on, ascending.
+    pub(crate) fn iter_from(&self, from: usize) -> impl Iterator<Item = Result<Entry<F>>> {
+        (from..self.count).map(|index| self.get(index))
+    }
+
+    /// Reads the whole file strictly; errors go to `report`.
+    pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
+        self.file.verify(expected, report);
+        let mut previous = None;
+        for entry in self.iter_from(0) {
+            match entry {
+                Ok(entry) if previous.is_none_or(|p| p < entry) => previous = Some(entry),
+                Ok(_) => report(self.file.corruption(HEADER_LEN, "tombstones out of order")),
+                Err(error) => report(error),
+            }
+        }
+    }
+
+    /// The whole file as it is, for a copy.
+    pub(crate) fn raw(&self) -> &[u8] {
+        self.file.raw()
+    }
+
+    /// Memory held beside the map, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.file.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::header::FileKind;
+    use crate::storage::Sim;
+
+    fn round_trip<F: Fingerprint>() {
+        let header =
+            FileHeader { kind: FileKind::Tombstones, bits: F::BITS, part: 0, file_id: 1, database_id: 2 };
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let entries: Vec<Entry<F>> = (0..500u64)
+            .map(|i| Entry { fingerprint: F::from_u128(u128::from(i / 3)), id: DocId(i * 2) })
+            .collect();
+        let summary = write(&*sim, "d", &header, entries.iter().copied()).unwrap();
+        let file = Tombstones::<F>::open(&*sim, "d", &header, summary.len).unwrap();
+        file.verify(summary, &mut |e| panic!("{e}"));
+        for &entry in &entries {
+            assert!(file.contains(entry).unwrap());
+            assert!(!file.contains(Entry { id: DocId(entry.id.0 + 1), ..entry }).unwrap());
+        }
+        let all: Vec<Entry<F>> = file.iter_from(0).map(Result::unwrap).collect();
+        assert_eq!(all, entries);
+    }
+
+    #[test]
+    fn records_are_found_at_both_widths() {
+        round_trip::<u64>();
+        round_trip::<u128>();
+    }
+}
