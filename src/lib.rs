@@ -8,6 +8,7 @@ mod codec;
 mod error;
 mod fingerprint;
 mod layout;
+mod log;
 pub mod storage;
 
 pub use error::{Error, ErrorKind, Result};
