@@ -1,0 +1,211 @@
+//! Reads one log back: all of its whole commits, and how far it is valid.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+
+use crate::codec::header::FileHeader;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::log::frame::{self, FIRST_FRAME, Frame, Seal};
+use crate::log::proof::find_proof;
+use crate::log::{Op, Start};
+
+/// Who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadMode {
+    /// The next writer, after a crash: every whole commit counts. What is not known to be durable
+    /// must be written anew before anyone sees it.
+    Recover,
+    /// A reader beside a living writer: only commits below the durable offset, since a crash must
+    /// not undo what somebody has seen.
+    Follow,
+}
+
+/// What a log holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LogContents<F> {
+    /// `None` if the file is too short to have been synced once: nothing was ever in it, unless
+    /// the caller knows better.
+    pub start: Option<Start>,
+    /// Whole commits with their numbers, which are consecutive.
+    pub commits: Vec<(u64, Vec<Op<F>>)>,
+    /// Where the last whole commit or watermark ends; 0 without `start`.
+    pub valid_end: u64,
+    /// Up to here the log is known to be synced; at most `valid_end`.
+    pub durable: u64,
+    /// Bytes follow `valid_end` that nobody has declared dead yet.
+    pub torn: bool,
+}
+
+/// Reads a log from the bytes of its whole file.
+///
+/// `known_end` is the end on record in the next log's first frame or in the manifest, if there is
+/// one: then the log must be valid exactly that far, all of it counts as durable, and what follows
+/// is ignored.
+///
+/// Takes time linear in the file's length, whatever it holds.
+///
+/// # Errors
+///
+/// [`Corruption`](crate::ErrorKind::Corruption) at the first damaged frame, if it had been synced
+/// or lies before `known_end`; a torn tail is no error. [`Unsupported`](crate::ErrorKind::Unsupported)
+/// for another format version.
+pub(crate) fn read_log<F: Fingerprint>(
+    bytes: &[u8],
+    path: &Path,
+    header: &FileHeader,
+    known_end: Option<u64>,
+    mode: ReadMode,
+) -> Result<LogContents<F>> {
+    debug_assert_eq!(F::BITS, header.bits);
+    read_frames(bytes, header, known_end)
+        .map(|replay| replay.finish(bytes, known_end, mode))
+        .map_err(|error| error.at_path(path))
+}
+
+fn read_frames<F: Fingerprint>(
+    bytes: &[u8],
+    header: &FileHeader,
+    known_end: Option<u64>,
+) -> Result<Replay<F>> {
+    let known_len = known_end.and_then(|end| usize::try_from(end).ok());
+    let bytes = known_len.and_then(|len| bytes.get(..len)).unwrap_or(bytes);
+    let mut replay = Replay::default();
+    let mut at = 0;
+    if bytes.len() >= FIRST_FRAME {
+        let seal = Seal::new(header);
+        header.expect(bytes)?;
+        replay.begin(seal.open_start(bytes)?);
+        at = FIRST_FRAME;
+        while let Some(frame) = seal.open(bytes, at) {
+            replay.apply(&frame)?;
+            at += frame.len();
+        }
+        check_tail(&seal, bytes, at, replay.last_seq)?;
+    }
+    match known_end {
+        Some(end) if end != replay.valid_end => Err(Error::corruption(format!(
+            "the log is damaged: {end} bytes are on record, {} are valid",
+            replay.valid_end
+        ))
+        .at_offset(at as u64)),
+        _ => Ok(replay),
+    }
+}
+
+/// Requires that no frame after the invalid bytes at `at` vouches for them.
+fn check_tail(seal: &Seal, bytes: &[u8], at: usize, last_seq: u64) -> Result<()> {
+    match find_proof(seal, bytes, at, last_seq) {
+        None => Ok(()),
+        Some(proof) => Err(Error::corruption(format!(
+            "a log frame is damaged that was durable, as the frame at byte {proof} tells"
+        ))
+        .at_offset(at as u64)),
+    }
+}
+
+/// The commits seen so far.
+#[derive(Debug)]
+struct Replay<F> {
+    start: Option<Start>,
+    commits: Vec<(u64, Vec<Op<F>>)>,
+    /// Where each commit ends.
+    ends: Vec<u64>,
+    /// The operations of a commit whose last frame has not come yet.
+    pending: Option<Vec<Op<F>>>,
+    last_seq: u64,
+    valid_end: u64,
+    durable: u64,
+}
+
+impl<F> Default for Replay<F> {
+    fn default() -> Self {
+        Self {
+            start: None,
+            commits: Vec::new(),
+            ends: Vec::new(),
+            pending: None,
+            last_seq: 0,
+            valid_end: 0,
+            durable: 0,
+        }
+    }
+}
+
+impl<F: Fingerprint> Replay<F> {
+    fn begin(&mut self, start: Start) {
+        self.start = Some(start);
+        self.last_seq = start.last_seq;
+        self.valid_end = FIRST_FRAME as u64;
+    }
+
+    /// Takes the next frame. Its checksum holds, so whatever is wrong with it is no torn write.
+    fn apply(&mut self, frame: &Frame<'_>) -> Result<()> {
+        if frame.head.durable > frame.at {
+            return Err(frame.corruption("log frame vouches for bytes after it"));
+        }
+        match frame.head.kind {
+            frame::COMMIT => self.apply_commit(frame)?,
+            frame::WATERMARK => self.apply_watermark(frame)?,
+            kind => return Err(frame.corruption(format!("log frame of unexpected kind {kind}"))),
+        }
+        self.durable = self.durable.max(frame.head.durable);
+        Ok(())
+    }
+
+    fn apply_commit(&mut self, frame: &Frame<'_>) -> Result<()> {
+        let head = frame.head;
+        if Some(head.seq) != self.last_seq.checked_add(1) || head.flags & !frame::MORE != 0 {
+            return Err(frame.corruption(format!(
+                "commit {} (flags {}) cannot follow {}",
+                head.seq, head.flags, self.last_seq
+            )));
+        }
+        let mut ops = self.pending.take().unwrap_or_default();
+        decode_ops(frame, &mut ops)?;
+        if head.flags & frame::MORE != 0 {
+            self.pending = Some(ops);
+            return Ok(());
+        }
+        self.commits.push((head.seq, ops));
+        self.ends.push(frame.end());
+        self.last_seq = head.seq;
+        self.valid_end = frame.end();
+        Ok(())
+    }
+
+    fn apply_watermark(&mut self, frame: &Frame<'_>) -> Result<()> {
+        let head = frame.head;
+        let plain = (head.flags, head.count, head.seq) == (0, 0, self.last_seq);
+        if !plain || !frame.payload.is_empty() || self.pending.is_some() {
+            return Err(frame.corruption("watermark out of place"));
+        }
+        self.valid_end = frame.end();
+        Ok(())
+    }
+
+    fn finish(mut self, bytes: &[u8], known_end: Option<u64>, mode: ReadMode) -> LogContents<F> {
+        let durable = known_end.unwrap_or(self.durable.min(self.valid_end));
+        if mode == ReadMode::Follow {
+            self.commits.truncate(self.ends.partition_point(|&end| end <= durable));
+        }
+        LogContents {
+            start: self.start,
+            commits: self.commits,
+            valid_end: self.valid_end,
+            durable,
+            torn: known_end.is_none() && self.valid_end < bytes.len() as u64,
+        }
+    }
+}
+
+fn decode_ops<F: Fingerprint>(frame: &Frame<'_>, ops: &mut Vec<Op<F>>) -> Result<()> {
+    let count = usize::from(frame.head.count);
+    ops.reserve(count.min(frame.payload.len() / Op::<F>::MIN_LEN));
+    let mut fields = frame.fields();
+    for _ in 0..count {
+        ops.push(Op::decode(&mut fields)?);
+    }
+    fields.finish("commit")
+}

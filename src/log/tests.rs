@@ -1,0 +1,585 @@
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::frame::{COMMIT, FIRST_FRAME, Head, Seal, WATERMARK};
+use super::*;
+use crate::codec::header::{FileHeader, FileKind};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fingerprint::{DocId, Fingerprint};
+use crate::storage::WriteFile;
+
+/// A file in memory that can refuse its appends from a given one on.
+#[derive(Debug)]
+struct MemFile {
+    bytes: Mutex<Vec<u8>>,
+    appends_left: Mutex<usize>,
+}
+
+impl MemFile {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { bytes: Mutex::default(), appends_left: Mutex::new(usize::MAX) })
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap().clone()
+    }
+}
+
+impl WriteFile for MemFile {
+    fn append(&self, bytes: &[u8]) -> Result<()> {
+        let mut left = self.appends_left.lock().unwrap();
+        if *left == 0 {
+            return Err(Error::new(ErrorKind::Io, "disk full"));
+        }
+        *left -= 1;
+        self.bytes.lock().unwrap().extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+const START: Start = Start { previous_log: 6, previous_end: 12_345, last_seq: 40 };
+
+fn header<F: Fingerprint>() -> FileHeader {
+    let database_id = 0xfeed_0000_0000_0000_0000_0000_0000_beef;
+    FileHeader { kind: FileKind::Log, bits: F::BITS, part: 0, file_id: 7, database_id }
+}
+
+fn writer<F: Fingerprint>() -> (Arc<MemFile>, LogWriter) {
+    let file = MemFile::new();
+    let writer = LogWriter::begin(Arc::clone(&file) as _, header::<F>(), START).unwrap();
+    (file, writer)
+}
+
+fn read<F: Fingerprint>(bytes: &[u8]) -> Result<LogContents<F>> {
+    read_log(bytes, Path::new("log"), &header::<F>(), None, ReadMode::Recover)
+}
+
+fn read_to<F: Fingerprint>(bytes: &[u8], end: u64) -> Result<LogContents<F>> {
+    read_log(bytes, Path::new("log"), &header::<F>(), Some(end), ReadMode::Recover)
+}
+
+fn follow(bytes: &[u8]) -> LogContents<u64> {
+    read_log(bytes, Path::new("log"), &header::<u64>(), None, ReadMode::Follow).unwrap()
+}
+
+fn assert_corruption<T: std::fmt::Debug>(result: Result<T>, offset: u64) {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert_eq!((error.offset(), error.path()), (Some(offset), Some(Path::new("log"))), "{error}");
+}
+
+fn splitmix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Operations of every kind on fingerprints that are near one another.
+fn ops<F: Fingerprint>(count: usize, seed: u64) -> Vec<Op<F>> {
+    let mut state = seed;
+    let base = F::from_u128(u128::from(splitmix(&mut state)) << 64 | u128::from(seed));
+    (0..count)
+        .map(|i| {
+            let bit = u32::try_from(splitmix(&mut state) % u64::from(F::BITS)).unwrap();
+            let (fingerprint, id) = (base ^ (F::ONE << bit), DocId(splitmix(&mut state) >> 40));
+            match i % 3 {
+                0 => {
+                    Op::InsertNamed {
+                        fingerprint, id, name: format!("https://例子.中国/网页/{i}")
+                    }
+                }
+                1 => Op::Insert { fingerprint, id },
+                _ => Op::Remove { fingerprint, id },
+            }
+        })
+        .collect()
+}
+
+/// A log, what was committed to it, and where each commit begins and ends.
+struct Sample<F> {
+    bytes: Vec<u8>,
+    commits: Vec<(u64, Vec<Op<F>>)>,
+    bounds: Vec<(u64, u64)>,
+    durable: u64,
+}
+
+/// Commits of 0 to 4 operations. A sync after each third, a watermark after each fourth.
+fn sample<F: Fingerprint>(commits: u64, payload_limit: usize) -> Sample<F> {
+    let (file, writer) = writer::<F>();
+    let mut writer = writer.with_payload_limit(payload_limit);
+    let (mut committed, mut bounds) = (Vec::new(), Vec::new());
+    let mut vouched = 0;
+    for i in 0..commits {
+        let batch = ops::<F>(usize::try_from(i % 5).unwrap(), i);
+        let begin = writer.len();
+        vouched = writer.durable();
+        let end = writer.append(41 + i, &batch).unwrap();
+        bounds.push((begin, end));
+        committed.push((41 + i, batch));
+        if i % 3 == 1 {
+            writer.sync_handle().sync().unwrap();
+            writer.set_durable(writer.len());
+        }
+        if i % 4 == 2 {
+            vouched = writer.durable();
+            writer.append_watermark().unwrap();
+        }
+    }
+    let bytes = file.bytes();
+    assert_eq!(writer.len(), bytes.len() as u64);
+    Sample { bytes, commits: committed, bounds, durable: vouched }
+}
+
+fn frames(bytes: &[u8]) -> Vec<(Head, std::ops::Range<usize>)> {
+    let seal = Seal::new(&header::<u64>());
+    let (mut at, mut found) = (FIRST_FRAME, Vec::new());
+    while let Some(frame) = seal.open(bytes, at) {
+        found.push((frame.head, at..at + frame.len()));
+        at += frame.len();
+    }
+    found
+}
+
+fn round_trip<F: Fingerprint>(payload_limit: usize) {
+    let sample = sample::<F>(20, payload_limit);
+    let contents = read::<F>(&sample.bytes).unwrap();
+    assert_eq!(contents.start, Some(START));
+    assert_eq!(contents.commits, sample.commits);
+    assert_eq!(contents.valid_end, sample.bytes.len() as u64);
+    assert_eq!(contents.durable, sample.durable);
+    assert!(!contents.torn);
+}
+
+#[test]
+fn commits_come_back_at_both_widths_whole_or_split() {
+    for payload_limit in [1, 60, 1 << 20] {
+        round_trip::<u64>(payload_limit);
+        round_trip::<u128>(payload_limit);
+    }
+}
+
+#[test]
+fn a_new_log_holds_its_start_and_nothing_else() {
+    let (file, writer) = writer::<u64>();
+    let contents = read::<u64>(&file.bytes()).unwrap();
+    assert_eq!((contents.start, contents.commits.len()), (Some(START), 0));
+    assert_eq!((contents.valid_end, contents.torn), (FIRST_FRAME as u64, false));
+    assert_eq!((writer.len(), writer.durable()), (FIRST_FRAME as u64, FIRST_FRAME as u64));
+}
+
+#[test]
+fn frames_carry_the_durable_offset_and_the_sequence() {
+    let (file, mut writer) = writer::<u64>();
+    let first = writer.append(41, &ops::<u64>(2, 1)).unwrap();
+    writer.set_durable(first);
+    writer.set_durable(first - 1);
+    writer.append(42, &ops::<u64>(2, 2)).unwrap();
+    writer.append_watermark().unwrap();
+    let heads: Vec<_> = frames(&file.bytes())
+        .iter()
+        .map(|(head, _)| (head.kind, head.seq, head.count, head.durable))
+        .collect();
+    let begin = FIRST_FRAME as u64;
+    assert_eq!(heads, [(COMMIT, 41, 2, begin), (COMMIT, 42, 2, first), (WATERMARK, 42, 0, first)]);
+}
+
+#[test]
+fn a_commit_that_does_not_follow_the_last_is_refused() {
+    let (file, mut writer) = writer::<u64>();
+    let before = file.bytes();
+    for seq in [0, 40, 42] {
+        let error = writer.append(seq, &ops::<u64>(1, 1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
+    let name = "字".repeat(MAX_NAME_LEN / 3 + 1);
+    let long = Op::InsertNamed { fingerprint: 1u64, id: DocId(1), name };
+    assert_eq!(writer.append(41, &[long]).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(file.bytes(), before);
+    let name = "字".repeat(MAX_NAME_LEN / 3);
+    let longest = vec![Op::InsertNamed { fingerprint: 1u64, id: DocId(1), name }];
+    writer.append(41, &longest).unwrap();
+    assert_eq!(read::<u64>(&file.bytes()).unwrap().commits, [(41, longest)]);
+}
+
+#[test]
+fn after_a_failed_append_everything_is_refused() {
+    let (file, writer) = writer::<u64>();
+    let mut writer = writer.with_payload_limit(1);
+    writer.append(41, &ops::<u64>(1, 1)).unwrap();
+    *file.appends_left.lock().unwrap() = 2;
+    assert_eq!(writer.append(42, &ops::<u64>(5, 2)).unwrap_err().kind(), ErrorKind::Io);
+    *file.appends_left.lock().unwrap() = 9;
+    let error = writer.append(42, &ops::<u64>(1, 3)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Poisoned);
+    assert!(error.to_string().contains("disk full"), "{error}");
+    assert_eq!(writer.append_watermark().unwrap_err().kind(), ErrorKind::Poisoned);
+    let contents = read::<u64>(&file.bytes()).unwrap();
+    assert_eq!((contents.commits.len(), contents.torn), (1, true));
+}
+
+#[test]
+fn every_truncation_leaves_whole_commits_and_reports_the_torn_tail() {
+    for payload_limit in [1, 1 << 20] {
+        let sample = sample::<u64>(12, payload_limit);
+        let frame_ends: Vec<_> = frames(&sample.bytes).iter().map(|(_, at)| at.end).collect();
+        for len in 0..sample.bytes.len() {
+            let contents = read::<u64>(&sample.bytes[..len]).unwrap();
+            let whole = sample.bounds.iter().filter(|(_, end)| *end <= len as u64).count();
+            assert_eq!(contents.commits, sample.commits[..whole], "{len}");
+            assert_eq!(contents.torn, contents.valid_end != len as u64);
+            assert!(contents.durable <= contents.valid_end);
+            assert_eq!(contents.start.is_some(), len >= FIRST_FRAME);
+            if payload_limit > 1 && len > FIRST_FRAME {
+                assert_eq!(contents.torn, !frame_ends.contains(&len), "{len}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_truncation_below_the_known_end_is_corruption() {
+    let sample = sample::<u64>(12, 1);
+    let end = sample.bytes.len() as u64;
+    for len in 0..sample.bytes.len() {
+        let error = read_to::<u64>(&sample.bytes[..len], end).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption, "{len}");
+    }
+}
+
+/// Flips each bit; `known_end` as given to the reader.
+fn flip_every_bit<F: Fingerprint>(sample: &Sample<F>, known_end: Option<u64>) -> (u32, u32) {
+    let (mut damaged, mut torn) = (0, 0);
+    let mut bytes = sample.bytes.clone();
+    for bit in 0..bytes.len() * 8 {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let path = Path::new("log");
+        match read_log::<F>(&bytes, path, &header::<F>(), known_end, ReadMode::Recover) {
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Corruption, "bit {bit}");
+                assert!(error.offset().unwrap() <= bit as u64 / 8, "bit {bit}: {error}");
+                damaged += 1;
+            }
+            Ok(contents) => {
+                assert!(contents.torn, "bit {bit}");
+                assert_eq!(contents.commits, sample.commits[..contents.commits.len()]);
+                let acknowledged = sample.bounds.iter().filter(|b| b.1 <= sample.durable).count();
+                assert!(contents.commits.len() >= acknowledged, "bit {bit}");
+                torn += 1;
+            }
+        }
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+    (damaged, torn)
+}
+
+#[test]
+fn no_flipped_bit_loses_a_durable_commit_or_changes_an_operation() {
+    let whole = sample::<u64>(12, 1 << 20);
+    let (damaged, torn) = flip_every_bit(&whole, None);
+    assert!(damaged > 0 && torn > 0);
+    assert_eq!(damaged, u32::try_from(whole.durable).unwrap() * 8, "all that is vouched for");
+    flip_every_bit(&sample::<u64>(9, 30), None);
+    flip_every_bit(&sample::<u128>(9, 1 << 20), None);
+}
+
+#[test]
+fn below_the_known_end_every_flipped_bit_is_corruption() {
+    let sample = sample::<u64>(9, 1 << 20);
+    assert_eq!(flip_every_bit(&sample, Some(sample.bytes.len() as u64)).1, 0);
+}
+
+#[test]
+fn damage_before_the_proof_is_corruption_at_the_damaged_frame() {
+    let (file, mut writer) = writer::<u64>();
+    let first = writer.append(41, &ops::<u64>(3, 1)).unwrap();
+    let second = writer.append(42, &ops::<u64>(3, 2)).unwrap();
+    let damage = |mut bytes: Vec<u8>| {
+        bytes[usize::try_from(first).unwrap() + 30] ^= 1;
+        read::<u64>(&bytes)
+    };
+    writer.set_durable(first);
+    writer.append(43, &ops::<u64>(3, 3)).unwrap();
+    let contents = damage(file.bytes()).unwrap();
+    assert_eq!((contents.valid_end, contents.torn), (first, true), "43 does not vouch for 42");
+    writer.set_durable(second);
+    writer.append_watermark().unwrap();
+    assert_corruption(damage(file.bytes()), first);
+}
+
+#[test]
+fn zeros_and_garbage_after_the_end_are_a_torn_tail() {
+    let sample = sample::<u64>(12, 1 << 20);
+    let mut garbage: Vec<Vec<u8>> = [1, 3, 4, 27, 28, 29, 512, 65_536].map(|n| vec![0; n]).into();
+    garbage.extend([28, 4096].map(|n| vec![0xff; n]));
+    let mut state = 9;
+    garbage.push((0..1 << 16).map(|_| splitmix(&mut state).to_le_bytes()[0]).collect());
+    for len in [0u32, 1, 27, 28, 29, 16 << 20, (16 << 20) + 1, u32::MAX] {
+        garbage.push([&len.to_le_bytes()[..], &[COMMIT, 0, 1, 0], &[0; 40]].concat());
+    }
+    for tail in garbage {
+        let contents = read::<u64>(&[&sample.bytes[..], &tail].concat()).unwrap();
+        assert_eq!(contents.commits, sample.commits);
+        assert_eq!((contents.valid_end, contents.torn), (sample.bytes.len() as u64, true));
+    }
+}
+
+#[test]
+fn a_frame_longer_than_the_limit_is_not_taken() {
+    let payload = vec![0; (16 << 20) - 28 + 1];
+    let head = Head { len: 0, kind: COMMIT, flags: 0, count: 0, seq: 43, durable: 0 };
+    let longest = forged(head, &payload[1..]).0.unwrap_err();
+    assert!(longest.to_string().contains("too many"), "within the limit it is looked into");
+    let contents = forged(head, &payload).0.unwrap();
+    assert_eq!((contents.commits.len(), contents.torn), (2, true));
+}
+
+#[test]
+fn a_log_must_begin_with_its_start() {
+    let seal = Seal::new(&header::<u64>());
+    for (kind, payload_len) in [(1, 16), (COMMIT, 16), (1, 15), (1, 17)] {
+        let mut bytes = header::<u64>().encode();
+        let head = Head { len: 0, kind, flags: 0, count: 0, seq: 40, durable: 0 };
+        seal.write(head, 64, |out| out.resize(out.len() + payload_len, 0), &mut bytes);
+        bytes.extend_from_slice(&[0; 40]);
+        assert_eq!(read::<u64>(&bytes).is_ok(), (kind, payload_len) == (1, 16), "{kind}");
+    }
+}
+
+#[test]
+fn an_unfinished_commit_is_dropped_and_not_durable() {
+    let (file, writer) = writer::<u64>();
+    let begin = writer.len();
+    let seal = Seal::new(&header::<u64>());
+    let mut bytes = file.bytes();
+    let more = Head { len: 0, kind: COMMIT, flags: 1, count: 0, seq: 41, durable: begin };
+    seal.write(more, begin, |_| {}, &mut bytes);
+    let at = bytes.len() as u64;
+    seal.write(Head { durable: at, ..more }, at, |_| {}, &mut bytes);
+    let contents = read::<u64>(&bytes).unwrap();
+    assert_eq!((contents.commits.len(), contents.torn), (0, true));
+    assert_eq!((contents.valid_end, contents.durable), (begin, begin));
+    let at = bytes.len() as u64;
+    let watermark = Head { kind: WATERMARK, flags: 0, seq: 40, ..more };
+    seal.write(watermark, at, |_| {}, &mut bytes);
+    assert_corruption(read::<u64>(&bytes), at);
+}
+
+#[test]
+fn frames_are_filled_up_to_the_limit() {
+    let batch: Vec<_> = (0..5).map(|i| Op::Remove { fingerprint: i, id: DocId(i) }).collect();
+    for (limit, expected) in [(33, vec![1; 5]), (34, vec![2, 2, 1]), (85, vec![5])] {
+        let (file, writer) = writer::<u64>();
+        writer.with_payload_limit(limit).append(41, &batch).unwrap();
+        let counts: Vec<_> = frames(&file.bytes()).iter().map(|(head, _)| head.count).collect();
+        assert_eq!(counts, expected);
+    }
+}
+
+#[test]
+fn frames_from_elsewhere_are_not_taken() {
+    let sample = sample::<u64>(12, 1 << 20);
+    for (head, range) in frames(&sample.bytes) {
+        let tail = [&sample.bytes[..], &sample.bytes[range]].concat();
+        let contents = read::<u64>(&tail).unwrap();
+        assert_eq!((contents.commits.len(), contents.torn), (12, true), "{head:?}");
+    }
+    // The same offset of another log and of another database, with the number that would fit.
+    let at = sample.bytes.len() as u64;
+    let head = Head { len: 0, kind: WATERMARK, flags: 0, count: 0, seq: 52, durable: at };
+    let followed_by_frame_of = |header: FileHeader| {
+        let mut bytes = sample.bytes.clone();
+        Seal::new(&header).write(head, at, |_| {}, &mut bytes);
+        read::<u64>(&bytes).unwrap()
+    };
+    assert!(!followed_by_frame_of(header::<u64>()).torn);
+    assert!(followed_by_frame_of(FileHeader { file_id: 8, ..header::<u64>() }).torn);
+    assert!(followed_by_frame_of(FileHeader { database_id: 8, ..header::<u64>() }).torn);
+}
+
+#[test]
+fn a_log_of_another_file_is_refused() {
+    let (file, _) = writer::<u64>();
+    for other in [
+        FileHeader { file_id: 8, ..header::<u64>() },
+        FileHeader { database_id: 8, ..header::<u64>() },
+    ] {
+        let result =
+            read_log::<u64>(&file.bytes(), Path::new("log"), &other, None, ReadMode::Recover);
+        assert!(result.unwrap_err().to_string().contains("belongs elsewhere"));
+    }
+}
+
+#[test]
+fn a_batch_split_over_many_frames_is_all_or_nothing() {
+    let (file, writer) = writer::<u64>();
+    let mut writer = writer.with_payload_limit(200);
+    let begin = usize::try_from(writer.len()).unwrap();
+    writer.append(41, &ops::<u64>(300, 5)).unwrap();
+    let bytes = file.bytes();
+    assert!(frames(&bytes).len() > 30);
+    for len in begin..bytes.len() {
+        let contents = read::<u64>(&bytes[..len]).unwrap();
+        assert!(contents.commits.is_empty());
+        assert_eq!((contents.valid_end, contents.torn), (begin as u64, len > begin));
+    }
+    assert_eq!(read::<u64>(&bytes).unwrap().commits, [(41, ops::<u64>(300, 5))]);
+}
+
+#[test]
+fn more_operations_than_a_frame_can_count_are_split() {
+    let batch: Vec<_> =
+        (0..70_000).map(|i| Op::Insert { fingerprint: i ^ 7, id: DocId(i) }).collect();
+    let (file, writer) = writer::<u64>();
+    let mut writer = writer.with_payload_limit(usize::MAX);
+    writer.append(41, &batch).unwrap();
+    let counts: Vec<_> = frames(&file.bytes()).iter().map(|(head, _)| head.count).collect();
+    assert_eq!(counts, [65_535, 4_465]);
+    assert_eq!(read::<u64>(&file.bytes()).unwrap().commits, [(41, batch)]);
+}
+
+#[test]
+fn what_follows_the_known_end_is_ignored() {
+    let sample = sample::<u64>(12, 1 << 20);
+    for (i, &(_, end)) in sample.bounds.iter().enumerate() {
+        let contents = read_to::<u64>(&sample.bytes, end).unwrap();
+        assert_eq!(contents.commits, sample.commits[..=i]);
+        assert_eq!((contents.valid_end, contents.durable, contents.torn), (end, end, false));
+        assert_corruption(read_to::<u64>(&sample.bytes, end - 1), sample.bounds[i].0);
+    }
+}
+
+#[test]
+fn a_log_that_was_never_synced_is_empty_unless_its_end_is_known() {
+    let (file, _) = writer::<u64>();
+    for len in 0..FIRST_FRAME {
+        let bytes = &file.bytes()[..len];
+        let contents = read::<u64>(bytes).unwrap();
+        assert_eq!((contents.start, contents.valid_end, contents.torn), (None, 0, len > 0));
+        assert!(read_to::<u64>(bytes, 0).is_ok());
+        assert_corruption(read_to::<u64>(bytes, FIRST_FRAME as u64), 0);
+    }
+}
+
+#[test]
+fn a_follower_sees_only_what_is_durable() {
+    let (file, mut writer) = writer::<u64>();
+    let first = writer.append(41, &ops::<u64>(3, 1)).unwrap();
+    assert_eq!(follow(&file.bytes()).commits.len(), 0);
+    writer.set_durable(first);
+    let second = writer.append(42, &ops::<u64>(3, 2)).unwrap();
+    assert_eq!(follow(&file.bytes()).commits, [(41, ops::<u64>(3, 1))]);
+    writer.set_durable(second);
+    writer.append_watermark().unwrap();
+    assert_eq!(follow(&file.bytes()).commits.len(), 2);
+    writer.append(43, &ops::<u64>(3, 3)).unwrap();
+    let bytes = file.bytes();
+    for len in usize::try_from(second).unwrap()..=bytes.len() {
+        let contents = follow(&bytes[..len]);
+        assert!((1..=2).contains(&contents.commits.len()), "{len}");
+        assert!(contents.durable <= second);
+    }
+}
+
+/// A frame with a true checksum whose content is `head` and `payload`, after two commits.
+fn forged(head: Head, payload: &[u8]) -> (Result<LogContents<u64>>, u64) {
+    let (file, mut writer) = writer::<u64>();
+    writer.append(41, &ops::<u64>(3, 1)).unwrap();
+    let at = writer.append(42, &ops::<u64>(3, 1)).unwrap();
+    let mut bytes = file.bytes();
+    let payload = |out: &mut Vec<u8>| out.extend_from_slice(payload);
+    Seal::new(&header::<u64>()).write(head, at, payload, &mut bytes);
+    (read::<u64>(&bytes), at)
+}
+
+#[test]
+fn a_whole_frame_with_impossible_content_is_corruption() {
+    let commit = Head { len: 0, kind: COMMIT, flags: 0, count: 1, seq: 43, durable: 0 };
+    let watermark = Head { kind: WATERMARK, count: 0, seq: 42, ..commit };
+    let mut op = Vec::new();
+    Op::Insert { fingerprint: 5u64, id: DocId(5) }.encode(&mut op);
+    assert_eq!(forged(commit, &op).0.unwrap().commits.len(), 3);
+    assert_eq!(forged(watermark, &[]).0.unwrap().commits.len(), 2);
+    let long = [&[2u8][..], &[0; 16], &65_536u32.to_le_bytes(), &[b'a'; 65_536]].concat();
+    let not_text = [&[2u8][..], &[0; 16], &1u32.to_le_bytes(), &[0xff]].concat();
+    let cases: Vec<(Head, &[u8])> = vec![
+        (Head { seq: 42, ..commit }, &op),
+        (Head { seq: 44, ..commit }, &op),
+        (Head { flags: 2, ..commit }, &op),
+        (Head { kind: 1, ..commit }, &op),
+        (Head { kind: 4, ..commit }, &op),
+        (Head { durable: u64::MAX, ..commit }, &op),
+        (Head { count: 2, ..commit }, &op),
+        (Head { count: 0, ..commit }, &op),
+        (Head { count: u16::MAX, ..commit }, &[]),
+        (commit, &[9; 17]),
+        (commit, &long),
+        (commit, &not_text),
+        (Head { seq: 43, ..watermark }, &[]),
+        (Head { flags: 1, ..watermark }, &[]),
+        (Head { count: 1, ..watermark }, &[]),
+        (watermark, &[0]),
+    ];
+    for (head, payload) in cases {
+        let (result, at) = forged(head, payload);
+        let error = result.expect_err(&format!("{head:?}"));
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        assert!(error.offset().unwrap() >= at, "{error}");
+    }
+}
+
+/// A tail of 16 MiB made by `fill`, read; and how long that took.
+fn read_long_tail(fill: impl Fn(usize) -> u8) -> Duration {
+    let mut bytes = sample::<u64>(12, 1 << 20).bytes;
+    let end = bytes.len();
+    bytes.extend((0..16 << 20).map(fill));
+    let begin = Instant::now();
+    let contents = read::<u64>(&bytes).unwrap();
+    assert_eq!((contents.valid_end, contents.torn), (end as u64, true));
+    begin.elapsed()
+}
+
+#[test]
+fn a_long_torn_tail_is_read_in_linear_time() {
+    let noise = |i: usize| splitmix(&mut (i as u64)).to_le_bytes()[3];
+    assert!(read_long_tail(|_| 0) < Duration::from_secs(3));
+    assert!(read_long_tail(noise) < Duration::from_secs(3));
+    // Heads made up to look true at every 28th byte, each of a frame of 4 MiB.
+    let mut head = Vec::new();
+    Head { len: 4 << 20, kind: COMMIT, flags: 0, count: 1, seq: 53, durable: 8192 }
+        .encode(&mut head);
+    head.resize(28, 0);
+    let took = read_long_tail(|i| head[i % 28]);
+    assert!(took < Duration::from_secs(9), "{took:?}");
+}
+
+#[test]
+fn proof_is_found_wherever_the_range_checksum_cuts_it() {
+    let header = header::<u64>();
+    let seal = Seal::new(&header);
+    for pad in 1..1200 {
+        let mut bytes = vec![0xa5; 100 + pad];
+        let at = bytes.len();
+        let durable = at as u64;
+        let head = Head { len: 0, kind: COMMIT, flags: 1, count: 0, seq: 9, durable };
+        seal.write(head, at as u64, |out| out.extend_from_slice(&[7; 700]), &mut bytes);
+        bytes.extend_from_slice(&[1; 3]);
+        assert_eq!(proof::find_proof(&seal, &bytes, 100, 9), Some(at));
+        assert_eq!(proof::find_proof(&seal, &bytes, 100, 10), None);
+        let mut beyond = bytes[..at].to_vec();
+        seal.write(Head { durable: durable + 1, ..head }, at as u64, |_| {}, &mut beyond);
+        assert_eq!(
+            proof::find_proof(&seal, &beyond, 100, 9),
+            None,
+            "no frame knows of later bytes"
+        );
+        bytes[at + 400] ^= 4;
+        assert_eq!(proof::find_proof(&seal, &bytes, 100, 9), None);
+    }
+}
