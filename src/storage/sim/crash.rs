@@ -103,22 +103,7 @@ impl CrashStates {
         let named = durable.values().flat_map(|names| names.values().copied());
         let reachable: BTreeSet<FileId> =
             named.chain(name_ops.iter().filter_map(|op| op.change.file())).collect();
-        let mut files = Vec::new();
-        let mut parts = Vec::new();
-        for &file in &reachable {
-            let name = world.files[file].name.clone();
-            let bytes = bytes_at(world, &written, file);
-            parts.push(match written.get(&file).filter(|state| !state.unsynced.is_empty()) {
-                None => Part::Durable(SimFile::fixed(name, bytes)),
-                Some(state) => {
-                    let stale = world.predecessor(file).map(|old| bytes_at(world, &written, old));
-                    let stale = stale.filter(|stale| !stale.is_empty());
-                    let (sector, pieces) = (limits.sector.max(1), limits.pieces.max(1));
-                    files.push(PendingFile::new(name, bytes, stale, state, sector, pieces));
-                    Part::Pending(files.len() - 1)
-                }
-            });
-        }
+        let (parts, files) = parts(world, &reachable, &written, limits);
         let radix = name_ops.iter().map(|_| 2).chain(files.iter().flat_map(PendingFile::radix));
         let choices = Choices::new(
             radix.collect(),
@@ -226,6 +211,31 @@ impl CrashStates {
         let crash = Crash { scene: self.scene.clone(), choice: choice.clone(), fill };
         (Some(Sim::in_world(world, self.root.clone(), Some(Arc::new(crash)))), has_holes)
     }
+}
+
+/// Each file, and those of them that are pending.
+fn parts(
+    world: &mut World,
+    reachable: &BTreeSet<FileId>,
+    written: &BTreeMap<FileId, Written>,
+    limits: CrashLimits,
+) -> (Vec<Part>, Vec<PendingFile>) {
+    let (mut parts, mut files) = (Vec::new(), Vec::new());
+    for &file in reachable {
+        let name = world.files[file].name.clone();
+        let bytes = bytes_at(world, written, file);
+        parts.push(match written.get(&file).filter(|state| !state.unsynced.is_empty()) {
+            None => Part::Durable(SimFile::fixed(name, bytes)),
+            Some(state) => {
+                let stale = world.predecessor(file).map(|old| bytes_at(world, written, old));
+                let stale = stale.filter(|stale| !stale.is_empty());
+                let (sector, pieces) = (limits.sector.max(1), limits.pieces.max(1));
+                files.push(PendingFile::new(name, bytes, stale, state, sector, pieces));
+                Part::Pending(files.len() - 1)
+            }
+        });
+    }
+    (parts, files)
 }
 
 /// What the running process saw of a file at the time of the crash.

@@ -72,7 +72,6 @@ pub struct Sim {
 impl Sim {
     /// An empty file system, and in it the folder `sim`, which is not created yet.
     #[must_use]
-    #[expect(clippy::new_ret_no_self, reason = "a storage is always shared")]
     pub fn new() -> Arc<Self> {
         let world = World { free_space: 1 << 40, ..World::default() };
         Self::in_world(world, Path::new("sim").into(), None)

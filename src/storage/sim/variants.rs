@@ -89,8 +89,9 @@ impl PendingFile {
         let mut has_holes = false;
         for hole in self.lost(digits).filter(|hole| hole.start < size) {
             has_holes = true;
-            for offset in hole.start..hole.end.min(size) {
-                bytes[offset] = self.filler(offset, fill);
+            let range = hole.start..hole.end.min(size);
+            for (byte, offset) in bytes[range.clone()].iter_mut().zip(range) {
+                *byte = self.filler(offset, fill);
             }
         }
         let mut hasher = DefaultHasher::new();
