@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 pub use disk::Disk;
-pub use sim::Sim;
+pub use sim::{CrashLimits, CrashStates, Fault, Sim};
 
 /// One folder of files. Names are plain file names within it.
 ///

@@ -8,7 +8,8 @@ use crate::error::ErrorKind;
 /// Runs `check` on an empty folder of each kind.
 fn on_each(check: impl Fn(Arc<dyn Storage>)) {
     let parent = tempfile::tempdir().unwrap();
-    let storages: [Arc<dyn Storage>; 1] = [Arc::new(Disk::new(parent.path().join("db")))];
+    let storages: [Arc<dyn Storage>; 2] =
+        [Arc::new(Disk::new(parent.path().join("db"))), Sim::new()];
     for storage in storages {
         storage.create_root().unwrap();
         check(storage);
@@ -25,7 +26,7 @@ fn write(storage: &dyn Storage, name: &str, bytes: &[u8]) {
 fn the_root_is_missing_until_created_and_can_be_created_again() {
     let parent = tempfile::tempdir().unwrap();
     let disk = Disk::new(parent.path().join("missing/too/db"));
-    let storages: [Arc<dyn Storage>; 1] = [Arc::new(disk)];
+    let storages: [Arc<dyn Storage>; 2] = [Arc::new(disk), Sim::new()];
     for storage in storages {
         assert_eq!(storage.list().unwrap(), None);
         assert_eq!(storage.create("a").unwrap_err().kind(), ErrorKind::NotFound);

@@ -1,3 +1,0 @@
-/// x
-#[derive(Debug)]
-pub struct Sim;

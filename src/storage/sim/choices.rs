@@ -1,0 +1,93 @@
+//! Which combinations of pending changes are tried: all, or a telling selection.
+
+/// One choice: a digit for each pending change, 0 where it is lost, up to the place's radix - 1.
+pub(super) type Choice = Vec<u16>;
+
+/// The choices to try, one after the other.
+#[derive(Debug)]
+pub(super) enum Choices {
+    /// All of them, counted through as an odometer does.
+    All {
+        radix: Vec<u16>,
+        next: Option<Choice>,
+    },
+    Selected(std::vec::IntoIter<Choice>),
+}
+
+impl Choices {
+    /// For places of these radices, of which the first `ordered` are applied in order, so that
+    /// their prefixes are likely. All choices if there are at most `exhaustive`.
+    pub(super) fn new(
+        radix: Vec<u16>,
+        ordered: usize,
+        exhaustive: usize,
+        samples: usize,
+        seed: u64,
+    ) -> Self {
+        let count = radix.iter().fold(1usize, |count, &r| count.saturating_mul(r.into()));
+        if count <= exhaustive {
+            let next = Some(vec![0; radix.len()]);
+            return Self::All { radix, next };
+        }
+        let mut list = Vec::new();
+        let all: Choice = radix.iter().map(|r| r - 1).collect();
+        let none: Choice = vec![0; radix.len()];
+        for kept in 0..=ordered {
+            for rest in [&none, &all] {
+                list.push([&all[..kept], &none[kept..ordered], &rest[ordered..]].concat());
+            }
+        }
+        for place in 0..radix.len() {
+            let (mut but_one, mut only_one) = (all.clone(), none.clone());
+            but_one[place] = 0;
+            only_one[place] = all[place];
+            list.extend([but_one, only_one]);
+        }
+        let mut random = Random(seed);
+        list.extend((0..samples).map(|n| random.choice(&radix, [10, 50, 90][n % 3])));
+        Self::Selected(list.into_iter())
+    }
+}
+
+impl Iterator for Choices {
+    type Item = Choice;
+
+    fn next(&mut self) -> Option<Choice> {
+        match self {
+            Self::Selected(list) => list.next(),
+            Self::All { radix, next } => {
+                let current = next.take()?;
+                let mut following = current.clone();
+                for (digit, &radix) in following.iter_mut().zip(&*radix) {
+                    *digit += 1;
+                    if *digit < radix {
+                        *next = Some(following);
+                        break;
+                    }
+                    *digit = 0;
+                }
+                Some(current)
+            }
+        }
+    }
+}
+
+/// Splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u16) -> u16 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let [low, high, ..] = (z ^ (z >> 31)).to_le_bytes();
+        u16::from_le_bytes([low, high]) % bound
+    }
+
+    /// Each change is kept whole with this probability, otherwise lost or kept in part.
+    fn choice(&mut self, radix: &[u16], percent: u16) -> Choice {
+        let mut digit = |r: u16| if self.below(100) < percent { r - 1 } else { self.below(r - 1) };
+        radix.iter().map(|&r| if r < 2 { 0 } else { digit(r) }).collect()
+    }
+}

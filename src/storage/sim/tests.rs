@@ -1,0 +1,386 @@
+//! What the simulation can lose, what it never loses, and that it bites.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use super::*;
+use crate::storage::Disk;
+
+fn all() -> CrashLimits {
+    CrashLimits { exhaustive: usize::MAX, ..CrashLimits::default() }
+}
+
+/// The distinct contents of `name` over all states after the last operation.
+fn outcomes(sim: &Sim, name: &str) -> BTreeSet<Option<Vec<u8>>> {
+    sim.crash_states(sim.operations(), all()).map(|state| state.contents(name)).collect()
+}
+
+fn some(bytes: &[u8]) -> Option<Vec<u8>> {
+    Some(bytes.to_vec())
+}
+
+/// A folder with a durable, synced file.
+fn with_file(name: &str, bytes: &[u8]) -> (Arc<Sim>, Arc<dyn WriteFile>) {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let file = sim.create(name).unwrap();
+    file.append(bytes).unwrap();
+    file.sync().unwrap();
+    sim.sync_dir().unwrap();
+    (sim, file)
+}
+
+#[test]
+fn what_was_synced_is_in_every_state() {
+    let (sim, file) = with_file("a", b"synced");
+    assert_eq!(outcomes(&sim, "a"), [some(b"synced")].into());
+    file.append(&[7; 5000]).unwrap();
+    sim.create("b").unwrap().append(b"x").unwrap();
+    let found = outcomes(&sim, "a");
+    assert!(found.len() > 60, "{}", found.len());
+    assert!(found.iter().all(|bytes| bytes.as_ref().unwrap().starts_with(b"synced")));
+}
+
+#[test]
+fn an_unsynced_append_may_vanish_tear_or_leave_a_hole() {
+    let (sim, file) = with_file("a", b"");
+    file.append(&[7; 1024]).unwrap();
+    let found = outcomes(&sim, "a");
+    let torn = [[7; 512], [0; 512]].concat();
+    let hole = [[0; 512], [7; 512]].concat();
+    for expected in [&[][..], &[7; 1024], &torn, &hole, &[0; 1024]] {
+        assert!(found.contains(&some(expected)), "{expected:?}");
+    }
+    // The three with holes come with zeros and with noise.
+    assert_eq!(found.len(), 2 + 2 * 3);
+    assert!(found.iter().flatten().all(|bytes| bytes.len() == 1024 || bytes.is_empty()));
+}
+
+#[test]
+fn a_sector_is_written_as_a_whole() {
+    let (sim, file) = with_file("a", b"");
+    file.append(b"one").unwrap();
+    file.append(b"two").unwrap();
+    let found = outcomes(&sim, "a");
+    assert!(found.contains(&some(b"one\0\0\0")) && found.contains(&some(b"onetwo")));
+    assert!(!found.contains(&some(b"\0\0\0two")), "the second carries the first");
+    assert_eq!(
+        found,
+        found.iter().filter(|f| f.as_ref().unwrap().len() % 3 == 0).cloned().collect()
+    );
+}
+
+#[test]
+fn unwritten_bytes_may_be_those_of_an_older_file() {
+    let (sim, _) = with_file("1.log", b"old frame");
+    sim.remove("1.log").unwrap();
+    let new = sim.create("2.log").unwrap();
+    sim.sync_dir().unwrap();
+    new.append(b"new").unwrap();
+    assert!(outcomes(&sim, "2.log").contains(&some(b"old")));
+}
+
+#[test]
+fn a_name_is_lost_without_a_sync_of_the_folder_and_kept_with_it() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let file = sim.create("a").unwrap();
+    file.append(b"x").unwrap();
+    file.sync().unwrap();
+    assert_eq!(outcomes(&sim, "a"), [None, some(b"x")].into());
+    sim.sync_dir().unwrap();
+    assert_eq!(outcomes(&sim, "a"), [some(b"x")].into());
+}
+
+#[test]
+fn a_durable_name_may_have_an_empty_file() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    sim.create("a").unwrap().append(b"x").unwrap();
+    sim.sync_dir().unwrap();
+    let found = outcomes(&sim, "a");
+    assert!(found.contains(&some(b"")) && found.contains(&some(b"x")) && !found.contains(&None));
+}
+
+#[test]
+fn a_rename_without_a_sync_of_the_folder_shows_old_or_new() {
+    let (sim, _) = with_file("current", b"old");
+    let file = sim.create("tmp").unwrap();
+    file.append(b"new").unwrap();
+    file.sync().unwrap();
+    sim.rename("tmp", "current").unwrap();
+    assert_eq!(outcomes(&sim, "current"), [some(b"old"), some(b"new")].into());
+    sim.sync_dir().unwrap();
+    assert_eq!(outcomes(&sim, "current"), [some(b"new")].into());
+    assert_eq!(outcomes(&sim, "tmp"), [None].into());
+}
+
+#[test]
+fn operations_on_names_reach_the_disk_in_any_order() {
+    let (sim, _) = with_file("a", b"");
+    sim.remove("a").unwrap();
+    drop(sim.create("b").unwrap());
+    let lists: BTreeSet<_> = sim
+        .crash_states(sim.operations(), all())
+        .map(|state| state.list().unwrap().unwrap().concat())
+        .collect();
+    assert_eq!(lists, ["", "a", "ab", "b"].map(String::from).into());
+}
+
+#[test]
+fn a_folder_is_lost_only_if_its_creation_is_not_synced() {
+    let (sim, _) = with_file("a", b"x");
+    assert!(sim.crash_states(0, all()).all(|state| state.list().unwrap().is_none()));
+    assert_eq!(outcomes(&sim, "a"), [some(b"x")].into());
+    sim.skip_syncs("create_root");
+    assert_eq!(outcomes(&sim, "a"), [None, some(b"x")].into());
+    sim.skip_no_more();
+    assert_eq!(outcomes(&sim, "a"), [some(b"x")].into());
+}
+
+#[test]
+fn a_sync_after_a_failed_one_proves_nothing() {
+    let (sim, file) = with_file("a", b"");
+    file.append(b"one").unwrap();
+    sim.fail_at(sim.calls(), Fault::Error, false);
+    assert!(file.sync().is_err());
+    file.sync().unwrap();
+    file.append(&[1; 600]).unwrap();
+    file.sync().unwrap();
+    let found = outcomes(&sim, "a");
+    assert!(found.contains(&some(&[&[0; 3][..], &[1; 600]].concat())), "still a hole");
+    assert!(found.iter().all(|bytes| bytes.as_ref().unwrap().ends_with(&[1; 600])));
+}
+
+#[test]
+fn a_state_can_be_used_and_crashed_again() {
+    let (sim, file) = with_file("a", b"x");
+    let _held = sim.lock().unwrap();
+    let id = sim.fresh_id().unwrap();
+    file.append(b"y").unwrap();
+    for state in sim.crash_states(sim.operations(), all()) {
+        let _unlocked = state.lock().unwrap();
+        assert_eq!((state.operations() > 1, state.fresh_id().unwrap()), (false, id + 1));
+        let before = state.contents("a");
+        state.create("b").unwrap().append(b"z").unwrap();
+        let again: Vec<_> = state.crash_states(state.operations(), all()).collect();
+        assert!(again.len() > 2);
+        for second in again {
+            assert_eq!(second.contents("a"), before, "durable after the first crash");
+            assert_eq!(second.describe().matches("crash after").count(), 2);
+        }
+        assert_eq!(sim.contents("b"), None, "a state is a world of its own");
+    }
+}
+
+#[test]
+fn states_differ_and_come_in_the_same_order_each_time() {
+    let (sim, file) = with_file("a", b"x");
+    for n in 0..12u8 {
+        drop(sim.create(&format!("f{n}")).unwrap());
+        file.append(&[n; 700]).unwrap();
+    }
+    let run = |seed| -> Vec<_> {
+        let limits = CrashLimits { seed, samples: 500, ..CrashLimits::default() };
+        sim.crash_states(sim.operations(), limits)
+            .map(|state| (state.list().unwrap(), state.contents("a")))
+            .collect()
+    };
+    let first = run(1);
+    assert!(first.len() > 400, "{}", first.len());
+    assert_eq!(first, run(1));
+    assert_ne!(first, run(2));
+    assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), first.len());
+    let full: Vec<String> = (0..12).map(|n| format!("f{n}")).collect();
+    let kept = |n: usize| {
+        first.iter().any(|(names, _)| {
+            names.as_ref().unwrap().iter().filter(|name| *name != "a").count() == n
+                && full[..n].iter().all(|name| names.as_ref().unwrap().contains(name))
+        })
+    };
+    assert!((0..=12).all(kept), "every prefix is among them");
+}
+
+#[test]
+fn a_state_says_what_became_of_everything() {
+    let (sim, file) = with_file("a.log", b"x");
+    file.append(&[1; 511]).unwrap();
+    drop(sim.create("b").unwrap());
+    let texts: Vec<_> =
+        sim.crash_states(sim.operations(), all()).map(|state| state.describe()).collect();
+    assert_eq!(
+        texts[0],
+        "crash after operation 7 (create b), seed 0: kept [size 1 of a.log], \
+         lost [create b, bytes 1..512 of a.log], unwritten bytes are Zeros"
+    );
+    assert!(texts.iter().any(|text| text.contains("kept [create b, size 512 of a.log], lost []")));
+}
+
+#[test]
+fn faults_hit_the_call_asked_for() {
+    let (sim, file) = with_file("a", b"");
+    sim.fail_at(sim.calls() + 1, Fault::Error, false);
+    file.append(b"ab").unwrap();
+    let error = sim.read("a").unwrap_err();
+    assert!(error.to_string().contains("injected"), "{error}");
+    sim.read("a").unwrap();
+
+    sim.fail_at(sim.calls(), Fault::ShortWrite, false);
+    assert!(file.append(b"cdef").is_err());
+    assert_eq!(sim.read("a").unwrap(), b"abcd");
+
+    sim.fail_at(sim.calls(), Fault::NoSpace, true);
+    for _ in 0..2 {
+        assert_eq!(sim.read("a").unwrap().len(), 4, "reading goes on");
+        let error = sim.create("b").unwrap_err();
+        assert!(error.to_string().contains("the disk is full"), "{error}");
+        assert!(file.append(b"").is_err() && file.sync().is_err() && sim.sync_dir().is_err());
+    }
+    sim.remove("a").unwrap();
+    sim.fail_no_more();
+    sim.create("b").unwrap();
+}
+
+#[test]
+fn contents_can_be_replaced_durably_under_a_map() {
+    let (sim, _) = with_file("a", b"sound");
+    let map = sim.map("a").unwrap();
+    sim.set_contents("a", b"damaged");
+    sim.set_contents("b", b"planted");
+    assert_eq!((&*map, sim.contents("a")), (&b"sound"[..], some(b"damaged")));
+    assert_eq!(outcomes(&sim, "a"), [some(b"damaged")].into());
+    assert_eq!(outcomes(&sim, "b"), [some(b"planted")].into());
+}
+
+#[test]
+fn marks_stand_among_the_operations() {
+    let (sim, file) = with_file("a", b"");
+    sim.mark(1);
+    file.append(b"x").unwrap();
+    sim.mark(2);
+    let n = sim.operations();
+    assert_eq!(sim.marks(), [(n - 1, 1), (n, 2)]);
+    assert_eq!(sim.syncs(), ["create_root", "sync a", "sync_dir"]);
+}
+
+/// A small protocol: the file `current` holds a whole value, swapped by a rename; each value names
+/// a data file that must be there.
+mod toy {
+    use super::*;
+
+    pub(super) const VALUES: u8 = 5;
+
+    pub(super) fn create(storage: &dyn Storage) {
+        storage.create_root().unwrap();
+        swap(storage, 0);
+    }
+
+    pub(super) fn data_name(value: u8) -> String {
+        format!("{value}.data")
+    }
+
+    pub(super) fn swap(storage: &dyn Storage, value: u8) {
+        let data = storage.create(&data_name(value)).unwrap();
+        data.append(&[value + 1; 1500]).unwrap();
+        data.sync().unwrap();
+        storage.sync_dir().unwrap();
+        let tmp = storage.create("current.tmp").unwrap();
+        tmp.append(&[value; 600]).unwrap();
+        tmp.sync().unwrap();
+        storage.rename("current.tmp", "current").unwrap();
+        storage.sync_dir().unwrap();
+        if value > 0 {
+            storage.remove(&data_name(value - 1)).unwrap();
+        }
+    }
+
+    /// The value, if the folder is whole.
+    pub(super) fn read(storage: &dyn Storage) -> std::result::Result<Option<u8>, String> {
+        let Ok(current) = storage.read("current") else { return Ok(None) };
+        let value = *current.first().ok_or("empty")?;
+        if current != [value; 600] {
+            return Err("torn".into());
+        }
+        let data = storage.read(&data_name(value)).map_err(|e| e.to_string())?;
+        if data == [value + 1; 1500] { Ok(Some(value)) } else { Err("data".into()) }
+    }
+
+    /// Runs the protocol; after which operation each value was acknowledged.
+    pub(super) fn run(sim: &Sim) -> Vec<usize> {
+        create(sim);
+        let mut acknowledged = vec![sim.operations()];
+        for value in 1..VALUES {
+            swap(sim, value);
+            acknowledged.push(sim.operations());
+        }
+        acknowledged
+    }
+
+    /// Looks at every state after every operation: how many there are, and those that break the
+    /// promise.
+    pub(super) fn check(sim: &Sim, acknowledged: &[usize]) -> (usize, Vec<String>) {
+        let (mut states, mut broken) = (0, Vec::new());
+        for at in 0..=sim.operations() {
+            let least =
+                acknowledged.iter().rposition(|&n| n <= at).and_then(|v| u8::try_from(v).ok());
+            for state in sim.crash_states(at, CrashLimits::default()) {
+                states += 1;
+                match read(&*state) {
+                    Ok(found) if found >= least => {}
+                    other => broken.push(format!("{other:?} {}", state.describe())),
+                }
+            }
+        }
+        (states, broken)
+    }
+}
+
+#[test]
+fn a_correct_protocol_is_whole_in_every_state() {
+    let sim = Sim::new();
+    let acknowledged = toy::run(&sim);
+    let (states, broken) = toy::check(&sim, &acknowledged);
+    assert_eq!(broken, [""; 0]);
+    assert!(states > 300, "{states}");
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Disk::new(folder.path().join("toy"));
+    toy::create(&disk);
+    toy::swap(&disk, 1);
+    assert_eq!(toy::read(&disk), Ok(Some(1)), "the same on a disk");
+}
+
+#[test]
+fn every_sync_that_is_left_out_is_noticed() {
+    let sim = Sim::new();
+    let acknowledged = toy::run(&sim);
+    let syncs = sim.syncs();
+    assert_eq!(syncs.len(), 1 + 4 * usize::from(toy::VALUES));
+    for (n, label) in syncs.iter().enumerate() {
+        sim.skip_sync(n);
+        let (_, broken) = toy::check(&sim, &acknowledged);
+        assert!(!broken.is_empty(), "sync {n} ({label}) is not missed");
+        sim.skip_no_more();
+    }
+    for label in ["create_root", "sync_dir", "sync current.tmp", "sync 3.data"] {
+        sim.skip_syncs(label);
+        assert!(!toy::check(&sim, &acknowledged).1.is_empty(), "{label}");
+        sim.skip_no_more();
+    }
+}
+
+#[test]
+#[ignore = "a measurement: cargo test --release --lib speed_of_states -- --ignored --nocapture"]
+fn speed_of_states() {
+    let sim = Sim::new();
+    let acknowledged = toy::run(&sim);
+    let (start, mut states) = (Instant::now(), 0);
+    for _ in 0..100 {
+        let (more, broken) = toy::check(&sim, &acknowledged);
+        assert!(broken.is_empty());
+        states += more;
+    }
+    println!(
+        "{:.0} states/s",
+        f64::from(u32::try_from(states).unwrap()) / start.elapsed().as_secs_f64()
+    );
+}

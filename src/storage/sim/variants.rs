@@ -1,0 +1,166 @@
+//! What one file, or the names, look like after a crash for one choice of what was kept.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::pending::{Change, NameOp, Written};
+use super::world::{FileId, Folders};
+
+/// What bytes hold that lie within a file's size but were never written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fill {
+    Zeros,
+    Noise,
+    /// What an older file of the same kind had there: valid frames of a removed log, say.
+    Stale,
+}
+
+/// A file with changes that a crash may lose. Its digits: which size, then one for each piece.
+#[derive(Debug)]
+pub(super) struct PendingFile {
+    pub(super) name: Arc<str>,
+    bytes: Arc<[u8]>,
+    stale: Option<Arc<[u8]>>,
+    /// The durable size, then those that it may have grown to.
+    pub(super) sizes: Vec<usize>,
+    /// The parts of the unsynced bytes that reach the disk each for itself.
+    pub(super) pieces: Vec<Range<usize>>,
+    sector: usize,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone)]
+pub(super) struct Variant {
+    pub(super) bytes: Arc<[u8]>,
+    pub(super) hash: u64,
+    /// Are there bytes that depend on the fill?
+    pub(super) has_holes: bool,
+}
+
+impl PendingFile {
+    pub(super) fn new(
+        name: Arc<str>,
+        bytes: Arc<[u8]>,
+        stale: Option<Arc<[u8]>>,
+        written: &Written,
+        sector: usize,
+        max_pieces: usize,
+    ) -> Self {
+        let mut sizes = vec![written.durable_size];
+        let mut pieces = Vec::new();
+        for append in &written.unsynced {
+            if append.end > written.durable_size {
+                sizes.push(append.end);
+            }
+            let sectors = (append.end - append.start).div_ceil(sector);
+            let step = sector * sectors.div_ceil(max_pieces);
+            let mut start = append.start;
+            while start < append.end {
+                let end = ((start / step + 1) * step).min(append.end);
+                pieces.push(start..end);
+                start = end;
+            }
+        }
+        Self { name, bytes, stale, sizes, pieces, sector }
+    }
+
+    pub(super) fn has_stale(&self) -> bool {
+        self.stale.is_some()
+    }
+
+    pub(super) fn digits(&self) -> usize {
+        1 + self.pieces.len()
+    }
+
+    pub(super) fn radix(&self) -> impl Iterator<Item = u16> {
+        let sizes = u16::try_from(self.sizes.len()).unwrap_or(u16::MAX);
+        std::iter::once(sizes).chain(self.pieces.iter().map(|_| 2))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn build(&self, digits: &[u16], fill: Fill) -> Variant {
+        let size = self.sizes[usize::from(digits[0])];
+        let mut bytes = self.bytes[..size].to_vec();
+        let mut has_holes = false;
+        for hole in self.lost(digits).filter(|hole| hole.start < size) {
+            has_holes = true;
+            let range = hole.start..hole.end.min(size);
+            for (byte, offset) in bytes[range.clone()].iter_mut().zip(range) {
+                *byte = self.filler(offset, fill);
+            }
+        }
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&bytes);
+        Variant { bytes: bytes.into(), hash: hasher.finish(), has_holes }
+    }
+
+    /// The pieces that did not reach the disk. A sector is written as a whole, so a later piece
+    /// takes with it the earlier one that ends in its first sector.
+    pub(super) fn lost(&self, digits: &[u16]) -> impl Iterator<Item = Range<usize>> {
+        let mut kept_from = None;
+        self.pieces.iter().zip(&digits[1..]).rev().filter_map(move |(piece, &digit)| {
+            let last_sector = (piece.end - 1) / self.sector;
+            if digit == 1 || kept_from == Some(last_sector) {
+                kept_from = Some(piece.start / self.sector);
+                None
+            } else {
+                kept_from = None;
+                Some(piece.clone())
+            }
+        })
+    }
+
+    fn filler(&self, offset: usize, fill: Fill) -> u8 {
+        match (fill, &self.stale) {
+            (Fill::Zeros, _) => 0,
+            (Fill::Stale, Some(stale)) => stale[offset % stale.len()],
+            _ => offset.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()[5] | 1,
+        }
+    }
+}
+
+/// The names after a crash. Files are numbered anew, by their places in a list.
+#[derive(Debug)]
+pub(super) struct NameState {
+    pub(super) folders: Arc<Folders>,
+    /// The file of each name, in the order of names.
+    pub(super) used: Vec<FileId>,
+    /// Of the names alone.
+    pub(super) hash: u64,
+}
+
+impl NameState {
+    pub(super) fn build(
+        durable: &Folders,
+        ops: &[NameOp],
+        digits: &[u16],
+        places: &BTreeMap<FileId, usize>,
+    ) -> Self {
+        let mut folders = durable.clone();
+        for (op, _) in ops.iter().zip(digits).filter(|(_, digit)| **digit == 1) {
+            op.change.apply(&op.folder, &mut folders);
+        }
+        for (op, _) in ops.iter().zip(digits).filter(|(_, digit)| **digit == 0) {
+            if matches!(op.change, Change::Folder) {
+                folders.remove(&op.folder);
+            }
+        }
+        let mut used = Vec::new();
+        let mut hasher = DefaultHasher::new();
+        for (folder, names) in &mut folders {
+            folder.hash(&mut hasher);
+            names.len().hash(&mut hasher);
+            for (name, file) in names {
+                name.hash(&mut hasher);
+                *file = places[file];
+                used.push(*file);
+            }
+        }
+        Self { folders: Arc::new(folders), used, hash: hasher.finish() }
+    }
+}

@@ -1,0 +1,230 @@
+//! What the running process sees, and the record of how it came about.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::faults::Faults;
+
+/// The number of a file, like an inode's: a position in [`World::files`].
+pub(super) type FileId = usize;
+
+/// The files of a folder by name.
+pub(super) type Names = BTreeMap<Arc<str>, FileId>;
+
+/// All folders.
+pub(super) type Folders = BTreeMap<Arc<Path>, Names>;
+
+/// One recorded operation, with what is needed to know what of it can be lost.
+#[derive(Debug, Clone)]
+pub(super) enum Op {
+    CreateRoot {
+        folder: Arc<Path>,
+    },
+    Create {
+        folder: Arc<Path>,
+        name: Arc<str>,
+        file: FileId,
+    },
+    /// The file grew to `end` bytes.
+    Append {
+        file: FileId,
+        start: usize,
+        end: usize,
+    },
+    Sync {
+        file: FileId,
+    },
+    /// A sync that reported an error: no later one covers what it was to make durable.
+    FailedSync {
+        file: FileId,
+    },
+    Rename {
+        folder: Arc<Path>,
+        from: Arc<str>,
+        to: Arc<str>,
+        file: FileId,
+    },
+    Remove {
+        folder: Arc<Path>,
+        name: Arc<str>,
+    },
+    SyncDir {
+        folder: Arc<Path>,
+    },
+    /// A test put these contents there, as if they always had been.
+    Plant {
+        folder: Arc<Path>,
+        name: Arc<str>,
+        file: FileId,
+    },
+}
+
+impl Op {
+    /// What this operation makes durable, if it is a sync.
+    pub(super) fn sync_label(&self, files: &[SimFile]) -> Option<String> {
+        match self {
+            Op::CreateRoot { .. } => Some("create_root".to_owned()),
+            Op::Sync { file } => Some(format!("sync {}", files[*file].name)),
+            Op::SyncDir { .. } => Some("sync_dir".to_owned()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn describe(&self, files: &[SimFile]) -> String {
+        match self {
+            Op::Create { name, .. } => format!("create {name}"),
+            Op::Append { file, start, end } => {
+                format!("append bytes {start}..{end} to {}", files[*file].name)
+            }
+            Op::FailedSync { file } => format!("failed sync {}", files[*file].name),
+            Op::Rename { from, to, .. } => format!("rename {from} to {to}"),
+            Op::Remove { name, .. } => format!("remove {name}"),
+            Op::Plant { name, .. } => format!("set_contents {name}"),
+            sync => sync.sync_label(files).unwrap_or_default(),
+        }
+    }
+}
+
+/// A file: its bytes only ever grow.
+#[derive(Debug, Clone)]
+pub(super) struct SimFile {
+    /// The name it was created under.
+    pub(super) name: Arc<str>,
+    bytes: Bytes,
+}
+
+#[derive(Debug, Clone)]
+enum Bytes {
+    /// Survived a crash or was planted: shared with other states.
+    Fixed(Arc<[u8]>),
+    /// Created by the running process; with the last copy handed out.
+    Growing(Vec<u8>, Option<Arc<[u8]>>),
+}
+
+impl SimFile {
+    pub(super) fn fixed(name: Arc<str>, bytes: Arc<[u8]>) -> Self {
+        Self { name, bytes: Bytes::Fixed(bytes) }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Fixed(bytes) => bytes,
+            Bytes::Growing(bytes, _) => bytes,
+        }
+    }
+
+    /// The bytes as they are now, copied only if they grew since the last time.
+    pub(super) fn share(&mut self) -> Arc<[u8]> {
+        match &mut self.bytes {
+            Bytes::Fixed(bytes) => bytes.clone(),
+            Bytes::Growing(bytes, copy) => match copy {
+                Some(copy) if copy.len() == bytes.len() => copy.clone(),
+                _ => copy.insert(bytes.as_slice().into()).clone(),
+            },
+        }
+    }
+
+    fn append(&mut self, more: &[u8]) {
+        if let Bytes::Fixed(bytes) = &self.bytes {
+            self.bytes = Bytes::Growing(bytes.to_vec(), None);
+        }
+        if let Bytes::Growing(bytes, _) = &mut self.bytes {
+            bytes.extend_from_slice(more);
+        }
+    }
+}
+
+/// Everything behind one [`Sim`](super::Sim) and its sibling folders.
+#[derive(Debug, Default)]
+pub(super) struct World {
+    /// As the recording began: durable.
+    pub(super) initial: Arc<Folders>,
+    /// As the running process sees it.
+    pub(super) live: Arc<Folders>,
+    pub(super) files: Vec<SimFile>,
+    pub(super) log: Vec<Op>,
+    /// User marks, each with the number of operations before it.
+    pub(super) marks: Vec<(usize, u64)>,
+    pub(super) faults: Faults,
+    pub(super) locked: Vec<PathBuf>,
+    pub(super) ids: u64,
+    pub(super) free_space: u64,
+}
+
+impl World {
+    pub(super) fn names(&self, folder: &Path) -> io::Result<&Names> {
+        self.live.get(folder).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// The first `size` bytes of a file.
+    pub(super) fn snapshot(&mut self, file: FileId, size: usize) -> Arc<[u8]> {
+        let file = &mut self.files[file];
+        if file.bytes().len() == size { file.share() } else { file.bytes()[..size].into() }
+    }
+
+    /// The last file of the same kind, that is extension, created before this one: a file system
+    /// may give its place on the disk to the new file.
+    pub(super) fn predecessor(&self, file: FileId) -> Option<FileId> {
+        let kind = |file: FileId| self.files[file].name.rsplit_once('.').map(|(_, kind)| kind);
+        (0..file).rev().find(|&other| kind(other) == kind(file))
+    }
+
+    fn names_mut(&mut self, folder: &Path) -> io::Result<&mut Names> {
+        Arc::make_mut(&mut self.live).get_mut(folder).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    pub(super) fn find(&self, folder: &Path, name: &str) -> io::Result<FileId> {
+        self.names(folder)?.get(name).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    pub(super) fn create_root(&mut self, folder: &Arc<Path>) {
+        Arc::make_mut(&mut self.live).entry(folder.clone()).or_default();
+        self.log.push(Op::CreateRoot { folder: folder.clone() });
+    }
+
+    pub(super) fn create(&mut self, folder: &Arc<Path>, name: &str) -> io::Result<FileId> {
+        let file = self.files.len();
+        let names = self.names_mut(folder)?;
+        if names.contains_key(name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let name: Arc<str> = name.into();
+        names.insert(name.clone(), file);
+        self.files.push(SimFile { name: name.clone(), bytes: Bytes::Growing(Vec::new(), None) });
+        self.log.push(Op::Create { folder: folder.clone(), name, file });
+        Ok(file)
+    }
+
+    pub(super) fn append(&mut self, file: FileId, bytes: &[u8]) {
+        let start = self.files[file].bytes().len();
+        self.files[file].append(bytes);
+        self.log.push(Op::Append { file, start, end: start + bytes.len() });
+    }
+
+    pub(super) fn rename(&mut self, folder: &Arc<Path>, from: &str, to: &str) -> io::Result<()> {
+        let file = self.find(folder, from)?;
+        let (from, to): (Arc<str>, Arc<str>) = (from.into(), to.into());
+        let names = self.names_mut(folder)?;
+        names.remove(&from);
+        names.insert(to.clone(), file);
+        self.log.push(Op::Rename { folder: folder.clone(), from, to, file });
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, folder: &Arc<Path>, name: &str) -> io::Result<()> {
+        self.find(folder, name)?;
+        self.names_mut(folder)?.remove(name);
+        self.log.push(Op::Remove { folder: folder.clone(), name: name.into() });
+        Ok(())
+    }
+
+    pub(super) fn plant(&mut self, folder: &Arc<Path>, name: &str, bytes: &[u8]) {
+        let (file, name): (FileId, Arc<str>) = (self.files.len(), name.into());
+        self.files.push(SimFile::fixed(name.clone(), bytes.into()));
+        let names = Arc::make_mut(&mut self.live).entry(folder.clone()).or_default();
+        names.insert(name.clone(), file);
+        self.log.push(Op::Plant { folder: folder.clone(), name, file });
+    }
+}
