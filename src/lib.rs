@@ -22,6 +22,8 @@ mod settings;
 mod sorter;
 pub mod storage;
 mod table;
+#[cfg(feature = "text")]
+pub mod text;
 mod tombstones;
 mod version;
 

@@ -1,0 +1,50 @@
+//! `jieba/1`: the keywords of a Chinese text, or of one that mixes Chinese and English.
+//!
+//! The text is normalised and cut by jieba with its own dictionary, and with its hidden Markov
+//! model for words that the dictionary lacks. All keywords are taken, not the weightiest N: near
+//! the N-th place a small edit would swap words in and out. A keyword is a word of at least two
+//! characters, one of them a letter or a digit, and not one of jieba's (English) stop words. It
+//! weighs its TF-IDF by jieba's own table, where a word that is not in the table has the median,
+//! as a whole number of 2^-32. Its hash is XXH3-64, seed 0, of its UTF-8.
+//!
+//! Dictionary, model and table come with the crate jieba-rs and are part of the recipe; that is why
+//! Cargo.toml pins it to the patch.
+
+use std::sync::OnceLock;
+
+use jieba_rs::{Jieba, KeywordExtract, KeywordExtractConfig, TfIdf};
+use twox_hash::XxHash3_64;
+
+use super::normalise;
+use super::simhash::{Simhash, fixed_point};
+
+/// TF-IDF is divided by the number of keywords in the text, so the words of a long one weigh little.
+const FRACTION_BITS: u32 = 32;
+
+struct Extractor {
+    jieba: Jieba,
+    tfidf: TfIdf,
+}
+
+/// Loaded by the first text of the process.
+static EXTRACTOR: OnceLock<Extractor> = OnceLock::new();
+
+impl Extractor {
+    fn load() -> Self {
+        let mut tfidf = TfIdf::default();
+        // Off by default, which would break unknown words, names above all, into characters, and
+        // single characters are no keywords.
+        *tfidf.config_mut() = KeywordExtractConfig::builder().use_hmm(true).build();
+        Self { jieba: Jieba::new(), tfidf }
+    }
+}
+
+pub(super) fn simhash(text: &str) -> Simhash {
+    let Extractor { jieba, tfidf } = EXTRACTOR.get_or_init(Extractor::load);
+    let keywords = tfidf.extract_keywords(jieba, &normalise(text), usize::MAX, Vec::new());
+    Simhash::of(
+        keywords.iter().filter(|k| k.keyword.chars().any(char::is_alphanumeric)).map(|k| {
+            (XxHash3_64::oneshot(k.keyword.as_bytes()), fixed_point(k.weight, FRACTION_BITS))
+        }),
+    )
+}
