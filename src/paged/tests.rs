@@ -46,7 +46,7 @@ fn every_flipped_bit_is_found() {
     for bit in 0..good.len() * 8 {
         let mut bytes = good.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        sim.set_contents("f", bytes);
+        sim.set_contents("f", &bytes);
         let err = read_all(&sim, summary).unwrap_err();
         assert_eq!(err.kind(), ErrorKind::Corruption, "bit {bit}");
         assert!(err.path().unwrap().ends_with("f") && err.offset().is_some(), "{err}");
@@ -60,7 +60,7 @@ fn every_truncation_and_growth_is_found_at_open() {
     for len in (0..good.len()).chain([good.len() + 1, good.len() + PAGE]) {
         let mut bytes = good.clone();
         bytes.resize(len, 0);
-        sim.set_contents("f", bytes);
+        sim.set_contents("f", &bytes);
         assert_eq!(read_all(&sim, summary).unwrap_err().kind(), ErrorKind::Corruption);
         let lied = FileSummary { len: len as u64, ..summary };
         assert_eq!(read_all(&sim, lied).unwrap_err().kind(), ErrorKind::Corruption);
@@ -72,7 +72,7 @@ fn a_page_moved_elsewhere_is_found() {
     let (sim, summary) = file_of(4 * PAGE);
     let mut bytes = sim.contents("f").unwrap();
     bytes.copy_within(PAGE..2 * PAGE, 2 * PAGE);
-    sim.set_contents("f", bytes);
+    sim.set_contents("f", &bytes);
     let err = read_all(&sim, summary).unwrap_err();
     assert_eq!(err.offset(), Some(2 * PAGE as u64));
 }
@@ -82,7 +82,7 @@ fn damage_elsewhere_does_not_keep_a_sound_page_from_being_read() {
     let (sim, summary) = file_of(4 * PAGE);
     let mut bytes = sim.contents("f").unwrap();
     bytes[3 * PAGE] ^= 1;
-    sim.set_contents("f", bytes);
+    sim.set_contents("f", &bytes);
     let file = PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
     assert!(file.bytes(PAGE, 2 * PAGE).is_ok());
     assert!(file.bytes(PAGE, 2 * PAGE + 1).is_err());
