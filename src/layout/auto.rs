@@ -5,8 +5,8 @@ use super::presets::{ring_cells, rotations};
 
 /// Fewest entries reckoned with: a smaller database is fast with any layout, and may grow.
 const LEAST_ENTRIES: u64 = 1 << 16;
-/// What a table must save to be worth its storage: each further one has to halve the time.
-const TABLE_PENALTY: f64 = 2.0;
+/// What a further table must divide the time by to be worth its storage.
+const TABLE_PENALTY: f64 = 2.75;
 const MAX_DISTANCE: u8 = 10;
 const MAX_RING: u8 = 4;
 
@@ -14,14 +14,14 @@ impl Layout {
     /// A layout for queries of up to `max_distance` (which may exceed it, at a price) among
     /// `expected_entries` fingerprints of `bits` bits.
     ///
-    /// At 64 bits, the ring of 1 to 4 tables for which predicted time x 2^tables is least: each
-    /// further table has to halve the time. This gives `half-2` up to distance 3 and rings of
-    /// three or four above. Databases of less than 65,536 entries are treated as having so many,
+    /// At 64 bits, a ring of 1 to 4 tables: the one for which predicted time x 2.75^tables is least,
+    /// so a further table must save almost two thirds of the time. This gives two tables at
+    /// distances 1 to 3 (`half-2` at 3) and three above. Databases of less than 65,536 entries are treated as having so many,
     /// distances above 10 as 10. At 128 bits it is `ring-4`. `bits` up to 64 counts as 64, above as
     /// 128.
     ///
     /// The result is named as the preset that it equals, or else by the widths of its cells, as in
-    /// `ring:22/21/21`; the latter is no name for [`preset`](Self::preset).
+    /// `ring:21/21/22`; the latter is no name for [`preset`](Self::preset).
     ///
     /// # Examples
     ///
@@ -79,12 +79,13 @@ mod tests {
     fn follows_the_distance_and_the_size() {
         let name = |k, log| Layout::auto(64, k, 1u64 << log).to_string();
         assert_eq!(name(0, 26), "single");
-        for (k, log) in [(1, 20), (2, 26), (3, 10), (3, 20), (3, 26), (3, 30)] {
+        for (k, log) in [(1, 20), (3, 10), (3, 20), (3, 26), (3, 30)] {
             assert_eq!(name(k, log), "half-2", "k={k} 2^{log}");
         }
+        assert_eq!(name(2, 20), "ring:36/28");
         assert_eq!(name(4, 26), "ring:23/23/18");
-        assert_eq!(name(5, 26), "ring:22/21/21");
-        assert_eq!(name(8, 23), "ring:22/21/21");
+        assert_eq!(name(5, 26), "ring:21/21/22");
+        assert_eq!(name(8, 23), "ring:21/21/22");
         assert_eq!(name(100, 23), name(10, 23));
         assert_eq!(Layout::auto(128, 3, 0), Layout::preset("ring-4", 128).unwrap());
     }

@@ -21,7 +21,7 @@ pub(super) enum Verdict {
     Complete,
     /// These are accepted by none.
     Hole(Hole),
-    /// Given up after [`MAX_NODES`].
+    /// Given up: the allowance of search nodes is used up.
     Undecided,
 }
 
@@ -42,20 +42,19 @@ impl fmt::Display for Hole {
     }
 }
 
-/// Search nodes after which the check gives up: some 20 ms. Only layouts of a user's own making,
-/// with dozens of cells and tables, come near it.
-const MAX_NODES: u32 = 200_000;
-
 /// Whether every pattern of `weight` errors within `word` exceeds no step of some table.
 ///
-/// `word` has at least `weight` bits; every step's bits lie within it; at most 64 tables.
-pub(super) fn check(word: u128, tables: &[Vec<BitStep>], weight: u32) -> Verdict {
+/// `word` has at least `weight` bits; every step's bits lie within it; at most 64 tables. Every
+/// node of the search takes one from `nodes`.
+pub(super) fn check(word: u128, tables: &[Vec<BitStep>], weight: u32, nodes: &mut u32) -> Verdict {
     debug_assert!(tables.len() <= 64 && word.count_ones() >= weight);
-    let mut search = Search::new(word, tables, weight);
-    match search.descend(0, weight) {
-        _ if search.nodes > MAX_NODES => Verdict::Undecided,
-        false => Verdict::Complete,
-        true => Verdict::Hole(search.hole()),
+    let mut search = Search::new(word, tables, weight, *nodes);
+    let found = search.descend(0, weight);
+    *nodes = search.nodes;
+    match found {
+        Some(false) => Verdict::Complete,
+        Some(true) => Verdict::Hole(search.hole()),
+        None => Verdict::Undecided,
     }
 }
 
@@ -86,11 +85,12 @@ struct Search {
     /// Per table: its steps, as a range of step indexes. Steps that `weight` errors cannot exceed
     /// are left out.
     tables: Vec<std::ops::Range<usize>>,
+    /// Nodes that may still be looked at.
     nodes: u32,
 }
 
 impl Search {
-    fn new(word: u128, tables: &[Vec<BitStep>], weight: u32) -> Self {
+    fn new(word: u128, tables: &[Vec<BitStep>], weight: u32, nodes: u32) -> Self {
         let mut steps = Vec::new();
         let mut ranges = Vec::with_capacity(tables.len());
         for table in tables {
@@ -110,34 +110,31 @@ impl Search {
             slack: steps.iter().map(|step| step.most.into()).collect(),
             open: steps.iter().map(|step| step.bits.count_ones().into()).collect(),
             tables: ranges,
-            nodes: 0,
+            nodes,
         }
     }
 
     /// Whether `left` errors can be put into the classes from `at` on so that no table accepts;
-    /// leaves the counts behind if so.
-    fn descend(&mut self, at: usize, left: u32) -> bool {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return true;
-        }
-        let Some(alive) = self.alive_if_hopeful(at, left) else { return false };
+    /// leaves the counts behind if so. `None`: given up.
+    fn descend(&mut self, at: usize, left: u32) -> Option<bool> {
+        self.nodes = self.nodes.checked_sub(1)?;
+        let Some(alive) = self.alive_if_hopeful(at, left) else { return Some(false) };
         if alive == 0 {
             self.place_rest(left);
-            return true;
+            return Some(true);
         }
-        let Some(class) = self.classes.get(at) else { return false };
+        let Some(class) = self.classes.get(at) else { return Some(false) };
         let most = class.width.min(left);
         self.close(at);
         for count in (0..=most).rev() {
             self.put(at, count);
-            if self.descend(at + 1, left - count) {
-                return true;
+            if self.descend(at + 1, left - count)? {
+                return Some(true);
             }
             self.take(at, count);
         }
         self.reopen(at);
-        false
+        Some(false)
     }
 
     /// The tables that accept so far; `None` if the errors left cannot make all of them fail.
@@ -217,4 +214,143 @@ fn class_of(bits: u128, steps: &[BitStep], ranges: &[std::ops::Range<usize>]) ->
         .filter(|(_, range)| inside.iter().any(|step| range.contains(step)))
         .fold(0, |mask, (table, _)| mask | 1 << table);
     Class { bits, width: bits.count_ones(), steps: inside, tables }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::tests::Rng;
+
+    const ENOUGH: u32 = 10_000_000;
+
+    fn step(bits: u128, most: u32) -> BitStep {
+        BitStep { bits, most }
+    }
+
+    fn accepts(table: &[BitStep], error: u128) -> bool {
+        table.iter().all(|step| (step.bits & error).count_ones() <= step.most)
+    }
+
+    fn all_of_weight(f: u32, weight: u32) -> impl Iterator<Item = u128> {
+        (0u128..1 << f).filter(move |e| e.count_ones() == weight)
+    }
+
+    fn missed(f: u32, tables: &[Vec<BitStep>], weight: u32) -> bool {
+        all_of_weight(f, weight).any(|e| !tables.iter().any(|table| accepts(table, e)))
+    }
+
+    /// Cells of random widths, and tables with random orders of them and random staircases.
+    fn random_tables(rng: &mut Rng, f: u32, weight: u32) -> Vec<Vec<BitStep>> {
+        let mut cells: Vec<u128> = vec![(1 << f) - 1];
+        for _ in 0..1 + rng.below(5) {
+            let cut = (1u128 << rng.below(f)) - 1;
+            cells = cells.iter().flat_map(|c| [c & cut, c & !cut]).filter(|&c| c != 0).collect();
+        }
+        let table = |rng: &mut Rng| {
+            let mut order = cells.clone();
+            for i in (1..order.len()).rev() {
+                order.swap(i, rng.below(u32::try_from(i).unwrap() + 1) as usize);
+            }
+            let (mut bits, mut most) = (0, rng.below(2));
+            let mut steps = Vec::new();
+            for cell in order {
+                bits |= cell;
+                if rng.below(2) == 0 {
+                    steps.push(step(bits, most));
+                    most += rng.below(weight + 1);
+                }
+            }
+            steps
+        };
+        (0..1 + rng.below(6)).map(|_| table(rng)).collect()
+    }
+
+    #[test]
+    fn verdict_is_that_of_brute_force() {
+        let mut rng = Rng(7);
+        let (mut complete, mut holes) = (0, 0);
+        for _ in 0..600 {
+            let f = 12 + rng.below(3);
+            let weight = rng.below(5);
+            let tables = random_tables(&mut rng, f, weight);
+            let missed = missed(f, &tables, weight);
+            match check((1 << f) - 1, &tables, weight, &mut ENOUGH.clone()) {
+                Verdict::Complete => {
+                    assert!(!missed, "{tables:x?} weight {weight}");
+                    complete += 1;
+                }
+                Verdict::Hole(hole) => {
+                    assert!(missed, "{tables:x?} weight {weight}: {hole}");
+                    assert_is_hole(&hole, &tables, weight);
+                    holes += 1;
+                }
+                Verdict::Undecided => panic!("given up"),
+            }
+        }
+        assert!(complete > 100 && holes > 100, "{complete} complete, {holes} with a hole");
+    }
+
+    /// Puts the errors on the lowest bits of each class.
+    fn assert_is_hole(hole: &Hole, tables: &[Vec<BitStep>], weight: u32) {
+        let mut error = 0u128;
+        for &(bits, count) in &hole.errors {
+            let positions = (0..128).filter(|bit| bits >> bit & 1 == 1).take(count as usize);
+            error |= positions.fold(0, |e, bit| e | 1 << bit);
+        }
+        assert_eq!(error.count_ones(), weight);
+        assert!(!tables.iter().any(|table| accepts(table, error)), "{hole}");
+    }
+
+    /// Cells from the low end, with thresholds.
+    fn ring(cells: &[(u32, u32)]) -> Vec<Vec<BitStep>> {
+        let start = |i: usize| cells[..i].iter().map(|c| c.0).sum::<u32>();
+        let mask = |i: usize| ((1u128 << cells[i].0) - 1) << start(i);
+        let table = |home: usize| {
+            let (mut bits, mut sum) = (0, 0);
+            let step = |turn: usize| {
+                let cell = (home + turn) % cells.len();
+                bits |= mask(cell);
+                sum += cells[cell].1;
+                step(bits, sum - 1)
+            };
+            (0..cells.len()).map(step).collect()
+        };
+        (0..cells.len()).filter(|&home| cells[home].1 > 0).map(table).collect()
+    }
+
+    #[test]
+    fn a_ring_accepts_each_pattern_in_exactly_one_table() {
+        let mut rng = Rng(8);
+        for _ in 0..40 {
+            let cells: Vec<(u32, u32)> =
+                (0..2 + rng.below(3)).map(|_| (2 + rng.below(3), rng.below(3))).collect();
+            let f: u32 = cells.iter().map(|c| c.0).sum();
+            let sum: u32 = cells.iter().map(|c| c.1).sum();
+            let Some(weight) = sum.checked_sub(1).filter(|&k| k < f) else { continue };
+            let tables = ring(&cells);
+            for error in all_of_weight(f, weight) {
+                let accepted = tables.iter().filter(|table| accepts(table, error)).count();
+                assert_eq!(accepted, 1, "{cells:?} {error:x}");
+            }
+            let word = (1 << f) - 1;
+            assert_eq!(check(word, &tables, weight, &mut ENOUGH.clone()), Verdict::Complete);
+            let more = check(word, &tables, weight + 1, &mut ENOUGH.clone());
+            assert!(matches!(more, Verdict::Hole(_)), "{cells:?}");
+        }
+    }
+
+    #[test]
+    fn a_hole_says_where_the_errors_are() {
+        let halves = [vec![step(0xff00, 0)], vec![step(0xff, 1)]];
+        let verdict = check(0xffff, &halves, 3, &mut ENOUGH.clone());
+        let Verdict::Hole(hole) = verdict else { panic!("{verdict:?}") };
+        assert_eq!(hole.to_string(), "1 wrong of bits 0xff00, 2 wrong of bits 0xff");
+        assert_eq!(check(0xffff, &halves, 2, &mut ENOUGH.clone()), Verdict::Complete);
+    }
+
+    #[test]
+    fn gives_up_when_the_allowance_is_spent() {
+        let halves = [vec![step(0xff00, 0)], vec![step(0xff, 1)]];
+        assert_eq!(check(0xffff, &halves, 3, &mut 1), Verdict::Undecided);
+    }
 }

@@ -6,6 +6,7 @@
 //! to k + 1: this is the ring with a part in place of each cell. A part of value m that goes on has
 //! the bound m - 1 over its whole width, then m + m' - 1 over it and the next part, and so on.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::Layout;
@@ -13,6 +14,12 @@ use super::complete::{self, BitStep, Verdict};
 use super::order::Permutation;
 use super::staircase::Step;
 use crate::fingerprint::Fingerprint;
+
+/// Search nodes for the check of one candidate.
+const MAX_NODES: u32 = 3_000;
+
+/// Ways to share a part's value out among its own parts.
+const MAX_SHARINGS: usize = 256;
 
 /// A run of cells and the tables (by number) that lead with all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +98,8 @@ impl Part {
 pub(super) struct Candidates<'a, F> {
     pub(super) layout: &'a Layout,
     pub(super) orders: &'a [Permutation<F>],
+    /// Search nodes that checks of candidates may still take; what is undecided is no candidate.
+    pub(super) nodes: Cell<u32>,
 }
 
 impl<F: Fingerprint> Candidates<'_, F> {
@@ -126,15 +135,18 @@ impl<F: Fingerprint> Candidates<'_, F> {
         let width = part.width(self.layout);
         let mut asks: Asks = part.tables.iter().map(|&table| (table, Vec::new())).collect();
         let depths = self.depths(part);
+        let mut deeper = depths.as_slice();
         for allowed in lead..most {
             let with = |depth: u8| self.with_step(&asks, depth, allowed);
-            let complete = |&depth: &u8| self.is_complete(part, &with(depth), most);
-            let count = depths.partition_point(complete);
-            match count.checked_sub(1) {
-                Some(deepest) => asks = with(depths[deepest]),
+            let complete =
+                deeper.partition_point(|&depth| self.is_complete(part, &with(depth), most));
+            let (taken, rest) = deeper.split_at(complete);
+            match taken.last() {
+                Some(&deepest) => asks = with(deepest),
                 None if allowed == lead => return None,
                 None => {}
             }
+            deeper = rest;
         }
         for (_, steps) in &mut asks {
             steps.push(Step { depth: width, most });
@@ -186,6 +198,7 @@ impl<F: Fingerprint> Candidates<'_, F> {
             let asked = (0..ring.len()).filter(|&i| values[i] > 0);
             let ask = |i: usize| (ring[i].tables[0], around(&widths, values, i, Vec::new()));
             all.push(asked.map(ask).collect());
+            all.len() < MAX_SHARINGS
         });
         all
     }
@@ -197,8 +210,11 @@ impl<F: Fingerprint> Candidates<'_, F> {
         let word = F::prefix_mask(end) & !F::prefix_mask(start);
         let tables: Vec<_> =
             asks.iter().map(|(table, steps)| bit_steps(&self.orders[*table], steps)).collect();
-        let weight = u32::from(weight);
-        complete::check(word.to_u128(), &tables, weight) == Verdict::Complete
+        let allowed = self.nodes.get().min(MAX_NODES);
+        let mut nodes = allowed;
+        let verdict = complete::check(word.to_u128(), &tables, weight.into(), &mut nodes);
+        self.nodes.set(self.nodes.get() - (allowed - nodes));
+        verdict == Verdict::Complete
     }
 }
 
@@ -223,17 +239,26 @@ pub(super) fn around(widths: &[u8], values: &[u8], home: usize, mut inner: Vec<S
     inner
 }
 
-/// Calls `found` with every way to write `total` as a sum of one number up to each limit.
-fn share(total: u8, limits: &[u8], chosen: &mut Vec<u8>, found: &mut impl FnMut(&[u8])) {
-    let Some((&limit, rest)) = limits.split_first() else {
-        if total == 0 {
-            found(chosen);
-        }
-        return;
-    };
+/// Calls `found` with the ways to write `total` as a sum of one number up to each limit, until it
+/// returns false, which is then returned.
+fn share(
+    total: u8,
+    limits: &[u8],
+    chosen: &mut Vec<u8>,
+    found: &mut impl FnMut(&[u8]) -> bool,
+) -> bool {
+    let room: u32 = limits.iter().map(|&limit| u32::from(limit)).sum();
+    if u32::from(total) > room {
+        return true;
+    }
+    let Some((&limit, rest)) = limits.split_first() else { return found(chosen) };
     for value in 0..=limit.min(total) {
         chosen.push(value);
-        share(total - value, rest, chosen, found);
+        let go_on = share(total - value, rest, chosen, found);
         chosen.pop();
+        if !go_on {
+            return false;
+        }
     }
+    true
 }

@@ -64,7 +64,7 @@ const MAX_NAME: usize = 64;
 /// | preset | tables | for |
 /// | --- | --- | --- |
 /// | `single` | 1 | least storage |
-/// | `half-2` | 2 | distance 3, the default there |
+/// | `half-2` | 2 | distances up to 3 |
 /// | `ring-3` | 3 | distances 4 to 10 |
 /// | `ring-4` | 4 | the same below some 2^24 entries; anything at 128 bits |
 /// | `tri-6`, `quad-8`, `biplane-11` | 6, 8, 11 | distance 3, latency before storage |

@@ -1,5 +1,6 @@
 //! The choice: which tables to ask, for which error patterns, with which lookups.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::Layout;
@@ -12,6 +13,15 @@ use crate::fingerprint::Fingerprint;
 
 /// A query with more lookups than this scans instead; the list has 16 or 32 bytes for each.
 const MAX_PROBES: f64 = 1_048_576.0;
+/// Search nodes for checks of candidates, in all: some 10 ms. Rings need none; covering designs are
+/// worth asking as such for few errors only, and there the checks are short.
+const CANDIDATE_NODES: u32 = 60_000;
+/// Partial ways to share the errors out round a ring that are looked at. Rings of up to six parts
+/// need fewer up to distance 10; with more the fairest come first.
+const SHARINGS: u32 = 4_000;
+/// Search nodes for the check of the chosen plan: some 20 ms, which only rings of a user's own making
+/// with a dozen cells and more come near.
+const PLAN_NODES: u32 = 50_000;
 
 /// One lookup: the entries whose `depth` leading bits, in the table's order, are those of the
 /// query with `flips` flipped.
@@ -91,7 +101,7 @@ impl<F: Fingerprint> Plan<F> {
     fn verdict(&self, weight: u32) -> Verdict {
         let steps = |asked: &Asked<F>| bit_steps(&asked.order, asked.stairs.steps());
         let tables: Vec<_> = self.asked.iter().map(steps).collect();
-        complete::check(F::MAX.to_u128(), &tables, weight)
+        complete::check(F::MAX.to_u128(), &tables, weight, &mut PLAN_NODES.clone())
     }
 }
 
@@ -99,7 +109,8 @@ impl Layout {
     /// The cheapest way to find all entries within `distance` in tables of `entries` fingerprints,
     /// spread evenly. `F` must have the layout's width.
     ///
-    /// Takes some 0.1 ms at distance 3 and a few ms at 8.
+    /// With a preset this takes under 0.1 ms for up to four tables and distance 3, up to 2 ms for the
+    /// others, and at most some 20 ms at distance 8; plans are worth keeping.
     pub(crate) fn plan_for<F: Fingerprint>(&self, entries: u64, distance: u32) -> Plan<F> {
         debug_assert_eq!(F::BITS, self.bits());
         if distance > trie::MAX_DISTANCE || F::BITS != self.bits() {
@@ -153,6 +164,8 @@ struct Search<'a, F> {
     distance: u8,
     best: Option<Vec<(usize, Staircase)>>,
     best_ns: f64,
+    /// Partial ways to share the errors out that may still be looked at.
+    sharings: u32,
     /// Costs known already: tables of equal cells share them.
     known: HashMap<Staircase, (f64, f64)>,
 }
@@ -173,11 +186,12 @@ impl<'a, F: Fingerprint> Search<'a, F> {
     fn new(layout: &'a Layout, orders: &'a [Permutation<F>], entries: u64, distance: u32) -> Self {
         Self {
             layout,
-            candidates: Candidates { layout, orders },
+            candidates: Candidates { layout, orders, nodes: Cell::new(CANDIDATE_NODES) },
             entries,
             distance: u8::try_from(distance).unwrap_or(u8::MAX),
             best: None,
             best_ns: scan_ns(entries),
+            sharings: SHARINGS,
             known: HashMap::new(),
         }
     }
@@ -269,7 +283,14 @@ impl<'a, F: Fingerprint> Search<'a, F> {
             }
             return;
         };
-        for value in 0..=left {
+        let Some(sharings) = self.sharings.checked_sub(1) else { return };
+        self.sharings = sharings;
+        // Fair shares first: good plans found early bound the rest.
+        let open: u32 = ring.widths[values.len()..].iter().map(|&width| u32::from(width)).sum();
+        let fair = u32::from(left) * u32::from(ring.widths[values.len()]) / open;
+        let mut order: Vec<u8> = (0..=left).collect();
+        order.sort_by_key(|&value| fair.abs_diff(value.into()));
+        for value in order {
             let cheapest = ways.get(usize::from(value)).and_then(|ways| ways.first());
             let Some(way) = cheapest else { continue };
             if least_ns + way.least_ns < self.best_ns {

@@ -104,8 +104,8 @@ fn even(bits: u8, cells: u8) -> Vec<u8> {
     (0..cells).map(|cell| bits / cells + u8::from(cell < bits % cells)).collect()
 }
 
-/// A ring of two halves of `n` cells; in each half, every cell leads once and the last of the half
-/// to follow is thus another one each time (the covering design by all cells but one).
+/// A ring of two halves of `n` cells. In each half every cell leads once, so each table of a half
+/// leaves another of its cells to the last: the covering design by all cells but one.
 fn halves(bits: u8, n: u8) -> Cut {
     let half = even(bits / 2, n);
     let n = usize::from(n);
@@ -118,8 +118,7 @@ fn halves(bits: u8, n: u8) -> Cut {
 }
 
 /// Four blocks, one leads; the three others together cut in four, one of these follows.
-///
-/// Cells are in twelfths and quarters of a block, for the pieces lie across the blocks.
+/// All in quarters of a block, for the pieces lie across the blocks: that makes ten cells.
 fn paper_16(bits: u8) -> Cut {
     let unit = bits / 16;
     // Where pieces end, in units of a quarter block; the three other blocks follow the leading one

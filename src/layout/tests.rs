@@ -78,7 +78,7 @@ fn an_unknown_preset_is_refused_with_the_names() {
         assert!(error.to_string().contains(name));
     }
     assert_eq!(Layout::preset("single", 32).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    assert!(Layout::preset("ring:22/21/21", 64).is_err());
+    assert!(Layout::preset("ring:21/21/22", 64).is_err());
 }
 
 #[test]

@@ -119,3 +119,65 @@ impl Trie {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::staircase::Step;
+    use crate::layout::tests::Rng;
+
+    fn random_stairs(rng: &mut Rng, bits: u8) -> Staircase {
+        let distance = u8::try_from(rng.below(6)).unwrap();
+        let mut steps = Vec::new();
+        let (mut depth, mut most) = (0, 0);
+        loop {
+            depth += 1 + u8::try_from(rng.below(8)).unwrap();
+            most += u8::try_from(rng.below(3)).unwrap();
+            if depth > bits || most > distance {
+                return Staircase::new(steps, bits, distance);
+            }
+            steps.push(Step { depth, most });
+        }
+    }
+
+    #[test]
+    fn every_accepted_pattern_lies_below_exactly_one_probe() {
+        let mut rng = Rng(3);
+        for round in 0..60 {
+            let bits = 12 + u8::try_from(rng.below(3)).unwrap();
+            let stairs = random_stairs(&mut rng, bits);
+            let trie = Trie::new(&stairs, 1 << rng.below(20));
+            let mut probes = Vec::new();
+            trie.walk(0, &mut probes);
+            assert_eq!(probes.len() as f64, trie.probes);
+            for pattern in 0u64..1 << bits {
+                let error = pattern << (64 - bits);
+                if stairs.accepts(error) {
+                    let above =
+                        |p: &&Probe<u64>| error & u64::prefix_mask(p.depth.into()) == p.flips;
+                    let above = probes.iter().filter(above).count();
+                    assert_eq!(above, 1, "round {round}: {stairs:?} {pattern:b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_cost_is_that_of_the_probes() {
+        let stairs = Staircase::new(vec![Step { depth: 32, most: 1 }], 64, 3);
+        let trie = Trie::new(&stairs, 1 << 26);
+        let mut probes = Vec::new();
+        trie.walk::<u64>(0, &mut probes);
+        let cost = |p: &Probe<u64>| leaf(f64::from(1 << 26), p.depth.into());
+        let sum: f64 = probes.iter().map(cost).sum();
+        assert!((sum - trie.ns).abs() < trie.ns / 100.0, "{sum} {}", trie.ns);
+    }
+
+    #[test]
+    fn used_up_flips_run_on_to_the_end_of_the_cell() {
+        let stairs = Staircase::new(vec![Step { depth: 40, most: 0 }], 64, 3);
+        let mut probes = Vec::new();
+        Trie::new(&stairs, 1 << 20).walk(5, &mut probes);
+        assert_eq!(probes, [Probe { table: 5, depth: 40, flips: 0u64 }]);
+    }
+}
