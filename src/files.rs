@@ -88,7 +88,16 @@ mod tests {
             assert_eq!(FileName::parse(&name.to_string()), Some(name));
         }
         assert_eq!(FileName::Table(0x1f, 3).to_string(), "0000001f.t03");
-        for other in ["MANIFEST", "LOCK", "1.log", "0000000G.log", "00000001.t3", "00000001.txt", "x", ".log"] {
+        for other in [
+            "MANIFEST",
+            "LOCK",
+            "1.log",
+            "0000000G.log",
+            "00000001.t3",
+            "00000001.txt",
+            "x",
+            ".log",
+        ] {
             assert_eq!(FileName::parse(other), None, "{other}");
         }
     }

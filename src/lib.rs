@@ -5,6 +5,7 @@
 mod block;
 mod codec;
 mod compaction;
+mod db;
 mod error;
 mod files;
 mod fingerprint;
@@ -27,6 +28,10 @@ pub mod text;
 mod tombstones;
 mod version;
 
+pub use db::{
+    CompactReport, Db, Description, Durability, Iter, Key, LoadReport, Novelty, Options, Reader,
+    RecoveryReport, SegmentStats, Snapshot, Stats, VerifyReport, describe,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Entry, Fingerprint, Match};
 pub use layout::Layout;

@@ -185,7 +185,11 @@ mod tests {
         for bit in 0..good.len() * 8 {
             let mut bytes = good.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Manifest::decode(&bytes).unwrap_err().kind(), ErrorKind::Corruption, "{bit}");
+            assert_eq!(
+                Manifest::decode(&bytes).unwrap_err().kind(),
+                ErrorKind::Corruption,
+                "{bit}"
+            );
         }
         for len in 0..good.len() {
             assert_eq!(Manifest::decode(&good[..len]).unwrap_err().kind(), ErrorKind::Corruption);

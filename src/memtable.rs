@@ -120,6 +120,7 @@ struct Inner<F> {
     inserted: Vec<(u64, Entry<F>)>,
     names: Vec<Box<str>>,
     name_bytes: usize,
+    last_seq: u64,
 }
 
 /// Recent entries.
@@ -143,6 +144,7 @@ impl<F: Fingerprint> Memtable<F> {
             inserted: Vec::new(),
             names: Vec::new(),
             name_bytes: 0,
+            last_seq: 0,
         };
         let has_removals = AtomicBool::new(false);
         Self { permutations, first_doc, has_removals, inner: RwLock::new(inner) }
@@ -160,6 +162,7 @@ impl<F: Fingerprint> Memtable<F> {
     /// Takes in the operations of commit `seq`, which is greater than those before.
     pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<()> {
         let mut inner = self.write();
+        inner.last_seq = seq;
         for op in ops {
             match op {
                 Op::Insert { fingerprint, id } => {
@@ -199,18 +202,26 @@ impl<F: Fingerprint> Memtable<F> {
         self.read().entries.len()
     }
 
+    /// The last commit taken in; 0 before the first.
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.read().last_seq
+    }
+
     /// Live entries gained over the older sources, up to commit `seq`: may be negative.
     pub(crate) fn net_entries(&self, seq: u64) -> i64 {
         let inner = self.read();
-        inner.entries.values().map(|h| h.net(seq)).fold(0, |sum, net| {
-            sum + i64::from(net.inserted) - i64::from(net.removes_older)
-        })
+        inner
+            .entries
+            .values()
+            .map(|h| h.net(seq))
+            .fold(0, |sum, net| sum + i64::from(net.inserted) - i64::from(net.removes_older))
     }
 
     /// About how many bytes it occupies.
     pub(crate) fn memory(&self) -> usize {
         let inner = self.read();
-        let buckets = inner.tables.iter().map(|t| t.rows.len() * size_of::<Vec<F>>()).sum::<usize>();
+        let buckets =
+            inner.tables.iter().map(|t| t.rows.len() * size_of::<Vec<F>>()).sum::<usize>();
         let a_row = inner.tables.len() * F::BYTES * 2;
         // B-tree nodes are three quarters full on average.
         let an_entry = (size_of::<Entry<F>>() + size_of::<History>()) * 4 / 3;
@@ -388,8 +399,7 @@ mod tests {
             for (id, &fingerprint) in (0..).zip(&planted) {
                 table.apply(id + 1, &[insert(fingerprint, id)]).unwrap();
             }
-            let queries: Vec<u64> =
-                table.permutations.iter().map(|p| p.apply(query)).collect();
+            let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(query)).collect();
             for distance in 0..=4 {
                 let plan = layout.plan_for(1 << 20, distance);
                 let mut found = Vec::new();
@@ -449,7 +459,8 @@ mod tests {
     #[test]
     fn names_come_in_id_order_or_not_at_all() {
         let table = memtable(&Layout::preset("single", 64).unwrap());
-        let named = |id, name: &str| Op::InsertNamed { fingerprint: 1, id: DocId(id), name: name.into() };
+        let named =
+            |id, name: &str| Op::InsertNamed { fingerprint: 1, id: DocId(id), name: name.into() };
         table.apply(1, &[named(0, "a"), named(1, "b")]).unwrap();
         assert!(table.apply(2, &[named(3, "d")]).is_err());
         assert_eq!(table.name(DocId(1)).as_deref(), Some("b"));

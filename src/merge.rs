@@ -213,18 +213,20 @@ mod tests {
         let oldest = changes(&[(1, 1, HOLDS), (2, 1, HOLDS), (5, 1, REMOVES), (6, 6, HOLDS)]);
         let middle = changes(&[(1, 1, REMOVES), (2, 2, HOLDS), (5, 1, HOLDS)]);
         let newest = changes(&[(1, 1, HOLDS), (2, 1, REMOVES), (4, 4, REMOVES), (6, 6, REPLACES)]);
-        let merged: Vec<_> =
-            Merge::new(vec![oldest, middle, newest]).map(Result::unwrap).collect();
+        let merged: Vec<_> = Merge::new(vec![oldest, middle, newest]).map(Result::unwrap).collect();
         let as_tuple = |m: &Merged<u64>| (m.entry.fingerprint, m.entry.id.0, m.net, m.held);
         let gone = Net::default();
-        assert_eq!(merged.iter().map(as_tuple).collect::<Vec<_>>(), [
-            (1, 1, HOLDS, true),
-            (2, 1, gone, true),
-            (2, 2, HOLDS, true),
-            (4, 4, REMOVES, false),
-            (5, 1, REPLACES, true),
-            (6, 6, HOLDS, true),
-        ]);
+        assert_eq!(
+            merged.iter().map(as_tuple).collect::<Vec<_>>(),
+            [
+                (1, 1, HOLDS, true),
+                (2, 1, gone, true),
+                (2, 2, HOLDS, true),
+                (4, 4, REMOVES, false),
+                (5, 1, REPLACES, true),
+                (6, 6, HOLDS, true),
+            ]
+        );
     }
 
     struct Broken;

@@ -285,7 +285,9 @@ mod tests {
             for (i, ids) in block.iter().enumerate() {
                 assert_eq!(group.ids(i).map(|id| id.0).collect::<Vec<_>>(), *ids);
             }
-            assert!(postings.group(b, block.len() + 9).is_err(), "another table's block");
+            if block.iter().flatten().any(|id| *id != block[0][0]) {
+                assert!(postings.group(b, block.len() + 9).is_err(), "another table's block");
+            }
         }
     }
 

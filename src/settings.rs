@@ -58,10 +58,9 @@ impl Settings {
             )));
         }
         match &self.recipe {
-            Some(name) if name.is_empty() || name.len() > MAX_RECIPE => Err(Error::invalid(format!(
-                "a recipe's name has 1 to {MAX_RECIPE} bytes, this one {}",
-                name.len()
-            ))),
+            Some(name) if name.is_empty() || name.len() > MAX_RECIPE => Err(Error::invalid(
+                format!("a recipe's name has 1 to {MAX_RECIPE} bytes, this one {}", name.len()),
+            )),
             _ => Ok(()),
         }
     }

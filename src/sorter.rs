@@ -200,7 +200,10 @@ mod tests {
         let numbers = Numbers::default();
         for count in [0, 1, BATCH, 3 * BATCH + 5] {
             let records: Vec<Entry<u64>> = (0..count as u64)
-                .map(|i| Entry { fingerprint: i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 5000, id: DocId(i % 7) })
+                .map(|i| Entry {
+                    fingerprint: i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 5000,
+                    id: DocId(i % 7),
+                })
                 .collect();
             let mut expected = records.clone();
             expected.sort_unstable();
@@ -210,7 +213,12 @@ mod tests {
             assert_eq!(sorter.runs.len(), count.saturating_sub(1) / BATCH);
             for _ in 0..2 {
                 let mut got = Vec::new();
-                sorter.for_each(|r| { got.push(r); Ok(()) }).unwrap();
+                sorter
+                    .for_each(|r| {
+                        got.push(r);
+                        Ok(())
+                    })
+                    .unwrap();
                 assert_eq!(got, expected);
             }
             drop(sorter);

@@ -127,8 +127,13 @@ mod tests {
     use crate::storage::Sim;
 
     fn round_trip<F: Fingerprint>() {
-        let header =
-            FileHeader { kind: FileKind::Tombstones, bits: F::BITS, part: 0, file_id: 1, database_id: 2 };
+        let header = FileHeader {
+            kind: FileKind::Tombstones,
+            bits: F::BITS,
+            part: 0,
+            file_id: 1,
+            database_id: 2,
+        };
         let sim = Sim::new();
         sim.create_root().unwrap();
         let entries: Vec<Entry<F>> = (0..500u64)

@@ -52,7 +52,8 @@ impl<F: Fingerprint> Version<F> {
             return Ok(Some(name));
         }
         // Runs of ids ascend with age.
-        let after = self.segments.partition_point(|s| s.names().is_none_or(|n| n.ids().start <= id.0));
+        let after =
+            self.segments.partition_point(|s| s.names().is_none_or(|n| n.ids().start <= id.0));
         for segment in self.segments.iter().take(after).rev() {
             if let Some(name) = segment.name(id)? {
                 return Ok(Some(name.to_owned()));

@@ -97,7 +97,9 @@ impl FileHeader {
         fields.bytes(PREAMBLE_LEN, "preamble")?;
         let found = fields.u8("file kind")?;
         if found != kind as u8 {
-            return Err(Error::corruption(format!("not a {kind} file (kind {found})")).at_offset(16));
+            return Err(
+                Error::corruption(format!("not a {kind} file (kind {found})")).at_offset(16)
+            );
         }
         let bits = u32::from(fields.u8("width")?);
         let part = fields.u16("part")?;
@@ -137,7 +139,8 @@ fn check_preamble(kind: FileKind, bytes: &[u8]) -> Result<()> {
     if (major, minor) == (MAJOR, MINOR) {
         return Ok(());
     }
-    let remedy = if (major, minor) > (MAJOR, MINOR) { "use a newer fpdb" } else { "use an older fpdb" };
+    let remedy =
+        if (major, minor) > (MAJOR, MINOR) { "use a newer fpdb" } else { "use an older fpdb" };
     Err(Error::new(
         ErrorKind::Unsupported,
         format!("format version {major}.{minor}, this build reads {MAJOR}.{MINOR}: {remedy}"),

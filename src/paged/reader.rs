@@ -169,7 +169,9 @@ fn read_footer(file: &[u8], checksum: &Checksum) -> Result<(usize, (usize, usize
     let meta_len = fields.u32("footer length")? as usize;
     let crc = fields.u32("footer checksum")?;
     if fields.bytes(END_MAGIC.len(), "end mark")? != END_MAGIC {
-        return Err(Error::corruption("the file does not end with an end mark").at_offset(trailer as u64));
+        return Err(
+            Error::corruption("the file does not end with an end mark").at_offset(trailer as u64)
+        );
     }
     let start = trailer.saturating_sub(meta_len);
     let covered = file.get(start..trailer + 12).unwrap_or_default();
@@ -180,7 +182,9 @@ fn read_footer(file: &[u8], checksum: &Checksum) -> Result<(usize, (usize, usize
     let pages = body_len.div_ceil(PAGE);
     let checksums = pages.saturating_add(pages.div_ceil(GROUP)).saturating_mul(4);
     if body_len.saturating_add(checksums) != start {
-        return Err(Error::corruption("body length does not fit the file's").at_offset(trailer as u64));
+        return Err(
+            Error::corruption("body length does not fit the file's").at_offset(trailer as u64)
+        );
     }
     Ok((body_len, (start, meta_len)))
 }

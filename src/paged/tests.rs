@@ -33,7 +33,12 @@ fn bodies_round_trip_at_page_and_group_boundaries() {
         let (sim, summary) = file_of(len);
         let body = read_all(&sim, summary).unwrap();
         assert_eq!(body.len(), len + 64);
-        assert!(body[64..].iter().enumerate().all(|(i, &b)| b == i.to_le_bytes()[0] ^ i.to_le_bytes()[1]));
+        assert!(
+            body[64..]
+                .iter()
+                .enumerate()
+                .all(|(i, &b)| b == i.to_le_bytes()[0] ^ i.to_le_bytes()[1])
+        );
         let file = PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
         file.verify(summary, &mut |e| panic!("{e}"));
     }

@@ -42,7 +42,8 @@ pub(crate) struct SegmentMeta {
 impl SegmentMeta {
     /// Its files with their lengths and checksums.
     pub(crate) fn files(&self) -> Vec<(FileName, FileSummary)> {
-        let tables = (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
+        let tables =
+            (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
         tables
             .chain([(FileName::Postings(self.id), self.postings)])
             .chain(self.tombstones.map(|file| (FileName::Tombstones(self.id), file)))
@@ -125,8 +126,7 @@ impl<F: Fingerprint> Segment<F> {
             tables.push(Table::<F>::open(s, &name, &header(FileKind::Table, t), file.len)?);
         }
         let name = FileName::Postings(id).to_string();
-        let postings =
-            Postings::open(s, &name, &header(FileKind::Postings, 0), meta.postings.len)?;
+        let postings = Postings::open(s, &name, &header(FileKind::Postings, 0), meta.postings.len)?;
         let tombstones = meta.tombstones.map(|file| {
             let name = FileName::Tombstones(id).to_string();
             Tombstones::open(s, &name, &header(FileKind::Tombstones, 0), file.len)
@@ -159,7 +159,8 @@ impl<F: Fingerprint> Segment<F> {
             return Ok(());
         }
         let first = self.storage.root().join(FileName::Table(self.meta.id, 0).to_string());
-        Err(Error::corruption("the segment's files disagree with the manifest on counts").at_path(first))
+        Err(Error::corruption("the segment's files disagree with the manifest on counts")
+            .at_path(first))
     }
 
     pub(crate) fn meta(&self) -> &SegmentMeta {
@@ -233,8 +234,7 @@ impl<F: Fingerprint> Segment<F> {
             let message = format!("the tables of segment {} hold different sets", self.meta.id);
             report(Error::corruption(message).at_path(self.storage.root()));
         }
-        let block_len =
-            |block| self.identity_table().map_or(Ok(0), |table| table.block_len(block));
+        let block_len = |block| self.identity_table().map_or(Ok(0), |table| table.block_len(block));
         self.postings.verify(self.meta.postings, block_len, report);
         if let (Some(tombstones), Some(file)) = (&self.tombstones, self.meta.tombstones) {
             tombstones.verify(file, report);

@@ -54,8 +54,8 @@ impl<F: Fingerprint> Table<F> {
         let first: F = meta.fingerprint("first fingerprint")?;
         let last: F = meta.fingerprint("last fingerprint")?;
         let code = Code::from_lengths(meta.bytes(F::BITS as usize, "code lengths")?)?;
-        let size_allowed =
-            block_size.is_power_of_two() && (block::MIN_SIZE..=block::MAX_SIZE).contains(&block_size);
+        let size_allowed = block_size.is_power_of_two()
+            && (block::MIN_SIZE..=block::MAX_SIZE).contains(&block_size);
         let counts_agree = count >= blocks as u64 && (count == 0) == (blocks == 0) && first <= last;
         if !size_allowed || !counts_agree || depth > 64 || (words > 0 && depth == 0) {
             return Err(meta.corruption("table footer has impossible values"));
@@ -65,7 +65,18 @@ impl<F: Fingerprint> Table<F> {
         let keys_offset = blocks.saturating_add(1).saturating_mul(block_size);
         let spread = last.top64().saturating_sub(first.top64());
         let density = blocks as f64 / (spread as f64 + 1.0);
-        Ok(Self { file, code, block_size, blocks, count, keys_offset, first, last, density, filter })
+        Ok(Self {
+            file,
+            code,
+            block_size,
+            blocks,
+            count,
+            keys_offset,
+            first,
+            last,
+            density,
+            filter,
+        })
     }
 
     /// Number of fingerprints.
@@ -246,7 +257,8 @@ impl<F: Fingerprint> Table<F> {
 
     /// A cursor at the first fingerprint that is at least `low`.
     pub(crate) fn cursor(&self, low: F) -> Result<Cursor<'_, F>> {
-        let mut cursor = Cursor { table: self, block: self.find_block(low)?, reader: None, index: 0 };
+        let mut cursor =
+            Cursor { table: self, block: self.find_block(low)?, reader: None, index: 0 };
         cursor.enter()?;
         while cursor.current().is_some_and(|f| f < low) {
             cursor.advance()?;

@@ -65,7 +65,8 @@ fn lookups<F: Fingerprint>(count: u64, options: TableOptions) {
             let mut found = Vec::new();
             let block = table.find_block(low).unwrap();
             table.scan_range(block, low, high, |f| found.push(f)).unwrap();
-            let range = values.partition_point(|&v| v < low)..values.partition_point(|&v| v <= high);
+            let range =
+                values.partition_point(|&v| v < low)..values.partition_point(|&v| v <= high);
             assert_eq!(found, values[range]);
             assert!(found.is_empty() || table.may_contain(target, depth).unwrap());
         }
@@ -107,7 +108,8 @@ fn a_filter_lets_every_present_prefix_through_and_few_others() {
     let options = TableOptions { block_size: 128, filter_bits: 10, filter_depth: 32 };
     let (table, _) = build(&values, options);
     assert!(values.iter().all(|&v| table.may_contain(v, 32).unwrap()));
-    let absent = (0..20_000).filter(|_| table.may_contain(splitmix(&mut state), 40).unwrap()).count();
+    let absent =
+        (0..20_000).filter(|_| table.may_contain(splitmix(&mut state), 40).unwrap()).count();
     assert!(absent < 20_000 * 3 / 100, "{absent} of 20000 absent prefixes passed");
     assert!(table.may_contain(0, 31).unwrap(), "a shorter prefix cannot be refused");
 }

@@ -1,0 +1,135 @@
+//! What all clones of a handle and its background thread share.
+//!
+//! Locks are taken in this order: maintenance, writer, flushing, manifest, then those inside
+//! `Current`, memtables and plans. Under the manifest's lock no storage call is made but installing
+//! it; the background thread never takes the writer's lock, so a writer may wait for it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::commit::{SyncGroup, Writer};
+use super::maintain::Signals;
+use super::options::Tuning;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::FileName;
+use crate::fingerprint::Fingerprint;
+use crate::manifest::Manifest;
+use crate::memtable::Memtable;
+use crate::query::{Planner, View};
+use crate::settings::Settings;
+use crate::sorter::FileNumbers;
+use crate::storage::Storage;
+use crate::version::{Current, Version};
+
+#[derive(Debug)]
+pub(super) struct Core<F> {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) tuning: Tuning,
+    pub(super) planner: Arc<Planner<F>>,
+    pub(super) current: Current<F>,
+    /// The last commit that is acknowledged, or may be: readers see commits up to it.
+    pub(super) visible: AtomicU64,
+    /// The last commit that is in the segments: what a memtable no longer tells.
+    pub(super) flushed: AtomicU64,
+    pub(super) writer: Mutex<Writer>,
+    pub(super) sync_group: SyncGroup,
+    pub(super) manifest: Mutex<Manifest>,
+    /// Held by whoever replaces segments: compaction, one at a time.
+    pub(super) maintenance: Mutex<()>,
+    /// Held by whoever writes the frozen memtable as a segment.
+    pub(super) flushing: Mutex<()>,
+    pub(super) signals: Signals,
+    /// Why no more writes are taken, once that is so.
+    pub(super) poison: OnceLock<Error>,
+    pub(super) recovery: super::RecoveryReport,
+    pub(super) _lock: WriterLock,
+}
+
+/// Held, not used: its drop lets the next writer in.
+pub(super) struct WriterLock(
+    #[expect(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>,
+);
+
+impl WriterLock {
+    pub(super) fn take(storage: &dyn Storage) -> Result<Self> {
+        storage.lock().map(Self)
+    }
+}
+
+impl std::fmt::Debug for WriterLock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WriterLock")
+    }
+}
+
+/// A thread that panicked under one of these locks has left nothing half done that is not caught
+/// by `poison`: what is shared is changed by single assignments.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<F: Fingerprint> Core<F> {
+    /// The sources as they are now, and the last commit to see in them.
+    pub(super) fn view(&self) -> (Arc<Version<F>>, u64) {
+        // In this order: whatever is visible now is in a version taken later.
+        let seq = self.visible.load(Ordering::Acquire);
+        (self.current.get(), seq)
+    }
+
+    /// All that was ever written, acknowledged or not, for a writer that holds the lock.
+    pub(super) fn latest<'a>(&'a self, version: &'a Version<F>) -> View<'a, F> {
+        View { version, seq: u64::MAX, planner: &self.planner }
+    }
+
+    pub(super) fn new_memtable(&self, first_doc: u64) -> Memtable<F> {
+        let permutations = self.settings.permutations();
+        Memtable::new(permutations, self.tuning.memtable_entries, first_doc)
+    }
+
+    /// Refuses writes after a failure: what is on disk is no longer known.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        match self.poison.get() {
+            Some(error) => Err(error.repeat_as(
+                ErrorKind::Poisoned,
+                "no more writes are taken until the database is opened again, since: ",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes no more writes from now on, since `error` happened. Gives the error back.
+    pub(super) fn poison(&self, error: Error) -> Error {
+        let _ = self.poison.set(error.repeat_as(error.kind(), ""));
+        self.sync_group.wake_all();
+        error
+    }
+
+    /// Changes the manifest, durably. What the new one names must be durable. After a failure it
+    /// is not known which manifest will be found, so no more writes are taken.
+    pub(super) fn install(&self, change: impl FnOnce(&mut Manifest)) -> Result<()> {
+        let mut manifest = lock(&self.manifest);
+        self.check_writable()?;
+        let mut next = manifest.clone();
+        change(&mut next);
+        next.generation += 1;
+        next.install(&*self.storage).map_err(|e| self.poison(e))?;
+        *manifest = next;
+        Ok(())
+    }
+
+    /// Removes a file that no manifest names any more. What fails is swept at the next open.
+    pub(super) fn remove_file(&self, name: FileName) {
+        let _ = self.storage.remove(&name.to_string());
+    }
+}
+
+impl<F: Fingerprint> FileNumbers for Core<F> {
+    /// A number that no file has had. After a crash it may be given again, to a file of the same
+    /// or another kind, but only once what had it was swept.
+    fn next(&self) -> u64 {
+        let mut manifest = lock(&self.manifest);
+        manifest.next_file += 1;
+        manifest.next_file - 1
+    }
+}

@@ -1,0 +1,286 @@
+//! Creating and opening: recovery, and the sweep of what a crash left.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::commit::{SyncGroup, Writer};
+use super::core::{Core, WriterLock};
+use super::maintain::Signals;
+use super::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, Options};
+use super::{Db, RecoveryReport};
+use crate::codec::header::FileKind;
+use crate::compaction::write_changes;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::{FileName, LOCK, MANIFEST, MANIFEST_TMP};
+use crate::fingerprint::Fingerprint;
+use crate::layout::Layout;
+use crate::log::{LogContents, LogWriter, ReadMode, Start, read_log};
+use crate::manifest::{LogRef, Manifest};
+use crate::memtable::Memtable;
+use crate::query::Planner;
+use crate::segment::Segment;
+use crate::settings::{Ids, Settings};
+use crate::storage::Storage;
+use crate::version::{Current, Version};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Create,
+    Open,
+    OpenOrCreate,
+}
+
+pub(super) fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode) -> Result<Db<F>> {
+    let storage = options.storage_at(path);
+    if mode == Mode::Open {
+        // Before the lock, which would leave a file in a folder that is no database.
+        Manifest::read(&*storage).map_err(|e| explain_missing(&*storage, e))?;
+    } else {
+        storage.create_root()?;
+    }
+    let lock = WriterLock::take(&*storage)?;
+    let manifest = match Manifest::read(&*storage) {
+        Ok(_) if mode == Mode::Create => {
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                "there is a database already: open it",
+            )
+            .at_path(path));
+        }
+        Ok(manifest) => {
+            options.agree(&manifest.settings)?;
+            manifest
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => create(&options, &*storage)?,
+        Err(error) => return Err(error),
+    };
+    Db::start(recover(options, storage, manifest, lock)?)
+}
+
+/// Why there is no manifest: no database, or a broken one.
+pub(super) fn explain_missing(storage: &dyn Storage, error: Error) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error;
+    }
+    match storage.list() {
+        Ok(Some(names)) if names.iter().any(|name| FileName::parse(name).is_some()) => {
+            Error::corruption("the manifest is missing beside the database's other files")
+                .at_path(storage.root().join(MANIFEST))
+        }
+        _ => Error::new(ErrorKind::NotFound, "no database here: create one, or check the path")
+            .at_path(storage.root()),
+    }
+}
+
+/// Makes a new database (protocol P2). The folder may hold what a broken-off creation left.
+fn create<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result<Manifest> {
+    let names = storage.list()?.unwrap_or_default();
+    if names.iter().any(|name| FileName::parse(name).is_some()) {
+        let missing = Error::new(ErrorKind::NotFound, "no manifest");
+        return Err(explain_missing(storage, missing));
+    }
+    if let Some(other) = names.iter().find(|name| ![LOCK, MANIFEST_TMP].contains(&name.as_str())) {
+        let message = format!("the folder is not empty, it holds {other}: choose another place");
+        return Err(Error::new(ErrorKind::AlreadyExists, message).at_path(storage.root()));
+    }
+    let max_distance = options.max_distance.unwrap_or(DEFAULT_DISTANCE);
+    let layout = options.layout.clone();
+    let settings = Settings {
+        database_id: storage.fresh_id()?,
+        layout: layout
+            .unwrap_or_else(|| Layout::auto(F::BITS, max_distance, options.expected_entries)),
+        max_distance,
+        ids: options.ids.unwrap_or(Ids::User),
+        recipe: options.recipe.clone(),
+        block_size: options.block_size.unwrap_or(DEFAULT_BLOCK),
+        filter_bits: options.filter_bits.unwrap_or(0),
+    };
+    settings.check()?;
+    if settings.layout.bits() != F::BITS {
+        return Err(Error::invalid(format!(
+            "a layout of {} bits cannot hold {}-bit fingerprints",
+            settings.layout.bits(),
+            F::BITS
+        )));
+    }
+    let manifest = Manifest::new(settings);
+    manifest.install(storage)?;
+    Ok(manifest)
+}
+
+/// Brings a database from what its manifest says to a state that takes writes: what the logs hold
+/// is written as a segment, never trusted to be durable where it is (a sync may have failed).
+fn recover<F: Fingerprint>(
+    options: Options<F>,
+    storage: Arc<dyn Storage>,
+    mut manifest: Manifest,
+    lock: WriterLock,
+) -> Result<Core<F>> {
+    let settings = Arc::new(manifest.settings.clone());
+    sweep::<F>(&*storage, &manifest)?;
+    let mut segments = open_segments(&storage, &manifest)?;
+    let tuning = options.tuning;
+    let next_doc = manifest.next_doc;
+    let memtable = Memtable::<F>::new(settings.permutations(), tuning.memtable_entries, next_doc);
+    let recovery = replay(&*storage, &manifest, ReadMode::Recover, &memtable)?;
+    let (first_doc, names) = memtable.names();
+    manifest.next_doc = first_doc.0 + names.len() as u64;
+    manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
+
+    let id = manifest.next_file;
+    manifest.next_file += 1;
+    let changes = memtable.net_changes(u64::MAX);
+    if let Some(meta) = write_changes(&storage, &settings, id, &changes, &(first_doc, names))? {
+        segments.push(Arc::new(Segment::open(&storage, &settings, meta.clone())?));
+        manifest.segments.push(meta);
+    }
+    let ended = std::mem::take(&mut manifest.logs);
+    let log_id = manifest.next_file;
+    manifest.next_file += 1;
+    let start = Start {
+        previous_log: ended.last().map_or(0, |log| log.id),
+        previous_end: recovery.log_end,
+        last_seq: manifest.last_seq,
+    };
+    let header = settings.header(FileKind::Log, 0, log_id);
+    let log = LogWriter::create(&*storage, &FileName::Log(log_id).to_string(), header, start)?;
+    // One sync for the names of segment and log: the manifest must not outlive them.
+    storage.sync_dir()?;
+    manifest.logs.push(LogRef { id: log_id, end: None });
+    manifest.generation += 1;
+    manifest.install(&*storage)?;
+    for log in ended {
+        let _ = storage.remove(&FileName::Log(log.id).to_string());
+    }
+
+    let seq = manifest.last_seq;
+    let next_doc = manifest.next_doc;
+    let active = Memtable::new(settings.permutations(), tuning.memtable_entries, next_doc);
+    let writer = Writer { committed_end: log.len(), log, log_id, seq, next_doc };
+    Ok(Core {
+        planner: Arc::new(Planner::new(settings.layout.clone())),
+        current: Current::new(Version { segments, frozen: None, active: Arc::new(active) }),
+        visible: AtomicU64::new(seq),
+        flushed: AtomicU64::new(seq),
+        writer: Mutex::new(writer),
+        sync_group: SyncGroup::default(),
+        manifest: Mutex::new(manifest),
+        maintenance: Mutex::new(()),
+        flushing: Mutex::new(()),
+        signals: Signals::default(),
+        poison: OnceLock::new(),
+        recovery,
+        _lock: lock,
+        storage,
+        settings,
+        tuning,
+    })
+}
+
+/// Removes what a crash left: numbered files that the manifest does not name.
+fn sweep<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    let mut live: BTreeSet<FileName> =
+        manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
+    live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id)));
+    for name in storage.list()?.unwrap_or_default() {
+        let Some(parsed) = FileName::parse(&name) else { continue };
+        if live.contains(&parsed) {
+            continue;
+        }
+        if let FileName::Log(id) = parsed
+            && id >= manifest.next_file
+        {
+            refuse_newer_log::<F>(storage, manifest, id)?;
+        }
+        storage.remove(&name)?;
+    }
+    Ok(())
+}
+
+/// A manifest names a log before anything is committed to it. A later log with commits says that
+/// an older manifest was put back.
+fn refuse_newer_log<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    id: u64,
+) -> Result<()> {
+    let name = FileName::Log(id).to_string();
+    let (path, bytes) = (storage.root().join(&name), storage.read(&name)?);
+    let header = manifest.settings.header(FileKind::Log, 0, id);
+    match read_log::<F>(&bytes, &path, &header, None, ReadMode::Recover) {
+        Ok(contents) if !contents.commits.is_empty() => Err(Error::corruption(
+            "a log holds commits that the manifest is too old to know of: restore the newer one",
+        )
+        .at_path(path)),
+        // Unreadable: its creation was broken off.
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn open_segments<F: Fingerprint>(
+    storage: &Arc<dyn Storage>,
+    manifest: &Manifest,
+) -> Result<Vec<Arc<Segment<F>>>> {
+    let open = |meta: &crate::segment::SegmentMeta| {
+        let segment = Segment::open(storage, &manifest.settings, meta.clone());
+        segment.map(Arc::new).map_err(missing_is_corruption)
+    };
+    manifest.segments.iter().map(open).collect()
+}
+
+/// A file that the manifest names must be there.
+fn missing_is_corruption(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => {
+            error.repeat_as(ErrorKind::Corruption, "a file that the manifest names is missing: ")
+        }
+        _ => error,
+    }
+}
+
+/// Applies the commits of the manifest's logs to a memtable.
+pub(super) fn replay<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    mode: ReadMode,
+    memtable: &Memtable<F>,
+) -> Result<RecoveryReport> {
+    let mut report = RecoveryReport::default();
+    let mut last_seq = manifest.last_seq;
+    for log in &manifest.logs {
+        let contents = read_one::<F>(storage, manifest, *log, mode)?;
+        report.log_end = contents.valid_end;
+        report.torn_tail |= contents.torn;
+        for (seq, ops) in contents.commits {
+            if seq != last_seq + 1 {
+                let path = storage.root().join(FileName::Log(log.id).to_string());
+                let message = format!("commit {seq} follows commit {last_seq}");
+                return Err(Error::corruption(message).at_path(path));
+            }
+            memtable.apply(seq, &ops)?;
+            last_seq = seq;
+            report.commits += 1;
+            report.operations += ops.len() as u64;
+        }
+    }
+    Ok(report)
+}
+
+fn read_one<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    log: LogRef,
+    mode: ReadMode,
+) -> Result<LogContents<F>> {
+    let name = FileName::Log(log.id).to_string();
+    let bytes = storage.read(&name).map_err(missing_is_corruption)?;
+    let path = storage.root().join(name);
+    let header = manifest.settings.header(FileKind::Log, 0, log.id);
+    let contents = read_log(&bytes, &path, &header, log.end, mode)?;
+    match contents.start {
+        Some(_) => Ok(contents),
+        None => Err(Error::corruption("a log that the manifest names is empty").at_path(path)),
+    }
+}
