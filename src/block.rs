@@ -7,7 +7,7 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::codec::bits::{BitReader, BitWriter};
-use crate::codec::bytes::{Fields, PutFields};
+use crate::codec::bytes::PutFields;
 use crate::codec::huffman::Code;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -99,10 +99,9 @@ impl<'a, F: Fingerprint> BlockReader<'a, F> {
     /// `block` is one whole block; the table's code must be given. Stands at the first fingerprint.
     #[inline]
     pub(crate) fn new(block: &'a [u8], code: &'a Code) -> Result<Self> {
-        let mut fields = Fields::new(block, 0);
-        let count = fields.u16("block count")?;
-        let current = fields.fingerprint("first fingerprint")?;
-        let Some(left) = u32::from(count).checked_sub(1) else {
+        let count = block.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
+        let first = block.get(COUNT_LEN..).and_then(F::read_le);
+        let (Some(left), Some(current)) = (u32::from(count).checked_sub(1), first) else {
             return Err(Error::corruption("empty block"));
         };
         let bits = BitReader::new(block, (COUNT_LEN + F::BYTES) * 8);

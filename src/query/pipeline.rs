@@ -26,7 +26,7 @@ struct Target<F> {
     table: usize,
     low: F,
     high: F,
-    /// The block where `low` would be.
+    /// The block where `low` would be; an estimate before it is found.
     block: usize,
 }
 
@@ -80,12 +80,35 @@ impl<F: Fingerprint> Search<'_, F> {
                 self.aim(source, segment, plan, &mut targets)?;
             }
         }
-        for target in &mut targets {
-            target.block = segments[target.source].tables()[target.table].find_block(target.low)?;
-        }
+        self.find_blocks(&mut targets)?;
         for target in &targets {
             self.shoot(&segments[target.source], &plans[target.source], target)?;
         }
+        Ok(())
+    }
+
+    /// Middle stages: where each range begins. Every stage touches what the next one reads, so that
+    /// the waits for memory overlap.
+    fn find_blocks(&self, targets: &mut [Target<F>]) -> Result<()> {
+        let segments = &self.view.version.segments;
+        let table_of = |target: &Target<F>| &segments[target.source].tables()[target.table];
+        let mut touched = 0;
+        for target in &mut *targets {
+            target.block = table_of(target).guess(target.low);
+            touched ^= table_of(target).touch_key(target.block);
+        }
+        for target in &mut *targets {
+            target.block = table_of(target).refine(target.block, target.low)?;
+            touched ^= table_of(target).touch_key(target.block);
+        }
+        for target in &mut *targets {
+            target.block = table_of(target).find_block_near(target.block, target.low)?;
+        }
+        // A loop of its own: the shorter its body, the more reads are under way at a time.
+        for target in &*targets {
+            touched ^= table_of(target).touch_block(target.block);
+        }
+        std::hint::black_box(touched);
         Ok(())
     }
 

@@ -14,6 +14,9 @@ use crate::storage::Storage;
 /// How far the first step of a search over the keys goes from its estimate.
 const FIRST_STRIDE: usize = 4;
 
+/// Bytes that processors fetch at a time.
+const LINE: usize = 64;
+
 /// An open table.
 #[derive(Debug)]
 pub(crate) struct Table<F> {
@@ -128,23 +131,57 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// The first block whose key is at least `target`: the one that holds it if any does. Equal to
-    /// [`blocks`](Self::blocks) if `target` is greater than every key.
+    /// the number of blocks if `target` is greater than every key.
     ///
     /// Interpolation search: two estimates, then strides that double until they pass the target,
     /// then bisection between the last two. About five key reads where fingerprints are spread
     /// evenly, at most 2 log2(blocks) where they are not.
-    #[inline]
     pub(crate) fn find_block(&self, target: F) -> Result<usize> {
+        let estimate = self.refine(self.guess(target), target)?;
+        self.find_block_near(estimate, target)
+    }
+
+    /// The block where `target` would be if fingerprints were spread evenly from first to last.
+    /// Reads nothing.
+    #[inline]
+    pub(crate) fn guess(&self, target: F) -> usize {
+        self.estimate(0, self.first, target)
+    }
+
+    /// A better estimate, from the key at the first.
+    #[inline]
+    pub(crate) fn refine(&self, estimate: usize, target: F) -> Result<usize> {
+        if self.blocks == 0 {
+            return Ok(0);
+        }
+        Ok(self.estimate(estimate, self.key(estimate)?, target))
+    }
+
+    /// As [`find_block`](Self::find_block), from an estimate.
+    #[inline]
+    pub(crate) fn find_block_near(&self, estimate: usize, target: F) -> Result<usize> {
         if target > self.last || self.blocks == 0 {
             return Ok(self.blocks);
         }
         if target <= self.first {
             return Ok(0);
         }
-        let estimate = self.estimate(0, self.first, target);
-        let estimate = self.estimate(estimate, self.key(estimate)?, target);
         let (low, high) = self.bracket(estimate, target)?;
         self.bisect(low, high, target)
+    }
+
+    /// Reads one key for nothing but to have it in the processor's cache. Touching many places in
+    /// a loop lets their reads overlap; the result must be used, or the reads are optimised away.
+    #[inline]
+    pub(crate) fn touch_key(&self, block: usize) -> u8 {
+        self.file.touch(self.keys_offset.saturating_add(block.saturating_mul(F::BYTES)))
+    }
+
+    /// The same for a block.
+    #[inline]
+    pub(crate) fn touch_block(&self, block: usize) -> u8 {
+        let start = (block + 1) * self.block_size;
+        self.file.touch(start) ^ self.file.touch(start + LINE)
     }
 
     /// Where `target` should be, seen from a block whose key is `key`.
@@ -156,7 +193,7 @@ impl<F: Fingerprint> Table<F> {
         let (key, target) = (key.top64(), target.top64());
         let distance = target.abs_diff(key) as f64 * self.density;
         let signed = if target >= key { distance } else { -distance };
-        ((block as f64 + signed).max(0.0) as usize).min(self.blocks - 1)
+        ((block as f64 + signed).max(0.0) as usize).min(self.blocks.saturating_sub(1))
     }
 
     /// `(low, high)` with `key(low - 1) < target <= key(high)`, near `estimate`. `target` must not

@@ -1,0 +1,145 @@
+//! What the benches share: data with a name and a seed, a folder, and percentiles.
+
+#![allow(dead_code, reason = "each bench uses its part")]
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use fpdb::{Db, DocId, Entry, Layout, Options};
+
+/// A seeded generator (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    /// `value` with `count` of its bits flipped.
+    pub fn flip(&mut self, value: u64, count: u32) -> u64 {
+        let mut flips = 0u64;
+        while flips.count_ones() < count {
+            flips |= 1 << self.below(64);
+        }
+        value ^ flips
+    }
+}
+
+/// The data sets. `Uniform` has no neighbours but by chance; `Clustered` is families of near
+/// neighbours (1 to 8 bits apart) of very different sizes around uniform centres; `Real` is the
+/// fingerprints of the documents' lines where the file is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    Uniform,
+    Clustered,
+    Real,
+}
+
+impl Data {
+    pub const ALL: [Self; 3] = [Self::Uniform, Self::Clustered, Self::Real];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Clustered => "clustered",
+            Self::Real => "real",
+        }
+    }
+
+    /// `n` fingerprints; `None` where the real ones are missing. There are as many real ones as
+    /// there are.
+    pub fn fingerprints(self, n: usize) -> Option<Vec<u64>> {
+        let mut random = Random(n as u64);
+        Some(match self {
+            Self::Uniform => (0..n).map(|_| random.next()).collect(),
+            Self::Clustered => {
+                let mut all = Vec::with_capacity(n);
+                while all.len() < n {
+                    let centre = random.next();
+                    let size = 1u64 << random.below(12);
+                    for _ in 0..size.min((n - all.len()) as u64) {
+                        let errors = random.below(9) as u32;
+                        all.push(random.flip(centre, errors));
+                    }
+                }
+                all
+            }
+            Self::Real => {
+                let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/fp_dev.u64le");
+                let bytes = std::fs::read(file).ok()?;
+                bytes.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().unwrap())).collect()
+            }
+        })
+    }
+}
+
+/// Whether only a quick run is asked for, as `cargo bench -- --test` does.
+pub fn is_test() -> bool {
+    std::env::args().any(|arg| arg == "--test")
+}
+
+/// The value after `--name`, or the default.
+pub fn option<T: std::str::FromStr>(name: &str, default: T) -> T {
+    let mut args = std::env::args().skip_while(|arg| arg != name);
+    args.nth(1).and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+/// A folder for databases: `FPDB_BENCH_DIR`, or the system's for temporary files.
+pub fn folder() -> tempfile::TempDir {
+    match std::env::var_os("FPDB_BENCH_DIR") {
+        Some(dir) => tempfile::tempdir_in(PathBuf::from(dir)).unwrap(),
+        None => tempfile::tempdir().unwrap(),
+    }
+}
+
+pub fn options(layout: &str, block_size: usize, filter_bits: u32) -> Options {
+    Db::options()
+        .layout(Layout::preset(layout, 64).unwrap())
+        .block_size(block_size)
+        .filter_bits(filter_bits)
+}
+
+/// A database of these fingerprints, ids their positions, in one segment; and the seconds it took.
+pub fn load(options: Options, path: PathBuf, fingerprints: &[u64]) -> (Db, f64) {
+    let db = options.create(path).unwrap();
+    let start = Instant::now();
+    let entries = (0..).zip(fingerprints);
+    let _ = db
+        .bulk_load(entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) })))
+        .unwrap();
+    let seconds = start.elapsed().as_secs_f64();
+    (db, seconds)
+}
+
+/// Half of them entries with up to k+1 flipped bits, half strangers of the same kind.
+pub fn queries(fingerprints: &[u64], count: usize) -> Vec<u64> {
+    let mut random = Random(99);
+    (0..count)
+        .map(|i| match i % 2 {
+            0 => {
+                let near = fingerprints[random.below(fingerprints.len() as u64) as usize];
+                random.flip(near, (i / 2 % 5) as u32)
+            }
+            _ => random.next(),
+        })
+        .collect()
+}
+
+/// How many entries are within the distance, by looking at all.
+pub fn scan(fingerprints: &[u64], query: u64, distance: u32) -> usize {
+    fingerprints.iter().filter(|&&f| (f ^ query).count_ones() <= distance).count()
+}
+
+/// The value below which a share of the durations lies, in microseconds.
+pub fn percentile(sorted: &[Duration], share: f64) -> f64 {
+    let index = ((sorted.len() - 1) as f64 * share) as usize;
+    sorted[index].as_secs_f64() * 1e6
+}
