@@ -2,6 +2,8 @@
 //!
 //!     cargo bench --bench query -- [--n 20,24] [--k 3] [--layouts half-2,ring-3] [--block 128] [--filter 0] [--data uniform]
 
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
+
 mod common;
 
 use std::time::{Duration, Instant};
@@ -14,7 +16,8 @@ fn main() {
     let layouts = option("--layouts", Layout::preset_names().join(","));
     let (k, block, filter) = (option("--k", 3u32), option("--block", 128), option("--filter", 0));
     let data = option("--data", "uniform".to_string());
-    let data = Data::ALL.into_iter().find(|d| d.name() == data).expect("uniform, clustered or real");
+    let data =
+        Data::ALL.into_iter().find(|d| d.name() == data).expect("uniform, clustered or real");
     println!("data {}, k = {k}, blocks of {block} bytes, filter {filter} bits", data.name());
     println!("| layout | n | p50 us | p99 us | mean us | bytes/fp | load M/s |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
@@ -35,9 +38,14 @@ fn measure(fingerprints: &[u64], layout: &str, k: u32, block: usize, filter: u32
     let options = options(layout, block, filter).max_distance(k);
     let (db, seconds) = load(options, folder.path().join("db"), fingerprints);
     let snapshot = db.snapshot();
-    let queries = queries(fingerprints, if common::is_test() { 100 } else { option("--queries", 20_000) });
+    let queries =
+        queries(fingerprints, if common::is_test() { 100 } else { option("--queries", 20_000) });
     for &query in queries.iter().take(20) {
-        assert_eq!(snapshot.query(query, k).unwrap().len(), scan(fingerprints, query, k), "{layout}");
+        assert_eq!(
+            snapshot.query(query, k).unwrap().len(),
+            scan(fingerprints, query, k),
+            "{layout}"
+        );
     }
     for &query in &queries {
         snapshot.query(query, k).unwrap();

@@ -135,10 +135,7 @@ macro_rules! fingerprint {
                 self.into()
             }
             #[inline]
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "the low bits are what is asked for"
-            )]
+            #[allow(clippy::cast_possible_truncation, reason = "the low bits are asked for")]
             fn from_u128(value: u128) -> Self {
                 value as $type
             }
@@ -161,7 +158,6 @@ macro_rules! fingerprint {
 fingerprint!(u64, |v: u64| v);
 fingerprint!(u128, top_half);
 
-#[expect(clippy::cast_possible_truncation, reason = "64 bits are left after the shift")]
 fn top_half(value: u128) -> u64 {
     (value >> 64) as u64
 }

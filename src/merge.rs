@@ -137,11 +137,6 @@ pub(crate) struct Merge<'a, F> {
 }
 
 impl<'a, F: Fingerprint> Merge<'a, F> {
-    /// `sources` oldest first.
-    pub(crate) fn new(sources: Vec<Box<dyn Source<F> + Send + 'a>>) -> Self {
-        Self { sources }
-    }
-
     /// Over segments, oldest first, from their first entry on.
     pub(crate) fn of_segments(
         segments: impl IntoIterator<Item = &'a Segment<F>>,
@@ -213,7 +208,8 @@ mod tests {
         let oldest = changes(&[(1, 1, HOLDS), (2, 1, HOLDS), (5, 1, REMOVES), (6, 6, HOLDS)]);
         let middle = changes(&[(1, 1, REMOVES), (2, 2, HOLDS), (5, 1, HOLDS)]);
         let newest = changes(&[(1, 1, HOLDS), (2, 1, REMOVES), (4, 4, REMOVES), (6, 6, REPLACES)]);
-        let merged: Vec<_> = Merge::new(vec![oldest, middle, newest]).map(Result::unwrap).collect();
+        let merged: Vec<_> =
+            Merge { sources: vec![oldest, middle, newest] }.map(Result::unwrap).collect();
         let as_tuple = |m: &Merged<u64>| (m.entry.fingerprint, m.entry.id.0, m.net, m.held);
         let gone = Net::default();
         assert_eq!(
@@ -241,7 +237,7 @@ mod tests {
 
     #[test]
     fn after_an_error_there_is_nothing() {
-        let mut merge = Merge::new(vec![Box::new(Broken), changes(&[(7, 7, HOLDS)])]);
+        let mut merge = Merge { sources: vec![Box::new(Broken), changes(&[(7, 7, HOLDS)])] };
         assert!(merge.next().unwrap().is_err());
         assert!(merge.next().is_none());
     }

@@ -15,9 +15,6 @@ use crate::fingerprint::DocId;
 use crate::paged::{FileSummary, PagedFile, PagedWriter};
 use crate::storage::Storage;
 
-/// Longest name in bytes.
-pub(crate) const MAX_NAME: usize = 65_535;
-
 /// Names in a chunk.
 const CHUNK: usize = 64;
 

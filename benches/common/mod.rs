@@ -1,6 +1,8 @@
 //! What the benches share: data with a name and a seed, a folder, and percentiles.
 
-#![allow(dead_code, reason = "each bench uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each bench uses its part")]
+#![allow(clippy::cast_possible_truncation, reason = "sizes of benches are small")]
+#![allow(clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

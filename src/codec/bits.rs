@@ -58,14 +58,6 @@ impl BitWriter {
         }
     }
 
-    /// Pads with zero bits to a whole byte and gives the bytes; the writer is empty again.
-    pub(crate) fn take_bytes(&mut self) -> Vec<u8> {
-        if self.pending_len > 0 {
-            self.put_short(0, 8 - self.pending_len);
-        }
-        std::mem::take(&mut self.bytes)
-    }
-
     /// Pads with zero bits to a whole byte, appends the bytes to `out`, and is empty again.
     pub(crate) fn drain_to(&mut self, out: &mut Vec<u8>) {
         if self.pending_len > 0 {
@@ -153,7 +145,9 @@ mod tests {
         w.put(0b1, 1);
         w.put(0b0110, 4);
         assert_eq!(w.len(), 5);
-        assert_eq!(w.take_bytes(), [0b1011_0000]);
+        let mut bytes = Vec::new();
+        w.drain_to(&mut bytes);
+        assert_eq!(bytes, [0b1011_0000]);
         assert_eq!(w.len(), 0);
     }
 
@@ -166,7 +160,8 @@ mod tests {
                 w.put(0, lead);
                 w.put_low_bits(value, len);
                 w.put(1, 1);
-                let bytes = w.take_bytes();
+                let mut bytes = Vec::new();
+                w.drain_to(&mut bytes);
                 let mut r = BitReader::new(&bytes, lead as usize);
                 let expected = if len == 0 { 0 } else { value << (128 - len) >> (128 - len) };
                 assert_eq!(r.take_low_bits::<u128>(len), expected, "{lead} {len}");

@@ -15,7 +15,7 @@ use crate::files::FileName;
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
 use crate::memtable::Memtable;
-use crate::query::{Planner, View};
+use crate::query::Planner;
 use crate::settings::Settings;
 use crate::sorter::FileNumbers;
 use crate::storage::Storage;
@@ -75,11 +75,6 @@ impl<F: Fingerprint> Core<F> {
         // In this order: whatever is visible now is in a version taken later.
         let seq = self.visible.load(Ordering::Acquire);
         (self.current.get(), seq)
-    }
-
-    /// All that was ever written, acknowledged or not, for a writer that holds the lock.
-    pub(super) fn latest<'a>(&'a self, version: &'a Version<F>) -> View<'a, F> {
-        View { version, seq: u64::MAX, planner: &self.planner }
     }
 
     pub(super) fn new_memtable(&self, first_doc: u64) -> Memtable<F> {

@@ -23,7 +23,7 @@ use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::layout::Layout;
 use crate::manifest::Manifest;
 use crate::settings::Ids;
-use crate::storage::{Disk, Storage};
+use crate::storage::Disk;
 use core::{Core, lock};
 
 pub use load::LoadReport;

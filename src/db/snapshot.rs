@@ -151,7 +151,6 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Reads and checks every byte of every segment: checksums, order, counts, and that all tables
     /// hold the same set. Takes as long as reading and decoding all files.
-    #[must_use]
     pub fn verify(&self) -> VerifyReport {
         let mut report = VerifyReport { files: 0, bytes: 0, errors: Vec::new() };
         for segment in &self.version.segments {

@@ -69,6 +69,7 @@ impl<F: Fingerprint> Plan<F> {
     }
 
     /// The asked tables, in order, each with what it accepts.
+    #[cfg(test)]
     pub(crate) fn staircases(&self) -> impl Iterator<Item = (usize, &Staircase)> {
         self.asked.iter().map(|asked| (asked.table.into(), &asked.stairs))
     }
@@ -79,6 +80,7 @@ impl<F: Fingerprint> Plan<F> {
     }
 
     /// Whether the table is asked for this error, given in the table's order.
+    #[cfg(test)]
     pub(crate) fn accepts(&self, table: usize, permuted_error: F) -> bool {
         let asked = self.asked.iter().find(|asked| usize::from(asked.table) == table);
         asked.is_some_and(|asked| asked.stairs.accepts(permuted_error))

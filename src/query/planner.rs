@@ -11,9 +11,11 @@ use crate::layout::{Layout, Permutation, Plan};
 pub(crate) struct Planner<F> {
     layout: Layout,
     permutations: Vec<Permutation<F>>,
-    /// By size class and distance.
-    plans: RwLock<HashMap<(u32, u32), Arc<Plan<F>>>>,
+    plans: RwLock<Plans<F>>,
 }
+
+/// By size class and distance.
+type Plans<F> = HashMap<(u32, u32), Arc<Plan<F>>>;
 
 impl<F: Fingerprint> Planner<F> {
     pub(crate) fn new(layout: Layout) -> Self {

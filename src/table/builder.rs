@@ -39,12 +39,6 @@ impl<F: Fingerprint> Profile<F> {
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
-
-    pub(crate) fn of(fingerprints: impl IntoIterator<Item = F>) -> Self {
-        let mut profile = Self::default();
-        fingerprints.into_iter().for_each(|f| profile.add(f));
-        profile
-    }
 }
 
 /// Writes one table as a stream of ascending fingerprints: those of the profile, no others.

@@ -11,7 +11,8 @@ fn header<F: Fingerprint>() -> FileHeader {
 fn build<F: Fingerprint>(values: &[F], options: TableOptions) -> (Table<F>, FileSummary) {
     let sim = Sim::new();
     sim.create_root().unwrap();
-    let profile = Profile::of(values.iter().copied());
+    let mut profile = Profile::default();
+    values.iter().for_each(|&value| profile.add(value));
     let mut builder = TableBuilder::create(&*sim, "t", &header::<F>(), options, &profile).unwrap();
     for &value in values {
         builder.push(value).unwrap();
