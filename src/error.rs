@@ -85,6 +85,23 @@ impl Error {
         error
     }
 
+    /// A failure of the caller's own, to be handed in by an iterator that the caller gives: its
+    /// input cannot be read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let error = fpdb::Error::from_input(std::io::Error::other("line 3: not a number"));
+    /// assert_eq!(error.kind(), fpdb::ErrorKind::Io);
+    /// assert_eq!(error.to_string(), "cannot read the input: line 3: not a number");
+    /// ```
+    #[must_use]
+    pub fn from_input(source: io::Error) -> Self {
+        let mut error = Self::new(ErrorKind::Io, "cannot read the input");
+        error.0.source = Some(std::sync::Arc::new(source));
+        error
+    }
+
     /// The same error, placed in a file (an inner place, set earlier, is kept).
     pub(crate) fn at_path(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.path.get_or_insert_with(|| path.into());

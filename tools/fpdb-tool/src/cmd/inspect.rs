@@ -1,0 +1,203 @@
+//! `inspect`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use fpdb::{Description, Layout, SegmentStats};
+use serde::Serialize;
+
+use crate::database::{by_width, format_version, id_kind};
+use crate::failure::Outcome;
+use crate::output::{self, Context, iec};
+
+/// Shows what a database is made of: format, layout, segments, files
+///
+/// The order of a table's cells is what it is sorted by: cell 0 has the leading bits of the
+/// fingerprint, and table 0 has the cells in their own order.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+}
+
+/// `fpdb.inspect/1`. Sizes are in bytes.
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    format_version: String,
+    bits: u32,
+    ids: &'static str,
+    max_distance: u32,
+    block_size: usize,
+    recipe: Option<String>,
+    layout: LayoutReport,
+    segments: Vec<Segment>,
+    files: Vec<FileReport>,
+}
+
+#[derive(Serialize)]
+struct LayoutReport {
+    name: String,
+    /// Widths of the cells in bits, the most significant first.
+    cells: Vec<u8>,
+    tables: Vec<TableReport>,
+}
+
+#[derive(Serialize)]
+struct TableReport {
+    /// The cells by which the table is sorted, the first one first.
+    cell_order: Vec<u16>,
+    /// The same as bits of the fingerprint, bit 0 being the lowest.
+    bit_order: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct Segment {
+    id: u64,
+    entries: u64,
+    fingerprints: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct FileReport {
+    name: String,
+    bytes: u64,
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        let description = fpdb::describe(&self.path)?;
+        let stats =
+            by_width!(description.bits, |options| options.open_read_only(&self.path)?.stats());
+        let report = Report {
+            schema: "fpdb.inspect/1",
+            format_version: format_version(&description),
+            bits: description.bits,
+            ids: id_kind(description.ids),
+            max_distance: description.max_distance,
+            block_size: description.block_size,
+            recipe: description.recipe.clone(),
+            layout: LayoutReport::of(&description.layout),
+            segments: stats.segments.iter().map(Segment::of).collect(),
+            files: files(&self.path)?,
+        };
+        if context.json {
+            output::json_line(context.out, &report)?;
+        } else {
+            print(&report, &description, context)?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl LayoutReport {
+    fn of(layout: &Layout) -> Self {
+        let table = |table| TableReport {
+            cell_order: layout.order(table).to_vec(),
+            bit_order: bit_order(layout, table),
+        };
+        Self {
+            name: layout.name().to_owned(),
+            cells: layout.cells().to_vec(),
+            tables: (0..layout.tables()).map(table).collect(),
+        }
+    }
+}
+
+/// The bits of the fingerprint in the order in which a table is sorted by them.
+fn bit_order(layout: &Layout, table: usize) -> Vec<u32> {
+    let cells = layout.cells();
+    let cell_bits = |&cell: &u16| {
+        let cell = usize::from(cell);
+        let above: u32 = cells[..cell].iter().map(|&width| u32::from(width)).sum();
+        let top = layout.bits() - above;
+        (top - u32::from(cells[cell])..top).rev()
+    };
+    layout.order(table).iter().flat_map(cell_bits).collect()
+}
+
+impl Segment {
+    fn of(s: &SegmentStats) -> Self {
+        Self { id: s.id, entries: s.entries, fingerprints: s.fingerprints, bytes: s.bytes }
+    }
+}
+
+/// The files in the folder, by name.
+fn files(path: &Path) -> Result<Vec<FileReport>> {
+    let list = || -> std::io::Result<Vec<FileReport>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            match entry.metadata() {
+                Ok(metadata) => files.push(FileReport { name, bytes: metadata.len() }),
+                // A writer may delete what it no longer needs at any time.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(files)
+    };
+    list().with_context(|| format!("cannot list {}", path.display()))
+}
+
+fn print(report: &Report, description: &Description, context: &mut Context<'_>) -> Result<()> {
+    let out = &mut *context.out;
+    output::rows(
+        out,
+        &[
+            ("format", report.format_version.clone()),
+            ("fingerprints", format!("{} bits, max distance {}", report.bits, report.max_distance)),
+            ("ids", report.ids.to_owned()),
+            ("recipe", description.recipe.clone().unwrap_or_else(|| "none".to_owned())),
+            ("block size", iec(report.block_size as u64)),
+            ("layout", report.layout.name.clone()),
+            ("cells", format!("{} bits", list(&report.layout.cells))),
+        ],
+    )?;
+    writeln!(out)?;
+    let tables = report.layout.tables.iter().enumerate();
+    let tables: Vec<_> = tables
+        .map(|(i, table)| [i.to_string(), list(&table.cell_order), ranges(&table.bit_order)])
+        .collect();
+    output::table(out, ["table", "cells", "bits"], &tables)?;
+    writeln!(out)?;
+    let segments: Vec<_> = report
+        .segments
+        .iter()
+        .map(|s| {
+            [s.id.to_string(), s.entries.to_string(), s.fingerprints.to_string(), iec(s.bytes)]
+        })
+        .collect();
+    output::table(out, ["segment", "entries", "fingerprints", "size"], &segments)?;
+    writeln!(out)?;
+    let files: Vec<_> = report.files.iter().map(|f| [f.name.clone(), iec(f.bytes)]).collect();
+    output::table(out, ["file", "size"], &files)?;
+    Ok(())
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Bits as falling ranges: `31..0 63..32`.
+fn ranges(bits: &[u32]) -> String {
+    let runs = bits.chunk_by(|a, b| *a == b + 1);
+    runs.map(|run| format!("{}..{}", run[0], run[run.len() - 1])).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_follow_the_cells() {
+        let layout = Layout::preset("half-2", 64).unwrap();
+        assert_eq!(ranges(&bit_order(&layout, 0)), "63..0");
+        assert_eq!(ranges(&bit_order(&layout, 1)), "31..0 63..32");
+    }
+}

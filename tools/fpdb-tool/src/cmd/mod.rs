@@ -1,0 +1,46 @@
+//! The commands, one module each: its arguments and what it does with them.
+
+mod compact;
+mod create;
+mod dedup;
+mod export;
+mod import;
+mod inspect;
+mod query;
+mod stats;
+mod verify;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::failure::Outcome;
+use crate::output::Context;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Create(create::Args),
+    Import(import::Args),
+    Dedup(dedup::Args),
+    Query(query::Args),
+    Export(export::Args),
+    Stats(stats::Args),
+    Inspect(inspect::Args),
+    Verify(verify::Args),
+    Compact(compact::Args),
+}
+
+impl Command {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        match self {
+            Self::Create(args) => args.run(context),
+            Self::Import(args) => args.run(context),
+            Self::Dedup(args) => args.run(context),
+            Self::Query(args) => args.run(context),
+            Self::Export(args) => args.run(context),
+            Self::Stats(args) => args.run(context),
+            Self::Inspect(args) => args.run(context),
+            Self::Verify(args) => args.run(context),
+            Self::Compact(args) => args.run(context),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `stats`
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use fpdb::{Description, SegmentStats, Stats};
+use serde::Serialize;
+
+use crate::database::{by_width, format_version, id_kind};
+use crate::failure::Outcome;
+use crate::output::{self, Context, iec};
+
+/// Shows how many entries there are and what they take
+///
+/// Bits per fingerprint per table are of the table files of the segments; the entropy bound is
+/// what no encoding of as many uniformly random fingerprints can go below.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+}
+
+/// `fpdb.stats/1`. Sizes are in bytes.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    format_version: String,
+    bits: u32,
+    ids: &'static str,
+    max_distance: u32,
+    layout: &'a str,
+    tables: usize,
+    block_size: usize,
+    recipe: Option<&'a str>,
+    entries: u64,
+    fingerprints: u64,
+    removed: u64,
+    segments: usize,
+    bytes_total: u64,
+    bytes_tables: u64,
+    bytes_ids: u64,
+    bytes_names: u64,
+    bytes_tombstones: u64,
+    bytes_log: u64,
+    bits_per_fingerprint_per_table: f64,
+    entropy_bound_bits: f64,
+    index_memory_bytes: u64,
+    memtable_entries: usize,
+    memtable_bytes: usize,
+    segment_list: Vec<Segment>,
+    background_error: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Segment {
+    id: u64,
+    entries: u64,
+    fingerprints: u64,
+    removed: u64,
+    bytes: u64,
+}
+
+impl From<&SegmentStats> for Segment {
+    fn from(s: &SegmentStats) -> Self {
+        Self {
+            id: s.id,
+            entries: s.entries,
+            fingerprints: s.fingerprints,
+            removed: s.removed,
+            bytes: s.bytes,
+        }
+    }
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        let description = fpdb::describe(&self.path)?;
+        let stats =
+            by_width!(description.bits, |options| options.open_read_only(&self.path)?.stats());
+        if context.json {
+            output::json_line(context.out, &report(&description, &stats))?;
+        } else {
+            output::rows(context.out, &rows(&description, &stats))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn report<'a>(description: &'a Description, stats: &'a Stats) -> Report<'a> {
+    Report {
+        schema: "fpdb.stats/1",
+        format_version: format_version(description),
+        bits: description.bits,
+        ids: id_kind(description.ids),
+        max_distance: description.max_distance,
+        layout: &stats.layout,
+        tables: stats.tables,
+        block_size: description.block_size,
+        recipe: stats.recipe.as_deref(),
+        entries: stats.entries,
+        fingerprints: stats.fingerprints,
+        removed: stats.removed,
+        segments: stats.segments.len(),
+        bytes_total: stats.bytes_total,
+        bytes_tables: stats.bytes_tables,
+        bytes_ids: stats.bytes_ids,
+        bytes_names: stats.bytes_names,
+        bytes_tombstones: stats.bytes_tombstones,
+        bytes_log: stats.bytes_log,
+        bits_per_fingerprint_per_table: stats.bits_per_fingerprint_per_table,
+        entropy_bound_bits: stats.entropy_bound_bits,
+        index_memory_bytes: stats.index_memory_bytes,
+        memtable_entries: stats.memtable_entries,
+        memtable_bytes: stats.memtable_bytes,
+        segment_list: stats.segments.iter().map(Segment::from).collect(),
+        background_error: stats.background_error.as_deref(),
+    }
+}
+
+fn rows(description: &Description, stats: &Stats) -> Vec<(&'static str, String)> {
+    let mut rows = vec![
+        ("entries", stats.entries.to_string()),
+        ("fingerprints", format!("{} of {} bits", stats.fingerprints, description.bits)),
+        ("ids", id_kind(description.ids).to_owned()),
+        ("max distance", description.max_distance.to_string()),
+        ("layout", format!("{} ({} tables)", stats.layout, stats.tables)),
+        ("block size", iec(description.block_size as u64)),
+        ("recipe", stats.recipe.clone().unwrap_or_else(|| "none".to_owned())),
+        ("segments", stats.segments.len().to_string()),
+        ("on disk", iec(stats.bytes_total)),
+        ("  tables", tables(stats)),
+        ("  ids", iec(stats.bytes_ids)),
+        ("  names", iec(stats.bytes_names)),
+        ("  tombstones", iec(stats.bytes_tombstones)),
+        ("  logs", iec(stats.bytes_log)),
+        ("index memory", iec(stats.index_memory_bytes)),
+        (
+            "memtable",
+            format!("{} entries, {}", stats.memtable_entries, iec(stats.memtable_bytes as u64)),
+        ),
+    ];
+    if let Some(error) = &stats.background_error {
+        rows.push(("failed", error.clone()));
+    }
+    rows
+}
+
+fn tables(stats: &Stats) -> String {
+    let size = iec(stats.bytes_tables);
+    if stats.segments.is_empty() {
+        return size;
+    }
+    format!(
+        "{size}: {:.2} bits per fingerprint per table (entropy bound {:.2})",
+        stats.bits_per_fingerprint_per_table, stats.entropy_bound_bits
+    )
+}

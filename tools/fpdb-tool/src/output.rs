@@ -1,0 +1,129 @@
+//! How results look: JSON lines, sizes and columns for people.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+/// Where a command writes, and how.
+pub(crate) struct Context<'a> {
+    /// Data.
+    pub(crate) out: &'a mut dyn Write,
+    /// Talk.
+    pub(crate) err: &'a mut dyn Write,
+    /// Data as JSON.
+    pub(crate) json: bool,
+    /// No talk.
+    pub(crate) quiet: bool,
+}
+
+impl Context<'_> {
+    /// A sentence to the person at the terminal. Whether it arrives is no concern of the command.
+    pub(crate) fn say(&mut self, sentence: impl Display) {
+        if !self.quiet {
+            let _ = writeln!(self.err, "{sentence}");
+        }
+    }
+
+    /// The one result of a command: as a JSON object on standard output, or told as a sentence.
+    pub(crate) fn conclude(
+        &mut self,
+        object: &impl Serialize,
+        told: impl Display,
+    ) -> io::Result<()> {
+        if self.json {
+            return json_line(self.out, object);
+        }
+        self.say(told);
+        Ok(())
+    }
+}
+
+/// One JSON value on a line of its own.
+pub(crate) fn json_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}
+
+/// Labels and values in two columns.
+pub(crate) fn rows(out: &mut dyn Write, rows: &[(&str, String)]) -> io::Result<()> {
+    let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+    rows.iter().try_for_each(|(label, value)| writeln!(out, "{label:width$}  {value}"))
+}
+
+/// A header and lines in columns as wide as their widest cell, numbers to the right.
+pub(crate) fn table<const N: usize>(
+    out: &mut dyn Write,
+    header: [&str; N],
+    lines: &[[String; N]],
+) -> io::Result<()> {
+    let widths: [usize; N] = std::array::from_fn(|i| {
+        lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0).max(header[i].len())
+    });
+    let mut write = |cells: [&str; N]| {
+        let mut text = String::new();
+        for (i, (cell, width)) in cells.iter().zip(widths).enumerate() {
+            text += if i == 0 { "" } else { "  " };
+            text +=
+                &if is_number(cell) { format!("{cell:>width$}") } else { format!("{cell:width$}") };
+        }
+        writeln!(out, "{}", text.trim_end())
+    };
+    write(header)?;
+    lines.iter().try_for_each(|line| write(std::array::from_fn(|i| line[i].as_str())))
+}
+
+fn is_number(cell: &str) -> bool {
+    cell.starts_with(|c: char| c.is_ascii_digit()) && !cell.starts_with("0x")
+}
+
+/// A number of bytes as people read it: `1.25 GiB`.
+pub(crate) fn iec(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let power = (bytes.ilog2() / 10) as usize;
+    let value = bytes as f64 / (1u64 << (10 * power)) as f64;
+    format!("{value:.2} {}", UNITS[power - 1])
+}
+
+/// Text for a line on a terminal: control characters, which could move the cursor or make a line
+/// of two, are escaped.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().fold(String::new(), |mut line, c| {
+        if c.is_control() {
+            line.extend(c.escape_default())
+        } else {
+            line.push(c)
+        }
+        line
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_in_powers_of_1024() {
+        let sizes = [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (5 << 29, "2.50 GiB")];
+        for (bytes, text) in sizes {
+            assert_eq!(iec(bytes), text);
+        }
+        assert_eq!(iec(u64::MAX), "16.00 EiB");
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let mut out = Vec::new();
+        let lines = [["7".into(), "x".into()], ["1000000".into(), "y".into()]];
+        table(&mut out, ["id", "name"], &lines).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "id       name\n      7  x\n1000000  y\n");
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\n去"), "a\\u{1b}[2Jb\\n去");
+    }
+}

@@ -1,0 +1,45 @@
+//! Progress bars: on standard error, if that is a terminal and nobody asked for quiet.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::output::Context;
+
+/// A bar over the bytes of input files, or a counter of bytes if their sizes are not known.
+pub(crate) fn over_files(context: &Context<'_>, files: &[PathBuf]) -> ProgressBar {
+    if !is_wanted(context) {
+        return ProgressBar::hidden();
+    }
+    let sizes = files.iter().map(|file| std::fs::metadata(file).ok().filter(|m| m.is_file()));
+    match sizes.map(|file| file.map(|m| m.len())).sum::<Option<u64>>() {
+        Some(bytes) => ProgressBar::new(bytes)
+            .with_style(style("{wide_bar} {percent:>3} %  {binary_bytes_per_sec}  {eta} left")),
+        None => spinner("{spinner} {binary_bytes} read, {binary_bytes_per_sec}"),
+    }
+}
+
+/// A sign of life for work whose length is not known.
+pub(crate) fn working(context: &Context<'_>, on: &'static str) -> ProgressBar {
+    if !is_wanted(context) {
+        return ProgressBar::hidden();
+    }
+    spinner("{spinner} {msg} {elapsed}").with_message(on)
+}
+
+fn is_wanted(context: &Context<'_>) -> bool {
+    !context.quiet && std::io::stderr().is_terminal()
+}
+
+fn spinner(template: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_style(style(template));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// The style of a template; a wrong one would cost the looks only.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

@@ -1,0 +1,135 @@
+//! A folder to work in, and the binary to run in it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder that goes when the test ends.
+pub(crate) struct Folder(TempDir);
+
+/// What a run of the tool left.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: String,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.file(name), bytes).expect("a file in the folder");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.file(name)).expect("a file in the folder")
+    }
+
+    /// The tool, to be run in the folder.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fpdb-tool"));
+        command.current_dir(self.path()).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the tool.
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        Run::of(self.command(args).output().expect("the tool starts"))
+    }
+
+    /// Runs the tool with this on its standard input.
+    pub(crate) fn run_with(&self, args: &[&str], stdin: &[u8]) -> Run {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().expect("the tool starts");
+        let mut pipe = child.stdin.take().expect("a pipe");
+        std::thread::scope(|scope| {
+            // It may stop before it has read all: then the rest of the input is not wanted.
+            scope.spawn(move || {
+                let _ = pipe.write_all(stdin);
+            });
+            Run::of(child.wait_with_output().expect("the tool ends"))
+        })
+    }
+
+    /// Runs a command line as one types it, and expects it to succeed.
+    pub(crate) fn ok(&self, line: &str) -> Run {
+        self.exits(0, line)
+    }
+
+    /// Runs a command line as one types it, and expects this exit code.
+    pub(crate) fn exits(&self, code: i32, line: &str) -> Run {
+        let run = self.run(&line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(run.code, code, "{line}\n{}{}", run.text(), run.err);
+        run
+    }
+}
+
+impl Run {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: output.stdout,
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.out).into_owned()
+    }
+
+    /// Standard output as one JSON object.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
+    }
+
+    /// Standard output as JSON lines.
+    pub(crate) fn records(&self) -> Vec<Value> {
+        records(&self.text())
+    }
+}
+
+pub(crate) fn records(text: &str) -> Vec<Value> {
+    let parse = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+    text.lines().map(parse).collect()
+}
+
+/// splitmix64: the next of a series of numbers that look random.
+pub(crate) fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A text of `words` words of its own: texts of different seeds have next to nothing in common.
+pub(crate) fn text(seed: u64, words: usize) -> String {
+    let mut state = seed;
+    let words: Vec<_> =
+        (0..words).map(|_| format!("w{:x}", random(&mut state) & 0xff_ffff)).collect();
+    words.join(" ")
+}
+
+/// A document as a line of NDJSON.
+pub(crate) fn document(id: &str, text: &str) -> String {
+    format!("{}\n", serde_json::json!({ "id": id, "text": text }))
+}
+
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(bytes).and_then(|()| gz.finish()).expect("memory takes all")
+}

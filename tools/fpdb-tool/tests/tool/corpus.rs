@@ -1,0 +1,118 @@
+//! Real documents, where the data for developers lies beside the checkout.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::MultiGzDecoder;
+use serde_json::Value;
+
+use crate::common::{Folder, gzip, records};
+
+/// Times that each corpus is given again, under other ids.
+const REPEATS: usize = 20;
+
+/// The folder of data, if it is there; if not, the test says so and has nothing to do.
+fn data() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    if !folder.is_dir() {
+        eprintln!("skipped: there is no folder shared/data beside the checkout");
+        return None;
+    }
+    folder.canonicalize().ok()
+}
+
+fn documents(file: &Path) -> Vec<Value> {
+    let file = BufReader::new(std::fs::File::open(file).unwrap());
+    let lines = BufReader::new(MultiGzDecoder::new(file)).lines();
+    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
+}
+
+/// The documents once more, under ids that no other round has.
+fn renamed(documents: &[Value], round: usize) -> String {
+    let rename = |document: &Value| {
+        let id = format!("round {round} {}", document["id"].as_str().unwrap());
+        format!("{}\n", serde_json::json!({ "id": id, "text": document["text"] }))
+    };
+    documents.iter().map(rename).collect()
+}
+
+fn given_again_is_all_duplicates(name: &str, recipe: &str) {
+    let Some(data) = data() else { return };
+    let folder = Folder::new();
+    let file = data.join(name);
+    let documents = documents(&file);
+    let dedup = |file: &str| {
+        let report = ["--recipe", recipe, "--report", "report", "--quiet"];
+        let run =
+            folder.run(&[&["dedup", "crawl.fpdb", "--from", "ndjson", file], &report[..]].concat());
+        assert_eq!(run.code, 0, "{}", run.err);
+        let report = records(&folder.read("report"));
+        let summary = report[report.len() - 1].clone();
+        let count = |key: &str| usize::try_from(summary[key].as_u64().unwrap()).unwrap();
+        assert_eq!(count("read"), count("novel") + count("duplicates") + count("skipped"));
+        assert_eq!(count("duplicates"), report.len() - 1);
+        assert_eq!(count("novel"), run.text().lines().count());
+        (run, count("novel"), count("duplicates"), count("skipped"))
+    };
+    let (_, novel, duplicates, skipped) = dedup(file.to_str().unwrap());
+    eprintln!("{name}: {novel} novel, {duplicates} duplicates, {skipped} skipped");
+    assert!(novel > documents.len() / 2, "{novel} of {}", documents.len());
+
+    // Every round is a process of its own, and so opens the database anew.
+    for round in 0..REPEATS {
+        folder.write("again.gz", gzip(renamed(&documents, round).as_bytes()));
+        let (run, novel, again, too_short) = dedup("again.gz");
+        assert_eq!((novel, too_short), (0, skipped), "{}", run.text());
+        assert_eq!(again, documents.len() - skipped);
+    }
+    assert_eq!(folder.ok("stats crawl.fpdb --json").json()["entries"], novel);
+    folder.ok("verify crawl.fpdb");
+}
+
+#[test]
+fn english_documents_given_again_are_all_duplicates() {
+    given_again_is_all_duplicates("corpus_en.ndjson.gz", "words/1");
+}
+
+#[test]
+#[cfg(feature = "zh")]
+fn chinese_documents_given_again_are_all_duplicates() {
+    given_again_is_all_duplicates("corpus_zh.ndjson.gz", "jieba/1");
+}
+
+/// The answers to real queries are those that were found by comparing with every fingerprint.
+#[test]
+fn real_fingerprints_are_found_exactly() {
+    let Some(data) = data() else { return };
+    let folder = Folder::new();
+    let fingerprints = data.join("fp_dev.u64le");
+    let import = ["import", "dev.fpdb", "--from", "fp", "--fp-format", "bin-le"];
+    let run = folder.run(&[&import[..], &[fingerprints.to_str().unwrap()]].concat());
+    assert_eq!(run.code, 0, "{}", run.err);
+
+    let expected = std::fs::read_to_string(data.join("fp_dev_queries.tsv")).unwrap();
+    let expected: Vec<Vec<&str>> =
+        expected.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    assert!(expected.len() > 500, "{}", expected.len());
+    let queries: String = expected.iter().map(|line| format!("{}\n", line[0])).collect();
+    folder.write("queries.txt", queries);
+    for (column, distance) in [(2, 0), (3, 3), (4, 5), (5, 8)] {
+        let from = "--from fp --fp-format hex queries.txt";
+        let run = folder.ok(&format!("query dev.fpdb {from} -k {distance} --json"));
+        let records = run.records();
+        assert_eq!(records.len(), expected.len() + 1);
+        for (record, line) in records.iter().zip(&expected) {
+            let matches = record["matches"].as_array().unwrap();
+            assert_eq!(matches.len().to_string(), line[column], "{record}");
+            if distance == 3 {
+                let found = matches.iter().map(|m| format!("{}:{}", m["id"], m["distance"]));
+                let (mut found, mut listed): (Vec<_>, Vec<_>) =
+                    (found.collect(), line[6].split(',').collect());
+                found.sort_unstable();
+                listed.sort_unstable();
+                listed.retain(|id| !id.is_empty());
+                assert_eq!(found, listed, "{record}");
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+use serde_json::json;
+
+use crate::common::Folder;
+
+#[test]
+fn create_makes_what_was_asked_for() {
+    let folder = Folder::new();
+    let line = "create crawl.fpdb --max-distance 3 --layout auto --expected 1000000";
+    let run = folder.ok(line);
+    assert!(run.out.is_empty() && run.err.contains("crawl.fpdb"), "{run:?}");
+
+    let line =
+        "create wide.fpdb -k 5 --bits 128 --ids names --block-size 1024 --recipe words/1 --json";
+    let made = folder.ok(line).json();
+    assert_eq!(made["schema"], "fpdb.create/1");
+    let stats = folder.ok("stats wide.fpdb --json").json();
+    for (key, value) in [
+        ("bits", json!(128)),
+        ("ids", json!("names")),
+        ("max_distance", json!(5)),
+        ("block_size", json!(1024)),
+        ("recipe", json!("words/1")),
+    ] {
+        assert_eq!(made[key], value, "{key}");
+        assert_eq!(stats[key], value, "{key}");
+    }
+}
+
+#[test]
+fn create_takes_a_layout_by_name() {
+    let folder = Folder::new();
+    folder.ok("create a --layout half-2");
+    assert_eq!(folder.ok("stats a --json").json()["layout"], "half-2");
+    let run = folder.exits(2, "create b --layout no-such-layout");
+    assert!(run.err.contains("no-such-layout"), "{}", run.err);
+    assert!(!folder.file("b").exists());
+}
+
+#[test]
+fn create_refuses_what_is_there_already() {
+    let folder = Folder::new();
+    folder.ok("create a");
+    let run = folder.exits(2, "create a");
+    assert!(run.err.starts_with("fpdb-tool: ") && run.err.lines().count() == 1, "{}", run.err);
+}
+
+#[test]
+fn options_that_no_database_can_have_are_refused() {
+    let folder = Folder::new();
+    folder.exits(2, "create a --max-distance 11");
+    folder.exits(2, "create a --block-size 1000");
+}
+
+#[test]
+fn an_unknown_recipe_is_noted() {
+    let folder = Folder::new();
+    let run = folder.ok("create a --recipe words/999");
+    assert!(run.err.contains("words/999 is no recipe"), "{}", run.err);
+    let run = folder.ok("create b --recipe words/999 --quiet");
+    assert!(run.err.is_empty(), "{}", run.err);
+}

@@ -1,0 +1,288 @@
+use std::io::{BufRead, BufReader};
+
+use serde_json::{Value, json};
+
+use crate::common::{Folder, document, gzip, records, text};
+
+/// Twenty documents and, after each, a copy under another id in which one word differs.
+fn with_copies() -> (Vec<String>, Vec<String>) {
+    let mut lines = Vec::new();
+    let mut novel = Vec::new();
+    for seed in 0..20 {
+        let text = text(seed, 120);
+        let copy = text.to_uppercase();
+        lines.push(document(&format!("http://a/{seed}"), &text));
+        novel.push(lines[lines.len() - 1].clone());
+        lines.push(document(&format!("http://b/{seed}"), &copy));
+    }
+    (lines, novel)
+}
+
+fn summary(read: u64, novel: u64, duplicates: u64, skipped: u64, bad: u64) -> Value {
+    json!({
+        "type": "summary", "read": read, "novel": novel,
+        "duplicates": duplicates, "skipped": skipped, "bad": bad,
+    })
+}
+
+#[test]
+fn novel_lines_are_printed_as_they_are_and_duplicates_reported() {
+    let folder = Folder::new();
+    let (lines, novel) = with_copies();
+    folder.write("docs.ndjson.gz", gzip(lines.concat().as_bytes()));
+    let line =
+        "dedup crawl.fpdb --from ndjson docs.ndjson.gz --recipe words/1 --report dups.ndjson";
+    let run = folder.ok(line);
+    assert_eq!(run.text(), novel.concat());
+    assert!(run.err.contains("read 40: 20 novel, 20 duplicates, 0 skipped"), "{}", run.err);
+
+    let report = records(&folder.read("dups.ndjson"));
+    assert_eq!(report.len(), 21);
+    for (i, record) in report[..20].iter().enumerate() {
+        let expected = json!({
+            "type": "duplicate", "id": format!("http://b/{i}"),
+            "duplicate_of": format!("http://a/{i}"), "distance": 0,
+        });
+        assert_eq!(*record, expected);
+    }
+    assert_eq!(report[20], summary(40, 20, 20, 0, 0));
+
+    let run = folder.ok(line);
+    assert!(run.out.is_empty(), "{}", run.text());
+    let report = records(&folder.read("dups.ndjson"));
+    assert_eq!((report.len(), &report[40]), (41, &summary(40, 0, 40, 0, 0)));
+    assert_eq!(folder.ok("stats crawl.fpdb --json").json()["entries"], 20);
+}
+
+#[test]
+fn near_duplicates_are_found_at_the_distance_of_the_database() {
+    let folder = Folder::new();
+    let long = text(1, 400);
+    folder.write("a", document("a", &long) + &document("b", &format!("{long} another")));
+    let run = folder.ok("dedup exact a -k 0");
+    assert_eq!(run.text().lines().count(), 2);
+    folder.ok("dedup near a -k 8 --report dups");
+    let report = records(&folder.read("dups"));
+    assert_eq!(report[0]["duplicate_of"], "a");
+    assert!((1..=8).contains(&report[0]["distance"].as_u64().unwrap()), "{}", report[0]);
+    let run = folder.exits(2, "dedup near a -k 3");
+    assert!(run.err.contains("max-distance 8, not 3"), "{}", run.err);
+    folder.ok("dedup near a -k 8 --layout auto");
+}
+
+#[test]
+fn standard_input_and_several_files_are_read_in_order() {
+    let folder = Folder::new();
+    let docs: Vec<_> = (0..4).map(|i| document(&i.to_string(), &text(i, 50))).collect();
+    folder.write("one", docs[0].trim_end());
+    folder.write("two.gz", [gzip(docs[1].as_bytes()), gzip(docs[2].as_bytes())].concat());
+    let args = ["dedup", "db", "one", "-", "two.gz", "one"];
+    let run = folder.run_with(&args, &gzip(docs[3].as_bytes()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(run.text(), [&docs[0], &docs[3], &docs[1], &docs[2]].map(String::as_str).concat());
+}
+
+#[test]
+fn a_last_line_without_end_stays_without() {
+    let folder = Folder::new();
+    let lines = document("a", &text(1, 50)) + document("b", &text(2, 50)).trim_end();
+    let run = folder.run_with(&["dedup", "db", "-"], lines.as_bytes());
+    assert_eq!(run.text(), lines);
+}
+
+#[test]
+fn lines_keep_every_byte() {
+    let folder = Folder::new();
+    let line =
+        format!(" {{\"x\" : [1,{{}}], \"id\":5,\t\"text\":\"\\u0061 {}\"}} \r\n", text(3, 50));
+    let run = folder.run_with(&["dedup", "db", "-"], line.as_bytes());
+    assert_eq!(run.text(), line);
+    let run = folder.run_with(&["dedup", "db", "-", "--report", "r"], line.as_bytes());
+    assert!(run.out.is_empty());
+    assert_eq!(records(&folder.read("r"))[0]["duplicate_of"], "5");
+}
+
+#[test]
+fn fields_may_have_other_names() {
+    let folder = Folder::new();
+    let line = format!("{{\"id\":1,\"text\":2,\"url\":\"u\",\"body\":{:?}}}\n", text(1, 50));
+    let args = ["dedup", "db", "-", "--id-field", "url", "--text-field", "body"];
+    assert_eq!(folder.run_with(&args, line.as_bytes()).text(), line);
+    assert!(folder.ok("export db").text().ends_with(",0,u\n"));
+}
+
+#[test]
+fn documents_with_too_few_features_are_skipped_and_never_alike() {
+    let folder = Folder::new();
+    let short = [document("1", ""), document("2", "404"), document("3", "not found")].concat();
+    let long = document("4", &text(1, 50));
+    let lines = format!("{short}\n{long}  \n{}", document("5", "hello"));
+    let args = ["dedup", "db", "-", "--report", "r"];
+    let run = folder.run_with(&args, lines.as_bytes());
+    assert_eq!(run.text(), long);
+    assert_eq!(records(&folder.read("r")), [summary(5, 1, 0, 4, 0)]);
+
+    let run = folder.run_with(&["dedup", "other", "-", "--keep-skipped"], lines.as_bytes());
+    assert_eq!(run.text(), format!("{short}{long}{}", document("5", "hello")));
+    let run = folder.run_with(&["dedup", "none", "-", "--keep-skipped"], short.as_bytes());
+    assert_eq!(run.text(), short);
+}
+
+#[test]
+fn a_bad_line_is_named_and_all_before_it_is_done() {
+    let folder = Folder::new();
+    let docs: Vec<_> = (0..600).map(|i| document(&i.to_string(), &text(i, 20))).collect();
+    for at in [0, 1, 255, 256, 300, 599] {
+        let db = format!("db{at}");
+        let mut lines = docs.clone();
+        lines[at] = "{\"id\":\"x\"}\n".to_owned();
+        folder.write("docs", lines.concat());
+        let run = folder.exits(2, &format!("dedup {db} docs --report r"));
+        let place = format!("fpdb-tool: docs, line {}: no field \"text\"", at + 1);
+        assert!(run.err.contains(&place), "{}", run.err);
+        assert_eq!(run.text(), docs[..at].concat());
+        assert_eq!(folder.ok(&format!("stats {db} --json")).json()["entries"], at);
+        assert_eq!(folder.read("r"), "", "no summary: the run did not end");
+    }
+}
+
+#[test]
+fn bad_lines_are_skipped_if_asked() {
+    let folder = Folder::new();
+    let good = [document("1", &text(1, 50)), document("2", &text(2, 50))];
+    let mut lines = b"{]\n".to_vec();
+    lines.extend(good[0].as_bytes());
+    lines.extend(b"{\"id\":\"x\",\"text\":\"\xff\xfe\"}\n[]\n");
+    lines.extend(good[1].as_bytes());
+    folder.write("docs", lines);
+
+    let run = folder.exits(2, "dedup a docs");
+    assert!(run.err.contains("docs, line 1:"), "{}", run.err);
+    let run = folder.ok("dedup a docs --skip-bad --keep-skipped --report r");
+    assert_eq!(run.text(), good.concat());
+    assert!(run.err.contains("docs, line 3: invalid UTF-8"), "{}", run.err);
+    assert_eq!(records(&folder.read("r")), [summary(5, 2, 0, 3, 3)]);
+}
+
+#[test]
+fn invalid_utf8_is_an_error_at_its_line() {
+    let folder = Folder::new();
+    folder.write("docs", b"{\"id\":1,\"text\":\"a\"}\n{\"id\":2,\"text\":\"\xc3\x28\"}\n");
+    let run = folder.exits(2, "dedup a docs");
+    assert!(run.err.contains("docs, line 2: invalid UTF-8"), "{}", run.err);
+}
+
+#[test]
+fn a_gzip_file_cut_short_is_an_error_after_its_whole_lines() {
+    let folder = Folder::new();
+    let docs: Vec<_> = (0..300).map(|i| document(&i.to_string(), &text(i, 20))).collect();
+    let mut gz = gzip(docs.concat().as_bytes());
+    gz.truncate(gz.len() * 3 / 4);
+    folder.write("docs.gz", gz);
+    let run = folder.exits(2, "dedup a docs.gz");
+    assert!(run.err.contains("cannot read docs.gz, line "), "{}", run.err);
+    let printed = run.text().lines().count();
+    assert!((100..300).contains(&printed), "{printed}");
+    assert_eq!(folder.ok("stats a --json").json()["entries"], printed);
+}
+
+#[test]
+fn recipes_are_never_mixed() {
+    let folder = Folder::new();
+    folder.write("docs", document("1", &text(1, 50)));
+    folder.ok("dedup a docs");
+    assert_eq!(folder.ok("stats a --json").json()["recipe"], "words/1");
+    folder.exits(2, "dedup a docs --recipe nonsense/1");
+    folder.ok("create b --ids names --recipe words/999");
+    let run = folder.exits(2, "dedup b docs --recipe words/1");
+    assert!(run.err.contains("words/999"), "{}", run.err);
+    folder.exits(2, "dedup b docs");
+    if cfg!(feature = "zh") {
+        folder.exits(2, "dedup a docs --recipe jieba/1");
+        folder.ok("create c --ids names --recipe jieba/1");
+        folder.ok("dedup c docs");
+    }
+}
+
+#[test]
+fn databases_of_another_kind_are_refused() {
+    let folder = Folder::new();
+    folder.write("docs", document("1", &text(1, 50)));
+    folder.ok("create user");
+    let run = folder.exits(2, "dedup user docs");
+    assert!(run.err.contains("--ids names"), "{}", run.err);
+    folder.ok("create wide --ids names --bits 128");
+    let run = folder.exits(2, "dedup wide docs");
+    assert!(run.err.contains("128"), "{}", run.err);
+}
+
+#[test]
+fn a_half_created_database_is_finished() {
+    let folder = Folder::new();
+    folder.write("docs", document("1", &text(1, 50)));
+    std::fs::create_dir(folder.file("a")).unwrap();
+    folder.write("a/LOCK", "");
+    assert_eq!(folder.ok("dedup a docs").text().lines().count(), 1);
+}
+
+#[test]
+fn standard_output_is_for_novel_lines_alone() {
+    let folder = Folder::new();
+    let line = document("1", &text(1, 50));
+    folder.write("docs", &line);
+    folder.exits(2, "dedup a docs --report -");
+    let run = folder.ok("dedup a docs --json --durability buffered");
+    assert_eq!(run.text(), line);
+    assert_eq!(records(&run.err), [summary(1, 1, 0, 0, 0)]);
+    let run = folder.ok("dedup a docs --quiet");
+    assert!(run.out.is_empty() && run.err.is_empty(), "{run:?}");
+}
+
+#[test]
+fn what_a_mistyped_path_could_spoil_stays() {
+    let folder = Folder::new();
+    let line = document("1", &text(1, 50));
+    folder.write("docs", &line);
+    let run = folder.exits(2, "dedup a docs --report ./docs");
+    assert!(run.err.contains("which is to be read"), "{}", run.err);
+    assert_eq!(folder.read("docs"), line);
+    let run = folder.exits(2, "dedup a no-such-file docs");
+    assert!(run.err.contains("cannot open no-such-file: "), "{}", run.err);
+    folder.exits(2, "import a no-such-file");
+    assert!(!folder.file("a").exists());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error_and_ends_the_run() {
+    let folder = Folder::new();
+    let docs: Vec<_> = (0..3000).map(|i| document(&i.to_string(), &text(i, 20))).collect();
+    folder.write("docs", docs.concat());
+    let mut child = folder.command(&["dedup", "a", "docs", "--quiet"]).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    drop(out);
+    let run = child.wait_with_output().unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert!(run.stderr.is_empty());
+    assert_eq!(first, docs[0]);
+    let stored = folder.ok("stats a --json").json()["entries"].as_u64().unwrap();
+    assert!(stored < 3000, "{stored}");
+}
+
+#[test]
+fn a_database_that_another_process_writes_to_is_locked() {
+    let folder = Folder::new();
+    folder.write("docs", document("1", &text(1, 50)));
+    let db = fpdb::Db::options().ids(fpdb::Ids::Names).create(folder.file("a")).unwrap();
+    let run = folder.exits(3, "dedup a docs");
+    assert!(run.err.starts_with("fpdb-tool: ") && run.out.is_empty(), "{run:?}");
+    folder.exits(3, "compact a");
+    folder.ok("stats a");
+    folder.ok("export a");
+    folder.ok("inspect a");
+    folder.ok("verify a");
+    folder.ok("query a 1");
+    db.close().unwrap();
+    folder.ok("dedup a docs");
+}

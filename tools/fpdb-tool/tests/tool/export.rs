@@ -1,0 +1,67 @@
+use std::io::{BufRead, BufReader};
+
+use serde_json::json;
+
+use crate::common::{Folder, document, random, text};
+
+#[test]
+fn csv_has_a_header_and_is_sorted() {
+    let folder = Folder::new();
+    folder.write("fps", "ff\n1\nff\n0\n");
+    folder.ok("import a fps --fp-format hex");
+    let expected = "fingerprint,id\n0x0000000000000000,3\n0x0000000000000001,1\n\
+                    0x00000000000000ff,0\n0x00000000000000ff,2\n";
+    assert_eq!(folder.ok("export a --format csv").text(), expected);
+    assert_eq!(folder.ok("export a").text(), expected);
+}
+
+#[test]
+fn csv_quotes_names() {
+    let folder = Folder::new();
+    folder.write("docs", document("a,\"b\"\nc", &text(1, 50)) + &document("plain", &text(2, 50)));
+    folder.ok("dedup a docs");
+    let text = folder.ok("export a --format csv").text();
+    assert!(text.starts_with("fingerprint,id,name\n"), "{text}");
+    assert!(text.contains(",0,\"a,\"\"b\"\"\nc\"\n") && text.contains(",1,plain\n"), "{text}");
+}
+
+#[test]
+fn ndjson_ends_in_a_summary() {
+    let folder = Folder::new();
+    folder.write("fps", "7\n");
+    folder.ok("import a fps");
+    let expected = [
+        json!({"type": "entry", "fingerprint": "0x0000000000000007", "id": 0}),
+        json!({"type": "summary", "entries": 1}),
+    ];
+    assert_eq!(folder.ok("export a --format ndjson").records(), expected);
+    assert_eq!(folder.ok("export a --json").records(), expected);
+}
+
+#[test]
+fn what_is_exported_can_be_imported() {
+    let folder = Folder::new();
+    let mut state = 3;
+    let fps: String = (0..500).map(|_| format!("{:x}\n", random(&mut state))).collect();
+    folder.write("fps", fps);
+    folder.ok("import a fps --fp-format hex");
+    let exported = folder.ok("export a --format hex").out;
+    assert_eq!(folder.run_with(&["import", "b", "-"], &exported).code, 0);
+    assert_eq!(folder.ok("export b --format hex").out, exported);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new();
+    folder.write("fps", "1\n".repeat(20_000));
+    folder.ok("import a fps");
+    for format in ["csv", "ndjson", "hex"] {
+        let mut child = folder.command(&["export", "a", "--format", format]).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut String::new()).unwrap();
+        drop(out);
+        let run = child.wait_with_output().unwrap();
+        assert_eq!(run.status.code(), Some(0), "{format}");
+        assert!(run.stderr.is_empty(), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+}

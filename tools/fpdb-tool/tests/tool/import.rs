@@ -1,0 +1,155 @@
+use serde_json::json;
+
+use crate::common::{Folder, gzip, random};
+
+fn csv(fingerprints: &[u64], first_id: u64) -> String {
+    let ids = first_id..;
+    let mut entries: Vec<_> = fingerprints.iter().zip(ids).collect();
+    entries.sort_unstable();
+    let lines = entries.iter().map(|(fingerprint, id)| format!("0x{fingerprint:016x},{id}\n"));
+    format!("fingerprint,id\n{}", lines.collect::<String>())
+}
+
+/// Random ones, neighbours of theirs, repeats, and both ends of the range.
+fn fingerprints() -> Vec<u64> {
+    let mut state = 7;
+    let mut all: Vec<u64> = (0..300).map(|_| random(&mut state)).collect();
+    let near: Vec<u64> = all[..100].iter().map(|f| f ^ 1 << (f % 64)).collect();
+    all.extend(near);
+    all.extend_from_within(..50);
+    all.extend([0, u64::MAX, 1 << 63, (1 << 63) - 1]);
+    all
+}
+
+fn lines(fingerprints: &[u64], line: impl Fn(u64) -> String) -> Vec<u8> {
+    fingerprints.iter().map(|&f| line(f) + "\n").collect::<String>().into_bytes()
+}
+
+#[test]
+fn every_format_gives_the_same_entries() {
+    let folder = Folder::new();
+    let all = fingerprints();
+    let le: Vec<u8> = all.iter().flat_map(|f| f.to_le_bytes()).collect();
+    let be: Vec<u8> = all.iter().flat_map(|f| f.to_be_bytes()).collect();
+    let inputs: [(&str, &str, Vec<u8>); 10] = [
+        ("bin-le", "fps.u64le", le.clone()),
+        ("bin-le", "fps.u64le.gz", gzip(&le)),
+        ("bin-be", "fps.u64be", be),
+        ("hex", "hex", lines(&all, |f| format!("{f:x}"))),
+        ("hex", "hex0x", lines(&all, |f| format!("0x{f:016X}"))),
+        ("dec", "dec", lines(&all, |f| f.to_string())),
+        ("i64", "i64", lines(&all, |f| f.cast_signed().to_string())),
+        ("auto", "auto-hex", lines(&all, |f| format!("{f:016x}"))),
+        ("auto", "auto-dec.gz", gzip(&lines(&all, |f| f.to_string()))),
+        ("auto", "auto-i64", lines(&all, |f| f.cast_signed().to_string())),
+    ];
+    for (i, (format, file, bytes)) in inputs.iter().enumerate() {
+        folder.write(file, bytes);
+        let db = format!("{i}.fpdb");
+        let line = format!("import {db} --from fp --fp-format {format} {file} --json");
+        let imported = folder.ok(&line).json();
+        let expected = json!({
+            "schema": "fpdb.import/1", "read": all.len(), "inserted": all.len(), "already_there": 0,
+        });
+        assert_eq!(imported, expected, "{line}");
+        assert_eq!(folder.ok(&format!("export {db} --format csv")).text(), csv(&all, 0), "{line}");
+    }
+}
+
+#[test]
+fn an_import_run_again_changes_nothing() {
+    let folder = Folder::new();
+    let all = fingerprints();
+    folder.write("hex", lines(&all, |f| format!("{f:x}")));
+    folder.ok("create a --layout single --block-size 128");
+    folder.ok("import a hex --fp-format hex --first-id 1000 --memory 1MiB");
+    let run = folder.ok("import a hex --fp-format hex --first-id 1000");
+    assert!(run.err.contains("0 inserted, 454 already there"), "{}", run.err);
+    assert_eq!(folder.ok("export a").text(), csv(&all, 1000));
+}
+
+#[test]
+fn ids_go_on_from_file_to_file() {
+    let folder = Folder::new();
+    folder.write("one", "0x1\n\n0x2\n");
+    folder.write("two", "3");
+    let run = folder.run_with(&["import", "a", "one", "-", "two", "--first-id", "5"], b"0x7\r\n");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(folder.ok("export a").text(), csv(&[1, 2, 7, 3], 5));
+}
+
+#[test]
+fn wide_fingerprints_are_read_in_every_format() {
+    let folder = Folder::new();
+    let all: Vec<u128> = vec![0, u128::MAX, 1 << 127, 1 << 64, 5];
+    let le: Vec<u8> = all.iter().flat_map(|f| f.to_le_bytes()).collect();
+    let be: Vec<u8> = all.iter().flat_map(|f| f.to_be_bytes()).collect();
+    let text =
+        |line: &dyn Fn(u128) -> String| all.iter().map(|&f| line(f) + "\n").collect::<String>();
+    let inputs: [(&str, Vec<u8>); 6] = [
+        ("bin-le", le),
+        ("bin-be", be),
+        ("hex", text(&|f| format!("{f:x}")).into()),
+        ("dec", text(&|f| f.to_string()).into()),
+        ("i64", text(&|f| f.cast_signed().to_string()).into()),
+        ("auto", text(&|f| format!("{f:032x}")).into()),
+    ];
+    for (format, bytes) in inputs {
+        folder.write("file", bytes);
+        folder.ok(&format!("import {format} file --fp-format {format} --bits 128"));
+        let exported = folder.ok(&format!("export {format} --format hex")).text();
+        let expected: Vec<_> =
+            [0, 5, 1 << 64, 1 << 127, u128::MAX].map(|f| format!("0x{f:032x}\n")).into();
+        assert_eq!(exported, expected.concat(), "{format}");
+    }
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_named_and_nothing_is_loaded() {
+    let folder = Folder::new();
+    folder.ok("create a");
+    for (format, content, line) in [
+        ("auto", "0x1\n0x2\n12g\n", 3),
+        ("auto", "1\n\nff\n", 3),
+        ("auto", "0123456789abcdef\n12345678901234567\n", 2),
+        ("hex", "0x11223344556677889\n", 1),
+        ("dec", "1\n18446744073709551616\n", 2),
+        ("dec", "-1\n", 1),
+        ("i64", "9223372036854775808\n", 1),
+    ] {
+        folder.write("file", content);
+        let run = folder.exits(2, &format!("import a file --fp-format {format}"));
+        assert!(run.err.contains(&format!("file, line {line}: ")), "{}", run.err);
+        assert_eq!(run.err.lines().count(), 1, "{}", run.err);
+        assert_eq!(folder.ok("export a").text(), csv(&[], 0));
+    }
+    folder.write("file", b"0x1\n\xff\n");
+    assert!(folder.exits(2, "import a file").err.contains("file, line 2: not UTF-8"));
+}
+
+#[test]
+fn a_binary_file_of_a_length_that_is_no_multiple_is_an_error() {
+    let folder = Folder::new();
+    folder.write("file", [0; 23]);
+    let run = folder.exits(2, "import a file --fp-format bin-le");
+    assert!(run.err.contains("file: its length is no multiple of 8 bytes"), "{}", run.err);
+    folder.write("file", [0; 24]);
+    folder.exits(2, "import b file --fp-format bin-be --bits 128");
+}
+
+#[test]
+fn what_does_not_fit_the_database_is_refused() {
+    let folder = Folder::new();
+    folder.write("file", "1\n");
+    folder.ok("create names --ids names");
+    let run = folder.exits(2, "import names file");
+    assert!(run.err.contains("--ids user"), "{}", run.err);
+    folder.ok("create a");
+    folder.exits(2, "import a file --bits 128");
+    folder.exits(2, "import a file -k 5");
+    folder.exits(2, "import a no-such-file");
+    let last = u64::MAX.to_string();
+    folder.write("file", "1\n2\n");
+    let run = folder.exits(2, &format!("import a file --first-id {last}"));
+    assert!(run.err.contains("no ids above"), "{}", run.err);
+}

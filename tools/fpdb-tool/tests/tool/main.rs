@@ -1,0 +1,12 @@
+//! The tool as its users have it: the built binary, its output and its exit codes.
+
+mod common;
+mod corpus;
+mod create;
+mod dedup;
+mod export;
+mod help;
+mod import;
+mod interrupted;
+mod maintenance;
+mod query;

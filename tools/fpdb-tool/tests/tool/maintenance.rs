@@ -1,0 +1,175 @@
+//! `stats`, `inspect`, `verify`, `compact`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{Folder, random};
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let mut state = 1;
+    for part in ["one", "two"] {
+        let fps: String = (0..5000).map(|_| format!("{:x}\n", random(&mut state))).collect();
+        folder.write(part, fps);
+    }
+    folder.ok("create a --layout half-2");
+    folder.ok("import a one --fp-format hex");
+    folder.ok("import a two --fp-format hex --first-id 5000");
+    folder
+}
+
+fn files_under(path: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = fs::read_dir(path).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn stats_has_the_keys_that_scripts_go_by() {
+    let stats = folder().ok("stats a --json").json();
+    assert_eq!(stats["schema"], "fpdb.stats/1");
+    assert_eq!(stats["entries"], 10_000);
+    assert_eq!(stats["fingerprints"], 10_000);
+    assert_eq!(stats["tables"], 2);
+    assert_eq!(stats["layout"], "half-2");
+    assert_eq!(stats["ids"], "user");
+    for number in [
+        "segments",
+        "bytes_total",
+        "bytes_tables",
+        "bytes_ids",
+        "bytes_names",
+        "bytes_log",
+        "bits_per_fingerprint_per_table",
+        "entropy_bound_bits",
+        "index_memory_bytes",
+        "bits",
+        "max_distance",
+        "block_size",
+    ] {
+        assert!(stats[number].is_number(), "{number}: {}", stats[number]);
+    }
+    assert!(stats["recipe"].is_null());
+    assert_eq!(stats["segment_list"].as_array().unwrap().len(), stats["segments"]);
+    assert!(stats["bytes_total"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn stats_for_people_have_units() {
+    let text = folder().ok("stats a").text();
+    assert!(text.contains("layout") && text.contains("half-2 (2 tables)"), "{text}");
+    assert!(text.lines().any(|l| l.starts_with("on disk") && l.ends_with("iB")), "{text}");
+}
+
+#[test]
+fn inspect_shows_layout_segments_and_files() {
+    let folder = folder();
+    let report = folder.ok("inspect a --json").json();
+    assert_eq!(report["schema"], "fpdb.inspect/1");
+    let tables = report["layout"]["tables"].as_array().unwrap();
+    assert_eq!(tables[1]["cell_order"], serde_json::json!([1, 0]));
+    assert_eq!(tables[1]["bit_order"][0], 31);
+    let listed: Vec<_> = report["files"].as_array().unwrap().iter().collect();
+    let on_disk = files_under(&folder.file("a"));
+    assert_eq!(listed.len(), on_disk.len());
+    for (listed, path) in listed.iter().zip(&on_disk) {
+        assert_eq!(listed["name"], path.file_name().unwrap().to_str().unwrap());
+        assert_eq!(listed["bytes"], fs::metadata(path).unwrap().len());
+    }
+    let text = folder.ok("inspect a").text();
+    assert!(text.contains("31..0 63..32"), "{text}");
+}
+
+#[test]
+fn compact_tells_before_and_after_and_keeps_every_entry() {
+    let folder = folder();
+    let before = folder.ok("export a").out;
+    let report = folder.ok("compact a --json").json();
+    assert_eq!(report["schema"], "fpdb.compact/1");
+    assert_eq!(report["segments_after"], 1);
+    assert!(report["bytes_before"].as_u64() >= report["bytes_after"].as_u64(), "{report}");
+    assert_eq!(folder.ok("export a").out, before);
+    let run = folder.ok("compact a");
+    assert!(run.out.is_empty() && run.err.contains("after"), "{run:?}");
+    folder.ok("verify a");
+}
+
+#[test]
+fn verify_of_a_sound_database_is_silent_on_standard_output() {
+    let folder = folder();
+    let run = folder.ok("verify a");
+    assert!(run.out.is_empty() && run.err.starts_with("sound: "), "{run:?}");
+    let report = folder.ok("verify a --json").json();
+    assert_eq!((&report["schema"], &report["clean"]), (&"fpdb.verify/1".into(), &true.into()));
+    assert_eq!(report["errors"], serde_json::json!([]));
+    folder.exits(2, "verify nowhere");
+}
+
+#[test]
+fn verify_names_the_damaged_file() {
+    let folder = folder();
+    let files = files_under(&folder.file("a"));
+    let damaged = files.iter().filter(|file| fs::metadata(file).unwrap().len() > 0);
+    for file in damaged {
+        let sound = fs::read(file).unwrap();
+        let name = file.file_name().unwrap().to_str().unwrap();
+        if name.to_ascii_lowercase().contains("log") {
+            // Damage in the last record of a log looks like a write that was cut off.
+            continue;
+        }
+        let mut bytes = sound.clone();
+        let at = bytes.len() / 2;
+        bytes[at] ^= 0x10;
+        fs::write(file, &bytes).unwrap();
+        let run = folder.exits(1, "verify a");
+        assert!(run.text().starts_with("damage: ") && run.text().contains(name), "{}", run.text());
+        let report = folder.exits(1, "verify a --json").json();
+        assert_eq!(report["clean"], false);
+        let error = &report["errors"][0];
+        assert!(error["file"].as_str().unwrap().ends_with(name), "{error}");
+        fs::write(file, &sound).unwrap();
+    }
+    folder.ok("verify a");
+}
+
+#[test]
+fn verify_names_a_missing_file() {
+    let folder = folder();
+    let largest = files_under(&folder.file("a"))
+        .into_iter()
+        .max_by_key(|file| fs::metadata(file).unwrap().len())
+        .unwrap();
+    fs::remove_file(&largest).unwrap();
+    let run = folder.exits(1, "verify a");
+    assert!(run.text().contains(largest.file_name().unwrap().to_str().unwrap()), "{}", run.text());
+}
+
+/// Rewrites the version in the first bytes of a file, with their checksum.
+fn make_newer(file: &Path) {
+    let mut bytes = fs::read(file).unwrap();
+    bytes[8..10].copy_from_slice(&99u16.to_le_bytes());
+    let mut crc = flate2::Crc::new();
+    crc.update(&bytes[..12]);
+    bytes[12..16].copy_from_slice(&crc.sum().to_le_bytes());
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_database_of_a_newer_version_has_an_exit_code_of_its_own() {
+    let folder = folder();
+    make_newer(&folder.file("a/MANIFEST"));
+    folder.write("docs", "");
+    for line in [
+        "stats a",
+        "inspect a",
+        "verify a",
+        "export a",
+        "query a 1",
+        "compact a",
+        "import a one",
+        "dedup a docs",
+    ] {
+        let run = folder.exits(4, line);
+        assert!(run.err.contains("99") && run.out.is_empty(), "{line}: {run:?}");
+    }
+}

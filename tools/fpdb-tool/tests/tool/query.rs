@@ -1,0 +1,125 @@
+use serde_json::{Value, json};
+
+use crate::common::{Folder, document, text};
+
+/// Entries at distance 0 to 4 of the one that the queries ask for.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("fps", "08b73006b558c876\n08b73006b558c877\n88b73006b558c877\nf8b73006b558c876\n08b73006b558c876\n");
+    folder.ok("create crawl.fpdb --max-distance 3");
+    folder.ok("import crawl.fpdb --fp-format hex fps");
+    folder
+}
+
+fn hit(fingerprint: &str, distance: u32, id: u64) -> Value {
+    json!({ "fingerprint": fingerprint, "distance": distance, "id": id, "name": null })
+}
+
+#[test]
+fn a_table_shows_matches_nearest_first() {
+    let folder = folder();
+    let expected = "\
+fingerprint         distance            id
+0x08b73006b558c876         0             0
+0x08b73006b558c876         0             4
+0x08b73006b558c877         1             1
+0x88b73006b558c877         2             2
+";
+    assert_eq!(folder.ok("query crawl.fpdb 0x08b73006b558c876 -k 3").text(), expected);
+    assert_eq!(folder.ok("query crawl.fpdb 08b73006b558c876").text(), expected);
+    let two = folder.ok("query crawl.fpdb 08b73006b558c876 1 -k 0").text();
+    assert!(two.starts_with("query ") && two.lines().count() == 3, "{two}");
+}
+
+#[test]
+fn json_has_a_record_a_query_in_input_order() {
+    let folder = folder();
+    folder.write("queries.txt", "0x08b73006b558c876\n1\n\n0xf8b73006b558c876\n");
+    let run = folder.ok("query crawl.fpdb --from fp --fp-format hex queries.txt -k 3 --json");
+    let near = [
+        hit("0x08b73006b558c876", 0, 0),
+        hit("0x08b73006b558c876", 0, 4),
+        hit("0x08b73006b558c877", 1, 1),
+        hit("0x88b73006b558c877", 2, 2),
+    ];
+    let expected = [
+        json!({"type": "query", "i": 0, "query": "0x08b73006b558c876", "matches": near}),
+        json!({"type": "query", "i": 1, "query": "0x0000000000000001", "matches": []}),
+        json!({"type": "query", "i": 2, "query": "0xf8b73006b558c876",
+            "matches": [hit("0xf8b73006b558c876", 0, 3)]}),
+        json!({"type": "summary", "queries": 3, "matched": 2, "matches": 5}),
+    ];
+    assert_eq!(run.records(), expected);
+    let first = run.text().lines().next().unwrap().to_owned();
+    assert!(first.starts_with(
+        r#"{"type":"query","i":0,"query":"0x08b73006b558c876","matches":[{"fingerprint":"#
+    ));
+}
+
+#[test]
+fn answers_are_complete_unless_limited() {
+    let folder = Folder::new();
+    folder.write("fps", "5\n".repeat(3000));
+    folder.ok("import a fps");
+    let all = folder.ok("query a 5 --json").records();
+    assert_eq!(all[0]["matches"].as_array().unwrap().len(), 3000);
+    let some = folder.ok("query a 5 --json --limit 10").records();
+    assert_eq!(some[0]["matches"], json!(all[0]["matches"].as_array().unwrap()[..10]));
+    folder.exits(2, "query a 5 --limit 0");
+}
+
+#[test]
+fn many_queries_keep_their_order() {
+    let folder = folder();
+    let queries: String = (0..1000).map(|i| format!("{i:x}\n")).collect();
+    let run = folder.run_with(
+        &["query", "crawl.fpdb", "--from", "fp", "--fp-format", "hex", "-", "--json"],
+        queries.as_bytes(),
+    );
+    let records = run.records();
+    assert_eq!(records.len(), 1001);
+    for (i, record) in records[..1000].iter().enumerate() {
+        assert_eq!(record["i"], i);
+        assert_eq!(record["query"], format!("0x{i:016x}"));
+    }
+}
+
+#[test]
+fn exit_status_tells_whether_anything_matched() {
+    let folder = folder();
+    folder.ok("query crawl.fpdb 1");
+    folder.exits(1, "query crawl.fpdb 1 --exit-status");
+    folder.ok("query crawl.fpdb 1 08b73006b558c876 --exit-status");
+}
+
+#[test]
+fn names_are_shown() {
+    let folder = Folder::new();
+    folder.write("docs", document("http://x/\u{1b}1", &text(1, 50)));
+    folder.ok("dedup a docs");
+    let fingerprint = folder.ok("export a --format hex").text();
+    let run = folder.ok(&format!("query a {fingerprint}"));
+    assert!(run.text().ends_with("  http://x/\\u{1b}1\n"), "{}", run.text());
+    let record = &folder.ok(&format!("query a {fingerprint} --json")).records()[0];
+    assert_eq!(record["matches"][0]["name"], "http://x/\u{1b}1");
+}
+
+#[test]
+fn an_unreadable_query_is_named_after_the_answers_before_it() {
+    let folder = folder();
+    folder.exits(2, "query crawl.fpdb xyz");
+    folder.write("queries", "08b73006b558c876\nxyz\n");
+    let run = folder.exits(2, "query crawl.fpdb --from fp queries --json");
+    assert!(run.err.contains("queries, line 2: "), "{}", run.err);
+    assert_eq!(run.records().len(), 1, "no summary: the run did not end");
+    folder.exits(2, "query nowhere.fpdb 1");
+}
+
+#[test]
+fn wide_databases_are_asked_wide() {
+    let folder = Folder::new();
+    folder.write("fps", format!("{:032x}\n", 1u128 << 100));
+    folder.ok("import a fps --bits 128");
+    let run = folder.ok(&format!("query a 0x{:032x} --json", 3u128 << 100));
+    assert_eq!(run.records()[0]["matches"][0]["distance"], 1);
+}
