@@ -193,11 +193,11 @@ impl<F: Fingerprint> Core<F> {
         let mut ops = Vec::new();
         let mut next_doc = writer.next_doc;
         let verdicts = documents.iter().zip(looked).map(|(&(fingerprint, key), looked)| {
-            let newer = || {
-                let in_version = version.memtables().find_map(|m| self.newer(m, looked, seen));
-                in_version.or_else(|| self.newer(&batch, looked, 0).map(|(_, m)| (0, m)))
-            };
-            if let Some((depends_on, found)) = looked.found.map(|m| (0, m)).or_else(newer) {
+            let in_version = version.memtables().filter_map(|m| self.newer(m, looked, seen));
+            let in_batch = self.newer(&batch, looked, 0).map(|(found, _)| (found, 0));
+            let seen_before = looked.found.map(|found| (found, 0));
+            let nearest = in_version.chain(in_batch).chain(seen_before).min();
+            if let Some((found, depends_on)) = nearest {
                 return Verdict { novelty: Novelty::Duplicate(found), depends_on };
             }
             let (id, op) = new_entry(fingerprint, key, &mut next_doc);
@@ -213,18 +213,18 @@ impl<F: Fingerprint> Core<F> {
         (verdicts, ops)
     }
 
-    /// A match among what the memtable took in after commit `seen`, with its commit.
+    /// The nearest match among what the memtable took in after commit `seen`, with its commit.
     fn newer(
         &self,
         memtable: &Memtable<F>,
         looked: &Looked<F>,
         seen: u64,
-    ) -> Option<(u64, Match<F>)> {
+    ) -> Option<(Match<F>, u64)> {
         let distance = self.settings.max_distance;
         let plan = self.planner.plan(memtable.len() as u64, distance);
         let (seq, entry, distance) =
             memtable.newer_match(&looked.permuted, &plan, distance, seen)?;
-        Some((seq, Match { distance, fingerprint: entry.fingerprint, id: entry.id }))
+        Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))
     }
 
     /// Removes an entry; false if it does not stand.
