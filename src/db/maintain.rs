@@ -188,9 +188,9 @@ impl<F: Fingerprint> Core<F> {
         self.current.update(|version| Version {
             segments: version.segments.iter().cloned().chain(segment.map(Arc::new)).collect(),
             frozen: None,
-            active: version.active.clone(),
+            flushed: version.flushed.max(frozen.last_seq()),
+            ..version.clone()
         });
-        self.flushed.fetch_max(frozen.last_seq(), Ordering::AcqRel);
         ended.iter().for_each(|log| self.remove_file(FileName::Log(log.id)));
         self.signals.notify();
         Ok(())
@@ -206,14 +206,14 @@ impl<F: Fingerprint> Core<F> {
         Segment::open(&self.storage, &self.settings, meta)
     }
 
-    /// Adds segments newer than all others.
+    /// Adds a bulk load's segment, newer than all others.
     pub(super) fn add_segment(&self, meta: SegmentMeta) -> Result<()> {
         let segment = Arc::new(self.open_new(meta)?);
         self.install(|manifest| manifest.segments.push(segment.meta().clone()))?;
         self.current.update(|version| Version {
             segments: version.segments.iter().chain([&segment]).cloned().collect(),
-            frozen: version.frozen.clone(),
-            active: version.active.clone(),
+            loads: version.loads + 1,
+            ..version.clone()
         });
         Ok(())
     }
@@ -276,8 +276,7 @@ impl<F: Fingerprint> Core<F> {
             let at = segments.iter().position(|s| is_input(s.meta().id)).unwrap_or(0);
             segments.retain(|s| !is_input(s.meta().id));
             segments.splice(at..at, output);
-            let (frozen, active) = (version.frozen.clone(), version.active.clone());
-            Version { segments, frozen, active }
+            Version { segments, ..version.clone() }
         });
         // Their files go with the last snapshot that uses them.
         inputs.iter().for_each(|segment| segment.retire());
