@@ -141,12 +141,13 @@ impl<F: Fingerprint> Core<F> {
                 return Err(error.repeat_as(error.kind(), "in the background: "));
             }
             let version = self.current.get();
-            let behind = self.tuning.background && version.segments.len() >= STOP_SEGMENTS;
+            let served = self.tuning.background && !state.stop;
+            let behind = served && version.segments.len() >= STOP_SEGMENTS;
             if version.frozen.is_none() && !behind {
                 break;
             }
-            if !self.tuning.background {
-                // An earlier flush failed; the caller's write tries again.
+            if !served {
+                // An earlier flush failed, or the handle is being closed: nobody else will.
                 drop(state);
                 return self.flush_frozen();
             }
