@@ -240,7 +240,7 @@ impl<F: Fingerprint> Core<F> {
         let before = self.current.get().segments.clone();
         let removed = before.iter().any(|s| s.meta().removed > 0);
         if before.len() > 1 || removed {
-            self.merge(&before, true, &|| Ok(()))?;
+            self.merge(&before, true, &|| self.flush_if_urgent())?;
         }
         let after = self.current.get().segments.clone();
         let bytes = |segments: &[Arc<Segment<F>>]| segments.iter().map(|s| s.meta().bytes()).sum();
@@ -285,6 +285,16 @@ impl<F: Fingerprint> Core<F> {
         Ok(())
     }
 
+    /// Within a merge: flushes for writers that may be waiting. The background thread cannot while
+    /// it waits for another's merge to end.
+    fn flush_if_urgent(&self) -> Result<()> {
+        if !self.signals.urgent.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.signals.urgent.store(false, Ordering::Relaxed);
+        self.flush_frozen()
+    }
+
     /// The background thread: flush first, then one compaction after another.
     pub(super) fn work(&self) {
         let mut retry_at = None;
@@ -303,14 +313,10 @@ impl<F: Fingerprint> Core<F> {
 
     fn work_until_done(&self) -> Result<()> {
         let pause = || {
-            if !self.signals.urgent.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            self.signals.urgent.store(false, Ordering::Relaxed);
-            if self.signals.stopped() {
+            if self.signals.urgent.load(Ordering::Relaxed) && self.signals.stopped() {
                 return Err(Error::new(ErrorKind::Io, "compaction was broken off by the end"));
             }
-            self.flush_frozen()
+            self.flush_if_urgent()
         };
         loop {
             self.signals.urgent.store(false, Ordering::Relaxed);
