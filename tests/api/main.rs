@@ -4,3 +4,4 @@
 mod common;
 mod concurrency;
 mod counting;
+mod truth;
