@@ -268,8 +268,8 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
-    /// An entry inserted by a commit after `seq` and still standing within `distance`: the first
-    /// such, with its commit.
+    /// Of the entries inserted by a commit after `seq` and still standing within `distance` the
+    /// nearest (and lowest), with its last commit.
     pub(crate) fn newer_match(
         &self,
         queries: &[F],
@@ -281,10 +281,15 @@ impl<F: Fingerprint> Memtable<F> {
         let from = inner.inserted.partition_point(|&(s, _)| s <= seq);
         let newer = &inner.inserted[from..];
         if newer.len() <= SCAN_NEWER {
-            return newer.iter().find_map(|&(s, entry)| {
+            let near = newer.iter().filter_map(|&(_, entry)| {
                 let d = entry.fingerprint.distance(queries[0]);
-                (d <= distance && stands(&inner, entry)).then_some((s, entry, d))
+                if d > distance {
+                    return None;
+                }
+                let last = inner.entries.get(&entry)?.at(u64::MAX)?;
+                last.inserted.then_some((d, entry, last.seq))
             });
+            return near.min().map(|(d, entry, seq)| (seq, entry, d));
         }
         drop(inner);
         let mut near = Vec::new();
@@ -349,10 +354,6 @@ fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F>, change: Change)
         .entry(entry)
         .and_modify(|history| history.more.push(change))
         .or_insert(History { first: change, more: Vec::new() });
-}
-
-fn stands<F: Fingerprint>(inner: &Inner<F>, entry: Entry<F>) -> bool {
-    inner.entries.get(&entry).and_then(|h| h.at(u64::MAX)).is_some_and(|c| c.inserted)
 }
 
 fn entries_of<F: Fingerprint>(

@@ -11,7 +11,7 @@ use crate::memtable::Memtable;
 use crate::segment::Segment;
 
 /// All sources of entries.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Version<F> {
     /// Oldest first.
     pub segments: Vec<Arc<Segment<F>>>,
@@ -19,12 +19,22 @@ pub(crate) struct Version<F> {
     pub frozen: Option<Arc<Memtable<F>>>,
     /// Takes the writes; newer than all else. `None` in a process that only reads.
     pub active: Arc<Memtable<F>>,
+    /// The last commit that is in the segments: what the memtables no longer tell.
+    pub flushed: u64,
+    /// Bulk loads so far: what they brought no memtable tells.
+    pub loads: u64,
 }
 
 impl<F: Fingerprint> Version<F> {
     /// The memtables, oldest first.
     pub(crate) fn memtables(&self) -> impl DoubleEndedIterator<Item = &Memtable<F>> {
         self.frozen.iter().map(|m| &**m).chain([&*self.active])
+    }
+
+    /// Whether this version's segments hold anything that was not visible to a reader of `earlier`
+    /// at commit `seq`. If not, the memtables tell all that is newer.
+    pub(crate) fn outgrows(&self, earlier: &Self, seq: u64) -> bool {
+        self.flushed > seq || self.loads != earlier.loads
     }
 
     /// Whether the entry stands, as of commit `seq`.

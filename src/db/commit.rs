@@ -146,9 +146,9 @@ impl<F: Fingerprint> Core<F> {
         })?;
         *writer = Writer { committed_end: log.len(), log, log_id, ..*writer };
         self.current.update(|version| Version {
-            segments: version.segments.clone(),
             frozen: Some(version.active.clone()),
             active: self.new_memtable(writer.next_doc).into(),
+            ..version.clone()
         });
         self.sync_group.wake_all();
         Ok(())

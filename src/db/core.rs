@@ -30,8 +30,6 @@ pub(super) struct Core<F> {
     pub(super) current: Current<F>,
     /// The last commit that is acknowledged, or may be: readers see commits up to it.
     pub(super) visible: AtomicU64,
-    /// The last commit that is in the segments: what a memtable no longer tells.
-    pub(super) flushed: AtomicU64,
     pub(super) writer: Mutex<Writer>,
     pub(super) sync_group: SyncGroup,
     pub(super) manifest: Mutex<Manifest>,

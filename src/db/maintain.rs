@@ -141,12 +141,13 @@ impl<F: Fingerprint> Core<F> {
                 return Err(error.repeat_as(error.kind(), "in the background: "));
             }
             let version = self.current.get();
-            let behind = self.tuning.background && version.segments.len() >= STOP_SEGMENTS;
+            let served = self.tuning.background && !state.stop;
+            let behind = served && version.segments.len() >= STOP_SEGMENTS;
             if version.frozen.is_none() && !behind {
                 break;
             }
-            if !self.tuning.background {
-                // An earlier flush failed; the caller's write tries again.
+            if !served {
+                // An earlier flush failed, or the handle is being closed: nobody else will.
                 drop(state);
                 return self.flush_frozen();
             }
@@ -188,9 +189,9 @@ impl<F: Fingerprint> Core<F> {
         self.current.update(|version| Version {
             segments: version.segments.iter().cloned().chain(segment.map(Arc::new)).collect(),
             frozen: None,
-            active: version.active.clone(),
+            flushed: version.flushed.max(frozen.last_seq()),
+            ..version.clone()
         });
-        self.flushed.fetch_max(frozen.last_seq(), Ordering::AcqRel);
         ended.iter().for_each(|log| self.remove_file(FileName::Log(log.id)));
         self.signals.notify();
         Ok(())
@@ -206,14 +207,14 @@ impl<F: Fingerprint> Core<F> {
         Segment::open(&self.storage, &self.settings, meta)
     }
 
-    /// Adds segments newer than all others.
+    /// Adds a bulk load's segment, newer than all others.
     pub(super) fn add_segment(&self, meta: SegmentMeta) -> Result<()> {
         let segment = Arc::new(self.open_new(meta)?);
         self.install(|manifest| manifest.segments.push(segment.meta().clone()))?;
         self.current.update(|version| Version {
             segments: version.segments.iter().chain([&segment]).cloned().collect(),
-            frozen: version.frozen.clone(),
-            active: version.active.clone(),
+            loads: version.loads + 1,
+            ..version.clone()
         });
         Ok(())
     }
@@ -239,7 +240,7 @@ impl<F: Fingerprint> Core<F> {
         let before = self.current.get().segments.clone();
         let removed = before.iter().any(|s| s.meta().removed > 0);
         if before.len() > 1 || removed {
-            self.merge(&before, true, &|| Ok(()))?;
+            self.merge(&before, true, &|| self.flush_if_urgent())?;
         }
         let after = self.current.get().segments.clone();
         let bytes = |segments: &[Arc<Segment<F>>]| segments.iter().map(|s| s.meta().bytes()).sum();
@@ -276,13 +277,22 @@ impl<F: Fingerprint> Core<F> {
             let at = segments.iter().position(|s| is_input(s.meta().id)).unwrap_or(0);
             segments.retain(|s| !is_input(s.meta().id));
             segments.splice(at..at, output);
-            let (frozen, active) = (version.frozen.clone(), version.active.clone());
-            Version { segments, frozen, active }
+            Version { segments, ..version.clone() }
         });
         // Their files go with the last snapshot that uses them.
         inputs.iter().for_each(|segment| segment.retire());
         self.signals.notify();
         Ok(())
+    }
+
+    /// Within a merge: flushes for writers that may be waiting. The background thread cannot while
+    /// it waits for another's merge to end.
+    fn flush_if_urgent(&self) -> Result<()> {
+        if !self.signals.urgent.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.signals.urgent.store(false, Ordering::Relaxed);
+        self.flush_frozen()
     }
 
     /// The background thread: flush first, then one compaction after another.
@@ -303,14 +313,10 @@ impl<F: Fingerprint> Core<F> {
 
     fn work_until_done(&self) -> Result<()> {
         let pause = || {
-            if !self.signals.urgent.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            self.signals.urgent.store(false, Ordering::Relaxed);
-            if self.signals.stopped() {
+            if self.signals.urgent.load(Ordering::Relaxed) && self.signals.stopped() {
                 return Err(Error::new(ErrorKind::Io, "compaction was broken off by the end"));
             }
-            self.flush_frozen()
+            self.flush_if_urgent()
         };
         loop {
             self.signals.urgent.store(false, Ordering::Relaxed);

@@ -161,9 +161,14 @@ fn recover<F: Fingerprint>(
     let writer = Writer { committed_end: log.len(), log, log_id, seq, next_doc };
     Ok(Core {
         planner: Arc::new(Planner::new(settings.layout.clone())),
-        current: Current::new(Version { segments, frozen: None, active: Arc::new(active) }),
+        current: Current::new(Version {
+            segments,
+            frozen: None,
+            active: Arc::new(active),
+            flushed: seq,
+            loads: 0,
+        }),
         visible: AtomicU64::new(seq),
-        flushed: AtomicU64::new(seq),
         writer: Mutex::new(writer),
         sync_group: SyncGroup::default(),
         manifest: Mutex::new(manifest),

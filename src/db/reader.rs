@@ -219,7 +219,8 @@ fn load_once<F: Fingerprint>(
         bytes_log += storage.read(&FileName::Log(log.id).to_string())?.len() as u64;
     }
     let seq = memtable.last_seq().max(manifest.last_seq);
-    let version = Version { segments, frozen: None, active: Arc::new(memtable) };
+    let flushed = manifest.last_seq;
+    let version = Version { segments, frozen: None, active: Arc::new(memtable), flushed, loads: 0 };
     let snapshot = Snapshot {
         settings: Arc::new(settings.clone()),
         planner: planner.clone(),

@@ -93,46 +93,17 @@ impl<F: Fingerprint> Core<F> {
             let standing: Vec<bool> = documents.iter().map(stands).collect::<Result<_>>()?;
             let mut writer = lock(&self.writer);
             self.make_room(&mut writer)?;
-            if self.flushed_since(seq) {
+            let now = self.current.get();
+            if now.outgrows(&version, seq) {
                 continue;
             }
-            let (ids, ops) = self.insert_ops(&writer, documents, &standing);
+            let (ids, ops) = insert_ops(&now, &writer, documents, &standing);
             let seq = if ops.is_empty() { writer.seq } else { self.commit(&mut writer, &ops)? };
             drop(writer);
             // An entry that stands already may be another writer's, not yet durable.
             self.acknowledge(seq)?;
             return Ok(ids);
         }
-    }
-
-    /// Operations for the documents that do not stand yet, and the ids of all.
-    fn insert_ops(
-        &self,
-        writer: &Writer,
-        documents: &[(F, Key<'_>)],
-        standing: &[bool],
-    ) -> (Vec<DocId>, Vec<Op<F>>) {
-        let version = self.current.get();
-        let mut batch = BTreeSet::new();
-        let mut ops = Vec::with_capacity(documents.len());
-        let mut next_doc = writer.next_doc;
-        let ids = documents.iter().zip(standing).map(|(&(fingerprint, key), &stood)| {
-            let (id, op) = new_entry(fingerprint, key, &mut next_doc);
-            let entry = Entry { fingerprint, id };
-            let newer = version.memtables().rev().find_map(|m| m.state(entry, u64::MAX));
-            if !newer.unwrap_or(stood) && batch.insert(entry) {
-                ops.push(op);
-            }
-            id
-        });
-        let ids = ids.collect();
-        (ids, ops)
-    }
-
-    /// Whether commits after `seq` are in segments already, so that the memtables do not tell all
-    /// that is newer.
-    fn flushed_since(&self, seq: u64) -> bool {
-        self.flushed.load(std::sync::atomic::Ordering::Acquire) > seq
     }
 
     /// Inserts the documents that have nothing within the distance, as if one by one, in one
@@ -148,10 +119,11 @@ impl<F: Fingerprint> Core<F> {
             let looked = self.look_up(&version, seq, documents)?;
             let mut writer = lock(&self.writer);
             self.make_room(&mut writer)?;
-            if self.flushed_since(seq) {
+            let now = self.current.get();
+            if now.outgrows(&version, seq) {
                 continue;
             }
-            let (verdicts, ops) = self.judge(&writer, documents, &looked, seq);
+            let (verdicts, ops) = self.judge(&now, &writer, documents, &looked, seq);
             let novelties: Vec<Novelty<F>> = verdicts.iter().map(|v| v.novelty).collect();
             before_commit(&novelties).map_err(|source| {
                 Error::io("go on: the caller ended the batch", self.storage.root(), source)
@@ -183,21 +155,21 @@ impl<F: Fingerprint> Core<F> {
     /// since, and by what comes before it in the batch.
     fn judge(
         &self,
+        version: &Version<F>,
         writer: &Writer,
         documents: &[(F, Key<'_>)],
         looked: &[Looked<F>],
         seen: u64,
     ) -> (Vec<Verdict<F>>, Vec<Op<F>>) {
-        let version = self.current.get();
         let batch = Memtable::new(self.settings.permutations(), documents.len(), 0);
         let mut ops = Vec::new();
         let mut next_doc = writer.next_doc;
         let verdicts = documents.iter().zip(looked).map(|(&(fingerprint, key), looked)| {
-            let newer = || {
-                let in_version = version.memtables().find_map(|m| self.newer(m, looked, seen));
-                in_version.or_else(|| self.newer(&batch, looked, 0).map(|(_, m)| (0, m)))
-            };
-            if let Some((depends_on, found)) = looked.found.map(|m| (0, m)).or_else(newer) {
+            let in_version = version.memtables().filter_map(|m| self.newer(m, looked, seen));
+            let in_batch = self.newer(&batch, looked, 0).map(|(found, _)| (found, 0));
+            let seen_before = looked.found.map(|found| (found, 0));
+            let nearest = in_version.chain(in_batch).chain(seen_before).min();
+            if let Some((found, depends_on)) = nearest {
                 return Verdict { novelty: Novelty::Duplicate(found), depends_on };
             }
             let (id, op) = new_entry(fingerprint, key, &mut next_doc);
@@ -213,18 +185,18 @@ impl<F: Fingerprint> Core<F> {
         (verdicts, ops)
     }
 
-    /// A match among what the memtable took in after commit `seen`, with its commit.
+    /// The nearest match among what the memtable took in after commit `seen`, with its commit.
     fn newer(
         &self,
         memtable: &Memtable<F>,
         looked: &Looked<F>,
         seen: u64,
-    ) -> Option<(u64, Match<F>)> {
+    ) -> Option<(Match<F>, u64)> {
         let distance = self.settings.max_distance;
         let plan = self.planner.plan(memtable.len() as u64, distance);
         let (seq, entry, distance) =
             memtable.newer_match(&looked.permuted, &plan, distance, seen)?;
-        Some((seq, Match { distance, fingerprint: entry.fingerprint, id: entry.id }))
+        Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))
     }
 
     /// Removes an entry; false if it does not stand.
@@ -263,6 +235,29 @@ impl<F: Fingerprint> Core<F> {
         };
         Err(Error::new(ErrorKind::InvalidArgument, problem).at_path(self.storage.root()))
     }
+}
+
+/// Operations for the documents that do not stand yet, and the ids of all.
+fn insert_ops<F: Fingerprint>(
+    version: &Version<F>,
+    writer: &Writer,
+    documents: &[(F, Key<'_>)],
+    standing: &[bool],
+) -> (Vec<DocId>, Vec<Op<F>>) {
+    let mut batch = BTreeSet::new();
+    let mut ops = Vec::with_capacity(documents.len());
+    let mut next_doc = writer.next_doc;
+    let ids = documents.iter().zip(standing).map(|(&(fingerprint, key), &stood)| {
+        let (id, op) = new_entry(fingerprint, key, &mut next_doc);
+        let entry = Entry { fingerprint, id };
+        let newer = version.memtables().rev().find_map(|m| m.state(entry, u64::MAX));
+        if !newer.unwrap_or(stood) && batch.insert(entry) {
+            ops.push(op);
+        }
+        id
+    });
+    let ids = ids.collect();
+    (ids, ops)
 }
 
 /// The id of a new entry, and the operation that makes it.

@@ -108,20 +108,30 @@ impl<F: Fingerprint> View<'_, F> {
     fn ids_of_source(&self, hit: &Hit<F>, limit: usize, out: &mut Vec<DocId>) -> Result<()> {
         let Hit { fingerprint, source, .. } = *hit;
         let segments = &self.version.segments;
-        let Some(segment) = segments.get(source) else {
-            // An entry stands in one source only, so what a frozen memtable holds may be removed
-            // by the active one and by nothing else.
-            let memtable = self.version.memtables().nth(source - segments.len());
-            for id in memtable.map(|m| m.ids(fingerprint, self.seq, limit)).unwrap_or_default() {
-                if !self.is_removed(Entry { fingerprint, id }, source + 1)? {
-                    out.push(id);
-                }
-            }
+        if let Some(segment) = segments.get(source) {
+            let ids = segment.ids(fingerprint)?;
+            return self.keep_standing(hit, ids.into_iter().flatten(), limit, out);
+        }
+        let Some(memtable) = self.version.memtables().nth(source - segments.len()) else {
             return Ok(());
         };
+        // Those that a newer memtable removes must not use up the limit.
+        let most = if self.has_removals(source + 1) { usize::MAX } else { limit };
+        self.keep_standing(hit, memtable.ids(fingerprint, self.seq, most), limit, out)
+    }
+
+    /// Appends those of a source's ids that nothing newer removes, at most `limit`.
+    fn keep_standing(
+        &self,
+        hit: &Hit<F>,
+        ids: impl IntoIterator<Item = DocId>,
+        limit: usize,
+        out: &mut Vec<DocId>,
+    ) -> Result<()> {
+        let Hit { fingerprint, source, .. } = *hit;
         let checked = self.has_removals(source + 1);
         let start = out.len();
-        for id in segment.ids(fingerprint)?.into_iter().flatten() {
+        for id in ids {
             if out.len() - start >= limit {
                 break;
             }
@@ -134,9 +144,11 @@ impl<F: Fingerprint> View<'_, F> {
 
     /// Whether sources from number `from` on (segments, then memtables) remove anything.
     fn has_removals(&self, from: usize) -> bool {
-        let segments = self.version.segments.iter().skip(from);
-        segments.clone().any(|s| s.tombstones().is_some())
-            || self.version.memtables().any(crate::memtable::Memtable::has_removals)
+        let mut segments = self.version.segments.iter().skip(from);
+        let mut memtables =
+            self.version.memtables().skip(from.saturating_sub(self.version.segments.len()));
+        segments.any(|s| s.tombstones().is_some())
+            || memtables.any(crate::memtable::Memtable::has_removals)
     }
 
     /// Whether sources from number `from` on remove this entry.

@@ -1,0 +1,350 @@
+//! Many threads and processes at one database.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fpdb::storage::{Disk, Sim, Storage};
+use fpdb::{
+    Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Key, Match, Novelty, Options, Snapshot,
+};
+
+use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
+use crate::counting::Counting;
+
+const THREADS: u64 = 8;
+const DISTANCE: u32 = 3;
+
+fn options(storage: &Arc<impl Storage + 'static>) -> Options<u64> {
+    Db::options().storage(storage.clone()).memtable_entries(48)
+}
+
+fn entries(snapshot: &Snapshot) -> Vec<Entry> {
+    snapshot.iter().map(Result::unwrap).collect()
+}
+
+/// Fingerprints of which many are near others, in an order of each thread's own.
+fn overlapping(thread: u64, count: u64) -> Vec<u64> {
+    let mut shared = Rng::new(77);
+    let centres: Vec<u64> = (0..60).map(|_| shared.fingerprint()).collect();
+    let mut rng = Rng::new(thread);
+    let near = |rng: &mut Rng| {
+        let weight = rng.below(6);
+        rng.pick(&centres) ^ rng.error::<u64>(u32::try_from(weight).unwrap())
+    };
+    (0..count).map(|_| near(&mut rng)).collect()
+}
+
+fn threads_never_insert_near_duplicates(durability: Durability) {
+    let sim = Sim::new();
+    let db = options(&sim).durability(durability).max_distance(DISTANCE).create("sim").unwrap();
+    let verdicts: Vec<(u64, DocId, Novelty)> = thread::scope(|scope| {
+        let insert = |thread: u64| {
+            let db = db.clone();
+            move || {
+                let one = |(i, f): (u64, u64)| {
+                    let id = DocId(thread << 32 | i);
+                    (f, id, db.insert_if_novel(f, id).unwrap())
+                };
+                (0..).zip(overlapping(thread, 250)).map(one).collect::<Vec<_>>()
+            }
+        };
+        let threads: Vec<_> = (0..THREADS).map(|t| scope.spawn(insert(t))).collect();
+        threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+    });
+    assert!(db.stats().segments.len() < 20 && db.stats().generation > 10, "{:?}", db.stats());
+    let standing = entries(&db.snapshot());
+    for (i, a) in standing.iter().enumerate() {
+        for b in &standing[i + 1..] {
+            let distance = a.fingerprint.distance(b.fingerprint);
+            assert!(distance > DISTANCE, "{a:?} and {b:?} are within {distance}");
+        }
+    }
+    let by_id: BTreeMap<DocId, u64> = standing.iter().map(|e| (e.id, e.fingerprint)).collect();
+    assert_eq!(by_id.len(), standing.len());
+    let mut inserted = 0;
+    for (fingerprint, id, verdict) in verdicts {
+        match verdict {
+            Novelty::Inserted(given) => {
+                inserted += 1;
+                assert_eq!((given, by_id.get(&id)), (id, Some(&fingerprint)));
+            }
+            Novelty::Duplicate(m) => {
+                let Match { distance, fingerprint: of, id } = m;
+                assert_eq!(by_id.get(&id), Some(&of), "{m:?} is not there");
+                assert_eq!((distance <= DISTANCE, distance), (true, of.distance(fingerprint)));
+            }
+        }
+    }
+    assert_eq!(inserted, standing.len());
+}
+
+#[test]
+fn threads_never_insert_near_duplicates_with_synced_commits() {
+    threads_never_insert_near_duplicates(Durability::Sync);
+}
+
+#[test]
+fn threads_never_insert_near_duplicates_with_buffered_commits() {
+    threads_never_insert_near_duplicates(Durability::Buffered);
+}
+
+/// The second search looks at what came in since the first; what a bulk load brings comes in
+/// beside the memtable.
+#[test]
+fn an_insert_that_waits_for_a_bulk_load_sees_what_it_brought() {
+    let sim = Sim::new();
+    let db = options(&sim).create("sim").unwrap();
+    for round in 0..12u64 {
+        let loaded = entry(round, 1);
+        thread::scope(|scope| {
+            let (started, starts) = mpsc::channel();
+            let held = db.insert_if_novel_batch_with(&[(u64::MAX, Key::from(9))], |_| {
+                // The writer's lock is held here: both wait for it.
+                for load in [true, false] {
+                    let (db, started) = (&db, started.clone());
+                    scope.spawn(move || {
+                        started.send(()).unwrap();
+                        match load {
+                            true => drop(db.bulk_load([Ok(loaded)]).unwrap()),
+                            false => drop(db.insert(loaded.fingerprint, loaded.id).unwrap()),
+                        }
+                    });
+                    starts.recv().unwrap();
+                    thread::sleep(Duration::from_millis(5));
+                }
+                Ok(())
+            });
+            held.unwrap();
+        });
+        assert_eq!(db.stats().entries, round + 2, "entry {round} stands twice");
+    }
+    db.compact().unwrap();
+    assert_eq!(db.stats().entries, 13);
+}
+
+/// A batch is a commit: readers see all of it or nothing, and commits in their order.
+#[test]
+fn snapshots_see_whole_batches_and_prefixes_of_the_commits() {
+    for durability in [Durability::Sync, Durability::Buffered] {
+        const BATCH: u64 = 7;
+        let sim = Sim::new();
+        let db = options(&sim).durability(durability).create("sim").unwrap();
+        let (done, acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let mut last = 0;
+                    while !done.load(Ordering::Acquire) {
+                        let least = acknowledged.load(Ordering::Acquire);
+                        let snapshot = db.snapshot();
+                        let seen = entries(&snapshot);
+                        let batches = seen.len() as u64 / BATCH;
+                        assert_eq!(seen.len() as u64 % BATCH, 0, "a part of a batch");
+                        assert_eq!(snapshot.len(), seen.len() as u64);
+                        let expected: Vec<Entry> = (0..batches)
+                            .flat_map(|b| (0..BATCH).map(move |i| entry(b << 8 | i, b)))
+                            .collect();
+                        assert_eq!(seen, expected, "no prefix of the commits");
+                        assert!(batches >= least.max(last), "{batches} < {least} or {last}");
+                        last = batches;
+                        if let Some(b) = batches.checked_sub(1) {
+                            assert_eq!(snapshot.ids(b << 8).unwrap(), [DocId(b)]);
+                        }
+                    }
+                });
+            }
+            for b in 0..150 {
+                let keys: Vec<(u64, Key<'_>)> =
+                    (0..BATCH).map(|i| (b << 8 | i, Key::from(b))).collect();
+                db.insert_batch(&keys).unwrap();
+                acknowledged.store(b + 1, Ordering::Release);
+            }
+            done.store(true, Ordering::Release);
+        });
+    }
+}
+
+/// Each thread has entries of its own under fingerprints that all share, and knows what it did.
+#[test]
+fn threads_that_insert_and_remove_do_not_disturb_each_other() {
+    let sim = Sim::new();
+    let db = options(&sim).create("sim").unwrap();
+    let oracles: Vec<Oracle<u64>> = thread::scope(|scope| {
+        let work = |thread: u64| {
+            let db = db.clone();
+            move || {
+                let (mut rng, mut own) = (Rng::new(thread), Oracle::default());
+                for step in 0..400 {
+                    let e = entry(rng.below(24) << 40, thread << 8 | rng.below(12));
+                    if rng.one_in(2) {
+                        db.insert(e.fingerprint, e.id).unwrap();
+                        own.0.insert(e);
+                    } else {
+                        let removed = db.remove(e.fingerprint, e.id).unwrap();
+                        assert_eq!(removed, own.0.remove(&e), "thread {thread} step {step} {e:?}");
+                    }
+                    if step % 100 == 99 && thread == 0 {
+                        db.compact().unwrap();
+                    }
+                }
+                own
+            }
+        };
+        let threads: Vec<_> = (0..4).map(|t| scope.spawn(work(t))).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    let all = Oracle(oracles.into_iter().flat_map(|oracle| oracle.0).collect());
+    assert_entries(&db.snapshot(), &all);
+    db.compact().unwrap();
+    assert_entries(&db.snapshot(), &all);
+    assert_answers(&db.snapshot(), &all, 3 << 40, 4);
+    drop(db);
+    assert_entries(&options(&sim).open("sim").unwrap().snapshot(), &all);
+}
+
+#[test]
+fn threads_that_commit_at_the_same_time_share_syncs() {
+    const COMMITS: u64 = 40;
+    let storage = Counting::new(Sim::new(), Duration::from_millis(1));
+    let db = options(&storage).memtable_entries(10_000).create("sim").unwrap();
+    let before = storage.syncs();
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let db = db.clone();
+            scope.spawn(move || {
+                for i in 0..COMMITS {
+                    db.insert(thread << 32 | i, i).unwrap();
+                }
+            });
+        }
+    });
+    let (syncs, commits) = (storage.syncs() - before, THREADS * COMMITS);
+    assert!(syncs < commits / 2, "{syncs} syncs for {commits} commits");
+    assert_eq!(db.snapshot().len(), commits);
+}
+
+/// Closing ends the writing of all clones. What they were told is in, is in.
+#[test]
+fn writers_are_refused_after_a_close_and_nothing_acknowledged_is_lost() {
+    for durability in [Durability::Sync, Durability::Buffered] {
+        let sim = Sim::new();
+        let db = options(&sim).durability(durability).create("sim").unwrap();
+        let acknowledged: Vec<Entry> = thread::scope(|scope| {
+            let write = |thread: u64| {
+                let db = db.clone();
+                move || {
+                    let mut acknowledged = Vec::new();
+                    for i in 0.. {
+                        match db.insert(i, thread) {
+                            Ok(id) => acknowledged.push(Entry { fingerprint: i, id }),
+                            Err(error) => {
+                                assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
+                                assert!(error.to_string().contains("closed"), "{error}");
+                                break;
+                            }
+                        }
+                    }
+                    // Reading goes on.
+                    assert!(db.contains(0).unwrap());
+                    acknowledged
+                }
+            };
+            let threads: Vec<_> = (0..4).map(|t| scope.spawn(write(t))).collect();
+            while db.snapshot().len() < 300 {
+                thread::yield_now();
+            }
+            db.clone().close().unwrap();
+            threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+        });
+        assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::Poisoned);
+        assert_eq!(db.close().unwrap_err().kind(), ErrorKind::Poisoned);
+        let db = options(&sim).open("sim").unwrap();
+        assert_eq!(db.recovery().commits, 0);
+        let found: std::collections::BTreeSet<Entry> =
+            entries(&db.snapshot()).into_iter().collect();
+        assert!(acknowledged.len() >= 300);
+        for e in acknowledged {
+            assert!(found.contains(&e), "{e:?} was acknowledged");
+        }
+    }
+}
+
+fn refresh_beside_a_writer(storage: &Arc<impl Storage + 'static>) {
+    const ENTRIES: u64 = 600;
+    let root = storage.root().to_owned();
+    let db = options(storage).create(&root).unwrap();
+    let acknowledged = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let reader = options(storage).open_read_only(&root).unwrap();
+                let mut last = 0;
+                while last < ENTRIES {
+                    let least = acknowledged.load(Ordering::Acquire);
+                    reader.refresh().unwrap();
+                    let seen = entries(&reader.snapshot());
+                    let expected: Vec<Entry> =
+                        (0..seen.len() as u64).map(|i| entry(i << 7, i)).collect();
+                    assert_eq!(seen, expected, "no prefix of the commits");
+                    // The last commits may wait for a sign of their sync, see the next line.
+                    assert!(seen.len() as u64 + 64 >= least, "{} of {least}", seen.len());
+                    assert!(seen.len() as u64 >= last, "a refresh went back");
+                    last = seen.len() as u64;
+                    if let Some(i) = last.checked_sub(1) {
+                        assert_eq!(reader.ids(i << 7).unwrap(), [DocId(i)]);
+                    }
+                }
+            });
+        }
+        for i in 0..ENTRIES {
+            db.insert(i << 7, i).unwrap();
+            acknowledged.store(i + 1, Ordering::Release);
+            if i % 150 == 149 {
+                db.compact().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_reader_refreshes_beside_a_writer_in_memory() {
+    refresh_beside_a_writer(&Sim::new());
+}
+
+#[test]
+fn a_reader_refreshes_beside_a_writer_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    refresh_beside_a_writer(&Arc::new(Disk::new(folder.path().join("db"))));
+}
+
+/// A long compaction must not hold up writers: whoever compacts flushes what they fill meanwhile.
+#[test]
+fn writers_go_on_during_a_full_compaction() {
+    let storage = Counting::new(Sim::new(), Duration::ZERO);
+    let db = options(&storage).create("sim").unwrap();
+    for part in 0..2u64 {
+        let entries = (0..6000u64).map(|i| Ok(entry(i << 20 | part, i)));
+        assert_eq!(db.bulk_load(entries).unwrap().inserted, 6000);
+    }
+    let compacted = AtomicBool::new(false);
+    thread::scope(|scope| {
+        storage.slow_down_next_segment(Duration::from_millis(40));
+        scope.spawn(|| {
+            db.compact().unwrap();
+            compacted.store(true, Ordering::Release);
+        });
+        // Four memtables: the third needs the first to be flushed.
+        thread::sleep(Duration::from_millis(20));
+        let begin = Instant::now();
+        let mut written = 0u64;
+        while !compacted.load(Ordering::Acquire) && written < 200 {
+            db.insert(written << 50 | 7, 1).unwrap();
+            written += 1;
+        }
+        assert_eq!(written, 200, "then the compaction was over, after {:?}", begin.elapsed());
+    });
+}

@@ -1,0 +1,7 @@
+//! The library as its users call it.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod concurrency;
+mod counting;
+mod truth;

@@ -1,0 +1,132 @@
+//! Shared by the test binaries: random choices from a seed, planted neighbours, and the oracle, a
+//! plain set that answers by looking at every entry.
+
+#![allow(dead_code, reason = "each test binary uses its own part of it")]
+
+use std::collections::BTreeSet;
+
+use fpdb::{DocId, Entry, Fingerprint, Match, QueryOptions, Snapshot};
+
+/// splitmix64: the same seed gives the same test on every machine.
+#[derive(Debug, Clone)]
+pub struct Rng(u64);
+
+impl Rng {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+
+    /// A number from `low` to `high`.
+    pub fn from_to(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap()]
+    }
+
+    pub fn fingerprint<F: Fingerprint>(&mut self) -> F {
+        F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
+    }
+
+    /// Exactly `weight` bits set: anywhere, or all within some narrow region of the word (that may
+    /// lie across its ends), so that every cell of every layout gets all errors at times.
+    pub fn error<F: Fingerprint>(&mut self, weight: u32) -> F {
+        let start = self.below(F::BITS.into());
+        let width = match self.below(3) {
+            0 => u64::from(weight),
+            1 => u64::from(weight) + self.below(12),
+            _ => F::BITS.into(),
+        };
+        let mut error = F::ZERO;
+        while error.count_ones() < weight {
+            let bit = (start + self.below(width.max(weight.into()))) % u64::from(F::BITS);
+            error = error | F::ONE << u32::try_from(bit).unwrap();
+        }
+        error
+    }
+}
+
+pub fn entry<F: Fingerprint>(fingerprint: F, id: u64) -> Entry<F> {
+    Entry { fingerprint, id: DocId(id) }
+}
+
+/// What a database should hold.
+#[derive(Debug, Clone, Default)]
+pub struct Oracle<F: Fingerprint>(pub BTreeSet<Entry<F>>);
+
+impl<F: Fingerprint> Oracle<F> {
+    /// Every match, as a query must give them.
+    pub fn query(&self, fingerprint: F, distance: u32) -> Vec<Match<F>> {
+        let near = |e: &Entry<F>| {
+            let distance = e.fingerprint.distance(fingerprint);
+            Match { distance, fingerprint: e.fingerprint, id: e.id }
+        };
+        let mut matches: Vec<Match<F>> =
+            self.0.iter().map(near).filter(|m| m.distance <= distance).collect();
+        matches.sort_unstable();
+        matches
+    }
+
+    pub fn nearest(&self, fingerprint: F, distance: u32) -> Option<Match<F>> {
+        self.query(fingerprint, distance).first().copied()
+    }
+
+    pub fn ids(&self, fingerprint: F) -> Vec<DocId> {
+        self.query(fingerprint, 0).iter().map(|m| m.id).collect()
+    }
+}
+
+/// Asks a snapshot everything about one fingerprint, at all distances up to `most`.
+#[track_caller]
+pub fn assert_answers<F: Fingerprint>(
+    snapshot: &Snapshot<F>,
+    oracle: &Oracle<F>,
+    asked: F,
+    most: u32,
+) {
+    let all = oracle.query(asked, most);
+    for distance in 0..=most {
+        let expected = &all[..all.partition_point(|m| m.distance <= distance)];
+        let found = snapshot.query(asked, distance).unwrap();
+        assert_eq!(found, expected, "query {asked:#x?} within {distance}");
+        for limit in [1, 2, expected.len() / 2, expected.len()] {
+            let options = QueryOptions::within(distance).limit(limit);
+            let found = snapshot.query_with(asked, &options).unwrap();
+            let expected = &expected[..limit.min(expected.len())];
+            assert_eq!(found, expected, "query {asked:#x?} within {distance}, limit {limit}");
+        }
+        let nearest = snapshot.nearest(asked, distance).unwrap();
+        assert_eq!(nearest, expected.first().copied(), "nearest {asked:#x?} within {distance}");
+    }
+    let ids = oracle.ids(asked);
+    assert_eq!(snapshot.contains(asked).unwrap(), !ids.is_empty(), "contains {asked:#x?}");
+    assert_eq!(snapshot.ids(asked).unwrap(), ids, "ids {asked:#x?}");
+}
+
+/// Compares all entries, and their number.
+#[track_caller]
+pub fn assert_entries<F: Fingerprint>(snapshot: &Snapshot<F>, oracle: &Oracle<F>) {
+    let found: Vec<Entry<F>> = snapshot.iter().map(Result::unwrap).collect();
+    let expected: Vec<Entry<F>> = oracle.0.iter().copied().collect();
+    assert!(found == expected, "iter gives {} entries, not {}", found.len(), expected.len());
+    assert_eq!(snapshot.len(), expected.len() as u64);
+    assert_eq!(snapshot.is_empty(), expected.is_empty());
+}

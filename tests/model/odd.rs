@@ -1,0 +1,224 @@
+//! Odd situations, each made on purpose.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fpdb::storage::{Sim, Storage};
+use fpdb::{Db, DocId, ErrorKind, Ids, Key, Match, Novelty, Options, QueryOptions};
+
+use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
+
+fn options(sim: &Arc<Sim>) -> Options<u64> {
+    Db::options().storage(sim.clone()).background(false)
+}
+
+fn create(sim: &Arc<Sim>) -> Db {
+    options(sim).create("sim").unwrap()
+}
+
+fn check(db: &Db, oracle: &Oracle<u64>) {
+    let snapshot = db.snapshot();
+    assert_entries(&snapshot, oracle);
+    assert_eq!(db.stats().entries, oracle.0.len() as u64);
+    for e in &oracle.0 {
+        assert_answers(&snapshot, oracle, e.fingerprint, 4);
+    }
+    let report = snapshot.verify();
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+}
+
+#[test]
+fn an_entry_may_come_and_go_over_many_segments() {
+    let sim = Sim::new();
+    let db = create(&sim);
+    let mut oracle = Oracle::default();
+    for round in 0..7 {
+        // Entry 1 in each segment, entry 2 in every second, entry 3 within one segment only.
+        if round % 2 == 0 {
+            db.insert(0xff, 1).unwrap();
+            oracle.0.insert(entry(0xff, 1));
+        } else {
+            assert!(db.remove(0xff, 1).unwrap());
+            oracle.0.remove(&entry(0xff, 1));
+        }
+        db.insert(0xff, 3).unwrap();
+        assert!(db.remove(0xff, 3).unwrap());
+        if round == 3 {
+            assert!(db.remove(0xfe, 2).unwrap());
+        }
+        db.insert(0xfe, 2).unwrap();
+        oracle.0.insert(entry(0xfe, 2));
+        check(&db, &oracle);
+        db.flush().unwrap();
+        check(&db, &oracle);
+    }
+    assert!(db.stats().segments.len() > 3);
+    assert_eq!(db.compact().unwrap().segments_after, 1);
+    check(&db, &oracle);
+    assert_eq!(db.stats().removed, 0);
+}
+
+#[test]
+fn what_is_only_in_an_older_segment_can_be_removed() {
+    let sim = Sim::new();
+    let db = create(&sim);
+    db.insert_batch(&[(7, Key::from(1)), (7, Key::from(2)), (8, Key::from(1))]).unwrap();
+    db.flush().unwrap();
+    db.insert(9, 1).unwrap();
+    db.flush().unwrap();
+    assert!(db.remove(7, 1).unwrap());
+    assert!(!db.remove(7, 1).unwrap());
+    let oracle = Oracle([entry(7, 2), entry(8, 1), entry(9, 1)].into());
+    check(&db, &oracle);
+    db.flush().unwrap();
+    check(&db, &oracle);
+    assert!(!db.remove(7, 1).unwrap());
+    drop(db);
+    check(&options(&sim).open("sim").unwrap(), &oracle);
+}
+
+/// With a memtable of 4 the policy merges the newest segments again and again, while the oldest,
+/// which the tombstones are for, stays outside.
+#[test]
+fn tombstones_for_older_segments_survive_the_merge_of_a_run() {
+    let sim = Sim::new();
+    let db = options(&sim).memtable_entries(4).create("sim").unwrap();
+    let mut oracle: Oracle<u64> = Oracle::default();
+    let old: Vec<_> = (0..400u64).map(|i| entry(i << 20, i)).collect();
+    assert_eq!(db.bulk_load(old.iter().copied().map(Ok)).unwrap().inserted, 400);
+    oracle.0.extend(&old);
+    let oldest = db.stats().segments[0].id;
+    for i in 0..40u64 {
+        assert!(db.remove(i << 20, i).unwrap());
+        db.insert(i << 20 | 1, i).unwrap();
+        oracle.0.remove(&entry(i << 20, i));
+        oracle.0.insert(entry(i << 20 | 1, i));
+        if i % 3 == 0 {
+            // Back again, in another segment than its tombstone.
+            db.insert((i / 2) << 20, i / 2).unwrap();
+            oracle.0.insert(entry((i / 2) << 20, i / 2));
+        }
+    }
+    let stats = db.stats();
+    assert_eq!(stats.segments[0].id, oldest, "the oldest was not to be merged");
+    assert!(stats.segments.len() < 8 && stats.removed > 0, "{stats:?}");
+    check(&db, &oracle);
+    db.compact().unwrap();
+    check(&db, &oracle);
+}
+
+#[test]
+fn an_empty_database_can_be_flushed_compacted_verified_and_reopened() {
+    let sim = Sim::new();
+    let db = create(&sim);
+    for _ in 0..2 {
+        db.flush().unwrap();
+        let report = db.compact().unwrap();
+        assert_eq!((report.segments_before, report.segments_after), (0, 0));
+        check(&db, &Oracle::default());
+        assert_eq!(db.bulk_load([]).unwrap().inserted, 0);
+        assert_eq!(db.insert_batch(&[]).unwrap(), []);
+        assert_eq!(db.insert_if_novel_batch(&[]).unwrap(), []);
+    }
+    db.close().unwrap();
+    check(&options(&sim).open("sim").unwrap(), &Oracle::default());
+}
+
+#[test]
+fn a_database_with_everything_removed_compacts_to_nothing() {
+    let sim = Sim::new();
+    let db = options(&sim).memtable_entries(16).create("sim").unwrap();
+    for i in 0..200u64 {
+        db.insert(i % 50, i).unwrap();
+    }
+    for i in 0..200u64 {
+        assert!(db.remove(i % 50, i).unwrap());
+    }
+    check(&db, &Oracle::default());
+    db.compact().unwrap();
+    assert_eq!(db.stats().segments, []);
+    check(&db, &Oracle::default());
+    db.insert(1, 1).unwrap();
+    db.compact().unwrap();
+    check(&db, &Oracle([entry(1, 1)].into()));
+}
+
+#[test]
+fn names_of_removed_documents_go_and_their_numbers_are_never_given_again() {
+    let sim = Sim::new();
+    let named = || options(&sim).memtable_entries(4);
+    let mut db = named().ids(Ids::Names).create("sim").unwrap();
+    for i in 0..20u64 {
+        assert_eq!(db.insert(i, &format!("n{i}")).unwrap(), DocId(i));
+    }
+    for i in 0..20u64 {
+        assert!(db.remove(i, i).unwrap());
+    }
+    db.compact().unwrap();
+    check(&db, &Oracle::default());
+    assert_eq!(db.stats().bytes_names, 0);
+    assert!((0..20u64).all(|i| db.name(DocId(i)).unwrap().is_none()));
+    for start in [20u64, 21] {
+        assert_eq!(db.insert(5, "again").unwrap(), DocId(start));
+        assert_eq!(db.name(DocId(start)).unwrap().as_deref(), Some("again"));
+        assert_eq!(db.name(DocId(3)).unwrap(), None);
+        assert_eq!(db.name(DocId(start + 1)).unwrap(), None);
+        db.close().unwrap();
+        db = named().open("sim").unwrap();
+    }
+    assert_eq!(db.ids(5).unwrap(), [DocId(20), DocId(21)]);
+}
+
+/// A flush that failed leaves its memtable frozen, and another takes the writes.
+#[test]
+fn a_limited_query_sees_past_entries_removed_from_the_frozen_memtable() {
+    let sim = Sim::new();
+    let db = options(&sim).memtable_entries(4).create("sim").unwrap();
+    for id in 1..=4u64 {
+        db.insert(7, id).unwrap();
+    }
+    // The next insert freezes the memtable: a new log is begun, and then a segment. A file in the
+    // way keeps the segment from being written.
+    let names = sim.list().unwrap().unwrap();
+    let number = |name: &String| u64::from_str_radix(name.split('.').next()?, 16).ok();
+    let last = names.iter().filter_map(number).max().unwrap();
+    sim.set_contents(&format!("{:08x}.t00", last + 2), b"in the way");
+    assert_eq!(db.insert(1 << 40, 9).unwrap_err().kind(), ErrorKind::AlreadyExists);
+    assert_eq!(db.stats().segments, []);
+    db.remove(7, 1).unwrap();
+    let one = QueryOptions::within(0).limit(1);
+    let expected = Match { distance: 0, fingerprint: 7, id: DocId(2) };
+    assert_eq!(db.snapshot().query_with(7, &one).unwrap(), [expected]);
+    assert!(db.contains(7).unwrap());
+    assert_eq!(db.insert_if_novel(7, 9).unwrap(), Novelty::Duplicate(expected));
+}
+
+#[test]
+fn a_huge_group_of_equal_fingerprints_is_answered_whole_and_in_parts() {
+    let sim: Arc<Sim> = Sim::new().folder(Path::new("huge"));
+    assert_eq!(sim.root(), Path::new("huge"));
+    let db = Db::options().storage(sim).memtable_entries(3000).create("huge").unwrap();
+    let mut oracle = Oracle::default();
+    let mut rng = Rng::new(7);
+    for part in 0..4u64 {
+        let ids: Vec<u64> = (0..2500).map(|i| i * 4 + part).collect();
+        let documents: Vec<(u64, Key<'_>)> = ids.iter().map(|&id| (42, Key::from(id))).collect();
+        db.insert_batch(&documents).unwrap();
+        oracle.0.extend(ids.iter().map(|&id| entry(42, id)));
+        db.insert(43, part).unwrap();
+        oracle.0.insert(entry(43, part));
+    }
+    for _ in 0..300 {
+        let id = rng.below(10_000);
+        assert_eq!(db.remove(42, id).unwrap(), oracle.0.remove(&entry(42, id)));
+    }
+    assert_answers(&db.snapshot(), &oracle, 42, 3);
+    assert_answers(&db.snapshot(), &oracle, 43, 3);
+    db.compact().unwrap();
+    assert_entries(&db.snapshot(), &oracle);
+    assert_answers(&db.snapshot(), &oracle, 42, 3);
+    for limit in [1, 127, 1000, 9_000] {
+        let found = db.snapshot().query_with(43, &QueryOptions::within(3).limit(limit)).unwrap();
+        assert_eq!(found, oracle.query(43, 3)[..limit]);
+    }
+}

@@ -1,0 +1,439 @@
+//! Random operations on a database and on the model in step.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fpdb::storage::{Disk, Sim, Storage};
+use fpdb::{
+    Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Layout, Novelty, Options,
+    Snapshot,
+};
+
+use crate::common::{Oracle, Rng, assert_answers, assert_entries};
+
+/// Fixed choices of one run.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    pub seed: u64,
+    pub steps: usize,
+    /// A preset, or "auto".
+    pub layout: &'static str,
+    pub distance: u32,
+    pub ids: Ids,
+    pub block_size: usize,
+    pub filter_bits: u32,
+    pub memtable: usize,
+    pub bulk_memory: usize,
+    pub background: bool,
+    pub durability: Durability,
+    /// Entries at the beginning: enough that queries probe and do not scan.
+    pub preload: usize,
+    /// Ids of one fingerprint at the beginning.
+    pub huge_group: u64,
+}
+
+impl Setup {
+    /// Everything from the seed but the layout.
+    pub fn new(seed: u64, layout: &'static str) -> Self {
+        let mut rng = Rng::new(seed);
+        Self {
+            seed,
+            steps: 200,
+            layout,
+            distance: rng.pick(&[0, 1, 2, 3, 3, 3, 3, 4, 5, 6, 8]),
+            ids: Ids::User,
+            block_size: rng.pick(&[128, 1024]),
+            filter_bits: rng.pick(&[0, 10]),
+            memtable: rng.pick(&[1, 8, 13, 32, 64]),
+            bulk_memory: rng.pick(&[1, 4096, 1 << 20]),
+            background: false,
+            durability: rng.pick(&[Durability::Sync, Durability::Buffered]),
+            preload: rng.pick(&[0, 300, 1500]),
+            huge_group: rng.pick(&[0, 0, 2000]),
+        }
+    }
+
+    fn options<F: Fingerprint>(&self, storage: &Arc<dyn Storage>) -> Options<F> {
+        Options::new()
+            .memtable_entries(self.memtable)
+            .bulk_memory(self.bulk_memory)
+            .background(self.background)
+            .durability(self.durability)
+            .sync_interval(Duration::from_millis(5))
+            .storage(storage.clone())
+    }
+
+    fn create<F: Fingerprint>(&self, storage: &Arc<dyn Storage>) -> Db<F> {
+        let options = self
+            .options::<F>(storage)
+            .max_distance(self.distance)
+            .ids(self.ids)
+            .block_size(self.block_size)
+            .filter_bits(self.filter_bits);
+        let options = match self.layout {
+            "auto" => options,
+            preset => options.layout(Layout::preset(preset, F::BITS).unwrap()),
+        };
+        options.create(storage.root()).unwrap()
+    }
+}
+
+/// Says on a panic what to run again.
+struct Trace<'a> {
+    setup: &'a Setup,
+    bits: u32,
+    step: Cell<usize>,
+}
+
+impl Drop for Trace<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed at {} bits, step {}: {:#x?}", self.bits, self.step.get(), self.setup);
+        }
+    }
+}
+
+pub fn run_on_sim<F: Fingerprint>(setup: &Setup) {
+    run::<F>(setup, &Sim::new().at(Path::new("db")));
+}
+
+pub fn run_on_disk<F: Fingerprint>(setup: &Setup) {
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path().join("db")));
+    run::<F>(setup, &disk);
+}
+
+fn run<F: Fingerprint>(setup: &Setup, storage: &Arc<dyn Storage>) {
+    let trace = Trace { setup, bits: F::BITS, step: Cell::new(0) };
+    let mut run = Run::<F>::new(setup, storage);
+    run.preload();
+    run.check_all();
+    for step in 1..=setup.steps {
+        trace.step.set(step);
+        run.step();
+    }
+    run.finish();
+}
+
+/// A database and its model.
+struct Run<'a, F: Fingerprint> {
+    setup: &'a Setup,
+    storage: &'a Arc<dyn Storage>,
+    rng: Rng,
+    /// Always there, but for the moment between close and open.
+    db: Option<Db<F>>,
+    oracle: Oracle<F>,
+    /// The name of each document ever named.
+    names: Vec<String>,
+    /// Documents whose names are surely gone since a compaction.
+    forgotten: Vec<DocId>,
+    removed: Vec<DocId>,
+    /// Centres of clusters.
+    centres: Vec<F>,
+    snapshots: Vec<(Snapshot<F>, Oracle<F>)>,
+}
+
+impl<'a, F: Fingerprint> Run<'a, F> {
+    fn new(setup: &'a Setup, storage: &'a Arc<dyn Storage>) -> Self {
+        let mut rng = Rng::new(setup.seed ^ 0x5eed);
+        let mut centres: Vec<F> = (0..6).map(|_| rng.fingerprint()).collect();
+        centres.extend([F::ZERO, F::MAX]);
+        Self {
+            setup,
+            storage,
+            rng,
+            db: Some(setup.create(storage)),
+            oracle: Oracle::default(),
+            names: Vec::new(),
+            forgotten: Vec::new(),
+            removed: Vec::new(),
+            centres,
+            snapshots: Vec::new(),
+        }
+    }
+
+    fn db(&self) -> Db<F> {
+        self.db.clone().unwrap()
+    }
+
+    /// A fingerprint near a centre, at every distance about the database's own.
+    fn fingerprint(&mut self) -> F {
+        let centre = self.rng.pick(&self.centres);
+        let weight = self.rng.below(u64::from(self.setup.distance) + 3);
+        centre ^ self.rng.error(u32::try_from(weight).unwrap())
+    }
+
+    /// Few ids, so that entries come again; and some from both ends.
+    fn id(&mut self) -> u64 {
+        match self.rng.below(40) {
+            0 => u64::MAX,
+            1 => self.rng.next(),
+            _ => self.rng.below(12),
+        }
+    }
+
+    fn is_named(&self) -> bool {
+        self.setup.ids == Ids::Names
+    }
+
+    /// Documents with keys of the database's kind; the names live in `texts`.
+    fn documents<'t>(&mut self, count: usize, texts: &'t mut Vec<String>) -> Vec<(F, Key<'t>)> {
+        let name = |rng: &mut Rng| {
+            let len = if rng.one_in(30) { 65_535 } else { rng.from_to(1, 40) };
+            "字n".chars().cycle().take(usize::try_from(len / 3 + 1).unwrap()).collect()
+        };
+        texts.extend((0..count).map(|_| -> String { name(&mut self.rng) }));
+        let texts: &'t Vec<String> = texts;
+        let key = |run: &mut Self, text: &'t String| match run.setup.ids {
+            Ids::Names => Key::Name(text),
+            _ => Key::from(run.id()),
+        };
+        texts.iter().map(|text| (self.fingerprint(), key(self, text))).collect()
+    }
+
+    /// The model's insert; the id that the database must give.
+    fn insert(&mut self, fingerprint: F, key: Key<'_>) -> DocId {
+        let id = match key {
+            Key::Id(id) => id,
+            Key::Name(name) => {
+                self.names.push(name.to_owned());
+                DocId(self.names.len() as u64 - 1)
+            }
+        };
+        self.oracle.0.insert(Entry { fingerprint, id });
+        id
+    }
+
+    fn insert_if_novel(&mut self, fingerprint: F, key: Key<'_>) -> Novelty<F> {
+        match self.oracle.nearest(fingerprint, self.setup.distance) {
+            Some(found) => Novelty::Duplicate(found),
+            None => Novelty::Inserted(self.insert(fingerprint, key)),
+        }
+    }
+
+    fn preload(&mut self) {
+        let spread = |run: &mut Self| match run.rng.one_in(2) {
+            true => run.fingerprint(),
+            false => run.rng.fingerprint(),
+        };
+        let mut fingerprints: Vec<F> = (0..self.setup.preload).map(|_| spread(self)).collect();
+        let centre = self.centres[0];
+        fingerprints.extend((0..self.setup.huge_group).map(|_| centre));
+        for chunk in fingerprints.chunks(700) {
+            let documents: Vec<(F, Key<'_>)> = chunk
+                .iter()
+                .map(|&f| match self.setup.ids {
+                    Ids::Names => (f, Key::Name("preloaded")),
+                    _ => (f, Key::from(self.rng.below(5000))),
+                })
+                .collect();
+            self.insert_batch(&documents);
+        }
+    }
+
+    fn insert_batch(&mut self, documents: &[(F, Key<'_>)]) {
+        let ids = self.db().insert_batch(documents).unwrap();
+        let expected: Vec<DocId> = documents.iter().map(|&(f, key)| self.insert(f, key)).collect();
+        assert_eq!(ids, expected);
+    }
+
+    fn step(&mut self) {
+        match self.rng.below(100) {
+            0..20 => self.step_insert(),
+            20..30 => self.step_insert_batch(),
+            30..45 => self.step_novel(),
+            45..53 => self.step_novel_batch(),
+            53..70 => self.step_remove(),
+            70..80 => self.check_somewhere(),
+            80..84 => self.step_snapshot(),
+            84..87 => self.check_snapshot(),
+            87..90 => self.db().flush().unwrap(),
+            90..92 => self.step_compact(),
+            92..95 => self.step_bulk_load(),
+            95..96 => self.db().sync().unwrap(),
+            96..98 => self.step_reopen(),
+            98..99 => self.step_verify(),
+            _ => self.check_all(),
+        }
+        assert_eq!(self.db().stats().entries, self.oracle.0.len() as u64);
+    }
+
+    fn step_insert(&mut self) {
+        let mut texts = Vec::new();
+        let (fingerprint, key) = self.documents(1, &mut texts)[0];
+        let id = self.db().insert(fingerprint, key).unwrap();
+        assert_eq!(id, self.insert(fingerprint, key));
+        self.check(fingerprint);
+    }
+
+    fn step_insert_batch(&mut self) {
+        let (mut texts, count) = (Vec::new(), self.rng.below(40));
+        let documents = self.documents(usize::try_from(count).unwrap(), &mut texts);
+        self.insert_batch(&documents);
+    }
+
+    fn step_novel(&mut self) {
+        let mut texts = Vec::new();
+        let (mut fingerprint, key) = self.documents(1, &mut texts)[0];
+        if self.rng.one_in(3) {
+            fingerprint = self.rng.fingerprint();
+            self.centres.push(fingerprint);
+        }
+        let novelty = self.db().insert_if_novel(fingerprint, key).unwrap();
+        assert_eq!(novelty, self.insert_if_novel(fingerprint, key), "{fingerprint:#x?}");
+    }
+
+    fn step_novel_batch(&mut self) {
+        let (mut texts, count) = (Vec::new(), self.rng.below(20));
+        let mut documents = self.documents(usize::try_from(count).unwrap(), &mut texts);
+        // Clusters that begin within the batch.
+        let centre: F = self.rng.fingerprint();
+        for (fingerprint, _) in documents.iter_mut().skip(3) {
+            if self.rng.one_in(2) {
+                let weight = self.rng.below(u64::from(self.setup.distance) + 2);
+                *fingerprint = centre ^ self.rng.error(u32::try_from(weight).unwrap());
+            }
+        }
+        let novelties = self.db().insert_if_novel_batch(&documents).unwrap();
+        let expected: Vec<Novelty<F>> =
+            documents.iter().map(|&(f, key)| self.insert_if_novel(f, key)).collect();
+        assert_eq!(novelties, expected, "{documents:#x?}");
+    }
+
+    /// Mostly something that stands.
+    fn step_remove(&mut self) {
+        let near = self.fingerprint();
+        let standing = self.oracle.query(near, self.setup.distance + 2);
+        let entry = match standing.is_empty() || self.rng.one_in(5) {
+            true => Entry { fingerprint: near, id: DocId(self.id()) },
+            false => {
+                let found = self.rng.pick(&standing);
+                Entry { fingerprint: found.fingerprint, id: found.id }
+            }
+        };
+        let removed = self.db().remove(entry.fingerprint, entry.id).unwrap();
+        assert_eq!(removed, self.oracle.0.remove(&entry), "remove {entry:#x?}");
+        if removed {
+            self.removed.push(entry.id);
+        }
+        self.check(entry.fingerprint);
+    }
+
+    fn step_snapshot(&mut self) {
+        if self.snapshots.len() == 4 {
+            let oldest = self.snapshots.remove(0);
+            self.check_pair(&oldest);
+        }
+        self.snapshots.push((self.db().snapshot(), self.oracle.clone()));
+    }
+
+    fn check_snapshot(&mut self) {
+        if !self.snapshots.is_empty() {
+            let index = self.rng.below(self.snapshots.len() as u64);
+            let (snapshot, oracle) = self.snapshots[usize::try_from(index).unwrap()].clone();
+            self.check_pair(&(snapshot, oracle));
+        }
+    }
+
+    fn check_pair(&mut self, (snapshot, oracle): &(Snapshot<F>, Oracle<F>)) {
+        let asked = self.fingerprint();
+        assert_answers(snapshot, oracle, asked, self.setup.distance + 2);
+        assert_entries(snapshot, oracle);
+    }
+
+    fn step_compact(&mut self) {
+        let report = self.db().compact().unwrap();
+        assert!(report.segments_after <= 1, "{report:?}");
+        let stats = self.db().stats();
+        assert_eq!((stats.removed, stats.memtable_entries), (0, 0));
+        self.forgotten.append(&mut self.removed);
+        self.check_all();
+    }
+
+    fn step_bulk_load(&mut self) {
+        let count = self.rng.below(300);
+        let entries: Vec<Entry<F>> = (0..count)
+            .map(|_| Entry { fingerprint: self.fingerprint(), id: DocId(self.id()) })
+            .collect();
+        let loaded = self.db().bulk_load(entries.iter().copied().map(Ok));
+        if self.is_named() {
+            assert_eq!(loaded.unwrap_err().kind(), ErrorKind::InvalidArgument);
+            return;
+        }
+        let new = entries.iter().filter(|&&e| self.oracle.0.insert(e)).count();
+        let report = loaded.unwrap();
+        assert_eq!((report.read, report.inserted), (count, new as u64));
+        self.check_somewhere();
+    }
+
+    fn step_reopen(&mut self) {
+        let closed = self.rng.one_in(2);
+        match (self.db.take(), closed) {
+            (Some(db), true) => db.close().unwrap(),
+            (db, _) => drop(db),
+        }
+        let db = self.setup.options::<F>(self.storage).open(self.storage.root()).unwrap();
+        let recovery = db.recovery();
+        assert!(!recovery.torn_tail && !(closed && recovery.commits > 0), "{recovery:?}");
+        self.db = Some(db);
+        self.check_all();
+    }
+
+    fn step_verify(&mut self) {
+        let report = self.db().verify().unwrap();
+        assert!(report.errors.is_empty(), "{:?}", report.errors);
+    }
+
+    fn check_somewhere(&mut self) {
+        let asked = if self.rng.one_in(8) { self.rng.fingerprint() } else { self.fingerprint() };
+        self.check(asked);
+    }
+
+    fn check(&mut self, asked: F) {
+        assert_answers(&self.db().snapshot(), &self.oracle, asked, self.setup.distance + 2);
+    }
+
+    fn check_all(&mut self) {
+        let db = self.db();
+        let snapshot = db.snapshot();
+        assert_entries(&snapshot, &self.oracle);
+        for asked in self.centres.iter().copied().take(10).collect::<Vec<F>>() {
+            let distance = self.setup.distance;
+            let expected = self.oracle.query(asked, distance);
+            assert_eq!(db.query(asked, distance).unwrap(), expected, "{asked:#x?}");
+        }
+        self.check_names(&db);
+    }
+
+    /// Standing documents have their names, removed ones may still, and after a compaction not.
+    fn check_names(&self, db: &Db<F>) {
+        let standing: std::collections::BTreeSet<DocId> =
+            self.oracle.0.iter().map(|e| e.id).filter(|_| self.is_named()).collect();
+        for (id, name) in (0..).map(DocId).zip(&self.names) {
+            let found = db.name(id).unwrap();
+            let may_be_gone = !standing.contains(&id);
+            assert!(
+                found.as_ref() == Some(name) || (may_be_gone && found.is_none()),
+                "name of {id}: {found:?}"
+            );
+        }
+        for &id in &self.forgotten {
+            assert_eq!(db.name(id).unwrap(), None, "name of removed document {id}");
+        }
+        assert_eq!(db.name(DocId(self.names.len() as u64)).unwrap(), None);
+    }
+
+    fn finish(mut self) {
+        self.check_all();
+        self.step_verify();
+        self.step_compact();
+        self.step_verify();
+        self.step_reopen();
+        for pair in std::mem::take(&mut self.snapshots) {
+            self.check_pair(&pair);
+        }
+        self.db().close().unwrap();
+    }
+}
