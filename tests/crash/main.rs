@@ -1,0 +1,124 @@
+//! Crashes, on a simulated file system and on a real one.
+//!
+//! A workload is run once on [`fpdb::storage::Sim`]. Then the database is opened in every state
+//! that a loss of power could have left, at each operation, and compared with what was acknowledged
+//! by then. Lost syncs (`mutants`) show that these tests would notice; `faults` makes every call
+//! fail; `kill` ends real processes.
+//!
+//! `FPDB_CRASH_STATES` sets about how many states are checked in all (60,000),
+//! `FPDB_CRASH_SEED` another seed (0), which long runs should vary.
+
+mod faults;
+mod history;
+mod kill;
+mod matrix;
+mod mutants;
+mod oracle;
+mod runner;
+mod script;
+
+use fpdb::{Durability, Fingerprint, Ids};
+
+use matrix::{Budget, Workload, explore};
+use script::{Setup, random_letters};
+
+const USER: Setup<u64> = Setup::new("half-2", Ids::User, Durability::Sync);
+const NAMES: Setup<u64> = Setup::new("half-2", Ids::Names, Durability::Sync);
+const BUFFERED: Setup<u64> = Setup::new("single", Ids::User, Durability::Buffered);
+const BUFFERED_NAMES: Setup<u64> = Setup::new("single", Ids::Names, Durability::Buffered);
+const WIDE: Setup<u128> = Setup::new("half-2", Ids::User, Durability::Sync);
+
+/// Every step, some of them in several places.
+const ALL_STEPS: &str = "inNbrfnirNsclirnxnbrdiikrnblcux";
+
+/// Shares of the budget: there are about so many tests of the same weight.
+const TESTS: usize = 10;
+
+fn setting(name: &str, default: usize) -> usize {
+    std::env::var(name).map_or(default, |value| value.parse().unwrap())
+}
+
+pub fn seed() -> u64 {
+    setting("FPDB_CRASH_SEED", 0) as u64
+}
+
+pub fn workload<F: Fingerprint>(setup: Setup<F>, letters: &str) -> Workload<F> {
+    Workload { setup, letters: letters.to_owned(), seed: seed() }
+}
+
+fn survives<F: Fingerprint>(setup: Setup<F>, letters: &str) {
+    let budget = Budget::new(setting("FPDB_CRASH_STATES", 60_000) / TESTS, seed());
+    if let Err(violation) = explore(&workload(setup, letters), &budget) {
+        panic!("{violation}");
+    }
+}
+
+fn survives_random<F: Fingerprint>(setup: Setup<F>) {
+    for n in 0..4 {
+        let seed = seed() + n;
+        let budget = Budget::new(setting("FPDB_CRASH_STATES", 60_000) / TESTS / 4, seed);
+        let workload = Workload { setup, letters: random_letters(seed, 24), seed };
+        if let Err(violation) = explore(&workload, &budget) {
+            panic!("{violation}");
+        }
+    }
+}
+
+#[test]
+fn creation_and_the_first_writes_survive() {
+    survives(USER, "");
+    survives(NAMES.memtable(2), "nnx");
+}
+
+#[test]
+fn every_step_survives_with_user_ids() {
+    survives(USER, ALL_STEPS);
+}
+
+#[test]
+fn every_step_survives_with_names() {
+    survives(NAMES, ALL_STEPS);
+}
+
+#[test]
+fn every_step_survives_buffered() {
+    survives(BUFFERED, ALL_STEPS);
+}
+
+#[test]
+fn every_step_survives_buffered_with_names() {
+    survives(BUFFERED_NAMES, ALL_STEPS);
+}
+
+#[test]
+fn every_step_survives_with_wide_fingerprints() {
+    survives(WIDE, ALL_STEPS);
+}
+
+#[test]
+fn random_steps_survive_with_user_ids() {
+    survives_random(USER);
+}
+
+#[test]
+fn random_steps_survive_with_names() {
+    survives_random(NAMES);
+}
+
+#[test]
+fn random_steps_survive_buffered() {
+    survives_random(BUFFERED.memtable(7));
+}
+
+#[test]
+fn a_log_of_many_commits_survives_buffered() {
+    survives(BUFFERED_NAMES.memtable(1000), "iinNbsrinNrbknbirdnbik");
+}
+
+#[test]
+fn a_load_that_is_sorted_on_disk_survives() {
+    let budget = Budget::new(setting("FPDB_CRASH_STATES", 60_000) / 1000, seed());
+    if let Err(violation) = explore(&workload(BUFFERED, "iLrx"), &budget) {
+        panic!("{violation}");
+    }
+}

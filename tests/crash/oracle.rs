@@ -1,0 +1,161 @@
+//! What must hold of every database that opens after a crash.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fpdb::storage::{Sim, Storage};
+use fpdb::{Db, DocId, Fingerprint, Ids};
+
+use super::history::Contents;
+use super::script::{DISTANCE, Doc, Random, Setup, key_of};
+
+/// What went wrong.
+pub type Verdict<T = ()> = Result<T, String>;
+
+/// The error of a call that must not fail.
+pub fn text(doing: &str) -> impl Fn(fpdb::Error) -> String {
+    let doing = doing.to_owned();
+    move |error| format!("{doing}: {error:?}")
+}
+
+/// Opens the database, or creates it where that was not finished.
+pub fn open<F: Fingerprint>(
+    setup: &Setup<F>,
+    sim: &Arc<Sim>,
+    path: &str,
+    is_created: bool,
+) -> fpdb::Result<Db<F>> {
+    let options = setup.options(sim);
+    if is_created { options.open(path) } else { options.open_or_create(path) }
+}
+
+fn key<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, id: DocId) -> Verdict<u64> {
+    if setup.ids == Ids::User {
+        return Ok(id.0);
+    }
+    let name = db.name(id).map_err(text("name"))?;
+    let key = name.as_deref().and_then(key_of);
+    key.ok_or_else(|| format!("document {id} has the name {name:?}"))
+}
+
+/// The id of an entry that is there.
+pub fn id_of<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, doc: Doc<F>) -> Verdict<DocId> {
+    if setup.ids == Ids::User {
+        return Ok(DocId(doc.1));
+    }
+    for id in db.ids(doc.0).map_err(text("ids"))? {
+        if key(setup, db, id)? == doc.1 {
+            return Ok(id);
+        }
+    }
+    // None that was ever given.
+    Ok(DocId(u64::MAX))
+}
+
+/// All entries, with a look at whether they are counted right.
+pub fn contents<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>) -> Verdict<Contents<F>> {
+    let (mut found, mut count, mut ids) = (BTreeSet::new(), 0, BTreeSet::new());
+    for entry in &db.snapshot() {
+        let entry = entry.map_err(text("iter"))?;
+        found.insert((entry.fingerprint, key(setup, db, entry.id)?));
+        ids.insert(entry.id);
+        count += 1;
+    }
+    let counted = db.stats().entries;
+    if counted != count || found.len() as u64 != count {
+        return Err(format!("{count} entries, {} different, {counted} counted", found.len()));
+    }
+    if setup.ids == Ids::Names && ids.len() != found.len() {
+        return Err(format!("an id is used twice: {ids:?}"));
+    }
+    Ok(Arc::new(found))
+}
+
+/// Compares answers with those of a scan of the contents.
+pub fn probe<F: Fingerprint>(
+    setup: &Setup<F>,
+    db: &Db<F>,
+    contents: &Contents<F>,
+    random: &mut Random,
+) -> Verdict {
+    let Some(&(near, _)) = contents.iter().nth(random.below(contents.len().max(1))) else {
+        let answer = db.query(F::ONE, DISTANCE).map_err(text("query"))?;
+        return if answer.is_empty() { Ok(()) } else { Err(format!("out of nothing {answer:?}")) };
+    };
+    let (asked, distance) = (random.near(near, 4), u32::try_from(random.below(5)).unwrap());
+    let mut answer = Vec::new();
+    for found in db.query(asked, distance).map_err(text("query"))? {
+        answer.push((found.distance, found.fingerprint, key(setup, db, found.id)?));
+    }
+    answer.sort_unstable();
+    let mut expected: Vec<_> = contents
+        .iter()
+        .map(|&(fingerprint, key)| (asked.distance(fingerprint), fingerprint, key))
+        .filter(|&(far, _, _)| far <= distance)
+        .collect();
+    expected.sort_unstable();
+    if answer != expected {
+        return Err(format!("query {asked:?} within {distance}: {answer:?}, not {expected:?}"));
+    }
+    Ok(())
+}
+
+/// No file is left that the open database does not use.
+fn check_files<F: Fingerprint>(sim: &Sim, db: &Db<F>) -> Verdict {
+    let stats = db.stats();
+    let mut expected: BTreeSet<String> =
+        stats.segments.iter().flat_map(|s| s.files.iter().map(|(name, _)| name.clone())).collect();
+    expected.extend(["LOCK".to_owned(), "MANIFEST".to_owned()]);
+    let mut logs = 0;
+    let names = sim.list().map_err(text("list"))?.unwrap_or_default();
+    let mut found: BTreeSet<String> = names.into_iter().collect();
+    found.retain(|name| {
+        logs += usize::from(name.ends_with(".log"));
+        !name.ends_with(".log")
+    });
+    if found != expected || logs != 1 {
+        return Err(format!("files {found:?} and {logs} logs, expected {expected:?} and one"));
+    }
+    Ok(())
+}
+
+/// Opens the database in a state after a crash and checks all that must hold; gives it back open,
+/// with its contents.
+pub fn check<F: Fingerprint>(
+    setup: &Setup<F>,
+    sim: &Arc<Sim>,
+    legal: &[&Contents<F>],
+    is_created: bool,
+    random: &mut Random,
+) -> Verdict<(Db<F>, Contents<F>)> {
+    let root = sim.root().to_owned();
+    let db = open(setup, sim, root.to_str().unwrap(), is_created).map_err(text("open"))?;
+    let found = contents(setup, &db)?;
+    if !legal.contains(&&found) {
+        return Err(unexplained(&found, legal));
+    }
+    check_files(sim, &db)?;
+    for _ in 0..2 {
+        probe(setup, &db, &found, random)?;
+    }
+    if let Some(error) = db.snapshot().verify().errors.into_iter().next() {
+        return Err(format!("verify: {error:?}"));
+    }
+    Ok((db, found))
+}
+
+/// In how far what was found is none of what could have been.
+pub fn unexplained<F: Fingerprint>(found: &Contents<F>, legal: &[&Contents<F>]) -> String {
+    let nearest = legal.iter().min_by_key(|c| c.symmetric_difference(found).count());
+    let Some(nearest) = nearest else { return "nothing is legal here".to_owned() };
+    let keys = |of: &Contents<F>, other: &Contents<F>| -> Vec<u64> {
+        of.difference(other).map(|doc| doc.1).take(9).collect()
+    };
+    format!(
+        "{} entries found, none of {} legal contents; beside the nearest missing {:?}, too many {:?}",
+        found.len(),
+        legal.len(),
+        keys(nearest, found),
+        keys(found, nearest),
+    )
+}

@@ -1,0 +1,260 @@
+//! Runs a workload, checks what each call says, and writes its history.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fpdb::storage::{Fault, Sim};
+use fpdb::{Db, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Novelty};
+
+use super::history::{Contents, History};
+use super::oracle::{self, Verdict, contents, id_of, text, unexplained};
+use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Setup, Step, name_of};
+
+/// A process that uses a database.
+#[derive(Debug)]
+pub struct Runner<'a, F: Fingerprint> {
+    setup: &'a Setup<F>,
+    pub sim: Arc<Sim>,
+    pub history: History<F>,
+    db: Option<Db<F>>,
+    /// Whether calls may fail, since faults are injected.
+    tolerant: bool,
+    /// Whether the open handle said that it takes no more writes.
+    poisoned: bool,
+    pub failures: usize,
+    random: Random,
+}
+
+impl<'a, F: Fingerprint> Runner<'a, F> {
+    pub fn new(setup: &'a Setup<F>, sim: Arc<Sim>, history: History<F>) -> Self {
+        let random = Random(7);
+        let (db, tolerant, poisoned) = (None, false, false);
+        Self { setup, sim, history, db, tolerant, poisoned, failures: 0, random }
+    }
+
+    /// Takes errors of calls for possible, and checks what must hold of them.
+    pub fn tolerant(self) -> Self {
+        Self { tolerant: true, ..self }
+    }
+
+    pub fn run(mut self, script: &[Step<F>]) -> Verdict<Self> {
+        self.open()?;
+        for (n, step) in script.iter().enumerate() {
+            self.step(step).map_err(|e| format!("step {n}, {step:?}: {e}"))?;
+        }
+        Ok(self)
+    }
+
+    /// Ends the process.
+    pub fn end(&mut self) {
+        self.db = None;
+    }
+
+    /// Opens the database if it is not open. False if that failed, and may.
+    pub fn open(&mut self) -> Verdict<bool> {
+        if self.db.is_some() {
+            return Ok(true);
+        }
+        let is_created = self.history.is_created(self.sim.operations());
+        let db = match oracle::open(self.setup, &self.sim, ROOT, is_created) {
+            Ok(db) => db,
+            Err(error) if self.tolerant && error.kind() == ErrorKind::Io => {
+                self.failures += 1;
+                return Ok(false);
+            }
+            Err(error) => return Err(text("open")(error)),
+        };
+        let found = contents(self.setup, &db)?;
+        if !self.history.reopened(&found, self.sim.operations()) {
+            return Err(unexplained(&found, &[self.history.current()]));
+        }
+        (self.db, self.poisoned) = (Some(db), false);
+        Ok(true)
+    }
+
+    fn step(&mut self, step: &Step<F>) -> Verdict {
+        // Two attempts, the second after a fault that came once.
+        if !self.open()? && !self.open()? {
+            return Ok(());
+        }
+        let Some(db) = self.db.clone() else { return Ok(()) };
+        match step {
+            Step::Insert(docs) => self.insert(&db, docs),
+            Step::InsertIfNovel(docs) => self.insert_if_novel(&db, docs),
+            Step::Remove(doc) => self.remove(&db, *doc),
+            Step::Load(docs) => self.load(&db, docs),
+            Step::Flush => self.write(None, true, || db.flush().map(|()| true)),
+            Step::Compact => self.write(None, true, || Ok(db.compact()?.segments_after <= 1)),
+            Step::Sync => self.write(None, true, || db.sync().map(|()| true)),
+            Step::Backup => self.backup(&db),
+            Step::Close => {
+                self.db = None;
+                self.write(None, true, || db.close().map(|()| true))
+            }
+            Step::Drop => {
+                self.db = None;
+                Ok(())
+            }
+            Step::Kill => {
+                self.sim.fail_at(self.sim.calls(), Fault::Error, true);
+                self.db = None;
+                drop(db);
+                self.sim.fail_no_more();
+                Ok(())
+            }
+        }?;
+        self.check_open_handle()
+    }
+
+    /// A call that asks for `after`, or the same contents. It tells whether it saw what it should.
+    fn write(
+        &mut self,
+        after: Option<BTreeSet<Doc<F>>>,
+        makes_durable: bool,
+        call: impl FnOnce() -> fpdb::Result<bool>,
+    ) -> Verdict {
+        let asked = self.sim.operations();
+        let after = after.map(Arc::new);
+        match call() {
+            Ok(_) if self.poisoned => Err("a write was taken after a failed one".to_owned()),
+            Ok(false) => Err("not the right answer".to_owned()),
+            Ok(true) => {
+                if let Some(after) = after {
+                    self.history.became(after, asked);
+                }
+                if makes_durable || self.setup.durability == Durability::Sync {
+                    self.history.durable(self.sim.operations());
+                }
+                Ok(())
+            }
+            Err(error) if !self.tolerant => Err(text("failed")(error)),
+            Err(error) => {
+                self.failures += 1;
+                if let Some(after) = after.filter(|_| !self.poisoned) {
+                    self.history.may_be(after, asked);
+                }
+                match error.kind() {
+                    ErrorKind::Poisoned => self.poisoned = true,
+                    ErrorKind::Io if !self.poisoned => {}
+                    _ => return Err(text("another error than expected")(error)),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Whatever happened, answers are those of what was acknowledged.
+    fn check_open_handle(&mut self) -> Verdict {
+        let Some(db) = &self.db else { return Ok(()) };
+        let found = contents(self.setup, db)?;
+        if found != *self.history.current() {
+            return Err(unexplained(&found, &[self.history.current()]));
+        }
+        oracle::probe(self.setup, db, &found, &mut self.random)
+    }
+
+    fn before(&self) -> BTreeSet<Doc<F>> {
+        (**self.history.current()).clone()
+    }
+
+    fn insert(&mut self, db: &Db<F>, docs: &[Doc<F>]) -> Verdict {
+        let mut after = self.before();
+        after.extend(docs);
+        let names = names(docs);
+        let keyed = keyed(self.setup, docs, &names);
+        self.write(Some(after), false, || match &keyed[..] {
+            [(fingerprint, key)] => db.insert(*fingerprint, *key).map(|_| true),
+            batch => Ok(db.insert_batch(batch)?.len() == docs.len()),
+        })
+    }
+
+    fn insert_if_novel(&mut self, db: &Db<F>, docs: &[Doc<F>]) -> Verdict {
+        let mut after = self.before();
+        let mut nearest = Vec::new();
+        for &doc in docs {
+            let near = after.iter().map(|other| doc.0.distance(other.0)).min();
+            nearest.push(near.filter(|&distance| distance <= DISTANCE));
+            if nearest.last() == Some(&None) {
+                after.insert(doc);
+            }
+        }
+        let names = names(docs);
+        let keyed = keyed(self.setup, docs, &names);
+        let known: BTreeSet<F> = after.iter().map(|doc| doc.0).collect();
+        let is_right = |(&doc, (&near, verdict)): (&Doc<F>, (&Option<u32>, &Novelty<F>))| {
+            match (near, verdict) {
+                (None, Novelty::Inserted(_)) => true,
+                (Some(near), Novelty::Duplicate(found)) => {
+                    // In a batch one that was there before is told of, even if another is nearer.
+                    (found.distance == near || docs.len() > 1 && found.distance <= DISTANCE)
+                        && found.distance == doc.0.distance(found.fingerprint)
+                        // With the contents found after a crash this says that it is there then.
+                        && known.contains(&found.fingerprint)
+                }
+                _ => false,
+            }
+        };
+        self.write(Some(after), false, || {
+            let verdicts = match &keyed[..] {
+                [(fingerprint, key)] => vec![db.insert_if_novel(*fingerprint, *key)?],
+                batch => db.insert_if_novel_batch(batch)?,
+            };
+            Ok(docs.iter().zip(nearest.iter().zip(&verdicts)).all(is_right))
+        })
+    }
+
+    fn remove(&mut self, db: &Db<F>, doc: Doc<F>) -> Verdict {
+        let mut after = self.before();
+        let stood = after.remove(&doc);
+        let id = id_of(self.setup, db, doc)?;
+        self.write(Some(after), false, || Ok(db.remove(doc.0, id)? == stood))
+    }
+
+    fn load(&mut self, db: &Db<F>, docs: &[Doc<F>]) -> Verdict {
+        let mut after = self.before();
+        let before = after.len();
+        after.extend(docs);
+        let (read, inserted) = (docs.len() as u64, (after.len() - before) as u64);
+        let entry =
+            |&(fingerprint, key): &Doc<F>| Ok(Entry { fingerprint, id: fpdb::DocId(key) });
+        self.write(Some(after), true, || {
+            let report = db.bulk_load(docs.iter().map(entry))?;
+            Ok((report.read, report.inserted) == (read, inserted))
+        })
+    }
+
+    fn backup(&mut self, db: &Db<F>) -> Verdict {
+        let mut done = false;
+        self.write(None, true, || {
+            let result = db.backup(COPY).map(|()| true);
+            done = result.is_ok();
+            result
+        })?;
+        if done {
+            self.history.backed_up(self.sim.operations());
+        }
+        Ok(())
+    }
+}
+
+fn names<F>(docs: &[Doc<F>]) -> Vec<String> {
+    docs.iter().map(|doc| name_of(doc.1)).collect()
+}
+
+fn keyed<'n, F: Fingerprint>(
+    setup: &Setup<F>,
+    docs: &[Doc<F>],
+    names: &'n [String],
+) -> Vec<(F, Key<'n>)> {
+    let key = |(doc, name): (&Doc<F>, &'n String)| match setup.ids {
+        Ids::Names => (doc.0, Key::from(name)),
+        _ => (doc.0, Key::from(doc.1)),
+    };
+    docs.iter().zip(names).map(key).collect()
+}
+
+/// The contents of the copy, where there is one.
+pub fn copied<F: Fingerprint>(setup: &Setup<F>, state: &Arc<Sim>) -> Verdict<Contents<F>> {
+    let db = setup.options(state).open(COPY).map_err(text("open the copy"))?;
+    contents(setup, &db)
+}

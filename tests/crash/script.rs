@@ -1,0 +1,191 @@
+//! What a workload does: a string of letters, one a step, and the documents that a seed gives them.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use fpdb::storage::Sim;
+use fpdb::{Durability, Fingerprint, Ids, Layout, Options};
+
+/// A document: its fingerprint, and its id or the number in its name.
+pub type Doc<F> = (F, u64);
+
+/// The distance of all databases here.
+pub const DISTANCE: u32 = 3;
+
+/// The folder of the database, and of its copy.
+pub const ROOT: &str = "sim";
+pub const COPY: &str = "copy";
+
+/// Splitmix64.
+#[derive(Debug, Clone)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound as u64).unwrap()
+    }
+
+    /// True with probability `share`.
+    pub fn chance(&mut self, share: f64) -> bool {
+        (self.next() >> 11) as f64 / ((1u64 << 53) as f64) < share
+    }
+
+    /// A fingerprint with up to `most` of its bits turned over.
+    pub fn near<F: Fingerprint>(&mut self, fingerprint: F, most: usize) -> F {
+        let flips = self.below(most + 1);
+        (0..flips).fold(fingerprint, |near, _| {
+            near ^ (F::ONE << u32::try_from(self.below(F::BITS as usize)).unwrap())
+        })
+    }
+
+    pub fn fingerprint<F: Fingerprint>(&mut self) -> F {
+        F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
+    }
+}
+
+/// The kind of database that a workload is run on.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<F> {
+    pub layout: &'static str,
+    pub ids: Ids,
+    pub durability: Durability,
+    pub memtable: usize,
+    width: PhantomData<F>,
+}
+
+impl<F: Fingerprint> Setup<F> {
+    pub const fn new(layout: &'static str, ids: Ids, durability: Durability) -> Self {
+        Self { layout, ids, durability, memtable: 4, width: PhantomData }
+    }
+
+    pub const fn memtable(self, memtable: usize) -> Self {
+        Self { memtable, ..self }
+    }
+
+    pub fn options(&self, sim: &Arc<Sim>) -> Options<F> {
+        Options::<F>::new()
+            .layout(Layout::preset(self.layout, F::BITS).unwrap())
+            .ids(self.ids)
+            .max_distance(DISTANCE)
+            .durability(self.durability)
+            .memtable_entries(self.memtable)
+            // The least there is: what does not fit is sorted on disk.
+            .bulk_memory(1)
+            .background(false)
+            .storage(sim.clone())
+    }
+}
+
+/// Every fifth name is longer than a sector.
+pub fn name_of(key: u64) -> String {
+    let padding = if key % 5 == 4 { 700 } else { 3 };
+    format!("https://例子/{key}{}", "-".repeat(padding))
+}
+
+pub fn key_of(name: &str) -> Option<u64> {
+    name.strip_prefix("https://例子/")?.trim_end_matches('-').parse().ok()
+}
+
+/// One call of the workload.
+#[derive(Debug, Clone)]
+pub enum Step<F> {
+    Insert(Vec<Doc<F>>),
+    InsertIfNovel(Vec<Doc<F>>),
+    /// The entry whose place among all issued ones is given.
+    Remove(Doc<F>),
+    Load(Vec<Doc<F>>),
+    Flush,
+    Compact,
+    Sync,
+    Backup,
+    Close,
+    Drop,
+    /// The process ends without another operation; what it wrote stays to be read.
+    Kill,
+}
+
+/// Makes steps, and remembers which documents it gave out.
+#[derive(Debug, Clone)]
+pub struct Scribe<F> {
+    random: Random,
+    centres: [F; 3],
+    issued: Vec<Doc<F>>,
+    next_key: u64,
+    ids: Ids,
+}
+
+impl<F: Fingerprint> Scribe<F> {
+    /// Keys begin at `first_key`, so that they are new.
+    pub fn new(setup: &Setup<F>, seed: u64, first_key: u64) -> Self {
+        let mut random = Random(seed);
+        let centres = [(); 3].map(|()| random.fingerprint());
+        Self { random, centres, issued: Vec::new(), next_key: first_key, ids: setup.ids }
+    }
+
+    /// Takes these for issued.
+    pub fn knows(mut self, docs: impl IntoIterator<Item = Doc<F>>) -> Self {
+        self.issued.extend(docs);
+        self
+    }
+
+    /// Most documents are near one of three centres; some are given again.
+    fn doc(&mut self) -> Doc<F> {
+        if self.ids == Ids::User && !self.issued.is_empty() && self.random.below(8) == 0 {
+            return self.issued[self.random.below(self.issued.len())];
+        }
+        let centre = match self.random.below(4) {
+            3 => self.random.fingerprint(),
+            centre => self.centres[centre],
+        };
+        let doc = (self.random.near(centre, 5), self.next_key);
+        self.next_key += 1;
+        self.issued.push(doc);
+        doc
+    }
+
+    fn docs(&mut self, count: usize) -> Vec<Doc<F>> {
+        (0..count).map(|_| self.doc()).collect()
+    }
+
+    pub fn script(&mut self, letters: &str) -> Vec<Step<F>> {
+        letters.chars().map(|letter| self.step(letter)).collect()
+    }
+
+    fn step(&mut self, letter: char) -> Step<F> {
+        match letter {
+            'i' => Step::Insert(self.docs(1)),
+            'b' => Step::Insert(self.docs(3)),
+            'n' => Step::InsertIfNovel(self.docs(1)),
+            'N' => Step::InsertIfNovel(self.docs(4)),
+            'r' if self.issued.is_empty() => Step::Remove((F::ONE, 99)),
+            'r' => Step::Remove(self.issued[self.random.below(self.issued.len())]),
+            'l' | 'L' if self.ids == Ids::Names => Step::Insert(self.docs(3)),
+            'l' => Step::Load(self.docs(6)),
+            // More than are sorted in memory.
+            'L' => Step::Load(self.docs(8300)),
+            'f' => Step::Flush,
+            'c' => Step::Compact,
+            's' => Step::Sync,
+            'u' => Step::Backup,
+            'x' => Step::Close,
+            'd' => Step::Drop,
+            'k' => Step::Kill,
+            other => panic!("no step is called {other}"),
+        }
+    }
+}
+
+/// A workload of random letters, from a seed.
+pub fn random_letters(seed: u64, steps: usize) -> String {
+    const LETTERS: &[u8] = b"iiiiibbnnnnnNNNrrrrrfclssxdk";
+    let mut random = Random(seed);
+    (0..steps).map(|_| char::from(LETTERS[random.below(LETTERS.len())])).collect()
+}
