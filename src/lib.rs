@@ -28,6 +28,8 @@ mod db;
 mod error;
 mod files;
 mod fingerprint;
+#[cfg(test)]
+mod format_example;
 mod layout;
 mod log;
 mod manifest;

@@ -13,6 +13,9 @@ use crate::segment::SegmentMeta;
 use crate::settings::Settings;
 use crate::storage::Storage;
 
+/// Counters stay below, so that counting on never overflows.
+const COUNTER_LIMIT: u64 = 1 << 63;
+
 /// A live log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogRef {
@@ -73,6 +76,9 @@ impl Manifest {
 
     fn decode(bytes: &[u8]) -> Result<Self> {
         let header = FileHeader::decode(FileKind::Manifest, bytes)?;
+        if (header.part, header.file_id) != (0, 0) {
+            return Err(Error::corruption("the manifest has another file's header").at_offset(16));
+        }
         let body_len = bytes.len().saturating_sub(4);
         let (body, crc) = bytes.split_at_checked(body_len).unwrap_or_default();
         if Fields::new(crc, body_len as u64).u32("manifest checksum")? != crc32fast::hash(body) {
@@ -96,7 +102,34 @@ impl Manifest {
             segments.push(SegmentMeta::decode(settings.layout.tables(), &mut fields)?);
         }
         fields.finish("manifest")?;
-        Ok(Self { settings, generation, next_file, next_doc, last_seq, logs, segments })
+        let manifest = Self { settings, generation, next_file, next_doc, last_seq, logs, segments };
+        match manifest.first_fault() {
+            Some(fault) => Err(Error::corruption(format!("manifest: {fault}"))),
+            None => Ok(manifest),
+        }
+    }
+
+    /// What no manifest can say, if this one does.
+    fn first_fault(&self) -> Option<&'static str> {
+        let counters = [self.generation, self.next_file, self.next_doc, self.last_seq];
+        if counters.iter().any(|&counter| counter >= COUNTER_LIMIT) {
+            return Some("a counter is beyond its limit");
+        }
+        let logs = self.logs.iter().map(|log| log.id);
+        let mut numbers: Vec<u64> = logs.chain(self.segments.iter().map(|s| s.id)).collect();
+        numbers.sort_unstable();
+        if numbers.last().is_some_and(|&greatest| greatest >= self.next_file) {
+            return Some("a file's number is not below the next one");
+        }
+        if !numbers.is_sorted_by(|a, b| a < b) {
+            return Some("two files have one number");
+        }
+        match self.logs.split_last() {
+            Some((_, ended)) if ended.iter().any(|log| log.end.is_none()) => {
+                Some("a log before the last has no end")
+            }
+            _ => None,
+        }
     }
 
     /// Reads the manifest of a folder.
@@ -144,6 +177,7 @@ mod tests {
             filter_bits: 10,
         };
         let mut manifest = Manifest::new(settings);
+        manifest.next_file = 6;
         manifest.logs = vec![LogRef { id: 4, end: Some(99) }, LogRef { id: 5, end: None }];
         let file = FileSummary { len: 1000, crc: 7 };
         manifest.segments.push(SegmentMeta {
@@ -185,6 +219,26 @@ mod tests {
         }
         for len in 0..good.len() {
             assert_eq!(Manifest::decode(&good[..len]).unwrap_err().kind(), ErrorKind::Corruption);
+        }
+    }
+
+    #[test]
+    fn a_manifest_that_contradicts_itself_is_refused() {
+        let spoil: [fn(&mut Manifest); 8] = [
+            |m| m.segments[0].entries = 1 << 48,
+            |m| m.generation = 1 << 63,
+            |m| m.next_doc = u64::MAX,
+            |m| m.last_seq = u64::MAX,
+            |m| m.next_file = u64::MAX,
+            |m| m.next_file = 5,
+            |m| m.segments[0].id = 5,
+            |m| m.logs[0].end = None,
+        ];
+        for (case, spoil) in spoil.iter().enumerate() {
+            let mut manifest = sample();
+            spoil(&mut manifest);
+            let error = Manifest::decode(&manifest.encode()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corruption, "case {case}");
         }
     }
 

@@ -97,6 +97,9 @@ impl Names {
         let Some(end) = first.checked_add(count) else {
             return Err(file.corruption(0, "names of impossible ids"));
         };
+        let chunks = usize::try_from(count).ok().map(|count| count.div_ceil(CHUNK));
+        let ends = chunks.and_then(|n| n.checked_add(1)?.checked_mul(8));
+        file.expect_body_end(ends.and_then(|len| offsets_at.checked_add(len)))?;
         Ok(Self { file, ids: first..end, offsets_at })
     }
 

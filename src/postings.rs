@@ -116,12 +116,19 @@ impl Postings {
         let groups = usize::try_from(meta.u64("group count")?).unwrap_or(usize::MAX);
         let offsets_at = usize::try_from(meta.u64("offsets")?).unwrap_or(usize::MAX);
         meta.finish("postings footer")?;
+        let ends = groups.checked_add(1).and_then(|n| n.checked_mul(8));
+        file.expect_body_end(ends.and_then(|len| offsets_at.checked_add(len)))?;
         Ok(Self { file, entries, groups, offsets_at })
     }
 
     /// Number of entries: ids over all fingerprints.
     pub(crate) fn entries(&self) -> u64 {
         self.entries
+    }
+
+    /// Number of groups: blocks of table 0.
+    pub(crate) fn groups(&self) -> usize {
+        self.groups
     }
 
     /// The ids of one block of table 0, which has `fingerprints`.
@@ -196,7 +203,8 @@ impl<'a> Group<'a> {
         let count_width = u32::from(head.u8("count width")?);
         let id_width = u32::from(head.u8("id width")?);
         let base = head.u64("lowest id")?;
-        if count_width > 64 || id_width > 64 {
+        // Ids of a fingerprint differ: without bits to differ in, each has one.
+        if count_width > 64 || id_width > 64 || (id_width == 0 && count_width > 0) {
             return Err(Error::corruption("postings group has impossible widths"));
         }
         let mut group = Self { bytes, fingerprints, count_width, id_width, base, total: 0 };
@@ -289,6 +297,16 @@ mod tests {
                 assert!(postings.group(b, block.len() + 9).is_err(), "another table's block");
             }
         }
+    }
+
+    #[test]
+    fn counts_of_ids_that_take_no_bits_are_refused() {
+        let mut endless = vec![64, 0];
+        endless.put_u64(5);
+        endless.extend([0xff; 8]);
+        assert!(Group::open(&endless, 1).is_err());
+        let one_each = [0, 0, 5, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(Group::open(&one_each, 3).unwrap().ids(2).collect::<Vec<_>>(), [DocId(5)]);
     }
 
     #[test]

@@ -118,7 +118,7 @@ fn halves(bits: u8, n: u8) -> Cut {
 }
 
 /// Four blocks, one leads; the three others together cut in four, one of these follows.
-/// All in quarters of a block, for the pieces lie across the blocks: that makes ten cells.
+/// All in quarters of a block, for the pieces lie across the blocks: that makes sixteen cells.
 fn paper_16(bits: u8) -> Cut {
     let unit = bits / 16;
     // Where pieces end, in units of a quarter block; the three other blocks follow the leading one

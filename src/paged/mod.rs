@@ -17,13 +17,13 @@ use crate::codec::header::FileHeader;
 pub(crate) const PAGE: usize = 4096;
 
 /// Page checksums in one group; a group is a page of its own with its own checksum at the end.
-const GROUP: usize = PAGE / 4 - 1;
+pub(crate) const GROUP: usize = PAGE / 4 - 1;
 
 /// body length u64, meta length u32, checksum u32, end magic.
-const TRAILER_LEN: usize = 24;
+pub(crate) const TRAILER_LEN: usize = 24;
 
 /// The last bytes of every paged file: a file cut short, or grown, does not end with it.
-const END_MAGIC: [u8; 8] = [0x8f, b'f', b'p', b'e', b'n', b'd', b'\r', 0x1a];
+pub(crate) const END_MAGIC: [u8; 8] = [0x8f, b'f', b'p', b'e', b'n', b'd', b'\r', 0x1a];
 
 /// Set in the number under a checksum that covers page checksums rather than a page.
 const GROUP_MARK: u64 = 1 << 63;

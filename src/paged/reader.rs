@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Checksum, END_MAGIC, FOOTER_MARK, FileSummary, GROUP, GROUP_MARK, PAGE, TRAILER_LEN};
 use crate::codec::bytes::Fields;
-use crate::codec::header::FileHeader;
+use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::error::{Error, Result};
 use crate::storage::{Map, Storage};
 
@@ -56,6 +56,20 @@ impl PagedFile {
     /// The file's path, for messages.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    #[cfg(test)]
+    pub(super) fn body_len(&self) -> usize {
+        self.body_len
+    }
+
+    /// Requires that the body ends where its parts do; `end` is `None` if that is beyond all files.
+    /// Every kind asks this at open, before it goes by a count or an offset of its footer.
+    pub(crate) fn expect_body_end(&self, end: Option<usize>) -> Result<()> {
+        if end == Some(self.body_len) {
+            return Ok(());
+        }
+        Err(self.corruption(self.body_len, "the body has another length than the footer says"))
     }
 
     /// The kind's own part of the footer, with its offset.
@@ -180,7 +194,9 @@ fn read_footer(file: &[u8], checksum: &Checksum) -> Result<(usize, (usize, usize
             Error::corruption("the file does not end with an end mark").at_offset(trailer as u64)
         );
     }
-    let start = trailer.saturating_sub(meta_len);
+    let Some(start) = trailer.checked_sub(meta_len) else {
+        return Err(Error::corruption("footer longer than the file").at_offset(trailer as u64));
+    };
     let covered = file.get(start..trailer + 12).unwrap_or_default();
     if checksum.piece(FOOTER_MARK, covered) != crc {
         return Err(Error::corruption("footer fails its checksum").at_offset(start as u64));
@@ -188,17 +204,10 @@ fn read_footer(file: &[u8], checksum: &Checksum) -> Result<(usize, (usize, usize
     let body_len = usize::try_from(body).unwrap_or(usize::MAX);
     let pages = body_len.div_ceil(PAGE);
     let checksums = pages.saturating_add(pages.div_ceil(GROUP)).saturating_mul(4);
-    if body_len.saturating_add(checksums) != start {
+    if body_len < HEADER_LEN || body_len.saturating_add(checksums) != start {
         return Err(
             Error::corruption("body length does not fit the file's").at_offset(trailer as u64)
         );
     }
     Ok((body_len, (start, meta_len)))
-}
-
-#[cfg(test)]
-impl PagedFile {
-    pub(super) fn body_len_for_tests(&self) -> usize {
-        self.body_len
-    }
 }

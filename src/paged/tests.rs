@@ -23,7 +23,7 @@ fn file_of(len: usize) -> (Arc<Sim>, FileSummary) {
 fn read_all(sim: &Sim, summary: FileSummary) -> Result<Vec<u8>, Error> {
     let file = PagedFile::open(sim, "f", &HEADER, summary.len)?;
     assert_eq!(file.meta().bytes(4, "meta")?, b"meta");
-    let len = file.body_len_for_tests();
+    let len = file.body_len();
     Ok(file.bytes(0, len)?.to_vec())
 }
 

@@ -23,6 +23,9 @@ use crate::storage::Storage;
 use crate::table::Table;
 use crate::tombstones::Tombstones;
 
+/// A segment's counts stay below, so that sums over segments never overflow.
+const COUNT_LIMIT: u64 = 1 << 48;
+
 /// What the manifest says of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SegmentMeta {
@@ -73,6 +76,9 @@ impl SegmentMeta {
         let fingerprints = fields.u64("fingerprint count")?;
         let entries = fields.u64("entry count")?;
         let removed = fields.u64("tombstone count")?;
+        if [fingerprints, entries, removed].iter().any(|&count| count >= COUNT_LIMIT) {
+            return Err(fields.corruption("a segment's count is beyond its limit"));
+        }
         let mut required = |what| match take_file(fields) {
             Ok(Some(file)) => Ok(file),
             Ok(None) => Err(Error::corruption(format!("a segment without {what}"))),
@@ -155,6 +161,7 @@ impl<F: Fingerprint> Segment<F> {
         if tables_agree
             && self.postings.entries() == self.meta.entries
             && tombstones as u64 == self.meta.removed
+            && self.identity_table().map(Table::blocks) == Some(self.postings.groups())
         {
             return Ok(());
         }
@@ -278,3 +285,6 @@ fn set_hash<F: Fingerprint>(fingerprint: F) -> u64 {
     let low = u64::from(crc32fast::hash(&bytes));
     (low << 32 | low).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ fingerprint.top64().rotate_left(17)
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,7 +65,11 @@ impl<F: Fingerprint> Table<F> {
         }
         meta.finish("table footer")?;
         let filter = (words > 0).then_some(Filter { depth, offset, words });
-        let keys_offset = blocks.saturating_add(1).saturating_mul(block_size);
+        let parts = parts_of::<F>(blocks, block_size, words);
+        let Some((keys_offset, ..)) = parts.filter(|&(_, filter, _)| filter == offset) else {
+            return Err(file.corruption(0, "the table's parts are not where its footer says"));
+        };
+        file.expect_body_end(parts.map(|(.., end)| end))?;
         let spread = last.top64().saturating_sub(first.top64());
         let density = blocks as f64 / (spread as f64 + 1.0);
         Ok(Self {
@@ -336,6 +340,18 @@ impl<F: Fingerprint> Table<F> {
     pub(crate) fn raw(&self) -> &[u8] {
         self.file.raw()
     }
+}
+
+/// Where keys and filter begin and the body ends; `None` if that is beyond all files.
+fn parts_of<F: Fingerprint>(
+    blocks: usize,
+    block_size: usize,
+    filter_words: u64,
+) -> Option<(usize, usize, usize)> {
+    let keys = blocks.checked_add(1)?.checked_mul(block_size)?;
+    let filter = keys.checked_add(blocks.checked_mul(F::BYTES)?)?.checked_next_multiple_of(8)?;
+    let end = filter.checked_add(usize::try_from(filter_words).ok()?.checked_mul(8)?)?;
+    Some((keys, filter, end))
 }
 
 /// Walks a table in order and knows the place of each fingerprint.

@@ -1,0 +1,154 @@
+//! storage-format.md cannot drift: its examples and constants are compared with what the code does.
+
+use crate::block::{self, BlockBuilder, leading_difference};
+use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
+use crate::codec::huffman::{Code, Histogram};
+use crate::fingerprint::Fingerprint;
+use crate::layout::Layout;
+use crate::log::{self, LogWriter, Start};
+use crate::storage::{Sim, Storage};
+use crate::{names, paged, settings};
+
+const DOCUMENT: &str = include_str!("../storage-format.md");
+
+/// The bytes of the example of that name: lines `offset | hex bytes | meaning`.
+fn example(name: &str) -> Vec<u8> {
+    let (_, rest) = DOCUMENT.split_once(&format!("<!-- example: {name} -->\n```text\n")).unwrap();
+    let (lines, _) = rest.split_once("```").unwrap();
+    let mut bytes = Vec::new();
+    for line in lines.lines() {
+        let mut columns = line.split('|');
+        assert_eq!(columns.next().unwrap().trim().parse(), Ok(bytes.len()), "{line}");
+        let hex = columns.next().unwrap().split_whitespace();
+        bytes.extend(hex.map(|byte| u8::from_str_radix(byte, 16).unwrap()));
+    }
+    bytes
+}
+
+/// The section under a heading of the second level.
+fn section(heading: &str) -> &'static str {
+    let (_, rest) = DOCUMENT.split_once(&format!("\n## {heading}\n")).unwrap();
+    rest.split("\n## ").next().unwrap()
+}
+
+/// The cells of each table row, without backquotes.
+fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    rows.map(|row| row.split(" | ").map(|cell| cell.trim_matches('`').trim()).collect())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+const DATABASE: u128 = u128::from_le_bytes([
+    0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf,
+]);
+
+fn header(kind: FileKind, part: u16) -> FileHeader {
+    FileHeader { kind, bits: 64, part, file_id: 7, database_id: DATABASE }
+}
+
+#[test]
+fn header_example_is_what_is_written() {
+    assert_eq!(example("header"), header(FileKind::Table, 3).encode());
+}
+
+#[test]
+fn block_example_is_what_is_written() {
+    let listed = rows(section("Block")).filter_map(|row| Some((u64::parse(row[0]).ok()?, row)));
+    let listed: Vec<(u64, Vec<&str>)> = listed.filter(|(_, row)| row[0].len() == 18).collect();
+    assert_eq!(listed.len(), 4);
+    let mut histogram = Histogram::default();
+    for pair in listed.windows(2) {
+        let h = leading_difference(pair[0].0, pair[1].0);
+        assert_eq!(pair[1].1[1], h.to_string());
+        histogram.add(h);
+    }
+    let code = Code::from_histogram(&histogram);
+    assert_eq!(&code.lengths(64)[..6], [0, 2, 2, 0, 0, 1]);
+    let mut builder = BlockBuilder::new(128);
+    assert!(listed.iter().all(|&(fingerprint, _)| builder.push(fingerprint, &code)));
+    let mut written = Vec::new();
+    builder.finish(&mut written);
+    let mut expected = example("block");
+    expected.resize(128, 0);
+    assert_eq!(written, expected);
+
+    let bits: Vec<String> = expected[10..].iter().map(|byte| format!("{byte:08b}")).collect();
+    let coded: String = listed[1..].iter().map(|(_, row)| row[3].replace(' ', "")).collect();
+    assert!(bits.concat().starts_with(&coded));
+}
+
+#[test]
+fn watermark_example_is_what_is_written() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let start = Start { previous_log: 0, previous_end: 0, last_seq: 5 };
+    let mut log = LogWriter::create(&*sim, "log", header(FileKind::Log, 0), start).unwrap();
+    let begin = usize::try_from(log.len()).unwrap();
+    log.append_watermark().unwrap();
+    assert_eq!(example("watermark"), sim.contents("log").unwrap()[begin..]);
+}
+
+#[test]
+fn presets_are_those_of_the_table() {
+    let listed: Vec<_> = rows(section("Layout")).filter(|r| r.len() == 5).collect();
+    let listed = &listed[2..];
+    let names: Vec<&str> = listed.iter().map(|row| row[0]).collect();
+    assert_eq!(names, Layout::preset_names());
+    for row in listed {
+        for (bits, cells) in [(64, row[2]), (128, row[3])] {
+            let layout = Layout::preset(row[0], bits).unwrap();
+            assert_eq!(layout.tables().to_string(), row[1], "{}", row[0]);
+            let widths: Vec<String> = layout.cells().iter().map(u8::to_string).collect();
+            assert_eq!(widths.join(" "), cells, "{}", row[0]);
+        }
+    }
+}
+
+#[test]
+fn constants_are_those_of_the_code() {
+    let says = |heading: &str, text: &str| {
+        assert!(section(heading).contains(text), "{heading}: {text}");
+    };
+    let bytes = header(FileKind::Manifest, 0).encode();
+    says("File header", &format!("The first {HEADER_LEN} bytes"));
+    says("File header", &format!("| magic | `{}` |", hex(&bytes[..8])));
+    says("File header", &format!("| major | {MAJOR} |"));
+    says("File header", &format!("| minor | {MINOR} |"));
+    assert!(DOCUMENT.contains(&format!("format version **{MAJOR}.{MINOR}**")));
+    let kinds = [
+        FileKind::Manifest,
+        FileKind::Log,
+        FileKind::Table,
+        FileKind::Postings,
+        FileKind::Tombstones,
+        FileKind::Names,
+    ];
+    let kinds: Vec<String> = kinds.iter().map(|&kind| format!("{} {kind}", kind as u8)).collect();
+    says("File header", &format!("| kind | {} |", kinds.join(", ")));
+    says("Conventions", &format!("0x{:X}", crc32fast::hash(b"123456789")));
+    says("Paged files", &format!("`{}`", hex(&paged::END_MAGIC)));
+    says("Paged files", &format!("pages of {} bytes", paged::PAGE));
+    says("Paged files", &format!("groups of {}", paged::GROUP));
+    says("Paged files", &format!("trailer       {} bytes", paged::TRAILER_LEN));
+    says("Limits", &format!("{} to {} bytes; 65,535", block::MIN_SIZE, block::MAX_SIZE));
+    says("Limits", &format!("| max distance | {} ", settings::MAX_DISTANCE));
+    says("Limits", &format!("| filter | {} bits", settings::MAX_FILTER_BITS));
+    says("Limits", &format!("| {} bytes; 64 bytes |", settings::MAX_RECIPE));
+    says("Limits", &format!("| codeword | {} bits |", crate::codec::huffman::MAX_LENGTH));
+    assert_eq!((names::MAX_NAME, log::MAX_NAME_LEN), (65_535, 65_535));
+    says("Limits", "1 to 65,535 bytes of UTF-8");
+}
+
+#[test]
+fn every_section_that_the_contents_name_is_there() {
+    let (_, contents) = DOCUMENT.split_once("Contents: ").unwrap();
+    let (contents, _) = contents.split_once("\n\n").unwrap();
+    let named: Vec<&str> =
+        contents.split('[').skip(1).map(|link| link.split(']').next().unwrap()).collect();
+    let headings: Vec<&str> =
+        DOCUMENT.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    assert_eq!(named, headings);
+}

@@ -1,0 +1,123 @@
+use super::*;
+use crate::codec::header::{FileHeader, HEADER_LEN};
+use crate::layout::Layout;
+use crate::paged::PagedWriter;
+use crate::settings::Ids as KindOfIds;
+use crate::storage::Sim;
+
+/// More errors than this are not found in so small a segment by a reader that keeps to its files.
+const MOST_ERRORS: usize = 500;
+
+fn settings() -> Settings {
+    Settings {
+        database_id: 1,
+        layout: Layout::preset("half-2", 64).unwrap(),
+        max_distance: 3,
+        ids: KindOfIds::Names,
+        recipe: None,
+        block_size: 128,
+        filter_bits: 10,
+    }
+}
+
+/// A segment of 90 fingerprints with three ids each, with tombstones and names.
+fn written(storage: &Arc<dyn Storage>, settings: &Settings) -> SegmentMeta {
+    let mut fingerprints: Vec<u64> =
+        (0..90u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i).collect();
+    fingerprints.sort_unstable();
+    let mut writer = SegmentWriter::new(storage, settings, 1);
+    let ids = |i: u64| [DocId(3 * i), DocId(3 * i + 1), DocId(3 * i + 2)];
+    writer
+        .entries(|visit| (0..).zip(&fingerprints).try_for_each(|(i, &f)| visit(f, &ids(i))))
+        .unwrap();
+    let mut permuted: Vec<u64> = fingerprints.iter().map(|f| f.rotate_left(32)).collect();
+    permuted.sort_unstable();
+    writer.table(|visit| permuted.iter().try_for_each(|&f| visit(f))).unwrap();
+    let entry = |id| Entry { fingerprint: 7u64, id: DocId(id) };
+    writer.tombstones(&[entry(1000), entry(1001)]).unwrap();
+    let names: Vec<String> = (0..270).map(|i| format!("https://例/{i}")).collect();
+    writer.names(DocId(0), names.iter().map(|name| Ok(name.as_str()))).unwrap();
+    writer.finish().unwrap()
+}
+
+/// Uses all that the segment's readers use; errors are welcome, panics and endless loops not.
+fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) {
+    let Ok(segment) = Segment::<u64>::open(storage, settings, meta.clone()) else { return };
+    let mut errors = 0;
+    segment.verify(settings, &mut |_| errors += 1);
+    assert!(errors < MOST_ERRORS, "{errors} errors");
+    segment.index_memory();
+    for probe in [0, 7, u64::MAX / 2, u64::MAX] {
+        let _ = segment.ids(probe).map(|ids| ids.into_iter().flatten().count());
+        let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
+        let _ = segment.name(DocId(probe));
+        for table in segment.tables() {
+            let _ = table.may_contain(probe, 64);
+            let _ =
+                table.find_block(probe).and_then(|b| table.scan_range(b, probe, u64::MAX, drop));
+            let _ = table.cursor(probe);
+        }
+    }
+}
+
+/// Calls `damage` with body and meta of each file in turn, for as many cases as it takes, and tries
+/// what it makes of them under good checksums.
+fn under_good_checksums(damage: impl Fn(&mut [u8], &mut [u8], usize) -> bool) {
+    let settings = settings();
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let storage: Arc<dyn Storage> = sim.clone();
+    let meta = written(&storage, &settings);
+    let kinds = [FileKind::Table, FileKind::Table, FileKind::Postings];
+    let kinds = kinds.into_iter().chain([FileKind::Tombstones, FileKind::Names]);
+    for ((part, (name, _)), kind) in (0u16..).zip(meta.files()).zip(kinds) {
+        let part = if kind == FileKind::Table { part } else { 0 };
+        let name = name.to_string();
+        let good = sim.contents(&name).unwrap();
+        for case in 0.. {
+            let (mut body, mut footer) = parts(&good);
+            if !damage(&mut body, &mut footer, case) {
+                break;
+            }
+            let header: FileHeader = settings.header(kind, part, 1);
+            storage.remove(&name).unwrap();
+            let mut writer = PagedWriter::create(&*storage, &name, &header).unwrap();
+            writer.write(&body[HEADER_LEN..]).unwrap();
+            writer.finish(&footer).unwrap();
+            use_all(&storage, &settings, &meta);
+        }
+        sim.set_contents(&name, &good);
+    }
+    use_all(&storage, &settings, &meta);
+    assert!(Segment::<u64>::open(&storage, &settings, meta).is_ok());
+}
+
+/// Body and meta of a paged file.
+fn parts(file: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let trailer = file.len() - 24;
+    let body = u64::from_le_bytes(*file[trailer..].first_chunk().unwrap());
+    let meta = u32::from_le_bytes(*file[trailer + 8..].first_chunk().unwrap());
+    let meta = trailer - usize::try_from(meta).unwrap();
+    (file[..usize::try_from(body).unwrap()].to_vec(), file[meta..trailer].to_vec())
+}
+
+#[test]
+fn any_number_in_a_footer_is_an_error_or_does_no_harm() {
+    const VALUES: [u64; 8] =
+        [0, 1, 2, u32::MAX as u64, 1 << 58, (1 << 61) - 1, u64::MAX - 1, u64::MAX];
+    under_good_checksums(|_, meta, case| {
+        let (at, value) = (case / VALUES.len() * 4, VALUES[case % VALUES.len()]);
+        let Some(field) = meta.get_mut(at..at + 8) else { return false };
+        field.copy_from_slice(&value.to_le_bytes());
+        true
+    });
+}
+
+#[test]
+fn any_byte_of_a_body_is_an_error_or_does_no_harm() {
+    under_good_checksums(|body, _, case| {
+        let Some(byte) = body.get_mut(HEADER_LEN + case / 3) else { return false };
+        *byte = [0, 0xff, *byte ^ 1][case % 3];
+        true
+    });
+}
