@@ -91,6 +91,11 @@ impl<F: Fingerprint> Table<F> {
         self.count
     }
 
+    /// Number of blocks.
+    pub(crate) fn blocks(&self) -> usize {
+        self.blocks
+    }
+
     /// Bytes that should be in memory for fast answers: keys, filter, and what marks checked pages.
     pub(crate) fn index_memory(&self) -> u64 {
         let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
@@ -393,12 +398,5 @@ impl<F: Fingerprint> Cursor<'_, F> {
             false => None,
         };
         Ok(())
-    }
-}
-
-#[cfg(test)]
-impl<F: Fingerprint> Table<F> {
-    pub(super) fn blocks(&self) -> usize {
-        self.blocks
     }
 }

@@ -215,8 +215,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         let before = after.len();
         after.extend(docs);
         let (read, inserted) = (docs.len() as u64, (after.len() - before) as u64);
-        let entry =
-            |&(fingerprint, key): &Doc<F>| Ok(Entry { fingerprint, id: fpdb::DocId(key) });
+        let entry = |&(fingerprint, key): &Doc<F>| Ok(Entry { fingerprint, id: fpdb::DocId(key) });
         self.write(Some(after), true, || {
             let report = db.bulk_load(docs.iter().map(entry))?;
             Ok((report.read, report.inserted) == (read, inserted))
