@@ -7,7 +7,7 @@ use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
 use crate::log::{self, LogWriter, Start};
 use crate::storage::{Sim, Storage};
-use crate::{names, paged, settings};
+use crate::{paged, settings};
 
 const DOCUMENT: &str = include_str!("../storage-format.md");
 
@@ -138,7 +138,7 @@ fn constants_are_those_of_the_code() {
     says("Limits", &format!("| filter | {} bits", settings::MAX_FILTER_BITS));
     says("Limits", &format!("| {} bytes; 64 bytes |", settings::MAX_RECIPE));
     says("Limits", &format!("| codeword | {} bits |", crate::codec::huffman::MAX_LENGTH));
-    assert_eq!((names::MAX_NAME, log::MAX_NAME_LEN), (65_535, 65_535));
+    assert_eq!(log::MAX_NAME_LEN, 65_535);
     says("Limits", "1 to 65,535 bytes of UTF-8");
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use super::commit::{SyncGroup, Writer};
 use super::core::{Core, WriterLock};
 use super::maintain::Signals;
-use super::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, Options};
+use super::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, Options, other_recipe};
 use super::{Db, RecoveryReport};
 use crate::codec::header::FileKind;
 use crate::compaction::write_changes;
@@ -118,56 +118,21 @@ fn recover<F: Fingerprint>(
     mut manifest: Manifest,
     lock: WriterLock,
 ) -> Result<Core<F>> {
-    let settings = Arc::new(manifest.settings.clone());
     sweep::<F>(&*storage, &manifest)?;
     let mut segments = open_segments(&storage, &manifest)?;
-    let tuning = options.tuning;
-    let next_doc = manifest.next_doc;
-    let memtable = Memtable::<F>::new(settings.permutations(), tuning.memtable_entries, next_doc);
-    let recovery = replay(&*storage, &manifest, ReadMode::Recover, &memtable)?;
-    let (first_doc, names) = memtable.names();
-    manifest.next_doc = first_doc.0 + names.len() as u64;
-    manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
+    let (recovery, recovered) = write_replayed(&storage, &mut manifest)?;
+    segments.extend(recovered);
+    adopt_recipe(options.recipe, &mut manifest, segments.is_empty(), storage.root())?;
+    let writer = begin_log(&*storage, &mut manifest, recovery.log_end)?;
 
-    let id = manifest.next_file;
-    manifest.next_file += 1;
-    let changes = memtable.net_changes(u64::MAX);
-    if let Some(meta) = write_changes(&storage, &settings, id, &changes, &(first_doc, names))? {
-        segments.push(Arc::new(Segment::open(&storage, &settings, meta.clone())?));
-        manifest.segments.push(meta);
-    }
-    let ended = std::mem::take(&mut manifest.logs);
-    let log_id = manifest.next_file;
-    manifest.next_file += 1;
-    let start = Start {
-        previous_log: ended.last().map_or(0, |log| log.id),
-        previous_end: recovery.log_end,
-        last_seq: manifest.last_seq,
-    };
-    let header = settings.header(FileKind::Log, 0, log_id);
-    let log = LogWriter::create(&*storage, &FileName::Log(log_id).to_string(), header, start)?;
-    // One sync for the names of segment and log: the manifest must not outlive them.
-    storage.sync_dir()?;
-    manifest.logs.push(LogRef { id: log_id, end: None });
-    manifest.generation += 1;
-    manifest.install(&*storage)?;
-    for log in ended {
-        let _ = storage.remove(&FileName::Log(log.id).to_string());
-    }
-
-    let seq = manifest.last_seq;
-    let next_doc = manifest.next_doc;
-    let active = Memtable::new(settings.permutations(), tuning.memtable_entries, next_doc);
-    let writer = Writer { committed_end: log.len(), log, log_id, seq, next_doc };
+    let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
+    let capacity = options.tuning.memtable_entries;
+    let active = Memtable::new(settings.permutations(), capacity, manifest.next_doc);
+    let version =
+        Version { segments, frozen: None, active: Arc::new(active), flushed: seq, loads: 0 };
     Ok(Core {
         planner: Arc::new(Planner::new(settings.layout.clone())),
-        current: Current::new(Version {
-            segments,
-            frozen: None,
-            active: Arc::new(active),
-            flushed: seq,
-            loads: 0,
-        }),
+        current: Current::new(version),
         visible: AtomicU64::new(seq),
         writer: Mutex::new(writer),
         sync_group: SyncGroup::default(),
@@ -180,8 +145,73 @@ fn recover<F: Fingerprint>(
         _lock: lock,
         storage,
         settings,
-        tuning,
+        tuning: options.tuning,
     })
+}
+
+/// Replays the logs and writes what they hold as a segment, if there is anything.
+fn write_replayed<F: Fingerprint>(
+    storage: &Arc<dyn Storage>,
+    manifest: &mut Manifest,
+) -> Result<(RecoveryReport, Option<Arc<Segment<F>>>)> {
+    let settings = manifest.settings.clone();
+    let memtable = Memtable::<F>::new(settings.permutations(), 1 << 16, manifest.next_doc);
+    let report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
+    let names = memtable.names();
+    manifest.next_doc = names.0.0 + names.1.len() as u64;
+    manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
+    let id = manifest.next_file;
+    manifest.next_file += 1;
+    let changes = memtable.net_changes(u64::MAX);
+    let Some(meta) = write_changes(storage, &settings, id, &changes, &names)? else {
+        return Ok((report, None));
+    };
+    let segment = Segment::open(storage, &settings, meta.clone())?;
+    manifest.segments.push(meta);
+    Ok((report, Some(Arc::new(segment))))
+}
+
+/// A database without a recipe takes on the one asked for, as long as it is empty.
+fn adopt_recipe(
+    asked: Option<String>,
+    manifest: &mut Manifest,
+    is_empty: bool,
+    path: &Path,
+) -> Result<()> {
+    match (asked, &manifest.settings.recipe) {
+        (Some(asked), None) if is_empty => {
+            manifest.settings.recipe = Some(asked);
+            manifest.settings.check()
+        }
+        (Some(asked), None) => Err(other_recipe(&asked, "no named recipe").at_path(path)),
+        _ => Ok(()),
+    }
+}
+
+/// Begins a new log and installs the manifest that names it, and what was recovered; then the old
+/// logs go.
+fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Result<Writer> {
+    let ended = std::mem::take(&mut manifest.logs);
+    let log_id = manifest.next_file;
+    manifest.next_file += 1;
+    let start = Start {
+        previous_log: ended.last().map_or(0, |log| log.id),
+        previous_end: old_end,
+        last_seq: manifest.last_seq,
+    };
+    let header = manifest.settings.header(FileKind::Log, 0, log_id);
+    let log = LogWriter::create(storage, &FileName::Log(log_id).to_string(), header, start)?;
+    // One sync for the names of segment and log: the manifest must not outlive them.
+    storage.sync_dir()?;
+    manifest.logs.push(LogRef { id: log_id, end: None });
+    manifest.generation += 1;
+    manifest.install(storage)?;
+    for log in ended {
+        // What fails is swept at the next open.
+        let _ = storage.remove(&FileName::Log(log.id).to_string());
+    }
+    let (seq, next_doc) = (manifest.last_seq, manifest.next_doc);
+    Ok(Writer { committed_end: log.len(), log, log_id, seq, next_doc })
 }
 
 /// Removes what a crash left: numbered files that the manifest does not name.

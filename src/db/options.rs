@@ -145,7 +145,8 @@ impl<F: Fingerprint> Options<F> {
 
     /// The name of the recipe that makes the fingerprints from text. Fingerprints of different
     /// recipes cannot be compared, so a database opened with another recipe than its own is
-    /// refused. Default: none, which agrees with any; stored.
+    /// refused; one that is empty and has none takes it on. Default: none, which agrees with any;
+    /// stored.
     pub fn recipe(self, name: impl Into<String>) -> Self {
         Self { recipe: Some(name.into()), ..self }
     }
@@ -270,17 +271,10 @@ impl<F: Fingerprint> Options<F> {
                 ),
             ));
         }
-        if let Some(recipe) = &self.recipe
-            && Some(recipe) != settings.recipe.as_ref()
+        if let (Some(asked), Some(found)) = (&self.recipe, &settings.recipe)
+            && asked != found
         {
-            let found = settings.recipe.as_deref().unwrap_or("none");
-            return Err(Error::new(
-                crate::ErrorKind::Unsupported,
-                format!(
-                    "recipe {recipe} asked for, but the database's fingerprints come from recipe \
-                     {found}: they cannot be compared"
-                ),
-            ));
+            return Err(other_recipe(asked, &format!("recipe {found}")));
         }
         if let Some(k) = self.max_distance.filter(|&k| k != settings.max_distance) {
             return differs("max distance", k.to_string(), settings.max_distance.to_string());
@@ -301,4 +295,15 @@ impl<F: Fingerprint> Options<F> {
             None => Ok(()),
         }
     }
+}
+
+/// The refusal of a recipe that is not that of the fingerprints in a database.
+pub(super) fn other_recipe(asked: &str, found: &str) -> Error {
+    Error::new(
+        crate::ErrorKind::Unsupported,
+        format!(
+            "recipe {asked} asked for, but the database's fingerprints come from {found}: they \
+             cannot be compared"
+        ),
+    )
 }

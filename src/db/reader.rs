@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::open::{explain_missing, open_segments, replay};
-use super::options::Options;
+use super::options::{Options, other_recipe};
 use super::{Snapshot, Stats, VerifyReport};
 use crate::error::{ErrorKind, Result};
 use crate::files::FileName;
@@ -57,6 +57,9 @@ impl<F: Fingerprint> Reader<F> {
         let storage = options.storage_at(path);
         let manifest = Manifest::read(&*storage).map_err(|e| explain_missing(&*storage, e))?;
         options.agree(&manifest.settings)?;
+        if let (Some(asked), None) = (&options.recipe, &manifest.settings.recipe) {
+            return Err(other_recipe(asked, "no named recipe").at_path(path));
+        }
         let planner = Arc::new(Planner::new(manifest.settings.layout.clone()));
         let state = load(&storage, manifest, &planner, &[])?;
         Ok(Self { storage, state: RwLock::new(state) })

@@ -1,7 +1,6 @@
 //! What the simulation can lose, what it never loses, and that it bites.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use super::*;
 use crate::storage::Disk;
@@ -366,21 +365,4 @@ fn every_sync_that_is_left_out_is_noticed() {
         assert!(!toy::check(&sim, &acknowledged).1.is_empty(), "{label}");
         sim.skip_no_more();
     }
-}
-
-#[test]
-#[ignore = "a measurement: cargo test --release --lib speed_of_states -- --ignored --nocapture"]
-fn speed_of_states() {
-    let sim = Sim::new();
-    let acknowledged = toy::run(&sim);
-    let (start, mut states) = (Instant::now(), 0);
-    for _ in 0..100 {
-        let (more, broken) = toy::check(&sim, &acknowledged);
-        assert!(broken.is_empty());
-        states += more;
-    }
-    println!(
-        "{:.0} states/s",
-        f64::from(u32::try_from(states).unwrap()) / start.elapsed().as_secs_f64()
-    );
 }

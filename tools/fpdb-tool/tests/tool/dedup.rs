@@ -286,3 +286,14 @@ fn a_database_that_another_process_writes_to_is_locked() {
     db.close().unwrap();
     folder.ok("dedup a docs");
 }
+
+#[test]
+fn an_empty_database_takes_on_the_recipe_of_its_first_run() {
+    let folder = Folder::new();
+    folder.write("docs.ndjson", document("a", &text(1, 20)));
+    folder.ok("create db --ids names");
+    folder.ok("dedup db docs.ndjson");
+    assert_eq!(folder.ok("stats db --json").json()["recipe"], "words/1");
+    let refused = folder.exits(2, "dedup db docs.ndjson --recipe jieba/1");
+    assert!(refused.err.contains("words/1"), "{}", refused.err);
+}

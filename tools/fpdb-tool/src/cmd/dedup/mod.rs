@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::text::Recipe;
-use fpdb::{Db, Durability, Ids, Options};
+use fpdb::{Db, Durability, ErrorKind, Ids, Options};
 
 use crate::database::{self, NewDatabase};
 use crate::failure::{self, Outcome};
@@ -174,16 +174,20 @@ impl Args {
             }
             self.new.check_against(found)?;
         } else {
-            options = self.new.options(options)?.ids(Ids::Names).recipe(recipe.name());
+            options = self.new.options(options)?.ids(Ids::Names);
         }
-        let options = options.durability(match self.durability {
+        let options = options.recipe(recipe.name()).durability(match self.durability {
             DurabilityArg::Sync => Durability::Sync,
             DurabilityArg::Buffered => Durability::Buffered,
         });
         let db = match found {
-            Some(_) => options.open(&self.path)?,
-            None => options.open_or_create(&self.path)?,
+            Some(_) => options.open(&self.path),
+            None => options.open_or_create(&self.path),
         };
-        Ok((db, recipe))
+        match db {
+            // The format was read before, so what does not fit is the recipe.
+            Err(error) if error.kind() == ErrorKind::Unsupported => Err(failure::as_usage(&error)),
+            db => Ok((db?, recipe)),
+        }
     }
 }
