@@ -18,15 +18,15 @@ impl<F: Fingerprint> Core<F> {
             let message = "the folder for the backup is not empty: choose another place";
             return Err(Error::new(ErrorKind::AlreadyExists, message).at_path(path));
         }
-        // Under the writer's lock the manifest and the version tell of the same segments, and
-        // nothing acknowledged is elsewhere.
         let mut writer = lock(&self.writer);
         self.flush_all(&mut writer)?;
-        let maintenance = lock(&self.maintenance);
+        // Under the writer's lock nothing acknowledged is outside the segments. Compaction may
+        // replace some meanwhile, so they are taken from one version, which keeps their files.
         let version = self.current.get();
         let mut manifest = lock(&self.manifest).clone();
-        drop((writer, maintenance));
+        drop(writer);
         manifest.logs.clear();
+        manifest.segments = version.segments.iter().map(|s| s.meta().clone()).collect();
         for segment in &version.segments {
             let names = segment.meta().files();
             for ((name, _), bytes) in names.iter().zip(segment.raw_files()) {

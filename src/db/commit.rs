@@ -53,6 +53,7 @@ impl<F: Fingerprint> Core<F> {
         // How much of it arrived is unknown after an error, so nothing may follow it.
         writer.committed_end = writer.log.append(seq, ops).map_err(|e| self.poison(e))?;
         writer.seq = seq;
+        self.log_bytes.store(writer.committed_end, Ordering::Relaxed);
         let named = ops.iter().filter(|op| matches!(op, Op::InsertNamed { .. })).count();
         writer.next_doc += named as u64;
         self.current.get().active.apply(seq, ops).map_err(|e| self.poison(e))?;
@@ -145,6 +146,7 @@ impl<F: Fingerprint> Core<F> {
             manifest.logs.push(LogRef { id: log_id, end: None });
         })?;
         *writer = Writer { committed_end: log.len(), log, log_id, ..*writer };
+        self.log_bytes.store(writer.committed_end, Ordering::Relaxed);
         self.current.update(|version| Version {
             frozen: Some(version.active.clone()),
             active: self.new_memtable(writer.next_doc).into(),

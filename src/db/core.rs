@@ -31,6 +31,8 @@ pub(super) struct Core<F> {
     /// The last commit that is acknowledged, or may be: readers see commits up to it.
     pub(super) visible: AtomicU64,
     pub(super) writer: Mutex<Writer>,
+    /// Bytes of the log, for who asks without waiting for the writer.
+    pub(super) log_bytes: AtomicU64,
     pub(super) sync_group: SyncGroup,
     pub(super) manifest: Mutex<Manifest>,
     /// Held by whoever replaces segments: compaction, one at a time.

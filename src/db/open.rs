@@ -134,6 +134,7 @@ fn recover<F: Fingerprint>(
         planner: Arc::new(Planner::new(settings.layout.clone())),
         current: Current::new(version),
         visible: AtomicU64::new(seq),
+        log_bytes: AtomicU64::new(writer.log.len()),
         writer: Mutex::new(writer),
         sync_group: SyncGroup::default(),
         manifest: Mutex::new(manifest),

@@ -152,7 +152,7 @@ fn entropy_bound(bits: u32, rows: u64) -> f64 {
 
 impl<F: Fingerprint> Core<F> {
     pub(super) fn stats(&self, entries: u64, version: &Version<F>) -> Stats {
-        let log = super::core::lock(&self.writer).log.len();
+        let log = self.log_bytes.load(std::sync::atomic::Ordering::Relaxed);
         let generation = super::core::lock(&self.manifest).generation;
         let mut stats = Stats::gather(&self.settings, version, entries, generation, log);
         stats.background_error = self.signals.message();
