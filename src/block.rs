@@ -6,7 +6,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::codec::bits::{BitReader, BitWriter};
+use crate::codec::bits::{BitReader, BitWriter, PEEKED};
 use crate::codec::bytes::PutFields;
 use crate::codec::huffman::Code;
 use crate::error::{Error, Result};
@@ -130,13 +130,20 @@ impl<'a, F: Fingerprint> BlockReader<'a, F> {
             return Ok(false);
         }
         // A table's code has symbols below its width only, so `h` is one.
-        let (length, h) = self.code.decode(self.bits.peek());
+        let peeked = self.bits.peek();
+        let (length, h) = self.code.decode(peeked);
         let above = self.current >> h;
         if length == 0 || above & F::ONE == F::ONE {
             return Err(Error::corruption("block has a codeword that cannot stand there"));
         }
-        self.bits.skip(length);
-        let below = self.bits.take_low_bits::<F>(h);
+        let below = if length + h <= PEEKED {
+            // Nearly always: one load has the codeword and all below it.
+            self.bits.skip(length + h);
+            F::from_u128(u128::from(peeked << length >> 1 >> (63 - h)))
+        } else {
+            self.bits.skip(length);
+            self.bits.take_low_bits::<F>(h)
+        };
         self.current = ((above | F::ONE) << h) | below;
         self.left -= 1;
         if self.bits.position() > self.end {

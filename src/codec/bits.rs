@@ -99,13 +99,14 @@ impl<'a> BitReader<'a> {
 
     #[inline]
     pub(crate) fn skip(&mut self, len: u32) {
-        self.position += len as usize;
+        // Far from overflow: callers stop at the end of their bytes, and this is the hottest line.
+        self.position = self.position.wrapping_add(len as usize);
     }
 
     /// The next `len` bits, up to 64.
     #[inline]
     pub(crate) fn take(&mut self, len: u32) -> u64 {
-        if len <= 57 {
+        if len <= PEEKED {
             let value = self.peek().checked_shr(64 - len).unwrap_or(0);
             self.skip(len);
             return value;
@@ -124,6 +125,9 @@ impl<'a> BitReader<'a> {
         F::from_u128(high << 64 | u128::from(self.take(64)))
     }
 }
+
+/// Bits that [`BitReader::peek`] gives at least.
+pub(crate) const PEEKED: u32 = 57;
 
 /// Up to 7 bytes as the top of a big-endian word.
 #[cold]

@@ -90,8 +90,12 @@ impl PagedFile {
         if end > self.body_len {
             return Err(self.outside(offset, len));
         }
-        for page in offset / PAGE..end.div_ceil(PAGE) {
-            self.check(page)?;
+        let (first, behind) = (offset / PAGE, end.div_ceil(PAGE));
+        if first < behind {
+            self.check(first)?;
+            for page in first + 1..behind {
+                self.check(page)?;
+            }
         }
         Ok(self.map.get(offset..end).unwrap_or_default())
     }
