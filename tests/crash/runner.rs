@@ -73,6 +73,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     }
 
     fn step(&mut self, step: &Step<F>) -> Verdict {
+        // For whoever asks which syncs belong to which step.
+        self.sim.mark(self.sim.syncs().len() as u64);
         // Two attempts, the second after a fault that came once.
         if !self.open()? && !self.open()? {
             return Ok(());
@@ -215,8 +217,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         let before = after.len();
         after.extend(docs);
         let (read, inserted) = (docs.len() as u64, (after.len() - before) as u64);
-        let entry =
-            |&(fingerprint, key): &Doc<F>| Ok(Entry { fingerprint, id: fpdb::DocId(key) });
+        let entry = |&(fingerprint, key): &Doc<F>| Ok(Entry { fingerprint, id: fpdb::DocId(key) });
         self.write(Some(after), true, || {
             let report = db.bulk_load(docs.iter().map(entry))?;
             Ok((report.read, report.inserted) == (read, inserted))
