@@ -118,6 +118,9 @@ fn recover<F: Fingerprint>(
     mut manifest: Manifest,
     lock: WriterLock,
 ) -> Result<Core<F>> {
+    // The process before may have ended between the manifest's rename and the sync. As long as a
+    // loss of power could bring back the manifest before, or none, nothing is removed or created.
+    storage.sync_dir()?;
     sweep::<F>(&*storage, &manifest)?;
     let mut segments = open_segments(&storage, &manifest)?;
     let (recovery, recovered) = write_replayed(&storage, &mut manifest)?;
@@ -220,6 +223,7 @@ fn sweep<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<(
     let mut live: BTreeSet<FileName> =
         manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
     live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id)));
+    let mut left = Vec::new();
     for name in storage.list()?.unwrap_or_default() {
         let Some(parsed) = FileName::parse(&name) else { continue };
         if live.contains(&parsed) {
@@ -230,9 +234,10 @@ fn sweep<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<(
         {
             refuse_newer_log::<F>(storage, manifest, id)?;
         }
-        storage.remove(&name)?;
+        left.push(name);
     }
-    Ok(())
+    // Only now: the newer manifest, if one is restored, needs what this one does not name.
+    left.iter().try_for_each(|name| storage.remove(name))
 }
 
 /// A manifest names a log before anything is committed to it. A later log with commits says that

@@ -1,1 +1,133 @@
-//! Calls that fail.
+//! Calls that fail: each call of a workload, once and from then on, in each way.
+
+use fpdb::storage::{CrashLimits, Fault, Sim};
+use fpdb::{Durability, ErrorKind, Fingerprint, Ids};
+
+use super::history::History;
+use super::matrix::Workload;
+use super::oracle::{Verdict, check, open, text};
+use super::runner::Runner;
+use super::script::{ROOT, Random, Scribe, Setup};
+use super::{BUFFERED, NAMES, USER, workload};
+
+/// Every step in which calls can fail, and each after others.
+const STEPS: &str = "inbnNrfnirclirnxnbrduciN";
+
+/// What a test needs to say to be repeated.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    call: usize,
+    fault: Fault,
+    persistent: bool,
+}
+
+impl Case {
+    fn all(calls: usize) -> impl Iterator<Item = Self> {
+        let faults = [Fault::Error, Fault::ShortWrite, Fault::NoSpace];
+        let kinds = faults.into_iter().flat_map(|fault| [(fault, false), (fault, true)]);
+        kinds.flat_map(move |(fault, persistent)| {
+            (0..calls).map(move |call| Self { call, fault, persistent })
+        })
+    }
+
+    /// Runs the workload with the fault; then ends the process and opens the database again, and
+    /// looks at some of the states that a loss of power could have left meanwhile.
+    fn run<F: Fingerprint>(self, workload: &Workload<F>, random: &mut Random) -> Verdict<usize> {
+        let sim = Sim::new();
+        sim.fail_at(self.call, self.fault, self.persistent);
+        let script = Scribe::new(&workload.setup, workload.seed, 0).script(&workload.letters);
+        let runner = Runner::new(&workload.setup, sim.clone(), History::of_nothing()).tolerant();
+        let mut runner = runner.run(&script)?;
+        let failures = runner.failures;
+        // Drop may write; what it wants to is lost if the fault is persistent.
+        runner.end();
+        sim.fail_no_more();
+        let reopening = sim.operations();
+        if !runner.open()? {
+            return Err("the database does not open without faults".to_owned());
+        }
+        runner.end();
+        let limits = CrashLimits { exhaustive: 16, samples: 3, ..CrashLimits::default() };
+        for at in reopening..=sim.operations() {
+            for state in sim.crash_states(at, limits) {
+                if random.below(12) > 0 {
+                    continue;
+                }
+                let (legal, is_created) = (runner.history.legal(at), runner.history.is_created(at));
+                check(&workload.setup, &state, &legal, is_created, random)
+                    .map_err(|e| format!("{e}\n  {}", state.describe()))?;
+            }
+        }
+        Ok(failures)
+    }
+}
+
+fn every_failed_call_is_survived<F: Fingerprint>(workload: &Workload<F>) {
+    let calls = workload.run().unwrap().sim.calls();
+    let mut random = Random(workload.seed);
+    let (mut cases, mut failures) = (0, 0);
+    for case in Case::all(calls) {
+        match case.run(workload, &mut random) {
+            Ok(failed) => failures += failed,
+            Err(violation) => panic!("{violation}\n  {case:?}, {workload:?}"),
+        }
+        cases += 1;
+    }
+    println!("{cases} faults, {failures} failed calls");
+    assert!(failures > cases / 2, "hardly a fault was noticed: {failures} of {cases}");
+}
+
+#[test]
+fn every_failed_call_is_survived_with_user_ids() {
+    every_failed_call_is_survived(&workload(USER, STEPS));
+}
+
+#[test]
+fn every_failed_call_is_survived_with_names() {
+    every_failed_call_is_survived(&workload(NAMES, STEPS));
+}
+
+#[test]
+fn every_failed_call_is_survived_buffered() {
+    every_failed_call_is_survived(&workload(BUFFERED, STEPS));
+}
+
+/// Of an insert that neither flushes nor rotates each call is one on the log.
+#[test]
+fn after_a_failed_append_or_sync_of_the_log_no_write_is_taken_until_reopened() -> Verdict {
+    for durability in [Durability::Sync, Durability::Buffered] {
+        for fault in [Fault::Error, Fault::ShortWrite, Fault::NoSpace] {
+            for call in 0.. {
+                let setup = Setup::<u64>::new("single", Ids::User, durability).memtable(1000);
+                let sim = Sim::new();
+                let db = open(&setup, &sim, ROOT, false).map_err(text("create"))?;
+                db.insert(1, 1).map_err(text("insert"))?;
+                db.sync().map_err(text("sync"))?;
+                sim.fail_at(sim.calls() + call, fault, false);
+                let result = db.insert(2, 2).and_then(|_| db.sync());
+                if result.is_ok() {
+                    assert!(call >= 2, "an append and a sync can fail");
+                    break;
+                }
+                assert_eq!(result.unwrap_err().kind(), ErrorKind::Io);
+                let refused = [
+                    db.insert(3, 3).map(drop),
+                    db.insert_if_novel(4, 4).map(drop),
+                    db.remove(1, 1).map(drop),
+                    db.sync(),
+                    db.flush(),
+                    db.compact().map(drop),
+                    db.backup("copy"),
+                ];
+                let kinds = refused.map(|result| result.unwrap_err().kind());
+                assert_eq!(kinds, [ErrorKind::Poisoned; 7], "call {call}, {fault:?}");
+                assert_eq!(db.query(1, 0).map_err(text("query"))?.len(), 1);
+                drop(db);
+                let db = open(&setup, &sim, ROOT, true).map_err(text("reopen"))?;
+                assert_eq!(db.query(1, 0).map_err(text("query"))?.len(), 1);
+                db.insert(5, 5).map_err(text("insert again"))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -5,7 +5,7 @@
 //! by then. Lost syncs (`mutants`) show that these tests would notice; `faults` makes every call
 //! fail; `kill` ends real processes.
 //!
-//! `FPDB_CRASH_STATES` sets about how many states are checked in all (60,000),
+//! `FPDB_CRASH_STATES` sets about how many states are checked in all (200,000),
 //! `FPDB_CRASH_SEED` another seed (0), which long runs should vary.
 
 mod faults;
@@ -19,7 +19,7 @@ mod script;
 
 use fpdb::{Durability, Fingerprint, Ids};
 
-use matrix::{Budget, Workload, explore};
+use matrix::{Workload, explore};
 use script::{Setup, random_letters};
 
 const USER: Setup<u64> = Setup::new("half-2", Ids::User, Durability::Sync);
@@ -31,11 +31,13 @@ const WIDE: Setup<u128> = Setup::new("half-2", Ids::User, Durability::Sync);
 /// Every step, some of them in several places.
 const ALL_STEPS: &str = "inNbrfnirNsclirnxnbrdiikrnblcux";
 
-/// Shares of the budget: there are about so many tests of the same weight.
-const TESTS: usize = 10;
-
 fn setting(name: &str, default: usize) -> usize {
     std::env::var(name).map_or(default, |value| value.parse().unwrap())
+}
+
+/// About how many states are checked in all.
+fn states() -> usize {
+    setting("FPDB_CRASH_STATES", 200_000)
 }
 
 pub fn seed() -> u64 {
@@ -46,21 +48,23 @@ pub fn workload<F: Fingerprint>(setup: Setup<F>, letters: &str) -> Workload<F> {
     Workload { setup, letters: letters.to_owned(), seed: seed() }
 }
 
+/// Shares of the budget: there are about so many tests of the same weight.
+const TESTS: usize = 10;
+
 fn survives<F: Fingerprint>(setup: Setup<F>, letters: &str) {
-    let budget = Budget::new(setting("FPDB_CRASH_STATES", 60_000) / TESTS, seed());
-    if let Err(violation) = explore(&workload(setup, letters), &budget) {
-        panic!("{violation}");
-    }
+    check(&workload(setup, letters), states() / TESTS);
 }
 
 fn survives_random<F: Fingerprint>(setup: Setup<F>) {
-    for n in 0..4 {
-        let seed = seed() + n;
-        let budget = Budget::new(setting("FPDB_CRASH_STATES", 60_000) / TESTS / 4, seed);
+    for seed in seed()..seed() + 4 {
         let workload = Workload { setup, letters: random_letters(seed, 24), seed };
-        if let Err(violation) = explore(&workload, &budget) {
-            panic!("{violation}");
-        }
+        check(&workload, states() / TESTS / 4);
+    }
+}
+
+fn check<F: Fingerprint>(workload: &Workload<F>, states: usize) {
+    if let Err(violation) = explore(workload, states) {
+        panic!("{violation}");
     }
 }
 
@@ -117,8 +121,5 @@ fn a_log_of_many_commits_survives_buffered() {
 
 #[test]
 fn a_load_that_is_sorted_on_disk_survives() {
-    let budget = Budget::new(setting("FPDB_CRASH_STATES", 60_000) / 1000, seed());
-    if let Err(violation) = explore(&workload(BUFFERED, "iLrx"), &budget) {
-        panic!("{violation}");
-    }
+    check(&workload(BUFFERED, "iLrx"), states() / 400);
 }

@@ -32,43 +32,49 @@ impl<F: Fingerprint> Workload<F> {
     }
 }
 
-/// States still to be checked.
-#[derive(Debug)]
-pub struct Budget {
-    pub states: usize,
-    pub limits: CrashLimits,
+/// The number of states after each operation.
+fn count(sim: &Sim, limits: CrashLimits) -> usize {
+    (0..=sim.operations()).map(|at| sim.crash_states(at, limits).count()).sum()
 }
 
-impl Budget {
-    pub fn new(states: usize, seed: u64) -> Self {
-        Self { states, limits: CrashLimits { seed, ..CrashLimits::default() } }
+/// The widest limits under which there are at most about so many states, and their number.
+fn widest_limits(sim: &Sim, states: usize, seed: u64) -> (CrashLimits, usize) {
+    let mut limits = CrashLimits { exhaustive: 16, samples: 2, seed, ..CrashLimits::default() };
+    let mut possible = count(sim, limits);
+    while limits.exhaustive < CrashLimits::default().exhaustive && possible < states / 2 {
+        limits = CrashLimits {
+            exhaustive: limits.exhaustive * 4,
+            samples: limits.samples * 2,
+            ..limits
+        };
+        possible = count(sim, limits);
     }
+    (limits, possible)
 }
 
 /// All states that were checked, by all tests.
 static CHECKED: AtomicUsize = AtomicUsize::new(0);
 
-/// Checks states of a workload's run, about as many as the budget says; gives their number.
-pub fn explore<F: Fingerprint>(workload: &Workload<F>, budget: &Budget) -> Verdict<usize> {
+/// Checks about so many states of a workload's run; gives their number.
+pub fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> Verdict<usize> {
     let mut runner = workload.run()?;
     runner.end();
     let (sim, history) = (&runner.sim, &runner.history);
-    let possible: usize =
-        (0..=sim.operations()).map(|at| sim.crash_states(at, budget.limits).count()).sum();
-    let first = possible.min(budget.states / 2);
+    let (limits, possible) = widest_limits(sim, states / 2, workload.seed);
+    let first = possible.min(states / 2);
     let share = first as f64 / possible as f64;
     // For each state so many states after a second crash, on average.
-    let second = (budget.states - first) as f64 / first.max(1) as f64;
+    let second = (states - first) as f64 / first.max(1) as f64;
     let (mut checked, mut owed) = (0, 0.0);
-    let mut random = Random(workload.seed ^ budget.limits.seed);
+    let mut random = Random(workload.seed);
     for at in 0..=sim.operations() {
-        for state in sim.crash_states(at, budget.limits) {
+        for state in sim.crash_states(at, limits) {
             if !random.chance(share) {
                 continue;
             }
             owed += second;
             let live = owed > 0.0 && random.chance(0.2);
-            let more = visit(workload, history, at, &state, live, budget.limits, &mut random);
+            let more = visit(workload, history, at, &state, live, limits, &mut random);
             let more = more.map_err(|e| {
                 format!("{e}\n  {}\n  operation {at}, {workload:?}", state.describe())
             })?;
@@ -78,8 +84,8 @@ pub fn explore<F: Fingerprint>(workload: &Workload<F>, budget: &Budget) -> Verdi
     }
     let total = CHECKED.fetch_add(checked, Ordering::Relaxed) + checked;
     println!(
-        "{checked} states checked: {} operations with {possible} states, and after second crashes; \
-         {total} in all",
+        "{checked} states checked, {first} of {possible} after {} operations and the others after \
+         second crashes; {total} in all",
         sim.operations()
     );
     Ok(checked)

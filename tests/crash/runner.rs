@@ -73,6 +73,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     }
 
     fn step(&mut self, step: &Step<F>) -> Verdict {
+        // For whoever asks which syncs belong to which step.
+        self.sim.mark(self.sim.syncs().len() as u64);
         // Two attempts, the second after a fault that came once.
         if !self.open()? && !self.open()? {
             return Ok(());
