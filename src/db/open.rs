@@ -39,6 +39,8 @@ pub(super) fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode)
         Manifest::read(&*storage).map_err(|e| explain_missing(&*storage, e))?;
     } else {
         storage.create_root()?;
+        // Before the lock, which would leave a file among somebody else's.
+        refuse_others_files(&*storage)?;
     }
     let lock = WriterLock::take(&*storage)?;
     let manifest = match Manifest::read(&*storage) {
@@ -74,6 +76,21 @@ pub(super) fn explain_missing(storage: &dyn Storage, error: Error) -> Error {
     }
 }
 
+/// Refuses a folder without a manifest in which there is a file that is not of a database.
+fn refuse_others_files(storage: &dyn Storage) -> Result<()> {
+    let names = storage.list()?.unwrap_or_default();
+    let is_ours =
+        |name: &str| [LOCK, MANIFEST_TMP].contains(&name) || FileName::parse(name).is_some();
+    match names.iter().find(|name| !is_ours(name)) {
+        Some(other) if !names.iter().any(|name| name == MANIFEST) => {
+            let message =
+                format!("the folder is not empty, it holds {other}: choose another place");
+            Err(Error::new(ErrorKind::AlreadyExists, message).at_path(storage.root()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Makes a new database (protocol P2). The folder may hold what a broken-off creation left.
 fn create<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result<Manifest> {
     let names = storage.list()?.unwrap_or_default();
@@ -81,10 +98,7 @@ fn create<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result
         let missing = Error::new(ErrorKind::NotFound, "no manifest");
         return Err(explain_missing(storage, missing));
     }
-    if let Some(other) = names.iter().find(|name| ![LOCK, MANIFEST_TMP].contains(&name.as_str())) {
-        let message = format!("the folder is not empty, it holds {other}: choose another place");
-        return Err(Error::new(ErrorKind::AlreadyExists, message).at_path(storage.root()));
-    }
+    refuse_others_files(storage)?;
     let max_distance = options.max_distance.unwrap_or(DEFAULT_DISTANCE);
     let layout = options.layout.clone();
     let settings = Settings {

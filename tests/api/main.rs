@@ -4,4 +4,5 @@
 mod common;
 mod concurrency;
 mod counting;
+mod errors;
 mod truth;
