@@ -132,7 +132,6 @@ fn recover<F: Fingerprint>(
     mut manifest: Manifest,
     lock: WriterLock,
 ) -> Result<Core<F>> {
-    sweep::<F>(&*storage, &manifest)?;
     let mut segments = open_segments(&storage, &manifest)?;
     let (recovery, recovered) = write_replayed(&storage, &mut manifest)?;
     segments.extend(recovered);
@@ -164,7 +163,8 @@ fn recover<F: Fingerprint>(
     })
 }
 
-/// Replays the logs and writes what they hold as a segment, if there is anything.
+/// Replays the logs, sweeps what is dead, and writes what the logs hold as a segment, if there is
+/// anything.
 fn write_replayed<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     manifest: &mut Manifest,
@@ -172,6 +172,8 @@ fn write_replayed<F: Fingerprint>(
     let settings = manifest.settings.clone();
     let memtable = Memtable::<F>::new(settings.permutations(), 1 << 16, manifest.next_doc);
     let report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
+    // Only now: what an older manifest that was put back does not name must not be lost.
+    sweep::<F>(&**storage, manifest)?;
     let names = memtable.names();
     manifest.next_doc = names.0.0 + names.1.len() as u64;
     manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
@@ -234,19 +236,20 @@ fn sweep<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<(
     let mut live: BTreeSet<FileName> =
         manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
     live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id)));
-    for name in storage.list()?.unwrap_or_default() {
-        let Some(parsed) = FileName::parse(&name) else { continue };
-        if live.contains(&parsed) {
-            continue;
-        }
-        if let FileName::Log(id) = parsed
+    let names = storage.list()?.unwrap_or_default();
+    let stray: Vec<FileName> = names
+        .iter()
+        .filter_map(|name| FileName::parse(name))
+        .filter(|name| !live.contains(name))
+        .collect();
+    for name in &stray {
+        if let FileName::Log(id) = *name
             && id >= manifest.next_file
         {
             refuse_newer_log::<F>(storage, manifest, id)?;
         }
-        storage.remove(&name)?;
     }
-    Ok(())
+    stray.iter().try_for_each(|name| storage.remove(&name.to_string()))
 }
 
 /// A manifest names a log before anything is committed to it. A later log with commits says that
