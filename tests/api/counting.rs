@@ -30,25 +30,25 @@ fn micros(time: Duration) -> u64 {
 }
 
 #[derive(Debug)]
-pub struct Counting {
+pub(crate) struct Counting {
     inner: Arc<dyn Storage>,
     control: Arc<Control>,
 }
 
 impl Counting {
     /// Every sync of a file takes at least `sync_time`.
-    pub fn new(inner: Arc<dyn Storage>, sync_time: Duration) -> Arc<Self> {
+    pub(crate) fn new(inner: Arc<dyn Storage>, sync_time: Duration) -> Arc<Self> {
         let control = Control { sync_time: micros(sync_time).into(), ..Control::default() };
         Arc::new(Self { inner, control: Arc::new(control) })
     }
 
     /// Syncs of files so far.
-    pub fn syncs(&self) -> u64 {
+    pub(crate) fn syncs(&self) -> u64 {
         self.control.syncs.load(Ordering::Relaxed)
     }
 
     /// Each append to the tables of the segment that is begun next takes so long from now on.
-    pub fn slow_down_next_segment(&self, time: Duration) {
+    pub(crate) fn slow_down_next_segment(&self, time: Duration) {
         self.control.append_time.store(micros(time), Ordering::Relaxed);
     }
 }

@@ -151,11 +151,13 @@ fn another_recipe_is_refused_with_both_names() {
     refused(on(&sim).recipe("words/1").open("sim"), ErrorKind::Unsupported, &["words/1", "none"]);
 }
 
+type Change<'a> = &'a dyn Fn(Options<u64>) -> Options<u64>;
+
 #[test]
 fn stored_options_that_differ_are_refused_with_both_values() {
     let sim = closed(Db::options());
     let single = || Layout::preset("single", 64).unwrap();
-    let cases: [(&dyn Fn(Options<u64>) -> Options<u64>, [&str; 3]); 5] = [
+    let cases: [(Change<'_>, [&str; 3]); 5] = [
         (&|o| o.max_distance(5), ["max distance", "5", "3"]),
         (&|o| o.layout(single()), ["layout", "single", "half-2"]),
         (&|o| o.ids(Ids::Names), ["ids", "Names", "User"]),
@@ -175,7 +177,7 @@ fn stored_options_that_differ_are_refused_with_both_values() {
 fn options_that_no_database_can_have_are_refused_with_the_range() {
     let wide = || Layout::preset("single", 128).unwrap();
     let long = "x".repeat(256);
-    let cases: [(&dyn Fn(Options<u64>) -> Options<u64>, [&str; 2]); 8] = [
+    let cases: [(Change<'_>, [&str; 2]); 8] = [
         (&|o| o.block_size(100), ["100", "power of two from 128 to 4096"]),
         (&|o| o.block_size(64), ["64", "128 to 4096"]),
         (&|o| o.block_size(8192), ["8192", "128 to 4096"]),
