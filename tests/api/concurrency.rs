@@ -326,29 +326,36 @@ fn a_reader_refreshes_beside_a_writer_on_disk() {
 /// may let the compaction end before the writer gets its turn).
 #[test]
 fn writers_go_on_during_a_full_compaction() {
+    const ENOUGH: u64 = 200;
     let sim = Sim::new();
     let db = options(&sim).create("sim").unwrap();
+    let load = |part: u64, count: u64| {
+        let entries = (0..count).map(|i| Ok(entry(i << 20 | part, i)));
+        assert_eq!(db.bulk_load(entries).unwrap().inserted, count);
+    };
+    load(99, 100_000);
     let mut most = 0;
     for attempt in 0..8u64 {
-        let entries = (0..40_000u64).map(|i| Ok(entry(i << 20 | attempt, i)));
-        assert_eq!(db.bulk_load(entries).unwrap().inserted, 40_000);
-        let compacted = AtomicBool::new(false);
-        let mut written = 0u64;
+        // Too little for the background to merge it with the rest.
+        load(attempt, 10_000);
+        let oldest = || db.stats().segments.first().map(|s| s.id);
+        let (before, mut written) = (oldest(), 0u64);
         thread::scope(|scope| {
-            scope.spawn(|| {
-                db.compact().unwrap();
-                compacted.store(true, Ordering::Release);
-            });
-            thread::sleep(Duration::from_millis(20));
-            while !compacted.load(Ordering::Acquire) && written < 200 {
+            scope.spawn(|| db.compact().unwrap());
+            thread::sleep(Duration::from_millis(2));
+            while written < ENOUGH {
                 db.insert(written << 50 | 7, attempt).unwrap();
+                if oldest() != before {
+                    break;
+                }
                 written += 1;
             }
         });
         most = most.max(written);
-        if attempt > 0 && most == 200 {
+        if most == ENOUGH {
             return;
         }
+        db.compact().unwrap();
     }
     panic!("{most} entries were written, then the compaction was over");
 }

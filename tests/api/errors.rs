@@ -148,7 +148,11 @@ fn another_recipe_is_refused_with_both_names() {
     refused(on(&sim).recipe("shingles/2").open_read_only("sim"), ErrorKind::Unsupported, &words);
     assert_eq!(on(&sim).recipe("words/1").open("sim").unwrap().recipe(), Some("words/1"));
     let sim = closed(Db::options());
-    refused(on(&sim).recipe("words/1").open("sim"), ErrorKind::Unsupported, &["words/1", "none"]);
+    refused(
+        on(&sim).recipe("words/1").open("sim"),
+        ErrorKind::Unsupported,
+        &["words/1", "no named recipe"],
+    );
 }
 
 type Change<'a> = &'a dyn Fn(Options<u64>) -> Options<u64>;
