@@ -39,6 +39,8 @@ pub(super) fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode)
         Manifest::read(&*storage).map_err(|e| explain_missing(&*storage, e))?;
     } else {
         storage.create_root()?;
+        // Before the lock, which would leave a file among somebody else's.
+        refuse_others_files(&*storage)?;
     }
     let lock = WriterLock::take(&*storage)?;
     let manifest = match Manifest::read(&*storage) {
@@ -74,6 +76,21 @@ pub(super) fn explain_missing(storage: &dyn Storage, error: Error) -> Error {
     }
 }
 
+/// Refuses a folder without a manifest in which there is a file that is not of a database.
+fn refuse_others_files(storage: &dyn Storage) -> Result<()> {
+    let names = storage.list()?.unwrap_or_default();
+    let is_ours =
+        |name: &str| [LOCK, MANIFEST_TMP].contains(&name) || FileName::parse(name).is_some();
+    match names.iter().find(|name| !is_ours(name)) {
+        Some(other) if !names.iter().any(|name| name == MANIFEST) => {
+            let message =
+                format!("the folder is not empty, it holds {other}: choose another place");
+            Err(Error::new(ErrorKind::AlreadyExists, message).at_path(storage.root()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Makes a new database (protocol P2). The folder may hold what a broken-off creation left.
 fn create<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result<Manifest> {
     let names = storage.list()?.unwrap_or_default();
@@ -81,10 +98,7 @@ fn create<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result
         let missing = Error::new(ErrorKind::NotFound, "no manifest");
         return Err(explain_missing(storage, missing));
     }
-    if let Some(other) = names.iter().find(|name| ![LOCK, MANIFEST_TMP].contains(&name.as_str())) {
-        let message = format!("the folder is not empty, it holds {other}: choose another place");
-        return Err(Error::new(ErrorKind::AlreadyExists, message).at_path(storage.root()));
-    }
+    refuse_others_files(storage)?;
     let max_distance = options.max_distance.unwrap_or(DEFAULT_DISTANCE);
     let layout = options.layout.clone();
     let settings = Settings {
@@ -121,7 +135,6 @@ fn recover<F: Fingerprint>(
     // The process before may have ended between the manifest's rename and the sync. As long as a
     // loss of power could bring back the manifest before, or none, nothing is removed or created.
     storage.sync_dir()?;
-    sweep::<F>(&*storage, &manifest)?;
     let mut segments = open_segments(&storage, &manifest)?;
     let (recovery, recovered) = write_replayed(&storage, &mut manifest)?;
     segments.extend(recovered);
@@ -153,7 +166,8 @@ fn recover<F: Fingerprint>(
     })
 }
 
-/// Replays the logs and writes what they hold as a segment, if there is anything.
+/// Replays the logs, sweeps what is dead, and writes what the logs hold as a segment, if there is
+/// anything.
 fn write_replayed<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     manifest: &mut Manifest,
@@ -161,6 +175,8 @@ fn write_replayed<F: Fingerprint>(
     let settings = manifest.settings.clone();
     let memtable = Memtable::<F>::new(settings.permutations(), 1 << 16, manifest.next_doc);
     let report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
+    // Only now: what an older manifest that was put back does not name must not be lost.
+    sweep::<F>(&**storage, manifest)?;
     let names = memtable.names();
     manifest.next_doc = names.0.0 + names.1.len() as u64;
     manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
@@ -223,21 +239,21 @@ fn sweep<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<(
     let mut live: BTreeSet<FileName> =
         manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
     live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id)));
-    let mut left = Vec::new();
-    for name in storage.list()?.unwrap_or_default() {
-        let Some(parsed) = FileName::parse(&name) else { continue };
-        if live.contains(&parsed) {
-            continue;
-        }
-        if let FileName::Log(id) = parsed
+    let names = storage.list()?.unwrap_or_default();
+    let stray: Vec<FileName> = names
+        .iter()
+        .filter_map(|name| FileName::parse(name))
+        .filter(|name| !live.contains(name))
+        .collect();
+    for name in &stray {
+        if let FileName::Log(id) = *name
             && id >= manifest.next_file
         {
             refuse_newer_log::<F>(storage, manifest, id)?;
         }
-        left.push(name);
     }
     // Only now: the newer manifest, if one is restored, needs what this one does not name.
-    left.iter().try_for_each(|name| storage.remove(name))
+    stray.iter().try_for_each(|name| storage.remove(&name.to_string()))
 }
 
 /// A manifest names a log before anything is committed to it. A later log with commits says that

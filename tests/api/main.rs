@@ -4,4 +4,7 @@
 mod common;
 mod concurrency;
 mod counting;
+mod damage;
+mod errors;
+mod full_disk;
 mod truth;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use fpdb::storage::{Sim, Storage};
+use fpdb::storage::Sim;
 use fpdb::{Db, DocId, Entry, Fingerprint, Key, Layout, Match, Options};
 
 use crate::common::entry;
@@ -47,7 +47,7 @@ fn load() -> Option<Data> {
         std::fs::read(folder().join("fp_dev.u64le")),
         std::fs::read_to_string(folder().join("fp_dev_queries.tsv")),
     ) else {
-        println!("skipped: no fp_dev.u64le and fp_dev_queries.tsv in {}", folder().display());
+        eprintln!("skipped: no fp_dev.u64le and fp_dev_queries.tsv in {}", folder().display());
         return None;
     };
     let entries: Vec<Entry> = (0..)

@@ -9,14 +9,14 @@ use fpdb::{DocId, Entry, Fingerprint, Match, QueryOptions, Snapshot};
 
 /// splitmix64: the same seed gives the same test on every machine.
 #[derive(Debug, Clone)]
-pub struct Rng(u64);
+pub(crate) struct Rng(u64);
 
 impl Rng {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,30 +25,30 @@ impl Rng {
     }
 
     /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
     }
 
     /// A number from `low` to `high`.
-    pub fn from_to(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn within(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    pub fn one_in(&mut self, n: u64) -> bool {
+    pub(crate) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[usize::try_from(self.below(of.len() as u64)).unwrap()]
     }
 
-    pub fn fingerprint<F: Fingerprint>(&mut self) -> F {
+    pub(crate) fn fingerprint<F: Fingerprint>(&mut self) -> F {
         F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
     }
 
     /// Exactly `weight` bits set: anywhere, or all within some narrow region of the word (that may
     /// lie across its ends), so that every cell of every layout gets all errors at times.
-    pub fn error<F: Fingerprint>(&mut self, weight: u32) -> F {
+    pub(crate) fn error<F: Fingerprint>(&mut self, weight: u32) -> F {
         let start = self.below(F::BITS.into());
         let width = match self.below(3) {
             0 => u64::from(weight),
@@ -64,17 +64,17 @@ impl Rng {
     }
 }
 
-pub fn entry<F: Fingerprint>(fingerprint: F, id: u64) -> Entry<F> {
+pub(crate) fn entry<F: Fingerprint>(fingerprint: F, id: u64) -> Entry<F> {
     Entry { fingerprint, id: DocId(id) }
 }
 
 /// What a database should hold.
 #[derive(Debug, Clone, Default)]
-pub struct Oracle<F: Fingerprint>(pub BTreeSet<Entry<F>>);
+pub(crate) struct Oracle<F: Fingerprint>(pub(crate) BTreeSet<Entry<F>>);
 
 impl<F: Fingerprint> Oracle<F> {
     /// Every match, as a query must give them.
-    pub fn query(&self, fingerprint: F, distance: u32) -> Vec<Match<F>> {
+    pub(crate) fn query(&self, fingerprint: F, distance: u32) -> Vec<Match<F>> {
         let near = |e: &Entry<F>| {
             let distance = e.fingerprint.distance(fingerprint);
             Match { distance, fingerprint: e.fingerprint, id: e.id }
@@ -85,18 +85,18 @@ impl<F: Fingerprint> Oracle<F> {
         matches
     }
 
-    pub fn nearest(&self, fingerprint: F, distance: u32) -> Option<Match<F>> {
+    pub(crate) fn nearest(&self, fingerprint: F, distance: u32) -> Option<Match<F>> {
         self.query(fingerprint, distance).first().copied()
     }
 
-    pub fn ids(&self, fingerprint: F) -> Vec<DocId> {
+    pub(crate) fn ids(&self, fingerprint: F) -> Vec<DocId> {
         self.query(fingerprint, 0).iter().map(|m| m.id).collect()
     }
 }
 
 /// Asks a snapshot everything about one fingerprint, at all distances up to `most`.
 #[track_caller]
-pub fn assert_answers<F: Fingerprint>(
+pub(crate) fn assert_answers<F: Fingerprint>(
     snapshot: &Snapshot<F>,
     oracle: &Oracle<F>,
     asked: F,
@@ -123,7 +123,7 @@ pub fn assert_answers<F: Fingerprint>(
 
 /// Compares all entries, and their number.
 #[track_caller]
-pub fn assert_entries<F: Fingerprint>(snapshot: &Snapshot<F>, oracle: &Oracle<F>) {
+pub(crate) fn assert_entries<F: Fingerprint>(snapshot: &Snapshot<F>, oracle: &Oracle<F>) {
     let found: Vec<Entry<F>> = snapshot.iter().map(Result::unwrap).collect();
     let expected: Vec<Entry<F>> = oracle.0.iter().copied().collect();
     assert!(found == expected, "iter gives {} entries, not {}", found.len(), expected.len());

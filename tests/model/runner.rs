@@ -15,28 +15,28 @@ use crate::common::{Oracle, Rng, assert_answers, assert_entries};
 
 /// Fixed choices of one run.
 #[derive(Debug, Clone)]
-pub struct Setup {
-    pub seed: u64,
-    pub steps: usize,
+pub(crate) struct Setup {
+    pub(crate) seed: u64,
+    pub(crate) steps: usize,
     /// A preset, or "auto".
-    pub layout: &'static str,
-    pub distance: u32,
-    pub ids: Ids,
-    pub block_size: usize,
-    pub filter_bits: u32,
-    pub memtable: usize,
-    pub bulk_memory: usize,
-    pub background: bool,
-    pub durability: Durability,
+    pub(crate) layout: &'static str,
+    pub(crate) distance: u32,
+    pub(crate) ids: Ids,
+    pub(crate) block_size: usize,
+    pub(crate) filter_bits: u32,
+    pub(crate) memtable: usize,
+    pub(crate) bulk_memory: usize,
+    pub(crate) background: bool,
+    pub(crate) durability: Durability,
     /// Entries at the beginning: enough that queries probe and do not scan.
-    pub preload: usize,
+    pub(crate) preload: usize,
     /// Ids of one fingerprint at the beginning.
-    pub huge_group: u64,
+    pub(crate) huge_group: u64,
 }
 
 impl Setup {
     /// Everything from the seed but the layout.
-    pub fn new(seed: u64, layout: &'static str) -> Self {
+    pub(crate) fn new(seed: u64, layout: &'static str) -> Self {
         let mut rng = Rng::new(seed);
         Self {
             seed,
@@ -95,11 +95,11 @@ impl Drop for Trace<'_> {
     }
 }
 
-pub fn run_on_sim<F: Fingerprint>(setup: &Setup) {
+pub(crate) fn run_on_sim<F: Fingerprint>(setup: &Setup) {
     run::<F>(setup, &Sim::new().at(Path::new("db")));
 }
 
-pub fn run_on_disk<F: Fingerprint>(setup: &Setup) {
+pub(crate) fn run_on_disk<F: Fingerprint>(setup: &Setup) {
     let folder = tempfile::tempdir().unwrap();
     let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path().join("db")));
     run::<F>(setup, &disk);
@@ -181,7 +181,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     /// Documents with keys of the database's kind; the names live in `texts`.
     fn documents<'t>(&mut self, count: usize, texts: &'t mut Vec<String>) -> Vec<(F, Key<'t>)> {
         let name = |rng: &mut Rng| {
-            let len = if rng.one_in(30) { 65_535 } else { rng.from_to(1, 40) };
+            let len = if rng.one_in(30) { 65_535 } else { rng.within(1, 40) };
             "字n".chars().cycle().take(usize::try_from(len / 3 + 1).unwrap()).collect()
         };
         texts.extend((0..count).map(|_| -> String { name(&mut self.rng) }));
@@ -413,11 +413,11 @@ impl<'a, F: Fingerprint> Run<'a, F> {
             self.oracle.0.iter().map(|e| e.id).filter(|_| self.is_named()).collect();
         for (id, name) in (0..).map(DocId).zip(&self.names) {
             let found = db.name(id).unwrap();
-            let may_be_gone = !standing.contains(&id);
-            assert!(
-                found.as_ref() == Some(name) || (may_be_gone && found.is_none()),
-                "name of {id}: {found:?}"
-            );
+            let is_right = match &found {
+                Some(found) => found == name,
+                None => !standing.contains(&id),
+            };
+            assert!(is_right, "name of {id}: {found:?}");
         }
         for &id in &self.forgotten {
             assert_eq!(db.name(id).unwrap(), None, "name of removed document {id}");

@@ -1,0 +1,290 @@
+//! Damaged files: every answer is right or says where the damage is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fpdb::storage::{Sim, Storage};
+use fpdb::{Db, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, Result};
+
+use crate::common::{Oracle, Rng, entry};
+
+/// The files of a database, and what is in it after each of its commits, oldest first.
+struct Whole {
+    files: BTreeMap<String, Vec<u8>>,
+    states: Vec<Oracle<u64>>,
+    /// How many of the commits are in segments.
+    flushed: usize,
+    names: Vec<String>,
+}
+
+fn options(sim: &Arc<Sim>) -> Options<u64> {
+    Db::options().storage(sim.clone()).memtable_entries(64).background(false)
+}
+
+impl Whole {
+    /// Two segments with every kind of file, and a log with commits.
+    fn make() -> Self {
+        let sim = Sim::new();
+        let layout = Layout::preset("half-2", 64).unwrap();
+        let stored = options(&sim).ids(Ids::Names).layout(layout).block_size(128).filter_bits(10);
+        let db = stored.create("sim").unwrap();
+        let (mut rng, mut names) = (Rng::new(3), Vec::new());
+        let mut states = vec![Oracle::<u64>::default()];
+        let mut flushed = 0;
+        for commit in 0..9u64 {
+            let mut state = states.last().unwrap().clone();
+            if commit % 3 == 2 {
+                let gone = *state.0.iter().nth(usize::try_from(commit).unwrap()).unwrap();
+                assert!(db.remove(gone.fingerprint, gone.id).unwrap());
+                state.0.remove(&gone);
+            } else {
+                let centre: u64 = rng.fingerprint();
+                let batch: Vec<(u64, String)> = (0..8u32)
+                    .map(|i| (centre ^ rng.error::<u64>(i / 2), format!("{commit}/{i}")))
+                    .collect();
+                let keys: Vec<(u64, Key<'_>)> =
+                    batch.iter().map(|(f, name)| (*f, Key::from(name))).collect();
+                for (id, (fingerprint, name)) in db.insert_batch(&keys).unwrap().iter().zip(batch) {
+                    state.0.insert(Entry { fingerprint, id: *id });
+                    names.push(name);
+                }
+            }
+            states.push(state);
+            if commit == 2 || commit == 5 {
+                db.flush().unwrap();
+                flushed = states.len() - 1;
+            }
+        }
+        drop(db);
+        let list = sim.list().unwrap().unwrap();
+        let files: BTreeMap<String, Vec<u8>> =
+            list.iter().map(|name| (name.clone(), sim.contents(name).unwrap())).collect();
+        for kind in [".t00", ".t01", ".ids", ".del", ".names", ".log", "MANIFEST"] {
+            assert!(list.iter().any(|name| name.ends_with(kind)), "no {kind} in {list:?}");
+        }
+        Self { files, states, flushed, names }
+    }
+
+    /// The database with one file replaced, or without it.
+    fn with(&self, name: &str, bytes: Option<&[u8]>) -> Arc<Sim> {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        for (other, bytes) in self.files.iter().filter(|(other, _)| *other != name) {
+            sim.set_contents(other, bytes);
+        }
+        if let Some(bytes) = bytes {
+            sim.set_contents(name, bytes);
+        }
+        sim
+    }
+
+    fn last(&self) -> &Oracle<u64> {
+        self.states.last().unwrap()
+    }
+
+    /// Asks everything; an answer given must be that of `state`.
+    fn check(&self, db: &fpdb::Snapshot, state: &Oracle<u64>) -> Result<()> {
+        let found = db.iter().collect::<Result<Vec<Entry>>>()?;
+        assert!(found.iter().eq(&state.0), "wrong entries");
+        let mut results = Vec::new();
+        for e in state.0.iter().step_by(5) {
+            for distance in [0, 3] {
+                results.push(db.query(e.fingerprint ^ 1, distance).map(|found| {
+                    assert_eq!(found, state.query(e.fingerprint ^ 1, distance));
+                }));
+            }
+            results.push(db.ids(e.fingerprint).map(|found| {
+                assert_eq!(found, state.ids(e.fingerprint));
+            }));
+            results.push(db.name(e.id).map(|found| {
+                let index = usize::try_from(e.id.0).unwrap();
+                assert_eq!(found.as_ref(), Some(&self.names[index]));
+            }));
+        }
+        results.into_iter().collect()
+    }
+}
+
+#[track_caller]
+fn assert_corruption(error: &Error, what: &str) {
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{what}: {error}");
+    assert!(error.path().is_some_and(|path| path.starts_with("sim")), "{what}: {error}");
+}
+
+#[test]
+fn the_whole_database_is_whole() {
+    let whole = Whole::make();
+    let sim = whole.with("", None);
+    let reader = options(&sim).open_read_only("sim").unwrap();
+    assert!(reader.verify().errors.is_empty());
+    let db = options(&sim).open("sim").unwrap();
+    assert_eq!(db.recovery().commits, 3);
+    whole.check(&db.snapshot(), whole.last()).unwrap();
+}
+
+/// Reads and verifies beside, then opens for writing. Damage is found by one of them.
+/// Of a log's commits the last `losable` may be gone, if that is said.
+fn look_everywhere(whole: &Whole, name: &str, bytes: &[u8], losable: usize, what: &str) {
+    let mut found = 0;
+    let mut note = |error: &Error| {
+        assert_corruption(error, what);
+        found += 1;
+    };
+    let sim = whole.with(name, Some(bytes));
+    match options(&sim).open_read_only("sim") {
+        Ok(reader) => {
+            let snapshot = reader.snapshot();
+            // A reader does not see more of a damaged log than what is surely durable.
+            let state = whole.states.iter().rev().find(|s| s.0.len() as u64 == snapshot.len());
+            let state = if name.ends_with(".log") { state } else { Some(whole.last()) };
+            let checked = whole.check(&snapshot, state.expect(what));
+            checked.err().iter().for_each(&mut note);
+            reader.verify().errors.iter().for_each(&mut note);
+        }
+        Err(error) => note(&error),
+    }
+    match options(&sim).open("sim") {
+        Ok(db) => {
+            let torn = db.recovery().torn_tail;
+            let commits = usize::try_from(db.recovery().commits).unwrap();
+            let lost = whole.states.len() - 1 - whole.flushed - commits;
+            assert!(lost <= if torn { losable } else { 0 }, "{what}: {lost} commits lost");
+            let checked = whole.check(&db.snapshot(), &whole.states[whole.flushed + commits]);
+            checked.err().iter().for_each(&mut note);
+            assert!(found > 0 || torn, "{what} went unnoticed");
+        }
+        Err(error) => note(&error),
+    }
+}
+
+/// Every byte of every file, one bit of it, another in each.
+#[test]
+fn a_flipped_bit_anywhere_is_found_and_never_changes_an_answer() {
+    let whole = Whole::make();
+    for (name, good) in &whole.files {
+        for at in 0..good.len() {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1 << (at % 8);
+            look_everywhere(&whole, name, &bytes, 0, &format!("{name}, byte {at} flipped"));
+        }
+    }
+}
+
+#[test]
+fn zeroed_sectors_and_swapped_files_are_found() {
+    let whole = Whole::make();
+    for (name, good) in &whole.files {
+        for at in (0..good.len()).step_by(64) {
+            let mut bytes = good.clone();
+            let end = bytes.len().min(at + 64);
+            bytes[at..end].fill(0);
+            if bytes != *good {
+                look_everywhere(&whole, name, &bytes, 1, &format!("{name}, zeros from {at}"));
+            }
+        }
+        for (other, bytes) in whole.files.iter().filter(|(other, b)| *other != name && *b != good) {
+            if name != "LOCK" {
+                look_everywhere(&whole, name, bytes, 0, &format!("{other} in the place of {name}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let whole = Whole::make();
+    for name in whole.files.keys().filter(|&name| name != "LOCK") {
+        let sim = whole.with(name, None);
+        let before = sim.list().unwrap();
+        let results = [
+            options(&sim).open_read_only("sim").map(drop),
+            options(&sim).open("sim").map(drop),
+            options(&sim).open_or_create("sim").map(drop),
+        ];
+        for result in results {
+            let error = result.unwrap_err();
+            assert_corruption(&error, name);
+            assert!(error.to_string().contains("missing"), "{error}");
+            assert_eq!(error.path().unwrap().file_name().unwrap(), name.as_str(), "{error}");
+        }
+        let create = options(&sim).create("sim").unwrap_err();
+        let kind =
+            if name == "MANIFEST" { ErrorKind::Corruption } else { ErrorKind::AlreadyExists };
+        assert_eq!(create.kind(), kind);
+        assert_eq!(sim.list().unwrap(), before, "files were removed");
+    }
+}
+
+/// A log that ends early looks as if it had been written no further: then the commits up to there
+/// are found, and no others.
+#[test]
+fn truncated_files_are_found_and_a_truncated_log_gives_a_prefix() {
+    let whole = Whole::make();
+    let (mut refused, mut prefixes) = (0, 0);
+    for (name, good) in &whole.files {
+        for len in 0..good.len() {
+            let sim = whole.with(name, Some(&good[..len]));
+            match options(&sim).open("sim") {
+                Err(error) => {
+                    assert_corruption(&error, &format!("{name} of {len} bytes"));
+                    refused += 1;
+                }
+                Ok(db) => {
+                    assert!(name.ends_with(".log"), "{name} of {len} bytes was opened");
+                    let commits = usize::try_from(db.recovery().commits).unwrap();
+                    let state = &whole.states[whole.flushed + commits];
+                    whole.check(&db.snapshot(), state).unwrap();
+                    prefixes += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 1000 && prefixes > 100, "{refused} {prefixes}");
+}
+
+#[test]
+fn a_file_that_has_grown_is_found_and_a_log_that_has_is_read() {
+    let whole = Whole::make();
+    for (name, good) in whole.files.iter().filter(|(name, _)| *name != "LOCK") {
+        for tail in [vec![0], vec![0; 4096], vec![0xff; 300], good.clone()] {
+            let sim = whole.with(name, Some(&[good.clone(), tail].concat()));
+            match options(&sim).open("sim") {
+                Err(error) => assert_corruption(&error, name),
+                Ok(db) => {
+                    assert!(name.ends_with(".log"), "{name} was opened");
+                    whole.check(&db.snapshot(), whole.last()).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// The log of the newer manifest would be taken for rubbish.
+#[test]
+fn an_older_manifest_put_back_is_found() {
+    let sim = Sim::new();
+    let db = options(&sim).create("sim").unwrap();
+    let mut older = Vec::new();
+    for i in 0..6u64 {
+        db.insert(i << 20, i).unwrap();
+        older.push(sim.contents("MANIFEST").unwrap());
+        if i % 2 == 1 {
+            db.flush().unwrap();
+        }
+    }
+    db.insert(7 << 20, 7).unwrap();
+    drop(db);
+    let newest = sim.contents("MANIFEST").unwrap();
+    older.retain(|manifest| *manifest != newest);
+    assert!(older.len() > 3);
+    let before = sim.list().unwrap();
+    for manifest in older {
+        sim.set_contents("MANIFEST", &manifest);
+        assert_corruption(&options(&sim).open("sim").unwrap_err(), "an older manifest");
+        assert_eq!(sim.list().unwrap(), before, "files were removed");
+    }
+    sim.set_contents("MANIFEST", &newest);
+    let db = options(&sim).open("sim").unwrap();
+    assert_eq!(db.ids(7 << 20).unwrap(), [DocId(7)]);
+    assert_eq!(db.snapshot().iter().next().unwrap().unwrap(), entry(0, 0));
+}

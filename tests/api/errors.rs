@@ -1,0 +1,366 @@
+//! What cannot be done is refused with the right kind, and a message that says what, where and what
+//! to do instead.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use fpdb::storage::{Fault, Sim, Storage};
+use fpdb::{Db, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, Result, describe};
+
+use crate::common::entry;
+
+#[track_caller]
+fn refused<T>(result: Result<T>, kind: ErrorKind, words: &[&str]) -> Error {
+    let error = result.err().expect("was not refused");
+    assert_eq!(error.kind(), kind, "{error}");
+    let message = error.to_string();
+    for word in words {
+        assert!(message.contains(word), "{message:?} does not tell {word:?}");
+    }
+    error
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let name = |e: std::io::Result<std::fs::DirEntry>| e.unwrap().file_name().into_string();
+    let mut names: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|e| name(e).unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[track_caller]
+fn refused_to_open(path: &Path, kind: ErrorKind, words: &[&str]) {
+    refused(Db::open(path), kind, words);
+    refused(Db::options().open_read_only(path), kind, words);
+    refused(describe(path), kind, words);
+}
+
+#[test]
+fn where_there_is_no_database_none_is_opened_and_nothing_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    refused_to_open(&missing, ErrorKind::NotFound, &["no database", "missing", "create"]);
+    assert!(!missing.exists());
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    refused_to_open(&empty, ErrorKind::NotFound, &["no database", "empty", "create"]);
+    assert_eq!(names_in(&empty), [""; 0]);
+}
+
+#[test]
+fn a_folder_with_other_files_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("letter.txt"), "dear").unwrap();
+    refused_to_open(path, ErrorKind::NotFound, &["no database", path.to_str().unwrap()]);
+    let words = ["letter.txt", "another place"];
+    refused(Db::options().create(path), ErrorKind::AlreadyExists, &words);
+    refused(Db::options().open_or_create(path), ErrorKind::AlreadyExists, &words);
+    assert_eq!(names_in(path), ["letter.txt"]);
+}
+
+#[test]
+fn a_file_in_the_place_of_the_folder_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("letter.txt");
+    std::fs::write(&path, "dear").unwrap();
+    for result in [
+        Db::open(&path).map(drop),
+        Db::options().create(&path).map(drop),
+        Db::options().open_or_create(&path).map(drop),
+        Db::options().open_read_only(&path).map(drop),
+        describe(&path).map(drop),
+    ] {
+        let error = result.unwrap_err();
+        let expected = [ErrorKind::Io, ErrorKind::AlreadyExists, ErrorKind::NotFound];
+        assert!(expected.contains(&error.kind()), "{error:?}");
+        assert!(error.to_string().contains("letter.txt"), "{error}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"dear");
+}
+
+#[test]
+fn an_existing_database_is_not_created_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::options().create(folder.path()).unwrap();
+    db.insert(7, 1).unwrap();
+    refused(Db::options().create(folder.path()), ErrorKind::Locked, &["open_read_only"]);
+    db.close().unwrap();
+    refused(Db::options().create(folder.path()), ErrorKind::AlreadyExists, &["open it"]);
+    assert!(Db::open(folder.path()).unwrap().contains(7).unwrap());
+}
+
+/// A simulated folder "sim" with a closed database of one entry.
+fn closed(options: Options<u64>) -> Arc<Sim> {
+    let sim = Sim::new();
+    let db = options.storage(sim.clone()).create("sim").unwrap();
+    match db.id_kind() {
+        Ids::User => db.insert(7, 1).unwrap(),
+        _ => db.insert(7, "seven").unwrap(),
+    };
+    db.close().unwrap();
+    sim
+}
+
+fn on(sim: &Arc<Sim>) -> Options<u64> {
+    Db::options().storage(sim.clone())
+}
+
+#[test]
+fn a_newer_format_is_named_with_what_to_do() {
+    for ending in ["MANIFEST", ".t00"] {
+        let sim = closed(Db::options());
+        let names = sim.list().unwrap().unwrap();
+        let name = names.iter().find(|name| name.ends_with(ending)).unwrap();
+        let mut bytes = sim.contents(name).unwrap();
+        bytes[8] = 9;
+        let crc = crc32fast::hash(&bytes[..12]);
+        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+        sim.set_contents(name, &bytes);
+        let words = ["format version 9.", "this build reads", "use a newer fpdb", name];
+        refused(on(&sim).open("sim"), ErrorKind::Unsupported, &words);
+        refused(on(&sim).open_or_create("sim"), ErrorKind::Unsupported, &words);
+        refused(on(&sim).open_read_only("sim"), ErrorKind::Unsupported, &words);
+        assert_eq!(sim.contents(name).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn another_width_is_named_with_the_options_to_take() {
+    let sim = closed(Db::options());
+    let wide = || Options::bits128().storage(sim.clone());
+    let words = ["64-bit", "128-bit", "Db::options()"];
+    refused(wide().open("sim"), ErrorKind::Unsupported, &words);
+    refused(wide().open_or_create("sim"), ErrorKind::Unsupported, &words);
+    refused(wide().open_read_only("sim"), ErrorKind::Unsupported, &words);
+    let sim = Sim::new();
+    Options::bits128().storage(sim.clone()).create("sim").unwrap();
+    refused(on(&sim).open("sim"), ErrorKind::Unsupported, &["Options::bits128()"]);
+}
+
+#[test]
+fn another_recipe_is_refused_with_both_names() {
+    let sim = closed(Db::options().recipe("words/1"));
+    let words = ["words/1", "shingles/2", "cannot be compared"];
+    refused(on(&sim).recipe("shingles/2").open("sim"), ErrorKind::Unsupported, &words);
+    refused(on(&sim).recipe("shingles/2").open_read_only("sim"), ErrorKind::Unsupported, &words);
+    assert_eq!(on(&sim).recipe("words/1").open("sim").unwrap().recipe(), Some("words/1"));
+    let sim = closed(Db::options());
+    refused(
+        on(&sim).recipe("words/1").open("sim"),
+        ErrorKind::Unsupported,
+        &["words/1", "no named recipe"],
+    );
+}
+
+type Change<'a> = &'a dyn Fn(Options<u64>) -> Options<u64>;
+
+#[test]
+fn stored_options_that_differ_are_refused_with_both_values() {
+    let sim = closed(Db::options());
+    let single = || Layout::preset("single", 64).unwrap();
+    let cases: [(Change<'_>, [&str; 3]); 5] = [
+        (&|o| o.max_distance(5), ["max distance", "5", "3"]),
+        (&|o| o.layout(single()), ["layout", "single", "half-2"]),
+        (&|o| o.ids(Ids::Names), ["ids", "Names", "User"]),
+        (&|o| o.block_size(1024), ["block size", "1024", "256"]),
+        (&|o| o.filter_bits(10), ["filter bits", "10", "0"]),
+    ];
+    for (change, words) in cases {
+        refused(change(on(&sim)).open("sim"), ErrorKind::InvalidArgument, &words);
+        refused(change(on(&sim)).open_or_create("sim"), ErrorKind::InvalidArgument, &words);
+        refused(change(on(&sim)).open_read_only("sim"), ErrorKind::InvalidArgument, &words);
+    }
+    let same = on(&sim).max_distance(3).block_size(256).filter_bits(0).ids(Ids::User);
+    assert!(same.open("sim").unwrap().contains(7).unwrap());
+}
+
+#[test]
+fn options_that_no_database_can_have_are_refused_with_the_range() {
+    let wide = || Layout::preset("single", 128).unwrap();
+    let long = "x".repeat(256);
+    let cases: [(Change<'_>, [&str; 2]); 8] = [
+        (&|o| o.block_size(100), ["100", "power of two from 128 to 4096"]),
+        (&|o| o.block_size(64), ["64", "128 to 4096"]),
+        (&|o| o.block_size(8192), ["8192", "128 to 4096"]),
+        (&|o| o.max_distance(11), ["11", "0 to 10"]),
+        (&|o| o.filter_bits(33), ["33", "0 to 32"]),
+        (&|o| o.recipe(""), ["recipe", "1 to 255 bytes"]),
+        (&|o| o.recipe(long.as_str()), ["256", "1 to 255 bytes"]),
+        (&|o| o.layout(wide()), ["128 bits", "64-bit"]),
+    ];
+    for (change, words) in cases {
+        let sim = Sim::new();
+        refused(change(on(&sim)).create("sim"), ErrorKind::InvalidArgument, &words);
+        // What that left is no obstacle.
+        on(&sim).create("sim").unwrap();
+    }
+}
+
+#[test]
+fn a_second_handle_in_the_process_is_refused_and_readers_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::options().create(folder.path()).unwrap();
+    db.insert(7, 1).unwrap();
+    let words = ["another handle", "open_read_only"];
+    refused(Db::open(folder.path()), ErrorKind::Locked, &words);
+    refused(Db::options().open_or_create(folder.path()), ErrorKind::Locked, &words);
+    let reader = Db::options().open_read_only(folder.path()).unwrap();
+    assert_eq!(reader.ids(7).unwrap(), [DocId(1)]);
+    drop(db);
+    assert!(Db::open(folder.path()).unwrap().contains(7).unwrap());
+}
+
+/// Where the test below lets a process of its own write.
+const CHILD: &str = "FPDB_TEST_CHILD_WRITES_TO";
+
+/// Does nothing unless it is the child of the next test: then writes until it is killed.
+#[test]
+fn child_process() {
+    let Some(path) = std::env::var_os(CHILD) else { return };
+    let db = Db::options().open(path).unwrap();
+    for i in 0.. {
+        db.insert(i, i).unwrap();
+        println!("\nacknowledged {i}");
+    }
+}
+
+#[test]
+fn a_second_process_is_refused_until_the_first_is_gone_and_readers_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    Db::options().create(folder.path()).unwrap().close().unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "errors::child_process", "--nocapture"])
+        .env(CHILD, folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut acknowledged = || loop {
+        let line = lines.next()?.unwrap();
+        if let Some(number) = line.strip_prefix("acknowledged ") {
+            return number.parse::<u64>().ok();
+        }
+    };
+    let first = acknowledged().expect("the child to write");
+    refused(Db::open(folder.path()), ErrorKind::Locked, &["another process", "open_read_only"]);
+    let reader = Db::options().open_read_only(folder.path()).unwrap();
+    let mut seen = 0;
+    while seen < 50 {
+        acknowledged().expect("the child to go on");
+        reader.refresh().unwrap();
+        let entries = reader.entries().unwrap();
+        let expected: Vec<Entry> = (0..entries.len() as u64).map(|i| entry(i, i)).collect();
+        assert_eq!(entries, expected, "no prefix of the commits");
+        assert!(entries.len() >= seen, "a refresh went back");
+        seen = entries.len();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let last = std::iter::from_fn(acknowledged).last().unwrap_or(first);
+    let db = Db::open(folder.path()).unwrap();
+    let entries = db.snapshot().iter().collect::<Result<Vec<_>>>().unwrap();
+    assert!(entries.len() as u64 > last, "{} entries, {last} acknowledged", entries.len());
+    assert!(entries.iter().zip(0..).all(|(&e, i)| e == entry(i, i)));
+}
+
+#[test]
+fn keys_of_the_wrong_kind_are_refused_and_nothing_of_their_batch_is_inserted() {
+    let sim = closed(Db::options());
+    let db = on(&sim).open("sim").unwrap();
+    let words = ["user ids", "DocId", "sim"];
+    refused(db.insert(1, "one"), ErrorKind::InvalidArgument, &words);
+    let batch = [(1, Key::from(1)), (2, Key::from("two"))];
+    refused(db.insert_batch(&batch), ErrorKind::InvalidArgument, &words);
+    refused(db.insert_if_novel_batch(&batch), ErrorKind::InvalidArgument, &words);
+    assert_eq!(db.stats().entries, 1);
+
+    let sim = closed(Db::options().ids(Ids::Names));
+    let db = on(&sim).open("sim").unwrap();
+    let words = ["allots ids itself", "name", "sim"];
+    refused(db.insert(1, 1), ErrorKind::InvalidArgument, &words);
+    refused(db.insert_batch(&batch), ErrorKind::InvalidArgument, &words);
+    refused(db.insert_if_novel(1 << 40, 1), ErrorKind::InvalidArgument, &words);
+    let given = [Ok(entry(1, 1))];
+    refused(db.bulk_load(given), ErrorKind::InvalidArgument, &["bulk load", "names", "sim"]);
+    assert_eq!(db.stats().entries, 1);
+}
+
+#[test]
+fn names_have_a_length() {
+    let sim = closed(Db::options().ids(Ids::Names));
+    let db = on(&sim).open("sim").unwrap();
+    let (longest, too_long) = ("x".repeat(65_535), "x".repeat(65_536));
+    refused(db.insert(1, ""), ErrorKind::InvalidArgument, &["1 to 65535 bytes", "0"]);
+    refused(db.insert(1, &too_long), ErrorKind::InvalidArgument, &["1 to 65535 bytes", "65536"]);
+    let id = db.insert(1, &longest).unwrap();
+    assert_eq!(id, DocId(1), "no number is lost to a refused name");
+    db.close().unwrap();
+    assert_eq!(on(&sim).open("sim").unwrap().name(id).unwrap(), Some(longest));
+}
+
+#[test]
+fn removing_what_is_not_there_is_no_error() {
+    let sim = closed(Db::options());
+    let db = on(&sim).open("sim").unwrap();
+    for (fingerprint, id) in [(7, 2), (8, 1), (0, 0), (u64::MAX, u64::MAX)] {
+        assert!(!db.remove(fingerprint, id).unwrap());
+    }
+    assert!(db.remove(7, 1).unwrap());
+    assert!(!db.remove(7, 1).unwrap());
+    assert_eq!(db.name(DocId(1)).unwrap(), None);
+}
+
+#[test]
+fn the_callers_own_errors_are_passed_on_and_end_the_batch() {
+    let sim = closed(Db::options());
+    let db = on(&sim).open("sim").unwrap();
+    let broken = || Db::open("no/such/folder").unwrap_err();
+    let given = [Ok(entry(1, 1)), Err(broken()), Ok(entry(2, 2))];
+    refused(db.bulk_load(given), ErrorKind::NotFound, &["no/such/folder"]);
+    let ended = db.insert_if_novel_batch_with(&[(1 << 40, Key::from(5))], |verdicts| {
+        assert_eq!(verdicts.len(), 1);
+        Err(std::io::Error::other("the printer is out of paper"))
+    });
+    refused(ended, ErrorKind::Io, &["out of paper"]);
+    assert_eq!(db.stats().entries, 1);
+    db.insert(1 << 40, 5).unwrap();
+}
+
+#[test]
+fn a_poisoned_handle_refuses_writes_says_why_and_still_reads() {
+    // The append fails, and then the sync.
+    for call in [0, 1] {
+        let sim = closed(Db::options());
+        let db = on(&sim).background(false).open("sim").unwrap();
+        db.insert(8, 2).unwrap();
+        sim.fail_at(sim.calls() + call, Fault::Error, false);
+        refused(db.insert(9, 3), ErrorKind::Io, &["injected fault"]);
+        let words = ["opened again", "injected fault"];
+        refused(db.insert(9, 3), ErrorKind::Poisoned, &words);
+        refused(db.insert_if_novel(1 << 50, 3), ErrorKind::Poisoned, &words);
+        refused(db.remove(7, 1), ErrorKind::Poisoned, &words);
+        refused(db.flush(), ErrorKind::Poisoned, &words);
+        refused(db.compact(), ErrorKind::Poisoned, &words);
+        refused(db.sync(), ErrorKind::Poisoned, &words);
+        refused(db.bulk_load([Ok(entry(1, 1))]), ErrorKind::Poisoned, &words);
+        assert_eq!(db.ids(8).unwrap(), [DocId(2)]);
+        assert_eq!(db.query(7, 0).unwrap().len(), 1);
+        assert!(db.ids(9).unwrap().is_empty(), "it was not acknowledged");
+        refused(db.close(), ErrorKind::Poisoned, &words);
+        assert_eq!(on(&sim).open("sim").unwrap().ids(8).unwrap(), [DocId(2)]);
+    }
+}
+
+#[test]
+fn a_backup_goes_to_an_empty_folder_only() {
+    let sim = closed(Db::options());
+    let db = on(&sim).open("sim").unwrap();
+    db.backup("copy").unwrap();
+    let words = ["not empty", "another place", "copy"];
+    refused(db.backup("copy"), ErrorKind::AlreadyExists, &words);
+    refused(db.backup("sim"), ErrorKind::AlreadyExists, &["not empty", "sim"]);
+    assert!(on(&sim).open("copy").unwrap().contains(7).unwrap());
+}
