@@ -7,8 +7,6 @@
 pub(crate) const MANIFEST: &str = "MANIFEST";
 /// The next manifest, before it takes the name.
 pub(crate) const MANIFEST_TMP: &str = "MANIFEST.tmp";
-/// Holds the writer's lock; empty, never removed.
-pub(crate) const LOCK: &str = "LOCK";
 
 /// A numbered file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -144,6 +144,12 @@ impl Manifest {
 
     /// Makes this the manifest, durably (protocol P2 to P5: whatever it names must be durable).
     pub(crate) fn install(&self, storage: &dyn Storage) -> Result<()> {
+        self.prepare(storage)?;
+        Self::publish(storage)
+    }
+
+    /// The first half of [`install`](Self::install): after a failure the old manifest still holds.
+    pub(crate) fn prepare(&self, storage: &dyn Storage) -> Result<()> {
         match storage.remove(MANIFEST_TMP) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -151,7 +157,11 @@ impl Manifest {
         let file = storage.create(MANIFEST_TMP)?;
         file.append(&self.encode())?;
         // Before the rename, or a crash could leave the name on an empty file.
-        file.sync()?;
+        file.sync()
+    }
+
+    /// The second half: after a failure either manifest may be found.
+    pub(crate) fn publish(storage: &dyn Storage) -> Result<()> {
         storage.rename(MANIFEST_TMP, MANIFEST)?;
         // The swap counts from here on: files that the old manifest named may go.
         storage.sync_dir()

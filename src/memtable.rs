@@ -16,6 +16,9 @@ use crate::log::Op;
 /// Fingerprints a bucket holds on average when the memtable is full.
 const BUCKET_LOAD: usize = 4;
 
+/// Bytes of names for each entry that a memtable may hold.
+const LONG_NAME: usize = 512;
+
 /// So many newer entries are compared one by one before probing is worth its cost.
 const SCAN_NEWER: usize = 1024;
 
@@ -120,6 +123,8 @@ struct Inner<F> {
     inserted: Vec<(u64, Entry<F>)>,
     names: Vec<Box<str>>,
     name_bytes: usize,
+    /// Operations taken in: more than entries where some come and go.
+    changes: usize,
     last_seq: u64,
 }
 
@@ -144,6 +149,7 @@ impl<F: Fingerprint> Memtable<F> {
             inserted: Vec::new(),
             names: Vec::new(),
             name_bytes: 0,
+            changes: 0,
             last_seq: 0,
         };
         let has_removals = AtomicBool::new(false);
@@ -163,6 +169,7 @@ impl<F: Fingerprint> Memtable<F> {
     pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<()> {
         let mut inner = self.write();
         inner.last_seq = seq;
+        inner.changes += ops.len();
         for op in ops {
             match op {
                 Op::Insert { fingerprint, id } => {
@@ -195,6 +202,12 @@ impl<F: Fingerprint> Memtable<F> {
         }
         change(inner, entry, Change { seq, inserted: true });
         inner.inserted.push((seq, entry));
+    }
+
+    /// Whether it has taken in `capacity` operations, or names as long as so many should be.
+    pub(crate) fn is_full(&self, capacity: usize) -> bool {
+        let inner = self.read();
+        inner.changes >= capacity || inner.name_bytes / LONG_NAME >= capacity
     }
 
     /// Entries changed here, whether they stand or not.
@@ -455,6 +468,25 @@ mod tests {
         let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(0xfe)).collect();
         let found = table.newer_match(&queries, &plan, 3, 0).unwrap();
         assert_eq!(found, (1, Entry { fingerprint: 0xff, id: DocId(0) }, 1));
+    }
+
+    #[test]
+    fn what_comes_and_goes_fills_it_too() {
+        let table = memtable(&Layout::preset("single", 64).unwrap());
+        for seq in 0..50 {
+            assert!(!table.is_full(100));
+            table.apply(2 * seq + 1, &[insert(5, 1)]).unwrap();
+            table.apply(2 * seq + 2, &[remove(5, 1)]).unwrap();
+        }
+        assert!(table.is_full(100) && table.len() == 1);
+    }
+
+    #[test]
+    fn long_names_fill_it_too() {
+        let table = memtable(&Layout::preset("single", 64).unwrap());
+        let name = "x".repeat(60_000);
+        table.apply(1, &[Op::InsertNamed { fingerprint: 1, id: DocId(0), name }]).unwrap();
+        assert!(table.is_full(100) && !table.is_full(1000));
     }
 
     #[test]

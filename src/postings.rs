@@ -5,6 +5,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::cmp::Ordering;
+
 use crate::codec::bits::{BitReader, BitWriter};
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileHeader;
@@ -229,6 +231,22 @@ impl<'a> Group<'a> {
         })
     }
 
+    /// Whether the fingerprint at place `index` has this id: a search among its ids, which may be
+    /// very many.
+    pub(crate) fn contains(&self, index: usize, id: DocId) -> bool {
+        let ids = self.ids(index);
+        let (mut low, mut high) = (0, ids.left);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match ids.get(middle).cmp(&id) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return true,
+                Ordering::Greater => high = middle,
+            }
+        }
+        false
+    }
+
     /// The ids of the fingerprint at place `index`, ascending, decoded as they are asked for.
     pub(crate) fn ids(&self, index: usize) -> Ids<'a> {
         let before = self.count_before(index);
@@ -251,6 +269,16 @@ pub(crate) struct Ids<'a> {
     left: u64,
     id_width: u32,
     base: u64,
+}
+
+impl Ids<'_> {
+    /// The id at place `index` of those left.
+    fn get(&self, index: u64) -> DocId {
+        let skipped = usize::try_from(index).unwrap_or(usize::MAX);
+        let mut bits = self.bits.clone();
+        bits.skip_fields(skipped, self.id_width);
+        DocId(self.base.wrapping_add(bits.take(self.id_width)))
+    }
 }
 
 impl Iterator for Ids<'_> {
@@ -292,6 +320,11 @@ mod tests {
             let group = postings.group(b, block.len()).unwrap();
             for (i, ids) in block.iter().enumerate() {
                 assert_eq!(group.ids(i).map(|id| id.0).collect::<Vec<_>>(), *ids);
+                for &id in ids.iter().take(20).chain(ids.last()) {
+                    assert!(group.contains(i, DocId(id)));
+                    let next = id.wrapping_add(1);
+                    assert_eq!(group.contains(i, DocId(next)), ids.contains(&next));
+                }
             }
             if block.iter().flatten().any(|id| *id != block[0][0]) {
                 assert!(postings.group(b, block.len() + 9).is_err(), "another table's block");

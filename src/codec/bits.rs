@@ -103,6 +103,11 @@ impl<'a> BitReader<'a> {
         self.position = self.position.wrapping_add(len as usize);
     }
 
+    /// Passes `count` fields of `len` bits.
+    pub(crate) fn skip_fields(&mut self, count: usize, len: u32) {
+        self.position = self.position.saturating_add(count.saturating_mul(len as usize));
+    }
+
     /// The next `len` bits, up to 64.
     #[inline]
     pub(crate) fn take(&mut self, len: u32) -> u64 {

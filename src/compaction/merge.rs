@@ -95,9 +95,8 @@ impl<F: Fingerprint> Merger<'_, F> {
         }
         writer.tombstones(&survey.tombstones)?;
         self.write_names(&mut writer, &survey.gone_docs)?;
-        let output = writer.finish()?;
-        self.check_counts(&output)?;
-        Ok(Some(output))
+        self.check_counts(writer.counts())?;
+        writer.finish().map(Some)
     }
 
     /// The output is at most as large as the inputs, but for rounding.
@@ -201,15 +200,15 @@ impl<F: Fingerprint> Merger<'_, F> {
     }
 
     /// Every tombstone that went took one entry with it, and no other entry went.
-    fn check_counts(&self, output: &SegmentMeta) -> Result<()> {
+    fn check_counts(&self, (left, tombstones): (u64, u64)) -> Result<()> {
         let entries: u64 = self.inputs.iter().map(|s| s.meta().entries).sum();
         let removed: u64 = self.inputs.iter().map(|s| s.meta().removed).sum();
-        if entries.checked_sub(output.entries) == removed.checked_sub(output.removed) {
+        if entries.checked_sub(left) == removed.checked_sub(tombstones) {
             return Ok(());
         }
         Err(Error::corruption(format!(
-            "compaction of {entries} entries and {removed} tombstones would leave {} and {}",
-            output.entries, output.removed
+            "compaction of {entries} entries and {removed} tombstones would leave {left} and \
+             {tombstones}"
         ))
         .at_path(self.storage.root()))
     }

@@ -5,6 +5,8 @@ use std::path::Path;
 use super::core::{Core, lock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
+use crate::storage::Storage;
+use crate::version::Version;
 
 /// Bytes copied at a time.
 const PIECE: usize = 1 << 20;
@@ -27,16 +29,33 @@ impl<F: Fingerprint> Core<F> {
         drop(writer);
         manifest.logs.clear();
         manifest.segments = version.segments.iter().map(|s| s.meta().clone()).collect();
-        for segment in &version.segments {
-            let names = segment.meta().files();
-            for ((name, _), bytes) in names.iter().zip(segment.raw_files()) {
-                let file = target.create(&name.to_string())?;
-                bytes.chunks(PIECE).try_for_each(|piece| file.append(piece))?;
-                // The manifest comes last, so a broken-off backup is no database.
-                file.sync()?;
+        let copied = copy_segments(&version, &*target).and_then(|()| manifest.install(&*target));
+        if copied.is_err() {
+            for name in target.list().ok().flatten().unwrap_or_default() {
+                let _ = target.remove(&name);
             }
         }
-        target.sync_dir()?;
-        manifest.install(&*target)
+        copied
     }
+}
+
+/// Copies all files of a version's segments. The manifest comes afterwards, so a backup that is
+/// broken off is no database.
+fn copy_segments<F: Fingerprint>(version: &Version<F>, target: &dyn Storage) -> Result<()> {
+    for segment in &version.segments {
+        for ((name, expected), bytes) in segment.meta().files().iter().zip(segment.raw_files()) {
+            let file = target.create(&name.to_string())?;
+            let mut whole = crc32fast::Hasher::new();
+            for piece in bytes.chunks(PIECE) {
+                whole.update(piece);
+                file.append(piece)?;
+            }
+            if whole.finalize() != expected.crc {
+                let message = format!("{name} fails the manifest's checksum: it was not copied");
+                return Err(Error::corruption(message).at_path(target.root()));
+            }
+            file.sync()?;
+        }
+    }
+    target.sync_dir()
 }

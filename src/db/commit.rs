@@ -45,6 +45,16 @@ impl SyncGroup {
     }
 }
 
+/// Gives the lead up, come what may, and wakes the others.
+struct Leader<'a>(&'a SyncGroup);
+
+impl Drop for Leader<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.leading) = false;
+        self.0.done.notify_all();
+    }
+}
+
 impl<F: Fingerprint> Core<F> {
     /// Writes a commit and gives its number; not yet acknowledged under `Durability::Sync`.
     pub(super) fn commit(&self, writer: &mut Writer, ops: &[Op<F>]) -> Result<u64> {
@@ -76,11 +86,11 @@ impl<F: Fingerprint> Core<F> {
             }
             *leading = true;
             drop(leading);
+            let leader = Leader(group);
             let result = self.sync_log();
-            leading = lock(&group.leading);
-            *leading = false;
-            group.done.notify_all();
+            drop(leader);
             result?;
+            leading = lock(&group.leading);
         }
         Ok(())
     }
@@ -115,7 +125,7 @@ impl<F: Fingerprint> Core<F> {
     pub(super) fn make_room(&self, writer: &mut Writer) -> Result<()> {
         self.check_writable()?;
         self.take_background_error()?;
-        if self.current.get().active.len() < self.tuning.memtable_entries {
+        if !self.current.get().active.is_full(self.tuning.memtable_entries) {
             return Ok(());
         }
         self.wait_for_flush()?;
@@ -139,12 +149,16 @@ impl<F: Fingerprint> Core<F> {
         let previous = writer.log_id;
         let start = Start { previous_log: previous, previous_end: end, last_seq: writer.seq };
         let (log_id, log) = self.new_log(start)?;
-        self.install(|manifest| {
+        let installed = self.install(|manifest| {
             for log in manifest.logs.iter_mut().filter(|log| log.id == previous) {
                 log.end = Some(end);
             }
             manifest.logs.push(LogRef { id: log_id, end: None });
-        })?;
+        });
+        if installed.is_err() && self.poison.get().is_none() {
+            self.remove_file(FileName::Log(log_id));
+        }
+        installed?;
         *writer = Writer { committed_end: log.len(), log, log_id, ..*writer };
         self.log_bytes.store(writer.committed_end, Ordering::Relaxed);
         self.current.update(|version| Version {

@@ -1,8 +1,9 @@
 //! What all clones of a handle and its background thread share.
 //!
-//! Locks are taken in this order: maintenance, writer, flushing, manifest, then those inside
-//! `Current`, memtables and plans. Under the manifest's lock no storage call is made but installing
-//! it; the background thread never takes the writer's lock, so a writer may wait for it.
+//! Locks are taken in this order: writer, maintenance, flushing, manifest, then those inside
+//! `Current`, memtables and plans. Who holds one of the later never takes an earlier one, so a
+//! writer may wait for the background thread. Under the manifest's lock no storage call is made but
+//! installing it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -100,15 +101,16 @@ impl<F: Fingerprint> Core<F> {
         error
     }
 
-    /// Changes the manifest, durably. What the new one names must be durable. After a failure it
-    /// is not known which manifest will be found, so no more writes are taken.
+    /// Changes the manifest, durably. What the new one names must be durable. After a failure the
+    /// old one holds; or no more writes are taken, where it is not known which will be found.
     pub(super) fn install(&self, change: impl FnOnce(&mut Manifest)) -> Result<()> {
         let mut manifest = lock(&self.manifest);
         self.check_writable()?;
         let mut next = manifest.clone();
         change(&mut next);
         next.generation += 1;
-        next.install(&*self.storage).map_err(|e| self.poison(e))?;
+        next.prepare(&*self.storage)?;
+        Manifest::publish(&*self.storage).map_err(|e| self.poison(e))?;
         *manifest = next;
         Ok(())
     }

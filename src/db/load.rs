@@ -2,8 +2,8 @@
 
 use super::core::{Core, lock};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::{DocId, Entry, Fingerprint};
-use crate::segment::{SegmentMeta, SegmentWriter};
+use crate::fingerprint::{Entry, Fingerprint};
+use crate::segment::{SegmentMeta, SegmentWriter, VisitIds};
 use crate::settings::Ids;
 use crate::sorter::{FileNumbers, Row, Sorter};
 
@@ -41,7 +41,7 @@ impl<F: Fingerprint> Core<F> {
         let mut writer = lock(&self.writer);
         self.make_room(&mut writer)?;
         self.flush_all(&mut writer)?;
-        let inserted = match self.write_load(&mut sorter)? {
+        let inserted = match self.write_load(sorter)? {
             Some(meta) => {
                 let inserted = meta.entries;
                 self.add_segment(meta)?;
@@ -60,50 +60,58 @@ impl<F: Fingerprint> Core<F> {
     }
 
     /// Writes the entries that do not stand yet; all else is in segments.
-    fn write_load(&self, sorter: &mut Sorter<'_, Entry<F>>) -> Result<Option<SegmentMeta>> {
-        let version = self.current.get();
-        let is_new = |entry| match version.segments.is_empty() {
-            true => Ok(true),
-            false => version.contains(entry, u64::MAX).map(|stands| !stands),
-        };
-        let mut entries = 0u64;
-        sorter.for_each(|entry| {
-            entries += u64::from(is_new(entry)?);
+    fn write_load(&self, sorter: Sorter<'_, Entry<F>>) -> Result<Option<SegmentMeta>> {
+        let mut entries = self.only_new(sorter)?;
+        let mut is_empty = true;
+        entries.for_each(|_| {
+            is_empty = false;
             Ok(())
         })?;
-        if entries == 0 {
+        if is_empty {
             return Ok(None);
         }
         let id = self.next();
         let mut writer = SegmentWriter::new(&self.storage, &self.settings, id);
-        writer.entries(|visit| {
-            let mut group: (F, Vec<DocId>) = (F::ZERO, Vec::new());
-            sorter.for_each(|entry| {
-                if !is_new(entry)? {
-                    return Ok(());
-                }
-                if entry.fingerprint != group.0 && !group.1.is_empty() {
-                    visit(group.0, &group.1)?;
-                    group.1.clear();
-                }
-                group.0 = entry.fingerprint;
-                group.1.push(entry.id);
-                Ok(())
-            })?;
-            if group.1.is_empty() { Ok(()) } else { visit(group.0, &group.1) }
-        })?;
+        writer.entries(|visit| for_each_group(&mut entries, visit))?;
         for permutation in self.planner.permutations().iter().skip(1) {
             let mut rows = Sorter::new(&self.storage, self, self.sort_memory());
-            let mut last = None;
-            sorter.for_each(|entry| {
-                if last != Some(entry.fingerprint) && is_new(entry)? {
-                    last = Some(entry.fingerprint);
-                    rows.push(Row(permutation.apply(entry.fingerprint)))?;
-                }
-                Ok(())
+            for_each_group(&mut entries, &mut |fingerprint, _| {
+                rows.push(Row(permutation.apply(fingerprint)))
             })?;
             writer.table(|visit| rows.for_each(|row| visit(row.0)))?;
         }
         writer.finish().map(Some)
     }
+
+    /// The entries without those that stand already, which are looked for in order.
+    fn only_new<'a>(&'a self, mut entries: Sorter<'a, Entry<F>>) -> Result<Sorter<'a, Entry<F>>> {
+        let version = self.current.get();
+        if version.segments.is_empty() {
+            return Ok(entries);
+        }
+        let mut new = Sorter::new(&self.storage, self, self.sort_memory());
+        entries.for_each(|entry| match version.contains(entry, u64::MAX)? {
+            true => Ok(()),
+            false => new.push(entry),
+        })?;
+        Ok(new)
+    }
+}
+
+/// Gives each fingerprint with its ids.
+fn for_each_group<F: Fingerprint>(
+    entries: &mut Sorter<'_, Entry<F>>,
+    visit: VisitIds<'_, F>,
+) -> Result<()> {
+    let (mut current, mut ids) = (F::ZERO, Vec::new());
+    entries.for_each(|entry| {
+        if entry.fingerprint != current && !ids.is_empty() {
+            visit(current, &ids)?;
+            ids.clear();
+        }
+        current = entry.fingerprint;
+        ids.push(entry.id);
+        Ok(())
+    })?;
+    if ids.is_empty() { Ok(()) } else { visit(current, &ids) }
 }

@@ -10,6 +10,7 @@ use crate::compaction::{Merger, Weight, pick, write_changes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::FileName;
 use crate::fingerprint::Fingerprint;
+use crate::manifest::Manifest;
 use crate::segment::{Segment, SegmentMeta};
 use crate::sorter::FileNumbers;
 use crate::version::Version;
@@ -53,8 +54,9 @@ impl Signals {
 
     /// The background thread is to end.
     pub(super) fn stop(&self) {
-        self.urgent.store(true, Ordering::Relaxed);
         lock(&self.state).stop = true;
+        // Afterwards: a merge that sees it must see the other too.
+        self.urgent.store(true, Ordering::Release);
         self.changed.notify_all();
     }
 
@@ -173,11 +175,12 @@ impl<F: Fingerprint> Core<F> {
         let Some(frozen) = self.current.get().frozen.clone() else { return Ok(()) };
         let id = self.next();
         let changes = frozen.net_changes(u64::MAX);
-        let written = write_changes(&self.storage, &self.settings, id, &changes, &frozen.names())?;
+        let names = frozen.names();
+        let written = write_changes(&self.storage, &self.settings, id, &changes, &names)?;
         let segment = written.map(|meta| self.open_new(meta)).transpose()?;
-        let next_doc = self.next_doc_after(&frozen.names());
+        let next_doc = names.0.0 + names.1.len() as u64;
         let mut ended = Vec::new();
-        self.install(|manifest| {
+        self.install_with(segment.as_deref(), |manifest| {
             manifest.segments.extend(segment.as_ref().map(|s| s.meta().clone()));
             // All logs but the last are ended, and what they hold is in segments now.
             let last = manifest.logs.pop();
@@ -187,7 +190,7 @@ impl<F: Fingerprint> Core<F> {
             manifest.last_seq = manifest.last_seq.max(frozen.last_seq());
         })?;
         self.current.update(|version| Version {
-            segments: version.segments.iter().cloned().chain(segment.map(Arc::new)).collect(),
+            segments: version.segments.iter().cloned().chain(segment).collect(),
             frozen: None,
             flushed: version.flushed.max(frozen.last_seq()),
             ..version.clone()
@@ -197,20 +200,37 @@ impl<F: Fingerprint> Core<F> {
         Ok(())
     }
 
-    fn next_doc_after(&self, names: &(crate::DocId, Vec<Box<str>>)) -> u64 {
-        names.0.0 + names.1.len() as u64
+    /// Opens a segment that was just written, its names made durable before any manifest has them.
+    fn open_new(&self, meta: SegmentMeta) -> Result<Arc<Segment<F>>> {
+        self.storage.sync_dir().map_err(|e| self.poison(e))?;
+        let files = meta.files();
+        let opened = Segment::open(&self.storage, &self.settings, meta);
+        if opened.is_err() {
+            files.iter().for_each(|(name, _)| self.remove_file(*name));
+        }
+        opened.map(Arc::new)
     }
 
-    /// Opens a segment that was just written, its names made durable before any manifest has them.
-    fn open_new(&self, meta: SegmentMeta) -> Result<Segment<F>> {
-        self.storage.sync_dir().map_err(|e| self.poison(e))?;
-        Segment::open(&self.storage, &self.settings, meta)
+    /// As `install`, for a manifest that names a new segment: where no manifest can name it, its
+    /// files go at once.
+    fn install_with(
+        &self,
+        segment: Option<&Segment<F>>,
+        change: impl FnOnce(&mut Manifest),
+    ) -> Result<()> {
+        let installed = self.install(change);
+        if let (Err(_), None, Some(segment)) = (&installed, self.poison.get(), segment) {
+            segment.retire();
+        }
+        installed
     }
 
     /// Adds a bulk load's segment, newer than all others.
     pub(super) fn add_segment(&self, meta: SegmentMeta) -> Result<()> {
-        let segment = Arc::new(self.open_new(meta)?);
-        self.install(|manifest| manifest.segments.push(segment.meta().clone()))?;
+        let segment = self.open_new(meta)?;
+        self.install_with(Some(&segment), |manifest| {
+            manifest.segments.push(segment.meta().clone());
+        })?;
         self.current.update(|version| Version {
             segments: version.segments.iter().chain([&segment]).cloned().collect(),
             loads: version.loads + 1,
@@ -261,13 +281,10 @@ impl<F: Fingerprint> Core<F> {
     ) -> Result<()> {
         let (storage, settings) = (&self.storage, &*self.settings);
         let merger = Merger { storage, settings, inputs, is_oldest, pause };
-        let output = match merger.run(self.next())? {
-            Some(meta) => Some(Arc::new(self.open_new(meta)?)),
-            None => None,
-        };
+        let output = merger.run(self.next())?.map(|meta| self.open_new(meta)).transpose()?;
         let is_input = |id: u64| inputs.iter().any(|s| s.meta().id == id);
         let meta = output.as_ref().map(|s| s.meta().clone());
-        self.install(|manifest| {
+        self.install_with(output.as_deref(), |manifest| {
             let at = manifest.segments.iter().position(|s| is_input(s.id)).unwrap_or(0);
             manifest.segments.retain(|s| !is_input(s.id));
             manifest.segments.splice(at..at, meta);
@@ -297,12 +314,17 @@ impl<F: Fingerprint> Core<F> {
 
     /// The background thread: flush first, then one compaction after another.
     pub(super) fn work(&self) {
+        let _guard = PanicGuard(self);
         let mut retry_at = None;
         while self.signals.wait_for_work(retry_at) {
             let result = self.work_until_done();
             retry_at = match &result {
-                // A poisoned handle has told its writers.
-                Err(_) if self.poison.get().is_none() => Some(Instant::now() + RETRY),
+                // A poisoned handle has told its writers, and damage does not heal.
+                Err(error)
+                    if self.poison.get().is_none() && error.kind() != ErrorKind::Corruption =>
+                {
+                    Some(Instant::now() + RETRY)
+                }
                 _ => None,
             };
             if !self.signals.stopped() {
@@ -344,6 +366,19 @@ impl<F: Fingerprint> Core<F> {
             if self.sync_log().is_err() || stop {
                 return;
             }
+        }
+    }
+}
+
+/// Tells writers, which would wait for it, that the background thread has panicked.
+struct PanicGuard<'a, F: Fingerprint>(&'a Core<F>);
+
+impl<F: Fingerprint> Drop for PanicGuard<'_, F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let message = "the background thread panicked: this is a fault of fpdb";
+            self.0.poison(Error::new(ErrorKind::Poisoned, message));
+            self.0.signals.notify();
         }
     }
 }

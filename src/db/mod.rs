@@ -42,10 +42,13 @@ pub struct RecoveryReport {
     pub commits: u64,
     /// Their operations.
     pub operations: u64,
-    /// Whether the log ended in a torn write: a crash came before it was acknowledged.
+    /// Whether the log ended in a torn write: what a crash broke off. It was never acknowledged,
+    /// but under [`Durability::Buffered`], where a loss of power may take what was not yet synced.
     pub torn_tail: bool,
     /// Where the last log was valid up to.
     pub(crate) log_end: u64,
+    /// Bytes of all logs.
+    pub(crate) log_bytes: u64,
 }
 
 /// What can be learnt of the database at `path` from its manifest alone: so that a program can
@@ -171,11 +174,13 @@ impl<F: Fingerprint> Db<F> {
     }
 
     /// Inserts an entry and returns its document's id. An entry that stands already (the same
-    /// fingerprint and id) is left as it is.
+    /// fingerprint and id) is left as it is; a name gets a new id each time.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a key of the wrong kind; `Poisoned` after a failed write; `Io`.
+    /// `InvalidArgument` for a key of the wrong kind; `Poisoned` after a failed write; `Io`. What
+    /// went wrong in the background since the last write is returned too, once: nothing was
+    /// inserted then, and the call may be repeated.
     pub fn insert<'k>(&self, fingerprint: F, key: impl Into<Key<'k>>) -> Result<DocId> {
         let ids = self.core().insert_all(&[(fingerprint, key.into())])?;
         Ok(ids.first().copied().unwrap_or_default())
@@ -220,7 +225,8 @@ impl<F: Fingerprint> Db<F> {
 
     /// As [`insert_if_novel_batch`](Self::insert_if_novel_batch), and shows the verdicts to
     /// `before_commit` before anything is written: what it does with the novel documents has
-    /// happened once they count as seen. Other writers wait meanwhile.
+    /// happened once they count as seen. Other writers wait meanwhile, so it must not write to this
+    /// database itself: it would wait for itself.
     ///
     /// # Errors
     ///
@@ -383,18 +389,22 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// As [`flush`](Self::flush). Damage found is in the report.
+    /// As [`flush`](Self::flush), but none after a failed write. Damage found is in the report.
     pub fn verify(&self) -> Result<VerifyReport> {
-        self.flush()?;
+        if self.core().poison.get().is_none() {
+            self.flush()?;
+        }
         Ok(self.snapshot().verify())
     }
 
     /// Copies the database, as it is now, into an empty or missing folder; writers wait while
-    /// recent entries are flushed, not while files are copied.
+    /// recent entries are flushed, not while files are copied. Each file is compared with its
+    /// checksum on the way.
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if the folder holds anything; `Io`.
+    /// `AlreadyExists` if the folder holds anything; `Corruption`; `Io`. A backup that fails
+    /// removes what it wrote.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -447,7 +457,8 @@ impl<F: Fingerprint> Db<F> {
     }
 
     /// Flushes everything and closes the database, also for other clones of the handle: they take
-    /// no more writes. The next open finds no log to replay.
+    /// no more writes. The next open finds no log to replay. The folder stays locked until the last
+    /// clone is dropped.
     ///
     /// # Errors
     ///

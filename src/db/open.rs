@@ -13,16 +13,16 @@ use super::{Db, RecoveryReport};
 use crate::codec::header::FileKind;
 use crate::compaction::write_changes;
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{FileName, LOCK, MANIFEST, MANIFEST_TMP};
+use crate::files::{FileName, MANIFEST, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
-use crate::log::{LogContents, LogWriter, ReadMode, Start, read_log};
+use crate::log::{LogWriter, Op, ReadMode, Start, read_log};
 use crate::manifest::{LogRef, Manifest};
 use crate::memtable::Memtable;
 use crate::query::Planner;
 use crate::segment::Segment;
 use crate::settings::{Ids, Settings};
-use crate::storage::Storage;
+use crate::storage::{LOCK, Storage};
 use crate::version::{Current, Version};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,9 @@ pub(super) fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode)
             options.agree(&manifest.settings)?;
             manifest
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => create(&options, &*storage)?,
+        Err(error) if error.kind() == ErrorKind::NotFound && mode != Mode::Open => {
+            create(&options, &*storage)?
+        }
         Err(error) => return Err(error),
     };
     Db::start(recover(options, storage, manifest, lock)?)
@@ -135,7 +137,7 @@ fn recover<F: Fingerprint>(
     // The process before may have ended between the manifest's rename and the sync. As long as a
     // loss of power could bring back the manifest before, or none, nothing is removed or created.
     storage.sync_dir()?;
-    let mut segments = open_segments(&storage, &manifest)?;
+    let mut segments = open_segments(&storage, &manifest, &[])?;
     let (recovery, recovered) = write_replayed(&storage, &mut manifest)?;
     segments.extend(recovered);
     adopt_recipe(options.recipe, &mut manifest, segments.is_empty(), storage.root())?;
@@ -276,15 +278,31 @@ fn refuse_newer_log<F: Fingerprint>(
     }
 }
 
+/// Opens what the manifest names, but for what is open already.
 pub(super) fn open_segments<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     manifest: &Manifest,
+    known: &[Arc<Segment<F>>],
 ) -> Result<Vec<Arc<Segment<F>>>> {
-    let open = |meta: &crate::segment::SegmentMeta| {
-        let segment = Segment::open(storage, &manifest.settings, meta.clone());
-        segment.map(Arc::new).map_err(missing_is_corruption)
-    };
-    manifest.segments.iter().map(open).collect()
+    let mut segments: Vec<Arc<Segment<F>>> = Vec::with_capacity(manifest.segments.len());
+    let mut next_doc = 0;
+    for meta in &manifest.segments {
+        let segment = match known.iter().find(|segment| segment.meta() == meta) {
+            Some(segment) => segment.clone(),
+            None => Segment::open(storage, &manifest.settings, meta.clone())
+                .map(Arc::new)
+                .map_err(missing_is_corruption)?,
+        };
+        if let Some(ids) = segment.names().map(crate::names::Names::ids) {
+            if ids.start < next_doc || ids.end > manifest.next_doc {
+                let path = storage.root().join(FileName::Names(meta.id).to_string());
+                return Err(Error::corruption("names of ids that are others'").at_path(path));
+            }
+            next_doc = ids.end;
+        }
+        segments.push(segment);
+    }
+    Ok(segments)
 }
 
 /// A file that the manifest names must be there.
@@ -307,16 +325,28 @@ pub(super) fn replay<F: Fingerprint>(
     let mut report = RecoveryReport::default();
     let mut last_seq = manifest.last_seq;
     for log in &manifest.logs {
-        let contents = read_one::<F>(storage, manifest, *log, mode)?;
+        let name = FileName::Log(log.id).to_string();
+        let bytes = storage.read(&name).map_err(missing_is_corruption)?;
+        let path = storage.root().join(name);
+        let damage = |message: String| Error::corruption(message).at_path(&path);
+        let header = manifest.settings.header(FileKind::Log, 0, log.id);
+        let contents = read_log::<F>(&bytes, &path, &header, log.end, mode)?;
+        if contents.start.is_none() {
+            return Err(damage("a log that the manifest names is empty".into()));
+        }
         report.log_end = contents.valid_end;
+        report.log_bytes += bytes.len() as u64;
         report.torn_tail |= contents.torn;
         for (seq, ops) in contents.commits {
-            if seq != last_seq + 1 {
-                let path = storage.root().join(FileName::Log(log.id).to_string());
-                let message = format!("commit {seq} follows commit {last_seq}");
-                return Err(Error::corruption(message).at_path(path));
+            if Some(seq) != last_seq.checked_add(1) {
+                return Err(damage(format!("commit {seq} follows commit {last_seq}")));
             }
-            memtable.apply(seq, &ops)?;
+            if !ops.iter().all(|op| fits(op, manifest.settings.ids)) {
+                return Err(damage(format!(
+                    "commit {seq} has operations of the other kind of ids"
+                )));
+            }
+            memtable.apply(seq, &ops).map_err(|e| e.at_path(&path))?;
             last_seq = seq;
             report.commits += 1;
             report.operations += ops.len() as u64;
@@ -325,19 +355,11 @@ pub(super) fn replay<F: Fingerprint>(
     Ok(report)
 }
 
-fn read_one<F: Fingerprint>(
-    storage: &dyn Storage,
-    manifest: &Manifest,
-    log: LogRef,
-    mode: ReadMode,
-) -> Result<LogContents<F>> {
-    let name = FileName::Log(log.id).to_string();
-    let bytes = storage.read(&name).map_err(missing_is_corruption)?;
-    let path = storage.root().join(name);
-    let header = manifest.settings.header(FileKind::Log, 0, log.id);
-    let contents = read_log(&bytes, &path, &header, log.end, mode)?;
-    match contents.start {
-        Some(_) => Ok(contents),
-        None => Err(Error::corruption("a log that the manifest names is empty").at_path(path)),
+/// Whether a database with this kind of ids has such operations.
+fn fits<F>(op: &Op<F>, ids: Ids) -> bool {
+    match op {
+        Op::Insert { .. } => ids == Ids::User,
+        Op::InsertNamed { name, .. } => ids == Ids::Names && !name.is_empty(),
+        Op::Remove { .. } => true,
     }
 }

@@ -77,6 +77,8 @@ const DEFAULT_EXPECTED: u64 = 1_000_000;
 const DEFAULT_MEMTABLE: usize = 1 << 17;
 const DEFAULT_BULK_MEMORY: usize = 256 << 20;
 const DEFAULT_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Options<u128> {
     /// Options for a database of 128-bit fingerprints.
@@ -178,10 +180,10 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// How often the log is synced under [`Durability::Buffered`]. Default: every second; not
-    /// stored.
+    /// How often the log is synced under [`Durability::Buffered`], from a millisecond to a day.
+    /// Default: every second; not stored.
     pub fn sync_interval(mut self, interval: Duration) -> Self {
-        self.tuning.sync_interval = interval;
+        self.tuning.sync_interval = interval.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
         self
     }
 
@@ -192,8 +194,9 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// Whether flush and compaction run in a thread of their own. If not, they run within the write
-    /// that finds the memtable full. Default: true; not stored.
+    /// Whether flush, compaction and the syncs of [`Durability::Buffered`] run in threads of their
+    /// own. If not, flush and compaction run within the write that finds the memtable full, and the
+    /// log is synced then, by [`Db::sync`] and by [`Db::close`]. Default: true; not stored.
     pub fn background(mut self, background: bool) -> Self {
         self.tuning.background = background;
         self

@@ -7,7 +7,6 @@ use super::open::{explain_missing, open_segments, replay};
 use super::options::{Options, other_recipe};
 use super::{Snapshot, Stats, VerifyReport};
 use crate::error::{ErrorKind, Result};
-use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::log::ReadMode;
 use crate::manifest::Manifest;
@@ -52,6 +51,13 @@ struct State<F> {
     bytes_log: u64,
 }
 
+impl<F> State<F> {
+    /// Greater for what was seen later.
+    fn age(&self) -> (u64, u64) {
+        (self.manifest.generation, self.snapshot.seq)
+    }
+}
+
 impl<F: Fingerprint> Reader<F> {
     pub(super) fn open(options: Options<F>, path: &Path) -> Result<Self> {
         let storage = options.storage_at(path);
@@ -73,20 +79,15 @@ impl<F: Fingerprint> Reader<F> {
     /// As at opening; the state seen so far stays.
     pub fn refresh(&self) -> Result<bool> {
         let manifest = Manifest::read(&*self.storage)?;
-        let old = self.read(|state| {
-            let segments = state.snapshot.version.segments.clone();
-            (
-                state.manifest.generation,
-                state.snapshot.seq,
-                segments,
-                state.snapshot.planner.clone(),
-            )
-        });
-        let (generation, seq, segments, planner) = old;
-        let state = load(&self.storage, manifest, &planner, &segments)?;
-        let is_new = state.manifest.generation != generation || state.snapshot.seq != seq;
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
-        Ok(is_new)
+        let (seen, Snapshot { version, planner, .. }) =
+            self.read(|state| (state.age(), state.snapshot.clone()));
+        let state = load(&self.storage, manifest, &planner, &version.segments)?;
+        let mut current = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have refreshed meanwhile, and seen more.
+        if state.age() > current.age() {
+            *current = state;
+        }
+        Ok(current.age() > seen)
     }
 
     fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {
@@ -211,16 +212,9 @@ fn load_once<F: Fingerprint>(
     known: &[Arc<Segment<F>>],
 ) -> Result<State<F>> {
     let settings = &manifest.settings;
-    let segments = match known.iter().map(|s| s.meta()).eq(&manifest.segments) {
-        true => known.to_vec(),
-        false => open_segments(storage, manifest)?,
-    };
+    let segments = open_segments(storage, manifest, known)?;
     let memtable = Memtable::new(settings.permutations(), 1 << 16, manifest.next_doc);
-    replay(&**storage, manifest, ReadMode::Follow, &memtable)?;
-    let mut bytes_log = 0;
-    for log in &manifest.logs {
-        bytes_log += storage.read(&FileName::Log(log.id).to_string())?.len() as u64;
-    }
+    let bytes_log = replay(&**storage, manifest, ReadMode::Follow, &memtable)?.log_bytes;
     let seq = memtable.last_seq().max(manifest.last_seq);
     let flushed = manifest.last_seq;
     let version = Version { segments, frozen: None, active: Arc::new(memtable), flushed, loads: 0 };

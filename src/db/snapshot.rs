@@ -107,8 +107,9 @@ impl<F: Fingerprint> Snapshot<F> {
         self.view().ids(fingerprint)
     }
 
-    /// The name of a document, in a database with names; `None` for an id that was never allotted,
-    /// or whose document was removed and compacted away.
+    /// The name of a document, in a database with names; `None` for an id that was not allotted
+    /// yet, or whose document was removed and compacted away. Names never change, so one that was
+    /// allotted after the snapshot may be told, too.
     ///
     /// # Errors
     ///

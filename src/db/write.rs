@@ -161,12 +161,15 @@ impl<F: Fingerprint> Core<F> {
         looked: &[Looked<F>],
         seen: u64,
     ) -> (Vec<Verdict<F>>, Vec<Op<F>>) {
-        let batch = Memtable::new(self.settings.permutations(), documents.len(), 0);
+        // A single document has nothing before it in the batch.
+        let batch = (documents.len() > 1)
+            .then(|| Memtable::new(self.planner.permutations().to_vec(), documents.len(), 0));
         let mut ops = Vec::new();
         let mut next_doc = writer.next_doc;
         let verdicts = documents.iter().zip(looked).map(|(&(fingerprint, key), looked)| {
             let in_version = version.memtables().filter_map(|m| self.newer(m, looked, seen));
-            let in_batch = self.newer(&batch, looked, 0).map(|(found, _)| (found, 0));
+            let in_batch = batch.as_ref().and_then(|batch| self.newer(batch, looked, 0));
+            let in_batch = in_batch.map(|(found, _)| (found, 0));
             let seen_before = looked.found.map(|found| (found, 0));
             let nearest = in_version.chain(in_batch).chain(seen_before).min();
             if let Some((found, depends_on)) = nearest {
@@ -174,7 +177,7 @@ impl<F: Fingerprint> Core<F> {
             }
             let (id, op) = new_entry(fingerprint, key, &mut next_doc);
             ops.push(op);
-            if documents.len() > 1 {
+            if let Some(batch) = &batch {
                 let in_batch = [Op::Insert { fingerprint, id }];
                 // Only names can be refused, and this has none.
                 let _ = batch.apply(ops.len() as u64, &in_batch);

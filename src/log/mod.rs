@@ -19,7 +19,7 @@ mod tests;
 mod writer;
 
 pub(crate) use op::{MAX_NAME_LEN, Op};
-pub(crate) use reader::{LogContents, ReadMode, read_log};
+pub(crate) use reader::{ReadMode, read_log};
 pub(crate) use writer::LogWriter;
 
 /// Where a log takes up from: the content of its first frame.

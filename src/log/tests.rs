@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::frame::{COMMIT, FIRST_FRAME, Head, Seal, WATERMARK};
+use super::reader::LogContents;
 use super::*;
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, ErrorKind, Result};

@@ -198,7 +198,9 @@ impl<F: Fingerprint> Segment<F> {
 
     /// Whether this entry stands here (be it removed by something newer or not).
     pub(crate) fn contains(&self, entry: Entry<F>) -> Result<bool> {
-        Ok(self.ids(entry.fingerprint)?.is_some_and(|mut ids| ids.any(|id| id == entry.id)))
+        let Some(table) = self.identity_table() else { return Ok(false) };
+        let Some((block, index)) = table.locate(entry.fingerprint)? else { return Ok(false) };
+        Ok(self.postings.group(block, table.block_len(block)?)?.contains(index, entry.id))
     }
 
     pub(crate) fn tombstones(&self) -> Option<&Tombstones<F>> {

@@ -95,7 +95,8 @@ impl<'a> SegmentWriter<'a> {
                 self.files.tables.len(),
                 profile.count(),
                 self.files.fingerprints
-            )));
+            ))
+            .at_path(self.storage.root()));
         }
         let mut table = self.table_builder(self.files.tables.len(), &profile)?;
         pass(&mut |fingerprint| table.push(fingerprint).map(drop))?;
@@ -142,6 +143,11 @@ impl<'a> SegmentWriter<'a> {
         }
         self.files.names = Some(builder.finish()?);
         Ok(())
+    }
+
+    /// Entries and tombstones written so far.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.files.entries, self.files.removed)
     }
 
     /// All files are written and durable; their names become so by `sync_dir`.

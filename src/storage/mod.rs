@@ -160,7 +160,7 @@ impl Deref for Map {
 }
 
 /// The lock file: empty, created by the first lock and never removed.
-const LOCK: &str = "LOCK";
+pub(crate) const LOCK: &str = "LOCK";
 
 /// What a refused lock says.
 const TAKEN: &str = "another process or another handle writes to this database: close it, \
