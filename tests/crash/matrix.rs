@@ -18,14 +18,14 @@ const FIRST_KEY_OF_LIFE: u64 = 1 << 40;
 
 /// A workload to run.
 #[derive(Debug, Clone)]
-pub struct Workload<F> {
-    pub setup: Setup<F>,
-    pub letters: String,
-    pub seed: u64,
+pub(crate) struct Workload<F> {
+    pub(crate) setup: Setup<F>,
+    pub(crate) letters: String,
+    pub(crate) seed: u64,
 }
 
 impl<F: Fingerprint> Workload<F> {
-    pub fn run(&self) -> Verdict<Runner<'_, F>> {
+    pub(crate) fn run(&self) -> Verdict<Runner<'_, F>> {
         let script = Scribe::new(&self.setup, self.seed, 0).script(&self.letters);
         let runner = Runner::new(&self.setup, Sim::new(), History::of_nothing());
         runner.run(&script).map_err(|e| format!("{e}\n{self:?}"))
@@ -56,7 +56,7 @@ fn widest_limits(sim: &Sim, states: usize, seed: u64) -> (CrashLimits, usize) {
 static CHECKED: AtomicUsize = AtomicUsize::new(0);
 
 /// Checks about so many states of a workload's run; gives their number.
-pub fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> Verdict<usize> {
+pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> Verdict<usize> {
     let mut runner = workload.run()?;
     runner.end();
     let (sim, history) = (&runner.sim, &runner.history);

@@ -91,12 +91,13 @@ fn every_single_lost_sync_is_noticed_or_listed() {
         run.end();
         let (labels, marks) = (run.sim.syncs(), run.sim.marks());
         for (n, label) in labels.iter().enumerate() {
-            let step = marks.iter().rposition(|(_, syncs)| *syncs <= n as u64).unwrap_or(0);
-            run.sim.skip_sync(n);
+            // The first mark is that of the opening.
+            let step = marks.iter().rposition(|(_, syncs)| *syncs <= n as u64).unwrap();
             let (from, first) = marks[step];
+            run.sim.skip_sync(n);
             if !is_noticed(&run, &setup, from) {
+                let letter = step.checked_sub(1).map_or("open", |s| &ALL_STEPS[s..=s]);
                 let nth = n as u64 - first;
-                let letter = &ALL_STEPS[step..=step];
                 println!("{setup:?}: nobody misses {label}, sync {nth} of step {step} ({letter})");
             }
             run.sim.skip_no_more();

@@ -10,16 +10,16 @@ use super::history::Contents;
 use super::script::{DISTANCE, Doc, Random, Setup, key_of};
 
 /// What went wrong.
-pub type Verdict<T = ()> = Result<T, String>;
+pub(crate) type Verdict<T = ()> = Result<T, String>;
 
 /// The error of a call that must not fail.
-pub fn text(doing: &str) -> impl Fn(fpdb::Error) -> String {
+pub(crate) fn text(doing: &str) -> impl Fn(fpdb::Error) -> String {
     let doing = doing.to_owned();
     move |error| format!("{doing}: {error:?}")
 }
 
 /// Opens the database, or creates it where that was not finished.
-pub fn open<F: Fingerprint>(
+pub(crate) fn open<F: Fingerprint>(
     setup: &Setup<F>,
     sim: &Arc<Sim>,
     path: &str,
@@ -39,7 +39,7 @@ fn key<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, id: DocId) -> Verdict<u64> 
 }
 
 /// The id of an entry that is there.
-pub fn id_of<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, doc: Doc<F>) -> Verdict<DocId> {
+pub(crate) fn id_of<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, doc: Doc<F>) -> Verdict<DocId> {
     if setup.ids == Ids::User {
         return Ok(DocId(doc.1));
     }
@@ -53,7 +53,7 @@ pub fn id_of<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, doc: Doc<F>) -> Verdi
 }
 
 /// All entries, with a look at whether they are counted right.
-pub fn contents<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>) -> Verdict<Contents<F>> {
+pub(crate) fn contents<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>) -> Verdict<Contents<F>> {
     let (mut found, mut count, mut ids) = (BTreeSet::new(), 0, BTreeSet::new());
     for entry in &db.snapshot() {
         let entry = entry.map_err(text("iter"))?;
@@ -72,7 +72,7 @@ pub fn contents<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>) -> Verdict<Content
 }
 
 /// Compares answers with those of a scan of the contents.
-pub fn probe<F: Fingerprint>(
+pub(crate) fn probe<F: Fingerprint>(
     setup: &Setup<F>,
     db: &Db<F>,
     contents: &Contents<F>,
@@ -121,7 +121,7 @@ fn check_files<F: Fingerprint>(sim: &Sim, db: &Db<F>) -> Verdict {
 
 /// Opens the database in a state after a crash and checks all that must hold; gives it back open,
 /// with its contents.
-pub fn check<F: Fingerprint>(
+pub(crate) fn check<F: Fingerprint>(
     setup: &Setup<F>,
     sim: &Arc<Sim>,
     legal: &[&Contents<F>],
@@ -145,7 +145,7 @@ pub fn check<F: Fingerprint>(
 }
 
 /// In how far what was found is none of what could have been.
-pub fn unexplained<F: Fingerprint>(found: &Contents<F>, legal: &[&Contents<F>]) -> String {
+pub(crate) fn unexplained<F: Fingerprint>(found: &Contents<F>, legal: &[&Contents<F>]) -> String {
     let nearest = legal.iter().min_by_key(|c| c.symmetric_difference(found).count());
     let Some(nearest) = nearest else { return "nothing is legal here".to_owned() };
     let keys = |of: &Contents<F>, other: &Contents<F>| -> Vec<u64> {

@@ -12,32 +12,33 @@ use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Setup, Step, name_of};
 
 /// A process that uses a database.
 #[derive(Debug)]
-pub struct Runner<'a, F: Fingerprint> {
+pub(crate) struct Runner<'a, F: Fingerprint> {
     setup: &'a Setup<F>,
-    pub sim: Arc<Sim>,
-    pub history: History<F>,
+    pub(crate) sim: Arc<Sim>,
+    pub(crate) history: History<F>,
     db: Option<Db<F>>,
     /// Whether calls may fail, since faults are injected.
     tolerant: bool,
     /// Whether the open handle said that it takes no more writes.
     poisoned: bool,
-    pub failures: usize,
+    pub(crate) failures: usize,
     random: Random,
 }
 
 impl<'a, F: Fingerprint> Runner<'a, F> {
-    pub fn new(setup: &'a Setup<F>, sim: Arc<Sim>, history: History<F>) -> Self {
+    pub(crate) fn new(setup: &'a Setup<F>, sim: Arc<Sim>, history: History<F>) -> Self {
         let random = Random(7);
         let (db, tolerant, poisoned) = (None, false, false);
         Self { setup, sim, history, db, tolerant, poisoned, failures: 0, random }
     }
 
     /// Takes errors of calls for possible, and checks what must hold of them.
-    pub fn tolerant(self) -> Self {
+    pub(crate) fn tolerant(self) -> Self {
         Self { tolerant: true, ..self }
     }
 
-    pub fn run(mut self, script: &[Step<F>]) -> Verdict<Self> {
+    pub(crate) fn run(mut self, script: &[Step<F>]) -> Verdict<Self> {
+        self.mark();
         self.open()?;
         for (n, step) in script.iter().enumerate() {
             self.step(step).map_err(|e| format!("step {n}, {step:?}: {e}"))?;
@@ -45,13 +46,18 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         Ok(self)
     }
 
+    /// For whoever asks which syncs belong to which step.
+    fn mark(&self) {
+        self.sim.mark(self.sim.syncs().len() as u64);
+    }
+
     /// Ends the process.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.db = None;
     }
 
     /// Opens the database if it is not open. False if that failed, and may.
-    pub fn open(&mut self) -> Verdict<bool> {
+    pub(crate) fn open(&mut self) -> Verdict<bool> {
         if self.db.is_some() {
             return Ok(true);
         }
@@ -73,8 +79,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     }
 
     fn step(&mut self, step: &Step<F>) -> Verdict {
-        // For whoever asks which syncs belong to which step.
-        self.sim.mark(self.sim.syncs().len() as u64);
+        self.mark();
         // Two attempts, the second after a fault that came once.
         if !self.open()? && !self.open()? {
             return Ok(());
@@ -255,7 +260,7 @@ fn keyed<'n, F: Fingerprint>(
 }
 
 /// The contents of the copy, where there is one.
-pub fn copied<F: Fingerprint>(setup: &Setup<F>, state: &Arc<Sim>) -> Verdict<Contents<F>> {
+pub(crate) fn copied<F: Fingerprint>(setup: &Setup<F>, state: &Arc<Sim>) -> Verdict<Contents<F>> {
     let db = setup.options(state).open(COPY).map_err(text("open the copy"))?;
     contents(setup, &db)
 }

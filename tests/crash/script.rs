@@ -7,21 +7,21 @@ use fpdb::storage::Sim;
 use fpdb::{Durability, Fingerprint, Ids, Layout, Options};
 
 /// A document: its fingerprint, and its id or the number in its name.
-pub type Doc<F> = (F, u64);
+pub(crate) type Doc<F> = (F, u64);
 
 /// The distance of all databases here.
-pub const DISTANCE: u32 = 3;
+pub(crate) const DISTANCE: u32 = 3;
 
 /// The folder of the database, and of its copy.
-pub const ROOT: &str = "sim";
-pub const COPY: &str = "copy";
+pub(crate) const ROOT: &str = "sim";
+pub(crate) const COPY: &str = "copy";
 
 /// Splitmix64.
 #[derive(Debug, Clone)]
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -29,48 +29,48 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound as u64).unwrap()
     }
 
     /// True with probability `share`.
-    pub fn chance(&mut self, share: f64) -> bool {
+    pub(crate) fn chance(&mut self, share: f64) -> bool {
         (self.next() >> 11) as f64 / ((1u64 << 53) as f64) < share
     }
 
     /// A fingerprint with up to `most` of its bits turned over.
-    pub fn near<F: Fingerprint>(&mut self, fingerprint: F, most: usize) -> F {
+    pub(crate) fn near<F: Fingerprint>(&mut self, fingerprint: F, most: usize) -> F {
         let flips = self.below(most + 1);
         (0..flips).fold(fingerprint, |near, _| {
             near ^ (F::ONE << u32::try_from(self.below(F::BITS as usize)).unwrap())
         })
     }
 
-    pub fn fingerprint<F: Fingerprint>(&mut self) -> F {
+    pub(crate) fn fingerprint<F: Fingerprint>(&mut self) -> F {
         F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
     }
 }
 
 /// The kind of database that a workload is run on.
 #[derive(Debug, Clone, Copy)]
-pub struct Setup<F> {
-    pub layout: &'static str,
-    pub ids: Ids,
-    pub durability: Durability,
-    pub memtable: usize,
+pub(crate) struct Setup<F> {
+    pub(crate) layout: &'static str,
+    pub(crate) ids: Ids,
+    pub(crate) durability: Durability,
+    pub(crate) memtable: usize,
     width: PhantomData<F>,
 }
 
 impl<F: Fingerprint> Setup<F> {
-    pub const fn new(layout: &'static str, ids: Ids, durability: Durability) -> Self {
+    pub(crate) const fn new(layout: &'static str, ids: Ids, durability: Durability) -> Self {
         Self { layout, ids, durability, memtable: 4, width: PhantomData }
     }
 
-    pub const fn memtable(self, memtable: usize) -> Self {
+    pub(crate) const fn memtable(self, memtable: usize) -> Self {
         Self { memtable, ..self }
     }
 
-    pub fn options(&self, sim: &Arc<Sim>) -> Options<F> {
+    pub(crate) fn options(&self, sim: &Arc<Sim>) -> Options<F> {
         Options::<F>::new()
             .layout(Layout::preset(self.layout, F::BITS).unwrap())
             .ids(self.ids)
@@ -85,18 +85,18 @@ impl<F: Fingerprint> Setup<F> {
 }
 
 /// Every fifth name is longer than a sector.
-pub fn name_of(key: u64) -> String {
+pub(crate) fn name_of(key: u64) -> String {
     let padding = if key % 5 == 4 { 700 } else { 3 };
     format!("https://例子/{key}{}", "-".repeat(padding))
 }
 
-pub fn key_of(name: &str) -> Option<u64> {
+pub(crate) fn key_of(name: &str) -> Option<u64> {
     name.strip_prefix("https://例子/")?.trim_end_matches('-').parse().ok()
 }
 
 /// One call of the workload.
 #[derive(Debug, Clone)]
-pub enum Step<F> {
+pub(crate) enum Step<F> {
     Insert(Vec<Doc<F>>),
     InsertIfNovel(Vec<Doc<F>>),
     /// The entry whose place among all issued ones is given.
@@ -114,7 +114,7 @@ pub enum Step<F> {
 
 /// Makes steps, and remembers which documents it gave out.
 #[derive(Debug, Clone)]
-pub struct Scribe<F> {
+pub(crate) struct Scribe<F> {
     random: Random,
     centres: [F; 3],
     issued: Vec<Doc<F>>,
@@ -124,14 +124,14 @@ pub struct Scribe<F> {
 
 impl<F: Fingerprint> Scribe<F> {
     /// Keys begin at `first_key`, so that they are new.
-    pub fn new(setup: &Setup<F>, seed: u64, first_key: u64) -> Self {
+    pub(crate) fn new(setup: &Setup<F>, seed: u64, first_key: u64) -> Self {
         let mut random = Random(seed);
         let centres = [(); 3].map(|()| random.fingerprint());
         Self { random, centres, issued: Vec::new(), next_key: first_key, ids: setup.ids }
     }
 
     /// Takes these for issued.
-    pub fn knows(mut self, docs: impl IntoIterator<Item = Doc<F>>) -> Self {
+    pub(crate) fn knows(mut self, docs: impl IntoIterator<Item = Doc<F>>) -> Self {
         self.issued.extend(docs);
         self
     }
@@ -155,7 +155,7 @@ impl<F: Fingerprint> Scribe<F> {
         (0..count).map(|_| self.doc()).collect()
     }
 
-    pub fn script(&mut self, letters: &str) -> Vec<Step<F>> {
+    pub(crate) fn script(&mut self, letters: &str) -> Vec<Step<F>> {
         letters.chars().map(|letter| self.step(letter)).collect()
     }
 
@@ -184,7 +184,7 @@ impl<F: Fingerprint> Scribe<F> {
 }
 
 /// A workload of random letters, from a seed.
-pub fn random_letters(seed: u64, steps: usize) -> String {
+pub(crate) fn random_letters(seed: u64, steps: usize) -> String {
     const LETTERS: &[u8] = b"iiiiibbnnnnnNNNrrrrrfclssxdk";
     let mut random = Random(seed);
     (0..steps).map(|_| char::from(LETTERS[random.below(LETTERS.len())])).collect()
