@@ -124,28 +124,31 @@ impl<'a, F: Fingerprint> BlockReader<'a, F> {
     ///
     /// Bytes that no builder wrote give an error or some ascending fingerprints, never a panic and
     /// never more steps than the count says; [`check`] finds what this lets pass.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self) -> Result<bool> {
         if self.left == 0 {
             return Ok(false);
         }
-        // A table's code has symbols below its width only, so `h` is one.
+        // A table's code has symbols below its width only, so `h` is one, and below 128 anyway: no
+        // shift here needs a check, nor does a sum.
         let peeked = self.bits.peek();
-        let (length, h) = self.code.decode(peeked);
-        let above = self.current >> h;
-        if length == 0 || above & F::ONE == F::ONE {
+        let (h, len) = self.code.decode(peeked);
+        let above = self.current.wrapping_shr(h);
+        if len <= h || above & F::ONE == F::ONE {
             return Err(Error::corruption("block has a codeword that cannot stand there"));
         }
-        let below = if length + h <= PEEKED {
+        let length = len.wrapping_sub(h);
+        let below = if len <= PEEKED {
             // Nearly always: one load has the codeword and all below it.
-            self.bits.skip(length + h);
-            F::from_u128(u128::from(peeked << length >> 1 >> (63 - h)))
+            self.bits.skip(len);
+            let below = peeked.wrapping_shl(length) >> 1;
+            F::from_u128(u128::from(below.wrapping_shr(63u32.wrapping_sub(h))))
         } else {
             self.bits.skip(length);
             self.bits.take_low_bits::<F>(h)
         };
-        self.current = ((above | F::ONE) << h) | below;
-        self.left -= 1;
+        self.current = (above | F::ONE).wrapping_shl(h) | below;
+        self.left = self.left.wrapping_sub(1);
         if self.bits.position() > self.end {
             return Err(Error::corruption("block ends within a fingerprint"));
         }

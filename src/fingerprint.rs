@@ -59,6 +59,10 @@ pub trait Fingerprint:
     fn count_ones(self) -> u32;
     /// Number of unset bits above the highest set one.
     fn leading_zeros(self) -> u32;
+    /// Bits moved up by `n` modulo the width, zeros coming in: a shift without a check.
+    fn wrapping_shl(self, n: u32) -> Self;
+    /// Bits moved down by `n` modulo the width, zeros coming in: a shift without a check.
+    fn wrapping_shr(self, n: u32) -> Self;
     /// Bits moved up by `n`, the top ones coming in again below.
     fn rotate_left(self, n: u32) -> Self;
     /// Zero-extended to 128 bits.
@@ -125,6 +129,14 @@ macro_rules! fingerprint {
             #[inline]
             fn leading_zeros(self) -> u32 {
                 self.leading_zeros()
+            }
+            #[inline]
+            fn wrapping_shl(self, n: u32) -> Self {
+                self.wrapping_shl(n)
+            }
+            #[inline]
+            fn wrapping_shr(self, n: u32) -> Self {
+                self.wrapping_shr(n)
             }
             #[inline]
             fn rotate_left(self, n: u32) -> Self {

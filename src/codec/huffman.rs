@@ -41,7 +41,8 @@ impl Histogram {
 pub(crate) struct Code {
     lengths: [u8; MAX_SYMBOLS],
     words: [u16; MAX_SYMBOLS],
-    /// By the next `MAX_LENGTH` bits: length << 8 | symbol; length 0 where no codeword leads.
+    /// By the next `MAX_LENGTH` bits: symbol << 8 | length + symbol; 0 where no codeword leads. The
+    /// sum is what a decoder waits for: that many bits on begins the next codeword.
     slots: Box<[u16; SLOTS]>,
 }
 
@@ -94,7 +95,8 @@ impl Code {
                 }
                 let span = SLOTS >> length;
                 *word = u16::try_from(next >> (MAX_LENGTH - length)).unwrap_or(0);
-                let slot = u16::try_from((length as usize) << 8 | symbol).unwrap_or(0);
+                let slot = symbol << 8 | (length as usize + symbol);
+                let slot = u16::try_from(slot).unwrap_or(0);
                 slots.by_ref().take(span).for_each(|s| *s = slot);
                 next += span;
             }
@@ -116,7 +118,8 @@ impl Code {
         (u64::from(word), u32::from(length))
     }
 
-    /// The codeword that leads `peeked` (next bit on top): its length, 0 if none does, and symbol.
+    /// The codeword that leads `peeked` (next bit on top): its symbol, and its length and symbol
+    /// added up; the sum is no greater than the symbol if no codeword leads.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "11 bits are less than 2048")]
     pub(crate) fn decode(&self, peeked: u64) -> (u32, u32) {
@@ -229,8 +232,9 @@ mod tests {
         let code = code_of(&pairs);
         for (symbol, _) in pairs {
             let (word, length) = code.word(symbol);
-            assert_eq!(code.decode(word << (64 - length)), (length, symbol));
-            assert_eq!(code.decode(word << (64 - length) | (u64::MAX >> length)), (length, symbol));
+            let expected = (symbol, length + symbol);
+            assert_eq!(code.decode(word << (64 - length)), expected);
+            assert_eq!(code.decode(word << (64 - length) | (u64::MAX >> length)), expected);
         }
     }
 
@@ -238,8 +242,8 @@ mod tests {
     fn one_symbol_has_one_bit_and_none_has_none() {
         let code = code_of(&[(3, 5)]);
         assert_eq!(code.word(3), (0, 1));
-        assert_eq!(code.decode(0), (1, 3));
-        assert_eq!(code.decode(u64::MAX).0, 0);
+        assert_eq!(code.decode(0), (3, 4));
+        assert_eq!(code.decode(u64::MAX), (0, 0));
         Code::from_lengths(code.lengths(64)).unwrap();
         Code::from_lengths(&[0; 64]).unwrap();
     }

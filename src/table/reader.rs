@@ -14,6 +14,9 @@ use crate::storage::Storage;
 /// How far the first step of a search over the keys goes from its estimate.
 const FIRST_STRIDE: usize = 4;
 
+/// Blocks that a scan decodes at a time.
+const LANES: usize = 4;
+
 /// Bytes that processors fetch at a time.
 const LINE: usize = 64;
 
@@ -269,9 +272,48 @@ impl<F: Fingerprint> Table<F> {
         Ok(())
     }
 
-    /// Visits every fingerprint, ascending.
-    pub(crate) fn scan(&self, visit: impl FnMut(F)) -> Result<()> {
-        self.scan_range(0, F::ZERO, F::MAX, visit)
+    /// Visits every fingerprint, in no order: blocks are decoded several at a time. Where one
+    /// codeword ends is known only when it is decoded, so the processor waits within a block; it
+    /// need not between blocks.
+    pub(crate) fn scan(&self, mut visit: impl FnMut(F)) -> Result<()> {
+        let whole = self.blocks - self.blocks % LANES;
+        for first in (0..whole).step_by(LANES) {
+            let mut readers = [
+                self.reader(first)?,
+                self.reader(first + 1)?,
+                self.reader(first + 2)?,
+                self.reader(first + 3)?,
+            ];
+            let shortest = readers.iter().map(BlockReader::len).min().unwrap_or(0);
+            for _ in 1..shortest {
+                for (block, reader) in (first..).zip(&mut readers) {
+                    visit(reader.current());
+                    reader.advance().map_err(|e| self.in_block(block, e))?;
+                }
+            }
+            for (block, reader) in (first..).zip(&mut readers) {
+                self.drain(block, reader, &mut visit)?;
+            }
+        }
+        for block in whole..self.blocks {
+            self.drain(block, &mut self.reader(block)?, &mut visit)?;
+        }
+        Ok(())
+    }
+
+    /// Visits the fingerprints of a block from the current one on.
+    fn drain(
+        &self,
+        block: usize,
+        reader: &mut BlockReader<'_, F>,
+        visit: &mut impl FnMut(F),
+    ) -> Result<()> {
+        loop {
+            visit(reader.current());
+            if !reader.advance().map_err(|e| self.in_block(block, e))? {
+                return Ok(());
+            }
+        }
     }
 
     /// The block that a fingerprint is in, and its place in it.
