@@ -162,3 +162,34 @@ fn compaction_asks_for_space_before_it_begins() {
     assert_eq!(db.compact().unwrap().segments_after, 1);
     assert_entries(&db.snapshot(), &oracle);
 }
+
+#[test]
+fn a_flush_that_found_the_disk_full_can_be_repeated() {
+    let (mut repeated, mut poisoned) = (0, 0);
+    for call in 0.. {
+        let (sim, db, mut oracle) = make();
+        sim.fail_at(sim.calls() + call, Fault::NoSpace, true);
+        let result = db.flush();
+        sim.fail_no_more();
+        if result.is_ok() {
+            break;
+        }
+        match insert(&db, &range(500, 501)) {
+            Ok(()) => {
+                repeated += 1;
+                oracle.0.extend(range(500, 501));
+                db.flush().unwrap();
+                assert_entries(&db.snapshot(), &oracle);
+                assert_eq!(db.compact().unwrap().segments_after, 1);
+                db.close().unwrap();
+                assert_no_strays(&sim, &format!("flush, no space from call {call} on"));
+            }
+            Err(error) => {
+                poisoned += 1;
+                assert_eq!(error.kind(), ErrorKind::Poisoned);
+            }
+        }
+    }
+    // Syncs of the folder and the old log, and the rename of the manifest, are beyond repeating.
+    assert!(repeated > poisoned, "{repeated} repeated, {poisoned} poisoned");
+}
