@@ -1,4 +1,4 @@
-//! The operator's tool of fpdb. Each command is a module of [`cmd`] of its own; the work is the
+//! The operator's tool of fpdb. Each command is a module of `cmd` of its own; the work is the
 //! library's.
 //!
 //! What holds for all of them: data goes to standard output and talk to standard error, `-` is
