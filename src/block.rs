@@ -124,6 +124,8 @@ impl<'a, F: Fingerprint> BlockReader<'a, F> {
     ///
     /// Bytes that no builder wrote give an error or some ascending fingerprints, never a panic and
     /// never more steps than the count says; [`check`] finds what this lets pass.
+    // Called, the reader's state goes through memory at each step: a query of half-2 at 2^23 then
+    // takes 12.2 us and not 11.0.
     #[inline(always)]
     pub(crate) fn advance(&mut self) -> Result<bool> {
         if self.left == 0 {

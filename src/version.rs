@@ -17,7 +17,8 @@ pub(crate) struct Version<F> {
     pub segments: Vec<Arc<Segment<F>>>,
     /// Being written as a segment; newer than all segments.
     pub frozen: Option<Arc<Memtable<F>>>,
-    /// Takes the writes; newer than all else. `None` in a process that only reads.
+    /// Takes the writes, or, in a process that only reads, holds what the log tells; newer than all
+    /// else.
     pub active: Arc<Memtable<F>>,
     /// The last commit that is in the segments: what the memtables no longer tell.
     pub flushed: u64,

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 /// A segment is merged with the newer ones unless it is larger than so many times all of them
-/// together. Greater: fewer segments, and each entry is rewritten more often. With 2 there are
-/// about log3(entries / memtable) segments, and an entry is rewritten about twice as often.
+/// together. Greater: fewer segments, and each entry is rewritten more often. With 2 there are at
+/// most about log3(entries / memtable) segments.
 const GROWTH: u64 = 2;
 
 /// All is merged once one entry in so many is a removed one.

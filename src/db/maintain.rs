@@ -114,7 +114,7 @@ impl Signals {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactReport {
-    /// Segments before and after.
+    /// Segments before.
     pub segments_before: usize,
     /// Segments after.
     pub segments_after: usize,

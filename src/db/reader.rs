@@ -7,7 +7,7 @@ use super::open::{explain_missing, open_segments, replay};
 use super::options::{Options, other_recipe};
 use super::{Snapshot, Stats, VerifyReport};
 use crate::error::{ErrorKind, Result};
-use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
+use crate::fingerprint::{DocId, Fingerprint, Match};
 use crate::log::ReadMode;
 use crate::manifest::Manifest;
 use crate::memtable::Memtable;
@@ -167,15 +167,6 @@ impl<F: Fingerprint> Reader<F> {
     /// See [`Snapshot::verify`].
     pub fn verify(&self) -> VerifyReport {
         self.snapshot().verify()
-    }
-
-    /// The entries of a fresh snapshot, gathered from [`Snapshot::iter`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn entries(&self) -> Result<Vec<Entry<F>>> {
-        self.snapshot().iter().collect()
     }
 }
 
