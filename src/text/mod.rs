@@ -22,6 +22,7 @@
 #[cfg(feature = "zh")]
 mod jieba;
 mod simhash;
+mod tokens;
 mod words;
 
 use std::fmt;
