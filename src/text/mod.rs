@@ -21,6 +21,7 @@
 
 #[cfg(feature = "zh")]
 mod jieba;
+pub mod minhash;
 mod simhash;
 mod words;
 
