@@ -19,6 +19,7 @@
 //! a word, which tells less than the words do; `jieba/1` is for Chinese, with or without English
 //! in it.
 
+pub mod hash;
 #[cfg(feature = "zh")]
 mod jieba;
 pub mod minhash;
