@@ -20,9 +20,11 @@
 //! in it.
 
 pub mod hash;
+pub mod jaccard;
 #[cfg(feature = "zh")]
 mod jieba;
 pub mod minhash;
+pub mod sentences;
 mod simhash;
 mod words;
 

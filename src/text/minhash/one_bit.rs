@@ -59,9 +59,6 @@ pub struct OneBit<F = u64> {
 }
 
 impl<F: Fingerprint> OneBit<F> {
-    /// A mixed value's bin is its leading bits.
-    const SHIFT: u32 = u64::BITS - F::BITS.ilog2();
-
     /// Ready for the first set.
     #[must_use]
     pub fn new() -> Self {
@@ -72,8 +69,7 @@ impl<F: Fingerprint> OneBit<F> {
     #[inline]
     pub fn push(&mut self, hash: u64) {
         let value = mix(hash ^ key(0));
-        // The mask has no effect on the bin, but shows that it is one.
-        let bin = &mut self.bins[(value >> Self::SHIFT) as usize % MAX_BINS];
+        let bin = &mut self.bins[Self::bin_of(value)];
         *bin = value.min(*bin);
         self.hashes.push(hash);
     }
@@ -137,6 +133,14 @@ impl<F: Fingerprint> OneBit<F> {
         filled.bins().iter().filter_map(winner).collect()
     }
 
+    /// A mixed value's bin: its leading bits. The remainder takes nothing off, but shows the
+    /// compiler that the bin exists.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "seven bits at most are left")]
+    fn bin_of(value: u64) -> usize {
+        (value >> (u64::BITS - F::BITS.ilog2())) as usize % MAX_BINS
+    }
+
     fn bins(&self) -> &[u64] {
         &self.bins[..F::BYTES * 8]
     }
@@ -164,7 +168,7 @@ impl<F: Fingerprint> OneBit<F> {
         let key = key(round);
         for hash in &self.hashes {
             let value = mix(hash ^ key);
-            let bin = &mut fresh[(value >> Self::SHIFT) as usize % MAX_BINS];
+            let bin = &mut fresh[Self::bin_of(value)];
             *bin = value.min(*bin);
         }
         for (bin, fresh) in self.bins.iter_mut().zip(fresh) {
