@@ -19,8 +19,12 @@
 //! a word, which tells less than the words do; `jieba/1` is for Chinese, with or without English
 //! in it.
 
+pub mod hash;
+pub mod jaccard;
 #[cfg(feature = "zh")]
 mod jieba;
+pub mod minhash;
+pub mod sentences;
 mod simhash;
 mod tokens;
 mod words;

@@ -1,0 +1,87 @@
+//! MinHash: sketches of sets, from which the Jaccard similarity of the sets can be estimated.
+//!
+//! Everything here works on sets of 64-bit feature hashes. What a feature is, and how it was
+//! hashed, is the caller's matter, as long as all sketches that are compared agree in it, and
+//! features of different content have different hashes: the hashes are mixed here, so they need
+//! not look random. A hash that is given twice counts once, and their order does not matter.
+//!
+//! The Jaccard similarity of two sets is the size of what they share divided by the size of what
+//! they have together: 1 for equal sets, 0 for sets without a common element.
+//!
+//! | sketch | size | estimates Jaccard with a standard error of | good for |
+//! | --- | --- | --- | --- |
+//! | [`Signature`] | 8 k bytes | sqrt(J (1 - J) / k) | estimates, [`Bands`] |
+//! | [`BottomK`] | 8 k bytes | sqrt(J (1 - J) / k) | cheap estimates of large sets |
+//! | [`OneBit`] | 8 or 16 bytes | sqrt((1 - J²) / bits), at most | fingerprints of this database |
+//! | [`Bands`] | 8 b bytes | - | exact look-up of likely pairs in any map |
+//!
+//! # Examples
+//!
+//! ```
+//! use fpdb::Fingerprint;
+//! use fpdb::text::minhash::OneBit;
+//!
+//! let mut sketch = OneBit::<u64>::new();
+//! let mut fingerprint = |features: std::ops::Range<u64>| {
+//!     features.for_each(|hash| sketch.push(hash));
+//!     sketch.finish().expect("there are features")
+//! };
+//! let a = fingerprint(0..1000);
+//! let b = fingerprint(50..1050); // shares 950 of 1,050
+//! assert!(a.distance(b) <= 8); // 3 expected
+//! assert!(a.distance(fingerprint(5000..6000)) > 16); // 32 expected
+//! ```
+
+mod bands;
+mod bottom;
+mod one_bit;
+mod signature;
+
+pub use bands::Bands;
+pub use bottom::BottomK;
+pub use one_bit::{OneBit, one_bit};
+pub use signature::Signature;
+
+/// 2^64 divided by the golden ratio, odd: multiples of it are spread evenly.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A permutation of the 64-bit values, after which each bit depends on all (the finaliser of
+/// SplitMix64, variant 13 of David Stafford's mixers).
+#[inline]
+const fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+/// What a hash is combined with, before it is mixed, in the function of this number. The
+/// numbers are mixed first, because hashes may be as regular as numbers are.
+#[inline]
+const fn key(function: u64) -> u64 {
+    mix(function.wrapping_add(1).wrapping_mul(GOLDEN))
+}
+
+#[cfg(test)]
+mod sets {
+    //! Sets of known similarity, for the tests of all sketches.
+
+    use super::{GOLDEN, mix};
+
+    /// Two sets of `size` elements each of which `shared` are in both, apart from those of
+    /// every other `seed`.
+    pub(super) fn pair(size: u64, shared: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
+        let element = |i: u64| mix((seed << 32 | i).wrapping_mul(GOLDEN));
+        let a = (0..size).map(element).collect();
+        let b = (size - shared..2 * size - shared).map(element).collect();
+        (a, b)
+    }
+
+    /// The number of elements that sets of this size must share for this similarity, and the
+    /// similarity that comes of it after rounding.
+    pub(super) fn shared(size: u64, jaccard: f64) -> (u64, f64) {
+        let shared = (2.0 * size as f64 * jaccard / (1.0 + jaccard)).round() as u64;
+        (shared, shared as f64 / (2 * size - shared) as f64)
+    }
+
+    pub(super) const SIMILARITIES: [f64; 7] = [0.0, 0.25, 0.5, 0.8, 0.9, 0.95, 1.0];
+}
