@@ -39,7 +39,7 @@ mod signature;
 
 pub use bands::Bands;
 pub use bottom::BottomK;
-pub use one_bit::{OneBit, one_bit};
+pub use one_bit::{OneBit, Standing, one_bit};
 pub use signature::Signature;
 
 /// 2^64 divided by the golden ratio, odd: multiples of it are spread evenly.
