@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::recipe::{Method, Offered, Width};
-use super::{shingles, words};
+use super::{pairs, words};
 
 /// Names whose meaning may change with a release.
 pub(super) const ALIASES: &[(&str, &str)] =
-    &[("default", "pairs/1"), ("default-zh", "pairs-zh/1"), ("default-short", "short/1")];
+    &[("default", "pairs/1"), ("default-zh", "pairs-zh/1"), ("default-short", "pairs-short/1")];
 
 /// One recipe, at the widths that it has.
 pub struct Entry {
@@ -50,20 +50,20 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         name: "pairs/1",
         purpose: "texts of any language; pairs of neighbouring words, of ideographs",
-        bits64: Here(shingles::pairs_1),
-        bits128: Here(shingles::pairs_1),
+        bits64: Here(pairs::pairs_1),
+        bits128: Here(pairs::pairs_1),
     },
     Entry {
         name: "pairs-zh/1",
         purpose: "Chinese texts, or mixed with others; pairs of neighbouring words, by jieba",
-        bits64: here_with_zh!(shingles::pairs_zh_1),
-        bits128: here_with_zh!(shingles::pairs_zh_1),
+        bits64: here_with_zh!(pairs::pairs_zh_1),
+        bits128: here_with_zh!(pairs::pairs_zh_1),
     },
     Entry {
-        name: "short/1",
-        purpose: "titles, reviews, comments, of a few words and in any language",
-        bits64: Here(shingles::short_1),
-        bits128: Here(shingles::short_1),
+        name: "pairs-short/1",
+        purpose: "titles, reviews, comments, in any language; from the first word on",
+        bits64: Here(pairs::pairs_short_1),
+        bits128: Here(pairs::pairs_short_1),
     },
     Entry {
         name: "words/1",

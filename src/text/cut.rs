@@ -4,15 +4,15 @@ use super::tokens::{Sink, scan};
 
 /// A way to cut a text into tokens.
 pub(super) trait Cut: Send + Sync {
-    /// Calls `each` with every token, and whether it is a character of its own, in their order.
-    fn cut(&self, text: &str, each: impl FnMut(&str, bool));
+    /// Calls `each` with every token, in their order.
+    fn cut(&self, text: &str, each: impl FnMut(&str));
 }
 
 /// By the characters alone: words, and ideographs one by one. See [`tokens`](super::tokens).
 pub(super) struct AnyLanguage;
 
 impl Cut for AnyLanguage {
-    fn cut(&self, text: &str, each: impl FnMut(&str, bool)) {
+    fn cut(&self, text: &str, each: impl FnMut(&str)) {
         let mut words = Words { word: String::new(), each };
         scan(text, &mut words);
         words.stop();
@@ -25,7 +25,7 @@ struct Words<E> {
     each: E,
 }
 
-impl<E: FnMut(&str, bool)> Sink for Words<E> {
+impl<E: FnMut(&str)> Sink for Words<E> {
     #[inline]
     fn letter(&mut self, c: char) {
         self.word.push(c);
@@ -34,7 +34,7 @@ impl<E: FnMut(&str, bool)> Sink for Words<E> {
     #[inline]
     fn ideograph(&mut self, c: char) {
         self.stop();
-        (self.each)(c.encode_utf8(&mut [0; 4]), true);
+        (self.each)(c.encode_utf8(&mut [0; 4]));
     }
 
     #[inline]
@@ -45,7 +45,7 @@ impl<E: FnMut(&str, bool)> Sink for Words<E> {
     #[inline]
     fn stop(&mut self) {
         if !self.word.is_empty() {
-            (self.each)(&self.word, false);
+            (self.each)(&self.word);
             self.word.clear();
         }
     }
@@ -75,7 +75,7 @@ mod chinese {
     const PIECE: usize = 3;
 
     impl Cut for Chinese {
-        fn cut(&self, text: &str, each: impl FnMut(&str, bool)) {
+        fn cut(&self, text: &str, each: impl FnMut(&str)) {
             let (jieba, run, piece) = (dictionary(), String::new(), String::new());
             let mut pieces = Pieces { jieba, run, piece, letters: 0, each };
             scan(text, &mut pieces);
@@ -93,11 +93,11 @@ mod chinese {
         each: E,
     }
 
-    impl<E: FnMut(&str, bool)> Pieces<'_, E> {
+    impl<E: FnMut(&str)> Pieces<'_, E> {
         fn end_run(&mut self) {
             if !self.run.is_empty() {
                 for token in self.jieba.cut(&self.run, false) {
-                    (self.each)(token.word, false);
+                    (self.each)(token.word);
                 }
                 self.run.clear();
             }
@@ -105,14 +105,14 @@ mod chinese {
 
         fn end_piece(&mut self) {
             if !self.piece.is_empty() {
-                (self.each)(&self.piece, false);
+                (self.each)(&self.piece);
                 self.piece.clear();
                 self.letters = 0;
             }
         }
     }
 
-    impl<E: FnMut(&str, bool)> Sink for Pieces<'_, E> {
+    impl<E: FnMut(&str)> Sink for Pieces<'_, E> {
         fn letter(&mut self, c: char) {
             self.end_run();
             self.piece.push(c);
@@ -128,7 +128,7 @@ mod chinese {
                 self.run.push(c);
             } else {
                 self.end_run();
-                (self.each)(c.encode_utf8(&mut [0; 4]), true);
+                (self.each)(c.encode_utf8(&mut [0; 4]));
             }
         }
 

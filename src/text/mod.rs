@@ -24,9 +24,9 @@ pub mod jaccard;
 #[cfg(feature = "zh")]
 mod jieba;
 pub mod minhash;
+mod pairs;
 mod recipe;
 pub mod sentences;
-mod shingles;
 pub mod simhash;
 mod tokens;
 mod weighted;

@@ -40,8 +40,10 @@ pub(super) fn scan(text: &str, sink: &mut impl Sink) {
     while let Some(&byte) = text.as_bytes().get(at) {
         if byte.is_ascii() {
             hand_on(waiting, sink);
-            (waiting, waiting_at) = (char::from(byte), at);
-            at += 1;
+            let ascii = text.as_bytes()[at..].iter().take_while(|byte| byte.is_ascii()).count();
+            at += ascii;
+            text.as_bytes()[at - ascii..at - 1].iter().for_each(|&byte| hand_on_ascii(byte, sink));
+            (waiting, waiting_at) = (char::from(text.as_bytes()[at - 1]), at - 1);
             continue;
         }
         let Some(c) = text[at..].chars().next() else { break };
@@ -84,15 +86,36 @@ fn plain(c: char) -> Option<char> {
     }
 }
 
+/// Tells the sink what an ASCII character is.
+#[inline]
+fn hand_on_ascii(byte: u8, sink: &mut impl Sink) {
+    if byte.is_ascii_alphanumeric() {
+        sink.letter(char::from(byte.to_ascii_lowercase()));
+    } else if matches!(byte, b' ' | b'\t'..=b'\r') {
+        sink.space();
+    } else {
+        sink.stop();
+    }
+}
+
 /// Tells the sink what a character of NFKC is.
 #[inline]
 fn hand_on(c: char, sink: &mut impl Sink) {
     match c {
-        'a'..='z' | '0'..='9' => sink.letter(c),
-        'A'..='Z' => sink.letter(c.to_ascii_lowercase()),
-        ' ' | '\t'..='\r' => sink.space(),
-        '\0'..='\u{7f}' => sink.stop(),
-        '\u{3400}'..='\u{9fff}' => sink.ideograph(c),
+        #[expect(clippy::cast_possible_truncation, reason = "it is ASCII")]
+        '\0'..='\u{7f}' => hand_on_ascii(c as u8, sink),
+        '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' => sink.ideograph(c),
+        // Common punctuation.
+        '\u{2010}'..='\u{2027}' | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3020}' => {
+            sink.stop();
+        }
+        _ => look_up(c, sink),
+    }
+}
+
+/// The same for any character, slowly.
+fn look_up(c: char, sink: &mut impl Sink) {
+    match c {
         _ if c.is_alphanumeric() && is_ideograph(c) => sink.ideograph(c),
         _ => c.to_lowercase().for_each(|c| match c {
             _ if c.is_alphanumeric() => sink.letter(c),
@@ -215,6 +238,16 @@ mod tests {
                 }
                 None => assert!(!looked_up, "{c:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn common_characters_are_what_the_tables_say() {
+        for c in '\u{80}'..=char::MAX {
+            let (mut quick, mut slow) = (Written::default(), Written::default());
+            hand_on(c, &mut quick);
+            look_up(c, &mut slow);
+            assert_eq!(quick.0, slow.0, "{c:?}");
         }
     }
 

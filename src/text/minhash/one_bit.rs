@@ -190,16 +190,15 @@ impl<F: Fingerprint> OneBit<F> {
 
     /// One round, of which a bin keeps nothing if it was filled before it.
     fn fill_empty_bins(&mut self, round: u64) {
-        let mut fresh = [EMPTY; MAX_BINS];
+        let filled = self.bins().iter().rev().fold(0u128, |filled, &value| {
+            filled << 1 | u128::from(value != EMPTY)
+        });
         let key = key(round);
         for hash in &self.hashes {
             let value = mix(hash ^ key);
-            let bin = &mut fresh[Self::bin_of(value)];
-            *bin = value.min(*bin);
-        }
-        for (bin, fresh) in self.bins.iter_mut().zip(fresh) {
-            if *bin == EMPTY {
-                *bin = fresh;
+            let bin = Self::bin_of(value);
+            if filled >> bin & 1 == 0 {
+                self.bins[bin] = value.min(self.bins[bin]);
             }
         }
     }
@@ -381,13 +380,39 @@ mod tests {
         let sketch = |set: &[u64]| {
             let mut sketch = OneBit::<u64>::new();
             set.iter().for_each(|&hash| sketch.push(hash));
-            (sketch.winners(), sketch.finish().unwrap())
+            let winners: Vec<_> = sketch.standings().iter().map(|bit| bit.winner).collect();
+            (winners, sketch.finish().unwrap())
         };
         let ((won_a, bits_a), (won_b, bits_b)) = (sketch(&a), sketch(&b));
         assert_eq!((won_a.len(), won_b.len()), (64, 64));
         let agree: Vec<_> = (0..64).filter(|&i| won_a[i] == won_b[i]).collect();
         assert!((24..=52).contains(&agree.len()), "{agree:?}"); // 38.4 expected
         assert!(agree.iter().all(|&i| (bits_a ^ bits_b) >> i & 1 == 0));
+    }
+
+    #[test]
+    fn a_bit_changes_when_as_many_hashes_are_gone_as_stand_by_it_and_no_sooner() {
+        for size in [1, 2, 5, 40, 200] {
+            let (set, _) = pair(size, 0, size);
+            let mut sketch = OneBit::<u64>::new();
+            set.iter().for_each(|&hash| sketch.push(hash));
+            for (bit, standing) in sketch.standings().into_iter().enumerate() {
+                let mut left = set.clone();
+                for gone in 1..=standing.agreeing {
+                    let winner = winner_of(bit, &left);
+                    left.retain(|&hash| hash != winner);
+                    let now = one_bit::<u64>(&left).map(|f| f >> bit & 1 == 1);
+                    let changed = now.is_some_and(|set| set != standing.set);
+                    assert_eq!(changed, gone == standing.agreeing && !left.is_empty(), "{bit}");
+                }
+            }
+        }
+    }
+
+    fn winner_of(bit: usize, set: &[u64]) -> u64 {
+        let mut sketch = OneBit::<u64>::new();
+        set.iter().for_each(|&hash| sketch.push(hash));
+        sketch.standings()[bit].winner
     }
 
     /// These values are in users' databases.
