@@ -10,13 +10,15 @@
 //! Dictionary, model and table come with the crate jieba-rs and are part of the recipe; that is why
 //! Cargo.toml pins it to the patch.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jieba_rs::{Jieba, KeywordExtract, KeywordExtractConfig, TfIdf};
-use twox_hash::XxHash3_64;
 
+use super::hash::xxh3;
 use super::normalise;
-use super::simhash::{Simhash, fixed_point};
+use super::recipe::Method;
+use super::simhash::{Tie, fixed_point};
+use super::weighted::Weighted;
 
 /// TF-IDF is divided by the number of keywords in the text, so the words of a long one weigh little.
 const FRACTION_BITS: u32 = 32;
@@ -39,12 +41,20 @@ impl Extractor {
     }
 }
 
-pub(super) fn simhash(text: &str) -> Simhash {
+pub(super) fn jieba_1() -> Arc<dyn Method<u64>> {
+    Arc::new(Weighted {
+        features: Box::new(keywords),
+        hash: |word| xxh3(word.as_bytes()),
+        tie: Tie::Unset,
+        min_features: 4,
+    })
+}
+
+fn keywords(text: &str, visit: &mut dyn FnMut(&str, i64)) {
     let Extractor { jieba, tfidf } = EXTRACTOR.get_or_init(Extractor::load);
-    let keywords = tfidf.extract_keywords(jieba, &normalise(text), usize::MAX, Vec::new());
-    Simhash::of(
-        keywords.iter().filter(|k| k.keyword.chars().any(char::is_alphanumeric)).map(|k| {
-            (XxHash3_64::oneshot(k.keyword.as_bytes()), fixed_point(k.weight, FRACTION_BITS))
-        }),
-    )
+    for found in tfidf.extract_keywords(jieba, &normalise(text), usize::MAX, Vec::new()) {
+        if found.keyword.chars().any(char::is_alphanumeric) {
+            visit(&found.keyword, fixed_point(found.weight, FRACTION_BITS));
+        }
+    }
 }

@@ -1,52 +1,273 @@
-//! The sum of hashed, weighted features: the part that all recipes share.
+//! The SimHash itself: hashed, weighted features summed up bit by bit.
 //!
-//! Weights are integers, so that the sums, and with them the fingerprint, depend neither on the
-//! order of the features nor on how a machine rounds.
+//! For those who cut texts into features themselves: take a [hash](super::hash), and
+//! [`fold`](fold()) what it gives. Integer weights make sums, and so fingerprints, that depend on
+//! neither the order of the features nor on how a machine rounds; sums of `f64` are made in the
+//! order given, as the programs do which have such weights.
 
-/// Below this number of distinct features a text has no fingerprint: so few say little about it,
-/// and pages that have nothing in common but a short title would be taken for each other.
-const MIN_FEATURES: usize = 4;
+use std::iter::Sum;
+use std::marker::PhantomData;
+use std::ops::{AddAssign, Neg};
 
-/// What a [`Recipe`](super::Recipe) makes of a text.
+use super::recipe::{Fingerprinted, Width};
+
+/// What becomes of a bit for which as much weighs as against it; of all bits, if there is nothing.
 ///
 /// # Examples
 ///
 /// ```
-/// use fpdb::text::Recipe;
+/// use fpdb::text::simhash::{Tie, fold};
 ///
-/// let found = Recipe::named("words/1")?.fingerprint("one two three");
-/// assert_eq!((found.fingerprint, found.features), (None, 3));
-/// # Ok::<(), fpdb::Error>(())
+/// let even = [(0b01u64, 1), (0b11, 1)]; // bit 1 is in one of two
+/// assert_eq!(fold(even, Tie::Unset), 0b01);
+/// assert_eq!(fold([(0b01u64, 1), (!0, 1)], Tie::Set), !0);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[must_use]
-#[non_exhaustive]
-pub struct Simhash {
-    /// The fingerprint; `None` if the text has fewer than four distinct features, which is too
-    /// few to tell texts apart by.
-    pub fingerprint: Option<u64>,
-    /// The number of distinct features found in the text.
-    pub features: usize,
+pub enum Tie {
+    /// Set iff the sum is above 0: most programs, and all recipes of our own.
+    Unset,
+    /// Set iff the sum is 0 or above.
+    Set,
 }
 
-impl Simhash {
-    /// Sums up features, each given once: its hash and its weight, which must not be negative.
+/// A weight: `i64` or `f64`. Sealed.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::text::simhash::{Tie, fold};
+/// assert_eq!(fold([(0b10u64, 2), (0b01, 1)], Tie::Unset), 0b10);
+/// assert_eq!(fold([(0b10u64, 0.5), (0b01, 0.25)], Tie::Unset), 0b10);
+/// ```
+pub trait Weight: sealed::Sealed + Copy {}
+
+impl Weight for i64 {}
+impl Weight for f64 {}
+
+mod sealed {
+    use super::{AddAssign, Neg, Sum};
+
+    pub trait Sealed:
+        Default + PartialOrd + AddAssign + Neg<Output = Self> + Sum + Send + Sync + 'static
+    {
+        fn as_f64(self) -> f64;
+    }
+
+    impl Sealed for i64 {
+        fn as_f64(self) -> f64 {
+            self as f64
+        }
+    }
+
+    impl Sealed for f64 {
+        fn as_f64(self) -> f64 {
+            self
+        }
+    }
+}
+
+/// The fingerprint of features that are given as hashes with weights.
+///
+/// Bit i is set iff the features whose hash has bit i set weigh more than the others; `tie` says
+/// what if they weigh the same. The time is the number of features times the width.
+///
+/// # Panics
+///
+/// As other sums of `i64` do: if one leaves its range, in a build that checks for overflow.
+///
+/// # Examples
+///
+/// Hashes alone, each of weight 1, as seomoz's `simhash-cpp` folds them:
+///
+/// ```
+/// use fpdb::text::simhash::{Tie, fold};
+///
+/// let hashes = [0xdead_beef_u64, 0xdead_0000, 0x0000_beef];
+/// assert_eq!(fold(hashes.map(|hash| (hash, 1)), Tie::Unset), 0xdead_beef);
+/// ```
+///
+/// Words with their counts, 128 bits, as the Wayback Machine's `wayback-discover-diff` has them:
+///
+/// ```
+/// use fpdb::text::hash;
+/// use fpdb::text::simhash::{Tie, fold};
+///
+/// let counted = [("two", 2), ("three", 3), ("one", 1)];
+/// let features = counted.map(|(word, count)| (hash::md5(word.as_bytes()), count));
+/// assert_eq!(fold(features, Tie::Unset), 66_237_222_457_941_138_286_276_456_718_971_054_176);
+/// ```
+pub fn fold<F: Width, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie: Tie) -> F {
+    let mut sums = Sums::new();
+    for (hash, weight) in features {
+        sums.add(hash, weight);
+    }
+    sums.fingerprint(tie)
+}
+
+/// The sums behind a fingerprint, one a bit.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::text::hash::fnv1;
+/// use fpdb::text::simhash::{Sums, Tie};
+///
+/// let mut sums = Sums::new();
+/// sums.add(fnv1(b"test string"), 1);
+/// sums.add(fnv1(b"test thing"), 1);
+/// assert_eq!(sums.as_slice()[..8], [0, -2, 0, 0, -2, -2, -2, 0]);
+/// assert_eq!(sums.fingerprint(Tie::Unset) & 0xff, 0);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Sums<F, W = i64> {
+    /// Those beyond the width stay 0.
+    sums: [W; 128],
+    width: PhantomData<F>,
+}
+
+impl<F: Width, W: Weight> Sums<F, W> {
+    /// Sums of nothing.
     ///
-    /// Bit i is set iff the weights of the features whose hash has bit i set exceed those of the
-    /// others. A tie gives 0.
-    pub(super) fn of(features: impl Iterator<Item = (u64, i64)>) -> Self {
-        let mut sums = [0i64; 64];
-        let mut count = 0;
-        for (hash, weight) in features {
-            count += 1;
-            for (bit, sum) in sums.iter_mut().enumerate() {
-                *sum += if hash >> bit & 1 == 1 { weight } else { -weight };
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::text::simhash::{Sums, Tie};
+    /// assert_eq!(Sums::<u64>::new().fingerprint(Tie::Unset), 0);
+    /// assert_eq!(Sums::<u64>::new().fingerprint(Tie::Set), !0);
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self { sums: [W::default(); 128], width: PhantomData }
+    }
+
+    /// Adds a feature: its weight where its hash has a bit set, less its weight where it has not.
+    ///
+    /// # Panics
+    ///
+    /// As [`fold`](fold()).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut sums = fpdb::text::simhash::Sums::new();
+    /// sums.add(0b01u64, 2.5);
+    /// assert_eq!(sums.as_slice()[..2], [2.5, -2.5]);
+    /// ```
+    pub fn add(&mut self, hash: F, weight: W) {
+        for (bit, sum) in (0..F::BITS).zip(&mut self.sums) {
+            *sum += if hash.wrapping_shr(bit) & F::ONE == F::ZERO { -weight } else { weight };
+        }
+    }
+
+    /// The sums, that of the least significant bit first: as many as the width has bits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(fpdb::text::simhash::Sums::<u128>::new().as_slice(), [0; 128]);
+    /// ```
+    #[must_use]
+    pub fn as_slice(&self) -> &[W] {
+        &self.sums[..F::BITS as usize]
+    }
+
+    /// The fingerprint that the sums make.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::text::simhash::{Sums, Tie};
+    ///
+    /// let mut sums = Sums::new();
+    /// sums.add(0b1u64, 3);
+    /// assert_eq!(sums.fingerprint(Tie::Set), 0b1);
+    /// ```
+    #[must_use]
+    pub fn fingerprint(&self, tie: Tie) -> F {
+        (0..).zip(self.as_slice()).fold(F::ZERO, |bits, (bit, &sum)| {
+            if is_set(sum, tie) { bits | F::ONE.wrapping_shl(bit) } else { bits }
+        })
+    }
+}
+
+impl<F: Width, W: Weight> Default for Sums<F, W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+pub(super) fn is_set<W: Weight>(sum: W, tie: Tie) -> bool {
+    match tie {
+        Tie::Unset => sum > W::default(),
+        Tie::Set => sum >= W::default(),
+    }
+}
+
+/// Features of weight 1 summed up: how many hashes have each bit set, exactly.
+///
+/// The counters lie across words: bit i of `planes[n]` is bit n of counter i. Hashes are added by
+/// full adders, three words of one significance at a time: one of a plane, one that waits, and the
+/// one that comes; the carry goes up a plane. So a hash costs about one full adder, five operations
+/// for all the counters of a width.
+pub(super) struct Counters<F> {
+    planes: [F; PLANES],
+    /// `waiting[n]` is a word of the significance of `planes[n]`, if bit n of `added` is set.
+    waiting: [F; PLANES],
+    added: u32,
+}
+
+const PLANES: usize = u32::BITS as usize;
+
+impl<F: Width> Counters<F> {
+    pub(super) fn new() -> Self {
+        Self { planes: [F::ZERO; PLANES], waiting: [F::ZERO; PLANES], added: 0 }
+    }
+
+    /// The sums, 1 for each bit set and -1 for each unset, and the fingerprint that they make.
+    pub(super) fn fingerprint_of(hashes: &[F], tie: Tie) -> F {
+        let mut counters = Self::new();
+        for &hash in hashes {
+            counters.add(hash);
+        }
+        counters.fingerprint(tie)
+    }
+
+    fn add(&mut self, hash: F) {
+        let mut carry = hash;
+        let full = self.added.trailing_ones() as usize;
+        for (plane, &waiting) in self.planes.iter_mut().zip(&self.waiting).take(full) {
+            let either = *plane ^ waiting;
+            let next = (*plane & waiting) | (either & carry);
+            *plane = either ^ carry;
+            carry = next;
+        }
+        // All hashes of a text: a text has fewer than 2^32.
+        self.waiting[full] = carry;
+        self.added += 1;
+    }
+
+    fn fingerprint(&self, tie: Tie) -> F {
+        let planes = (u32::BITS - self.added.leading_zeros()) as usize;
+        let mut bits = F::ZERO;
+        for bit in 0..F::BITS {
+            let one = |word: F| i64::from(word.wrapping_shr(bit) & F::ONE != F::ZERO);
+            let set: i64 = (0..planes)
+                .map(|n| {
+                    let waiting = if self.added >> n & 1 == 1 { one(self.waiting[n]) } else { 0 };
+                    (one(self.planes[n]) + waiting) << n
+                })
+                .sum();
+            if is_set(2 * set - i64::from(self.added), tie) {
+                bits = bits | F::ONE.wrapping_shl(bit);
             }
         }
-        let bits =
-            sums.iter().enumerate().fold(0, |bits, (i, &sum)| bits | u64::from(sum > 0) << i);
-        Self { fingerprint: (count >= MIN_FEATURES).then_some(bits), features: count }
+        bits
     }
+}
+
+/// What a text with so many distinct features has, of which too few make no fingerprint.
+pub(super) fn fingerprinted<F>(fingerprint: F, features: usize, min: usize) -> Fingerprinted<F> {
+    Fingerprinted { fingerprint: (features >= min).then_some(fingerprint), features }
 }
 
 /// A weight as a whole number of 2^-`fraction_bits`.
@@ -61,21 +282,34 @@ mod tests {
 
     #[test]
     fn a_bit_is_set_iff_its_weight_is_the_greater_part() {
-        let features = [(0b0011, 3), (0b0101, 2), (0b1001, 1), (0b0000, 1)];
+        let features = [(0b0011u64, 3), (0b0101, 2), (0b1001, 1), (0b0000, 1)];
         // Bit 0: 6 against 1; bit 1: 3 against 4; bit 2: 2 against 5; bit 3: 1 against 6.
-        assert_eq!(Simhash::of(features.into_iter()).fingerprint, Some(0b0001));
-        let tie = [(0b10, 2), (0b10, 2), (0b01, 1), (0b01, 3)];
-        assert_eq!(Simhash::of(tie.into_iter()).fingerprint, Some(0));
-        let top = [(1 << 63, 2), (1 << 63, 2), (0, 1), (1, 1)];
-        assert_eq!(Simhash::of(top.into_iter()).fingerprint, Some(1 << 63));
+        assert_eq!(fold(features, Tie::Unset), 0b0001);
+        let even = [(0b10u64, 2), (0b10, 2), (0b01, 1), (0b01, 3)];
+        assert_eq!(fold(even, Tie::Unset), 0);
+        assert_eq!(fold(even, Tie::Set), 0b11);
+        assert_eq!(fold([(1u128 << 127, 2), (0, 1)], Tie::Unset), 1 << 127);
     }
 
     #[test]
-    fn fewer_than_four_features_make_no_fingerprint() {
-        for count in 0..6 {
-            let found = Simhash::of((0..count).map(|_| (u64::MAX, 1)));
-            assert_eq!(found.features as u64, count);
-            assert_eq!(found.fingerprint, (count >= 4).then_some(u64::MAX));
+    fn counters_give_what_plain_sums_of_weight_one_give() {
+        let mut state = 7u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state ^ state >> 29
+        };
+        // Bits near the top are rarely set, those near the bottom often; ties at even counts.
+        let hashes: Vec<u64> = (0..1100).map(|_| next() & next() | next() >> 40).collect();
+        for count in (0..70).chain([127, 128, 255, 256, 1000, 1023, 1024, 1100]) {
+            for tie in [Tie::Unset, Tie::Set] {
+                let hashes = &hashes[..count];
+                let plain = fold(hashes.iter().map(|&hash| (hash, 1)), tie);
+                assert_eq!(Counters::fingerprint_of(hashes, tie), plain, "{count} {tie:?}");
+                let wide: Vec<u128> =
+                    hashes.iter().map(|&h| u128::from(h) << 64 | u128::from(!h)).collect();
+                let plain = fold(wide.iter().map(|&hash| (hash, 1)), tie);
+                assert_eq!(Counters::fingerprint_of(&wide, tie), plain, "{count} {tie:?}");
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::ErrorKind;
 use crate::fingerprint::Fingerprint;
 
 const ENGLISH: &str = "The library closes at six in the evening, and books that are due today can be \

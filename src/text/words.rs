@@ -4,20 +4,50 @@
 //! in them. A word's hash is XXH3-64, seed 0, of its UTF-8; words of equal hash are one feature.
 //! A feature that occurs n times weighs 1 + log2(n), as a whole number of 2^-16.
 
-use twox_hash::XxHash3_64;
+use std::sync::Arc;
+
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::explain::{Explanation, Found};
+use super::hash::xxh3;
 use super::normalise;
-use super::simhash::{Simhash, fixed_point};
+use super::recipe::{Fingerprinted, Method};
+use super::simhash::{Sums, Tie, fingerprinted, fixed_point};
 
 const FRACTION_BITS: u32 = 16;
 
-pub(super) fn simhash(text: &str) -> Simhash {
-    let text = normalise(text);
-    let mut hashes: Vec<u64> =
-        text.unicode_words().map(|word| XxHash3_64::oneshot(word.as_bytes())).collect();
-    hashes.sort_unstable();
-    Simhash::of(hashes.chunk_by(|a, b| a == b).map(|equal| (equal[0], weight(equal.len()))))
+pub(super) fn words_1() -> Arc<dyn Method<u64>> {
+    Arc::new(Words)
+}
+
+struct Words;
+
+impl Method<u64> for Words {
+    fn fingerprint(&self, text: &str) -> Fingerprinted<u64> {
+        let text = normalise(text);
+        let mut hashes: Vec<u64> = text.unicode_words().map(|word| xxh3(word.as_bytes())).collect();
+        hashes.sort_unstable();
+        let mut sums = Sums::new();
+        let mut count = 0;
+        for equal in hashes.chunk_by(|a, b| a == b) {
+            sums.add(equal[0], weight(equal.len()));
+            count += 1;
+        }
+        fingerprinted(sums.fingerprint(Tie::Unset), count, 4)
+    }
+
+    fn explain(&self, text: &str) -> Explanation<u64> {
+        let found = normalise(text)
+            .unicode_words()
+            .map(|word| Found {
+                text: word.to_owned(),
+                occurrences: 1,
+                weight: 0i64,
+                hash: xxh3(word.as_bytes()),
+            })
+            .collect();
+        Explanation::of_sums(found, Tie::Unset, 4)
+    }
 }
 
 fn weight(count: usize) -> i64 {

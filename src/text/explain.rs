@@ -1,0 +1,120 @@
+//! Why a text has the fingerprint that it has.
+
+use super::recipe::Width;
+use super::simhash::{Sums, Tie, Weight, fingerprinted, is_set};
+
+/// How a [`Recipe`](super::Recipe) comes to the fingerprint of a text.
+///
+/// # Examples
+///
+/// The words without which a fingerprint would look most different, and its least certain bit:
+///
+/// ```
+/// use fpdb::text::Recipe;
+///
+/// let why = Recipe::named("words/1")?.explain("The cat sat on the mat, and the dog on the sofa");
+/// assert_eq!(why.features[0].text, "the");
+/// let (bit, _) = (0..).zip(&why.bits).min_by(|a, b| a.1.margin.total_cmp(&b.1.margin)).unwrap();
+/// assert!(bit < 64);
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation<F = u64> {
+    /// The fingerprint, just as [`fingerprint`](super::Recipe::fingerprint) gives it.
+    pub fingerprint: Option<F>,
+    /// The distinct features, the weightiest first, and those of equal weight as the text has them.
+    pub features: Vec<Feature<F>>,
+    /// The bits, the least significant first. They are here even if the text has too few features
+    /// for a fingerprint.
+    pub bits: Vec<Bit>,
+}
+
+/// A feature of a text, such as a word.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::text::{Recipe, hash};
+///
+/// let why = Recipe::named("words/1")?.explain("Tick, tick");
+/// let tick = &why.features[0];
+/// assert_eq!((tick.text.as_str(), tick.occurrences), ("tick", 2));
+/// assert_eq!(tick.hash, hash::xxh3(b"tick"));
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Feature<F = u64> {
+    /// The feature, as it is hashed.
+    pub text: String,
+    /// How often the text has it.
+    pub occurrences: usize,
+    /// What it weighs, in the recipe's own unit.
+    pub weight: f64,
+    /// Its hash.
+    pub hash: F,
+}
+
+/// One bit of a fingerprint.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::text::Recipe;
+///
+/// let why = Recipe::named("rust-simhash/1")?.explain("alone");
+/// assert!(why.bits.iter().all(|bit| bit.margin == 1.0)); // one feature decides each bit
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Bit {
+    /// Whether it is set in the fingerprint.
+    pub set: bool,
+    /// The weight of the features that have it set, less that of the others.
+    pub sum: f64,
+    /// How far it is from being the other value, from 0 to 1: |sum| as a share of all weight.
+    pub margin: f64,
+}
+
+/// A distinct feature, with its weight as it is summed.
+pub(super) struct Found<F, W> {
+    pub(super) text: String,
+    pub(super) occurrences: usize,
+    pub(super) weight: W,
+    pub(super) hash: F,
+}
+
+impl<F: Width> Explanation<F> {
+    /// Sums up the features, in the order given, as the fingerprint does.
+    pub(super) fn of_sums<W: Weight>(found: Vec<Found<F, W>>, tie: Tie, min: usize) -> Self {
+        let mut sums = Sums::new();
+        for feature in &found {
+            sums.add(feature.hash, feature.weight);
+        }
+        let fingerprint = fingerprinted(sums.fingerprint(tie), found.len(), min).fingerprint;
+        let mut features: Vec<_> = found
+            .into_iter()
+            .map(|Found { text, occurrences, weight, hash }| Feature {
+                text,
+                occurrences,
+                weight: weight.as_f64(),
+                hash,
+            })
+            .collect();
+        let total: f64 = features.iter().map(|feature| feature.weight.abs()).sum();
+        let bits = sums.as_slice().iter().map(|&sum| Bit::of_sum(sum, total, tie)).collect();
+        features.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        Self { fingerprint, features, bits }
+    }
+}
+
+impl Bit {
+    fn of_sum<W: Weight>(sum: W, total: f64, tie: Tie) -> Self {
+        let set = is_set(sum, tie);
+        let sum = sum.as_f64();
+        let margin = if total > 0.0 { (sum.abs() / total).min(1.0) } else { 0.0 };
+        Self { set, sum, margin }
+    }
+}

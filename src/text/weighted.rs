@@ -1,0 +1,49 @@
+//! SimHashes of features that come with weights of their own, such as keywords.
+
+use super::explain::{Explanation, Found};
+use super::recipe::{Fingerprinted, Method, Width};
+use super::simhash::{Sums, Tie, Weight, fingerprinted};
+
+/// Gives the features of a text, each once, in the order in which they are to be summed.
+pub(super) trait Extract<W>: Send + Sync {
+    fn extract(&self, text: &str, visit: &mut dyn FnMut(&str, W));
+}
+
+impl<W, E: Fn(&str, &mut dyn FnMut(&str, W)) + Send + Sync> Extract<W> for E {
+    fn extract(&self, text: &str, visit: &mut dyn FnMut(&str, W)) {
+        self(text, visit);
+    }
+}
+
+/// The SimHash of extracted features. Weights are `i64`, or `f64` where another program sums such.
+pub(super) struct Weighted<F, W> {
+    pub(super) features: Box<dyn Extract<W>>,
+    pub(super) hash: fn(&str) -> F,
+    pub(super) tie: Tie,
+    pub(super) min_features: usize,
+}
+
+impl<F: Width, W: Weight> Method<F> for Weighted<F, W> {
+    fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
+        let mut sums = Sums::new();
+        let mut count = 0;
+        self.features.extract(text, &mut |feature, weight| {
+            sums.add((self.hash)(feature), weight);
+            count += 1;
+        });
+        fingerprinted(sums.fingerprint(self.tie), count, self.min_features)
+    }
+
+    fn explain(&self, text: &str) -> Explanation<F> {
+        let mut found = Vec::new();
+        self.features.extract(text, &mut |feature, weight| {
+            let hash = (self.hash)(feature);
+            found.push(Found { text: feature.to_owned(), occurrences: 1, weight, hash });
+        });
+        Explanation::of_sums(found, self.tie, self.min_features)
+    }
+
+    fn min_features(&self) -> usize {
+        self.min_features
+    }
+}
