@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::recipe::{Method, Offered, Width};
 use super::words;
+use crate::error::Result;
 
 /// Names whose meaning may change with a release.
 pub(super) const ALIASES: &[(&str, &str)] =
@@ -22,6 +23,9 @@ pub struct Entry {
 pub enum Availability<F> {
     /// In this build, from this constructor.
     Here(fn() -> Arc<dyn Method<F>>),
+    /// In this build, unless its constructor finds that something is not as the recipe needs it.
+    #[cfg_attr(not(feature = "zh"), expect(dead_code, reason = "for recipes with a dictionary"))]
+    Checked(fn() -> Result<Arc<dyn Method<F>>>),
     /// In builds that have this cargo feature.
     #[cfg_attr(feature = "zh", expect(dead_code, reason = "this build has every feature"))]
     Needs(&'static str),
@@ -45,6 +49,20 @@ macro_rules! here_with_zh {
     };
 }
 
+/// [`Availability::Checked`], in a build with Chinese.
+#[cfg(feature = "zh")]
+macro_rules! checked_with_zh {
+    ($make:expr) => {
+        Availability::Checked($make)
+    };
+}
+#[cfg(not(feature = "zh"))]
+macro_rules! checked_with_zh {
+    ($make:expr) => {
+        Availability::Needs("zh")
+    };
+}
+
 /// All recipes, in the order in which they are listed.
 pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
@@ -57,6 +75,48 @@ pub(super) const CATALOGUE: &[Entry] = &[
         name: "jieba/1",
         purpose: "Chinese texts, or mixed with English; jieba's keywords, by TF-IDF",
         bits64: here_with_zh!(super::jieba::jieba_1),
+        bits128: Never,
+    },
+    Entry {
+        name: "yanyiwu/1",
+        purpose: "fingerprints of yanyiwu/simhash (C++), a keyword for each 120 bytes, 5 to 200",
+        bits64: checked_with_zh!(super::keywords::yanyiwu_adaptive),
+        bits128: Never,
+    },
+    Entry {
+        name: "yanyiwu-5/1",
+        purpose: "fingerprints of yanyiwu/simhash (C++) and gosimhash (Go), 5 keywords",
+        bits64: checked_with_zh!(super::keywords::yanyiwu_5),
+        bits128: Never,
+    },
+    Entry {
+        name: "yanyiwu-20/1",
+        purpose: "fingerprints of yanyiwu/simhash (C++) and gosimhash (Go), 20 keywords",
+        bits64: checked_with_zh!(super::keywords::yanyiwu_20),
+        bits128: Never,
+    },
+    Entry {
+        name: "yanyiwu-50/1",
+        purpose: "fingerprints of yanyiwu/simhash (C++) and gosimhash (Go), 50 keywords",
+        bits64: checked_with_zh!(super::keywords::yanyiwu_50),
+        bits128: Never,
+    },
+    Entry {
+        name: "gosimhash/1",
+        purpose: "fingerprints of HaoyuHu/gosimhash (Go) with its Jenkins hasher, 5 keywords",
+        bits64: checked_with_zh!(super::keywords::gosimhash),
+        bits128: Never,
+    },
+    Entry {
+        name: "go-jieba-fnv1a/1",
+        purpose: "fingerprints of Go programs with gojieba's 20 keywords and FNV-1a",
+        bits64: checked_with_zh!(super::keywords::go_jieba_fnv1a),
+        bits128: Never,
+    },
+    Entry {
+        name: "levels/1",
+        purpose: "Chinese texts; keywords graded from 5 to 1 by the rank of their TF-IDF",
+        bits64: checked_with_zh!(super::keywords::levels),
         bits128: Never,
     },
 ];
@@ -82,7 +142,7 @@ pub(super) fn resolve(name: &str) -> &str {
 pub(super) fn names<F: Width>() -> impl Iterator<Item = &'static str> {
     CATALOGUE
         .iter()
-        .filter(|entry| matches!(F::offered(entry), Availability::Here(_)))
+        .filter(|entry| matches!(F::offered(entry), Here(_) | Availability::Checked(_)))
         .map(|entry| entry.name)
 }
 

@@ -22,6 +22,8 @@ pub mod hash;
 pub mod jaccard;
 #[cfg(feature = "zh")]
 mod jieba;
+#[cfg(feature = "zh")]
+pub mod keywords;
 pub mod minhash;
 mod recipe;
 pub mod sentences;

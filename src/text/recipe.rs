@@ -166,10 +166,10 @@ impl<F: Width> Recipe<F> {
                 catalogue::listed::<F>()
             )));
         };
+        let made = |method| Self { name: entry.name.into(), purpose: entry.purpose, method };
         match F::offered(entry) {
-            Availability::Here(make) => {
-                Ok(Self { name: entry.name.into(), purpose: entry.purpose, method: make() })
-            }
+            Availability::Here(make) => Ok(made(make())),
+            Availability::Checked(make) => make().map(made),
             Availability::Needs(feature) => Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
