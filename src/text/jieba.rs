@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use jieba_rs::{Jieba, KeywordExtract, KeywordExtractConfig, TfIdf};
 
 use super::hash::xxh3;
-use super::normalise;
+use super::normal::{NFKC_LOWER_CASE, normalised};
 use super::recipe::Method;
 use super::simhash::{Tie, fixed_point};
 use super::weighted::Weighted;
@@ -46,13 +46,16 @@ pub(super) fn jieba_1() -> Arc<dyn Method<u64>> {
         features: Box::new(keywords),
         hash: |word| xxh3(word.as_bytes()),
         tie: Tie::Unset,
+        fraction_bits: FRACTION_BITS,
         min_features: 4,
     })
 }
 
 fn keywords(text: &str, visit: &mut dyn FnMut(&str, i64)) {
     let Extractor { jieba, tfidf } = EXTRACTOR.get_or_init(Extractor::load);
-    for found in tfidf.extract_keywords(jieba, &normalise(text), usize::MAX, Vec::new()) {
+    for found in
+        tfidf.extract_keywords(jieba, &normalised(text, NFKC_LOWER_CASE), usize::MAX, Vec::new())
+    {
         if found.keyword.chars().any(char::is_alphanumeric) {
             visit(&found.keyword, fixed_point(found.weight, FRACTION_BITS));
         }
