@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::recipe::{Method, Offered, Width};
-use super::words;
+use super::recipes;
 use crate::error::Result;
 
 /// Names whose meaning may change with a release.
@@ -35,20 +35,6 @@ pub enum Availability<F> {
 
 use Availability::{Here, Never};
 
-/// [`Here`], in a build with Chinese.
-#[cfg(feature = "zh")]
-macro_rules! here_with_zh {
-    ($make:expr) => {
-        Here($make)
-    };
-}
-#[cfg(not(feature = "zh"))]
-macro_rules! here_with_zh {
-    ($make:expr) => {
-        Availability::Needs("zh")
-    };
-}
-
 /// [`Availability::Checked`], in a build with Chinese.
 #[cfg(feature = "zh")]
 macro_rules! checked_with_zh {
@@ -63,60 +49,126 @@ macro_rules! checked_with_zh {
     };
 }
 
-/// All recipes, in the order in which they are listed.
+/// All recipes, in the order in which they are listed: our own, then those of other programs.
 pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         name: "words/1",
         purpose: "texts with spaces between words; single words, in any order",
-        bits64: Here(words::words_1),
+        bits64: Here(recipes::words_1),
         bits128: Never,
     },
     Entry {
         name: "jieba/1",
         purpose: "Chinese texts, or mixed with English; jieba's keywords, by TF-IDF",
-        bits64: here_with_zh!(super::jieba::jieba_1),
+        bits64: checked_with_zh!(super::jieba::jieba_1),
         bits128: Never,
     },
     Entry {
-        name: "yanyiwu/1",
-        purpose: "fingerprints of yanyiwu/simhash (C++), a keyword for each 120 bytes, 5 to 200",
-        bits64: checked_with_zh!(super::keywords::yanyiwu_adaptive),
-        bits128: Never,
-    },
-    Entry {
-        name: "yanyiwu-5/1",
-        purpose: "fingerprints of yanyiwu/simhash (C++) and gosimhash (Go), 5 keywords",
-        bits64: checked_with_zh!(super::keywords::yanyiwu_5),
-        bits128: Never,
-    },
-    Entry {
-        name: "yanyiwu-20/1",
-        purpose: "fingerprints of yanyiwu/simhash (C++) and gosimhash (Go), 20 keywords",
-        bits64: checked_with_zh!(super::keywords::yanyiwu_20),
-        bits128: Never,
-    },
-    Entry {
-        name: "yanyiwu-50/1",
-        purpose: "fingerprints of yanyiwu/simhash (C++) and gosimhash (Go), 50 keywords",
-        bits64: checked_with_zh!(super::keywords::yanyiwu_50),
-        bits128: Never,
-    },
-    Entry {
-        name: "gosimhash/1",
-        purpose: "fingerprints of HaoyuHu/gosimhash (Go) with its Jenkins hasher, 5 keywords",
-        bits64: checked_with_zh!(super::keywords::gosimhash),
-        bits128: Never,
-    },
-    Entry {
-        name: "go-jieba-fnv1a/1",
-        purpose: "fingerprints of Go programs with gojieba's 20 keywords and FNV-1a",
-        bits64: checked_with_zh!(super::keywords::go_jieba_fnv1a),
+        name: "shingle2/1",
+        purpose: "short texts in any language; the set of two neighbouring characters",
+        bits64: Here(recipes::shingle2_1),
         bits128: Never,
     },
     Entry {
         name: "levels/1",
         purpose: "Chinese texts; keywords graded from 5 to 1 by the rank of their TF-IDF",
         bits64: checked_with_zh!(super::keywords::levels),
+        bits128: Never,
+    },
+    Entry {
+        name: "sentences/1",
+        purpose: "the three longest sentences; equal or not, for use at distance 0",
+        bits64: Here(super::sentences::sentences_1),
+        bits128: Here(super::sentences::sentences_1),
+    },
+    Entry {
+        name: "python-simhash/1",
+        purpose: "as PyPI simhash 2.1: four characters, MD5",
+        bits64: Here(recipes::python_simhash_1),
+        bits128: Here(recipes::python_simhash_1),
+    },
+    Entry {
+        name: "seomoz/1",
+        purpose: "as seomoz's simhash-py on lower-case words: four words, MD5",
+        bits64: Here(recipes::seomoz_1),
+        bits128: Never,
+    },
+    Entry {
+        name: "go-fnv1/1",
+        purpose: "as Go's mfonda/simhash and go-dedup/simhash: ASCII words, FNV-1",
+        bits64: Here(recipes::go_fnv1_1),
+        bits128: Never,
+    },
+    Entry {
+        name: "go-fnv1-cjk/1",
+        purpose: "as Go's go-dedup/simhash/simhashCJK: single characters, FNV-1",
+        bits64: Here(recipes::go_fnv1_cjk_1),
+        bits128: Never,
+    },
+    Entry {
+        name: "rust-simhash/1",
+        purpose: "as the Rust crate simhash with hasher-fnv: words between spaces, FNV-1a",
+        bits64: Here(recipes::rust_simhash_1),
+        bits128: Never,
+    },
+    Entry {
+        name: "text-dedup-xxh3/1",
+        purpose: "as PyPI text-dedup 0.4: the set of three characters, XXH3",
+        bits64: Here(recipes::text_dedup_xxh3_1),
+        bits128: Here(recipes::text_dedup_xxh3_1),
+    },
+    Entry {
+        name: "daft-xxh3/1",
+        purpose: "as Daft 0.7's simhash: three characters, XXH3",
+        bits64: Here(recipes::daft_xxh3_1),
+        bits128: Never,
+    },
+    Entry {
+        name: "trafilatura/1",
+        purpose: "as trafilatura 2's content_fingerprint: a sample of words, BLAKE2b",
+        bits64: Here(recipes::trafilatura_1),
+        bits128: Never,
+    },
+    Entry {
+        name: "string-hash/1",
+        purpose: "as Python's string_hash programs: jieba's keywords; 128 bits: words",
+        bits64: checked_with_zh!(super::keywords::string_hash),
+        bits128: Here(recipes::string_hash_1),
+    },
+    Entry {
+        name: "yanyiwu/1",
+        purpose: "as yanyiwu/simhash (C++), a keyword for each 120 bytes, 5 to 200",
+        bits64: checked_with_zh!(super::keywords::yanyiwu_adaptive),
+        bits128: Never,
+    },
+    Entry {
+        name: "yanyiwu-5/1",
+        purpose: "as yanyiwu/simhash (C++) and gosimhash (Go), 5 keywords",
+        bits64: checked_with_zh!(super::keywords::yanyiwu_5),
+        bits128: Never,
+    },
+    Entry {
+        name: "yanyiwu-20/1",
+        purpose: "as yanyiwu/simhash (C++) and gosimhash (Go), 20 keywords",
+        bits64: checked_with_zh!(super::keywords::yanyiwu_20),
+        bits128: Never,
+    },
+    Entry {
+        name: "yanyiwu-50/1",
+        purpose: "as yanyiwu/simhash (C++) and gosimhash (Go), 50 keywords",
+        bits64: checked_with_zh!(super::keywords::yanyiwu_50),
+        bits128: Never,
+    },
+    Entry {
+        name: "gosimhash/1",
+        purpose: "as HaoyuHu/gosimhash (Go) with its Jenkins hasher, 5 keywords",
+        bits64: checked_with_zh!(super::keywords::gosimhash),
+        bits128: Never,
+    },
+    Entry {
+        name: "go-jieba-fnv1a/1",
+        purpose: "as Go programs with gojieba's 20 keywords and FNV-1a",
+        bits64: checked_with_zh!(super::keywords::go_jieba_fnv1a),
         bits128: Never,
     },
 ];
@@ -149,4 +201,9 @@ pub(super) fn names<F: Width>() -> impl Iterator<Item = &'static str> {
 /// The same, for a message.
 pub(super) fn listed<F: Width>() -> String {
     names::<F>().collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a name is ours, in whatever build.
+pub(super) fn is_taken(name: &str) -> bool {
+    ALIASES.iter().any(|(alias, _)| *alias == name) || CATALOGUE.iter().any(|e| e.name == name)
 }

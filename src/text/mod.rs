@@ -15,6 +15,7 @@
 //! can go on with the fingerprints that they have. Features made elsewhere can be summed up by
 //! [`simhash::fold`].
 
+mod builder;
 mod catalogue;
 mod explain;
 mod feature_hash;
@@ -25,23 +26,22 @@ mod jieba;
 #[cfg(feature = "zh")]
 pub mod keywords;
 pub mod minhash;
+mod normal;
+mod pipeline;
 mod recipe;
+mod recipes;
+mod segment;
 pub mod sentences;
 pub mod simhash;
 mod weighted;
-mod words;
 
-use unicode_normalization::UnicodeNormalization;
-
+pub use builder::Builder;
 pub use explain::{Bit, Explanation, Feature};
 pub use feature_hash::FeatureHash;
+pub use normal::Normal;
+pub use pipeline::Counting;
 pub use recipe::{Fingerprinted, Recipe, Width};
-
-/// The normal form in which recipes of version 1 compare text: NFKC, which makes one of full-width
-/// and other variants of a character, then lower case.
-fn normalise(text: &str) -> String {
-    text.nfkc().collect::<String>().to_lowercase()
-}
+pub use segment::Segment;
 
 #[cfg(test)]
 mod tests;

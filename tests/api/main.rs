@@ -7,4 +7,6 @@ mod counting;
 mod damage;
 mod errors;
 mod full_disk;
+#[cfg(feature = "text")]
+mod similarity;
 mod truth;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Cppjieba, Keyword, STOP_WORDS, Tags};
 use crate::error::Result;
 use crate::text::hash::{fnv1a, jenkins64, string_hash64, xxh3};
-use crate::text::normalise;
+use crate::text::normal::{NFKC_LOWER_CASE, normalised};
 use crate::text::recipe::{Method, Recipe};
 use crate::text::simhash::{Tie, Weight};
 use crate::text::weighted::Weighted;
@@ -140,7 +140,7 @@ const LEVELLED: usize = 100;
 pub(in crate::text) fn levels() -> Made {
     let tags = Tags::load(&STOP_WORDS)?;
     let graded = move |text: &str| {
-        let mut keywords = tags.keywords(&normalise(text), usize::MAX);
+        let mut keywords = tags.keywords(&normalised(text, NFKC_LOWER_CASE), usize::MAX);
         keywords.retain(|keyword| keyword.word.chars().any(char::is_alphanumeric));
         keywords.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.word.cmp(&b.word)));
         keywords.truncate(LEVELLED);
@@ -165,7 +165,13 @@ fn weighted<W: Weight>(
             visit(&keyword.word, weight(&keyword));
         }
     };
-    Weighted { features: Box::new(features), hash, tie: Tie::Unset, min_features: 0 }
+    Weighted {
+        features: Box::new(features),
+        hash,
+        tie: Tie::Unset,
+        fraction_bits: 0,
+        min_features: 0,
+    }
 }
 
 /// The hash of HaoyuHu's `gosimhash`: meant as Jenkins' lookup2, but in words of 64 bits, and of

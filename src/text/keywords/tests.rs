@@ -68,3 +68,114 @@ fn news_have_the_values_that_yanyiwu_gives_them() {
 fn published_value_of_gosimhash_comes_out_of_the_text() {
     assert_eq!(fingerprint("gosimhash/1", WELCOME), 0xfa59_6a42_bb35_f945);
 }
+
+#[test]
+fn keywords_and_weights_are_those_of_cppjieba() {
+    let found = cppjieba(TRACTORS, 5).unwrap();
+    assert_eq!(words(&found), ["蓝翔", "CEO", "升职", "加薪", "手扶拖拉机"]);
+    let weights: Vec<_> = found.iter().map(|keyword| keyword.weight).collect();
+    assert_eq!(
+        weights,
+        [CPPJIEBA_UNKNOWN, CPPJIEBA_UNKNOWN, 10.8561552143, 10.642581114, 10.0088573539]
+    );
+    assert_eq!(cppjieba("", 5).unwrap(), []);
+    assert_eq!(cppjieba(TRACTORS, 0).unwrap(), []);
+}
+
+#[test]
+fn ties_and_words_of_the_model_are_those_of_cppjieba() {
+    if let Some(news) = shared("golden_news.txt") {
+        let expected = "日军 集团军 10 地区 攻占 武汉 进攻 西进 军等部 26 11 27 军团 兵团 长江 29 瑞昌 24 军在 17";
+        let found = cppjieba(&news, 20).unwrap();
+        assert_eq!(words(&found).join(" "), expected);
+        assert_eq!((found[0].weight, found[2].weight), (318.45197806312, 12.0 * CPPJIEBA_UNKNOWN));
+    }
+    if let Some(news) = shared("golden_news_3.txt") {
+        let expected = "11 张秋生 多多 汽油 沈丹";
+        assert_eq!(words(&cppjieba(&news, 5).unwrap()).join(" "), expected);
+        let expected = "张秋生 11 多多 汽油 沈丹 儿子 争吵 金东 多湖 13 夫妇 煤炉";
+        assert_eq!(words(&cppjieba(&news, 12).unwrap()).join(" "), expected);
+    }
+}
+
+#[test]
+fn stop_words_of_cppjieba_are_passed_over() {
+    assert_eq!(words(&cppjieba("我们 according 清华大学 一些 the", 9).unwrap()), ["清华大学"]);
+}
+
+/// The values were made with a list of stop words that is lost. Any list that passes over as many
+/// words, and none of the keywords, gives the same.
+#[test]
+fn articles_have_the_values_that_python_gives_them() {
+    let articles = [
+        (
+            "golden_article1.txt",
+            "练习 没有 我们 自己 这个 起来 两个 继续 不会 怎么 为了 过去 不断 经过 控制 后来",
+            "自行车 无以 枕头 不积跬步 想着 故事 想起 努力 我读 每教 19 经厉 滴水穿石 不积 小流 著名 \
+             擦破 滚瓜烂熟 平衡性 终于",
+            0.2694286746288608,
+            3_248_917_588_741_123_398,
+        ),
+        (
+            "golden_article2.txt",
+            "一个 还有 工作 需要 根据 变化 那个 一点 大家 全部",
+            "冰激凌 主人 肚子 食物 活是 尽心尽职 速冻 吃剩 旋钮 暑假 拿手 几分钟 一大堆 融化 凝固 \
+             放入 好吃 储存 浪费 决不",
+            0.7144230287808511,
+            2_635_525_386_115_973_695,
+        ),
+    ];
+    for (file, passed_over, expected, weight, fingerprint) in articles {
+        let Some(text) = shared(file) else { return };
+        let stop_words: Vec<_> = STOP_WORDS.into_iter().chain(passed_over.split(' ')).collect();
+        let found = jieba_tags(&text, 20, &stop_words).unwrap();
+        assert_eq!(words(&found).join(" "), expected, "{file}");
+        assert_eq!(found[0].weight, weight, "{file}");
+        let recipe = string_hash_without(&stop_words).unwrap();
+        assert_eq!(recipe.fingerprint(&text).fingerprint, Some(fingerprint), "{file}");
+    }
+}
+
+#[test]
+fn tags_of_equal_weight_stand_as_in_the_text() {
+    let found = jieba_tags("丙丁甲 AB 乙 CD，EF AB", 9, &["CD", "ef"]).unwrap();
+    assert_eq!(words(&found)[0], "AB");
+    assert!(!words(&found).contains(&"EF"));
+    assert!(words(&found).contains(&"CD"), "stop words are in lower case, as jieba has them");
+}
+
+#[test]
+fn levels_go_from_five_to_one_by_rank() {
+    let text = "图书馆晚上六点闭馆，今天到期的图书可以在午夜之前通过正门旁边的还书口归还。";
+    let why = Recipe::named("levels/1").unwrap().explain(text);
+    let weights: Vec<_> = why.features.iter().map(|feature| feature.weight).collect();
+    assert!(weights.is_sorted_by(|a, b| a >= b));
+    assert_eq!((weights[0], weights[weights.len() - 1]), (5.0, 1.0));
+    let fives = weights.iter().filter(|&&weight| weight == 5.0).count();
+    assert_eq!(fives, weights.len().div_ceil(5));
+    assert_eq!(why.fingerprint, Recipe::named("levels/1").unwrap().fingerprint(text).fingerprint);
+}
+
+/// These values are in users' databases. All but the first were also made by programs in Python,
+/// of the keywords that its jieba finds, and one more (当上) that cppjieba does.
+#[test]
+fn keyword_recipes_are_frozen() {
+    for (recipe, expected) in [
+        ("levels/1", 15_974_167_619_523_406_124),
+        ("go-jieba-fnv1a/1", 5_662_450_216_667_567_054),
+        ("gosimhash/1", 5_659_504_172_210_173_156),
+        ("string-hash/1", 2_367_304_698_799_745_673),
+        ("yanyiwu/1", 17_831_459_094_038_722_629),
+    ] {
+        assert_eq!(fingerprint(recipe, TRACTORS), expected, "{recipe}");
+    }
+}
+
+#[test]
+fn texts_without_keywords_have_a_value_in_compatible_recipes() {
+    for recipe in ["yanyiwu/1", "gosimhash/1", "string-hash/1", "go-jieba-fnv1a/1"] {
+        assert_eq!(fingerprint(recipe, ""), 0);
+        assert_eq!(fingerprint(recipe, "的 了 。"), 0);
+    }
+    assert_eq!(Recipe::named("levels/1").unwrap().fingerprint("图书馆").fingerprint, None);
+}

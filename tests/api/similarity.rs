@@ -1,0 +1,128 @@
+//! Exact similarity of real texts, against figures that were found by another program.
+//!
+//! The data is no part of the repository: where it is missing these tests say so and pass.
+
+use std::collections::HashMap;
+use std::fs::{File, read_to_string};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use fpdb::text::jaccard::Shingles;
+use fpdb::text::minhash::one_bit;
+use fpdb::{Fingerprint, text::minhash::BottomK};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Document {
+    id: String,
+    text: String,
+}
+
+struct Pair {
+    a: String,
+    b: String,
+    jaccard: f64,
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name)
+}
+
+/// The shingles of all documents of a file; some share an id.
+fn shingles(name: &str) -> Option<HashMap<String, Vec<Shingles>>> {
+    let Ok(file) = File::open(path(name)) else {
+        println!("skipped: no {name} beside the repository");
+        return None;
+    };
+    let of = if name.contains("_en") {
+        |text: &str| Shingles::of_words(text, 3)
+    } else {
+        |text: &str| Shingles::of_characters(text, 5)
+    };
+    let mut all: HashMap<_, Vec<_>> = HashMap::new();
+    let documents = serde_json::Deserializer::from_reader(MultiGzDecoder::new(file)).into_iter();
+    for document in documents {
+        let Document { id, text } = document.unwrap();
+        all.entry(id).or_default().push(of(&text));
+    }
+    Some(all)
+}
+
+fn pairs(name: &str) -> Vec<Pair> {
+    let text = read_to_string(path(name)).unwrap();
+    let pairs = text.lines().skip(1).map(|line| {
+        let columns: Vec<_> = line.split('\t').collect();
+        let jaccard = columns[columns.len() - 1].parse().unwrap();
+        Pair { a: columns[0].to_owned(), b: columns[1].to_owned(), jaccard }
+    });
+    pairs.collect()
+}
+
+/// Any of the documents that have the ids, compared to four digits.
+fn similar(a: &[Shingles], b: &[Shingles], expected: f64) -> bool {
+    let close = |a: &Shingles, b: &Shingles| (a.jaccard(b) - expected).abs() < 0.000_05 + 1e-9;
+    a.iter().any(|a| b.iter().any(|b| close(a, b)))
+}
+
+fn assert_pairs(bases: &str, others: &str, labels: &str) {
+    let (Some(bases), Some(others)) = (shingles(bases), shingles(others)) else { return };
+    let pairs = pairs(labels);
+    assert!(pairs.len() > 300);
+    for Pair { a, b, jaccard } in pairs {
+        assert!(similar(&bases[&a], &others[&b], jaccard), "{labels}: {a} and {b}: {jaccard}");
+    }
+}
+
+#[test]
+fn variants_are_as_similar_as_they_were_measured() {
+    for language in ["zh", "en"] {
+        assert_pairs(
+            &format!("corpus_{language}.ndjson.gz"),
+            &format!("variants_{language}.ndjson.gz"),
+            &format!("variants_{language}_labels.tsv"),
+        );
+    }
+}
+
+#[test]
+fn natural_pairs_are_as_similar_as_they_were_measured() {
+    for (corpus, labels) in [
+        ("corpus_zh.ndjson.gz", "pairs_natural_zh.tsv"),
+        ("corpus_en.ndjson.gz", "pairs_natural_en.tsv"),
+        ("reviews_zh.ndjson.gz", "pairs_natural_reviews_zh.tsv"),
+    ] {
+        assert_pairs(corpus, corpus, labels);
+    }
+}
+
+/// What the rules of the sketches promise for made-up sets holds for real texts.
+#[test]
+fn sketches_estimate_the_similarity_of_real_texts() {
+    let files = ("corpus_zh.ndjson.gz", "variants_zh.ndjson.gz");
+    let (Some(bases), Some(variants)) = (shingles(files.0), shingles(files.1)) else { return };
+    let (mut errors, mut squares, mut bottom) = (0.0, 0.0, 0.0);
+    let pairs = pairs("variants_zh_labels.tsv");
+    for Pair { a, b, .. } in &pairs {
+        let (a, b) = (&bases[a][0], &variants[b][0]);
+        let [x, y] = [a, b].map(|s| one_bit::<u64>(&s.hashes().collect::<Vec<_>>()).unwrap());
+        let error = 1.0 - f64::from(x.distance(y)) / 32.0 - a.jaccard(b);
+        errors += error;
+        squares += error * error;
+        let [x, y] = [a, b].map(|s| {
+            let mut sketch = BottomK::new(128);
+            sketch.extend(s.hashes());
+            sketch
+        });
+        bottom += (x.jaccard(&y) - a.jaccard(b)).abs();
+    }
+    let n = pairs.len() as f64;
+    println!(
+        "one bit: {:.4} +- {:.4}; bottom: {:.4}",
+        errors / n,
+        (squares / n).sqrt(),
+        bottom / n
+    );
+    assert!((errors / n).abs() < 0.01, "bias");
+    assert!((squares / n).sqrt() < 0.08, "spread");
+    assert!(bottom / n < 0.03, "bottom-k");
+}
