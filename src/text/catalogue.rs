@@ -27,7 +27,6 @@ pub enum Availability<F> {
     #[cfg_attr(not(feature = "zh"), expect(dead_code, reason = "for recipes with a dictionary"))]
     Checked(fn() -> Result<Arc<dyn Method<F>>>),
     /// In builds that have this cargo feature.
-    #[cfg_attr(feature = "zh", expect(dead_code, reason = "this build has every feature"))]
     Needs(&'static str),
     /// In none: the recipe has no such width.
     Never,

@@ -33,6 +33,7 @@ mod recipes;
 mod segment;
 pub mod sentences;
 pub mod simhash;
+#[cfg(feature = "zh")]
 mod weighted;
 
 pub use builder::Builder;
