@@ -7,6 +7,4 @@ mod counting;
 mod damage;
 mod errors;
 mod full_disk;
-#[cfg(feature = "text")]
-mod similarity;
 mod truth;

@@ -1,8 +1,11 @@
 //! The recipes against the values of the programs that they are to agree with.
 
+#[cfg(feature = "zh")]
+mod chinese;
 mod frozen;
 mod golden;
 mod near;
+mod similarity;
 
 use std::path::{Path, PathBuf};
 
@@ -13,18 +16,22 @@ fn shared() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")
 }
 
-/// A file of the shared data, or, if it is not here, a word about that.
-fn read_shared(name: &str) -> Option<String> {
+/// The bytes of a file of the shared data, or, if it is not here, a word about that.
+fn read_shared_bytes(name: &str) -> Option<Vec<u8>> {
     let path = shared().join(name);
-    let text = std::fs::read_to_string(&path).ok();
-    if text.is_none() {
+    let bytes = std::fs::read(&path).ok();
+    if bytes.is_none() {
         // Not by a macro, whose output the harness keeps to itself.
         let _ = std::io::Write::write_fmt(
             &mut std::io::stderr(),
             format_args!("skipped: no {}\n", path.display()),
         );
     }
-    text
+    bytes
+}
+
+fn read_shared(name: &str) -> Option<String> {
+    read_shared_bytes(name).map(|bytes| String::from_utf8(bytes).unwrap())
 }
 
 /// The objects of a file of one a line.

@@ -9,7 +9,6 @@
 use jieba_rs::Jieba;
 
 /// The model, of four states: begin, end and middle of a word, and a word by itself.
-#[expect(dead_code, unreachable_pub, reason = "made by a macro, with more than is needed here")]
 mod model {
     const MIN_FLOAT: f64 = super::IMPOSSIBLE;
     jieba_macros::generate_hmm_data!();

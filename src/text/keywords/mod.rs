@@ -154,19 +154,24 @@ impl Tags {
         Ok(Self { jieba: dictionary::jieba()?, rarity: dictionary::rarity()?, stop_words })
     }
 
+    /// The words of a text, in order, as Python's jieba cuts it.
+    fn cut<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        self.jieba.cut(text, true).into_iter().flat_map(|token| Latin { rest: token.word })
+    }
+
     fn keywords(&self, text: &str, top: usize) -> Vec<Keyword> {
         let mut words = Vec::new();
         let mut counts = Vec::new();
         let mut places = HashMap::new();
-        for token in self.jieba.cut(text, true) {
-            if token.word.trim().chars().nth(1).is_none()
-                || self.stop_words.contains(&token.word.to_lowercase())
+        for word in self.cut(text) {
+            if word.trim().chars().nth(1).is_none()
+                || self.stop_words.contains(&word.to_lowercase())
             {
                 continue;
             }
-            let place = *places.entry(token.word).or_insert(words.len());
+            let place = *places.entry(word).or_insert(words.len());
             if place == words.len() {
-                words.push(token.word);
+                words.push(word);
                 counts.push(0.0);
             }
             counts[place] += 1.0;
@@ -180,6 +185,43 @@ impl Tags {
         keywords.truncate(top);
         named(keywords)
     }
+}
+
+/// The words of which a token of jieba-rs consists. It joins letters and digits across single
+/// dots, hyphens and underscores, as in `example.org`; Python's jieba nothing but a number to what
+/// stands before its point.
+struct Latin<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Iterator for Latin<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        let bytes = self.rest.as_bytes();
+        let joined = self.rest.is_ascii() && self.rest.contains(['.', '-', '_']);
+        let length = if joined { leading_word(bytes) } else { bytes.len() };
+        let (word, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        (!word.is_empty()).then_some(word)
+    }
+}
+
+/// The length of the letters and digits that come first, with a point and digits, and then a sign
+/// of percent, if those follow; or else of what comes before the first letter or digit.
+fn leading_word(bytes: &[u8]) -> usize {
+    let run = |from: usize, belongs: fn(&u8) -> bool| {
+        bytes[from..].iter().take_while(|byte| belongs(byte)).count()
+    };
+    let mut end = run(0, u8::is_ascii_alphanumeric);
+    if end == 0 {
+        return run(0, |byte| !byte.is_ascii_alphanumeric());
+    }
+    if bytes.get(end) == Some(&b'.') {
+        let digits = run(end + 1, u8::is_ascii_digit);
+        end += if digits > 0 { 1 + digits } else { 0 };
+    }
+    end + usize::from(bytes.get(end) == Some(&b'%'))
 }
 
 fn named(keywords: Vec<(&str, f64)>) -> Vec<Keyword> {

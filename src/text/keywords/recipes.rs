@@ -123,7 +123,7 @@ pub(in crate::text) fn string_hash() -> Made {
 fn tags_by_string_hash(tags: Tags) -> Weighted<u64, i64> {
     weighted(
         move |text| {
-            let words: Vec<_> = tags.jieba.cut(text, true).iter().map(|token| token.word).collect();
+            let words: Vec<_> = tags.cut(text).collect();
             tags.keywords(&words.join("|"), 20)
         },
         |keyword| (keyword.weight * 20.0) as i64,

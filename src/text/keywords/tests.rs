@@ -145,6 +145,16 @@ fn tags_of_equal_weight_stand_as_in_the_text() {
 }
 
 #[test]
+fn latin_words_are_cut_as_python_cuts_them() {
+    let cut = |text| Tags::load(&STOP_WORDS).unwrap().cut(text).collect::<Vec<_>>().join("/");
+    assert_eq!(
+        cut("版本4.2.1，99.5%，见example.org和snake_case-a1的C++"),
+        "版本/4.2/./1/，/99.5%/，/见/example/./org/和/snake/_/case/-/a1/的/C++"
+    );
+    assert_eq!(cut("3.5b a..b -x- 4.2%. .5"), "3.5/b/ /a/../b/ /-/x/-/ /4.2%/./ /./5");
+}
+
+#[test]
 fn levels_go_from_five_to_one_by_rank() {
     let text = "图书馆晚上六点闭馆，今天到期的图书可以在午夜之前通过正门旁边的还书口归还。";
     let why = Recipe::named("levels/1").unwrap().explain(text);

@@ -1,22 +1,14 @@
 //! Exact similarity of real texts, against figures that were found by another program.
-//!
-//! The data is no part of the repository: where it is missing these tests say so and pass.
 
 use std::collections::HashMap;
-use std::fs::{File, read_to_string};
-use std::path::{Path, PathBuf};
+use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 use fpdb::Fingerprint;
 use fpdb::text::jaccard::Shingles;
 use fpdb::text::minhash::{BottomK, one_bit};
-use serde::Deserialize;
 
-#[derive(Deserialize)]
-struct Document {
-    id: String,
-    text: String,
-}
+use crate::{lines, read_shared, read_shared_bytes, text};
 
 struct Pair {
     a: String,
@@ -24,36 +16,30 @@ struct Pair {
     jaccard: f64,
 }
 
-fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name)
-}
-
 /// By id, which some share.
 type Documents = HashMap<String, Vec<Shingles>>;
 
 /// The shingles of all documents of a file.
 fn shingles(name: &str) -> Option<Documents> {
-    let Ok(file) = File::open(path(name)) else {
-        println!("skipped: no {name} beside the repository");
-        return None;
-    };
+    let bytes = read_shared_bytes(name)?;
     let of = if name.contains("_en") {
         |text: &str| Shingles::of_words(text, 3)
     } else {
         |text: &str| Shingles::of_characters(text, 5)
     };
+    let mut ndjson = String::new();
+    MultiGzDecoder::new(bytes.as_slice()).read_to_string(&mut ndjson).unwrap();
     let mut all = Documents::new();
-    let documents = serde_json::Deserializer::from_reader(MultiGzDecoder::new(file)).into_iter();
-    for document in documents {
-        let Document { id, text } = document.unwrap();
-        all.entry(id).or_default().push(of(&text));
+    for document in lines(&ndjson) {
+        let id = text(&document, "id").to_owned();
+        all.entry(id).or_default().push(of(text(&document, "text")));
     }
     Some(all)
 }
 
 fn pairs(name: &str) -> Vec<Pair> {
-    let text = read_to_string(path(name)).unwrap();
-    let pairs = text.lines().skip(1).map(|line| {
+    let table = read_shared(name).unwrap();
+    let pairs = table.lines().skip(1).map(|line| {
         let columns: Vec<_> = line.split('\t').collect();
         let jaccard = columns[columns.len() - 1].parse().unwrap();
         Pair { a: columns[0].to_owned(), b: columns[1].to_owned(), jaccard }
