@@ -104,7 +104,8 @@ impl<F: Width> Builder<F> {
     /// ```
     /// use fpdb::text::{Recipe, Segment};
     ///
-    /// let recipe = Recipe::<u64>::builder("mine/1").segment(Segment::Whole).characters(1).build()?;
+    /// let builder = Recipe::<u64>::builder("mine/1");
+    /// let recipe = builder.segment(Segment::Whole).characters(1).build()?;
     /// assert_eq!(recipe.explain("abba").features.len(), 2);
     /// # Ok::<(), fpdb::Error>(())
     /// ```

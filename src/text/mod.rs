@@ -12,8 +12,8 @@
 //! normalisation, features, weights, hash, and in what becomes of a bit whose sum is 0.
 //!
 //! Some are of our own; the others give, bit for bit, what another program does, so that its users
-//! can go on with the fingerprints that they have. Features made elsewhere can be summed up by
-//! [`simhash::fold`].
+//! can go on with the fingerprints that they have. A [`Builder`] puts together a recipe of one's
+//! own, and features made elsewhere can be summed up by [`simhash::fold`].
 
 mod builder;
 mod catalogue;
