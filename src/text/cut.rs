@@ -61,7 +61,9 @@ impl<E: FnMut(&str)> Sink for Words<E> {
 /// in it: that takes half the time, and a changed character cuts its neighbours otherwise less
 /// often. White space between Han characters is not there.
 #[cfg(feature = "zh")]
-pub(super) struct Chinese;
+pub(super) struct Chinese {
+    pub(super) jieba: &'static jieba_rs::Jieba,
+}
 
 #[cfg(feature = "zh")]
 mod chinese {
@@ -69,15 +71,14 @@ mod chinese {
 
     use super::super::tokens::{Sink, is_han, scan};
     use super::{Chinese, Cut};
-    use crate::text::jieba::dictionary;
 
     /// Letters to a piece of a word that is not Chinese.
     const PIECE: usize = 3;
 
     impl Cut for Chinese {
         fn cut(&self, text: &str, each: impl FnMut(&str)) {
-            let (jieba, run, piece) = (dictionary(), String::new(), String::new());
-            let mut pieces = Pieces { jieba, run, piece, letters: 0, each };
+            let (run, piece) = (String::new(), String::new());
+            let mut pieces = Pieces { jieba: self.jieba, run, piece, letters: 0, each };
             scan(text, &mut pieces);
             pieces.stop();
         }

@@ -88,8 +88,15 @@ pub(super) struct Found<F, W> {
 }
 
 impl<F: Width> Explanation<F> {
-    /// Sums up the features, in the order given, as the fingerprint does.
-    pub(super) fn of_sums<W: Weight>(found: Vec<Found<F, W>>, tie: Tie, min: usize) -> Self {
+    /// Sums up the features, in the order given, as the fingerprint does. Weights are told as whole
+    /// numbers of 2^-`fraction_bits`.
+    pub(super) fn of_sums<W: Weight>(
+        found: Vec<Found<F, W>>,
+        fraction_bits: u32,
+        tie: Tie,
+        min: usize,
+    ) -> Self {
+        let unit = 1.0 / (1u64 << fraction_bits) as f64;
         let mut sums = Sums::new();
         for feature in &found {
             sums.add(feature.hash, feature.weight);
@@ -100,12 +107,16 @@ impl<F: Width> Explanation<F> {
             .map(|Found { text, occurrences, weight, hash }| Feature {
                 text,
                 occurrences,
-                weight: weight.as_f64(),
+                weight: weight.to_f64() * unit,
                 hash,
             })
             .collect();
         let total: f64 = features.iter().map(|feature| feature.weight.abs()).sum();
-        let bits = sums.as_slice().iter().map(|&sum| Bit::of_sum(sum, total, tie)).collect();
+        let bits = sums
+            .as_slice()
+            .iter()
+            .map(|&sum| Bit::of(is_set(sum, tie), sum.to_f64() * unit, total))
+            .collect();
         features.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         Self { fingerprint, features, bits }
     }
@@ -134,9 +145,7 @@ impl<F: Width> Explanation<F> {
 }
 
 impl Bit {
-    fn of_sum<W: Weight>(sum: W, total: f64, tie: Tie) -> Self {
-        let set = is_set(sum, tie);
-        let sum = sum.as_f64();
+    fn of(set: bool, sum: f64, total: f64) -> Self {
         let margin = if total > 0.0 { (sum.abs() / total).min(1.0) } else { 0.0 };
         Self { set, sum, margin }
     }

@@ -14,24 +14,25 @@ use crate::fingerprint::Fingerprint;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FeatureHash {
+    // The numbers go into the names of recipes, see builder.rs.
     /// [XXH3](hash::xxh3), 64 or 128 bits: fast and well mixed, the choice for anything new.
-    Xxh3,
+    Xxh3 = 1,
     /// [FNV-1](hash::fnv1), 64 bits.
-    Fnv1,
+    Fnv1 = 2,
     /// [FNV-1a](hash::fnv1a), 64 bits.
-    Fnv1a,
+    Fnv1a = 3,
     /// [FNV-1a](hash::fnv1a_of_rust_str) of the UTF-8 and a byte 0xff, 64 bits.
-    Fnv1aOfRustStr,
+    Fnv1aOfRustStr = 4,
     /// [Jenkins' lookup3](hash::jenkins64), 64 bits.
-    Jenkins64,
+    Jenkins64 = 5,
     /// [`string_hash`](hash::string_hash), 64 or 128 bits.
-    StringHash,
+    StringHash = 6,
     /// [MD5](hash::md5): the last 8 bytes, or all 16.
-    Md5Low,
+    Md5Low = 7,
     /// [MD5](hash::md5): the first 8 bytes.
-    Md5High,
+    Md5High = 8,
     /// [BLAKE2b](hash::blake2b) of 8 bytes.
-    Blake2b,
+    Blake2b = 9,
 }
 
 /// A width that features can be hashed to.

@@ -54,7 +54,7 @@ pub fn fnv1a_of_rust_str(text: &str) -> u64 {
     fnv1a_from(fnv1a(text.as_bytes()), &[0xff])
 }
 
-/// Bob Jenkins' `hashlittle2` of lookup3, with its two seeds; gives his `(c, b)`, the first of which
+/// Bob Jenkins' `hashlittle2` of lookup3, with its two seeds; gives his `(c, b)`, of which the first
 /// is the better mixed.
 ///
 /// # Examples

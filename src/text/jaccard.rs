@@ -4,9 +4,8 @@
 //! each counted once. The Jaccard similarity of two texts is the number of shingles that they
 //! share divided by the number that they have together.
 
-use unicode_normalization::UnicodeNormalization;
-
 use super::hash::xxh3_128;
+use super::normal::{NFKC_LOWER_CASE, normalised};
 
 /// The shingles of a text, each known by 128 bits of hash: 16 bytes a shingle.
 ///
@@ -50,7 +49,7 @@ impl Shingles {
     pub fn of_characters(text: &str, n: usize) -> Self {
         let mut kept = String::with_capacity(text.len());
         let mut parts = Vec::with_capacity(text.len());
-        for c in normalised(text).chars().filter(|c| c.is_alphanumeric()) {
+        for c in normalised(text, NFKC_LOWER_CASE).chars().filter(|c| c.is_alphanumeric()) {
             let start = kept.len();
             kept.push(c);
             parts.push((start, kept.len()));
@@ -74,7 +73,7 @@ impl Shingles {
     pub fn of_words(text: &str, n: usize) -> Self {
         let mut kept = String::with_capacity(text.len());
         let mut parts = Vec::new();
-        let text = normalised(text);
+        let text = normalised(text, NFKC_LOWER_CASE);
         for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
             if !word.is_empty() {
                 let start = kept.len();
@@ -184,10 +183,6 @@ impl Shingles {
     pub fn hashes(&self) -> impl Iterator<Item = u64> {
         self.hashes.iter().map(|&hash| hash as u64)
     }
-}
-
-fn normalised(text: &str) -> String {
-    text.nfkc().collect::<String>().to_lowercase()
 }
 
 #[cfg(test)]

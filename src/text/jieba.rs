@@ -10,54 +10,47 @@
 //! Dictionary, model and table come with the crate jieba-rs and are part of the recipe; that is why
 //! Cargo.toml pins it to the patch.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use jieba_rs::{Jieba, KeywordExtract, KeywordExtractConfig, TfIdf};
 
 use super::hash::xxh3;
-use super::normalise;
+use super::keywords::jieba;
+use super::normal::{NFKC_LOWER_CASE, normalised};
 use super::recipe::Method;
 use super::simhash::{Tie, fixed_point};
 use super::weighted::Weighted;
+use crate::error::Result;
 
 /// TF-IDF is divided by the number of keywords in the text, so the words of a long one weigh little.
 const FRACTION_BITS: u32 = 32;
 
-struct Extractor {
-    jieba: Jieba,
-    tfidf: TfIdf,
-}
-
 /// Loaded by the first text of the process.
-static EXTRACTOR: OnceLock<Extractor> = OnceLock::new();
+static TFIDF: LazyLock<TfIdf> = LazyLock::new(|| {
+    let mut tfidf = TfIdf::default();
+    // Off by default, which would break unknown words, names above all, into characters, and
+    // single characters are no keywords.
+    *tfidf.config_mut() = KeywordExtractConfig::builder().use_hmm(true).build();
+    tfidf
+});
 
-impl Extractor {
-    fn load() -> Self {
-        let mut tfidf = TfIdf::default();
-        // Off by default, which would break unknown words, names above all, into characters, and
-        // single characters are no keywords.
-        *tfidf.config_mut() = KeywordExtractConfig::builder().use_hmm(true).build();
-        Self { jieba: Jieba::new(), tfidf }
-    }
-}
-
-/// Jieba's own dictionary.
-pub(super) fn dictionary() -> &'static Jieba {
-    &EXTRACTOR.get_or_init(Extractor::load).jieba
-}
-
-pub(super) fn jieba_1() -> Arc<dyn Method<u64>> {
-    Arc::new(Weighted {
-        features: Box::new(keywords),
+pub(super) fn jieba_1() -> Result<Arc<dyn Method<u64>>> {
+    let jieba = jieba()?;
+    Ok(Arc::new(Weighted {
+        features: Box::new(|text: &str, visit: &mut dyn FnMut(&str, i64)| {
+            keywords(jieba, text, visit);
+        }),
         hash: |word| xxh3(word.as_bytes()),
         tie: Tie::Unset,
+        fraction_bits: FRACTION_BITS,
         min_features: 4,
-    })
+    }))
 }
 
-fn keywords(text: &str, visit: &mut dyn FnMut(&str, i64)) {
-    let Extractor { jieba, tfidf } = EXTRACTOR.get_or_init(Extractor::load);
-    for found in tfidf.extract_keywords(jieba, &normalise(text), usize::MAX, Vec::new()) {
+fn keywords(jieba: &Jieba, text: &str, visit: &mut dyn FnMut(&str, i64)) {
+    for found in
+        TFIDF.extract_keywords(jieba, &normalised(text, NFKC_LOWER_CASE), usize::MAX, Vec::new())
+    {
         if found.keyword.chars().any(char::is_alphanumeric) {
             visit(&found.keyword, fixed_point(found.weight, FRACTION_BITS));
         }

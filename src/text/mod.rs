@@ -12,9 +12,10 @@
 //! normalisation, features, weights, hash, and in what becomes of a bit whose sum is 0.
 //!
 //! Some are of our own; the others give, bit for bit, what another program does, so that its users
-//! can go on with the fingerprints that they have. Features made elsewhere can be summed up by
-//! [`simhash::fold`].
+//! can go on with the fingerprints that they have. A [`Builder`] puts together a recipe of one's
+//! own, and features made elsewhere can be summed up by [`simhash::fold`].
 
+mod builder;
 mod catalogue;
 mod cut;
 mod explain;
@@ -23,26 +24,28 @@ pub mod hash;
 pub mod jaccard;
 #[cfg(feature = "zh")]
 mod jieba;
+#[cfg(feature = "zh")]
+pub mod keywords;
 pub mod minhash;
+mod normal;
 mod pairs;
+mod pipeline;
 mod recipe;
+mod recipes;
+mod segment;
 pub mod sentences;
 pub mod simhash;
 mod tokens;
+#[cfg(feature = "zh")]
 mod weighted;
-mod words;
 
-use unicode_normalization::UnicodeNormalization;
-
+pub use builder::Builder;
 pub use explain::{Bit, Explanation, Feature};
 pub use feature_hash::FeatureHash;
+pub use normal::Normal;
+pub use pipeline::Counting;
 pub use recipe::{Fingerprinted, Recipe, Width};
-
-/// The normal form in which recipes of version 1 compare text: NFKC, which makes one of full-width
-/// and other variants of a character, then lower case.
-fn normalise(text: &str) -> String {
-    text.nfkc().collect::<String>().to_lowercase()
-}
+pub use segment::Segment;
 
 #[cfg(test)]
 mod tests;

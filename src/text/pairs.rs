@@ -19,6 +19,8 @@ use super::explain::{Explanation, Feature};
 use super::hash::xxh3;
 use super::minhash::OneBit;
 use super::recipe::{Fingerprinted, Method, Width};
+#[cfg(feature = "zh")]
+use crate::error::Result;
 
 /// With fewer distinct pairs a text says too little to be compared: pages that have but a title or
 /// an error message in common would be taken for each other.
@@ -31,8 +33,9 @@ pub(super) fn pairs_1<F: Width>() -> Arc<dyn Method<F>> {
 
 /// `pairs-zh/1`: of Chinese, whose words jieba finds.
 #[cfg(feature = "zh")]
-pub(super) fn pairs_zh_1<F: Width>() -> Arc<dyn Method<F>> {
-    Arc::new(Pairs { cut: super::cut::Chinese, from_start: false, min: MIN_PAIRS })
+pub(super) fn pairs_zh_1<F: Width>() -> Result<Arc<dyn Method<F>>> {
+    let cut = super::cut::Chinese { jieba: super::keywords::jieba()? };
+    Ok(Arc::new(Pairs { cut, from_start: false, min: MIN_PAIRS }))
 }
 
 /// `pairs-short/1`: of any language, and every text with a token has a fingerprint, because the

@@ -136,8 +136,9 @@ impl Recipe<u128> {
     /// ```
     /// use fpdb::text::Recipe;
     ///
-    /// let wide = Recipe::bits128("string-hash/1")?.fingerprint("This is a test string for testing");
-    /// assert_eq!(wide.fingerprint, Some(9_961_709_360_205_638_079_444_993_160));
+    /// let recipe = Recipe::bits128("string-hash/1")?;
+    /// let found = recipe.fingerprint("This is a test string for testing");
+    /// assert_eq!(found.fingerprint, Some(9_961_709_360_205_638_079_444_993_160));
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn bits128(name: &str) -> Result<Self> {
@@ -166,10 +167,10 @@ impl<F: Width> Recipe<F> {
                 catalogue::listed::<F>()
             )));
         };
+        let made = |method| Self { name: entry.name.into(), purpose: entry.purpose, method };
         match F::offered(entry) {
-            Availability::Here(make) => {
-                Ok(Self { name: entry.name.into(), purpose: entry.purpose, method: make() })
-            }
+            Availability::Here(make) => Ok(made(make())),
+            Availability::Checked(make) => make().map(made),
             Availability::Needs(feature) => Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
@@ -264,10 +265,11 @@ impl<F: Width> Recipe<F> {
     /// use fpdb::text::Recipe;
     ///
     /// let recipe = Recipe::named("words/1")?;
-    /// let why = recipe.explain("The quick brown fox jumps over the lazy dog.");
+    /// let fox = "The quick brown fox jumps over the lazy dog.";
+    /// let why = recipe.explain(fox);
     /// assert_eq!((why.features[0].text.as_str(), why.features[0].occurrences), ("the", 2));
     /// assert_eq!(why.bits.len(), 64);
-    /// assert_eq!(why.fingerprint, recipe.fingerprint("the fox, the quick brown lazy dog jumps over").fingerprint);
+    /// assert_eq!(why.fingerprint, recipe.fingerprint(fox).fingerprint);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     #[must_use]

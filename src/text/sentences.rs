@@ -8,9 +8,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::hash::{xxh3, xxh3_128};
-use super::normalise;
+use super::explain::{Bit, Explanation, Feature};
+use super::feature_hash::FeatureHash;
+use super::normal::{NFKC_LOWER_CASE, normalised};
+use super::recipe::{Fingerprinted, Method, Width};
 
 /// Between the sentences when they are hashed; no sentence has it.
 const SEPARATOR: &str = "\n";
@@ -36,7 +39,7 @@ const SEPARATOR: &str = "\n";
 #[must_use]
 pub fn longest(text: &str, n: usize) -> Vec<String> {
     let mut longest = BTreeSet::new();
-    for sentence in sentences(&normalise(text)) {
+    for sentence in sentences(&normalised(text, NFKC_LOWER_CASE)) {
         let kept: String = sentence.chars().filter(|c| c.is_alphanumeric()).collect();
         if !kept.is_empty() {
             longest.insert((Reverse(kept.chars().count()), kept));
@@ -48,37 +51,66 @@ pub fn longest(text: &str, n: usize) -> Vec<String> {
     longest.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
-/// The XXH3 value, 64 bits, of the `n` longest sentences, joined by line feeds; `None` if there
-/// is no sentence.
+/// The XXH3 value of the `n` longest sentences, joined by line feeds; `None` if there is no
+/// sentence. Recipe `sentences/1` is this with n = 3.
 ///
 /// # Examples
 ///
 /// ```
-/// use fpdb::text::sentences::hash64;
+/// use fpdb::text::sentences::value;
 ///
 /// let page = "Home | News\nThe museum reopens on Friday after two years of work.\nViews: 17";
 /// let copy = "The museum reopens on Friday, after two years of work. Share: 3 4 5";
-/// assert_eq!(hash64(page, 1), hash64(copy, 1));
-/// assert_eq!(hash64("?!", 1), None);
+/// assert_eq!(value::<u64>(page, 1), value(copy, 1));
+/// assert_eq!(value::<u128>("?!", 1), None);
 /// ```
 #[must_use]
-pub fn hash64(text: &str, n: usize) -> Option<u64> {
-    let sentences = longest(text, n);
-    (!sentences.is_empty()).then(|| xxh3(sentences.join(SEPARATOR).as_bytes()))
+pub fn value<F: Width>(text: &str, n: usize) -> Option<F> {
+    hash(&longest(text, n))
 }
 
-/// [`hash64`] at 128 bits.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb::text::sentences::hash128;
-/// assert_eq!(hash128("One thing. Another.", 3), hash128("ANOTHER; one-thing", 3));
-/// ```
-#[must_use]
-pub fn hash128(text: &str, n: usize) -> Option<u128> {
-    let sentences = longest(text, n);
-    (!sentences.is_empty()).then(|| xxh3_128(sentences.join(SEPARATOR).as_bytes()))
+fn hash<F: Width>(sentences: &[String]) -> Option<F> {
+    let hash = F::hasher(FeatureHash::Xxh3).filter(|_| !sentences.is_empty())?;
+    Some(hash(&sentences.join(SEPARATOR)))
+}
+
+/// The recipe's number of sentences.
+const SENTENCES: usize = 3;
+
+pub(super) fn sentences_1<F: Width>() -> Arc<dyn Method<F>> {
+    Arc::new(Sentences)
+}
+
+struct Sentences;
+
+impl<F: Width> Method<F> for Sentences {
+    fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
+        let sentences = longest(text, SENTENCES);
+        Fingerprinted { fingerprint: hash(&sentences), features: sentences.len() }
+    }
+
+    /// The sentences, the longest first. As a change in any of them may change any bit, no bit
+    /// has a margin.
+    fn explain(&self, text: &str) -> Explanation<F> {
+        let sentences = longest(text, SENTENCES);
+        let fingerprint: Option<F> = hash(&sentences);
+        let value = fingerprint.unwrap_or(F::ZERO);
+        let bit = |i| Bit { set: value.wrapping_shr(i) & F::ONE != F::ZERO, sum: 0.0, margin: 0.0 };
+        let features = sentences
+            .into_iter()
+            .map(|text| Feature {
+                hash: hash(std::slice::from_ref(&text)).unwrap_or(F::ZERO),
+                occurrences: 1,
+                weight: text.chars().count() as f64,
+                text,
+            })
+            .collect();
+        Explanation { fingerprint, features, bits: (0..F::BITS).map(bit).collect() }
+    }
+
+    fn min_features(&self) -> usize {
+        1
+    }
 }
 
 /// The pieces of a normalised text between the ends of sentences.
@@ -130,18 +162,18 @@ mod tests {
 
     #[test]
     fn order_and_repetition_of_sentences_make_no_difference() {
-        let value = hash64("北京下雪了。上海下雨了。广州很热。", 3);
-        assert_eq!(value, hash64("广州很热！上海下雨了！北京下雪了！上海下雨了！", 3));
-        assert_ne!(value, hash64("北京下雪了。上海下雨了。", 3));
+        let first = value::<u64>("北京下雪了。上海下雨了。广州很热。", 3);
+        assert_eq!(first, value::<u64>("广州很热！上海下雨了！北京下雪了！上海下雨了！", 3));
+        assert_ne!(first, value::<u64>("北京下雪了。上海下雨了。", 3));
     }
 
     #[test]
     fn surroundings_that_are_shorter_make_no_difference() {
         let sentences = "市交通委员会昨日宣布地铁已经完工。乘客可以使用公交卡或者手机支付。票价不变，首班车六点。";
         let page = format!("首页 新闻 体育\n{sentences}\n阅读 1024 次\n相关阅读：天气");
-        assert_eq!(hash64(sentences, 3), hash64(&page, 3));
-        assert_eq!(hash128(sentences, 3), hash128(&page, 3));
-        assert_ne!(hash64(sentences, 3), hash64(&page.replace("昨日", "今天"), 3));
+        assert_eq!(value::<u64>(sentences, 3), value::<u64>(&page, 3));
+        assert_eq!(value::<u128>(sentences, 3), value::<u128>(&page, 3));
+        assert_ne!(value::<u64>(sentences, 3), value::<u64>(&page.replace("昨日", "今天"), 3));
     }
 
     #[test]
@@ -153,8 +185,8 @@ mod tests {
     #[test]
     fn text_without_letters_has_no_value() {
         for text in ["", " \n ", "。！？", "…… --"] {
-            assert_eq!((hash64(text, 3), hash128(text, 3)), (None, None), "{text:?}");
+            assert_eq!((value::<u64>(text, 3), value::<u128>(text, 3)), (None, None), "{text:?}");
         }
-        assert_eq!(hash64("words", 0), None);
+        assert_eq!(value::<u64>("words", 0), None);
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Weighted<F, W> {
     pub(super) features: Box<dyn Extract<W>>,
     pub(super) hash: fn(&str) -> F,
     pub(super) tie: Tie,
+    /// Integer weights are whole numbers of 2^-`fraction_bits`, to be told as such.
+    pub(super) fraction_bits: u32,
     pub(super) min_features: usize,
 }
 
@@ -40,7 +42,7 @@ impl<F: Width, W: Weight> Method<F> for Weighted<F, W> {
             let hash = (self.hash)(feature);
             found.push(Found { text: feature.to_owned(), occurrences: 1, weight, hash });
         });
-        Explanation::of_sums(found, self.tie, self.min_features)
+        Explanation::of_sums(found, self.fraction_bits, self.tie, self.min_features)
     }
 
     fn min_features(&self) -> usize {

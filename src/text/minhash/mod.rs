@@ -78,6 +78,7 @@ mod sets {
 
     /// The number of elements that sets of this size must share for this similarity, and the
     /// similarity that comes of it after rounding.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small sizes")]
     pub(super) fn shared(size: u64, jaccard: f64) -> (u64, f64) {
         let shared = (2.0 * size as f64 * jaccard / (1.0 + jaccard)).round() as u64;
         (shared, shared as f64 / (2 * size - shared) as f64)
