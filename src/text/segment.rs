@@ -229,6 +229,8 @@ mod tests {
         let lengths = |text: &str| sample_lengths(text);
         assert_eq!(lengths(&text), [3, 4]);
         assert_eq!(lengths(&format!("four {text}")), [4]);
+        assert_eq!(lengths(&format!("{}{text}", "fives sixsix ".repeat(16))), [5, 6]);
+        assert_eq!(lengths(&format!("{}{text}", "sixsix ".repeat(31))), [4, 6]);
         assert_eq!(lengths("a bb ccc"), [1, 2, 3]);
     }
 
