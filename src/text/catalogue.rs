@@ -24,7 +24,6 @@ pub enum Availability<F> {
     /// In this build, from this constructor.
     Here(fn() -> Arc<dyn Method<F>>),
     /// In this build, unless its constructor finds that something is not as the recipe needs it.
-    #[cfg_attr(not(feature = "zh"), expect(dead_code, reason = "for recipes with a dictionary"))]
     Checked(fn() -> Result<Arc<dyn Method<F>>>),
     /// In builds that have this cargo feature.
     Needs(&'static str),

@@ -14,6 +14,10 @@
 //! Some are of our own; the others give, bit for bit, what another program does, so that its users
 //! can go on with the fingerprints that they have. A [`Builder`] puts together a recipe of one's
 //! own, and features made elsewhere can be summed up by [`simhash::fold`].
+//!
+//! Beside fingerprints there are exact [similarity](jaccard), [sketches](minhash) that estimate it
+//! where two documents are at hand or likely pairs are to be found in a map, and the [longest
+//! sentences](sentences) of a text.
 
 mod builder;
 mod catalogue;

@@ -1,5 +1,5 @@
-//! Segmentation as cppjieba does it, which differs from jieba's in the words that the dictionary
-//! lacks.
+//! Segmentation as cppjieba 5.3 does it, which differs from jieba's in the words that the
+//! dictionary lacks.
 //!
 //! Between separators, the characters that the dictionary joins to no word are gone through with
 //! the hidden Markov model, punctuation among them. Punctuation is unknown to the model in any

@@ -52,8 +52,9 @@ const CPPJIEBA_UNKNOWN: f64 = 11.739_204_307_083_542;
 /// What a word weighs in jieba that is not in the table: the table's median.
 const JIEBA_UNKNOWN: f64 = 11.9547675029;
 
-/// Up to `top` keywords as the `KeywordExtractor` of cppjieba 5 finds them, with its dictionaries
-/// and its Chinese and English stop words; the weightiest first, and of equal weight those, and in
+/// Up to `top` keywords as the `KeywordExtractor` of cppjieba 5.3 finds them, with its dictionaries
+/// and its Chinese and English stop words (later versions also join letters to digits before them,
+/// as in `5G`); the weightiest first, and of equal weight those, and in
 /// that order, that it takes when built with libstdc++. A word's weight is its number in the text
 /// times its rarity.
 ///
