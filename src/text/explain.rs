@@ -51,7 +51,7 @@ pub struct Feature<F = u64> {
     pub text: String,
     /// How often the text has it.
     pub occurrences: usize,
-    /// What it weighs, in the recipe's own unit.
+    /// What it weighs, in the recipe's own unit. Of a one-bit MinHash: how many bits it decides.
     pub weight: f64,
     /// Its hash.
     pub hash: F,
@@ -73,9 +73,12 @@ pub struct Feature<F = u64> {
 pub struct Bit {
     /// Whether it is set in the fingerprint.
     pub set: bool,
-    /// The weight of the features that have it set, less that of the others.
+    /// Of a SimHash: the weight of the features that have it set, less that of the others. Of a
+    /// one-bit MinHash: how many features would have to go before the bit is another, the one
+    /// that decides it first; negative if it is not set.
     pub sum: f64,
-    /// How far it is from being the other value, from 0 to 1: |sum| as a share of all weight.
+    /// How far it is from being the other value, from 0 to 1: |sum| as a share of all weight, or
+    /// of all features.
     pub margin: f64,
 }
 
@@ -137,7 +140,8 @@ impl<F: Width> Explanation<F> {
             let sum = if standing.set { agreeing } else { -agreeing };
             Bit { set: standing.set, sum, margin: agreeing / total as f64 }
         });
-        let bits = bits.collect();
+        let mut bits: Vec<_> = bits.collect();
+        bits.resize(F::BYTES * 8, Bit { set: false, sum: 0.0, margin: 0.0 }); // of no features
         features.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let fingerprint = sketch.finish().filter(|_| total >= min);
         Self { fingerprint, features, bits }

@@ -308,6 +308,7 @@ pub struct Fingerprinted<F = u64> {
     /// The fingerprint; `None` if the text has fewer than
     /// [`min_features`](Recipe::min_features) distinct features, too few to tell texts apart by.
     pub fingerprint: Option<F>,
-    /// The number of distinct features found in the text.
+    /// The number of distinct features found in the text. Our `pairs` recipes do not look for
+    /// repeats once there are enough features, and count them too.
     pub features: usize,
 }
