@@ -13,6 +13,7 @@ mod failure;
 mod input;
 mod output;
 mod progress;
+mod svg;
 
 use std::ffi::OsString;
 use std::io::Write;
