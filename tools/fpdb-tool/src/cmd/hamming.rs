@@ -121,6 +121,8 @@ impl Args {
         match self.bits {
             Some(128) => self.pair_of::<u128>(a, b),
             Some(_) => self.pair_of::<u64>(a, b),
+            // 32 digits are all those of 128 bits, though the leading ones be zeros.
+            None if [a, b].iter().any(|text| text.len() == 32) => self.pair_of::<u128>(a, b),
             None => self.pair_of::<u64>(a, b).or_else(|_| self.pair_of::<u128>(a, b)),
         }
     }

@@ -48,10 +48,11 @@ struct LeftOut {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let report = match &self.name {
-            Some(name) => Report { recipes: vec![line(name)?], ..Report::new(Vec::new()) },
-            None => Report::new(all()?),
+        let (recipes, left_out) = match &self.name {
+            Some(name) => (vec![line(name)?], Vec::new()),
+            None => (all()?, left_out()),
         };
+        let report = Report { schema: "fpdb.recipes/1", recipes, left_out };
         if context.json {
             json_line(context.out, &report)?;
         } else {
@@ -70,6 +71,10 @@ fn all() -> Result<Vec<Line>> {
         }
     }
     names.into_iter().map(line).collect()
+}
+
+fn left_out() -> Vec<LeftOut> {
+    Recipe::left_out().map(|(name, needs_feature)| LeftOut { name, needs_feature }).collect()
 }
 
 fn line(name: &str) -> Result<Line> {
@@ -95,12 +100,6 @@ impl Line {
 }
 
 impl Report {
-    fn new(recipes: Vec<Line>) -> Self {
-        let left_out =
-            Recipe::left_out().map(|(name, needs_feature)| LeftOut { name, needs_feature });
-        Self { schema: "fpdb.recipes/1", recipes, left_out: left_out.collect() }
-    }
-
     fn print(&self, context: &mut Context<'_>) -> Result<()> {
         let lines = self.recipes.iter().map(|recipe| {
             let widths: Vec<_> = recipe.widths.iter().map(ToString::to_string).collect();

@@ -92,6 +92,12 @@ impl Args {
         } else {
             report.print(context.out)?;
         }
+        if report.says_little_of_precision() {
+            context.say(
+                "fewer pairs are known to be different than duplicates, so precision, F1 and the \
+                 best k say little: list more, or give --complete if the list is complete",
+            );
+        }
         Ok(Outcome::Done)
     }
 

@@ -7,6 +7,9 @@ use serde::Serialize;
 use super::score::{self, Group, Outcome, Score, Summary};
 use crate::output::{printable, table};
 
+/// The distance of the paper, for which kinds are compared.
+const PAPER_K: usize = 3;
+
 /// `fpdb.evaluate/1`. Distances are in bits; shares are from 0 to 1, and null where there is
 /// nothing to take a share of.
 #[derive(Serialize)]
@@ -94,6 +97,12 @@ impl RecipeReport {
 }
 
 impl Report {
+    /// There are too few pairs known to be different to find a recipe out.
+    pub(super) fn says_little_of_precision(&self) -> bool {
+        let few = |all: &GroupReport| all.distances.different.pairs < all.distances.duplicate.pairs;
+        self.recipes.iter().any(|recipe| few(&recipe.all))
+    }
+
     pub(super) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { documents, listed_pairs, duplicate_from, different_below, .. } = self;
         writeln!(
@@ -169,15 +178,32 @@ fn print_groups(recipe: &RecipeReport, out: &mut dyn Write) -> io::Result<()> {
     let lines: Vec<_> =
         all.chain(kinds).flat_map(|(kind, group)| group_lines(&kind, group)).collect();
     writeln!(out)?;
-    let header = ["kind", "pairs", "number", "mean", "p10", "p50", "p90", "p99", "max", "best k"];
+    let header = [
+        "kind",
+        "pairs",
+        "number",
+        "mean",
+        "p10",
+        "p50",
+        "p90",
+        "p99",
+        "max",
+        "recall k=3",
+        "best k",
+        "F1",
+    ];
     table(out, header, &lines)
 }
 
-fn group_lines(kind: &str, group: &GroupReport) -> Vec<[String; 10]> {
+fn group_lines(kind: &str, group: &GroupReport) -> Vec<[String; 12]> {
     let DistancesReport { duplicate, between, different } = &group.distances;
     let labels = [("duplicate", duplicate), ("between", between), ("different", different)];
     let shown = labels.into_iter().filter(|(_, summary)| summary.pairs > 0);
-    let best = |label| group.best().filter(|_| label == "duplicate");
+    let of_duplicates = |label, score: Option<&Score>, cell: fn(&Score) -> String| match score {
+        Some(score) if label == "duplicate" => cell(score),
+        _ => String::new(),
+    };
+    let (paper, best) = (group.scores.get(PAPER_K), group.best());
     shown
         .map(|(label, summary)| {
             let bits = |value: Option<u32>| value.map_or("-".to_owned(), |bits| bits.to_string());
@@ -191,15 +217,12 @@ fn group_lines(kind: &str, group: &GroupReport) -> Vec<[String; 10]> {
                 bits(summary.p90),
                 bits(summary.p99),
                 bits(summary.max),
-                best(label).map(described).unwrap_or_default(),
+                of_duplicates(label, paper, |score| share(score.recall)),
+                of_duplicates(label, best, |score| score.k.to_string()),
+                of_duplicates(label, best, |score| share(score.f1)),
             ]
         })
         .collect()
-}
-
-/// `k = 5: F1 0.912, recall 0.850`
-fn described(score: &Score) -> String {
-    format!("k = {}: F1 {}, recall {}", score.k, share(score.f1), share(score.recall))
 }
 
 /// A share, rounded down: 1 is all, and nothing less.

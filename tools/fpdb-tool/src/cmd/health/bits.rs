@@ -104,7 +104,9 @@ impl Together {
         let ones: Vec<f64> = (0..bits).map(|bit| both(bit, bit)).collect();
         let mut pairs = Vec::with_capacity(bits * (bits - 1) / 2);
         let mut information = vec![vec![0.0; bits]; bits];
-        let differ = |bit: usize| 2.0 * ones[bit] * (1.0 - ones[bit]);
+        // Of two different fingerprints of the sample, not of one with itself.
+        let others = n / (n - 1.0);
+        let differ = |bit: usize| others * 2.0 * ones[bit] * (1.0 - ones[bit]);
         let mean: f64 = (0..bits).map(differ).sum();
         let mut variance: f64 = (0..bits).map(|bit| differ(bit) * (1.0 - differ(bit))).sum();
         for a in 0..bits {
@@ -113,7 +115,7 @@ impl Together {
                 pairs.push(BitPair { a, b, phi: joint.phi(ones[a], ones[b]) });
                 let told = joint.information(ones[a], ones[b]);
                 (information[a][b], information[b][a]) = (told, told);
-                variance += 2.0 * (joint.both_differ() - differ(a) * differ(b));
+                variance += 2.0 * (others * joint.both_differ() - differ(a) * differ(b));
             }
         }
         let single: f64 = ones.iter().map(|&p| term(p, 1.0) + term(1.0 - p, 1.0)).sum();

@@ -67,7 +67,10 @@ pub(super) fn judge<F>(found: &Surveyed<F>, together: Option<&Together>) -> Vec<
         verdicts.extend(together.and_then(correlated_bits));
     }
     verdicts.extend(hot_fingerprint(found));
-    verdicts.extend(hot_prefixes(found));
+    // Bits that are lost make prefixes common, which then goes without saying.
+    if verdicts.iter().all(|verdict| verdict.level != Level::Fault) {
+        verdicts.extend(hot_prefixes(found));
+    }
     if verdicts.is_empty() {
         let finding = "nothing wrong found".to_owned();
         verdicts.push(Verdict { level: Level::Ok, check: "all", finding, advice: "" });
@@ -147,7 +150,9 @@ fn biased_bits<F>(found: &Surveyed<F>) -> Option<Verdict> {
     });
     let count = biased.count();
     let finding = format!(
-        "{count} bits are set in less than a quarter or more than three quarters of the fingerprints"
+        "{count} of {} bits are set in less than a quarter or more than three quarters of the \
+         fingerprints",
+        found.ones.len()
     );
     (count > 0).then(|| Verdict {
         level: Level::Warning,
