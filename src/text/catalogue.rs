@@ -23,7 +23,6 @@ pub enum Availability<F> {
     /// In this build, from this constructor.
     Here(fn() -> Arc<dyn Method<F>>),
     /// In builds that have this cargo feature.
-    #[cfg_attr(feature = "zh", expect(dead_code, reason = "this build has every feature"))]
     Needs(&'static str),
     /// In none: the recipe has no such width.
     Never,

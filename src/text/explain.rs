@@ -106,7 +106,7 @@ impl<F: Width> Explanation<F> {
             .map(|Found { text, occurrences, weight, hash }| Feature {
                 text,
                 occurrences,
-                weight: weight.as_f64() * unit,
+                weight: weight.to_f64() * unit,
                 hash,
             })
             .collect();
@@ -114,7 +114,7 @@ impl<F: Width> Explanation<F> {
         let bits = sums
             .as_slice()
             .iter()
-            .map(|&sum| Bit::of(is_set(sum, tie), sum.as_f64() * unit, total))
+            .map(|&sum| Bit::of(is_set(sum, tie), sum.to_f64() * unit, total))
             .collect();
         features.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         Self { fingerprint, features, bits }

@@ -28,6 +28,7 @@ mod recipe;
 mod recipes;
 mod segment;
 pub mod simhash;
+#[cfg(feature = "zh")]
 mod weighted;
 
 pub use builder::Builder;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// A step of normalisation. Steps are taken in the order in which they are given.
 ///
@@ -35,9 +35,10 @@ pub enum Normal {
 impl Normal {
     fn apply<'t>(self, text: Cow<'t, str>) -> Cow<'t, str> {
         match self {
-            Self::Nfkc if text.is_ascii() => text,
+            Self::Nfkc if is_nfkc(&text) => text,
             Self::Nfkc => text.nfkc().collect(),
             Self::LowerCase => text.to_lowercase().into(),
+            Self::LowerCaseSimple if text.is_ascii() => text.to_ascii_lowercase().into(),
             Self::LowerCaseSimple => text.chars().map(lower_case).collect(),
             Self::StripInvisible if !text.contains(is_invisible) => text,
             Self::StripInvisible => text.chars().filter(|&c| !is_invisible(c)).collect(),
@@ -52,6 +53,11 @@ pub(super) fn normalised<'t>(text: &'t str, steps: &[Normal]) -> Cow<'t, str> {
 
 /// The normal form in which recipes of version 1 of our own compare text.
 pub(super) const NFKC_LOWER_CASE: &[Normal] = &[Normal::Nfkc, Normal::LowerCase];
+
+/// Whether NFKC is sure to make no difference.
+fn is_nfkc(text: &str) -> bool {
+    text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes
+}
 
 /// Only U+0130 has a mapping of several characters, whose first is that of the simple mapping.
 fn lower_case(c: char) -> char {

@@ -150,7 +150,10 @@ impl<F> Pipeline<F> {
 /// The lower case of a feature, by way of a buffer.
 fn lower_case<'b>(feature: &str, buffer: &'b mut String) -> &'b str {
     buffer.clear();
-    if feature.contains('Σ') {
+    if feature.is_ascii() {
+        buffer.push_str(feature);
+        buffer.make_ascii_lowercase();
+    } else if feature.contains('Σ') {
         // Whose lower case depends on its neighbours.
         buffer.push_str(&feature.to_lowercase());
     } else {

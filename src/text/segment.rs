@@ -42,7 +42,7 @@ impl Segment {
     /// Gives each segment, in the order of the text.
     pub(super) fn each<'t>(self, text: &'t str, visit: impl FnMut(&'t str)) {
         match self {
-            Self::Whole => std::iter::once(text).for_each(visit),
+            Self::Whole => Some(text).filter(|text| !text.is_empty()).into_iter().for_each(visit),
             Self::UnicodeWords => text.unicode_words().for_each(visit),
             Self::Whitespace => text.split_whitespace().for_each(visit),
             Self::PythonWhitespace => runs(text, |c| !is_python_space(c)).for_each(visit),
@@ -217,6 +217,7 @@ mod tests {
         assert_eq!(cut(Segment::Whitespace, text), ["a\u{1c}b", "c", "d"]);
         assert_eq!(cut(Segment::PythonWhitespace, text), ["a", "b", "c", "d"]);
         assert_eq!(cut(Segment::Whole, text), [text]);
+        assert_eq!(cut(Segment::Whole, ""), [""; 0]);
     }
 
     #[test]

@@ -51,17 +51,17 @@ mod sealed {
     pub trait Sealed:
         Default + PartialOrd + AddAssign + Neg<Output = Self> + Sum + Send + Sync + 'static
     {
-        fn as_f64(self) -> f64;
+        fn to_f64(self) -> f64;
     }
 
     impl Sealed for i64 {
-        fn as_f64(self) -> f64 {
+        fn to_f64(self) -> f64 {
             self as f64
         }
     }
 
     impl Sealed for f64 {
-        fn as_f64(self) -> f64 {
+        fn to_f64(self) -> f64 {
             self
         }
     }
@@ -85,6 +85,16 @@ mod sealed {
 ///
 /// let hashes = [0xdead_beef_u64, 0xdead_0000, 0x0000_beef];
 /// assert_eq!(fold(hashes.map(|hash| (hash, 1)), Tie::Unset), 0xdead_beef);
+/// ```
+///
+/// A list of features, as PyPI `simhash` takes it; it has the low half of MD5:
+///
+/// ```
+/// use fpdb::text::hash;
+/// use fpdb::text::simhash::{Tie, fold};
+///
+/// let features = ["aaa", "bbb"].map(|feature| (hash::md5(feature.as_bytes()) as u64, 1));
+/// assert_eq!(fold(features, Tie::Unset), 57_087_923_692_560_392);
 /// ```
 ///
 /// Words with their counts, 128 bits, as the Wayback Machine's `wayback-discover-diff` has them:

@@ -144,6 +144,57 @@ fn explanation_is_of_the_fingerprint() {
     }
 }
 
+/// Characters of every length and kind, in any order.
+#[test]
+fn any_text_has_a_fingerprint_and_an_explanation() {
+    let characters = [
+        'a',
+        'Z',
+        '_',
+        '\'',
+        ':',
+        '/',
+        '.',
+        '7',
+        ' ',
+        '\n',
+        '\u{1c}',
+        '\0',
+        '\u{ad}',
+        'é',
+        'İ',
+        'Σ',
+        'ß',
+        '\u{301}',
+        '\u{200b}',
+        '中',
+        '。',
+        '\u{3000}',
+        'Ａ',
+        'ﬁ',
+        'ि',
+        'Ⓐ',
+        '½',
+        '👩',
+        '\u{200d}',
+        '\u{10ffff}',
+    ];
+    let mut state = 42u64;
+    let mut below = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize % n
+    };
+    for _ in 0..200 {
+        let text: String = (0..below(60)).map(|_| characters[below(characters.len())]).collect();
+        for name in Recipe::names() {
+            assert_explained(&named(name), &text);
+        }
+        for name in Recipe::names128() {
+            assert_explained(&Recipe::bits128(name).unwrap(), &text);
+        }
+    }
+}
+
 fn assert_explained<F: Width>(recipe: &Recipe<F>, text: &str) {
     let (found, why) = (recipe.fingerprint(text), recipe.explain(text));
     assert_eq!(why.fingerprint, found.fingerprint, "{recipe:?}: {text}");

@@ -1,0 +1,58 @@
+//! What every recipe makes of texts of every kind. These values are in users' databases: a failure
+//! here means a new version of the recipe, not new values.
+//!
+//! Those of compatible recipes were computed by the other programs where they could be run (PyPI
+//! `simhash` 2.1.2, `trafilatura` 2.3.1, Daft 0.7.26), or else by plain Python code of their rule.
+
+use std::collections::BTreeMap;
+
+use fpdb::Fingerprint;
+use fpdb::text::{Recipe, Width};
+use serde_json::Value;
+
+use crate::{lines, text};
+
+#[test]
+fn recipes_are_frozen() {
+    let mut vectors = BTreeMap::new();
+    for vector in lines(include_str!("frozen.ndjson")) {
+        let name = text(&vector, "recipe").to_owned();
+        let bits = vector["bits"].as_u64().unwrap();
+        match bits {
+            64 => check(&Recipe::named(&name), &vector),
+            _ => check(&Recipe::bits128(&name), &vector),
+        }
+        *vectors.entry((bits, name)).or_insert(0) += 1;
+    }
+    let all =
+        Recipe::names().map(|name| (64, name)).chain(Recipe::names128().map(|name| (128, name)));
+    for (bits, name) in all {
+        let count = vectors.get(&(bits, name.to_owned()));
+        assert!(count >= Some(&11), "{name} of {bits} bits has {count:?} vectors");
+    }
+}
+
+/// Recipes that this build lacks are left out.
+fn check<F: Width>(recipe: &fpdb::Result<Recipe<F>>, vector: &Value) {
+    let Ok(recipe) = recipe else { return };
+    let found = recipe.fingerprint(text(vector, "text"));
+    let hex = found.fingerprint.map(Fingerprint::to_hex);
+    assert_eq!(hex.as_deref(), vector["fingerprint"].as_str(), "{vector}");
+    assert_eq!(Some(found.features as u64), vector["features"].as_u64(), "{vector}");
+}
+
+/// One sentence, as five programs see it.
+#[test]
+fn fox_has_the_value_of_each_program() {
+    for (name, expected) in [
+        ("python-simhash/1", 0x2c2a_1290_908a_898a_u64),
+        ("seomoz/1", 0xb163_c917_2b82_30a1),
+        ("go-fnv1/1", 0xd8dc_c618_6b79_3c3e),
+        ("daft-xxh3/1", 0xa23e_d544_6c5f_306c),
+        ("trafilatura/1", 0x1af0_83f0_1050_ba17),
+    ] {
+        let fox = "The quick brown fox jumps over the lazy dog";
+        let found = Recipe::named(name).unwrap().fingerprint(fox).fingerprint.unwrap();
+        assert_eq!(found.to_hex(), expected.to_hex(), "{name}");
+    }
+}
