@@ -122,7 +122,7 @@ fn dead_bits<F>(found: &Surveyed<F>) -> Option<Verdict> {
     let dead = dead(found);
     let (count, width) = (dead.len(), found.ones.len());
     let finding = format!("{count} of {width} bits are the same in all fingerprints");
-    (count > 0).then(|| Verdict {
+    (count > 0).then_some(Verdict {
         level: lost(count, width),
         check: "dead_bits",
         finding,
@@ -133,7 +133,7 @@ fn dead_bits<F>(found: &Surveyed<F>) -> Option<Verdict> {
 fn copied_bits(together: &Together, width: usize) -> Option<Verdict> {
     let copies = bits::copies(&together.pairs, COPY);
     let finding = format!("{copies} of {width} bits are copies or opposites of others");
-    (copies > 0).then(|| Verdict {
+    (copies > 0).then_some(Verdict {
         level: lost(copies, width),
         check: "copied_bits",
         finding,
@@ -154,7 +154,7 @@ fn biased_bits<F>(found: &Surveyed<F>) -> Option<Verdict> {
          fingerprints",
         found.ones.len()
     );
-    (count > 0).then(|| Verdict {
+    (count > 0).then_some(Verdict {
         level: Level::Warning,
         check: "biased_bits",
         finding,
@@ -167,7 +167,7 @@ fn correlated_bits(together: &Together) -> Option<Verdict> {
     let count = correlated.count();
     let finding =
         format!("{count} pairs of bits go together with a correlation of {CORRELATED} or more");
-    (count > 0).then(|| Verdict {
+    (count > 0).then_some(Verdict {
         level: Level::Warning,
         check: "correlated_bits",
         finding,
@@ -180,7 +180,7 @@ fn hot_fingerprint<F>(found: &Surveyed<F>) -> Option<Verdict> {
     let share = count as f64 / found.entries as f64;
     let finding = format!("{:.1} % of the entries have one fingerprint", share * 100.0);
     let advice = "look at an example: empty, error and log-in pages are best left out";
-    (count >= HOT_ENTRIES && share >= HOT_SHARE).then(|| Verdict {
+    (count >= HOT_ENTRIES && share >= HOT_SHARE).then_some(Verdict {
         level: Level::Warning,
         check: "hot_fingerprint",
         finding,
