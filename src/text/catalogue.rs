@@ -214,7 +214,16 @@ pub(super) fn names<F: Width>() -> impl Iterator<Item = &'static str> {
         .map(|entry| entry.name)
 }
 
-/// The same, for a message.
+/// The recipes that have a width in some build, but not in this one, with the cargo feature that
+/// they need.
+pub(super) fn left_out<F: Width>() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CATALOGUE.iter().filter_map(|entry| match F::offered(entry) {
+        Availability::Needs(feature) => Some((entry.name, *feature)),
+        _ => None,
+    })
+}
+
+/// The names of this build's recipes, for a message.
 pub(super) fn listed<F: Width>() -> String {
     names::<F>().collect::<Vec<_>>().join(", ")
 }

@@ -107,6 +107,18 @@ impl Recipe<u64> {
         catalogue::names::<u64>()
     }
 
+    /// The 64-bit recipes that this build lacks, each with the cargo feature that brings it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::text::Recipe;
+    /// assert!(Recipe::left_out().all(|(name, _)| Recipe::named(name).is_err()));
+    /// ```
+    pub fn left_out() -> impl Iterator<Item = (&'static str, &'static str)> {
+        catalogue::left_out::<u64>()
+    }
+
     /// Other names that [`named`](Recipe::named) takes, each with the name that it stands for in
     /// this release. A later release may let it stand for another, so a database stores the name.
     ///

@@ -13,6 +13,7 @@ mod failure;
 mod input;
 mod output;
 mod progress;
+mod svg;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -26,7 +27,7 @@ use output::Context;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done (a query without a match and a dedup with duplicates too)
-  1  a check failed: verify found damage, query --exit-status no match
+  1  a check failed: verify found damage, health a fault, query --exit-status no match
   2  an error
   3  another process writes to the database
   4  the database was made by a newer version";

@@ -3,10 +3,14 @@
 mod compact;
 mod create;
 mod dedup;
+mod evaluate;
 mod export;
+mod hamming;
+mod health;
 mod import;
 mod inspect;
 mod query;
+mod recipes;
 mod stats;
 mod verify;
 
@@ -27,6 +31,10 @@ pub(crate) enum Command {
     Inspect(inspect::Args),
     Verify(verify::Args),
     Compact(compact::Args),
+    Health(health::Args),
+    Evaluate(evaluate::Args),
+    Hamming(hamming::Args),
+    Recipes(recipes::Args),
 }
 
 impl Command {
@@ -41,6 +49,10 @@ impl Command {
             Self::Inspect(args) => args.run(context),
             Self::Verify(args) => args.run(context),
             Self::Compact(args) => args.run(context),
+            Self::Health(args) => args.run(context),
+            Self::Evaluate(args) => args.run(context),
+            Self::Hamming(args) => args.run(context),
+            Self::Recipes(args) => args.run(context),
         }
     }
 }

@@ -101,6 +101,18 @@ fn read_line<F: Fingerprint>(
     parse().map(Some).with_context(|| lines.place(line.number))
 }
 
+/// A fingerprint by itself, rather than in a file of them: in hex also if there is a letter among
+/// its digits. Binary formats count as [`Format::Auto`].
+pub(crate) fn parse<F: Fingerprint>(text: &str, format: Format) -> Result<F> {
+    let has_letters =
+        text.bytes().all(|b| b.is_ascii_hexdigit()) && !text.bytes().all(|b| b.is_ascii_digit());
+    let notation = Notation::given(format).unwrap_or_else(|| match has_letters {
+        true => Notation::Hex,
+        false => Notation::of::<F>(text),
+    });
+    notation.parse(text)
+}
+
 /// How a number is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Notation {

@@ -12,7 +12,7 @@ use crate::common::{Folder, gzip, records};
 const REPEATS: usize = 20;
 
 /// The folder of data, if it is there; if not, the test says so and has nothing to do.
-fn data() -> Option<PathBuf> {
+pub(crate) fn data() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     if !folder.is_dir() {
         // Not by a macro, whose output the harness keeps to itself.
@@ -25,7 +25,7 @@ fn data() -> Option<PathBuf> {
     folder.canonicalize().ok()
 }
 
-fn documents(file: &Path) -> Vec<Value> {
+pub(crate) fn documents(file: &Path) -> Vec<Value> {
     let file = BufReader::new(std::fs::File::open(file).unwrap());
     let lines = BufReader::new(MultiGzDecoder::new(file)).lines();
     lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()

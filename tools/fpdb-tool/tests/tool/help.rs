@@ -2,8 +2,10 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 9] =
-    ["create", "import", "dedup", "query", "export", "stats", "inspect", "verify", "compact"];
+const COMMANDS: [&str; 13] = [
+    "create", "import", "dedup", "query", "export", "stats", "inspect", "verify", "compact",
+    "health", "evaluate", "hamming", "recipes",
+];
 
 #[test]
 fn the_commands_are_these_and_each_has_help() {

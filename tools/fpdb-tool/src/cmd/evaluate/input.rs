@@ -1,0 +1,179 @@
+//! What is evaluated: documents, and pairs of them with a label.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use csv::StringRecord;
+use indicatif::ProgressBar;
+
+use crate::input::documents::Fields;
+use crate::input::lines::Lines;
+use crate::input::{self, Gzip};
+
+/// Jaccard similarity from which on a pair is counted among the nearly equal ones too.
+pub(super) const STRONG: f64 = 0.9;
+
+/// Documents, numbered in the order in which they were read.
+pub(super) struct Documents {
+    pub(super) texts: Vec<String>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Documents {
+    pub(super) fn read(files: &[PathBuf], bar: &ProgressBar) -> Result<Self> {
+        let mut documents = Self { texts: Vec::new(), numbers: HashMap::new() };
+        for file in files {
+            let mut lines = Lines::open(file, bar)?;
+            while let Some(line) = lines.next_line()? {
+                let document = Fields { id: "id", text: "text" }
+                    .parse(&line.bytes)
+                    .map_err(|message| anyhow!("{}: {message}", lines.place(line.number)))?;
+                let number = documents.texts.len();
+                match documents.numbers.entry(document.id) {
+                    Entry::Vacant(entry) => entry.insert(number),
+                    Entry::Occupied(entry) => {
+                        let place = lines.place(line.number);
+                        bail!("{place}: there is a document {:?} already", entry.key())
+                    }
+                };
+                documents.texts.push(document.text);
+            }
+        }
+        Ok(documents)
+    }
+
+    fn number(&self, id: &str) -> Result<usize> {
+        let number = self.numbers.get(id).copied();
+        number.with_context(|| format!("no document {id:?} among those given"))
+    }
+}
+
+/// What a label says of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Truth {
+    Duplicate,
+    /// Neither clearly one nor the other: not counted.
+    Between,
+    Different,
+}
+
+/// Where similarity becomes a label.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// From this Jaccard similarity on, a pair is a duplicate.
+    pub(super) duplicate: f64,
+    /// Below this one, it is different.
+    pub(super) different: f64,
+}
+
+impl Bounds {
+    fn judge(self, jaccard: f64) -> Truth {
+        if jaccard >= self.duplicate {
+            Truth::Duplicate
+        } else if jaccard < self.different {
+            Truth::Different
+        } else {
+            Truth::Between
+        }
+    }
+}
+
+/// Two documents by number, the smaller first, and what is known of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Pair {
+    pub(super) a: usize,
+    pub(super) b: usize,
+    pub(super) truth: Truth,
+    /// At or above [`STRONG`].
+    pub(super) strong: bool,
+    pub(super) kind: Option<String>,
+}
+
+/// Reads lists of pairs. A pair that is listed again with the same label counts once.
+pub(super) fn pairs(files: &[PathBuf], documents: &Documents, bounds: Bounds) -> Result<Vec<Pair>> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut listed: HashMap<(usize, usize), Truth> = HashMap::new();
+    for file in files {
+        read_file(file, |columns, record| {
+            let pair = columns.pair(record, documents, bounds)?;
+            match listed.insert((pair.a, pair.b), pair.truth) {
+                None => pairs.push(pair),
+                Some(before) => {
+                    ensure!(before == pair.truth, "listed before with another label");
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(pairs)
+}
+
+fn read_file(
+    path: &Path,
+    mut take: impl FnMut(&Columns, &StringRecord) -> Result<()>,
+) -> Result<()> {
+    let file = input::open(path, Gzip::ByContent, &ProgressBar::hidden())?;
+    let mut reader = csv::ReaderBuilder::new().delimiter(b'\t').quoting(false).from_reader(file);
+    let label = input::label(path);
+    let unreadable = || format!("cannot read {label}");
+    let columns = Columns::find(reader.headers().with_context(unreadable)?);
+    let columns = columns.with_context(|| format!("{label}, line 1"))?;
+    for record in reader.records() {
+        let record = record.with_context(unreadable)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        take(&columns, &record).with_context(|| format!("{label}, line {line}"))?;
+    }
+    Ok(())
+}
+
+/// The columns by the names in the first line.
+struct Columns {
+    a: usize,
+    b: usize,
+    jaccard: Option<usize>,
+    label: Option<usize>,
+    kind: Option<usize>,
+}
+
+impl Columns {
+    fn find(header: &StringRecord) -> Result<Self> {
+        let column = |name: &str| header.iter().position(|title| title.trim() == name);
+        let ids = |a, b| Some((column(a)?, column(b)?));
+        let (a, b) = ids("id_a", "id_b")
+            .or_else(|| ids("base_id", "variant_id"))
+            .context("no columns id_a and id_b, nor base_id and variant_id")?;
+        let (jaccard, label) = (column("jaccard"), column("label"));
+        ensure!(jaccard.or(label).is_some(), "no column jaccard, nor label");
+        Ok(Self { a, b, jaccard, label, kind: column("kind") })
+    }
+
+    fn pair(&self, record: &StringRecord, documents: &Documents, bounds: Bounds) -> Result<Pair> {
+        let field = |column: usize| record.get(column).unwrap_or_default().trim();
+        let (a, b) = (documents.number(field(self.a))?, documents.number(field(self.b))?);
+        ensure!(a != b, "a document paired with itself");
+        let jaccard = self.jaccard.map(|column| jaccard(field(column))).transpose()?;
+        let truth = match (self.label, jaccard) {
+            (Some(column), _) => label(field(column))?,
+            (None, Some(jaccard)) => bounds.judge(jaccard),
+            (None, None) => Truth::Between,
+        };
+        let kind = self.kind.map(field).filter(|kind| !kind.is_empty()).map(str::to_owned);
+        let strong = jaccard.is_some_and(|jaccard| jaccard >= STRONG);
+        Ok(Pair { a: a.min(b), b: a.max(b), truth, strong, kind })
+    }
+}
+
+fn jaccard(text: &str) -> Result<f64> {
+    let value = text.parse().ok().filter(|value| (0.0..=1.0).contains(value));
+    value.with_context(|| format!("not a similarity from 0 to 1: {text:?}"))
+}
+
+fn label(text: &str) -> Result<Truth> {
+    match text {
+        "1" | "duplicate" => Ok(Truth::Duplicate),
+        "0" | "different" => Ok(Truth::Different),
+        _ => bail!("not a label: {text:?} (expected duplicate or 1, different or 0)"),
+    }
+}

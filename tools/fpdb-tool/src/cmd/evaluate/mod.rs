@@ -1,0 +1,149 @@
+//! `evaluate`
+
+mod input;
+mod plot;
+mod report;
+mod score;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use fpdb::text::{Recipe, Width};
+
+use crate::database;
+use crate::failure::{self, Outcome};
+use crate::output::{self, Context};
+use crate::progress;
+use input::{Bounds, Documents, Pair};
+use report::{RecipeReport, Report};
+
+/// The recipe evaluated unless others are asked for.
+const DEFAULT_RECIPE: &str = "default";
+
+/// Measures what recipes find and miss on labelled pairs, for each distance
+///
+/// Documents are NDJSON, a line each: {"id": "...", "text": "..."}. Pairs are lines of
+/// tab-separated fields under a header: id_a and id_b (or base_id and variant_id), and jaccard, a
+/// similarity from 0 to 1, or label, which is duplicate or 1, different or 0. If there is a column
+/// kind, each kind is shown by itself too.
+///
+/// Recall is the share of duplicates within k bits, precision the share of duplicates among the
+/// labelled pairs within k bits, and F1 the harmonic mean of both. A pair with a document that has
+/// too few features for a fingerprint is within no distance: if it is a duplicate, it is missed.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Files of documents, plain or gzipped; `-` is standard input
+    #[arg(value_name = "DOCS", required = true)]
+    documents: Vec<PathBuf>,
+
+    /// A file of labelled pairs; may be given several times
+    #[arg(long, value_name = "FILE", required = true)]
+    pairs: Vec<PathBuf>,
+
+    /// A recipe to evaluate; may be given several times [default: default]
+    #[arg(long = "recipe", value_name = "NAME")]
+    recipes: Vec<String>,
+
+    /// Width of the fingerprints, 64 or 128
+    #[arg(long, value_parser = database::parse_bits, default_value = "64")]
+    bits: u32,
+
+    /// The largest distance in bits to show
+    #[arg(short = 'k', long = "distance", value_name = "BITS", default_value_t = 16,
+        value_parser = clap::value_parser!(u32).range(0..=128))]
+    distance: u32,
+
+    /// A pair is a duplicate from this Jaccard similarity on
+    #[arg(long, value_name = "JACCARD", default_value_t = 0.8)]
+    duplicate: f64,
+
+    /// A pair is different below this Jaccard similarity; between the two it is not counted
+    #[arg(long, value_name = "JACCARD", default_value_t = 0.5)]
+    different: f64,
+
+    /// Take every pair that is not listed for different: the lists name all pairs that are not.
+    /// Every pair of documents is measured, which takes seconds for 50000 documents
+    #[arg(long)]
+    complete: bool,
+
+    /// Draw the curves into this file; it is replaced
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        let in_order = 0.0 < self.different && self.different <= self.duplicate;
+        ensure!(in_order && self.duplicate <= 1.0, "expected 0 < --different <= --duplicate <= 1");
+        if self.svg.as_ref().is_some_and(|svg| svg.as_os_str() == "-") {
+            bail!("standard output is for the figures: give --svg a file");
+        }
+        let report = match self.bits {
+            128 => self.evaluate(Recipe::bits128, context)?,
+            _ => self.evaluate(Recipe::named, context)?,
+        };
+        if let Some(svg) = &self.svg {
+            let written = fs::write(svg, plot::figure(&report).render());
+            written.with_context(|| format!("cannot write {}", svg.display()))?;
+        }
+        if context.json {
+            output::json_line(context.out, &report)?;
+        } else {
+            report.print(context.out)?;
+        }
+        if report.says_little_of_precision() {
+            context.say(
+                "fewer pairs are known to be different than duplicates, so precision, F1 and the \
+                 best k say little: list more, or give --complete if the list is complete",
+            );
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn evaluate<F: Width>(
+        &self,
+        named: fn(&str) -> fpdb::Result<Recipe<F>>,
+        context: &Context<'_>,
+    ) -> Result<Report> {
+        let asked = self.recipes.iter().map(String::as_str);
+        let default = self.recipes.is_empty().then_some(DEFAULT_RECIPE);
+        // Before the documents are read, which may take long.
+        let recipes =
+            asked.chain(default).map(|name| named(name).map_err(|e| failure::as_usage(&e)));
+        let recipes: Vec<Recipe<F>> = recipes.collect::<Result<_>>()?;
+
+        let bar = progress::over_files(context, &self.documents);
+        let documents = Documents::read(&self.documents, &bar)?;
+        bar.finish_and_clear();
+        let bounds = Bounds { duplicate: self.duplicate, different: self.different };
+        let pairs = input::pairs(&self.pairs, &documents, bounds)?;
+        let recipes = recipes.iter().map(|recipe| {
+            let bar = progress::working(context, "measuring pairs");
+            let report = self.recipe(recipe, &documents, &pairs);
+            bar.finish_and_clear();
+            report
+        });
+        Ok(Report {
+            schema: "fpdb.evaluate/1",
+            bits: F::BITS,
+            documents: documents.texts.len() as u64,
+            listed_pairs: pairs.len() as u64,
+            duplicate_from: self.duplicate,
+            different_below: self.different,
+            strong_from: input::STRONG,
+            complete: self.complete,
+            recipes: recipes.collect(),
+        })
+    }
+
+    fn recipe<F: Width>(
+        &self,
+        recipe: &Recipe<F>,
+        documents: &Documents,
+        pairs: &[Pair],
+    ) -> RecipeReport {
+        let outcome = score::measure(recipe, &documents.texts, pairs, self.complete);
+        RecipeReport::new(recipe.name(), &outcome, self.distance.min(F::BITS))
+    }
+}

@@ -1,0 +1,64 @@
+//! Precision, recall and F1 against distance, as a figure.
+
+use super::report::{RecipeReport, Report};
+use super::score::Score;
+use crate::svg::{Axis, Figure, Line, Panel};
+
+/// What the paper reports of 64-bit fingerprints of web pages (Manku, Jain, Das Sarma 2007).
+const PAPER: (f64, f64, &str) =
+    (3.0, 0.75, "Manku et al. 2007, web pages, 64 bits: k = 3, precision and recall about 0.75");
+
+/// A panel a recipe.
+pub(super) fn figure(report: &Report) -> Figure {
+    Figure {
+        title: format!("Duplicates within k of {} bits", report.bits),
+        legend: vec!["precision", "recall", "F1"],
+        ring: "best F1",
+        cross: PAPER,
+        panels: report.recipes.iter().map(panel).collect(),
+    }
+}
+
+fn panel(report: &RecipeReport) -> Panel {
+    let scores = &report.all.scores;
+    let line = |value: fn(&Score) -> Option<f64>| {
+        scores.iter().map(|score| (f64::from(score.k), value(score))).collect()
+    };
+    let best = scores.iter().position(|score| Some(score.k) == report.best_k);
+    Panel {
+        title: report.recipe.clone(),
+        x: Axis { label: "k, bits", ticks: distances(scores.last().map_or(0, |score| score.k)) },
+        y: Axis {
+            label: "share",
+            ticks: (0..=5u32)
+                .map(|i| f64::from(i) / 5.0)
+                .map(|value| (value, format!("{value:.1}")))
+                .collect(),
+        },
+        lines: vec![
+            Line { points: line(|score| score.precision), ring: None },
+            Line { points: line(|score| score.recall), ring: None },
+            Line { points: line(|score| score.f1), ring: best },
+        ],
+    }
+}
+
+/// Ticks from 0 to `max` or just beyond, and to 4 at least, so that the paper's k has its place.
+fn distances(max: u32) -> Vec<(f64, String)> {
+    let max = max.max(4);
+    let step = max.div_ceil(16).next_power_of_two();
+    (0..=max.div_ceil(step)).map(|i| (f64::from(i * step), (i * step).to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_reach_the_largest_distance() {
+        for max in 0..=128 {
+            let ticks = distances(max);
+            assert!(ticks.last().unwrap().0 >= f64::from(max) && ticks.len() <= 17, "{max}");
+        }
+    }
+}

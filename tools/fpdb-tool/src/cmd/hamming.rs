@@ -1,0 +1,189 @@
+//! `hamming`
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use fpdb::Fingerprint;
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use crate::database;
+use crate::failure::Outcome;
+use crate::input::fingerprints::{self, Format};
+use crate::input::lines::Lines;
+use crate::output::{Context, json_line};
+
+/// Shows in how many bits fingerprints differ, and in which
+///
+/// Fingerprints are in hex, with 0x or with all digits of the width or with a letter among the
+/// digits, else in decimal, with or without sign. They are 64 bits wide if both fit, else 128. Bit
+/// 0 is the least significant.
+///
+/// With `-`, pairs are read from standard input, two fingerprints a line, and each is answered by
+/// a line: both, their distance, the bits that differ.
+///
+/// With --json, one object, {"schema":"fpdb.hamming/1",...}, or with `-` a record a pair,
+/// {"type":"pair",...}, and a summary record last.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Two fingerprints, or `-`
+    #[arg(value_name = "FINGERPRINT", required = true, num_args = 1..=2, allow_negative_numbers = true)]
+    fingerprints: Vec<String>,
+
+    /// Width of the fingerprints, 64 or 128 [default: as they are written]
+    #[arg(long, value_parser = database::parse_bits)]
+    bits: Option<u32>,
+
+    /// How the fingerprints are written: auto, hex, dec or i64
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
+    fp_format: Format,
+}
+
+/// Two fingerprints of a width, zero-extended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pair {
+    bits: u32,
+    a: u128,
+    b: u128,
+}
+
+/// `fpdb.hamming/1`
+#[derive(Serialize)]
+struct Report {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<&'static str>,
+    a: String,
+    b: String,
+    bits: u32,
+    distance: u32,
+    /// Rising; bit 0 is the least significant.
+    differing_bits: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    r#type: &'static str,
+    pairs: u64,
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        if matches!(self.fp_format, Format::BinLe | Format::BinBe) {
+            bail!("hamming takes fingerprints as text");
+        }
+        match self.fingerprints.as_slice() {
+            [a, b] => {
+                let pair = self.pair(a, b)?;
+                if context.json {
+                    json_line(context.out, &pair.report(Some("fpdb.hamming/1"), None))?;
+                } else {
+                    context.out.write_all(pair.picture().as_bytes())?;
+                }
+            }
+            [dash] if dash == "-" => self.answer_all(context)?,
+            _ => bail!("expected two fingerprints, or `-`"),
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn answer_all(&self, context: &mut Context<'_>) -> Result<()> {
+        let mut lines = Lines::open(&PathBuf::from(Path::new("-")), &ProgressBar::hidden())?;
+        let mut pairs = 0;
+        while let Some(line) = lines.next_line()? {
+            let pair = self.line(&line.bytes).with_context(|| lines.place(line.number))?;
+            let report = pair.report(None, Some("pair"));
+            if context.json {
+                json_line(context.out, &report)?;
+            } else {
+                let Report { a, b, distance, .. } = &report;
+                writeln!(context.out, "{a}  {b}  {distance:>3}  {}", list(&report.differing_bits))?;
+            }
+            pairs += 1;
+        }
+        if context.json {
+            json_line(context.out, &Summary { r#type: "summary", pairs })?;
+        }
+        Ok(())
+    }
+
+    fn line(&self, line: &[u8]) -> Result<Pair> {
+        let text = std::str::from_utf8(line).context("not UTF-8")?;
+        match text.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [a, b] => self.pair(a, b),
+            other => Err(anyhow!("expected two fingerprints, found {}", other.len())),
+        }
+    }
+
+    fn pair(&self, a: &str, b: &str) -> Result<Pair> {
+        match self.bits {
+            Some(128) => self.pair_of::<u128>(a, b),
+            Some(_) => self.pair_of::<u64>(a, b),
+            // 32 digits are all those of 128 bits, though the leading ones be zeros.
+            None if [a, b].iter().any(|text| text.len() == 32) => self.pair_of::<u128>(a, b),
+            None => self.pair_of::<u64>(a, b).or_else(|_| self.pair_of::<u128>(a, b)),
+        }
+    }
+
+    fn pair_of<F: Fingerprint>(&self, a: &str, b: &str) -> Result<Pair> {
+        let value = |text| fingerprints::parse::<F>(text, self.fp_format).map(F::to_u128);
+        Ok(Pair { bits: F::BITS, a: value(a)?, b: value(b)? })
+    }
+}
+
+impl Pair {
+    fn differs(&self, bit: u32) -> bool {
+        ((self.a ^ self.b) >> bit) & 1 == 1
+    }
+
+    fn hex(&self, value: u128) -> String {
+        if self.bits == 128 { value.to_hex() } else { u64::from_u128(value).to_hex() }
+    }
+
+    fn report(&self, schema: Option<&'static str>, r#type: Option<&'static str>) -> Report {
+        Report {
+            schema,
+            r#type,
+            a: self.hex(self.a),
+            b: self.hex(self.b),
+            bits: self.bits,
+            distance: self.a.distance(self.b),
+            differing_bits: (0..self.bits).filter(|&bit| self.differs(bit)).collect(),
+        }
+    }
+
+    /// Both in binary by bytes, eight a row, each byte under the number of its highest bit, with a
+    /// mark under each bit that differs.
+    fn picture(&self) -> String {
+        let Report { a, b, distance, differing_bits, .. } = self.report(None, None);
+        let mut text = format!(
+            "a         {a}\nb         {b}\ndistance  {distance} of {} bits\ndiffer    {}\n",
+            self.bits,
+            if differing_bits.is_empty() { "none".to_owned() } else { list(&differing_bits) }
+        );
+        for top in (0..self.bits).rev().step_by(64) {
+            let row = |cell: &dyn Fn(u32) -> char| {
+                let bytes = (top - 63..=top).rev().step_by(8);
+                bytes.map(|high| (high - 7..=high).rev().map(cell).collect::<String>()).collect()
+            };
+            let bit = |value: u128| move |bit: u32| if (value >> bit) & 1 == 1 { '1' } else { '0' };
+            let heads =
+                (top - 63..=top).rev().step_by(8).map(|high| format!("{high:<8}")).collect();
+            let marks = row(&|bit| if self.differs(bit) { '^' } else { ' ' });
+            let rows: [(&str, Vec<String>); 4] =
+                [("", heads), ("a", row(&bit(self.a))), ("b", row(&bit(self.b))), ("", marks)];
+            text.push('\n');
+            for (name, bytes) in rows {
+                let line = format!("{name:1}  {}", bytes.join(" "));
+                let _ = writeln!(text, "{}", line.trim_end());
+            }
+        }
+        text
+    }
+}
+
+fn list(bits: &[u32]) -> String {
+    bits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,129 @@
+//! `health`
+
+mod bits;
+mod report;
+mod survey;
+mod verdict;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
+use fpdb::{Description, DocId, Entry, Fingerprint, Ids, Options};
+
+use crate::database::{self, by_width};
+use crate::failure::Outcome;
+use crate::input::fingerprints::{self, Format};
+use crate::output::{self, Context};
+use crate::{input, progress};
+use report::{Report, Source as Origin};
+use survey::{Reservoir, Survey};
+
+/// Checks whether fingerprints are worth their bits
+///
+/// Looks for bits that never change, halves that are copies, bits that are rarely or mostly set
+/// or go together, and fingerprints and prefixes that many have. Bits are judged over distinct
+/// fingerprints.
+///
+/// The exit code is 1 for a fault: half of the bits the same in all fingerprints, a half that is a
+/// copy or the opposite of the other (in 99 % of the fingerprints), or one bit in eight dead or a
+/// copy of another (correlation 0.99). The rest are warnings: fewer dead or copied bits; bits set
+/// in less than a quarter or more than three quarters of the fingerprints; correlations of 0.5; a
+/// fingerprint that 1 % and at least 100 of the entries have; 16 leading bits shared 4 times as
+/// often as by random fingerprints.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The database; with --from fp, files of fingerprints (`-` is standard input)
+    #[arg(value_name = "DB|FILE", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// Look at files that hold this, not at a database
+    #[arg(long, value_enum)]
+    from: Option<Source>,
+
+    /// How the fingerprints in the files are written
+    #[arg(long, value_enum, default_value = "auto", requires = "from")]
+    fp_format: Format,
+
+    /// Width of the fingerprints in the files, 64 or 128 [default: 64]
+    #[arg(long, value_parser = database::parse_bits, requires = "from")]
+    bits: Option<u32>,
+
+    /// Fingerprints of files to look at, chosen at random if there are more; a database is looked
+    /// at whole
+    #[arg(long, value_name = "NUMBER", default_value_t = 4_000_000, requires = "from",
+        value_parser = parse_sample)]
+    sample: usize,
+}
+
+/// `--from`
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// Fingerprints
+    Fp,
+}
+
+fn parse_sample(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|&number| number > 0);
+    number.ok_or_else(|| "expected a number from 1 on".to_owned())
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        let report = match (self.from, self.paths.as_slice()) {
+            (Some(Source::Fp), _) if self.bits == Some(128) => self.of_files::<u128>(context)?,
+            (Some(Source::Fp), _) => self.of_files::<u64>(context)?,
+            (None, [path]) => {
+                let description = fpdb::describe(path)?;
+                by_width!(description.bits, |options| of_database(
+                    options,
+                    path,
+                    &description,
+                    context
+                )?)
+            }
+            (None, _) => bail!("expected one database, or files with --from fp"),
+        };
+        if context.json {
+            output::json_line(context.out, &report)?;
+        } else {
+            report.print(context.out)?;
+        }
+        Ok(if report.is_faulty() { Outcome::CheckFailed } else { Outcome::Done })
+    }
+
+    fn of_files<F: Fingerprint>(&self, context: &Context<'_>) -> Result<Report> {
+        input::check_all(&self.paths)?;
+        let bar = progress::over_files(context, &self.paths);
+        let mut sample = Reservoir::new(self.sample);
+        for (id, fingerprint) in (0..).zip(fingerprints::read(&self.paths, self.fp_format, &bar)) {
+            sample.add(Entry { fingerprint: fingerprint?, id: DocId(id) });
+        }
+        bar.finish_and_clear();
+        let mut entries: Vec<Entry<F>> = sample.kept;
+        entries.sort_unstable();
+        let mut survey = Survey::new();
+        entries.into_iter().for_each(|entry| survey.add(entry));
+        let origin = Origin { read: sample.seen, recipe: None };
+        Report::new(origin, &survey.finish(), |_| Ok(None))
+    }
+}
+
+fn of_database<F: Fingerprint>(
+    options: Options<F>,
+    path: &Path,
+    description: &Description,
+    context: &Context<'_>,
+) -> Result<Report> {
+    let bar = progress::working(context, "reading entries");
+    let snapshot = options.open_read_only(path)?.snapshot();
+    let mut survey = Survey::new();
+    for entry in snapshot.iter() {
+        survey.add(entry.with_context(|| format!("cannot read {}", path.display()))?);
+    }
+    bar.finish_and_clear();
+    let found = survey.finish();
+    let origin = Origin { read: found.entries, recipe: description.recipe.clone() };
+    let names = description.ids == Ids::Names;
+    Report::new(origin, &found, |id| Ok(if names { snapshot.name(id)? } else { None }))
+}

@@ -1,0 +1,123 @@
+//! `recipes`
+
+use anyhow::Result;
+use fpdb::text::{Recipe, Width};
+use serde::Serialize;
+
+use crate::failure::{self, Outcome};
+use crate::output::{self, Context, json_line};
+
+/// Shows the recipes of this build: the ways from text to fingerprint
+///
+/// Fingerprints of one recipe, or one width, cannot be compared with those of another. A document
+/// with fewer distinct features than the recipe's minimum has no fingerprint. An alias may stand
+/// for another recipe in a later version of this tool; databases remember the recipe's name.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Show this one only; an alias is fine
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// `fpdb.recipes/1`
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    recipes: Vec<Line>,
+    left_out: Vec<LeftOut>,
+}
+
+#[derive(Serialize, PartialEq)]
+struct Line {
+    name: String,
+    /// Widths in bits.
+    widths: Vec<u32>,
+    /// Below this number of distinct features, a text has no fingerprint; 0 if all have one.
+    min_features: usize,
+    purpose: String,
+    aliases: Vec<&'static str>,
+}
+
+/// A recipe that this build lacks.
+#[derive(Serialize)]
+struct LeftOut {
+    name: &'static str,
+    /// The cargo feature that brings it.
+    needs_feature: &'static str,
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        let (recipes, left_out) = match &self.name {
+            Some(name) => (vec![line(name)?], Vec::new()),
+            None => (all()?, left_out()),
+        };
+        let report = Report { schema: "fpdb.recipes/1", recipes, left_out };
+        if context.json {
+            json_line(context.out, &report)?;
+        } else {
+            report.print(context)?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// All recipes, those of 64 bits first.
+fn all() -> Result<Vec<Line>> {
+    let mut names: Vec<&str> = Recipe::names().collect();
+    for name in Recipe::names128() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.into_iter().map(line).collect()
+}
+
+fn left_out() -> Vec<LeftOut> {
+    Recipe::left_out().map(|(name, needs_feature)| LeftOut { name, needs_feature }).collect()
+}
+
+fn line(name: &str) -> Result<Line> {
+    match (Recipe::named(name), Recipe::bits128(name)) {
+        (Ok(narrow), Ok(_)) => Ok(Line::new(&narrow, &[64, 128])),
+        (Ok(narrow), Err(_)) => Ok(Line::new(&narrow, &[64])),
+        (Err(_), Ok(wide)) => Ok(Line::new(&wide, &[128])),
+        (Err(error), Err(_)) => Err(failure::as_usage(&error)),
+    }
+}
+
+impl Line {
+    fn new<F: Width>(recipe: &Recipe<F>, widths: &[u32]) -> Self {
+        let aliases = Recipe::aliases().filter(|(_, name)| *name == recipe.name());
+        Self {
+            name: recipe.name().to_owned(),
+            widths: widths.to_vec(),
+            min_features: recipe.min_features(),
+            purpose: recipe.purpose().to_owned(),
+            aliases: aliases.map(|(alias, _)| alias).collect(),
+        }
+    }
+}
+
+impl Report {
+    fn print(&self, context: &mut Context<'_>) -> Result<()> {
+        let lines = self.recipes.iter().map(|recipe| {
+            let widths: Vec<_> = recipe.widths.iter().map(ToString::to_string).collect();
+            [
+                recipe.name.clone(),
+                widths.join(", "),
+                recipe.min_features.to_string(),
+                recipe.purpose.clone(),
+                recipe.aliases.join(", "),
+            ]
+        });
+        let header = ["name", "bits", "minimum", "purpose", "aliases"];
+        output::table(context.out, header, &lines.collect::<Vec<_>>())?;
+        for LeftOut { name, needs_feature } in &self.left_out {
+            context.say(format_args!(
+                "{name} is not in this build: it needs the cargo feature {needs_feature:?}"
+            ));
+        }
+        Ok(())
+    }
+}
