@@ -128,11 +128,16 @@ impl<F: Width> Explanation<F> {
 impl<F: Width> Explanation<F> {
     /// Of a one-bit MinHash, from its distinct features. A feature weighs as many bits as it
     /// decides; a bit's sum is the number of features that would have to go before it changes.
-    pub(super) fn of_one_bit(mut features: Vec<Feature<F>>, sketch: &mut OneBit<F>, min: usize) -> Self {
+    pub(super) fn of_one_bit(
+        mut features: Vec<Feature<F>>,
+        sketch: &mut OneBit<F>,
+        min: usize,
+    ) -> Self {
         let total = features.len();
         let standings = sketch.standings();
         for feature in &mut features {
-            let decided = standings.iter().filter(|s| F::from_u128(s.winner.into()) == feature.hash);
+            let decided =
+                standings.iter().filter(|s| F::from_u128(s.winner.into()) == feature.hash);
             feature.weight = decided.count() as f64;
         }
         let bits = standings.iter().map(|standing| {

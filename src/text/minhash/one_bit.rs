@@ -190,9 +190,11 @@ impl<F: Fingerprint> OneBit<F> {
 
     /// One round, of which a bin keeps nothing if it was filled before it.
     fn fill_empty_bins(&mut self, round: u64) {
-        let filled = self.bins().iter().rev().fold(0u128, |filled, &value| {
-            filled << 1 | u128::from(value != EMPTY)
-        });
+        let filled = self
+            .bins()
+            .iter()
+            .rev()
+            .fold(0u128, |filled, &value| filled << 1 | u128::from(value != EMPTY));
         let key = key(round);
         for hash in &self.hashes {
             let value = mix(hash ^ key);

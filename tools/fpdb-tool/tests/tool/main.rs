@@ -12,5 +12,6 @@ mod help;
 mod import;
 mod interrupted;
 mod maintenance;
+mod quality;
 mod query;
 mod recipes;
