@@ -66,6 +66,19 @@ impl<F: Fingerprint> OneBit<F> {
         Self { bins: [EMPTY; MAX_BINS], hashes: Vec::new(), width: PhantomData }
     }
 
+    /// The same, with room for a set of so many features.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let sketch = fpdb::text::minhash::OneBit::<u64>::with_capacity(1000);
+    /// assert!(sketch.standings().is_empty());
+    /// ```
+    #[must_use]
+    pub fn with_capacity(features: usize) -> Self {
+        Self { hashes: Vec::with_capacity(features), ..Self::new() }
+    }
+
     /// Adds a feature's hash to the set.
     #[inline]
     pub fn push(&mut self, hash: u64) {
@@ -190,18 +203,13 @@ impl<F: Fingerprint> OneBit<F> {
 
     /// One round, of which a bin keeps nothing if it was filled before it.
     fn fill_empty_bins(&mut self, round: u64) {
-        let filled = self
-            .bins()
-            .iter()
-            .rev()
-            .fold(0u128, |filled, &value| filled << 1 | u128::from(value != EMPTY));
+        // All ones for a filled bin: a value that is or-ed with it is no smaller than any.
+        let filled = self.bins.map(|value| if value == EMPTY { 0 } else { u64::MAX });
         let key = key(round);
         for hash in &self.hashes {
             let value = mix(hash ^ key);
             let bin = Self::bin_of(value);
-            if filled >> bin & 1 == 0 {
-                self.bins[bin] = value.min(self.bins[bin]);
-            }
+            self.bins[bin] = self.bins[bin].min(value | filled[bin]);
         }
     }
 }
