@@ -123,6 +123,17 @@ pub(crate) fn parse_bits(text: &str) -> Result<u32, String> {
     }
 }
 
+/// The width of a database's fingerprints, or the one asked for where there is none yet.
+pub(crate) fn width(found: Option<&Description>, asked: Option<u32>) -> Result<u32> {
+    match (found, asked) {
+        (Some(found), Some(asked)) if found.bits != asked => {
+            bail!("the database has fingerprints of {} bits", found.bits)
+        }
+        (Some(found), _) => Ok(found.bits),
+        (None, asked) => Ok(asked.unwrap_or(64)),
+    }
+}
+
 /// The description of a database, `None` where there is none yet or only a half-made one.
 pub(crate) fn find(path: &Path) -> Result<Option<Description>> {
     match fpdb::describe(path) {

@@ -13,6 +13,7 @@ mod failure;
 mod input;
 mod output;
 mod progress;
+mod recipe;
 mod svg;
 
 use std::ffi::OsString;

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use fpdb::Options;
 use fpdb::text::Recipe;
-use fpdb::{Fingerprint, Options};
 use serde::Serialize;
 
 use crate::database::{self, IdKind, NewDatabase, by_width};
 use crate::failure::Outcome;
 use crate::output::Context;
+use crate::recipe::Width;
 
 /// Makes an empty database
 ///
@@ -50,9 +51,9 @@ struct Created<'a> {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        by_width!(self.bits, |options| self.create(options))?;
+        let known = by_width!(self.bits, |options| self.create(options))?;
         let made = fpdb::describe(&self.path)?;
-        if let Some(name) = self.recipe.filter(|name| Recipe::named(name).is_err()) {
+        if let Some(name) = self.recipe.filter(|_| !known) {
             context.say(format_args!(
                 "note: {name} is no recipe of this tool, so dedup cannot use it"
             ));
@@ -80,12 +81,15 @@ impl Args {
         Ok(Outcome::Done)
     }
 
-    fn create<F: Fingerprint>(&self, options: Options<F>) -> Result<()> {
+    /// Makes the database. Says whether the tool knows its recipe, if it has one.
+    fn create<F: Width>(&self, options: Options<F>) -> Result<bool> {
         let mut options = self.new.options(options)?.ids(self.ids.into());
-        if let Some(recipe) = &self.recipe {
-            options = options.recipe(recipe);
+        let known = self.recipe.as_deref().and_then(|name| F::recipe(name).ok());
+        // By its own name: what an alias stands for may be another recipe one day.
+        if let Some(name) = known.as_ref().map(Recipe::name).or(self.recipe.as_deref()) {
+            options = options.recipe(name);
         }
         options.create(&self.path)?.close()?;
-        Ok(())
+        Ok(known.is_some())
     }
 }

@@ -1,7 +1,7 @@
 //! `hamming`
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use fpdb::Fingerprint;
@@ -12,7 +12,11 @@ use crate::database;
 use crate::failure::Outcome;
 use crate::input::fingerprints::{self, Format};
 use crate::input::lines::Lines;
+use crate::input::{Compression, Input};
 use crate::output::{Context, json_line};
+
+/// Bytes of the longest line that may hold two fingerprints.
+const MAX_LINE: usize = 4096;
 
 /// Shows in how many bits fingerprints differ, and in which
 ///
@@ -90,10 +94,13 @@ impl Args {
     }
 
     fn answer_all(&self, context: &mut Context<'_>) -> Result<()> {
-        let mut lines = Lines::open(&PathBuf::from(Path::new("-")), &ProgressBar::hidden())?;
+        let bar = ProgressBar::hidden();
+        let input = Input::open(Path::new("-"), Compression::ByContent, u64::MAX, &bar)?;
+        let mut lines = Lines::new(input, MAX_LINE);
         let mut pairs = 0;
-        while let Some(line) = lines.next_line()? {
-            let pair = self.line(&line.bytes).with_context(|| lines.place(line.number))?;
+        while let Some(line) = lines.next_line().context("cannot read standard input")? {
+            let place = || format!("standard input, line {}", line.number);
+            let pair = self.line(&line.bytes).with_context(place)?;
             let report = pair.report(None, Some("pair"));
             if context.json {
                 json_line(context.out, &report)?;

@@ -5,6 +5,8 @@ mod create;
 mod dedup;
 mod evaluate;
 mod export;
+mod extract;
+mod fingerprint;
 mod hamming;
 mod health;
 mod import;
@@ -26,7 +28,9 @@ pub(crate) enum Command {
     Import(import::Args),
     Dedup(dedup::Args),
     Query(query::Args),
+    Extract(extract::Args),
     Export(export::Args),
+    Fingerprint(fingerprint::Args),
     Stats(stats::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
@@ -44,7 +48,9 @@ impl Command {
             Self::Import(args) => args.run(context),
             Self::Dedup(args) => args.run(context),
             Self::Query(args) => args.run(context),
+            Self::Extract(args) => args.run(context),
             Self::Export(args) => args.run(context),
+            Self::Fingerprint(args) => args.run(context),
             Self::Stats(args) => args.run(context),
             Self::Inspect(args) => args.run(context),
             Self::Verify(args) => args.run(context),

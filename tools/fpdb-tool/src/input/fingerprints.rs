@@ -1,6 +1,6 @@
-//! Lists of fingerprints: a line each in hex or decimal, or binary.
+//! Lists of fingerprints: a line each in hex or decimal, alone or beside an id; or binary.
 
-use std::io::{self, BufRead, Read};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -8,8 +8,13 @@ use clap::ValueEnum;
 use fpdb::Fingerprint;
 use indicatif::ProgressBar;
 
-use super::Gzip;
+use super::csv::Rows;
+use super::decompress::{Compression, Input, told};
+use super::kind::Kind;
 use super::lines::Lines;
+
+/// Bytes of the longest line: room for a fingerprint and the longest id.
+const MAX_LINE: usize = 1 << 20;
 
 /// `--fp-format`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,47 +34,81 @@ pub(crate) enum Format {
     BinBe,
 }
 
-type Fingerprints<'a, F> = Box<dyn Iterator<Item = Result<F>> + 'a>;
-
-/// The fingerprints of these files, one file after the other. Blank lines count for nothing. The
-/// first error is the last that is to be asked for.
-pub(crate) fn read<'a, F: Fingerprint>(
-    files: &'a [PathBuf],
-    format: Format,
-    bar: &'a ProgressBar,
-) -> impl Iterator<Item = Result<F>> + 'a {
-    files.iter().flat_map(move |path| {
-        read_file(path, format, bar).unwrap_or_else(|e| Box::new(std::iter::once(Err(e))))
-    })
+/// How lists are read.
+#[derive(clap::Args, Debug, Clone)]
+#[command(next_help_heading = "Reading lists of fingerprints")]
+pub(crate) struct ListArgs {
+    /// How the fingerprints are written
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) fp_format: Format,
 }
 
-fn read_file<'a, F: Fingerprint>(
-    path: &'a Path,
-    format: Format,
-    bar: &ProgressBar,
-) -> Result<Fingerprints<'a, F>> {
-    match format {
-        Format::BinLe | Format::BinBe => {
-            let mut reader = super::open(path, Gzip::ByName, bar)?;
+/// A fingerprint and, where the list has ids, its id.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Listed<F> {
+    pub(crate) fingerprint: F,
+    pub(crate) id: Option<String>,
+}
+
+/// What lists are read by.
+pub(crate) struct Lists<'a> {
+    pub(crate) args: &'a ListArgs,
+    /// The column that holds the ids, from 1; the fingerprint is in the first of the others.
+    pub(crate) id_column: Option<usize>,
+    pub(crate) max_ratio: u64,
+    pub(crate) bar: &'a ProgressBar,
+}
+
+type Fingerprints<'a, F> = Box<dyn Iterator<Item = Result<Listed<F>>> + 'a>;
+
+impl Lists<'_> {
+    /// The fingerprints of these files, one file after the other. Blank lines count for nothing.
+    /// The first error is the last that is to be asked for.
+    pub(crate) fn read<'a, F: Fingerprint>(
+        &'a self,
+        files: &'a [PathBuf],
+    ) -> impl Iterator<Item = Result<Listed<F>>> + 'a {
+        files.iter().flat_map(move |path| {
+            self.read_file(path).unwrap_or_else(|e| Box::new(std::iter::once(Err(e))))
+        })
+    }
+
+    fn read_file<'a, F: Fingerprint>(&self, path: &'a Path) -> Result<Fingerprints<'a, F>> {
+        let format = self.args.fp_format;
+        let open = |compression| Input::open(path, compression, self.max_ratio, self.bar);
+        let label = super::label(path);
+        if matches!(format, Format::BinLe | Format::BinBe) {
+            if self.id_column.is_some() {
+                bail!("binary lists have no columns, so --id-column does not fit them");
+            }
+            let mut reader = open(Compression::ByName)?;
             let big_endian = format == Format::BinBe;
-            Ok(Box::new(std::iter::from_fn(move || {
+            return Ok(Box::new(std::iter::from_fn(move || {
                 let next = read_binary(&mut reader, big_endian);
-                next.with_context(|| format!("cannot read {}", super::label(path))).transpose()
-            })))
+                next.with_context(|| format!("cannot read {label}")).transpose()
+            })));
         }
-        _ => {
-            let mut lines = Lines::open(path, bar)?;
-            let mut notation = Notation::given(format);
-            Ok(Box::new(std::iter::from_fn(move || {
-                read_line(&mut lines, &mut notation).transpose()
-            })))
-        }
+        let input = open(Compression::ByContent)?;
+        // As strict as with a table: JSON and HTML are no lists either.
+        Kind::Table(b',').check(input.head()).with_context(|| label.clone())?;
+        let mut notation = Notation::given(format);
+        let Some(id_column) = self.id_column else {
+            let mut lines = Lines::new(input, MAX_LINE);
+            return Ok(Box::new(std::iter::from_fn(move || {
+                read_line(&mut lines, &label, &mut notation).transpose()
+            })));
+        };
+        let mut columns = Columns::new(input, id_column, label);
+        Ok(Box::new(std::iter::from_fn(move || columns.next(&mut notation).transpose())))
     }
 }
 
-fn read_binary<F: Fingerprint>(reader: &mut dyn BufRead, big_endian: bool) -> Result<Option<F>> {
+fn read_binary<F: Fingerprint>(
+    reader: &mut dyn BufRead,
+    big_endian: bool,
+) -> Result<Option<Listed<F>>> {
     let mut bytes = Vec::with_capacity(F::BYTES);
-    reader.take(F::BYTES as u64).read_to_end(&mut bytes).map_err(truncated_gzip)?;
+    reader.take(F::BYTES as u64).read_to_end(&mut bytes).map_err(told)?;
     if bytes.is_empty() {
         return Ok(None);
     }
@@ -77,28 +116,81 @@ fn read_binary<F: Fingerprint>(reader: &mut dyn BufRead, big_endian: bool) -> Re
         bytes.reverse();
     }
     match F::read_le(&bytes) {
-        Some(fingerprint) => Ok(Some(fingerprint)),
+        Some(fingerprint) => Ok(Some(Listed { fingerprint, id: None })),
         None => bail!("its length is no multiple of {} bytes", F::BYTES),
     }
 }
 
-/// Says of an input that ends too early what that most likely means.
-fn truncated_gzip(error: io::Error) -> anyhow::Error {
-    let early = error.kind() == io::ErrorKind::UnexpectedEof;
-    let error = anyhow::Error::new(error);
-    if early { error.context("the compressed data is cut off") } else { error }
-}
-
 fn read_line<F: Fingerprint>(
     lines: &mut Lines,
+    label: &str,
     notation: &mut Option<Notation>,
-) -> Result<Option<F>> {
-    let Some(line) = lines.next_line()? else { return Ok(None) };
-    let mut parse = || {
-        let text = std::str::from_utf8(line.bytes.trim_ascii()).context("not UTF-8")?;
-        notation.get_or_insert_with(|| Notation::of::<F>(text)).parse(text)
+) -> Result<Option<Listed<F>>> {
+    let line = lines.next_line().map_err(told);
+    let line = line.with_context(|| format!("cannot read {label}, line {}", lines.number()))?;
+    let Some(line) = line else { return Ok(None) };
+    let fingerprint = if line.too_long {
+        Err(anyhow!("a line of more than {MAX_LINE} bytes is no fingerprint"))
+    } else {
+        parse_bytes(&line.bytes, notation)
     };
-    parse().map(Some).with_context(|| lines.place(line.number))
+    let fingerprint = fingerprint.with_context(|| format!("{label}, line {}", line.number))?;
+    Ok(Some(Listed { fingerprint, id: None }))
+}
+
+fn parse_bytes<F: Fingerprint>(bytes: &[u8], notation: &mut Option<Notation>) -> Result<F> {
+    let text = std::str::from_utf8(bytes.trim_ascii()).context("not UTF-8")?;
+    notation.get_or_insert_with(|| Notation::of::<F>(text)).parse(text)
+}
+
+/// A list with ids: rows as in CSV, between whose values stands what the first line has of tab,
+/// comma and blank, in this order.
+struct Columns {
+    rows: Rows,
+    /// From 0.
+    id: usize,
+    label: String,
+    /// No row was read yet: the first may be a header.
+    at_first: bool,
+}
+
+impl Columns {
+    fn new(input: Input, id_column: usize, label: String) -> Self {
+        let first = input.head().split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let delimiters = [b'\t', b',', b' '];
+        let delimiter = delimiters.into_iter().find(|d| first.contains(d)).unwrap_or(b',');
+        let rows = Rows::new(input, delimiter, MAX_LINE);
+        Self { rows, id: id_column - 1, label, at_first: true }
+    }
+
+    fn next<F: Fingerprint>(
+        &mut self,
+        notation: &mut Option<Notation>,
+    ) -> Result<Option<Listed<F>>> {
+        loop {
+            let row = self.rows.next_row();
+            let place = || format!("cannot read {}, line {}", self.label, self.rows.line());
+            let Some(row) = row.with_context(place)? else { return Ok(None) };
+            let place = || format!("{}, line {}", self.label, row.line);
+            let fingerprint = row.value(usize::from(self.id == 0)).unwrap_or_default();
+            if std::mem::take(&mut self.at_first) && is_title(fingerprint) {
+                continue;
+            }
+            let id = row.value(self.id).ok_or_else(|| anyhow!("no column {}", self.id + 1));
+            let id = id.and_then(|id| std::str::from_utf8(id).context("an id not in UTF-8"));
+            let id = Some(id.with_context(place)?.to_owned());
+            return Ok(Some(Listed {
+                fingerprint: parse_bytes(fingerprint, notation).with_context(place)?,
+                id,
+            }));
+        }
+    }
+}
+
+/// A word in place of a number: a column's title.
+fn is_title(value: &[u8]) -> bool {
+    value.iter().all(|b| b.is_ascii_alphabetic() || *b == b'_')
+        && value.iter().any(|b| !b.is_ascii_hexdigit())
 }
 
 /// A fingerprint by itself, rather than in a file of them: in hex also if there is a letter among

@@ -1,18 +1,16 @@
 //! Lines of a file, with their numbers and all their bytes.
 
-use std::io::BufRead;
-use std::path::Path;
+use std::io::{self, BufRead};
 
-use anyhow::{Context, Result};
-use indicatif::ProgressBar;
+use super::decompress::Input;
 
-use super::Gzip;
-
-/// A line, with its end as it is in the file.
+/// A line as it is in the file, its end too if it has one.
 pub(crate) struct Line {
     pub(crate) bytes: Vec<u8>,
     /// From 1.
     pub(crate) number: u64,
+    /// It has more bytes than were allowed, and `bytes` but its beginning.
+    pub(crate) too_long: bool,
 }
 
 impl Line {
@@ -23,53 +21,51 @@ impl Line {
 
 /// The lines of one file, from the first on.
 pub(crate) struct Lines {
-    reader: Box<dyn BufRead>,
-    label: String,
+    input: Input,
+    max_line: usize,
     number: u64,
+    /// The line returned last was too long, and its rest is still to be passed over.
+    in_rest: bool,
 }
 
 impl Lines {
-    pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Self> {
-        let reader = super::open(path, Gzip::ByContent, bar)?;
-        Ok(Self { reader, label: super::label(path), number: 0 })
+    /// The lines of a file, each of at most `max_line` bytes without its end.
+    pub(crate) fn new(input: Input, max_line: usize) -> Self {
+        Self { input, max_line, number: 0, in_rest: false }
     }
 
-    /// Where a line stands, for messages.
-    pub(crate) fn place(&self, number: u64) -> String {
-        format!("{}, line {number}", self.label)
+    /// The number of the line returned last, or of the one that could not be read.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The next line that is not blank.
-    pub(crate) fn next_line(&mut self) -> Result<Option<Line>> {
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
-            let mut bytes = Vec::new();
             self.number += 1;
-            let read = self.reader.read_until(b'\n', &mut bytes);
-            read.with_context(|| format!("cannot read {}", self.place(self.number)))?;
-            let line = Line { bytes, number: self.number };
+            if self.in_rest {
+                self.input.skip_until(b'\n')?;
+                self.in_rest = false;
+            }
+            let line = self.read_line()?;
             if line.bytes.is_empty() {
                 return Ok(None);
             }
-            if !line.is_blank() {
+            if line.too_long || !line.is_blank() {
+                self.in_rest = line.too_long && !line.bytes.ends_with(b"\n");
                 return Ok(Some(line));
             }
         }
     }
 
-    /// Adds lines to `batch` until it has `count` of them or about `bytes` bytes. Says whether
-    /// there may be more; if it fails, the lines before the failure are in the batch.
-    pub(crate) fn fill(
-        &mut self,
-        batch: &mut Vec<Line>,
-        count: usize,
-        bytes: usize,
-    ) -> Result<bool> {
-        let mut room = bytes;
-        while batch.len() < count && room > 0 {
-            let Some(line) = self.next_line()? else { return Ok(false) };
-            room = room.saturating_sub(line.bytes.len());
-            batch.push(line);
-        }
-        Ok(true)
+    fn read_line(&mut self) -> io::Result<Line> {
+        let mut bytes = Vec::new();
+        // Room for an end of two bytes; one more byte, and the line is too long.
+        let limit = (self.max_line as u64).saturating_add(2);
+        io::Read::take(&mut self.input, limit).read_until(b'\n', &mut bytes)?;
+        let content = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        let content = content.strip_suffix(b"\r").unwrap_or(content);
+        let too_long = content.len() > self.max_line;
+        Ok(Line { bytes, number: self.number, too_long })
     }
 }

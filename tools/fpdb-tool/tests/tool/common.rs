@@ -133,3 +133,20 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(bytes).and_then(|()| gz.finish()).expect("memory takes all")
 }
+
+pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).expect("memory takes all")
+}
+
+/// The ids and fingerprints that `fingerprint --json` printed, without the summary.
+pub(crate) fn fingerprints(run: &Run) -> Vec<(String, Option<String>)> {
+    let mut records = run.records();
+    let summary = records.pop().expect("a summary");
+    assert_eq!(summary["type"], "summary", "{}", run.text());
+    assert_eq!(summary["documents"], records.len());
+    let pair = |record: &Value| {
+        let fingerprint = record["fingerprint"].as_str().map(str::to_owned);
+        (record["id"].as_str().expect("an id").to_owned(), fingerprint)
+    };
+    records.iter().map(pair).collect()
+}

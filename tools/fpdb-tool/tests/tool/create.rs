@@ -59,3 +59,11 @@ fn an_unknown_recipe_is_noted() {
     let run = folder.ok("create b --recipe words/999 --quiet");
     assert!(run.err.is_empty(), "{}", run.err);
 }
+
+#[test]
+fn an_alias_is_stored_as_the_recipe_that_it_stands_for() {
+    let folder = Folder::new();
+    folder.ok("create a --recipe default");
+    let default = fpdb::text::Recipe::named("default").unwrap();
+    assert_eq!(folder.ok("stats a --json").json()["recipe"], default.name());
+}

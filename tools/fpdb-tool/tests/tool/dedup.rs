@@ -21,7 +21,7 @@ fn with_copies() -> (Vec<String>, Vec<String>) {
 fn summary(read: u64, novel: u64, duplicates: u64, skipped: u64, bad: u64) -> Value {
     json!({
         "type": "summary", "read": read, "novel": novel,
-        "duplicates": duplicates, "skipped": skipped, "bad": bad,
+        "duplicates": duplicates, "skipped": skipped, "bad": bad, "ignored": 0,
     })
 }
 

@@ -2,9 +2,22 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 13] = [
-    "create", "import", "dedup", "query", "export", "stats", "inspect", "verify", "compact",
-    "health", "evaluate", "hamming", "recipes",
+const COMMANDS: [&str; 15] = [
+    "create",
+    "import",
+    "dedup",
+    "query",
+    "extract",
+    "export",
+    "fingerprint",
+    "stats",
+    "inspect",
+    "verify",
+    "compact",
+    "health",
+    "evaluate",
+    "hamming",
+    "recipes",
 ];
 
 #[test]

@@ -123,3 +123,30 @@ fn wide_databases_are_asked_wide() {
     let run = folder.ok(&format!("query a 0x{:032x} --json", 3u128 << 100));
     assert_eq!(run.records()[0]["matches"][0]["distance"], 1);
 }
+
+#[test]
+fn documents_are_queries_by_the_recipe_of_the_database() {
+    let folder = Folder::new();
+    folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
+    folder.ok("dedup db docs --recipe words/1");
+    let asked =
+        [document("x", &text(2, 50)), document("short", "x"), document("y", &text(3, 50))].concat();
+    folder.write("asked", &asked);
+    let line = "query db --from ndjson asked";
+    let records = folder.ok(&format!("{line} --json")).records();
+    let documents: Vec<_> = records[..3].iter().map(|r| r["document"].as_str().unwrap()).collect();
+    assert_eq!(documents, ["x", "short", "y"]);
+    assert_eq!(
+        (&records[0]["matches"][0]["name"], &records[0]["matches"][0]["distance"]),
+        (&"b".into(), &0.into())
+    );
+    assert!(records[1]["query"].is_null() && records[1]["matches"] == json!([]), "{}", records[1]);
+    assert!(records[2]["query"].is_string() && records[2]["matches"] == json!([]));
+    assert_eq!((&records[3]["queries"], &records[3]["matched"]), (&3.into(), &1.into()));
+    let table = folder.ok(line).text();
+    assert!(table.lines().nth(1).unwrap().starts_with("x  "), "{table}");
+    assert!(folder.exits(2, &format!("{line} --recipe nonsense/1")).err.contains("nonsense/1"));
+    folder.write("bad", asked + "{]");
+    let run = folder.exits(2, "query db --from ndjson bad --json");
+    assert_eq!(run.records().len(), 3, "those before the bad line are answered");
+}

@@ -1,102 +1,87 @@
-//! A batch of lines, from bytes to verdicts.
+//! A batch of documents, from fingerprints to verdicts.
 //!
-//! What must hold: a novel line is printed, and the output flushed, before its document is
-//! committed; and of a batch that is cut short by a bad line, all lines before it are dealt with.
+//! What must hold: a novel document is printed, and the output flushed, before it is committed; and
+//! of a batch that is cut short by a bad record, all documents before it are dealt with.
 
 use std::io::{self, Write};
-use std::thread;
 
-use anyhow::{Result, anyhow};
-use fpdb::text::Recipe;
+use anyhow::Result;
 use fpdb::{Db, Key, Novelty};
 
 use super::report::Report;
-use super::{BATCH_BYTES, BATCH_LINES};
-use crate::input::documents::Fields;
-use crate::input::lines::{Line, Lines};
+use super::{BATCH_BYTES, BATCH_DOCUMENTS};
+use crate::input::{Intake, Item};
 use crate::output::Context;
+use crate::recipe::Width;
 
-/// Takes lines in, batch by batch.
-pub(super) struct Deduplicator<'a> {
-    pub(super) db: &'a Db,
-    pub(super) recipe: Recipe,
-    pub(super) fields: Fields<'a>,
-    pub(super) skip_bad: bool,
+/// Takes documents in, batch by batch.
+pub(super) struct Deduplicator<'a, F: Width> {
+    pub(super) db: &'a Db<F>,
     pub(super) keep_skipped: bool,
     pub(super) report: Report,
-    /// The line printed last had no end, as the last of a file may.
-    pub(super) unfinished_line: bool,
+    pub(super) printer: Printer,
 }
 
-/// What is made of a line: a document's id and fingerprint, or what is wrong with the line.
-type Parsed = Result<Document, String>;
-
-struct Document {
-    id: String,
-    fingerprint: Option<u64>,
+/// What the workers make of a document.
+pub(super) struct Made<F> {
+    pub(super) id: String,
+    pub(super) fingerprint: Option<F>,
+    /// What to print if it is novel.
+    pub(super) shown: Vec<u8>,
 }
 
-/// A line's fate.
+type Batch<F> = [Item<Made<F>>];
+
+/// A document's fate.
 #[derive(Clone, Copy)]
-enum Verdict {
-    Judged(Novelty<u64>),
+enum Verdict<F> {
+    Judged(Novelty<F>),
     TooShort,
-    Bad,
 }
 
-impl Deduplicator<'_> {
-    /// Takes in all lines of a file, up to the first that is bad unless those are to be skipped.
-    pub(super) fn file(&mut self, lines: &mut Lines, context: &mut Context<'_>) -> Result<()> {
-        let mut batch = Vec::with_capacity(BATCH_LINES);
+impl<F: Width> Deduplicator<'_, F> {
+    /// Takes in all documents, up to the first bad one unless those are to be skipped.
+    pub(super) fn take_all(
+        &mut self,
+        documents: &mut Intake<Made<F>>,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        let mut batch = Vec::with_capacity(BATCH_DOCUMENTS);
         loop {
             batch.clear();
-            let more = lines.fill(&mut batch, BATCH_LINES, BATCH_BYTES);
-            self.batch(&batch, lines, context)?;
+            let more = documents.fill(&mut batch, BATCH_DOCUMENTS, BATCH_BYTES, context);
+            if let Some(header) = documents.take_header() {
+                self.printer.header = Some(header);
+            }
+            self.batch(&batch, context)?;
+            let counts = &documents.counts;
+            self.report.met(counts.bad + counts.broken, counts.ignored());
             if !more? {
                 return Ok(());
             }
         }
     }
 
-    fn batch(&mut self, batch: &[Line], lines: &Lines, context: &mut Context<'_>) -> Result<()> {
-        let mut parsed = parse(batch, self.fields, &self.recipe);
-        let stop = parsed.iter().position(Result::is_err).filter(|_| !self.skip_bad);
-        let failure = stop.map(|at| {
-            let message = parsed.drain(at..).next().and_then(Result::err).unwrap_or_default();
-            anyhow!("{}: {message}", lines.place(batch[at].number))
-        });
-        for (line, message) in
-            batch.iter().zip(&parsed).filter_map(|(l, p)| Some((l, p.as_ref().err()?)))
-        {
-            context.say(format_args!("skipped {}: {message}", lines.place(line.number)));
-        }
-        let verdicts = self.judge(batch, &parsed, context.out)?;
-        self.count(&parsed, &verdicts)?;
-        failure.map_or(Ok(()), Err)
+    fn batch(&mut self, batch: &Batch<F>, context: &mut Context<'_>) -> Result<()> {
+        let verdicts = self.judge(batch, context.out)?;
+        self.count(batch, &verdicts)
     }
 
     /// Gets the verdicts on a batch, prints what is to be printed, and commits what is novel.
-    fn judge(
-        &mut self,
-        batch: &[Line],
-        parsed: &[Parsed],
-        out: &mut dyn Write,
-    ) -> Result<Vec<Verdict>> {
-        let entries: Vec<(u64, Key<'_>)> = parsed
+    fn judge(&mut self, batch: &Batch<F>, out: &mut dyn Write) -> Result<Vec<Verdict<F>>> {
+        let entries: Vec<(F, Key<'_>)> = batch
             .iter()
-            .flatten()
-            .filter_map(|document| Some((document.fingerprint?, Key::Name(&document.id))))
+            .filter_map(|item| Some((item.made.fingerprint?, Key::Name(&item.made.id))))
             .collect();
-        let mut verdicts = Vec::with_capacity(parsed.len());
-        let (keep_skipped, unfinished) = (self.keep_skipped, &mut self.unfinished_line);
-        let mut print = |novelties: &[Novelty<u64>]| {
-            verdicts = verdicts_in_order(parsed, novelties);
+        let mut verdicts = Vec::with_capacity(batch.len());
+        let (keep_skipped, printer) = (self.keep_skipped, &mut self.printer);
+        let mut print = |novelties: &[Novelty<F>]| {
+            verdicts = verdicts_in_order(batch, novelties);
             let printed = batch.iter().zip(&verdicts).filter(|(_, verdict)| match verdict {
                 Verdict::Judged(novelty) => matches!(novelty, Novelty::Inserted(_)),
                 Verdict::TooShort => keep_skipped,
-                Verdict::Bad => false,
             });
-            print_lines(printed.map(|(line, _)| line.bytes.as_slice()), unfinished, out)
+            printer.print(printed.map(|(item, _)| item.made.shown.as_slice()), out)
         };
         if entries.is_empty() {
             print(&[])?;
@@ -106,70 +91,62 @@ impl Deduplicator<'_> {
         Ok(verdicts)
     }
 
-    fn count(&mut self, parsed: &[Parsed], verdicts: &[Verdict]) -> Result<()> {
-        for (document, verdict) in parsed.iter().zip(verdicts) {
-            self.report.summary.read += 1;
-            match (document, verdict) {
-                (Ok(document), Verdict::Judged(Novelty::Duplicate(of))) => {
+    fn count(&mut self, batch: &Batch<F>, verdicts: &[Verdict<F>]) -> Result<()> {
+        for (item, verdict) in batch.iter().zip(verdicts) {
+            match verdict {
+                Verdict::Judged(Novelty::Duplicate(of)) => {
                     let name = self.db.name(of.id)?.unwrap_or_default();
-                    self.report.duplicate(&document.id, &name, of.distance)?;
+                    self.report.duplicate(&item.made.id, &name, of.distance)?;
                 }
-                (_, Verdict::Judged(_)) => self.report.summary.novel += 1,
-                (document, _) => {
-                    self.report.summary.skipped += 1;
-                    self.report.summary.bad += u64::from(document.is_err());
-                }
+                Verdict::Judged(Novelty::Inserted(_)) => self.report.novel(),
+                Verdict::TooShort => self.report.too_short(),
             }
         }
         self.report.flush()
     }
 }
 
-/// Parses lines and makes fingerprints of their texts, on all processors.
-fn parse(batch: &[Line], fields: Fields<'_>, recipe: &Recipe) -> Vec<Parsed> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let share = batch.len().div_ceil(threads).max(1);
-    let parse = |line: &Line| {
-        let document = fields.parse(&line.bytes)?;
-        let fingerprint = recipe.fingerprint(&document.text).fingerprint;
-        Ok(Document { id: document.id, fingerprint })
-    };
-    let parse_all = |lines: &[Line]| lines.iter().map(parse).collect::<Vec<Parsed>>();
-    thread::scope(|scope| {
-        let shares: Vec<_> =
-            batch.chunks(share).map(|lines| scope.spawn(move || parse_all(lines))).collect();
-        shares
-            .into_iter()
-            .flat_map(|share| share.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
-            .collect()
-    })
-}
-
 /// The novelties, which are of the documents with a fingerprint only, put in their places.
-fn verdicts_in_order(parsed: &[Parsed], novelties: &[Novelty<u64>]) -> Vec<Verdict> {
+fn verdicts_in_order<F: Width>(batch: &Batch<F>, novelties: &[Novelty<F>]) -> Vec<Verdict<F>> {
     let mut novelties = novelties.iter();
-    let verdict = |document: &Parsed| match document {
-        Err(_) => Verdict::Bad,
-        Ok(document) => match document.fingerprint.and_then(|_| novelties.next()) {
-            Some(novelty) => Verdict::Judged(*novelty),
-            None => Verdict::TooShort,
-        },
+    let verdict = |item: &Item<Made<F>>| match item.made.fingerprint.and_then(|_| novelties.next())
+    {
+        Some(novelty) => Verdict::Judged(*novelty),
+        None => Verdict::TooShort,
     };
-    parsed.iter().map(verdict).collect()
+    batch.iter().map(verdict).collect()
 }
 
-/// Prints lines as they are and flushes. A line without end gets one only if another follows.
-fn print_lines<'a>(
-    lines: impl Iterator<Item = &'a [u8]>,
-    unfinished: &mut bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for line in lines {
-        if *unfinished {
+/// Prints lines as they are.
+#[derive(Default)]
+pub(super) struct Printer {
+    /// The header of a table, until it is printed.
+    header: Option<Vec<u8>>,
+    /// The line printed last had no end, as the last of a file may.
+    unfinished: bool,
+}
+
+impl Printer {
+    /// Prints lines and flushes. A line without end gets one only if another follows.
+    fn print<'a>(
+        &mut self,
+        lines: impl Iterator<Item = &'a [u8]>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        if let Some(header) = self.header.take() {
+            self.print_line(&header, out)?;
+        }
+        for line in lines {
+            self.print_line(line, out)?;
+        }
+        out.flush()
+    }
+
+    fn print_line(&mut self, line: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        if self.unfinished {
             out.write_all(b"\n")?;
         }
-        out.write_all(line)?;
-        *unfinished = !line.ends_with(b"\n");
+        self.unfinished = !line.ends_with(b"\n");
+        out.write_all(line)
     }
-    out.flush()
 }

@@ -10,17 +10,19 @@ use serde::Serialize;
 
 use crate::output::json_line;
 
-/// What a run did, in documents. Each document read is novel, a duplicate or skipped.
+/// What a run did, in documents. Each one read is novel, a duplicate or skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Summary {
     r#type: &'static str,
-    pub(super) read: u64,
-    pub(super) novel: u64,
-    pub(super) duplicates: u64,
+    read: u64,
+    novel: u64,
+    duplicates: u64,
     /// Without a fingerprint: too short, or bad.
-    pub(super) skipped: u64,
-    /// Of those skipped, the lines that are no documents.
-    pub(super) bad: u64,
+    skipped: u64,
+    /// Of those skipped, the lines, rows, files and records that should be documents and are none.
+    bad: u64,
+    /// Records of archives that are not about a page. They do not count as read.
+    ignored: u64,
 }
 
 impl fmt::Display for Summary {
@@ -28,7 +30,7 @@ impl fmt::Display for Summary {
         let Self { read, novel, duplicates, skipped, bad, .. } = self;
         write!(f, "read {read}: {novel} novel, {duplicates} duplicates, {skipped} skipped")?;
         if *bad > 0 {
-            write!(f, " ({bad} of them bad lines)")?;
+            write!(f, " ({bad} of them bad)")?;
         }
         Ok(())
     }
@@ -46,7 +48,8 @@ struct Duplicate<'a> {
 pub(super) struct Report {
     file: Option<BufWriter<File>>,
     label: String,
-    pub(super) summary: Summary,
+    too_short: u64,
+    summary: Summary,
 }
 
 impl Report {
@@ -55,9 +58,29 @@ impl Report {
         let label = path.map(|path| path.display().to_string()).unwrap_or_default();
         let file = path.map(File::create).transpose();
         let file = file.with_context(|| format!("cannot create {label}"))?;
-        let summary =
-            Summary { r#type: "summary", read: 0, novel: 0, duplicates: 0, skipped: 0, bad: 0 };
-        Ok(Self { file: file.map(BufWriter::new), label, summary })
+        let summary = Summary {
+            r#type: "summary",
+            read: 0,
+            novel: 0,
+            duplicates: 0,
+            skipped: 0,
+            bad: 0,
+            ignored: 0,
+        };
+        Ok(Self { file: file.map(BufWriter::new), label, too_short: 0, summary })
+    }
+
+    pub(super) fn novel(&mut self) {
+        self.summary.novel += 1;
+    }
+
+    pub(super) fn too_short(&mut self) {
+        self.too_short += 1;
+    }
+
+    /// Notes how many bad and ignored records there were so far.
+    pub(super) fn met(&mut self, bad: u64, ignored: u64) {
+        (self.summary.bad, self.summary.ignored) = (bad, ignored);
     }
 
     pub(super) fn duplicate(&mut self, id: &str, duplicate_of: &str, distance: u32) -> Result<()> {
@@ -73,7 +96,9 @@ impl Report {
 
     /// Writes the summary, which says that the run came to its end.
     pub(super) fn finish(mut self) -> Result<Summary> {
-        let summary = self.summary;
+        let mut summary = self.summary;
+        summary.skipped = self.too_short + summary.bad;
+        summary.read = summary.novel + summary.duplicates + summary.skipped;
         self.write(|file| json_line(file, &summary))?;
         self.flush()?;
         Ok(summary)

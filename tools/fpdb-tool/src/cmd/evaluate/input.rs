@@ -4,13 +4,18 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use csv::StringRecord;
 use indicatif::ProgressBar;
 
-use crate::input::documents::Fields;
-use crate::input::lines::Lines;
-use crate::input::{self, Gzip};
+use crate::input::{self, Compression, Document, Input, Intake, Item};
+use crate::output::Context;
+
+/// Documents taken at once.
+const BATCH: usize = 1024;
+
+/// Pairs lists are not for streaming: what grows to more than so many times its size is a mistake.
+const MAX_RATIO: u64 = 1000;
 
 /// Jaccard similarity from which on a pair is counted among the nearly equal ones too.
 pub(super) const STRONG: f64 = 0.9;
@@ -22,25 +27,24 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    pub(super) fn read(files: &[PathBuf], bar: &ProgressBar) -> Result<Self> {
+    /// Reads all that there are.
+    pub(super) fn read(mut intake: Intake<Document>, context: &mut Context<'_>) -> Result<Self> {
         let mut documents = Self { texts: Vec::new(), numbers: HashMap::new() };
-        for file in files {
-            let mut lines = Lines::open(file, bar)?;
-            while let Some(line) = lines.next_line()? {
-                let document = Fields { id: "id", text: "text" }
-                    .parse(&line.bytes)
-                    .map_err(|message| anyhow!("{}: {message}", lines.place(line.number)))?;
+        let mut batch = Vec::new();
+        let mut more = true;
+        while more {
+            more = intake.fill(&mut batch, BATCH, usize::MAX, context)?;
+            for Item { made: Document { id, text, .. }, .. } in batch.drain(..) {
                 let number = documents.texts.len();
-                match documents.numbers.entry(document.id) {
+                match documents.numbers.entry(id) {
                     Entry::Vacant(entry) => entry.insert(number),
-                    Entry::Occupied(entry) => {
-                        let place = lines.place(line.number);
-                        bail!("{place}: there is a document {:?} already", entry.key())
-                    }
+                    Entry::Occupied(entry) => bail!("there are two documents {:?}", entry.key()),
                 };
-                documents.texts.push(document.text);
+                documents.texts.push(text);
             }
         }
+        intake.counts.tell(context);
+        intake.verdict()?;
         Ok(documents)
     }
 
@@ -114,7 +118,7 @@ fn read_file(
     path: &Path,
     mut take: impl FnMut(&Columns, &StringRecord) -> Result<()>,
 ) -> Result<()> {
-    let file = input::open(path, Gzip::ByContent, &ProgressBar::hidden())?;
+    let file = Input::open(path, Compression::ByContent, MAX_RATIO, &ProgressBar::hidden())?;
     let mut reader = csv::ReaderBuilder::new().delimiter(b'\t').quoting(false).from_reader(file);
     let label = input::label(path);
     let unreadable = || format!("cannot read {label}");

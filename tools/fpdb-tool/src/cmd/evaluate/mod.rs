@@ -13,6 +13,7 @@ use fpdb::text::{Recipe, Width};
 
 use crate::database;
 use crate::failure::{self, Outcome};
+use crate::input::{DocumentArgs, From};
 use crate::output::{self, Context};
 use crate::progress;
 use input::{Bounds, Documents, Pair};
@@ -23,7 +24,7 @@ const DEFAULT_RECIPE: &str = "default";
 
 /// Measures what recipes find and miss on labelled pairs, for each distance
 ///
-/// Documents are NDJSON, a line each: {"id": "...", "text": "..."}. Pairs are lines of
+/// Documents are read as `dedup` reads them. Pairs are lines of
 /// tab-separated fields under a header: id_a and id_b (or base_id and variant_id), and jaccard, a
 /// similarity from 0 to 1, or label, which is duplicate or 1, different or 0. If there is a column
 /// kind, each kind is shown by itself too.
@@ -33,9 +34,13 @@ const DEFAULT_RECIPE: &str = "default";
 /// too few features for a fingerprint is within no distance: if it is a duplicate, it is missed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Files of documents, plain or gzipped; `-` is standard input
+    /// Files of documents, plain or compressed, or folders of them; `-` is standard input
     #[arg(value_name = "DOCS", required = true)]
-    documents: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+
+    /// What the files hold
+    #[arg(long, value_enum, default_value = "auto")]
+    from: From,
 
     /// A file of labelled pairs; may be given several times
     #[arg(long, value_name = "FILE", required = true)]
@@ -70,6 +75,9 @@ pub(crate) struct Args {
     /// Draw the curves into this file; it is replaced
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+
+    #[command(flatten)]
+    documents: DocumentArgs,
 }
 
 impl Args {
@@ -104,7 +112,7 @@ impl Args {
     fn evaluate<F: Width>(
         &self,
         named: fn(&str) -> fpdb::Result<Recipe<F>>,
-        context: &Context<'_>,
+        context: &mut Context<'_>,
     ) -> Result<Report> {
         let asked = self.recipes.iter().map(String::as_str);
         let default = self.recipes.is_empty().then_some(DEFAULT_RECIPE);
@@ -113,8 +121,9 @@ impl Args {
             asked.chain(default).map(|name| named(name).map_err(|e| failure::as_usage(&e)));
         let recipes: Vec<Recipe<F>> = recipes.collect::<Result<_>>()?;
 
-        let bar = progress::over_files(context, &self.documents);
-        let documents = Documents::read(&self.documents, &bar)?;
+        let bar = progress::over_files(context, &self.files);
+        let intake = self.documents.start(&self.files, self.from, &bar, |document| document)?;
+        let documents = Documents::read(intake, context)?;
         bar.finish_and_clear();
         let bounds = Bounds { duplicate: self.duplicate, different: self.different };
         let pairs = input::pairs(&self.pairs, &documents, bounds)?;

@@ -13,11 +13,14 @@ use fpdb::{Description, DocId, Entry, Fingerprint, Ids, Options};
 
 use crate::database::{self, by_width};
 use crate::failure::Outcome;
-use crate::input::fingerprints::{self, Format};
+use crate::input::fingerprints::{ListArgs, Lists};
 use crate::output::{self, Context};
 use crate::{input, progress};
 use report::{Report, Source as Origin};
 use survey::{Reservoir, Survey};
+
+/// What a compressed list may grow to, times its size.
+const MAX_RATIO: u64 = 1000;
 
 /// Checks whether fingerprints are worth their bits
 ///
@@ -41,9 +44,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     from: Option<Source>,
 
-    /// How the fingerprints in the files are written
-    #[arg(long, value_enum, default_value = "auto", requires = "from")]
-    fp_format: Format,
+    #[command(flatten)]
+    list: ListArgs,
 
     /// Width of the fingerprints in the files, 64 or 128 [default: 64]
     #[arg(long, value_parser = database::parse_bits, requires = "from")]
@@ -96,8 +98,9 @@ impl Args {
         input::check_all(&self.paths)?;
         let bar = progress::over_files(context, &self.paths);
         let mut sample = Reservoir::new(self.sample);
-        for (id, fingerprint) in (0..).zip(fingerprints::read(&self.paths, self.fp_format, &bar)) {
-            sample.add(Entry { fingerprint: fingerprint?, id: DocId(id) });
+        let lists = Lists { args: &self.list, id_column: None, max_ratio: MAX_RATIO, bar: &bar };
+        for (id, listed) in (0..).zip(lists.read(&self.paths)) {
+            sample.add(Entry { fingerprint: listed?.fingerprint, id: DocId(id) });
         }
         bar.finish_and_clear();
         let mut entries: Vec<Entry<F>> = sample.kept;

@@ -1,35 +1,38 @@
 //! `query`
 
+mod asked;
+
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::ValueEnum;
 use fpdb::{Description, Fingerprint, Ids, Match, Options, QueryOptions, Snapshot};
 use serde::Serialize;
 
 use crate::database::by_width;
-use crate::failure::{self, Outcome};
-use crate::input::fingerprints::{self, Format};
+use crate::failure::Outcome;
+use crate::input::fingerprints::ListArgs;
+use crate::input::{self, DocumentArgs, Source};
 use crate::output::{Context, json_line, printable};
 use crate::progress;
+use crate::recipe::Width;
+use asked::Asked;
 
-/// Queries answered together.
-const BATCH: usize = 256;
-
-/// Finds the entries within a distance of fingerprints
+/// Finds the entries within a distance of fingerprints, or of documents
 ///
 /// Queries are answered in the order given, each completely unless --limit is given: the nearest
 /// matches first, and equally near ones by fingerprint and id.
 ///
 /// With --json, a record a query, {"type":"query","i":0,"query":"0x...","matches":[...]}, and a
-/// summary record last.
+/// summary record last. Of a document, the record also has its id, "document":"...", and the query
+/// is null if it has too few features for a fingerprint; in the table, its id stands in the place
+/// of the query.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Fingerprints in hex, with or without 0x; with --from fp, files of them (`-` is standard
+    /// Fingerprints in hex, with or without 0x; with --from, files of queries (`-` is standard
     /// input)
     #[arg(value_name = "FINGERPRINT|FILE", required = true)]
     queries: Vec<String>,
@@ -42,10 +45,6 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     from: Option<Source>,
 
-    /// How the fingerprints in the files are written
-    #[arg(long, value_enum, default_value = "auto", requires = "from")]
-    fp_format: Format,
-
     /// At most so many matches a query, the nearest ones
     #[arg(long, value_name = "MATCHES")]
     limit: Option<usize>,
@@ -53,20 +52,25 @@ pub(crate) struct Args {
     /// Exit with 1 if no query has a match
     #[arg(long)]
     exit_status: bool,
-}
 
-/// `--from`
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// Fingerprints
-    Fp,
+    #[command(flatten)]
+    list: ListArgs,
+
+    /// How to make fingerprints of texts [default: the database's recipe, else `default`]
+    #[arg(long, value_name = "NAME", help_heading = "Reading documents")]
+    recipe: Option<String>,
+
+    #[command(flatten)]
+    documents: DocumentArgs,
 }
 
 #[derive(Serialize)]
-struct Record {
+struct Record<'a> {
     r#type: &'static str,
     i: u64,
-    query: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<&'a str>,
+    query: Option<String>,
     matches: Vec<Found>,
 }
 
@@ -90,21 +94,23 @@ struct Summary {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         let description = fpdb::describe(&self.path)?;
-        let summary =
-            by_width!(description.bits, |options| self.answer_all(options, &description, context))?;
-        if context.json {
-            json_line(context.out, &summary)?;
-        }
-        let failed = self.exit_status && summary.matched == 0;
-        Ok(if failed { Outcome::CheckFailed } else { Outcome::Done })
+        by_width!(description.bits, |options| self.answer_all(options, &description, context))
     }
 
-    fn answer_all<F: Fingerprint>(
+    fn answer_all<F: Width>(
         &self,
         options: Options<F>,
         description: &Description,
         context: &mut Context<'_>,
-    ) -> Result<Summary> {
+    ) -> Result<Outcome> {
+        if self.limit == Some(0) {
+            bail!("--limit 0 leaves no answer to give");
+        }
+        let files: Vec<PathBuf> = match self.from {
+            Some(_) => self.queries.iter().map(PathBuf::from).collect(),
+            None => Vec::new(),
+        };
+        input::check_all(&files)?;
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         let distance = self.distance.unwrap_or(description.max_distance);
         let mut printer = Printer {
@@ -113,46 +119,49 @@ impl Args {
             names: description.ids == Ids::Names,
             summary: Summary { r#type: "summary", queries: 0, matched: 0, matches: 0 },
         };
-        let files: Vec<PathBuf> = match self.from {
-            Some(Source::Fp) => self.queries.iter().map(PathBuf::from).collect(),
-            None => Vec::new(),
-        };
         let bar = progress::over_files(context, &files);
-        let mut queries: Box<dyn Iterator<Item = Result<F>>> = match self.from {
-            Some(Source::Fp) => Box::new(fingerprints::read(&files, self.fp_format, &bar)),
-            None => Box::new(
-                self.queries.iter().map(|q| F::parse(q).map_err(|e| failure::as_usage(&e))),
-            ),
-        };
+        let lists = self.lists(&bar);
+        let mut queries = self.queries::<F>(description, &files, &lists, &bar)?;
         printer.header(context)?;
         loop {
             // Those before an unreadable one are answered before the error is told.
-            let (batch, error) = take(&mut queries, BATCH);
-            for (query, matches) in batch.iter().zip(self.answer(&snapshot, &batch, distance)?) {
+            let (batch, more) = queries.take(context);
+            let answers = self.answer(&snapshot, &batch, distance)?;
+            for (asked, matches) in batch.iter().zip(answers) {
                 let found = matches.into_iter().map(|m| Found::new(m, &snapshot, printer.names));
-                printer.print(query.to_hex(), found.collect::<Result<_>>()?, context)?;
+                printer.print(asked, found.collect::<Result<_>>()?, context)?;
             }
-            if let Some(error) = error {
-                return Err(error);
-            }
-            if batch.len() < BATCH {
-                return Ok(printer.summary);
+            if !more? {
+                break;
             }
         }
+        if context.json {
+            json_line(context.out, &printer.summary)?;
+        }
+        queries.verdict(context)?;
+        let failed = self.exit_status && printer.summary.matched == 0;
+        Ok(if failed { Outcome::CheckFailed } else { Outcome::Done })
     }
 
+    /// The matches of each query; none of one without a fingerprint.
     fn answer<F: Fingerprint>(
         &self,
         snapshot: &Snapshot<F>,
-        batch: &[F],
+        batch: &[Asked<F>],
         distance: u32,
     ) -> Result<Vec<Vec<Match<F>>>> {
-        if self.limit == Some(0) {
-            bail!("--limit 0 leaves no answer to give");
-        }
-        let Some(limit) = self.limit else { return Ok(snapshot.query_batch(batch, distance)?) };
-        let options = QueryOptions::within(distance).limit(limit);
-        batch.iter().map(|&query| Ok(snapshot.query_with(query, &options)?)).collect()
+        let fingerprints: Vec<F> = batch.iter().filter_map(|asked| asked.fingerprint).collect();
+        let answers = match self.limit {
+            None => snapshot.query_batch(&fingerprints, distance)?,
+            Some(limit) => {
+                let options = QueryOptions::within(distance).limit(limit);
+                let answer = |&query: &F| snapshot.query_with(query, &options);
+                fingerprints.iter().map(answer).collect::<fpdb::Result<_>>()?
+            }
+        };
+        let mut answers = answers.into_iter();
+        let answer = |asked: &Asked<F>| asked.fingerprint.and_then(|_| answers.next());
+        Ok(batch.iter().map(answer).map(Option::unwrap_or_default).collect())
     }
 }
 
@@ -165,21 +174,6 @@ impl Found {
             name: if names { snapshot.name(found.id)? } else { None },
         })
     }
-}
-
-/// Up to `count` items, and the error that ended them early.
-fn take<T>(
-    items: &mut dyn Iterator<Item = Result<T>>,
-    count: usize,
-) -> (Vec<T>, Option<anyhow::Error>) {
-    let mut taken = Vec::new();
-    for item in items.take(count) {
-        match item {
-            Ok(item) => taken.push(item),
-            Err(error) => return (taken, Some(error)),
-        }
-    }
-    (taken, None)
 }
 
 /// Prints answers as they come, and counts them.
@@ -200,20 +194,23 @@ impl Printer {
         Ok(())
     }
 
-    fn print(
+    fn print<F: Fingerprint>(
         &mut self,
-        query: String,
+        asked: &Asked<F>,
         matches: Vec<Found>,
         context: &mut Context<'_>,
     ) -> Result<()> {
+        let document = asked.document.as_deref();
+        let query = asked.fingerprint.map(F::to_hex);
         let i = self.summary.queries;
         self.summary.queries += 1;
         self.summary.matched += u64::from(!matches.is_empty());
         self.summary.matches += matches.len() as u64;
         if self.json {
-            json_line(context.out, &Record { r#type: "query", i, query, matches })?;
+            json_line(context.out, &Record { r#type: "query", i, document, query, matches })?;
             return Ok(());
         }
+        let query = document.map(printable).or(query).unwrap_or_default();
         for found in matches {
             let (distance, id) = (found.distance.to_string(), found.id.to_string());
             let name = found.name.as_deref().map(printable).unwrap_or_default();

@@ -1,0 +1,113 @@
+//! Lists of fingerprints.
+
+use std::io;
+
+use anyhow::{Context as _, Result, bail};
+use fpdb::{Db, Description, DocId, Entry, Fingerprint, Ids, Key, Options};
+use serde::Serialize;
+
+use super::Args;
+use crate::database;
+use crate::failure;
+use crate::input::fingerprints::{Listed, Lists};
+use crate::output::Context;
+use crate::progress;
+
+/// Entries to a commit, where they are not loaded in one.
+const BATCH: usize = 4096;
+
+#[derive(Serialize)]
+struct Imported {
+    schema: &'static str,
+    read: u64,
+    inserted: u64,
+    already_there: u64,
+}
+
+impl Args {
+    pub(super) fn list<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        found: Option<&Description>,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        let names = self.are_names(found);
+        if let Some(found) = found {
+            database::need_ids(found, if names { Ids::Names } else { Ids::User }, "import")?;
+            self.new.check_against(found)?;
+        }
+        let db = match found {
+            Some(_) => options.open(&self.path)?,
+            None => self.new.options(options)?.open_or_create(&self.path)?,
+        };
+        let bar = progress::over_files(context, &self.files);
+        let lists = Lists {
+            args: &self.list,
+            id_column: self.id_column.map(usize::from),
+            max_ratio: self.documents.max_ratio,
+            bar: &bar,
+        };
+        let loaded = if names {
+            insert_named(&db, lists.read(&self.files)).map(|read| (read, read))
+        } else {
+            self.load(&db, lists.read(&self.files))
+        };
+        bar.finish_and_clear();
+        let (read, inserted) = loaded?;
+        db.close()?;
+        let already_there = read - inserted;
+        let imported = Imported { schema: "fpdb.import/1", read, inserted, already_there };
+        let told =
+            format!("read {read} fingerprints: {inserted} inserted, {already_there} already there");
+        context.conclude(&imported, told)?;
+        Ok(())
+    }
+
+    /// Loads all at once. Returns how many were read and inserted.
+    fn load<F: Fingerprint>(
+        &self,
+        db: &Db<F>,
+        list: impl Iterator<Item = Result<Listed<F>>>,
+    ) -> Result<(u64, u64)> {
+        let mut next = Some(self.first_id);
+        let entries = list.map(|listed| {
+            let entry = listed.and_then(|Listed { fingerprint, id }| match id {
+                Some(id) => {
+                    let number = id.trim().parse().with_context(|| {
+                        format!("{id:?} is no number, and the database has no names for ids")
+                    })?;
+                    Ok(Entry { fingerprint, id: DocId(number) })
+                }
+                None => {
+                    let Some(id) = next else { bail!("there are no ids above {}", u64::MAX) };
+                    next = id.checked_add(1);
+                    Ok(Entry { fingerprint, id: DocId(id) })
+                }
+            });
+            entry.map_err(|e| fpdb::Error::from_input(io::Error::other(failure::sentence(&e))))
+        });
+        let loaded = db.bulk_load(entries)?;
+        Ok((loaded.read, loaded.inserted))
+    }
+}
+
+/// Inserts entries under names, batch by batch. Returns how many.
+fn insert_named<F: Fingerprint>(
+    db: &Db<F>,
+    list: impl Iterator<Item = Result<Listed<F>>>,
+) -> Result<u64> {
+    let mut list = list.map(|listed| {
+        let Listed { fingerprint, id } = listed?;
+        Ok((fingerprint, id.unwrap_or_default()))
+    });
+    let mut inserted = 0;
+    loop {
+        let batch = list.by_ref().take(BATCH).collect::<Result<Vec<(F, String)>>>()?;
+        if batch.is_empty() {
+            return Ok(inserted);
+        }
+        let entries: Vec<_> = batch.iter().map(|(f, name)| (*f, Key::Name(name))).collect();
+        db.insert_batch(&entries)?;
+        inserted += batch.len() as u64;
+    }
+}

@@ -1,0 +1,98 @@
+//! Where queries come from: arguments, lists of fingerprints, documents.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use fpdb::{Description, Fingerprint};
+use indicatif::ProgressBar;
+
+use super::Args;
+use crate::failure;
+use crate::input::fingerprints::{Listed, Lists};
+use crate::input::{Document, Intake, Source};
+use crate::output::Context;
+use crate::recipe::{self, Width};
+
+/// Queries answered together, and bytes of documents from which on fewer are.
+const BATCH: usize = 256;
+const BATCH_BYTES: usize = 8 << 20;
+
+/// A query.
+pub(super) struct Asked<F> {
+    /// None of a document that has too few features.
+    pub(super) fingerprint: Option<F>,
+    /// The id of the document that it is made of, if it is.
+    pub(super) document: Option<String>,
+}
+
+/// The queries, in order.
+pub(super) enum Queries<'a, F> {
+    Fingerprints(Box<dyn Iterator<Item = Result<F>> + 'a>),
+    Documents(Box<Intake<Asked<F>>>),
+}
+
+impl Args {
+    pub(super) fn lists<'a>(&'a self, bar: &'a ProgressBar) -> Lists<'a> {
+        let max_ratio = self.documents.max_ratio;
+        Lists { args: &self.list, id_column: None, max_ratio, bar }
+    }
+
+    pub(super) fn queries<'a, F: Width>(
+        &'a self,
+        description: &Description,
+        files: &'a [PathBuf],
+        lists: &'a Lists<'_>,
+        bar: &ProgressBar,
+    ) -> Result<Queries<'a, F>> {
+        Ok(match self.from {
+            None => Queries::Fingerprints(Box::new(
+                self.queries.iter().map(|q| F::parse(q).map_err(|e| failure::as_usage(&e))),
+            )),
+            Some(Source::Fingerprints) => {
+                let list = lists.read(files);
+                Queries::Fingerprints(Box::new(
+                    list.map(|listed: Result<Listed<F>>| Ok(listed?.fingerprint)),
+                ))
+            }
+            Some(Source::Documents(from)) => {
+                let recipe = recipe::of_database(Some(description), self.recipe.as_deref())?;
+                let make = move |Document { id, text, .. }| Asked {
+                    fingerprint: recipe.fingerprint(&text).fingerprint,
+                    document: Some(id),
+                };
+                Queries::Documents(Box::new(self.documents.start(files, from, bar, make)?))
+            }
+        })
+    }
+}
+
+impl<F: Fingerprint> Queries<'_, F> {
+    /// The next queries, and whether there may be more or why there are not.
+    pub(super) fn take(&mut self, context: &mut Context<'_>) -> (Vec<Asked<F>>, Result<bool>) {
+        let mut taken = Vec::new();
+        let more = match self {
+            Self::Fingerprints(list) => take(list, &mut taken),
+            Self::Documents(documents) => {
+                let mut batch = Vec::new();
+                let more = documents.fill(&mut batch, BATCH, BATCH_BYTES, context);
+                taken.extend(batch.into_iter().map(|item| item.made));
+                more
+            }
+        };
+        (taken, more)
+    }
+
+    /// Tells what was passed over, and fails if that should not have been.
+    pub(super) fn verdict(&self, context: &mut Context<'_>) -> Result<()> {
+        let Self::Documents(documents) = self else { return Ok(()) };
+        documents.counts.tell(context);
+        documents.verdict()
+    }
+}
+
+fn take<F>(list: &mut dyn Iterator<Item = Result<F>>, taken: &mut Vec<Asked<F>>) -> Result<bool> {
+    for fingerprint in list.take(BATCH) {
+        taken.push(Asked { fingerprint: Some(fingerprint?), document: None });
+    }
+    Ok(taken.len() == BATCH)
+}

@@ -1,0 +1,239 @@
+//! Tables: comma- or tab-separated values under a header row, as RFC 4180 has them.
+
+use std::io::{self, BufRead};
+
+use anyhow::{Result, bail};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+
+use super::decompress::{Input, told};
+
+/// A row of a table.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    /// As it is in the file, its end too if it has one.
+    pub(super) raw: Vec<u8>,
+    /// The values, one after the other, without quotes.
+    values: Vec<u8>,
+    /// Where each of them ends in `values`.
+    ends: Vec<usize>,
+    /// The line that it begins on, from 1.
+    pub(super) line: u64,
+}
+
+impl Row {
+    pub(super) fn columns(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn value(&self, column: usize) -> Option<&[u8]> {
+        let begin = if column == 0 { 0 } else { *self.ends.get(column - 1)? };
+        self.values.get(begin..*self.ends.get(column)?)
+    }
+}
+
+/// The rows of a file. Blank lines between them are passed over.
+pub(super) struct Rows {
+    input: Input,
+    csv: Reader,
+    max_row: usize,
+}
+
+impl Rows {
+    /// The rows of a file, each of at most `max_row` bytes.
+    pub(super) fn new(mut input: Input, delimiter: u8, max_row: usize) -> Self {
+        if input.head().starts_with(b"\xef\xbb\xbf") {
+            input.skip(3);
+        }
+        // Quotes count only where a value begins: elsewhere they are part of it.
+        let csv = ReaderBuilder::new().delimiter(delimiter).build();
+        Self { input, csv, max_row }
+    }
+
+    /// The line that the row returned last ends on, or that reading has come to.
+    pub(super) fn line(&self) -> u64 {
+        self.csv.line()
+    }
+
+    /// The next row. An error is the last: where the next row would begin cannot be known.
+    pub(super) fn next_row(&mut self) -> Result<Option<Row>> {
+        self.skip_blank_lines().map_err(told)?;
+        let mut row = Row { line: self.csv.line(), ..Row::default() };
+        row.values.resize(1 << 12, 0);
+        row.ends.resize(1 << 5, 0);
+        let (mut written, mut columns) = (0, 0);
+        loop {
+            let bytes = fill(&mut self.input).map_err(told)?;
+            let at_end = bytes.is_empty();
+            if at_end && row.raw.is_empty() {
+                return Ok(None);
+            }
+            // An end of line, which the last one may lack, ends the row, unless within quotes.
+            let bytes = if at_end { b"\n" } else { bytes };
+            let (result, read, wrote, ended) =
+                self.csv.read_record(bytes, &mut row.values[written..], &mut row.ends[columns..]);
+            (written, columns) = (written + wrote, columns + ended);
+            if at_end && matches!(result, ReadRecordResult::InputEmpty) {
+                bail!("a quote that is never closed begins in this row");
+            }
+            if !at_end {
+                row.raw.extend_from_slice(&bytes[..read]);
+                self.input.consume(read);
+            }
+            if row.raw.len() > self.max_row {
+                bail!("a row of more than {} bytes (--max-line)", self.max_row);
+            }
+            match result {
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull => row.values.resize(row.values.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => row.ends.resize(row.ends.len() * 2, 0),
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => return Ok(None),
+            }
+        }
+        if row.raw.ends_with(b"\r") && fill(&mut self.input).map_err(told)?.first() == Some(&b'\n')
+        {
+            self.take_byte(&mut row.raw);
+        }
+        row.values.truncate(written);
+        row.ends.truncate(columns);
+        Ok(Some(row))
+    }
+
+    /// So that a row's bytes and line are its own: the parser would take what is before it along.
+    fn skip_blank_lines(&mut self) -> io::Result<()> {
+        while matches!(fill(&mut self.input)?.first(), Some(b'\r' | b'\n')) {
+            self.take_byte(&mut Vec::new());
+        }
+        Ok(())
+    }
+
+    /// Takes the next byte, an end of a line, past the parser, which has to count it all the same.
+    fn take_byte(&mut self, raw: &mut Vec<u8>) {
+        if let Ok([byte, ..]) = self.input.fill_buf() {
+            let byte = *byte;
+            raw.push(byte);
+            self.input.consume(1);
+            if byte == b'\n' {
+                self.csv.set_line(self.csv.line() + 1);
+            }
+        }
+    }
+}
+
+/// The bytes to come next, none at the end.
+fn fill(input: &mut Input) -> io::Result<&[u8]> {
+    // Not `fill_buf` in a loop over `Interrupted`: the borrow would have to end in between.
+    while let Err(error) = input.fill_buf() {
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    input.fill_buf()
+}
+
+/// The header row of a table: where the two values stand that make a document.
+pub(super) struct Header {
+    id: usize,
+    text: usize,
+    columns: usize,
+}
+
+impl Header {
+    pub(super) fn new(row: &Row, id: &str, text: &str) -> Result<Self> {
+        let names: Vec<_> = (0..row.columns())
+            .map(|column| String::from_utf8_lossy(row.value(column).unwrap_or_default()))
+            .collect();
+        let column = |wanted: &str| match names.iter().position(|name| name == wanted) {
+            Some(at) if names[at + 1..].iter().any(|name| name == wanted) => {
+                bail!("the header has two columns {wanted:?}")
+            }
+            Some(at) => Ok(at),
+            None => bail!("the header has no column {wanted:?}, but {}", names.join(", ")),
+        };
+        Ok(Self { id: column(id)?, text: column(text)?, columns: names.len() })
+    }
+
+    /// The id and the text of a row; the error says what is wrong with it.
+    pub(super) fn document(&self, row: &Row) -> Result<(String, String), String> {
+        if row.columns() != self.columns {
+            return Err(format!("{} values under {} columns", row.columns(), self.columns));
+        }
+        let value = |column| {
+            let value = row.value(column).unwrap_or_default().to_vec();
+            String::from_utf8(value)
+                .map_err(|e| format!("invalid UTF-8 in column {}", column + 1) + &after(&e))
+        };
+        Ok((value(self.id)?, value(self.text)?))
+    }
+}
+
+fn after(error: &std::string::FromUtf8Error) -> String {
+    format!(", after {} bytes of it", error.utf8_error().valid_up_to())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::decompress::Compression;
+    use super::*;
+
+    /// The next of a series of numbers that look random.
+    fn random(state: &mut u64) -> usize {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(*state >> 40).unwrap()
+    }
+
+    fn rows(bytes: &[u8]) -> Result<Vec<Row>> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, bytes).unwrap();
+        let bar = indicatif::ProgressBar::hidden();
+        let input = Input::open(Path::new(&file), Compression::ByContent, 1, &bar).unwrap();
+        let mut rows = Rows::new(input, b',', 1 << 20);
+        std::iter::from_fn(|| rows.next_row().transpose()).collect()
+    }
+
+    /// As the crate `csv` reads it, and without losing a byte but those of blank lines.
+    #[test]
+    fn rows_are_those_of_another_reader_and_keep_every_byte() {
+        let alphabet = [b'a', b',', b'"', b'"', b'\n', b'\r', b'b'];
+        let (mut state, mut compared) = (1, 0);
+        for _ in 0..3000 {
+            let length = random(&mut state) % 25;
+            let bytes: Vec<u8> =
+                (0..length).map(|_| alphabet[random(&mut state) % alphabet.len()]).collect();
+            let Ok(rows) = rows(&bytes) else { continue };
+            let mut other = csv::ReaderBuilder::new();
+            let other = other.has_headers(false).flexible(true).from_reader(bytes.as_slice());
+            let other: Vec<_> = other.into_byte_records().map(Result::unwrap).collect();
+            let values = |row: &Row| {
+                (0..row.columns()).map(|i| row.value(i).unwrap().to_vec()).collect::<Vec<_>>()
+            };
+            let found: Vec<_> = rows.iter().map(values).collect();
+            let expected: Vec<Vec<_>> =
+                other.iter().map(|row| row.iter().map(<[u8]>::to_vec).collect()).collect();
+            assert_eq!(found, expected, "{:?}", String::from_utf8_lossy(&bytes));
+            let raw: Vec<u8> = rows.iter().flat_map(|row| row.raw.clone()).collect();
+            let mut rest = raw.as_slice();
+            for byte in &bytes {
+                match rest.split_first() {
+                    Some((first, others)) if first == byte => rest = others,
+                    _ => assert!(matches!(byte, b'\r' | b'\n'), "{bytes:?} {raw:?}"),
+                }
+            }
+            assert!(rest.is_empty(), "{bytes:?} {raw:?}");
+            compared += 1;
+        }
+        assert!(compared > 1000, "{compared}");
+    }
+
+    #[test]
+    fn lines_are_counted_within_rows_and_between_them() {
+        let found = rows(b"id,text\r\n\r\n1,\"a\r\nb\"\n\n\n2,c").unwrap();
+        let lines: Vec<_> = found.iter().map(|row| row.line).collect();
+        assert_eq!(lines, [1, 3, 7]);
+        assert_eq!(found[1].raw, b"1,\"a\r\nb\"\n");
+        assert!(rows(b"id\n1\n\"2\n3\n").unwrap_err().to_string().contains("never closed"));
+    }
+}

@@ -1,0 +1,288 @@
+//! What a file holds: as the user says, as its name says, as its first bytes show.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
+use super::decompress::{GZIP_MAGIC, ZSTD_MAGIC};
+
+/// `--from`: what the documents come from
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    /// Each file as its name ends, before .gz or .zst: .ndjson, .jsonl, .csv, .tsv, .txt, .text,
+    /// .md, .html, .htm, .warc, .arc, .parquet; else as it begins, if that is plain: with {,
+    /// with WARC/, as HTML does
+    Auto,
+    /// A JSON object a line, the id a string or a number; other fields are ignored
+    Ndjson,
+    /// Comma-separated values under a header row
+    Csv,
+    /// Tab-separated values under a header row
+    Tsv,
+    /// Plain text, a document a file; its id is the path
+    Text,
+    /// Plain text, a document a line; its id is the path, a colon and the number of the line
+    Lines,
+    /// An archive of a crawl, WARC or ARC; the ids are the URLs
+    Warc,
+    /// A web page, a document a file; its id is the path
+    Html,
+    /// Apache Parquet, a row a document
+    Parquet,
+}
+
+/// `--from`, where it may also be lists of fingerprints
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Fingerprints,
+    Documents(From),
+}
+
+impl ValueEnum for Source {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Fingerprints,
+            Self::Documents(From::Auto),
+            Self::Documents(From::Ndjson),
+            Self::Documents(From::Csv),
+            Self::Documents(From::Tsv),
+            Self::Documents(From::Text),
+            Self::Documents(From::Lines),
+            Self::Documents(From::Warc),
+            Self::Documents(From::Html),
+            Self::Documents(From::Parquet),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Fingerprints => Some(PossibleValue::new("fp").help("Fingerprints")),
+            Self::Documents(from) => from.to_possible_value(),
+        }
+    }
+}
+
+/// What a file is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Ndjson,
+    /// With this byte between fields.
+    Table(u8),
+    Text,
+    Lines,
+    Warc,
+    Html,
+    Parquet,
+}
+
+impl From {
+    /// The kind that is asked for, if one is.
+    pub(super) fn kind(self) -> Option<Kind> {
+        Some(match self {
+            Self::Auto => return None,
+            Self::Ndjson => Kind::Ndjson,
+            Self::Csv => Kind::Table(b','),
+            Self::Tsv => Kind::Table(b'\t'),
+            Self::Text => Kind::Text,
+            Self::Lines => Kind::Lines,
+            Self::Warc => Kind::Warc,
+            Self::Html => Kind::Html,
+            Self::Parquet => Kind::Parquet,
+        })
+    }
+}
+
+impl Kind {
+    /// The kind that a file's name tells.
+    pub(super) fn of_name(path: &Path) -> Option<Self> {
+        let compressed = |e: &&OsStr| *e == "gz" || *e == "zst";
+        let name = match path.extension().filter(compressed) {
+            Some(_) => Path::new(path.file_stem()?),
+            None => path,
+        };
+        Some(match name.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "ndjson" | "jsonl" => Self::Ndjson,
+            "csv" => Self::Table(b','),
+            "tsv" => Self::Table(b'\t'),
+            "txt" | "text" | "md" => Self::Text,
+            "html" | "htm" => Self::Html,
+            "warc" | "arc" => Self::Warc,
+            "parquet" => Self::Parquet,
+            _ => return None,
+        })
+    }
+
+    /// The kind that a file without a telling name is read as, by its first bytes.
+    pub(super) fn of_content(head: &[u8]) -> Result<Self> {
+        match Look::of(head) {
+            // A file without a byte has no documents, whatever they would have been.
+            Some(Look::Json | Look::Empty) => Ok(Self::Ndjson),
+            Some(Look::Warc) => Ok(Self::Warc),
+            Some(Look::Html) => Ok(Self::Html),
+            Some(Look::Parquet) => Ok(Self::Parquet),
+            Some(Look::JsonArray) => {
+                bail!("it seems to be a JSON array, and an object a line is needed")
+            }
+            _ => bail!("neither its name nor its first bytes tell what it holds: give --from"),
+        }
+    }
+
+    /// Refuses to read as this kind what by its first bytes is something else: it would be hashed
+    /// by accident, or be an error on every line.
+    pub(super) fn check(self, head: &[u8]) -> Result<()> {
+        let Some(look) = Look::of(head) else { return Ok(()) };
+        let text = matches!(self, Self::Text | Self::Lines);
+        let fits = match look {
+            Look::Empty => true,
+            Look::Json => text || self == Self::Ndjson,
+            Look::JsonArray => text || self == Self::Ndjson || matches!(self, Self::Table(_)),
+            Look::Html => text || self == Self::Html,
+            Look::Warc => self == Self::Warc,
+            Look::Parquet => self == Self::Parquet,
+            Look::Compressed | Look::Binary => false,
+        };
+        if !fits {
+            bail!("it seems to be {}", look.told());
+        }
+        Ok(())
+    }
+}
+
+/// What first bytes look like beyond doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Empty,
+    Json,
+    JsonArray,
+    Html,
+    Warc,
+    Parquet,
+    Compressed,
+    Binary,
+}
+
+impl Look {
+    fn of(head: &[u8]) -> Option<Self> {
+        let begins = |magic: &[&[u8]]| magic.iter().any(|magic| head.starts_with(magic));
+        if head.is_empty() {
+            return Some(Self::Empty);
+        }
+        if begins(&[&GZIP_MAGIC, &ZSTD_MAGIC]) {
+            return Some(Self::Compressed);
+        }
+        if begins(&[b"WARC/", b"filedesc://"]) {
+            return Some(Self::Warc);
+        }
+        if begins(&[b"PAR1"]) {
+            return Some(Self::Parquet);
+        }
+        if begins(&[b"%PDF-", b"PK\x03\x04", b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8"])
+            || (head.contains(&0) && !is_utf16(head))
+        {
+            return Some(Self::Binary);
+        }
+        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let begins = |word: &[u8]| {
+            text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+        };
+        match text.first() {
+            Some(b'{') => Some(Self::Json),
+            Some(b'[') => Some(Self::JsonArray),
+            _ if begins(b"<!doctype html") || begins(b"<html") => Some(Self::Html),
+            _ => None,
+        }
+    }
+
+    fn told(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Json => "NDJSON: give --from ndjson",
+            Self::JsonArray => "a JSON array",
+            Self::Html => "HTML: give --from html",
+            Self::Warc => "an archive of a crawl: give --from warc",
+            Self::Parquet => "Parquet: give --from parquet",
+            Self::Compressed => "compressed twice",
+            Self::Binary => "binary data",
+        }
+    }
+}
+
+/// With a byte order mark: text, whose every other byte may be zero.
+pub(super) fn is_utf16(head: &[u8]) -> bool {
+    head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_with_and_without_compression() {
+        for (name, kind) in [
+            ("a.ndjson", Some(Kind::Ndjson)),
+            ("a.b/c.jsonl.zst", Some(Kind::Ndjson)),
+            ("x.CSV.gz", Some(Kind::Table(b','))),
+            ("x.tsv", Some(Kind::Table(b'\t'))),
+            ("CC-MAIN-1.warc.gz", Some(Kind::Warc)),
+            ("index.html", Some(Kind::Html)),
+            ("README.md", Some(Kind::Text)),
+            ("a.gz", None),
+            ("a.txt.bz2", None),
+            ("csv", None),
+            (".csv", None),
+            ("-", None),
+        ] {
+            assert_eq!(Kind::of_name(Path::new(name)), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn first_bytes_tell_or_nothing_is_taken_for_granted() {
+        for (head, kind) in [
+            (&b" \n{\"id\""[..], Kind::Ndjson),
+            (b"\xef\xbb\xbf{", Kind::Ndjson),
+            (b"", Kind::Ndjson),
+            (b"WARC/1.0\r\n", Kind::Warc),
+            (b"filedesc://x", Kind::Warc),
+            (b"\n<!DOCTYPE HTML>", Kind::Html),
+            (b"PAR1\x15\x04", Kind::Parquet),
+        ] {
+            assert_eq!(Kind::of_content(head).unwrap(), kind);
+        }
+        for head in [&b"some text"[..], b"id,text\n", b"[{}]", b"\x1f\x8b\x08", b"a\0b"] {
+            assert!(Kind::of_content(head).is_err(), "{head:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_kind_is_refused_by_the_first_bytes() {
+        let table = Kind::Table(b',');
+        for (kind, head) in [
+            (Kind::Ndjson, &b"WARC/1.0\r\n"[..]),
+            (Kind::Ndjson, b"<html>"),
+            (Kind::Text, b"\x1f\x8b\x08\0"),
+            (Kind::Lines, b"\x28\xb5\x2f\xfd\0"),
+            (Kind::Text, b"%PDF-1.4"),
+            (table, b"{\"id\":1}"),
+            (table, b"a\0b"),
+            (Kind::Html, b"PAR1"),
+            (Kind::Parquet, b"{}"),
+        ] {
+            assert!(kind.check(head).is_err(), "{kind:?} {head:?}");
+        }
+        for (kind, head) in [
+            (Kind::Text, &b"{ not json"[..]),
+            (Kind::Text, b"<html>"),
+            (Kind::Text, b"\xff\xfeh\0i\0"),
+            (Kind::Ndjson, b"["),
+            (table, b"[id],text"),
+            (Kind::Html, b"plain"),
+            (Kind::Lines, b""),
+        ] {
+            assert!(kind.check(head).is_ok(), "{kind:?} {head:?}");
+        }
+    }
+}

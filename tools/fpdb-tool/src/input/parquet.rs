@@ -1,0 +1,211 @@
+//! Apache Parquet: a row a document, its id and its text in columns of their own.
+//!
+//! Row groups are read one after the other, and of their columns these two, page by page.
+
+use std::path::Path;
+use std::vec;
+
+use anyhow::{Context, Result, bail};
+use parquet::basic::{ConvertedType, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+
+use super::document::Content;
+
+/// Rows that are read together.
+const ROWS: usize = 128;
+
+/// The rows of a file as records. The first error is the last.
+pub(super) struct Rows {
+    file: SerializedFileReader<std::fs::File>,
+    id: Column,
+    text: Column,
+    max_document: usize,
+    /// The row group to be begun next.
+    next_group: usize,
+    /// The two columns of the row group that is being read.
+    group: Option<(ColumnReader, ColumnReader)>,
+    rows: vec::IntoIter<Content>,
+}
+
+/// Where a column stands, and how it is read.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    index: usize,
+    /// The level of a value that is there; on a lower one there is none.
+    present: i16,
+    /// Of numbers: without sign.
+    unsigned: bool,
+}
+
+impl Rows {
+    /// Opens a file. The columns are named as fields of NDJSON are: `a`, or `/a/b` in groups.
+    pub(super) fn open(path: &Path, id: &str, text: &str, max_document: usize) -> Result<Self> {
+        if super::is_stdin(path) {
+            bail!("Parquet is read from its end, so it has to be a file");
+        }
+        let file = SerializedFileReader::new(super::open_file(path)?)?;
+        let columns = file.metadata().file_metadata().schema_descr().columns();
+        let column = |name: &str, types: &[Type]| {
+            let wanted =
+                name.strip_prefix('/').map_or(vec![name], |path| path.split('/').collect());
+            let is_wanted = |column: &&_| ColumnDescriptor::path(column).parts() == wanted;
+            let (index, found) = columns
+                .iter()
+                .enumerate()
+                .find(|(_, column)| is_wanted(&&***column))
+                .with_context(|| format!("there is no column {name:?}, but {}", names(columns)))?;
+            let strings = [
+                ConvertedType::NONE,
+                ConvertedType::UTF8,
+                ConvertedType::ENUM,
+                ConvertedType::JSON,
+            ];
+            let found_type = found.physical_type();
+            let number = found_type != Type::BYTE_ARRAY;
+            let fits = types.contains(&found_type)
+                && found.max_rep_level() == 0
+                && (number || strings.contains(&found.converted_type()));
+            if !fits {
+                bail!("column {name:?} does not hold strings");
+            }
+            let unsigned =
+                matches!(found.converted_type(), ConvertedType::UINT_32 | ConvertedType::UINT_64);
+            Ok(Column { index, present: found.max_def_level(), unsigned })
+        };
+        let id = column(id, &[Type::BYTE_ARRAY, Type::INT32, Type::INT64])?;
+        let text = column(text, &[Type::BYTE_ARRAY])?;
+        let rows = Vec::new().into_iter();
+        Ok(Self { file, id, text, max_document, next_group: 0, group: None, rows })
+    }
+
+    /// Reads the next rows. False at the end of the file.
+    fn fill(&mut self) -> Result<bool> {
+        loop {
+            let Some((ids, texts)) = &mut self.group else {
+                if self.next_group == self.file.num_row_groups() {
+                    return Ok(false);
+                }
+                let group = self.file.get_row_group(self.next_group)?;
+                let columns = (
+                    group.get_column_reader(self.id.index)?,
+                    group.get_column_reader(self.text.index)?,
+                );
+                self.next_group += 1;
+                self.group = Some(columns);
+                continue;
+            };
+            let ids = self.id.read_ids(ids)?;
+            let texts = match texts {
+                ColumnReader::ByteArrayColumnReader(texts) => self.text.read(texts)?,
+                _ => bail!("the column of texts holds no strings"),
+            };
+            if ids.len() != texts.len() {
+                bail!("columns of unequal length: {} ids, {} texts", ids.len(), texts.len());
+            }
+            if ids.is_empty() {
+                self.group = None;
+                continue;
+            }
+            let limit = self.max_document;
+            let rows = ids.into_iter().zip(texts).map(|(id, text)| content(id, text, limit));
+            self.rows = rows.collect::<Vec<_>>().into_iter();
+            return Ok(true);
+        }
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Content>;
+
+    fn next(&mut self) -> Option<Result<Content>> {
+        if self.rows.len() == 0 {
+            match self.fill() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        self.rows.next().map(Ok)
+    }
+}
+
+impl Column {
+    /// The next values, None where there is none; empty at the end of the row group.
+    fn read<T: DataType>(self, column: &mut ColumnReaderImpl<T>) -> Result<Vec<Option<T::T>>> {
+        let (mut levels, mut values) = (Vec::new(), Vec::new());
+        // Pages may end within what is asked for.
+        let mut rows = 0;
+        while rows < ROWS {
+            let (read, ..) =
+                column.read_records(ROWS - rows, Some(&mut levels), None, &mut values)?;
+            if read == 0 {
+                break;
+            }
+            rows += read;
+        }
+        if self.present == 0 {
+            return Ok(values.into_iter().map(Some).collect());
+        }
+        let mut values = values.into_iter();
+        let value = |&level: &i16| if level == self.present { values.next() } else { None };
+        Ok(levels.iter().map(value).collect())
+    }
+
+    /// The next ids, as text.
+    fn read_ids(self, column: &mut ColumnReader) -> Result<Vec<Option<Result<String, String>>>> {
+        Ok(match column {
+            ColumnReader::ByteArrayColumnReader(ids) => {
+                let ids = self.read(ids)?.into_iter();
+                ids.map(|id| id.map(|id| utf8(&id, "the id"))).collect()
+            }
+            ColumnReader::Int32ColumnReader(ids) => {
+                let ids = self.read(ids)?.into_iter();
+                ids.map(|id| id.map(|id| Ok(self.number(id.into(), id.cast_unsigned().into()))))
+                    .collect()
+            }
+            ColumnReader::Int64ColumnReader(ids) => {
+                let ids = self.read(ids)?.into_iter();
+                ids.map(|id| id.map(|id| Ok(self.number(id, id.cast_unsigned())))).collect()
+            }
+            _ => bail!("the column of ids holds neither strings nor whole numbers"),
+        })
+    }
+
+    fn number(self, signed: i64, unsigned: u64) -> String {
+        if self.unsigned { unsigned.to_string() } else { signed.to_string() }
+    }
+}
+
+fn names(columns: &[std::sync::Arc<ColumnDescriptor>]) -> String {
+    columns.iter().map(|column| column.path().parts().join("/")).collect::<Vec<_>>().join(", ")
+}
+
+fn content(
+    id: Option<Result<String, String>>,
+    text: Option<ByteArray>,
+    max_document: usize,
+) -> Content {
+    let pair = match (id, text) {
+        (None, _) => Err("no id".to_owned()),
+        (_, None) => Err("no text".to_owned()),
+        (Some(_), Some(text)) if text.len() > max_document => Err(format!(
+            "a text of {} bytes, more than {max_document} (--max-document)",
+            text.len()
+        )),
+        (Some(id), Some(text)) => id.and_then(|id| Ok((id, utf8(&text, "the text")?))),
+    };
+    match pair {
+        Ok((id, text)) => Content::Pair(id, text),
+        Err(message) => Content::Bad(message),
+    }
+}
+
+fn utf8(bytes: &ByteArray, of: &str) -> Result<String, String> {
+    match std::str::from_utf8(bytes.data()) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(e) => Err(format!("invalid UTF-8 after {} bytes of {of}", e.valid_up_to())),
+    }
+}

@@ -1,0 +1,276 @@
+//! Work on the parts of many inputs, in parallel, with the results in order.
+//!
+//! Readers, one thread each, take inputs in turn and cut them into parts; workers make a result of
+//! each part; whoever iterates gets the results as one thread would have made them: input by input
+//! and part by part.
+//!
+//! What bounds the memory: an input has a queue of [`QUEUED`] parts, whose places are taken when a
+//! part is read and freed when its result is asked for; and only as many inputs are begun as there
+//! are readers, and as many again are read to their end and wait for their turn. What rules out
+//! that all wait for each other: inputs are begun in order, so the one whose turn it is has a
+//! reader, and workers wait for nobody.
+//!
+//! The threads are not joined. A reader may be waiting for standard input when the run is over, and
+//! would keep it from ending; the others end by themselves when the iterator is dropped.
+
+use std::any::Any;
+use std::iter::FusedIterator;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use anyhow::{Context, Result, anyhow};
+
+/// Parts of an input that are read ahead of the one that is asked for.
+const QUEUED: usize = 2;
+
+/// Reads the parts of an input and hands each to the function, which is false once nobody wants
+/// more.
+pub(crate) type Emit<'a, P> = &'a mut dyn FnMut(P) -> bool;
+
+/// A result to come.
+type Pending<R> = Receiver<Result<R>>;
+
+/// What a reader says of its input: the results to come, then how reading ended. A queue that ends
+/// without an [`End`](Said::End) is one whose reader panicked.
+enum Said<R> {
+    Part(Pending<R>),
+    End(Result<()>),
+}
+
+type Input<R> = Receiver<Said<R>>;
+
+struct Task<P, R> {
+    part: P,
+    reply: SyncSender<Result<R>>,
+}
+
+/// The results, in order. An error stands where its part or the rest of its input would have stood;
+/// after it, the next input follows.
+pub(crate) struct Ordered<R> {
+    inputs: Receiver<Input<R>>,
+    current: Option<Input<R>>,
+}
+
+/// Begins to read `inputs` on up to `readers` threads and to work on their parts on `workers`
+/// threads. Each at least one.
+pub(crate) fn start<I, P, R>(
+    inputs: impl Iterator<Item = I> + Send + 'static,
+    readers: usize,
+    workers: usize,
+    read: impl Fn(I, Emit<'_, P>) -> Result<()> + Send + Sync + 'static,
+    work: impl Fn(P) -> R + Send + Sync + 'static,
+) -> Result<Ordered<R>>
+where
+    I: Send + 'static,
+    P: Send + 'static,
+    R: Send + 'static,
+{
+    let (tasks, queue) = channel::<Task<P, R>>();
+    let queue = Arc::new(Mutex::new(queue));
+    let work = Arc::new(work);
+    for _ in 0..workers.max(1) {
+        let (queue, work) = (Arc::clone(&queue), Arc::clone(&work));
+        spawn("worker", move || work_on(&queue, &*work))?;
+    }
+    let readers = readers.max(1);
+    let (begun, started) = sync_channel(readers);
+    let inputs = Arc::new(Mutex::new((inputs, begun)));
+    let read = Arc::new(read);
+    for _ in 0..readers {
+        let (inputs, read, tasks) = (Arc::clone(&inputs), Arc::clone(&read), tasks.clone());
+        spawn("reader", move || {
+            while let Some((input, said)) = begin(&inputs) {
+                read_input(input, &*read, &tasks, &said);
+            }
+        })?;
+    }
+    Ok(Ordered { inputs: started, current: None })
+}
+
+fn spawn(role: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
+    let thread = thread::Builder::new().name(format!("fpdb-{role}")).spawn(run);
+    thread.map(drop).context("cannot start a thread")
+}
+
+/// Takes the next input and lines up its queue, in one step: so queues stand in the inputs' order.
+fn begin<I, R>(
+    inputs: &Mutex<(impl Iterator<Item = I>, SyncSender<Input<R>>)>,
+) -> Option<(I, SyncSender<Said<R>>)> {
+    let mut inputs = inputs.lock().unwrap_or_else(PoisonError::into_inner);
+    let input = inputs.0.next()?;
+    let (said, queue) = sync_channel(QUEUED);
+    inputs.1.send(queue).ok()?;
+    Some((input, said))
+}
+
+fn read_input<I, P, R>(
+    input: I,
+    read: &impl Fn(I, Emit<'_, P>) -> Result<()>,
+    tasks: &Sender<Task<P, R>>,
+    said: &SyncSender<Said<R>>,
+) {
+    let mut emit = |part| {
+        let (reply, pending) = sync_channel(1);
+        // The place in the queue first: it is what bounds the tasks.
+        said.send(Said::Part(pending)).is_ok() && tasks.send(Task { part, reply }).is_ok()
+    };
+    let end = caught(|| read(input, &mut emit)).and_then(|end| end);
+    // Nobody may be left to be told.
+    let _ = said.send(Said::End(end));
+}
+
+fn work_on<P, R>(queue: &Mutex<Receiver<Task<P, R>>>, work: &impl Fn(P) -> R) {
+    loop {
+        let task = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(Task { part, reply }) = task else { return };
+        let _ = reply.send(caught(|| work(part)));
+    }
+}
+
+/// A panic as an error: a thread that dies in silence would look like the end of its input.
+fn caught<T>(run: impl FnOnce() -> T) -> Result<T> {
+    panic::catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        anyhow!("an error in the tool itself stopped a thread: {}", message(&*panic))
+    })
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+impl<R> Iterator for Ordered<R> {
+    type Item = Result<R>;
+
+    fn next(&mut self) -> Option<Result<R>> {
+        let gone = || anyhow!("an error in the tool itself stopped a thread");
+        loop {
+            if self.current.is_none() {
+                self.current = Some(self.inputs.recv().ok()?);
+            }
+            match self.current.as_ref()?.recv() {
+                Ok(Said::Part(pending)) => {
+                    return Some(pending.recv().map_err(|_| gone()).and_then(|result| result));
+                }
+                Ok(Said::End(end)) => {
+                    self.current = None;
+                    if let Err(error) = end {
+                        return Some(Err(error));
+                    }
+                }
+                Err(_) => {
+                    self.current = None;
+                    return Some(Err(gone()));
+                }
+            }
+        }
+    }
+}
+
+impl<R> FusedIterator for Ordered<R> {}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use anyhow::bail;
+
+    use super::*;
+
+    /// The next of a series of numbers that look random.
+    fn random(state: &mut u64) -> u64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z ^ (z >> 27)
+    }
+
+    fn emit_all(parts: Vec<u64>, emit: Emit<'_, u64>) -> Result<()> {
+        for part in parts {
+            if part.is_multiple_of(7) {
+                thread::sleep(Duration::from_micros(part % 100));
+            }
+            if !emit(part) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn results_stand_in_the_order_of_inputs_and_parts() {
+        for (readers, workers) in [(1, 1), (1, 4), (4, 1), (3, 5), (8, 8)] {
+            let mut state = readers as u64 * 100 + workers as u64;
+            let inputs: Vec<Vec<u64>> = (0..60)
+                .map(|_| (0..random(&mut state) % 40).map(|_| random(&mut state)).collect())
+                .collect();
+            let expected: Vec<u64> = inputs.concat().iter().map(|part| part / 2).collect();
+            let work = |part: u64| {
+                if part.is_multiple_of(5) {
+                    thread::sleep(Duration::from_micros(part % 300));
+                }
+                part / 2
+            };
+            let results = start(inputs.into_iter(), readers, workers, emit_all, work).unwrap();
+            let results: Vec<u64> = results.map(Result::unwrap).collect();
+            assert_eq!(results, expected, "{readers} readers, {workers} workers");
+        }
+    }
+
+    #[test]
+    fn an_error_stands_after_the_parts_before_it_and_the_next_input_follows() {
+        let read = |input: u32, emit: Emit<'_, u32>| {
+            emit(input);
+            if input == 1 { bail!("broken") } else { Ok(()) }
+        };
+        let results = start([0, 1, 2].into_iter(), 2, 2, read, |part| part).unwrap();
+        let told: Vec<_> = results.map(|r| r.map_err(|e| e.to_string())).collect();
+        assert_eq!(told, [Ok(0), Ok(1), Err("broken".to_owned()), Ok(2)]);
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_never_an_end() {
+        let read = |input: u32, emit: Emit<'_, u32>| {
+            assert_ne!(input, 2, "no input 2");
+            emit(input);
+            Ok(())
+        };
+        let work = |part: u32| {
+            assert_ne!(part, 1, "no part 1");
+            part
+        };
+        let results = start([0, 1, 2, 3].into_iter(), 1, 1, read, work).unwrap();
+        let told: Vec<_> = results.map(|r| r.map_err(|e| e.to_string())).collect();
+        assert_eq!(told.len(), 4);
+        assert_eq!((&told[0], &told[3]), (&Ok(0), &Ok(3)));
+        for (at, message) in [(1, "no part 1"), (2, "no input 2")] {
+            assert!(told[at].as_ref().unwrap_err().contains(message), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_ahead_is_bounded() {
+        let read_so_far = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&read_so_far);
+        let read = move |_: u32, emit: Emit<'_, u32>| {
+            while emit(0) {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
+            Ok(())
+        };
+        let mut results = start(0..1000, 3, 2, read, |part| part).unwrap();
+        for taken in 1..50 {
+            assert!(results.next().is_some());
+            assert!(read_so_far.load(Ordering::SeqCst) <= taken + 3 * (QUEUED + 1));
+        }
+        thread::sleep(Duration::from_millis(20));
+        assert!(read_so_far.load(Ordering::SeqCst) <= 50 + 3 * (QUEUED + 1));
+        drop(results);
+        // All readers end, so none holds the counter.
+        while Arc::strong_count(&read_so_far) > 1 {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}

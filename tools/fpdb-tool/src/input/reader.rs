@@ -1,0 +1,248 @@
+//! The readers: from a file of a kind to its records.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use indicatif::ProgressBar;
+
+use super::csv::{Header, Row, Rows};
+use super::decompress::{Compression, Input, ZSTD_MAGIC, told};
+use super::document::{At, Content, Place, Record};
+use super::kind::{From, Kind};
+use super::lines::{Line, Lines};
+use super::pool::Emit;
+use super::{is_stdin, label, open_file, walk, web};
+
+/// Records to a batch, which is what threads hand each other.
+const BATCH_RECORDS: usize = 128;
+/// Bytes from which on a batch is full, whatever the number of its records.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// How files are read.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    pub(super) from: From,
+    pub(super) id_field: String,
+    pub(super) text_field: String,
+    pub(super) max_line: usize,
+    pub(super) max_document: usize,
+    pub(super) max_ratio: u64,
+    /// What is wrong with a record, or with a file before its first record, is a bad record.
+    pub(super) skip_bad: bool,
+    pub(super) web: web::Options,
+    pub(super) bar: ProgressBar,
+}
+
+/// Puts the records of one file into batches.
+struct Sink<'a, 'e> {
+    emit: Emit<'e, Vec<Record>>,
+    batch: Vec<Record>,
+    bytes: usize,
+    file: &'a Arc<str>,
+    stop_at_bad: bool,
+}
+
+impl Sink<'_, '_> {
+    /// Takes a record; false if no more are wanted.
+    fn put(&mut self, at: At, content: Content) -> bool {
+        // What follows would be read for nothing, and may be no end of it.
+        let last = self.stop_at_bad && matches!(content, Content::Bad(_));
+        self.bytes += content.len();
+        self.batch.push(Record { place: Place { file: Arc::clone(self.file), at }, content });
+        let full = self.batch.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES;
+        if full || last { self.hand_on() && !last } else { true }
+    }
+
+    fn hand_on(&mut self) -> bool {
+        self.bytes = 0;
+        self.batch.is_empty() || (self.emit)(std::mem::take(&mut self.batch))
+    }
+}
+
+impl Reading {
+    /// Reads a file into batches of records. If it fails, those before the failure are emitted.
+    pub(super) fn read(&self, path: Result<PathBuf>, emit: Emit<'_, Vec<Record>>) -> Result<()> {
+        let path = match path {
+            Ok(path) => path,
+            Err(error) if !self.skip_bad => return Err(error),
+            // What is no path has no records either; the error names it.
+            Err(error) => {
+                let file = Arc::from("");
+                let mut sink = self.sink(emit, &file);
+                sink.put(At::File, Content::Bad(crate::failure::sentence(&error)));
+                sink.hand_on();
+                return Ok(());
+            }
+        };
+        let file = Arc::from(label(&path));
+        let mut sink = self.sink(emit, &file);
+        let read = self.read_kind(&path, &mut sink);
+        sink.hand_on();
+        read
+    }
+
+    fn sink<'a, 'e>(&self, emit: Emit<'e, Vec<Record>>, file: &'a Arc<str>) -> Sink<'a, 'e> {
+        Sink { emit, batch: Vec::new(), bytes: 0, file, stop_at_bad: !self.skip_bad }
+    }
+
+    fn read_kind(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
+        let kind = self.from.kind().or_else(|| {
+            let named = self.from == From::Auto;
+            Kind::of_name(path).filter(|_| named)
+        });
+        // These have readers that open files themselves.
+        match kind {
+            Some(Kind::Warc) => return self.archive(path, sink),
+            Some(Kind::Parquet) => return self.parquet(path, sink),
+            _ => {}
+        }
+        let mut input = Input::open(path, Compression::ByContent, self.max_ratio, &self.bar)?;
+        let known = match kind {
+            Some(kind) => kind.check(input.head()).map(|()| kind),
+            None => Kind::of_content(input.head()),
+        };
+        let kind = match known.with_context(|| sink.file.to_string()) {
+            Ok(kind) => kind,
+            Err(error) if self.skip_bad => {
+                sink.put(At::File, Content::Bad(error.root_cause().to_string()));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        match kind {
+            Kind::Ndjson => self.lines(input, sink, |_, bytes| Content::Json(bytes)),
+            Kind::Lines => {
+                let id = walk::id_of(path).with_context(|| sink.file.to_string())?;
+                self.lines(input, sink, |number, bytes| Content::Line {
+                    id: format!("{id}:{number}"),
+                    bytes,
+                })
+            }
+            Kind::Table(delimiter) => self.table(input, delimiter, sink),
+            Kind::Text => {
+                self.whole(path, &mut input, sink, |id, bytes| Content::Text { id, bytes })
+            }
+            Kind::Html => self.whole(path, &mut input, sink, |id, bytes| {
+                Content::Web(web::Record::html(id, bytes))
+            }),
+            Kind::Warc | Kind::Parquet if is_stdin(path) => {
+                bail!("{}: say what it holds with --from: it cannot be read twice", sink.file)
+            }
+            Kind::Warc => self.archive(path, sink),
+            Kind::Parquet => self.parquet(path, sink),
+        }
+    }
+
+    fn lines(
+        &self,
+        mut input: Input,
+        sink: &mut Sink<'_, '_>,
+        content: impl Fn(u64, Vec<u8>) -> Content,
+    ) -> Result<()> {
+        if input.head().starts_with(b"\xef\xbb\xbf") {
+            input.skip(3);
+        }
+        let mut lines = Lines::new(input, self.max_line);
+        loop {
+            let line = lines.next_line().map_err(told);
+            let place = || format!("cannot read {}, line {}", sink.file, lines.number());
+            let Some(Line { bytes, number, too_long }) = line.with_context(place)? else {
+                return Ok(());
+            };
+            let content = if too_long {
+                Content::Bad(format!("a line of more than {} bytes (--max-line)", self.max_line))
+            } else {
+                content(number, bytes)
+            };
+            if !sink.put(At::Line(number), content) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn table(&self, input: Input, delimiter: u8, sink: &mut Sink<'_, '_>) -> Result<()> {
+        let mut rows = Rows::new(input, delimiter, self.max_line);
+        let mut next = |file: &str| -> Result<Option<Row>> {
+            let row = rows.next_row();
+            row.with_context(|| format!("cannot read {file}, line {}", rows.line()))
+        };
+        let Some(row) = next(sink.file)? else { return Ok(()) };
+        let header = Header::new(&row, &self.id_field, &self.text_field);
+        let header = header.with_context(|| format!("{}, line {}", sink.file, row.line))?;
+        let mut wanted = sink.put(At::Line(row.line), Content::Header(row.raw));
+        while wanted {
+            let Some(row) = next(sink.file)? else { break };
+            let document = header.document(&row);
+            wanted = sink.put(At::Line(row.line), Content::Row(row.raw, document));
+        }
+        Ok(())
+    }
+
+    /// A file that is one document.
+    fn whole(
+        &self,
+        path: &Path,
+        input: &mut Input,
+        sink: &mut Sink<'_, '_>,
+        content: impl Fn(String, Vec<u8>) -> Content,
+    ) -> Result<()> {
+        let limit = self.max_document as u64;
+        let mut bytes = Vec::new();
+        let read = input.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(told);
+        read.with_context(|| format!("cannot read {}", sink.file))?;
+        let content = if bytes.len() as u64 > limit {
+            Content::Bad(format!("a document of more than {limit} bytes (--max-document)"))
+        } else {
+            match walk::id_of(path) {
+                Ok(id) => content(id, bytes),
+                Err(error) => Content::Bad(error.to_string()),
+            }
+        };
+        sink.put(At::File, content);
+        Ok(())
+    }
+
+    fn archive(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
+        if begins_with_zstd(path) {
+            bail!("{}: archives compressed with zstd cannot be read, only with gzip", sink.file);
+        }
+        for record in web::Records::open(path, web::Format::Warc, self.web, &self.bar)? {
+            // Its place is known only when it is extracted.
+            if !sink.put(At::Offset(0), Content::Web(record)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "parquet")]
+    fn parquet(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
+        let rows =
+            super::parquet::Rows::open(path, &self.id_field, &self.text_field, self.max_document)
+                .with_context(|| format!("cannot read {}", sink.file))?;
+        for (row, content) in (0..).zip(rows) {
+            let content =
+                content.with_context(|| format!("cannot read {}, row {row}", sink.file))?;
+            if !sink.put(At::Row(row), content) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn parquet(&self, _: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
+        bail!("{}: Parquet needs the cargo feature \"parquet\", which this build lacks", sink.file)
+    }
+}
+
+/// Whether a regular file is compressed with zstd. What cannot be read is not.
+fn begins_with_zstd(path: &Path) -> bool {
+    let mut magic = [0; ZSTD_MAGIC.len()];
+    !is_stdin(path)
+        && path.is_file()
+        && open_file(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok())
+        && magic == ZSTD_MAGIC
+}

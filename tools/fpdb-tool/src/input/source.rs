@@ -1,0 +1,129 @@
+//! The options that say how documents are read, and the start of reading them.
+
+use std::path::PathBuf;
+use std::thread;
+
+use anyhow::Result;
+use indicatif::ProgressBar;
+
+use super::document::{Content, Document, Outcome, Place, Record, Rules};
+use super::intake::{Intake, Item, Results};
+use super::kind::From;
+use super::ndjson::Fields;
+use super::reader::Reading;
+use super::walk::Walk;
+use super::{parse_size, pool, web};
+
+/// How documents are read from files.
+#[derive(clap::Args, Debug, Clone)]
+#[command(next_help_heading = "Reading documents")]
+pub(crate) struct DocumentArgs {
+    /// The field or column that holds a document's id. In NDJSON, /a/b is b in the object a
+    #[arg(long, value_name = "NAME", default_value = "id")]
+    id_field: String,
+
+    /// The field or column that holds a document's text
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    text_field: String,
+
+    /// What of a web page is its text
+    #[arg(long, value_enum, default_value = "main")]
+    text: web::TextMode,
+
+    /// Pass over what is no document (bad lines, files that cannot be told, damage in an archive)
+    /// rather than stop at the first
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+
+    /// The longest line or table row to read. Of lines and documents together, about four a thread
+    /// may be in memory
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
+    max_line: usize,
+
+    /// The largest document to make a fingerprint of: a text file, a page, the text on a line
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
+    max_document: usize,
+
+    /// Stop at a compressed file that grows to more than so many times its size, beyond the first
+    /// 64 MiB. Text seldom grows more than tenfold
+    #[arg(long, value_name = "TIMES", default_value_t = 1000)]
+    pub(crate) max_ratio: u64,
+
+    /// Threads that make fingerprints, and at most as many that read files [default: all cores]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    threads: Option<usize>,
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads @ 1..=1024) => Ok(threads),
+        _ => Err("expected a number from 1 to 1024".to_owned()),
+    }
+}
+
+impl DocumentArgs {
+    /// Begins to read the documents of these files and folders, in order, and to make of each what
+    /// `make` does, on several threads.
+    pub(crate) fn start<T: Send + 'static>(
+        &self,
+        files: &[PathBuf],
+        from: From,
+        bar: &ProgressBar,
+        make: impl Fn(Document) -> T + Send + Sync + 'static,
+    ) -> Result<Intake<T>> {
+        let web = web::Options { text: self.text, max_record: self.max_document };
+        let rules = Rules {
+            fields: Fields::new(&self.id_field, &self.text_field),
+            max_document: self.max_document,
+            web,
+        };
+        let reading = Reading {
+            from,
+            id_field: self.id_field.clone(),
+            text_field: self.text_field.clone(),
+            max_line: self.max_line,
+            max_document: self.max_document,
+            max_ratio: self.max_ratio,
+            skip_bad: self.skip_bad,
+            web,
+            bar: bar.clone(),
+        };
+        let threads = self.threads.unwrap_or_else(all_cores);
+        let one_file = matches!(files, [file] if !file.is_dir());
+        let work = move |records: Vec<Record>| -> Results<T> {
+            let make = |record| make_item(record, &rules, &make);
+            records.into_iter().map(make).collect()
+        };
+        let results = pool::start(
+            Walk::new(files),
+            if one_file { 1 } else { threads },
+            threads,
+            move |path, emit| reading.read(path, emit),
+            work,
+        )?;
+        Ok(Intake::new(results, self.skip_bad))
+    }
+}
+
+fn make_item<T>(
+    record: Record,
+    rules: &Rules,
+    make: &impl Fn(Document) -> T,
+) -> (Place, Outcome<Item<T>>) {
+    let Record { mut place, content } = record;
+    let (bytes, tabular) = (content.len(), matches!(content, Content::Row(..)));
+    let outcome = match rules.apply(content, &mut place.at) {
+        Outcome::Document(document) => {
+            Outcome::Document(Item { made: make(document), bytes, tabular })
+        }
+        Outcome::Header(raw) => Outcome::Header(raw),
+        Outcome::Bad(message) => Outcome::Bad(message),
+        Outcome::Broken(message) => Outcome::Broken(message),
+        Outcome::Ignored(reason) => Outcome::Ignored(reason),
+    };
+    (place, outcome)
+}
+
+fn all_cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,149 @@
+//! Character references: `&amp;`, `&#20013;`, `&eacute` and the like, as the HTML standard reads
+//! them in text.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// The names of the standard, whose list is closed: a line each, with the code points in hex. Those
+/// with a star are known without a semicolon too.
+const NAMES: &str = include_str!("entities.txt");
+
+/// Bytes of the longest name.
+const MAX_NAME: usize = 32;
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Characters {
+    pub(super) first: char,
+    pub(super) second: Option<char>,
+}
+
+impl From<char> for Characters {
+    fn from(first: char) -> Self {
+        Self { first, second: None }
+    }
+}
+
+/// Reads the reference that `text` begins with, behind its `&`. Returns what it stands for and the
+/// number of bytes it takes; none if it is no reference.
+pub(super) fn parse(text: &str) -> Option<(Characters, usize)> {
+    match text.strip_prefix('#') {
+        Some(number) => numeric(number).map(|(c, taken)| (c.into(), taken + 1)),
+        None => named(text),
+    }
+}
+
+fn named(text: &str) -> Option<(Characters, usize)> {
+    let length = text.bytes().take(MAX_NAME).take_while(u8::is_ascii_alphanumeric).count();
+    let name = text.get(..length)?;
+    if text.as_bytes().get(length) == Some(&b';')
+        && let Some(characters) = common(name).or_else(|| names().get(name).map(|n| n.0))
+    {
+        return Some((characters, length + 1));
+    }
+    // The longest name without semicolon: `&notit` is `¬it`.
+    (2..=length).rev().find_map(|length| {
+        let (characters, bare) = names().get(name.get(..length)?)?;
+        bare.then_some((*characters, length))
+    })
+}
+
+/// The names that most references have.
+fn common(name: &str) -> Option<Characters> {
+    let c = match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "nbsp" => '\u{a0}',
+        _ => return None,
+    };
+    Some(c.into())
+}
+
+fn names() -> &'static HashMap<&'static str, (Characters, bool)> {
+    static MAP: OnceLock<HashMap<&str, (Characters, bool)>> = OnceLock::new();
+    MAP.get_or_init(|| NAMES.lines().filter_map(name).collect())
+}
+
+fn name(line: &'static str) -> Option<(&'static str, (Characters, bool))> {
+    let mut words = line.split(' ');
+    let name = words.next()?;
+    let bare = name.strip_prefix('*');
+    let mut points = words.filter_map(|hex| char::from_u32(u32::from_str_radix(hex, 16).ok()?));
+    let characters = Characters { first: points.next()?, second: points.next() };
+    Some((bare.unwrap_or(name), (characters, bare.is_some())))
+}
+
+fn numeric(text: &str) -> Option<(char, usize)> {
+    let hex = text.starts_with(['x', 'X']);
+    let digits = text.get(usize::from(hex)..)?;
+    let is_digit = |b: &u8| if hex { b.is_ascii_hexdigit() } else { b.is_ascii_digit() };
+    let length = digits.bytes().take_while(is_digit).count();
+    if length == 0 {
+        return None;
+    }
+    let digits = digits.get(..length)?;
+    // What is too large for the number is no character either.
+    let value = u32::from_str_radix(digits, if hex { 16 } else { 10 }).unwrap_or(u32::MAX);
+    let taken = usize::from(hex) + length;
+    let semicolon = text.as_bytes().get(taken) == Some(&b';');
+    Some((character(value), taken + usize::from(semicolon)))
+}
+
+/// The character of a number. Numbers of C1 controls stand for what windows-1252 has there.
+fn character(value: u32) -> char {
+    match value {
+        0 => char::REPLACEMENT_CHARACTER,
+        0x80..=0x9f => {
+            let byte = [u8::try_from(value).unwrap_or_default()];
+            let text = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&byte).0;
+            text.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
+        _ => char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Option<(String, usize)> {
+        let (characters, taken) = parse(text)?;
+        let text = [Some(characters.first), characters.second].into_iter().flatten().collect();
+        Some((text, taken))
+    }
+
+    #[test]
+    fn names_and_numbers_are_read() {
+        for (text, characters, taken) in [
+            ("amp;x", "&", 4),
+            ("ampx", "&", 3),
+            ("nbsp;", "\u{a0}", 5),
+            ("eacute", "é", 6),
+            ("notit;", "¬", 3),
+            ("notin;", "∉", 6),
+            ("NotEqualTilde;", "≂\u{338}", 14),
+            ("CounterClockwiseContourIntegral;", "∳", 32),
+            ("#20013;", "中", 7),
+            ("#x4E2d;", "中", 7),
+            ("#65B", "A", 3),
+            ("#150;", "–", 5),
+            ("#0;", "\u{fffd}", 3),
+            ("#xD800;", "\u{fffd}", 7),
+            ("#99999999999999999999;", "\u{fffd}", 22),
+        ] {
+            assert_eq!(parsed(text), Some((characters.to_owned(), taken)), "{text}");
+        }
+        for text in ["", ";", "#", "#;", "#x;", "#xg;", " amp;", "unknown;", "中", "hearts"] {
+            assert_eq!(parsed(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_names_of_the_standard_are_there() {
+        assert_eq!(names().len(), 2125);
+        assert_eq!(names().values().filter(|(_, bare)| *bare).count(), 106);
+        assert_eq!(names().keys().map(|name| name.len()).max(), Some(MAX_NAME - 1));
+    }
+}

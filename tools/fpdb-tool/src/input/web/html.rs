@@ -1,0 +1,332 @@
+//! A scanner of HTML: tags and text, in one pass, with the errors that pages have.
+//!
+//! It finds the same tags and text as a browser, but builds no tree: what is nested in what, the
+//! caller keeps as far as it matters.
+
+use memchr::{memchr, memchr3, memmem};
+
+/// A piece of a page.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// Text as it is written: its character references are to be read.
+    Text(&'a str),
+    Open(Element),
+    Close(Element),
+}
+
+/// What an element means for the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Element {
+    /// Part of a line, or unknown, which comes to the same.
+    Inline,
+    /// Begins and ends a block of lines.
+    Block,
+    Heading,
+    /// A cell of a table.
+    Cell,
+    /// Ends a line.
+    Break,
+    /// Text whose line ends and spaces count.
+    Pre,
+    /// `<a>` with an address.
+    Link,
+    /// What surrounds the content by its own word: `nav`, `aside`, `footer`.
+    Surrounding,
+    /// `header`, of the page or of an article.
+    Header,
+    /// What is content by its own word: `main`, `article`.
+    Content,
+    /// Nothing in it is shown, and no tag in it counts: its end is found by its name.
+    Raw,
+    /// Nothing in it is shown; such elements may nest.
+    Hidden,
+}
+
+impl Element {
+    fn of(name: &[u8]) -> Self {
+        match name {
+            b"script" | b"style" | b"title" | b"noscript" | b"textarea" | b"iframe"
+            | b"noframes" | b"noembed" => Self::Raw,
+            b"template" | b"svg" | b"select" | b"datalist" | b"object" | b"audio" | b"video"
+            | b"canvas" => Self::Hidden,
+            b"a" => Self::Link,
+            b"br" => Self::Break,
+            b"td" | b"th" => Self::Cell,
+            b"pre" | b"listing" | b"xmp" | b"plaintext" => Self::Pre,
+            b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" => Self::Heading,
+            b"nav" | b"aside" | b"footer" => Self::Surrounding,
+            b"header" => Self::Header,
+            b"main" | b"article" => Self::Content,
+            b"p" | b"div" | b"li" | b"tr" | b"ul" | b"ol" | b"table" | b"section" | b"dl"
+            | b"dt" | b"dd" | b"blockquote" | b"hr" | b"body" | b"html" | b"head" | b"form"
+            | b"address" | b"center" | b"caption" | b"details" | b"summary" | b"dialog"
+            | b"dir" | b"fieldset" | b"legend" | b"figure" | b"figcaption" | b"frameset"
+            | b"hgroup" | b"menu" | b"search" | b"tbody" | b"thead" | b"tfoot" | b"option"
+            | b"optgroup" => Self::Block,
+            _ => Self::Inline,
+        }
+    }
+}
+
+/// Bytes of the longest name that means anything.
+const MAX_NAME: usize = 10;
+
+/// The name of a tag, in lower case; the empty one is unknown.
+#[derive(Clone, Copy)]
+struct Name {
+    bytes: [u8; MAX_NAME],
+    length: usize,
+}
+
+impl Name {
+    fn of(written: &[u8]) -> Self {
+        let mut name = Self { bytes: [0; MAX_NAME], length: 0 };
+        if let Some(bytes) = name.bytes.get_mut(..written.len()) {
+            bytes.copy_from_slice(written);
+            bytes.make_ascii_lowercase();
+            name.length = written.len();
+        }
+        name
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+/// The tokens of a page.
+pub(super) struct Tokens<'a> {
+    html: &'a str,
+    at: usize,
+    /// Of XML, `<script/>` has no content. Of HTML it is a start tag as any.
+    xml: bool,
+    /// Elements that were not ended: not looked for again, or time would be quadratic.
+    unended: Vec<[u8; MAX_NAME]>,
+}
+
+impl<'a> Tokens<'a> {
+    pub(super) fn of(html: &'a str) -> Self {
+        let xml = html.trim_start_matches('\u{feff}').trim_start().starts_with("<?xml");
+        Self { html, at: 0, xml, unended: Vec::new() }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.html.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// Moves behind what ends with `end`, or to the end of the page.
+    fn skip_behind(&mut self, end: &[u8]) {
+        let found = memmem::find(self.rest(), end).map(|at| self.at + at + end.len());
+        self.at = found.unwrap_or(self.html.len());
+    }
+
+    /// Text up to the next tag. A `<` that begins no tag is text.
+    fn text(&mut self) -> Token<'a> {
+        let start = self.at;
+        let rest = self.rest();
+        let mut from = 1;
+        let end = loop {
+            let Some(at) = rest.get(from..).and_then(|rest| memchr(b'<', rest)) else {
+                break rest.len();
+            };
+            if is_markup(rest.get(from + at..).unwrap_or_default()) {
+                break from + at;
+            }
+            from += at + 1;
+        };
+        self.at = start + end;
+        Token::Text(self.html.get(start..self.at).unwrap_or_default())
+    }
+
+    fn tag(&mut self) -> Token<'a> {
+        let close = self.rest().get(1) == Some(&b'/');
+        self.at += 1 + usize::from(close);
+        let is_end = |b: &u8| b.is_ascii_whitespace() || *b == b'/' || *b == b'>';
+        let rest = self.rest();
+        let length = rest.iter().position(is_end).unwrap_or(rest.len());
+        let name = Name::of(rest.get(..length).unwrap_or_default());
+        self.at += length;
+        let attributes = self.attributes();
+        let empty = attributes.ends_with(b"/");
+        let element = match Element::of(name.as_bytes()) {
+            Element::Link if !close && !has_href(attributes) => Element::Inline,
+            element => element,
+        };
+        match element {
+            _ if close => return Token::Close(element),
+            Element::Raw | Element::Hidden if empty && self.xml => {}
+            Element::Raw => self.skip_raw(&name),
+            Element::Hidden => self.skip_hidden(&name),
+            _ => {}
+        }
+        Token::Open(element)
+    }
+
+    /// Moves behind the `>` of a tag, which may stand in its values too. Returns what is before.
+    fn attributes(&mut self) -> &'a [u8] {
+        let rest = self.rest();
+        let mut from = 0;
+        let end = loop {
+            let Some(at) = memchr3(b'>', b'"', b'\'', rest.get(from..).unwrap_or_default()) else {
+                self.at = self.html.len();
+                return rest;
+            };
+            let at = from + at;
+            let before = rest.get(..at).unwrap_or_default().trim_ascii_end();
+            let quote = rest.get(at).copied().unwrap_or_default();
+            from = at + 1;
+            if quote == b'>' {
+                break at;
+            }
+            // Elsewhere than behind `=`, a quote is part of a name.
+            if before.ends_with(b"=") {
+                let value = rest.get(from..).unwrap_or_default();
+                // A value without end would take all of the page. Then its quote is no quote.
+                from += memchr(quote, value).map_or(0, |end| end + 1);
+            }
+        };
+        self.at += end + 1;
+        rest.get(..end).unwrap_or_default()
+    }
+
+    /// Moves to the end tag of this name.
+    fn skip_raw(&mut self, name: &Name) {
+        let rest = self.rest();
+        let mut from = 0;
+        while let Some(at) = rest.get(from..).and_then(|rest| memmem::find(rest, b"</")) {
+            from += at;
+            if is_named(rest.get(from + 2..).unwrap_or_default(), name) {
+                self.at += from;
+                return;
+            }
+            from += 2;
+        }
+        self.at = self.html.len();
+    }
+
+    /// Moves to the end tag of an element of this name, if it has one.
+    fn skip_hidden(&mut self, name: &Name) {
+        if self.unended.contains(&name.bytes) {
+            return;
+        }
+        let rest = self.rest();
+        let (mut from, mut depth) = (0, 1);
+        while let Some(at) = rest.get(from..).and_then(|rest| memchr(b'<', rest)) {
+            from += at + 1;
+            let tag = rest.get(from..).unwrap_or_default();
+            match tag.strip_prefix(b"/") {
+                Some(end) if is_named(end, name) => depth -= 1,
+                None if is_named(tag, name) => depth += 1,
+                _ => {}
+            }
+            if depth == 0 {
+                self.at += from - 1;
+                return;
+            }
+        }
+        self.unended.push(name.bytes);
+    }
+}
+
+/// Whether an `<a>` leads anywhere. One that does not is a place that others lead to, and in pages
+/// that are half XML it is never ended.
+fn has_href(attributes: &[u8]) -> bool {
+    attributes.windows(4).any(|window| window.eq_ignore_ascii_case(b"href"))
+}
+
+/// Whether this begins a tag, a comment or another thing that is not text.
+fn is_markup(rest: &[u8]) -> bool {
+    match rest {
+        [b'<', b'/', next, ..] => *next != b'<',
+        [b'<', next, ..] => next.is_ascii_alphabetic() || matches!(next, b'!' | b'?'),
+        _ => false,
+    }
+}
+
+/// Whether a tag begins with this name and no longer one.
+fn is_named(tag: &[u8], name: &Name) -> bool {
+    let name = name.as_bytes();
+    let ends = |b: &u8| b.is_ascii_whitespace() || *b == b'/' || *b == b'>';
+    tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+        && tag.get(name.len()).is_some_and(ends)
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        loop {
+            let rest = self.rest();
+            if rest.is_empty() {
+                return None;
+            }
+            if !is_markup(rest) {
+                return Some(self.text());
+            }
+            match rest {
+                [b'<', b'!', b'-', b'-', ..] => {
+                    // `<!-->` and `<!--->` are whole comments, so the dashes may be shared.
+                    let short = rest.starts_with(b"<!-->") || rest.starts_with(b"<!--->");
+                    self.at += if short { 2 } else { 4 };
+                    self.skip_behind(if short { b">" } else { b"-->" });
+                }
+                [b'<', b'/', name, ..] if !name.is_ascii_alphabetic() => self.skip_behind(b">"),
+                [b'<', b'!' | b'?', ..] => self.skip_behind(b">"),
+                _ => return Some(self.tag()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text, with `[` and `]` for tags of blocks and links.
+    fn scanned(html: &str) -> String {
+        Tokens::of(html).fold(String::new(), |mut out, token| {
+            match token {
+                Token::Text(text) => out += text,
+                Token::Open(Element::Block | Element::Link) => out.push('['),
+                Token::Close(Element::Block | Element::Link) => out.push(']'),
+                _ => {}
+            }
+            out
+        })
+    }
+
+    #[test]
+    fn tags_end_where_a_browser_ends_them() {
+        for (html, text) in [
+            ("<P\nclass=x>a</P >", "[a]"),
+            ("<a href=\"a>b\" title='>'>x</a>", "[x]"),
+            ("<a href=\"a\"\"b>x</a>", "[x]"),
+            ("<a href title=it's>x</a> it's", "[x] it's"),
+            ("<a href title=\"never ended>x</a>", "[x]"),
+            ("a <b>b</b> <unknown-tag>c", "a b c"),
+            ("1 < 2 <3 << <p>4", "1 < 2 <3 << [4"),
+            ("a</>b</ >c", "abc"),
+            ("<p", "["),
+            ("x <", "x <"),
+        ] {
+            assert_eq!(scanned(html), text, "{html}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_passed_over() {
+        for (html, text) in [
+            ("<!doctype html><?xml version='1.0'?>x", "x"),
+            ("a<!-- <p>b --c> -->d<!-->e<!--->f", "adef"),
+            ("<script>if (a<b) '</p>' </SCRIPT >x", "x"),
+            ("<style>p > a {}</style><title>t</title>x", "x"),
+            ("<svg><g><svg></svg><text>t</text></g></svg>x", "x"),
+            ("<svg><p>never ended</p><svg>", "[never ended]"),
+            ("<script>never ended <p>", ""),
+            ("<?xml version='1.0'?><script src='a'/>x", "x"),
+            ("<noscript>turn it on</noscript><scripts>x", "x"),
+        ] {
+            assert_eq!(scanned(html), text, "{html}");
+        }
+    }
+}

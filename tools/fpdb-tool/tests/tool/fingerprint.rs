@@ -1,0 +1,161 @@
+//! The command `fingerprint`: how fingerprints are printed and explained.
+
+use std::io::{BufRead, BufReader};
+
+use fpdb::Fingerprint;
+use fpdb::text::Recipe;
+use serde_json::json;
+
+use crate::common::{Folder, document, text};
+
+fn expected(text: &str) -> String {
+    Recipe::named("words/1").unwrap().fingerprint(text).fingerprint.unwrap().to_hex()
+}
+
+#[test]
+fn a_line_a_document_with_two_blanks_as_sums_have_them() {
+    let folder = Folder::new();
+    folder.write("a b.txt", text(1, 50));
+    folder.write("c.txt", text(2, 50) + "\n");
+    let run = folder.run(&["fingerprint", "--recipe", "words/1", "a b.txt", "c.txt"]);
+    let lines = format!("{}  a b.txt\n{}  c.txt\n", expected(&text(1, 50)), expected(&text(2, 50)));
+    assert_eq!((run.code, run.text()), (0, lines), "{}", run.err);
+    assert!(run.err.is_empty(), "{}", run.err);
+}
+
+#[test]
+fn a_document_without_fingerprint_has_a_dash_and_its_reason_is_told() {
+    let folder = Folder::new();
+    let lines = [document("e", ""), document("s\u{1b}", "too short"), document("l", &text(3, 50))];
+    folder.write("docs", lines.concat());
+    let run = folder.ok("fingerprint --recipe words/1 docs");
+    let dash = format!("{:18}", "-");
+    let expected_lines = format!("{dash}  e\n{dash}  s\\u{{1b}}\n{}  l\n", expected(&text(3, 50)));
+    assert_eq!(run.text(), expected_lines);
+    assert!(run.err.contains("2 of 3 documents have no fingerprint"), "{}", run.err);
+
+    let records = folder.ok("fingerprint --recipe words/1 docs --json").records();
+    assert_eq!(records.len(), 4);
+    assert_eq!((&records[1]["fingerprint"], &records[1]["features"]), (&json!(null), &json!(2)));
+    assert!(records[1]["reason"].as_str().unwrap().contains("features"), "{}", records[1]);
+    let long = json!({
+        "type": "fingerprint", "i": 2, "id": "l", "fingerprint": expected(&text(3, 50)),
+        "features": 50,
+    });
+    assert_eq!(records[2], long);
+    let summary = json!({
+        "type": "summary", "recipe": "words/1", "bits": 64, "documents": 3, "too_short": 2,
+        "bad": 0, "ignored": 0,
+    });
+    assert_eq!(records[3], summary);
+}
+
+#[test]
+fn the_default_recipe_is_told_by_its_own_name() {
+    let folder = Folder::new();
+    folder.write("a.txt", text(1, 50));
+    let default = Recipe::named("default").unwrap();
+    let records = folder.ok("fingerprint a.txt --json").records();
+    assert_eq!(records[1]["recipe"], default.name());
+    let fingerprint = default.fingerprint(&text(1, 50)).fingerprint.map(u64::to_hex);
+    assert_eq!(records[0]["fingerprint"].as_str(), fingerprint.as_deref());
+}
+
+#[test]
+fn an_unknown_recipe_is_an_error_that_lists_those_there_are() {
+    let folder = Folder::new();
+    folder.write("a.txt", text(1, 50));
+    for line in ["fingerprint a.txt --recipe words/999", "fingerprint no-file --recipe words/999"] {
+        let run = folder.exits(2, line);
+        assert!(run.err.contains("words/1") && run.out.is_empty(), "{}", run.err);
+    }
+    folder.exits(2, "fingerprint a.txt --bits 96");
+    folder.exits(2, "fingerprint no-such-file");
+}
+
+#[test]
+fn wide_fingerprints_are_printed_and_stored_wide() {
+    let folder = Folder::new();
+    folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
+    let Some(name) = Recipe::names128().next() else { return };
+    let recipe = Recipe::bits128(name).unwrap();
+    let fingerprint = |seed| recipe.fingerprint(&text(seed, 50)).fingerprint.unwrap().to_hex();
+    let run = folder.ok(&format!("fingerprint docs --bits 128 --recipe {name}"));
+    assert_eq!(run.text(), format!("{}  a\n{}  b\n", fingerprint(1), fingerprint(2)));
+
+    for command in ["dedup", "import --from ndjson"] {
+        let db = command.split(' ').next().unwrap();
+        folder.ok(&format!("{command} {db} docs --bits 128 --recipe {name}"));
+        let stats = folder.ok(&format!("stats {db} --json")).json();
+        assert_eq!((&stats["bits"], &stats["recipe"]), (&json!(128), &json!(name)));
+        let exported = folder.ok(&format!("export {db} --format hex")).text();
+        assert!(exported.contains(&fingerprint(1)), "{exported}");
+        let run = folder.exits(2, &format!("{command} {db} docs --bits 64"));
+        assert!(run.err.contains("128 bits"), "{}", run.err);
+    }
+}
+
+#[test]
+fn an_explanation_has_features_and_bits_in_json_and_as_tables() {
+    let folder = Folder::new();
+    folder.write("a.txt", "the cat sat on the mat, and the dog sat on the sofa all day");
+    let line = "fingerprint a.txt --recipe words/1 --explain";
+    let record = &folder.ok(&format!("{line} --json")).records()[0];
+    let explanation = &record["explanation"];
+    let features = explanation["features"].as_array().unwrap();
+    assert_eq!(record["features"], features.len());
+    assert_eq!((&features[0]["feature"], &features[0]["occurrences"]), (&json!("the"), &json!(4)));
+    let bits = explanation["bits"].as_array().unwrap();
+    assert_eq!(bits.len(), 64);
+    let fingerprint = (0..64)
+        .filter(|&i| bits[i]["set"] == true)
+        .fold(0u64, |fingerprint, i| fingerprint | 1 << i);
+    assert_eq!(record["fingerprint"], fingerprint.to_hex());
+    for bit in bits {
+        let (sum, margin) = (bit["sum"].as_f64().unwrap(), bit["margin"].as_f64().unwrap());
+        assert!((0.0..=1.0).contains(&margin) && (bit["set"] == true) == (sum > 0.0), "{bit}");
+    }
+
+    let run = folder.ok(&format!("{line} --features 2"));
+    let text = run.text();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines[0], format!("{}  a.txt", fingerprint.to_hex()));
+    assert!(lines[1].starts_with("weight") && lines[2].ends_with("  the"), "{text}");
+    assert_eq!(lines[4], "", "two features and no more: {text}");
+    let margins: Vec<f64> = lines[6..70]
+        .iter()
+        .map(|line| line.split_whitespace().last().unwrap().parse().unwrap())
+        .collect();
+    assert!(margins.is_sorted(), "the least certain bits come first: {text}");
+    folder.exits(2, "fingerprint a.txt --features 2");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_in_silence() {
+    let folder = Folder::new();
+    for i in 0..40 {
+        let lines: String = (0..500).map(|j| document(&format!("{i}-{j}"), &text(j, 30))).collect();
+        folder.write(&format!("{i:02}.ndjson"), lines);
+    }
+    let mut child = folder.command(&["fingerprint", "."]).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    drop(out);
+    let run = child.wait_with_output().unwrap();
+    assert_eq!((run.status.code(), run.stderr), (Some(0), Vec::new()));
+    assert!(first.ends_with("  0-0\n"), "{first}");
+}
+
+/// The readers may wait for an input that never ends: that must not keep the run from ending.
+#[test]
+fn an_error_ends_the_run_while_standard_input_is_open() {
+    let folder = Folder::new();
+    folder.write("bad.ndjson", "{]\n");
+    let args = ["fingerprint", "--from", "ndjson", "--threads", "4", "bad.ndjson", "-"];
+    let mut child = folder.command(&args).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let open = child.stdin.take();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(2));
+    drop(open);
+}

@@ -1,0 +1,98 @@
+//! Folders: which of their files are read, and in which order.
+
+use std::fs;
+
+use crate::common::{Folder, document, fingerprints, text};
+
+fn write(folder: &Folder, path: &str) {
+    let file = folder.file(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text(path.len() as u64, 30)).unwrap();
+}
+
+fn ids(folder: &Folder, line: &str) -> Vec<String> {
+    fingerprints(&folder.ok(&format!("fingerprint --from text {line} --json")))
+        .into_iter()
+        .map(|(id, _)| id)
+        .collect()
+}
+
+#[test]
+fn files_are_read_in_the_order_of_their_names_and_hidden_ones_not() {
+    let folder = Folder::new();
+    for path in
+        ["f/b", "f/a/2", "f/a/10", "f/a/sub/x", "f/a.txt", "f/.hidden", "f/.git/x", "f/B", "g/1"]
+    {
+        write(&folder, path);
+    }
+    fs::create_dir(folder.file("f/empty")).unwrap();
+    let expected = ["f/B", "f/a/10", "f/a/2", "f/a/sub/x", "f/a.txt", "f/b"];
+    assert_eq!(ids(&folder, "f"), expected);
+    assert_eq!(ids(&folder, "f/"), expected);
+    assert_eq!(ids(&folder, "g f/a g/1"), ["g/1", "f/a/10", "f/a/2", "f/a/sub/x", "g/1"]);
+    assert_eq!(ids(&folder, "f/.hidden ./f/.git"), ["f/.hidden", "./f/.git/x"], "if asked for");
+    assert_eq!(ids(&folder, "f/empty"), [""; 0]);
+}
+
+#[test]
+#[cfg(unix)]
+fn links_are_followed_but_not_in_circles() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::new();
+    for path in ["f/a", "f/sub/b", "other/c"] {
+        write(&folder, path);
+    }
+    symlink("..", folder.file("f/sub/up")).unwrap();
+    symlink(".", folder.file("f/self")).unwrap();
+    symlink("../other", folder.file("f/there")).unwrap();
+    symlink("../f", folder.file("other/back")).unwrap();
+    symlink("a", folder.file("f/z")).unwrap();
+    assert_eq!(ids(&folder, "f"), ["f/a", "f/sub/b", "f/there/c", "f/z"]);
+
+    symlink("nowhere", folder.file("f/broken")).unwrap();
+    let run = folder.exits(2, "fingerprint --from text f");
+    assert!(run.err.contains("cannot open f/broken: "), "{}", run.err);
+    let run = folder.ok("fingerprint --from text f --skip-bad");
+    assert_eq!(run.text().lines().count(), 4);
+    assert!(run.err.contains("skipped cannot open f/broken: "), "{}", run.err);
+}
+
+#[test]
+fn each_file_of_a_folder_is_read_as_what_it_is() {
+    let folder = Folder::new();
+    fs::create_dir(folder.file("f")).unwrap();
+    folder.write("f/a.ndjson", document("one", &text(1, 30)));
+    folder.write("f/b.csv", format!("id,text\ntwo,{}\n", text(2, 30)));
+    folder.write("f/c.txt", text(3, 30));
+    let found = fingerprints(&folder.ok("fingerprint f --json"));
+    assert_eq!(
+        found.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(),
+        ["one", "two", "f/c.txt"]
+    );
+    folder.write("f/d", "what is this");
+    let run = folder.exits(2, "fingerprint f");
+    assert!(run.err.contains("f/d: ") && run.err.contains("--from"), "{}", run.err);
+    assert_eq!(run.text().lines().count(), 3, "those before it are printed");
+    let run = folder.ok("fingerprint f --skip-bad --json");
+    assert_eq!(run.records()[3]["bad"], 1);
+}
+
+#[test]
+fn a_report_is_not_put_where_it_would_be_read() {
+    let folder = Folder::new();
+    write(&folder, "f/a");
+    let run = folder.exits(2, "dedup db --from text f --report f/r");
+    assert!(run.err.contains("which is to be read"), "{}", run.err);
+    folder.ok("dedup db --from text f --report r");
+}
+
+#[test]
+fn a_database_is_not_put_where_it_would_be_read() {
+    let folder = Folder::new();
+    write(&folder, "f/sub/a");
+    for command in ["dedup", "import"] {
+        let run = folder.exits(2, &format!("{command} f/sub/../db --from text f"));
+        assert!(run.err.contains("which is to be read"), "{}", run.err);
+        assert!(!folder.file("f/db").exists());
+    }
+}

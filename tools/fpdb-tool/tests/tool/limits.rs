@@ -1,0 +1,123 @@
+//! What is too large is told with its place and the option that allows it, and memory stays
+//! bounded.
+
+use std::io::Write;
+
+use crate::common::{Folder, document, gzip, text};
+
+#[test]
+fn a_line_may_be_as_long_as_max_line_says() {
+    let folder = Folder::new();
+    let long = document("long", &text(1, 60));
+    let length = long.trim_end().len();
+    let lines = format!("{}{long}{}", document("a", &text(2, 20)), document("b", &text(3, 20)));
+    for end in ["\n", "\r\n"] {
+        folder.write("docs", lines.replace('\n', end));
+        folder.ok(&format!("fingerprint docs --max-line {length}"));
+        let line = format!("fingerprint docs --max-line {}", length - 1);
+        let run = folder.exits(2, &line);
+        let told = format!("docs, line 2: a line of more than {} bytes (--max-line)", length - 1);
+        assert!(run.err.contains(&told), "{}", run.err);
+        assert_eq!(run.text().lines().count(), 1);
+        let run = folder.ok(&(line + " --skip-bad"));
+        assert!(run.text().lines().map(|line| &line[18..]).eq(["  a", "  b"]), "{}", run.text());
+        assert!(run.err.contains("skipped docs, line 2: "), "{}", run.err);
+    }
+}
+
+#[test]
+fn a_document_may_be_as_large_as_max_document_says() {
+    let folder = Folder::new();
+    let long = text(1, 60);
+    let bytes = long.len();
+    folder.write("a.txt", &long);
+    folder.write("a.ndjson", document("x", &long));
+    folder.write("a.csv", format!("id,text\nx,{long}\n"));
+    for (file, place) in
+        [("a.txt", "a.txt: "), ("a.ndjson", "a.ndjson, line 1: "), ("a.csv", "a.csv, line 2: ")]
+    {
+        folder.ok(&format!("fingerprint {file} --max-document {bytes}"));
+        let run = folder.exits(2, &format!("fingerprint {file} --max-document {}", bytes - 1));
+        assert!(run.err.contains(&format!("{place}a ")), "{}", run.err);
+        assert!(run.err.contains("--max-document"), "{}", run.err);
+    }
+}
+
+#[test]
+fn a_row_that_is_too_long_or_never_ends_is_an_error_at_its_line() {
+    let folder = Folder::new();
+    folder.write("long.csv", format!("id,text\n1,short\n2,\"a\nb{}\"\n3,x\n", "x".repeat(1000)));
+    folder.ok("fingerprint long.csv");
+    let run = folder.exits(2, "fingerprint long.csv --max-line 500");
+    assert!(run.err.contains("long.csv, line ") && run.err.contains("--max-line"), "{}", run.err);
+    assert_eq!(run.text().lines().count(), 1);
+    folder.write("open.csv", "id,text\n1,a\n2,\"never closed\n3,b\n");
+    let run = folder.exits(2, "fingerprint open.csv");
+    assert!(run.err.contains("never closed"), "{}", run.err);
+    assert_eq!(run.text().lines().count(), 1);
+}
+
+#[test]
+fn ids_are_neither_empty_nor_longer_than_a_database_takes() {
+    let folder = Folder::new();
+    let id = |length: usize| "i".repeat(length);
+    folder.write("good", document(&id(65_535), &text(1, 20)));
+    folder.ok("dedup db good");
+    for (length, lines) in [(0, document("", &text(2, 20))), (65_536, document(&id(65_536), "x"))] {
+        folder.write("bad", lines);
+        let run = folder.exits(2, "fingerprint bad");
+        let told = format!("bad, line 1: an id has 1 to 65535 bytes, this one {length}");
+        assert!(run.err.contains(&told), "{}", run.err);
+    }
+}
+
+/// 512 MiB of one line in a small file: it ends after the first of them.
+#[test]
+fn a_line_without_end_is_not_read_into_memory() {
+    let folder = Folder::new();
+    let mut gz = Vec::new();
+    let piece = gzip(&vec![b'x'; 1 << 20]);
+    for _ in 0..512 {
+        gz.extend_from_slice(&piece);
+    }
+    folder.write("bomb.ndjson.gz", gz);
+    let run = folder.exits(2, "fingerprint bomb.ndjson.gz --max-line 1MiB");
+    assert!(run.err.contains("line 1: a line of more than 1048576 bytes"), "{}", run.err);
+    let run = folder.exits(2, "fingerprint --from text bomb.ndjson.gz --max-document 1MiB");
+    assert!(run.err.contains("a document of more than 1048576 bytes"), "{}", run.err);
+}
+
+#[test]
+#[cfg(feature = "zstd")]
+fn a_compressed_file_that_grows_without_measure_is_stopped() {
+    let folder = Folder::new();
+    let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.write_all(document("a", &text(1, 20)).as_bytes()).unwrap();
+    let blank = vec![b'\n'; 1 << 20];
+    for _ in 0..96 {
+        encoder.write_all(&blank).unwrap();
+    }
+    folder.write("bomb.zst", encoder.finish().unwrap());
+    let run = folder.exits(2, "fingerprint bomb.zst");
+    assert!(run.err.contains("bomb.zst, line ") && run.err.contains("--max-ratio"), "{}", run.err);
+    assert_eq!(run.text().lines().count(), 1, "what comes before is read");
+    folder.ok("fingerprint bomb.zst --max-ratio 1000000");
+}
+
+#[test]
+fn data_that_compresses_well_is_read() {
+    let folder = Folder::new();
+    let lines = document("same", &text(1, 200)).repeat(3000);
+    folder.write("docs.gz", gzip(lines.as_bytes()));
+    let run = folder.ok("fingerprint docs.gz --max-ratio 2");
+    assert_eq!(run.text().lines().count(), 3000, "it is small, whatever its ratio");
+}
+
+#[test]
+fn sizes_that_are_none_are_refused() {
+    let folder = Folder::new();
+    folder.write("a.txt", "x");
+    for option in ["--max-line x", "--max-document -1", "--max-ratio much"] {
+        folder.exits(2, &format!("fingerprint a.txt {option}"));
+    }
+}

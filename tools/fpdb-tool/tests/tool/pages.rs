@@ -1,0 +1,127 @@
+//! Web pages as documents: the readers have tests of their own, this is how commands take them.
+
+use serde_json::json;
+
+use crate::common::{Folder, fingerprints, gzip, records, text};
+
+fn page(seed: u64) -> String {
+    format!("<!doctype html><title>T</title><body><p>{}</p></body>", text(seed, 60))
+}
+
+fn record(kind: &str, url: &str, block: &str) -> String {
+    format!(
+        "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n\
+         WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:0>\r\n\
+         Content-Type: application/http; msgtype={kind}\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
+        block.len()
+    )
+}
+
+fn answer(url: &str, media: &str, body: &str) -> String {
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {media}\r\n\r\n");
+    record("response", url, &(head + body))
+}
+
+/// Four pages, of which the third is the first again, and three records that are none.
+fn archive() -> Vec<String> {
+    vec![
+        record("request", "http://x/1", "GET / HTTP/1.1\r\n\r\n"),
+        answer("http://x/1", "text/html", &page(1)),
+        answer("http://x/2", "text/html; charset=utf-8", &page(2)),
+        answer("http://x/image", "image/png", "png"),
+        answer("http://x/3", "text/html", &page(1)),
+        record("request", "http://x/4", "GET / HTTP/1.1\r\n\r\n"),
+        answer("http://x/4", "text/html", &page(4)),
+    ]
+}
+
+#[test]
+fn pages_of_an_archive_are_documents_by_their_urls() {
+    let folder = Folder::new();
+    let zipped: Vec<u8> = archive().iter().flat_map(|record| gzip(record.as_bytes())).collect();
+    folder.write("a.warc", archive().concat());
+    folder.write("a.warc.gz", zipped);
+    for i in [1, 2, 4] {
+        folder.write(&format!("{i}.html"), page(i));
+    }
+    let of_files = fingerprints(&folder.ok("fingerprint 1.html 2.html 1.html 4.html --json"));
+    let urls = ["http://x/1", "http://x/2", "http://x/3", "http://x/4"];
+    let expected: Vec<_> =
+        urls.iter().zip(of_files).map(|(url, (_, f))| (url.to_string(), f)).collect();
+    assert!(expected.iter().all(|(_, fingerprint)| fingerprint.is_some()));
+    for line in ["a.warc", "a.warc.gz", "--from warc a.warc"] {
+        let run = folder.ok(&format!("fingerprint {line} --json"));
+        assert_eq!(fingerprints(&run), expected, "{line}");
+        assert_eq!(run.records()[4]["ignored"], 3);
+        assert!(run.err.contains("records without a document: 3 ("), "{}", run.err);
+    }
+    folder.write("unnamed", archive().concat());
+    assert_eq!(fingerprints(&folder.ok("fingerprint unnamed --json")), expected);
+
+    let run = folder.ok("dedup db a.warc.gz --print id --report r");
+    assert_eq!(run.text(), "http://x/1\nhttp://x/2\nhttp://x/4\n");
+    let report = records(&folder.read("r"));
+    assert_eq!((&report[0]["id"], &report[0]["duplicate_of"]), (&json!(urls[2]), &json!(urls[0])));
+    assert_eq!((&report[1]["read"], &report[1]["ignored"]), (&json!(4), &json!(3)));
+    let run = folder.run_with(&["dedup", "db", "--from", "warc", "-"], archive()[1].as_bytes());
+    assert_eq!((run.code, run.text().as_str()), (0, ""), "{}", run.err);
+    let imported = folder.ok("import all --from warc a.warc --json").json();
+    assert_eq!((&imported["inserted"], &imported["ignored"]), (&json!(4), &json!(3)));
+}
+
+#[test]
+fn damage_is_told_with_its_place_and_does_not_stop_the_run() {
+    let folder = Folder::new();
+    let mut zipped: Vec<Vec<u8>> = archive().iter().map(|r| gzip(r.as_bytes())).collect();
+    let at = zipped[..2].concat().len();
+    let middle = zipped[2].len() / 2;
+    zipped[2][middle..middle + 8].fill(0xff);
+    folder.write("a.warc.gz", zipped.concat());
+    let run = folder.exits(2, "dedup db a.warc.gz --print id --report r");
+    assert_eq!(run.text(), "http://x/1\nhttp://x/4\n");
+    assert!(run.err.contains(&format!("broken: a.warc.gz, offset {at}: ")), "{}", run.err);
+    assert!(run.err.contains("fpdb-tool: broken records passed over: 1;"), "{}", run.err);
+    let summary = records(&folder.read("r")).pop().unwrap();
+    assert_eq!((&summary["type"], &summary["bad"]), (&json!("summary"), &json!(1)));
+    assert_eq!(folder.ok("stats db --json").json()["entries"], 2);
+
+    let run = folder.exits(2, "fingerprint a.warc.gz --json");
+    assert_eq!(run.records().len(), 4, "with a summary: the run came to its end");
+    folder.ok("fingerprint a.warc.gz --skip-bad");
+    folder.exits(2, "import all --from warc a.warc.gz");
+}
+
+#[test]
+fn what_is_no_archive_is_told_and_nothing_is_made_of_it() {
+    let folder = Folder::new();
+    folder.write("a.warc.zst", crate::common::zstd(archive().concat().as_bytes()));
+    let run = folder.exits(2, "fingerprint a.warc.zst");
+    assert!(run.err.contains("a.warc.zst: archives compressed with zstd"), "{}", run.err);
+    folder.write("docs.ndjson", crate::common::document("a", &text(1, 30)));
+    let run = folder.exits(2, "fingerprint --from warc docs.ndjson");
+    assert!(run.out.is_empty() && run.err.contains("offset 0: "), "{}", run.err);
+}
+
+#[test]
+fn a_page_may_be_as_large_as_max_document_says() {
+    let folder = Folder::new();
+    folder.write("a.warc", archive().concat());
+    let run = folder.exits(2, "fingerprint a.warc --max-document 100");
+    assert!(run.err.contains("offset ") && run.err.contains("--max-document"), "{}", run.err);
+    folder.write("a.html", page(1));
+    let run = folder.exits(2, "fingerprint a.html --max-document 100");
+    assert!(run.err.contains("a.html: a document of more than 100 bytes"), "{}", run.err);
+}
+
+#[test]
+fn text_in_an_old_encoding_is_read_as_characters() {
+    let folder = Folder::new();
+    let german =
+        "Die Größe der Häuser über der Straße überraschte die müden Gäste schön. ".repeat(4);
+    let latin: Vec<u8> = german.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    folder.write("utf8.txt", &german);
+    folder.write("latin.txt", latin);
+    let found = fingerprints(&folder.ok("fingerprint utf8.txt latin.txt --json"));
+    assert!(found[0].1.is_some());
+    assert_eq!(found[0].1, found[1].1);
+}

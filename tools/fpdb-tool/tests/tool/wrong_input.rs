@@ -1,0 +1,127 @@
+//! Nothing is hashed by accident: what is not what it was said to be is told.
+
+use crate::common::{Folder, document, gzip, text};
+
+#[test]
+fn a_kind_that_does_not_fit_the_first_bytes_is_refused() {
+    let folder = Folder::new();
+    let line = document("a", &text(1, 30));
+    folder.write("twice", gzip(&gzip(line.as_bytes())));
+    folder.write("warc", "WARC/1.0\r\nWARC-Type: response\r\n\r\n");
+    folder.write("binary", b"\x00\x01\x02 and so on");
+    folder.write("pdf", "%PDF-1.7\n");
+    folder.write("html", "<!doctype html><title>x</title>");
+    folder.write("array", "[{\"id\":1,\"text\":\"x\"}]");
+    folder.write("plain", "id,text\n1,x\n");
+    folder.write("parquet", "PAR1");
+    for (from, file, told) in [
+        ("auto", "twice", "neither its name"),
+        ("ndjson", "twice", "compressed twice"),
+        ("text", "twice", "compressed twice"),
+        ("ndjson", "warc", "give --from warc"),
+        ("text", "warc", "give --from warc"),
+        ("csv", "warc", "give --from warc"),
+        ("text", "binary", "binary data"),
+        ("lines", "binary", "binary data"),
+        ("text", "pdf", "binary data"),
+        ("ndjson", "html", "give --from html"),
+        ("auto", "array", "an object a line is needed"),
+        ("ndjson", "array", "expected an object"),
+        ("auto", "plain", "give --from"),
+        ("text", "parquet", "give --from parquet"),
+    ] {
+        let run = folder.exits(2, &format!("fingerprint --from {from} {file}"));
+        assert!(run.err.contains(told) && run.err.contains(file), "{from} {file}: {}", run.err);
+        assert!(run.out.is_empty(), "{from} {file}: {}", run.text());
+        assert!(!folder.file("db").exists());
+    }
+    // As --skip-bad skips documents, so it does files; a later one is read.
+    folder.write("good.ndjson", &line);
+    let run = folder.ok("fingerprint twice binary plain good.ndjson --skip-bad --json");
+    assert_eq!((run.records().len(), &run.records()[1]["bad"]), (2, &3.into()));
+}
+
+#[test]
+fn lists_of_fingerprints_are_no_documents_and_the_other_way_round() {
+    let folder = Folder::new();
+    folder.write("docs.ndjson", document("a", &text(1, 30)));
+    let run = folder.exits(2, "import db docs.ndjson");
+    assert!(run.err.contains("give --from ndjson"), "{}", run.err);
+    folder.write("fps", "0x0123456789abcdef\n");
+    let run = folder.exits(2, "dedup other fps");
+    assert!(run.err.contains("give --from"), "{}", run.err);
+    folder.exits(2, "dedup db fps --from fp");
+    folder.exits(2, "query db fps --from ndjson");
+    let run = folder.exits(2, "query db docs.ndjson --from fp");
+    assert!(run.err.contains("give --from ndjson"), "{}", run.err);
+}
+
+#[test]
+fn text_that_is_none_is_named() {
+    let folder = Folder::new();
+    folder.write("zero.txt", format!("{}\0", "text ".repeat(500)));
+    let run = folder.exits(2, "fingerprint zero.txt");
+    assert!(run.err.contains("zero.txt: a zero byte after 2500 bytes"), "{}", run.err);
+    folder.write("lines", format!("{}\nb\0\n", "text ".repeat(500)));
+    let run = folder.exits(2, "fingerprint --from lines lines");
+    assert!(run.err.contains("lines, line 2: a zero byte"), "{}", run.err);
+    folder.write("latin", b"caf\xe9 ole\n");
+    let run = folder.exits(2, "fingerprint --from lines latin");
+    assert!(run.err.contains("latin, line 1: invalid UTF-8 after 3 bytes"), "{}", run.err);
+    folder.write("latin.csv", b"id,text\n1,caf\xe9\n");
+    let run = folder.exits(2, "fingerprint latin.csv");
+    assert!(run.err.contains("latin.csv, line 2: invalid UTF-8 in column 2"), "{}", run.err);
+}
+
+#[test]
+fn tables_without_the_columns_or_with_ragged_rows_are_named() {
+    let folder = Folder::new();
+    for (header, told) in [
+        ("id,body", "the header has no column \"text\", but id, body"),
+        ("id,text,id", "the header has two columns \"id\""),
+        ("1,x", "the header has no column \"id\""),
+    ] {
+        folder.write("a.csv", format!("{header}\n1,x\n"));
+        let run = folder.exits(2, "fingerprint a.csv");
+        assert!(run.err.contains(&format!("a.csv, line 1: {told}")), "{}", run.err);
+    }
+    let rows = format!("id,text\n\n1,{0}\n2\n3,{0},x\n\"4\n\",{0}\n,{0}\n", text(1, 30));
+    folder.write("a.csv", rows);
+    let run = folder.exits(2, "fingerprint a.csv");
+    assert!(run.err.contains("a.csv, line 4: 1 values under 2 columns"), "{}", run.err);
+    let run = folder.ok("fingerprint a.csv --skip-bad");
+    assert!(run.text().lines().map(|l| &l[20..]).eq(["1", "4\\n"]), "{}", run.text());
+    for place in ["line 4: 1 values", "line 5: 3 values", "line 8: an id has 1 to"] {
+        assert!(run.err.contains(place), "{place}: {}", run.err);
+    }
+    folder.write("empty.csv", "");
+    assert!(folder.ok("fingerprint empty.csv").out.is_empty());
+}
+
+#[test]
+fn a_file_cut_short_is_an_error_after_its_documents() {
+    let folder = Folder::new();
+    let lines: String = (0..300).map(|i| document(&i.to_string(), &text(i, 20))).collect();
+    let mut files = vec![("a.gz", gzip(lines.as_bytes()))];
+    if cfg!(feature = "zstd") {
+        files.push(("a.zst", crate::common::zstd(lines.as_bytes())));
+    }
+    for (name, mut bytes) in files {
+        bytes.truncate(bytes.len() * 3 / 4);
+        folder.write(name, bytes);
+        let run = folder.exits(2, &format!("fingerprint --from ndjson {name} --json"));
+        assert!(run.err.contains(&format!("cannot read {name}")), "{}", run.err);
+        assert!(run.err.contains("cut off"), "{}", run.err);
+        assert!(run.records().iter().all(|r| r["type"] == "fingerprint"), "no summary");
+    }
+}
+
+#[test]
+fn a_file_that_is_none_is_told_before_a_database_is_made() {
+    let folder = Folder::new();
+    for command in ["dedup db", "import db --from ndjson", "fingerprint"] {
+        let run = folder.exits(2, &format!("{command} no-such-file"));
+        assert!(run.err.contains("cannot open no-such-file: "), "{}", run.err);
+    }
+    assert!(!folder.file("db").exists());
+}
