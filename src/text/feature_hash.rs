@@ -69,3 +69,9 @@ impl Hashed for u128 {
         }
     }
 }
+
+/// The half of a hash, or all of it, that a MinHash goes by.
+#[expect(clippy::cast_possible_truncation, reason = "the low half")]
+pub(super) fn low_bits<F: Fingerprint>(hash: F) -> u64 {
+    hash.to_u128() as u64
+}

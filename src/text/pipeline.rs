@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::explain::{Explanation, Found};
+use super::explain::{Explanation, Feature, Found};
+use super::feature_hash::low_bits;
+use super::minhash::OneBit;
 use super::normal::{Normal, normalised};
 use super::recipe::{Fingerprinted, Method, Width};
 use super::segment::{Segment, Short, character_grams, word_grams};
@@ -21,6 +23,8 @@ pub(super) struct Pipeline<F> {
     pub(super) counting: Counting,
     pub(super) hash: fn(&str) -> F,
     pub(super) tie: Tie,
+    /// Makes a one-bit MinHash of the set of features, not a SimHash: no counting, no ties.
+    pub(super) one_bit: bool,
     pub(super) min_features: usize,
 }
 
@@ -162,10 +166,27 @@ fn lower_case<'b>(feature: &str, buffer: &'b mut String) -> &'b str {
     buffer
 }
 
+impl<F: Width> Pipeline<F> {
+    fn one_bit(&self, mut hashes: Vec<F>) -> Fingerprinted<F> {
+        hashes.sort_unstable();
+        hashes.dedup();
+        let mut sketch = OneBit::with_capacity(hashes.len());
+        hashes.iter().for_each(|&hash| sketch.push(low_bits(hash)));
+        let features = hashes.len();
+        Fingerprinted {
+            fingerprint: sketch.finish().filter(|_| features >= self.min_features),
+            features,
+        }
+    }
+}
+
 impl<F: Width> Method<F> for Pipeline<F> {
     fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
         let mut hashes = Vec::new();
         self.each_feature(text, |feature| hashes.push((self.hash)(feature)));
+        if self.one_bit {
+            return self.one_bit(hashes);
+        }
         let mut sums = Sums::new();
         let distinct = self.counting.add(hashes, &mut sums);
         fingerprinted(sums.fingerprint(self.tie), distinct, self.min_features)
@@ -182,6 +203,12 @@ impl<F: Width> Method<F> for Pipeline<F> {
             });
             found[place].occurrences += 1;
         });
+        if self.one_bit {
+            let features: Vec<_> = found.into_iter().map(Feature::from).collect();
+            let mut sketch = OneBit::new();
+            features.iter().for_each(|feature| sketch.push(low_bits(feature.hash)));
+            return Explanation::of_one_bit(features, &mut sketch, self.min_features);
+        }
         for feature in &mut found {
             feature.weight = self.counting.weight(feature.occurrences);
         }

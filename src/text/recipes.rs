@@ -119,6 +119,7 @@ fn pipeline<F: Width>(segment: Segment, grams: Grams, hash: FeatureHash) -> Pipe
         counting: Counting::Each,
         hash: F::hasher(hash).expect("the recipe's hash has its width"),
         tie: Tie::Unset,
+        one_bit: false,
         min_features: 0,
     }
 }
