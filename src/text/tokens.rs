@@ -102,7 +102,6 @@ fn hand_on_ascii(byte: u8, sink: &mut impl Sink) {
 #[inline]
 fn hand_on(c: char, sink: &mut impl Sink) {
     match c {
-        #[expect(clippy::cast_possible_truncation, reason = "it is ASCII")]
         '\0'..='\u{7f}' => hand_on_ascii(c as u8, sink),
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' => sink.ideograph(c),
         // Common punctuation.
@@ -144,6 +143,7 @@ fn is_ideograph(c: char) -> bool {
 }
 
 /// Is this a Han character, of which dictionaries have the words?
+#[cfg(feature = "zh")]
 pub(super) fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{3fffd}' | '\u{3005}' | '\u{3007}')
