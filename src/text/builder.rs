@@ -25,13 +25,13 @@ use crate::error::{Error, Result};
 /// ```
 /// use fpdb::text::{Counting, Normal, Recipe, Segment};
 ///
-/// let recipe = Recipe::<u64>::builder("pairs/1")
+/// let recipe = Recipe::<u64>::builder("bigrams/1")
 ///     .normal(&[Normal::StripInvisible, Normal::Nfkc, Normal::LowerCase])
 ///     .segment(Segment::WordRuns)
 ///     .characters(2)
 ///     .min_features(8)
 ///     .build()?;
-/// assert!(recipe.name().starts_with("pairs/1#"));
+/// assert!(recipe.name().starts_with("bigrams/1#"));
 ///
 /// let a = recipe.fingerprint("图书馆晚上六点闭馆。").fingerprint;
 /// assert!(a.is_some());
