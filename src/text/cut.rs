@@ -75,6 +75,10 @@ mod chinese {
     /// Letters to a piece of a word that is not Chinese.
     const PIECE: usize = 3;
 
+    /// Bytes of runs that jieba is given at once, but for a run that has more. For each byte it
+    /// needs some tens in memory.
+    const ENOUGH: usize = 1 << 13;
+
     impl Cut for Chinese {
         fn cut(&self, text: &str, each: impl FnMut(&str)) {
             let (runs, piece) = (String::with_capacity(256), String::with_capacity(16));
@@ -139,7 +143,9 @@ mod chinese {
         }
 
         fn stop(&mut self) {
-            if self.runs.ends_with(is_han) {
+            if self.runs.len() >= ENOUGH {
+                self.end_runs();
+            } else if self.runs.ends_with(is_han) {
                 self.runs.push('\n');
             }
             self.end_piece();
