@@ -10,7 +10,8 @@
 //!
 //! So white space, which punctuation stands between two words, lines of underscores, full-width
 //! forms and invisible characters change no token, and among Han characters nor do spaces and line
-//! breaks.
+//! breaks. Nor does upper case, ß and SS being one, but for a few letters that it takes apart, such
+//! as ẖ and Greek ΐ and ᾳ, and old forms of Cyrillic ones.
 //!
 //! Time grows with the length of the text. Memory is needed for a run of characters that NFKC may
 //! change, some bytes a character, and no more than that.
@@ -124,6 +125,10 @@ fn look_up(c: char, sink: &mut impl Sink) {
     match c {
         _ if is_optional(c) => {}
         _ if c.is_alphanumeric() && is_ideograph(c) => sink.ideograph(c),
+        // Letters that become others by way of upper case.
+        'ß' | 'ẞ' => "ss".chars().for_each(|c| sink.letter(c)),
+        'ς' => sink.letter('σ'),
+        'ı' => sink.letter('i'),
         _ => c.to_lowercase().for_each(|c| match c {
             _ if c.is_alphanumeric() => sink.letter(c),
             _ if is_skipped(c) => {}
@@ -260,6 +265,21 @@ mod tests {
         for filler in "\u{115f}\u{1160}\u{3164}\u{ffa0}".chars() {
             assert_eq!(scanned(&format!("한{filler}글")), "한글", "{filler:?}");
         }
+    }
+
+    #[test]
+    fn upper_case_makes_no_difference() {
+        for text in ["Straße", "οδος", "ılık iyi", "ǆ ﬃ œuvre", "թեւ", "Ꭰꭰ", "ⓐ ⅳ", "дом"]
+        {
+            assert_eq!(scanned(&text.to_uppercase()), scanned(text), "{text}");
+        }
+        let differs = |c: &char| {
+            let greek_with_breathings = '\u{1f00}'..='\u{1fff}';
+            !greek_with_breathings.contains(c)
+                && scanned(&c.to_uppercase().to_string()) != scanned(&c.to_string())
+        };
+        let differ: String = ('\0'..=char::MAX).filter(differs).collect();
+        assert_eq!(differ, "ǰ\u{345}ΐΰᲀᲁᲂᲃᲄᲅᲆᲇᲈẖẗẘẙ");
     }
 
     #[test]
