@@ -152,3 +152,26 @@ mod chinese {
         }
     }
 }
+
+#[cfg(all(test, feature = "zh"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_chinese_text_is_cut_as_its_sentences_are() {
+        let cut = |text: &str| {
+            let mut tokens = String::new();
+            let jieba = super::super::keywords::jieba().unwrap();
+            Chinese { jieba }.cut(text, |token| tokens.extend([token, "/"]));
+            tokens
+        };
+        for text in ["图书馆晚上六点闭馆，今天到期的图书可以在午夜之前归还。", "今天，", "馆 里！"]
+        {
+            assert_eq!(
+                cut(&text.repeat(1000)),
+                cut(&format!("{text}\u{1}")).repeat(1000),
+                "{text}"
+            );
+        }
+    }
+}

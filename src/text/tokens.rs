@@ -109,7 +109,6 @@ fn hand_on_ascii(byte: u8, sink: &mut impl Sink) {
 #[inline]
 fn hand_on(c: char, sink: &mut impl Sink) {
     match c {
-        #[expect(clippy::cast_possible_truncation, reason = "it is ASCII")]
         '\0'..='\u{7f}' => hand_on_ascii(c as u8, sink),
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' => sink.ideograph(c),
         // Common punctuation.

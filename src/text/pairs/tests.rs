@@ -24,7 +24,8 @@ fn fingerprint(recipe: &str, text: &str) -> Option<u64> {
 
 #[test]
 fn edits_that_no_reader_would_notice_change_nothing() {
-    let rewrite: [(&str, fn(&str) -> String); 9] = [
+    type Rewrite = (&'static str, fn(&str) -> String);
+    let rewrite: [Rewrite; 9] = [
         ("line breaks", |t| t.replace(' ', "\r\n \u{a0}\t")),
         ("zero width", |t| t.chars().flat_map(|c| [c, '\u{200b}']).collect()),
         ("soft hyphens", |t| t.chars().flat_map(|c| [c, '\u{ad}']).collect()),
@@ -141,7 +142,7 @@ fn explanation_gives_the_fingerprint_and_what_decides_its_bits() {
             if why.features.is_empty() {
                 continue;
             }
-            assert_eq!(decided as usize, why.bits.len(), "{text}");
+            assert_eq!(decided, why.bits.len() as f64, "{text}");
             assert!(why.bits.iter().all(|bit| bit.margin > 0.0 && bit.margin <= 1.0));
         }
     }
