@@ -166,12 +166,6 @@ fn is_ideograph(c: char) -> bool {
         | '\u{20000}'..='\u{3fffd}')
 }
 
-/// Is this a Han character, of which dictionaries have the words?
-pub(super) fn is_han(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{3fffd}' | '\u{3005}' | '\u{3007}')
-}
-
 /// Marks (Unicode's M) and format characters (Cf), of those that are not alphabetic.
 fn is_skipped(c: char) -> bool {
     is_combining_mark(c)
