@@ -69,11 +69,15 @@ pub(super) struct Chinese {
 mod chinese {
     use jieba_rs::Jieba;
 
-    use super::super::tokens::{Sink, is_han, scan};
+    use super::super::tokens::{Sink, scan};
     use super::{Chinese, Cut};
 
     /// Letters to a piece of a word that is not Chinese.
     const PIECE: usize = 3;
+
+    /// Bytes of runs that jieba is given at once, but for a run that has more. For each byte it
+    /// needs some tens in memory.
+    const ENOUGH: usize = 1 << 13;
 
     impl Cut for Chinese {
         fn cut(&self, text: &str, each: impl FnMut(&str)) {
@@ -139,10 +143,37 @@ mod chinese {
         }
 
         fn stop(&mut self) {
-            if self.runs.ends_with(is_han) {
+            if self.runs.len() >= ENOUGH {
+                self.end_runs();
+            } else if self.runs.ends_with(is_han) {
                 self.runs.push('\n');
             }
             self.end_piece();
+        }
+    }
+
+    /// Is this a Han character, of which dictionaries have the words?
+    fn is_han(c: char) -> bool {
+        matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3fffd}' | '\u{3005}' | '\u{3007}')
+    }
+}
+
+#[cfg(all(test, feature = "zh"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_chinese_text_is_cut_as_its_sentences_are() {
+        let cut = |text: &str| {
+            let mut tokens = String::new();
+            let jieba = super::super::keywords::jieba().unwrap();
+            Chinese { jieba }.cut(text, |token| tokens.extend([token, "/"]));
+            tokens
+        };
+        for text in ["图书馆晚上六点闭馆，今天到期的图书可以在午夜之前归还。", "今天，", "馆 里！"]
+        {
+            assert_eq!(cut(&text.repeat(1000)), cut(text).repeat(1000), "{text}");
         }
     }
 }

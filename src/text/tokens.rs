@@ -1,13 +1,20 @@
-//! The tokens of a text in any language, in one pass and without allocation.
+//! The tokens of a text in any language, in one pass.
 //!
 //! The text is brought to NFKC and lower case, character by character. Then a letter or digit of a
 //! script that is written without spaces between words (Han, kana, Thai and some more) is a token
-//! of its own, and a run of other letters and digits is a token. Marks and format characters that
-//! are left after NFKC (zero-width spaces, soft hyphens, joiners, variation selectors) are skipped
-//! as if they were not there. Every other character ends a token.
+//! of its own, and a run of other letters and digits is a token. What is skipped, as if it were not
+//! there: marks that are left after NFKC, such as the points of Arabic and Hebrew (but not the
+//! vowel signs of Indic scripts and their like, which are always written: they count as letters);
+//! format characters, such as zero-width spaces, soft hyphens and joiners; variation selectors; and
+//! the fillers of Hangul. Every other character ends a token.
 //!
-//! So white space, punctuation, lines of underscores, upper case, full-width forms and invisible
-//! characters change no token, and among Han characters nor do spaces and line breaks.
+//! So white space, which punctuation stands between two words, lines of underscores, full-width
+//! forms and invisible characters change no token, and among Han characters nor do spaces and line
+//! breaks. Nor does upper case, ß and SS being one, but for a few letters that it takes apart, such
+//! as ẖ and Greek ΐ and ᾳ, and old forms of Cyrillic ones.
+//!
+//! Time grows with the length of the text. Memory is needed for a run of characters that NFKC may
+//! change, some bytes a character, and no more than that.
 
 use std::iter;
 
@@ -108,6 +115,9 @@ fn hand_on(c: char, sink: &mut impl Sink) {
         '\u{2010}'..='\u{2027}' | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3020}' => {
             sink.stop();
         }
+        // Lower case of German, French, Spanish and the like, then Cyrillic of both cases.
+        'à'..='ö' | 'ø'..='þ' | 'а'..='я' => sink.letter(c),
+        'А'..='Я' => sink.letter(char::from_u32(u32::from(c) + 0x20).unwrap_or(c)),
         _ => look_up(c, sink),
     }
 }
@@ -115,13 +125,30 @@ fn hand_on(c: char, sink: &mut impl Sink) {
 /// The same for any character, slowly.
 fn look_up(c: char, sink: &mut impl Sink) {
     match c {
+        _ if is_optional(c) => {}
         _ if c.is_alphanumeric() && is_ideograph(c) => sink.ideograph(c),
+        // Letters that become others by way of upper case.
+        'ß' | 'ẞ' => "ss".chars().for_each(|c| sink.letter(c)),
+        'ς' => sink.letter('σ'),
+        'ı' => sink.letter('i'),
         _ => c.to_lowercase().for_each(|c| match c {
             _ if c.is_alphanumeric() => sink.letter(c),
             _ if is_skipped(c) => {}
             _ if c.is_whitespace() => sink.space(),
             _ => sink.stop(),
         }),
+    }
+}
+
+/// Is this skipped although Unicode has it among the alphabetic characters? Points of Arabic,
+/// Hebrew and Syriac, which texts have or leave out, and Hangul's fillers, which are not seen.
+fn is_optional(c: char) -> bool {
+    match c {
+        '\u{300}'..='\u{36f}' | '\u{591}'..='\u{74a}' | '\u{890}'..='\u{8ff}' | '\u{fb1e}' => {
+            is_combining_mark(c)
+        }
+        '\u{115f}' | '\u{1160}' => true,
+        _ => false,
     }
 }
 
@@ -142,14 +169,7 @@ fn is_ideograph(c: char) -> bool {
         | '\u{20000}'..='\u{3fffd}')
 }
 
-/// Is this a Han character, of which dictionaries have the words?
-#[cfg(feature = "zh")]
-pub(super) fn is_han(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{3fffd}' | '\u{3005}' | '\u{3007}')
-}
-
-/// Marks (Unicode's M) and format characters (Cf).
+/// Marks (Unicode's M) and format characters (Cf), of those that are not alphabetic.
 fn is_skipped(c: char) -> bool {
     is_combining_mark(c)
         || matches!(c,
@@ -223,6 +243,39 @@ mod tests {
         assert_eq!(scanned("\u{1112}\u{1161}\u{11ab}글"), "한글");
         assert_eq!(scanned("\u{ac00}\u{11a8}"), "각");
         assert_eq!(scanned("İstanbul"), "istanbul");
+    }
+
+    #[test]
+    fn points_of_arabic_and_hebrew_are_not_there_and_vowel_signs_are() {
+        assert_eq!(scanned("كِتَابٌ"), "كتاب");
+        assert_eq!(scanned("שָׁלוֹם"), "שלום");
+        assert_eq!(scanned("\u{fb2a}ל"), scanned("של"));
+        assert_eq!(scanned("ܫܠܳܡܳܐ"), "ܫܠܡܐ");
+        assert_ne!(scanned("कि"), scanned("की"));
+        assert_eq!(scanned("ดี"), "[ด][ี]");
+        assert_eq!(scanned("ভাষা"), "ভাষা");
+    }
+
+    #[test]
+    fn fillers_of_hangul_are_not_there() {
+        for filler in "\u{115f}\u{1160}\u{3164}\u{ffa0}".chars() {
+            assert_eq!(scanned(&format!("한{filler}글")), "한글", "{filler:?}");
+        }
+    }
+
+    #[test]
+    fn upper_case_makes_no_difference() {
+        for text in ["Straße", "οδος", "ılık iyi", "ǆ ﬃ œuvre", "թեւ", "Ꭰꭰ", "ⓐ ⅳ", "дом"]
+        {
+            assert_eq!(scanned(&text.to_uppercase()), scanned(text), "{text}");
+        }
+        let differs = |c: &char| {
+            let greek_with_breathings = '\u{1f00}'..='\u{1fff}';
+            !greek_with_breathings.contains(c)
+                && scanned(&c.to_uppercase().to_string()) != scanned(&c.to_string())
+        };
+        let differ: String = ('\0'..=char::MAX).filter(differs).collect();
+        assert_eq!(differ, "ǰ\u{345}ΐΰᲀᲁᲂᲃᲄᲅᲆᲇᲈẖẗẘẙ");
     }
 
     #[test]

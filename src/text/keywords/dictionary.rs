@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Errors
 ///
 /// Unsupported, if this build's dictionary is another one.
-pub(crate) fn jieba() -> Result<&'static Jieba> {
+pub(in crate::text) fn jieba() -> Result<&'static Jieba> {
     static LOADED: OnceLock<Option<Jieba>> = OnceLock::new();
     LOADED.get_or_init(|| Some(Jieba::new()).filter(cuts_as_known)).as_ref().ok_or_else(other)
 }

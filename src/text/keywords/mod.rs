@@ -6,9 +6,10 @@
 //! that comes with jieba; the weightiest are the keywords. Programs differ in the details, and
 //! so in the fingerprints that they make of keywords.
 //!
-//! Dictionary, model and table come with the crate jieba-rs. The first use in a process loads
-//! them, which takes some tenths of a second and some tens of megabytes; both stay. What was
-//! loaded is compared with what the recipes were made with, and refused if it is not that.
+//! Dictionary, model and table come with the crate jieba-rs, whose version is pinned. The first use
+//! in a process loads them, which takes some tenths of a second and some tens of megabytes, to
+//! stay. What was loaded is tried on a few sentences and words, and refused if it does not do with
+//! them what it did when the recipes were made.
 
 mod cppjieba;
 mod dictionary;
@@ -23,7 +24,7 @@ use jieba_rs::Jieba;
 use crate::error::Result;
 use dictionary::Rarity;
 
-pub(crate) use dictionary::jieba;
+pub(super) use dictionary::jieba;
 pub(super) use recipes::{go_jieba_fnv1a, gosimhash, levels, string_hash, yanyiwu_adaptive};
 pub use recipes::{string_hash_without, yanyiwu};
 pub(super) use recipes::{yanyiwu_5, yanyiwu_20, yanyiwu_50};
@@ -54,9 +55,8 @@ const JIEBA_UNKNOWN: f64 = 11.9547675029;
 
 /// Up to `top` keywords as the `KeywordExtractor` of cppjieba 5.3 finds them, with its dictionaries
 /// and its Chinese and English stop words (later versions also join letters to digits before them,
-/// as in `5G`); the weightiest first, and of equal weight those, and in
-/// that order, that it takes when built with libstdc++. A word's weight is its number in the text
-/// times its rarity.
+/// as in `5G`); the weightiest first, and of equal weight those, and in that order, that it takes
+/// when built with libstdc++. A word's weight is its number in the text times its rarity.
 ///
 /// # Errors
 ///

@@ -438,23 +438,4 @@ mod tests {
         ];
         assert_eq!(all, frozen.map(|(a, b)| (a.to_owned(), b.to_owned())));
     }
-
-    /// `cargo test --release -p fpdb --features text one_bit_speed -- --ignored --nocapture`
-    #[test]
-    #[ignore = "a measurement"]
-    fn one_bit_speed() {
-        let mut sketch = OneBit::<u64>::new();
-        for size in [50u64, 150, 300, 1000, 10_000] {
-            let (set, _) = pair(size, 0, 1);
-            let rounds = 4_000_000 / size;
-            let start = std::time::Instant::now();
-            let mut sum = 0;
-            for _ in 0..rounds {
-                set.iter().for_each(|&hash| sketch.push(hash));
-                sum ^= sketch.finish().unwrap();
-            }
-            let ns = start.elapsed().as_nanos() as f64 / (rounds * size) as f64;
-            println!("{size} features: {ns:.2} ns a feature ({sum:x})");
-        }
-    }
 }

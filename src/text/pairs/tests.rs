@@ -24,8 +24,8 @@ fn fingerprint(recipe: &str, text: &str) -> Option<u64> {
 
 #[test]
 fn edits_that_no_reader_would_notice_change_nothing() {
-    type Rewrite = fn(&str) -> String;
-    let rewrite: [(&str, Rewrite); 9] = [
+    type Rewrite = (&'static str, fn(&str) -> String);
+    let rewrite: [Rewrite; 9] = [
         ("line breaks", |t| t.replace(' ', "\r\n \u{a0}\t")),
         ("zero width", |t| t.chars().flat_map(|c| [c, '\u{200b}']).collect()),
         ("soft hyphens", |t| t.chars().flat_map(|c| [c, '\u{ad}']).collect()),
