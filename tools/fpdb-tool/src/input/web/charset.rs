@@ -45,7 +45,13 @@ fn find(bytes: &[u8], told: Told<'_>) -> (&'static Encoding, CharsetSource) {
     if let Some(encoding) = told.html.then(|| prescan(start)).flatten() {
         return (encoding, CharsetSource::Meta);
     }
-    (detect(bytes, told.url), CharsetSource::Detected)
+    let detected = match start {
+        // What is so written without saying so would be read as text between zeros.
+        [b'<', 0, ..] if told.html => UTF_16LE,
+        [0, b'<', ..] if told.html => UTF_16BE,
+        _ => detect(bytes, told.url),
+    };
+    (detected, CharsetSource::Detected)
 }
 
 /// The encoding of a label. Labels of what is decoded to nothing count as unknown: ISO-2022-KR
