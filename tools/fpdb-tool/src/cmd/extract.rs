@@ -192,7 +192,7 @@ impl<'a> Line<'a> {
             text: &page.text,
             charset: page.charset,
             charset_source: page.charset_source,
-            language: page.language,
+            language: page.language(),
         }
     }
 }
