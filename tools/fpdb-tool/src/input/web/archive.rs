@@ -93,14 +93,19 @@ impl Archive {
 
     fn head(&mut self) -> Result<Head, Fault> {
         let start = self.peek()?;
-        if self.kind == Kind::Warc && !warc::is_head(&start) && !warc::MAGIC.starts_with(&start) {
-            let start = String::from_utf8_lossy(start.get(..40).unwrap_or(&start).trim_ascii());
-            return Err(Fault::Frame(format!("expected a WARC record, found {start:?}")));
+        // Of what begins otherwise, the first line may have any length. A member may end in the
+        // middle of it.
+        let begun = start.starts_with(warc::MAGIC) || warc::MAGIC.starts_with(&start);
+        if self.kind == Kind::Warc && !begun {
+            return Err(no_record(&start));
         }
         let mut lines = Vec::new();
         self.line(&mut lines)?;
         if self.kind == Kind::Arc {
             return arc::head(&lines).map_err(Fault::Frame);
+        }
+        if !warc::is_head(&lines) {
+            return Err(no_record(&lines));
         }
         loop {
             let line = lines.len();
@@ -266,6 +271,11 @@ impl Archive {
             ),
         }
     }
+}
+
+fn no_record(start: &[u8]) -> Fault {
+    let start = String::from_utf8_lossy(start.get(..40).unwrap_or(start).trim_ascii());
+    Fault::Frame(format!("expected a WARC record, found {start:?}"))
 }
 
 impl Iterator for Archive {
