@@ -9,7 +9,7 @@ use super::record::{Capture, Form};
 use super::{Event, Options, Reason, TextMode, content, text};
 
 /// Bytes of a text that its language is guessed by.
-const LANGUAGE_SAMPLE: usize = 1024;
+const LANGUAGE_SAMPLE: usize = 512;
 
 /// A page.
 #[derive(Debug, Clone, PartialEq, Eq)]
