@@ -265,7 +265,7 @@ fn large_records_and_bombs_are_counted_and_not_kept() {
         html("u:small", "small"),
     ]
     .concat();
-    let (run, summary) = extract(&folder, &gzip(&archive), &["--max-record", "1MiB"]);
+    let (run, summary) = extract(&folder, &gzip(&archive), &["--max-document", "1MiB"]);
     assert_eq!((run.code, texts(&run)), (0, vec![page("u:small", "small")]), "{}", run.err);
     assert_eq!(summary["skipped"]["too_large"], 2);
 }

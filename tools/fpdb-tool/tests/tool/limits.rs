@@ -53,7 +53,7 @@ fn a_row_that_is_too_long_or_never_ends_is_an_error_at_its_line() {
     assert_eq!(run.text().lines().count(), 1);
     folder.write("open.csv", "id,text\n1,a\n2,\"never closed\n3,b\n");
     let run = folder.exits(2, "fingerprint open.csv");
-    assert!(run.err.contains("never closed"), "{}", run.err);
+    assert!(run.err.contains("begins on line 3 are never closed"), "{}", run.err);
     assert_eq!(run.text().lines().count(), 1);
 }
 
