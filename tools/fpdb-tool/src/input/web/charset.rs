@@ -210,6 +210,13 @@ mod tests {
     }
 
     #[test]
+    fn utf_16_is_known_by_its_first_character() {
+        for (page, name) in [(b"<\0p\0>\0", "UTF-16LE"), (b"\0<\0p\0>", "UTF-16BE")] {
+            assert_eq!(found(page, "text/html"), (name, CharsetSource::Detected));
+        }
+    }
+
+    #[test]
     fn labels_mean_what_the_standard_says() {
         for (label, name) in [
             ("ISO-8859-1", "windows-1252"),
