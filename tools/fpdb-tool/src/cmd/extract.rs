@@ -12,7 +12,7 @@ use crate::failure::{self, Outcome};
 use crate::input::pool::{self, Emit};
 use crate::input::walk::Walk;
 use crate::input::web::{CharsetSource, Event, Format, Options, Page, Record, Records, TextMode};
-use crate::input::{self, parse_size};
+use crate::input::{self, parse_size, parse_threads};
 use crate::output::{self, Context};
 use crate::progress;
 
@@ -29,8 +29,8 @@ const BATCH_BYTES: usize = 1 << 20;
 ///
 /// Pages are answers of status 200 with HTML or plain text, and records of such text without an
 /// answer around it. What else an archive holds is counted. Where an archive is damaged, this is
-/// told, reading goes on with the next record that can be found, and the exit code is 2 when all
-/// is read.
+/// told, reading goes on with the next record that can be found, and the exit code is 2 at the
+/// end, unless --skip-bad is given.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Archives or HTML files, or folders of them; `-` is standard input
@@ -45,9 +45,18 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "main")]
     text: TextMode,
 
-    /// The largest record to read, as stored and decoded; larger ones are counted
+    /// Exit with 0 though there was damage
+    #[arg(long)]
+    skip_bad: bool,
+
+    /// The largest record of an archive, or page, to read, as stored and decoded; larger ones are
+    /// counted
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
-    max_record: usize,
+    max_document: usize,
+
+    /// Threads that make texts, and at most as many that read files [default: all cores]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    threads: Option<usize>,
 }
 
 /// `--from`
@@ -99,7 +108,7 @@ struct Made {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         input::check_all(&self.files)?;
-        let options = Options { text: self.text, max_record: self.max_record };
+        let options = Options { text: self.text, max_record: self.max_document };
         let bar = progress::over_files(context, &self.files);
         let (from, over) = (self.from, bar.clone());
         let read = move |path: Result<PathBuf>, emit: Emit<'_, Batch>| {
@@ -109,7 +118,7 @@ impl Args {
             read_batches(&input::label(&path), records, emit);
             Ok(())
         };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.unwrap_or_else(input::all_cores);
         let made = pool::start(Walk::new(&self.files), threads, threads, read, move |batch| {
             make(batch, &options)
         })?;
@@ -124,7 +133,7 @@ impl Args {
         } else {
             context.say(&summary);
         }
-        if summary.broken > 0 {
+        if summary.broken > 0 && !self.skip_bad {
             context.out.flush()?;
             bail!("{} broken records were passed over; all others were read", summary.broken);
         }
@@ -192,7 +201,7 @@ impl<'a> Line<'a> {
             text: &page.text,
             charset: page.charset,
             charset_source: page.charset_source,
-            language: page.language,
+            language: page.language(),
         }
     }
 }

@@ -73,7 +73,7 @@ impl Rows {
                 self.csv.read_record(bytes, &mut row.values[written..], &mut row.ends[columns..]);
             (written, columns) = (written + wrote, columns + ended);
             if at_end && matches!(result, ReadRecordResult::InputEmpty) {
-                bail!("a quote that is never closed begins in this row");
+                bail!("the quotes of the row that begins on line {} are never closed", row.line);
             }
             if !at_end {
                 row.raw.extend_from_slice(&bytes[..read]);

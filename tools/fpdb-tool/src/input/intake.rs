@@ -12,6 +12,8 @@ use crate::output::Context;
 /// What a command made of a document.
 pub(crate) struct Item<T> {
     pub(crate) made: T,
+    /// Where the document stands.
+    pub(crate) place: Place,
     /// Bytes that the document had.
     pub(crate) bytes: usize,
     /// It stood in a table, below the header.

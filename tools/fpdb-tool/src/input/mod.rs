@@ -34,7 +34,7 @@ pub(crate) use document::Document;
 pub(crate) use intake::{Intake, Item};
 pub(crate) use kind::{From, Source};
 pub(crate) use size::parse_size;
-pub(crate) use source::DocumentArgs;
+pub(crate) use source::{DocumentArgs, all_cores, parse_threads};
 
 /// Fails if one of these files cannot be opened: before a database is made for what they hold.
 pub(crate) fn check_all(files: &[PathBuf]) -> Result<()> {

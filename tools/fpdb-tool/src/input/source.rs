@@ -54,7 +54,8 @@ pub(crate) struct DocumentArgs {
     threads: Option<usize>,
 }
 
-fn parse_threads(text: &str) -> Result<usize, String> {
+/// A number of threads.
+pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
         _ => Err("expected a number from 1 to 1024".to_owned()),
@@ -114,7 +115,7 @@ fn make_item<T>(
     let (bytes, tabular) = (content.len(), matches!(content, Content::Row(..)));
     let outcome = match rules.apply(content, &mut place.at) {
         Outcome::Document(document) => {
-            Outcome::Document(Item { made: make(document), bytes, tabular })
+            Outcome::Document(Item { made: make(document), place: place.clone(), bytes, tabular })
         }
         Outcome::Header(raw) => Outcome::Header(raw),
         Outcome::Bad(message) => Outcome::Bad(message),
@@ -124,6 +125,7 @@ fn make_item<T>(
     (place, outcome)
 }
 
-fn all_cores() -> usize {
+/// The threads to use if no number is given.
+pub(crate) fn all_cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

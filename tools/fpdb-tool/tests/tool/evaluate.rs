@@ -186,7 +186,7 @@ fn what_is_wrong_with_the_input_is_told_with_its_place() {
     }
     folder.write("again", document("a1", "x") + &document("a1", "x"));
     let run = folder.exits(2, "evaluate again --pairs pairs.tsv");
-    assert!(run.err.contains("there are two documents \"a1\""), "{}", run.err);
+    assert!(run.err.contains("a document \"a1\" was read before"), "{}", run.err);
     folder.exits(2, "evaluate docs.gz --pairs pairs.tsv --recipe nonesuch/1");
 }
 

@@ -1,8 +1,6 @@
 //! What is too large is told with its place and the option that allows it, and memory stays
 //! bounded.
 
-use std::io::Write;
-
 use crate::common::{Folder, document, gzip, text};
 
 #[test]
@@ -53,7 +51,7 @@ fn a_row_that_is_too_long_or_never_ends_is_an_error_at_its_line() {
     assert_eq!(run.text().lines().count(), 1);
     folder.write("open.csv", "id,text\n1,a\n2,\"never closed\n3,b\n");
     let run = folder.exits(2, "fingerprint open.csv");
-    assert!(run.err.contains("never closed"), "{}", run.err);
+    assert!(run.err.contains("begins on line 3 are never closed"), "{}", run.err);
     assert_eq!(run.text().lines().count(), 1);
 }
 
@@ -90,6 +88,8 @@ fn a_line_without_end_is_not_read_into_memory() {
 #[test]
 #[cfg(feature = "zstd")]
 fn a_compressed_file_that_grows_without_measure_is_stopped() {
+    use std::io::Write;
+
     let folder = Folder::new();
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
     encoder.write_all(document("a", &text(1, 20)).as_bytes()).unwrap();

@@ -1,6 +1,6 @@
 //! Every kind of source gives the same fingerprint of the same text.
 
-use crate::common::{Folder, document, fingerprints, gzip, records, text, zstd};
+use crate::common::{Folder, document, fingerprints, gzip, records, text};
 
 /// A text that every format has to quote or escape somewhere.
 fn hard(seed: u64) -> String {
@@ -96,6 +96,8 @@ fn lines_are_documents_by_their_numbers() {
 #[test]
 #[cfg(feature = "zstd")]
 fn zstd_is_read_by_its_content_from_a_pipe_too_and_frame_by_frame() {
+    use crate::common::zstd;
+
     let folder = Folder::new();
     let docs: Vec<_> = (0..4).map(|i| document(&i.to_string(), &text(i, 40))).collect();
     let frames = [zstd(docs[0].as_bytes()), zstd(docs[1].as_bytes())].concat();

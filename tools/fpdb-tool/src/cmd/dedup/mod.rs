@@ -31,8 +31,9 @@ const BATCH_BYTES: usize = 8 << 20;
 /// database's distance of one that is stored or printed before is a duplicate. The others are
 /// printed, and stored under their ids:
 ///
-/// * lines, of NDJSON and text, and rows of tables, under their header, as they are in the file;
-/// * others, such as pages, as a line of NDJSON each: {"id": "...", "text": "..."}.
+/// - lines, of NDJSON and text, and rows of tables, under their header, as they are in the file;
+///
+/// - others, such as pages, as a line of NDJSON each: {"id": "...", "text": "..."}.
 ///
 /// A document is printed before it is stored. So if the run is interrupted, the next run over the
 /// same files may print some again, but none is lost. A file given again after a run that finished

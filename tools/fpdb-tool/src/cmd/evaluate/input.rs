@@ -34,11 +34,13 @@ impl Documents {
         let mut more = true;
         while more {
             more = intake.fill(&mut batch, BATCH, usize::MAX, context)?;
-            for Item { made: Document { id, text, .. }, .. } in batch.drain(..) {
+            for Item { made: Document { id, text, .. }, place, .. } in batch.drain(..) {
                 let number = documents.texts.len();
                 match documents.numbers.entry(id) {
                     Entry::Vacant(entry) => entry.insert(number),
-                    Entry::Occupied(entry) => bail!("there are two documents {:?}", entry.key()),
+                    Entry::Occupied(entry) => {
+                        bail!("{place}: a document {:?} was read before", entry.key())
+                    }
                 };
                 documents.texts.push(text);
             }

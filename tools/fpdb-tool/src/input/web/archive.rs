@@ -10,6 +10,8 @@ use super::{Reason, arc, warc};
 
 /// Bytes of the longest head.
 const MAX_HEAD: usize = 1 << 20;
+/// Bytes put back at most, in records of the largest size.
+const MAX_PUT_BACK: usize = 16;
 /// Bytes looked at to tell whether a record begins: the longest line of an ARC head, nearly.
 const PEEK: usize = 1 << 12;
 
@@ -18,6 +20,8 @@ pub(super) struct Archive {
     source: Source,
     kind: Kind,
     max_record: usize,
+    /// Bytes that may still be put back.
+    put_back_left: usize,
     /// Where the next record begins is not known.
     lost: bool,
     ended: bool,
@@ -54,7 +58,8 @@ impl Kind {
 
 impl Archive {
     pub(super) fn new(source: Source, max_record: usize) -> Self {
-        Self { source, kind: Kind::Warc, max_record, lost: false, ended: false }
+        let put_back_left = max_record.saturating_mul(MAX_PUT_BACK);
+        Self { source, kind: Kind::Warc, max_record, put_back_left, lost: false, ended: false }
     }
 
     /// The first record tells the kind of the file.
@@ -73,7 +78,7 @@ impl Archive {
         }
         let head = self.head()?;
         let too_large = head.length > self.max_record as u64;
-        let block = self.block(head.length, !too_large)?;
+        let block = self.block(head.length)?;
         self.check_end(&block)?;
         Ok(Some(match head.meaning {
             Meaning::Captured(_) if too_large => Record::skipped(place.offset, Reason::TooLarge),
@@ -87,15 +92,20 @@ impl Archive {
     }
 
     fn head(&mut self) -> Result<Head, Fault> {
+        let start = self.peek()?;
+        // Of what begins otherwise, the first line may have any length. A member may end in the
+        // middle of it.
+        let begun = start.starts_with(warc::MAGIC) || warc::MAGIC.starts_with(&start);
+        if self.kind == Kind::Warc && !begun {
+            return Err(no_record(&start));
+        }
         let mut lines = Vec::new();
         self.line(&mut lines)?;
         if self.kind == Kind::Arc {
             return arc::head(&lines).map_err(Fault::Frame);
         }
         if !warc::is_head(&lines) {
-            let start = lines.get(..40).unwrap_or(&lines).trim_ascii();
-            let start = String::from_utf8_lossy(start);
-            return Err(Fault::Frame(format!("expected a WARC record, found {start:?}")));
+            return Err(no_record(&lines));
         }
         loop {
             let line = lines.len();
@@ -121,38 +131,41 @@ impl Archive {
                 return Ok(());
             }
             if taken == 0 {
-                self.cross(|| "in a record's head".to_owned())?;
+                self.cross("in a record's head", &[])?;
             }
         }
     }
 
-    /// Takes a block, and returns it if it is to be kept.
-    fn block(&mut self, length: u64, keep: bool) -> Result<Vec<u8>, Fault> {
+    /// Takes a block, and returns it, or of one that is too large only a part.
+    fn block(&mut self, length: u64) -> Result<Vec<u8>, Fault> {
         let mut block = Vec::new();
         let mut left = length;
         while left > 0 {
             let bytes = self.source.bytes()?;
             let taken = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-            if keep {
+            if block.len() + taken <= self.max_record {
                 block.extend_from_slice(bytes.get(..taken).unwrap_or_default());
             }
             self.source.consume(taken);
             left -= taken as u64;
             if taken == 0 {
-                self.cross(|| format!("after {} of a record's {length} bytes", length - left))?;
+                let told = format!("after {} of a record's {length} bytes", length - left);
+                self.cross(&told, &block)?;
             }
         }
         Ok(block)
     }
 
-    /// Goes on with a record from the end of a member, unless another record begins there.
-    fn cross(&mut self, told: impl Fn() -> String) -> Result<(), Fault> {
+    /// Goes on with a record from the end of a member, unless another record begins there. If the
+    /// file ends, the record's length may be wrong.
+    fn cross(&mut self, told: &str, block: &[u8]) -> Result<(), Fault> {
         if !self.source.next_member()? {
-            return Err(Fault::Frame(format!("the file ends {}", told())));
+            self.put_back_records(block);
+            return Err(Fault::Frame(format!("the file ends {told}")));
         }
         match self.peek() {
             Ok(next) if !self.kind.is_head(&next) => Ok(()),
-            _ => Err(Fault::Frame(format!("the gzip member ends {}", told()))),
+            _ => Err(Fault::Frame(format!("the gzip member ends {told}"))),
         }
     }
 
@@ -177,12 +190,19 @@ impl Archive {
         if self.kind.is_head(next) || self.kind == Kind::Warc && warc::MAGIC.starts_with(next) {
             return Ok(());
         }
-        if self.kind == Kind::Warc
-            && let Some(at) = find_line(block, warc::MAGIC)
-        {
-            self.source.put_back(block.get(at..).unwrap_or_default());
-        }
+        self.put_back_records(block);
         Err(Fault::Frame("the record's length is wrong: no other record follows it".to_owned()))
+    }
+
+    /// Puts back the records that a block has swallowed. Not without end: a file of nothing but
+    /// wrong lengths would be read once for each.
+    fn put_back_records(&mut self, block: &[u8]) {
+        let at = if self.kind == Kind::Warc { find_line(block, warc::MAGIC) } else { None };
+        let Some(records) = at.and_then(|at| block.get(at..)) else { return };
+        if let Some(left) = self.put_back_left.checked_sub(records.len()) {
+            self.put_back_left = left;
+            self.source.put_back(records);
+        }
     }
 
     fn peek(&mut self) -> io::Result<Vec<u8>> {
@@ -251,6 +271,11 @@ impl Archive {
             ),
         }
     }
+}
+
+fn no_record(start: &[u8]) -> Fault {
+    let start = String::from_utf8_lossy(start.get(..40).unwrap_or(start).trim_ascii());
+    Fault::Frame(format!("expected a WARC record, found {start:?}"))
 }
 
 impl Iterator for Archive {

@@ -45,7 +45,13 @@ fn find(bytes: &[u8], told: Told<'_>) -> (&'static Encoding, CharsetSource) {
     if let Some(encoding) = told.html.then(|| prescan(start)).flatten() {
         return (encoding, CharsetSource::Meta);
     }
-    (detect(bytes, told.url), CharsetSource::Detected)
+    let detected = match start {
+        // What is so written without saying so would be read as text between zeros.
+        [b'<', 0, ..] if told.html => UTF_16LE,
+        [0, b'<', ..] if told.html => UTF_16BE,
+        _ => detect(bytes, told.url),
+    };
+    (detected, CharsetSource::Detected)
 }
 
 /// The encoding of a label. Labels of what is decoded to nothing count as unknown: ISO-2022-KR
@@ -201,6 +207,13 @@ mod tests {
         assert_eq!(found(page, "text/html; charset=gbk"), ("GBK", CharsetSource::Header));
         assert_eq!(found(page, "text/html"), ("Big5", CharsetSource::Meta));
         assert_eq!(found(b"\xff\xfe<\0", ""), ("UTF-16LE", CharsetSource::Bom));
+    }
+
+    #[test]
+    fn utf_16_is_known_by_its_first_character() {
+        for (page, name) in [(b"<\0p\0>\0", "UTF-16LE"), (b"\0<\0p\0>", "UTF-16BE")] {
+            assert_eq!(found(page, "text/html"), (name, CharsetSource::Detected));
+        }
     }
 
     #[test]

@@ -6,14 +6,19 @@
 //! items between paragraphs belong to them. Lengths are in bytes of UTF-8, which measure alike
 //! what a text says in scripts with letters and in Chinese.
 
-use super::text::{Block, Text, Zone};
+use std::ops::Range;
+
+use super::text::{Block, Kind, Text, Zone};
 
 /// Bytes of a paragraph, whatever its neighbours.
 const LONG: usize = 200;
 /// Bytes of what may be one, if a neighbour is.
 const MEDIUM: usize = 70;
-/// Percent of a paragraph that may be links.
+/// Bytes outside of links that make a sentence about them, if they are in a paragraph or item.
+const SENTENCE: usize = 30;
+/// Percent of a block that may be links, and of one in an element for text.
 const MAX_LINKED: usize = 40;
+const MAX_LINKED_PROSE: usize = 60;
 /// Percent of the text outside of links and menus that the content is at least, and of the text
 /// with its links. If less was found, the page is of a kind that has no paragraphs, and all of it
 /// is taken.
@@ -21,12 +26,14 @@ const MIN_SHARE: usize = 50;
 const MIN_LINKED_SHARE: usize = 10;
 /// Blocks of links in a row that make a menu.
 const MENU: usize = 3;
+/// Blocks of links in a row that may be a list of references, if they stand in the content.
+const MAX_LIST: usize = 24;
 
 /// What a block seems to be by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Guess {
     Content,
-    /// Content if a block on either side is.
+    /// Content if a block on either side may be.
     Likely,
     /// As the blocks on both sides.
     Short,
@@ -64,13 +71,13 @@ fn size<'a>(blocks: impl Iterator<Item = &'a Block>) -> Size {
     })
 }
 
-/// One block of links among paragraphs is one of them; several in a row are a menu.
+/// By what the blocks are, and by what stands next to them.
 fn guess_all(blocks: &[Block]) -> Vec<Guess> {
     let mut guesses: Vec<Guess> = blocks.iter().map(guess).collect();
-    let runs = guesses.chunk_by_mut(|a, b| a == b).filter(|run| run.len() < MENU);
-    for run in runs.filter(|run| run.first() == Some(&Guess::Surroundings)) {
-        run.fill(Guess::Short);
-    }
+    let text = paragraphs(blocks, &guesses);
+    trust_links(&mut guesses, |at, length| length <= MAX_LIST && text.contains(&at));
+    trust_prose(blocks, &mut guesses, &text);
+    trust_links(&mut guesses, |_, length| length < MENU);
     for (guess, block) in guesses.iter_mut().zip(blocks) {
         if block.zone == Zone::Surroundings {
             *guess = Guess::Surroundings;
@@ -79,11 +86,57 @@ fn guess_all(blocks: &[Block]) -> Vec<Guess> {
     guesses
 }
 
+/// From the first paragraph to the last.
+fn paragraphs(blocks: &[Block], guesses: &[Guess]) -> Range<usize> {
+    let is_paragraph = |(block, guess): (&Block, &Guess)| {
+        let long = block.end - block.start >= MEDIUM && block.kind != Kind::Heading;
+        long && block.zone != Zone::Surroundings && *guess != Guess::Surroundings
+    };
+    let mut all = blocks.iter().zip(guesses);
+    let first = all.clone().position(is_paragraph).unwrap_or_default();
+    first..all.rposition(is_paragraph).unwrap_or_default()
+}
+
+/// Takes blocks of links in a row for what is around them, if `trusted` by their place and number.
+fn trust_links(guesses: &mut [Guess], trusted: impl Fn(usize, usize) -> bool) {
+    let mut at = 0;
+    for run in guesses.chunk_by_mut(|a, b| a == b) {
+        if run.first() == Some(&Guess::Surroundings) && trusted(at, run.len()) {
+            run.fill(Guess::Short);
+        }
+        at += run.len();
+    }
+}
+
+/// A short paragraph or item may be content as a longer one may, if it is next to anything but
+/// links. So may a cell among the paragraphs; others may be there for the layout.
+fn trust_prose(blocks: &[Block], guesses: &mut [Guess], text: &Range<usize>) {
+    let mut before = None;
+    for (at, block) in blocks.iter().enumerate() {
+        let after = guesses.get(at + 1).copied();
+        let Some(guess) = guesses.get_mut(at) else { return };
+        let is_text = |side: Option<Guess>| side.is_some_and(|side| side != Guess::Surroundings);
+        let by_text = is_text(before) || is_text(after);
+        before = Some(*guess);
+        let is_prose = match block.kind {
+            Kind::Prose => true,
+            Kind::Cell => text.contains(&at),
+            Kind::Heading | Kind::Other => false,
+        };
+        if is_prose && *guess == Guess::Short && by_text {
+            *guess = Guess::Likely;
+        }
+    }
+}
+
 fn guess(block: &Block) -> Guess {
     let length = block.end - block.start;
+    let unlinked = length.saturating_sub(block.linked);
+    let max_linked = if block.kind == Kind::Prose { MAX_LINKED_PROSE } else { MAX_LINKED };
     match length {
-        _ if length.saturating_sub(block.linked) >= LONG => Guess::Content,
-        _ if block.linked * 100 > length * MAX_LINKED => Guess::Surroundings,
+        _ if unlinked >= LONG => Guess::Content,
+        _ if block.kind == Kind::Prose && block.linked > 0 && unlinked >= SENTENCE => Guess::Likely,
+        _ if block.linked * 100 > length * max_linked => Guess::Surroundings,
         LONG.. => Guess::Content,
         MEDIUM.. => Guess::Likely,
         _ if block.zone == Zone::Content => Guess::Likely,
@@ -105,7 +158,7 @@ fn choose(blocks: &[Block], guesses: &[Guess]) -> Vec<bool> {
             Guess::Surroundings => false,
             Guess::Likely => before || after,
             // A heading belongs to what follows.
-            Guess::Short if block.heading => after,
+            Guess::Short if block.kind == Kind::Heading => after,
             Guess::Short => before && after,
         }
     });
@@ -168,6 +221,26 @@ mod tests {
         assert_eq!(content(links), "one\ntwo");
         let short = "<nav>menu</nav><p>one</p><p>two</p><p>three <a href=x>four</a></p>";
         assert_eq!(content(short), "one\ntwo\nthree four");
+    }
+
+    #[test]
+    fn lists_of_links_and_short_lines_in_the_text_are_kept() {
+        let (one, two) = (paragraph("first"), paragraph("second"));
+        let menu: String = (0..30).map(|i| format!("<li><a href=x>Topic {i}</a>")).collect();
+        let html = format!(
+            "<table><tr><th>Title<td><a href=x>Next</a></table><ul>{menu}</ul><p>Short start.\
+             <p>{one}<p>See:<ul><li><a href=x>one book</a><li><a href=x>another</a><li><a href=x>a \
+             third</a></ul><p>{two}<ul><li>See the installation instructions at <a href=x>\
+             https://example.org/a/long/address/of/instructions</a></ul><h2>End</h2><dl><dt>term\
+             <dd>what it means</dl><pre>code</pre>\
+             <table><tr><td>Page 1<td><a href=x>Next</a><td>Page 3</table>"
+        );
+        let kept = format!(
+            "Short start.\n{one}\nSee:\none book\nanother\na third\n{two}\n\
+             See the installation instructions at https://example.org/a/long/address/of/instructions\n\
+             End\nterm\nwhat it means\ncode"
+        );
+        assert_eq!(content(&html), kept);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub(super) enum Element {
     Inline,
     /// Begins and ends a block of lines.
     Block,
+    /// A block that is there for text, not to lay out the page: a paragraph, an item.
+    Prose,
     Heading,
     /// A cell of a table.
     Cell,
@@ -57,10 +59,12 @@ impl Element {
             b"nav" | b"aside" | b"footer" => Self::Surrounding,
             b"header" => Self::Header,
             b"main" | b"article" => Self::Content,
-            b"p" | b"div" | b"li" | b"tr" | b"ul" | b"ol" | b"table" | b"section" | b"dl"
-            | b"dt" | b"dd" | b"blockquote" | b"hr" | b"body" | b"html" | b"head" | b"form"
-            | b"address" | b"center" | b"caption" | b"details" | b"summary" | b"dialog"
-            | b"dir" | b"fieldset" | b"legend" | b"figure" | b"figcaption" | b"frameset"
+            b"p" | b"li" | b"dt" | b"dd" | b"blockquote" | b"caption" | b"figcaption" => {
+                Self::Prose
+            }
+            b"div" | b"tr" | b"ul" | b"ol" | b"table" | b"section" | b"dl" | b"hr" | b"body"
+            | b"html" | b"head" | b"form" | b"address" | b"center" | b"details" | b"summary"
+            | b"dialog" | b"dir" | b"fieldset" | b"legend" | b"figure" | b"frameset"
             | b"hgroup" | b"menu" | b"search" | b"tbody" | b"thead" | b"tfoot" | b"option"
             | b"optgroup" => Self::Block,
             _ => Self::Inline,
@@ -287,8 +291,8 @@ mod tests {
         Tokens::of(html).fold(String::new(), |mut out, token| {
             match token {
                 Token::Text(text) => out += text,
-                Token::Open(Element::Block | Element::Link) => out.push('['),
-                Token::Close(Element::Block | Element::Link) => out.push(']'),
+                Token::Open(Element::Prose | Element::Link) => out.push('['),
+                Token::Close(Element::Prose | Element::Link) => out.push(']'),
                 _ => {}
             }
             out

@@ -9,7 +9,7 @@ use super::record::{Capture, Form};
 use super::{Event, Options, Reason, TextMode, content, text};
 
 /// Bytes of a text that its language is guessed by.
-const LANGUAGE_SAMPLE: usize = 1024;
+const LANGUAGE_SAMPLE: usize = 512;
 
 /// A page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +21,6 @@ pub(crate) struct Page {
     /// The name of its encoding as the WHATWG standard has it: `UTF-8`, `gb18030`, `Big5`.
     pub(crate) charset: &'static str,
     pub(crate) charset_source: CharsetSource,
-    /// A guess, as an ISO 639-3 code: `eng`, `cmn`. None where there is none to rely on.
-    pub(crate) language: Option<&'static str>,
     /// Where its record begins in the file, or the gzip member that the record begins in.
     pub(crate) offset: u64,
 }
@@ -117,18 +115,21 @@ fn page(capture: &Capture, kind: Kind, bytes: &[u8], content_type: &str, mode: T
         (Kind::Html, TextMode::Strip) => text::of(&decoded).text,
         (Kind::Plain, _) => text::plain(&decoded),
     };
-    let language = language(&text);
     let charset = Encoding::name(encoding);
     let (id, offset) = (capture.url.clone(), capture.offset);
-    Page { id, text, charset, charset_source, language, offset }
+    Page { id, text, charset, charset_source, offset }
 }
 
-/// Guesses the language by the beginning of a text. In a Chinese or Japanese text, the words of
-/// other scripts are names and code, and count for nothing.
-fn language(text: &str) -> Option<&'static str> {
-    let end = (0..=LANGUAGE_SAMPLE.min(text.len())).rev().find(|&at| text.is_char_boundary(at))?;
-    let sample = text.get(..end)?;
-    let wide: String = sample.chars().filter(|&c| text::is_unspaced(c)).collect();
-    let info = whatlang::detect(if wide.len() * 4 > sample.len() { &wide } else { sample })?;
-    info.is_reliable().then(|| info.lang().code())
+impl Page {
+    /// A guess at the language by the beginning of the text, as an ISO 639-3 code: `eng`, `cmn`.
+    /// None where there is none to rely on. It takes about as long as the text took to make.
+    pub(crate) fn language(&self) -> Option<&'static str> {
+        let end = LANGUAGE_SAMPLE.min(self.text.len());
+        let end = (0..=end).rev().find(|&at| self.text.is_char_boundary(at))?;
+        let sample = self.text.get(..end)?;
+        // In a Chinese or Japanese text, the words of other scripts are names and code.
+        let wide: String = sample.chars().filter(|&c| text::is_unspaced(c)).collect();
+        let info = whatlang::detect(if wide.len() * 4 > sample.len() { &wide } else { sample })?;
+        info.is_reliable().then(|| info.lang().code())
+    }
 }

@@ -92,6 +92,34 @@ fn every_cut_is_survived() {
 }
 
 #[test]
+fn records_behind_a_wrong_length_are_found() {
+    let page = |i: usize| record(&format!("u:{i}"), "", b"<p>text");
+    let wrong = |length: &str| {
+        let head = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: u:0\r\n";
+        format!("{head}Content-Length: {length}\r\n\r\nHTTP/1.1 200 OK\r\n\r\n\r\n\r\n")
+            .into_bytes()
+    };
+    for length in ["1", "100", "1000", "1000000000000000000", "-1", "99999999999999999999"] {
+        let bytes = [page(1), wrong(length), page(2), page(3)].concat();
+        for bytes in [gzip(&bytes), bytes] {
+            let events = events(bytes, OPTIONS);
+            let found = events.iter().filter(|event| matches!(event, Event::Page(_))).count();
+            assert_eq!((found, events.len()), (3, 4), "{length}: {events:?}");
+        }
+    }
+}
+
+/// It would be quadratic if each record were read again for the lie of the one before.
+#[test]
+fn a_file_of_wrong_lengths_is_read_a_bounded_number_of_times() {
+    let lie = record("u:1", "", b"<p>text");
+    let lie = String::from_utf8(lie).unwrap().replace("Content-Length: ", "Content-Length: 9");
+    let options = Options { max_record: 1 << 16, ..OPTIONS };
+    let events = events(lie.repeat(1 << 13).into_bytes(), options);
+    assert!(events.len() < 1 << 13, "{}", events.len());
+}
+
+#[test]
 fn a_limit_bounds_every_stage() {
     let sample = record("u:1", "\r\nContent-Encoding: gzip", &gzip(&[b' '; 100_000]));
     for (max_record, pages) in [(100, 0), (1000, 0), (200_000, 1)] {

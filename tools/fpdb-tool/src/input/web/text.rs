@@ -21,10 +21,21 @@ pub(super) struct Text {
 pub(super) struct Block {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Bytes of it that stand in links.
+    /// Bytes of it that stand in links, with the spaces before them.
     pub(super) linked: usize,
-    pub(super) heading: bool,
+    pub(super) kind: Kind,
     pub(super) zone: Zone,
+}
+
+/// What a block stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Heading,
+    /// An element that is there for text: a paragraph, an item.
+    Prose,
+    /// A cell of a table, which may be one of data or of the layout.
+    Cell,
+    Other,
 }
 
 /// What a block is part of, by the page's own word.
@@ -58,6 +69,8 @@ struct Writer {
     pre: usize,
     links: usize,
     headings: usize,
+    /// What the last tag of a block began, but for headings.
+    kind: Kind,
     surrounding: usize,
     header: usize,
     content: usize,
@@ -100,6 +113,7 @@ impl Writer {
             pre: 0,
             links: 0,
             headings: 0,
+            kind: Kind::Other,
             surrounding: 0,
             header: 0,
             content: 0,
@@ -124,12 +138,14 @@ impl Writer {
                 self.links = usize::from(open);
                 return;
             }
-            Element::Cell => {
-                self.end_block(' ');
-                return;
-            }
+            Element::Cell => self.end_block(' '),
             _ => self.end_block('\n'),
         }
+        self.kind = match element {
+            Element::Prose | Element::Pre if open => Kind::Prose,
+            Element::Cell if open => Kind::Cell,
+            _ => Kind::Other,
+        };
         match element {
             Element::Pre => step(&mut self.pre),
             Element::Heading => step(&mut self.headings),
@@ -170,6 +186,8 @@ impl Writer {
         let mut rest = text;
         while let Some(&byte) = rest.as_bytes().first() {
             let taken = match byte {
+                // A browser leaves them out.
+                0 => 1,
                 b'&' => self.reference(rest),
                 b' ' | b'\t' | b'\n' | 0x0c | b'\r' => {
                     self.space(char::from(byte));
@@ -228,7 +246,9 @@ impl Writer {
     fn visible(&mut self, text: &str) {
         if self.block.is_none() {
             self.begin_block();
-        } else if self.gap != Gap::None {
+        }
+        let from = self.text.len();
+        if self.gap != Gap::None && self.block.is_some_and(|block| block.start < from) {
             self.close_gap(text);
         }
         self.gap = Gap::None;
@@ -236,7 +256,7 @@ impl Writer {
         if self.links > 0
             && let Some(block) = &mut self.block
         {
-            block.linked += text.len();
+            block.linked += self.text.len() - from;
         }
     }
 
@@ -245,8 +265,8 @@ impl Writer {
             self.text.push(self.separator);
         }
         let start = self.text.len();
-        let (heading, zone) = (self.headings > 0, self.zone());
-        self.block = Some(Block { start, end: start, linked: 0, heading, zone });
+        let kind = if self.headings > 0 { Kind::Heading } else { self.kind };
+        self.block = Some(Block { start, end: start, linked: 0, kind, zone: self.zone() });
     }
 
     fn close_gap(&mut self, next: &str) {
@@ -263,7 +283,7 @@ impl Writer {
 
 /// Bytes up to what is not to be copied as it is.
 fn word(bytes: &[u8]) -> usize {
-    let is_end = |b: &u8| matches!(b, b' ' | b'\n' | b'\t' | 0x0c | b'\r' | b'&' | 0xc2);
+    let is_end = |b: &u8| matches!(b, 0 | b' ' | b'\n' | b'\t' | 0x0c | b'\r' | b'&' | 0xc2);
     // The first byte may be one that begins a character as well as a no-break space.
     let rest = bytes.get(1..).unwrap_or_default();
     1 + rest.iter().position(is_end).unwrap_or(rest.len())
@@ -324,21 +344,27 @@ mod tests {
     }
 
     #[test]
+    fn zeros_are_left_out() {
+        assert_eq!(text("a\0b \0c<p>\0</p>d\0"), "ab c\nd");
+    }
+
+    #[test]
     fn blocks_know_their_links_and_zones() {
-        let page = of(
-            "<nav><a href=x>one</a> | <a href=x>two</a></nav><main><h1>h</h1>t <a href=x>l</a></main>",
-        );
+        let page = of("<nav><a href=x>one</a> | <a href=x>two of them</a></nav>\
+             <main><h1>h</h1>t <a href=x>l</a><li>item</li><td>cell</main>");
         let told: Vec<_> = page
             .blocks
             .iter()
-            .map(|b| (&page.text[b.start..b.end], b.linked, b.heading, b.zone))
+            .map(|b| (&page.text[b.start..b.end], b.linked, b.kind, b.zone))
             .collect();
         assert_eq!(
             told,
             [
-                ("one | two", 6, false, Zone::Surroundings),
-                ("h", 0, true, Zone::Content),
-                ("t l", 1, false, Zone::Content),
+                ("one | two of them", 15, Kind::Other, Zone::Surroundings),
+                ("h", 0, Kind::Heading, Zone::Content),
+                ("t l", 2, Kind::Other, Zone::Content),
+                ("item", 0, Kind::Prose, Zone::Content),
+                ("cell", 0, Kind::Cell, Zone::Content),
             ]
         );
     }
