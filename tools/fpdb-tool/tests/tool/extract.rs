@@ -28,6 +28,11 @@ fn html(url: &str, text: &str) -> Vec<u8> {
     response(url, "Content-Type: text/html", format!("<p>{text}</p>").as_bytes())
 }
 
+/// Each record in a gzip member of its own, as it should be.
+fn members<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Vec<u8> {
+    parts.into_iter().flat_map(|part| gzip(part.as_ref())).collect()
+}
+
 /// Runs `extract` on an archive, and returns what it left with the summary.
 fn extract(folder: &Folder, archive: &[u8], args: &[&str]) -> (Run, Value) {
     let args = [&["extract", "--json", "--from", "warc", "-"], args].concat();
@@ -72,8 +77,7 @@ fn records_are_pages_or_counted_by_reason() {
             "WARC-Type: conversion\r\nWARC-Target-URI: http://a/3\r\nContent-Type: text/plain",
             b"a line  \r\n& another\r\n",
         ),
-    ]
-    .concat();
+    ];
     let expected = [
         page("http://a/1", "angle brackets"),
         page("http://a/2", "a resource"),
@@ -83,7 +87,7 @@ fn records_are_pages_or_counted_by_reason() {
         "warcinfo": 1, "request": 1, "revisit": 1, "status_404": 1, "status_301": 1,
         "metadata": 1, "other_record": 1, "media_type": 1,
     });
-    for archive in [archive.clone(), gzip(&archive)] {
+    for archive in [archive.concat(), members(&archive)] {
         let (run, summary) = extract(&folder, &archive, &[]);
         assert_eq!(run.code, 0, "{}", run.err);
         assert_eq!(texts(&run), expected);
@@ -99,24 +103,24 @@ fn archives_are_read_however_they_are_cut_into_members() {
     let expected: Vec<_> =
         (0..5).map(|i| page(&format!("http://a/{i}"), &format!("text {i}"))).collect();
     let whole = records.concat();
-    let members =
-        |parts: &mut dyn Iterator<Item = &[u8]>| parts.map(gzip).collect::<Vec<_>>().concat();
     let cuts = [
         whole.clone(),
         gzip(&whole),
-        members(&mut records.iter().map(Vec::as_slice)),
-        members(&mut whole.chunks(100)),
-        members(&mut whole.chunks(1)),
-        String::from_utf8_lossy(&whole).replace("\r\n", "\n").into_bytes(),
+        members(&records),
+        members(whole.chunks(100)),
+        members(whole.chunks(1)),
     ];
-    for (cut, archive) in cuts.iter().enumerate().take(5) {
+    for (cut, (archive, shared)) in cuts.iter().zip([false, true, false, true, false]).enumerate() {
         let (run, _) = extract(&folder, archive, &[]);
-        assert_eq!((run.code, texts(&run)), (0, expected.clone()), "cut {cut}: {}", run.err);
+        // Where a member holds more than a record, this is told.
+        let code = if shared { 2 } else { 0 };
+        assert_eq!((run.code, texts(&run)), (code, expected.clone()), "cut {cut}: {}", run.err);
+        assert_eq!(run.err.contains("compress the archive record by record"), shared);
     }
     // A file and standard input, several of them: in order.
     folder.write("one.warc.gz", &cuts[2]);
     folder.write("two.html", "<title>no</title><p>a page<br>of its own");
-    let run = folder.run_with(&["extract", "two.html", "-", "one.warc.gz"], &cuts[1]);
+    let run = folder.run_with(&["extract", "two.html", "-", "one.warc.gz"], &cuts[0]);
     let all = [vec![page("two.html", "a page\nof its own")], expected.clone(), expected].concat();
     assert_eq!((run.code, texts(&run)), (0, all), "{}", run.err);
     assert!(run.err.contains("read 11 records: 11 pages, 0 broken"), "{}", run.err);
@@ -186,8 +190,8 @@ fn damage_is_told_and_reading_goes_on_behind_it() {
         wrong_length("WARC/1.0", "WARC/9.0"),
     ];
     for (i, bad) in damaged.iter().enumerate() {
-        let archive = [&good[0], &good[1], bad, &good[2], &good[3]].map(Vec::as_slice).concat();
-        for archive in [archive.clone(), gzip(&archive)] {
+        let archive = [&good[0], &good[1], bad, &good[2], &good[3]].map(Vec::as_slice);
+        for archive in [archive.concat(), members(archive)] {
             let (run, summary) = extract(&folder, &archive, &[]);
             let found: Vec<_> = texts(&run).into_iter().map(|(id, _)| id).collect();
             assert_eq!(
@@ -237,12 +241,12 @@ fn of_a_cut_archive_all_that_is_whole_is_read() {
     let records: Vec<_> = (0..3).map(|i| html(&format!("u:{i}"), "some text")).collect();
     let plain = records.concat();
     let zipped: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
-    for (archive, step) in [(plain.clone(), 23), (zipped, 17), (gzip(&plain), 19)] {
+    for (archive, step, told) in [(plain.clone(), 23, 0), (zipped, 17, 0), (gzip(&plain), 19, 1)] {
         for cut in (1..archive.len()).step_by(step) {
             let (run, summary) = extract(&folder, &archive[..cut], &[]);
             let pages = texts(&run).len();
             let broken = summary["broken"].as_u64().unwrap();
-            assert!(broken <= 1 && pages < 4, "cut at {cut}: {}", run.err);
+            assert!(broken <= 1 + told && pages < 4, "cut at {cut}: {}", run.err);
             assert_eq!(run.code, if broken == 0 { 0 } else { 2 }, "cut at {cut}: {}", run.err);
         }
     }
@@ -265,9 +269,8 @@ fn large_records_and_bombs_are_counted_and_not_kept() {
         response("u:bomb", "Content-Type: text/html\r\nContent-Encoding: gzip", &bomb),
         html("u:large", &"x".repeat(2 << 20)),
         html("u:small", "small"),
-    ]
-    .concat();
-    let (run, summary) = extract(&folder, &gzip(&archive), &["--max-document", "1MiB"]);
+    ];
+    let (run, summary) = extract(&folder, &members(&archive), &["--max-document", "1MiB"]);
     assert_eq!((run.code, texts(&run)), (0, vec![page("u:small", "small")]), "{}", run.err);
     assert_eq!(summary["skipped"]["too_large"], 2);
 }
@@ -291,9 +294,8 @@ fn arc_files_are_read() {
         arc("http://a/2 b", "text/html", &answer("two")),
     ];
     let plain = parts.concat();
-    let zipped: Vec<u8> = parts.iter().flat_map(|part| gzip(part.as_bytes())).collect();
     let expected = [page("http://a/1", "one"), page("http://a/2 b", "two")];
-    for archive in [plain.as_bytes(), &zipped, &gzip(plain.as_bytes())] {
+    for archive in [plain.as_bytes(), &members(&parts)] {
         let (run, summary) = extract(&folder, archive, &[]);
         assert_eq!((run.code, texts(&run)), (0, expected.to_vec()), "{}", run.err);
         assert_eq!(summary["skipped"], serde_json::json!({ "warcinfo": 1, "media_type": 1 }));
@@ -336,7 +338,7 @@ fn real_archives_hold_what_they_are_known_to_hold() {
         ("warcio-example.warc.gz", 0, 1, 0),
         ("warcio-example.arc.gz", 0, 1, 0),
         ("warcio-iana-chunked.warc", 0, 1, 0),
-        ("warcio-bad-non-chunked.warc.gz", 0, 1, 0),
+        ("warcio-bad-non-chunked.warc.gz", 2, 1, 1),
         ("warcio-example-trunc.warc", 2, 0, 1),
     ] {
         let (run, summary) = extract_file(&folder, &data.join("warc").join(name), &[]);

@@ -15,6 +15,10 @@ const MAX_PUT_BACK: usize = 16;
 /// Bytes looked at to tell whether a record begins: the longest line of an ARC head, nearly.
 const PEEK: usize = 1 << 12;
 
+/// Told once a file. All records are read nevertheless.
+const SHARED_MEMBER: &str = "a gzip member holds several records, so they cannot be found by their \
+    offsets: compress the archive record by record";
+
 /// The records of an archive.
 pub(super) struct Archive {
     source: Source,
@@ -25,6 +29,10 @@ pub(super) struct Archive {
     /// Where the next record begins is not known.
     lost: bool,
     ended: bool,
+    /// It was told that a gzip member holds several records.
+    told_of_shared_member: bool,
+    /// A record that is read and waits, because there was something to tell first.
+    waiting: Option<Record>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +67,22 @@ impl Kind {
 impl Archive {
     pub(super) fn new(source: Source, max_record: usize) -> Self {
         let put_back_left = max_record.saturating_mul(MAX_PUT_BACK);
-        Self { source, kind: Kind::Warc, max_record, put_back_left, lost: false, ended: false }
+        Self {
+            source,
+            kind: Kind::Warc,
+            max_record,
+            put_back_left,
+            lost: false,
+            ended: false,
+            told_of_shared_member: false,
+            waiting: None,
+        }
     }
 
     /// The first record tells the kind of the file.
     fn read(&mut self, place: &mut Place) -> Result<Option<Record>, Fault> {
-        if self.lost {
+        let was_lost = self.lost;
+        if was_lost {
             self.seek_head()?;
             self.lost = false;
         }
@@ -73,6 +91,7 @@ impl Archive {
         if !found? {
             return Ok(None);
         }
+        let shares_member = place.inside > 0 && !was_lost;
         if place.offset == 0 && place.inside == 0 && self.peek()?.starts_with(arc::MAGIC) {
             self.kind = Kind::Arc;
         }
@@ -80,7 +99,7 @@ impl Archive {
         let too_large = head.length > self.max_record as u64;
         let block = self.block(head.length)?;
         self.check_end(&block)?;
-        Ok(Some(match head.meaning {
+        let record = match head.meaning {
             Meaning::Captured(_) if too_large => Record::skipped(place.offset, Reason::TooLarge),
             Meaning::Captured(form) => {
                 let url = head.url.unwrap_or_default();
@@ -88,7 +107,13 @@ impl Archive {
             }
             Meaning::Skipped(reason) => Record::skipped(place.offset, reason),
             Meaning::Broken(error) => Record::broken(place.offset, error.to_owned()),
-        }))
+        };
+        if shares_member && !self.told_of_shared_member {
+            self.told_of_shared_member = true;
+            self.waiting = Some(record);
+            return Ok(Some(Record::broken(place.offset, SHARED_MEMBER.to_owned())));
+        }
+        Ok(Some(record))
     }
 
     fn head(&mut self) -> Result<Head, Fault> {
@@ -282,6 +307,9 @@ impl Iterator for Archive {
     type Item = Record;
 
     fn next(&mut self) -> Option<Record> {
+        if self.waiting.is_some() {
+            return self.waiting.take();
+        }
         if self.ended {
             return None;
         }

@@ -101,12 +101,28 @@ fn records_behind_a_wrong_length_are_found() {
     };
     for length in ["1", "100", "1000", "1000000000000000000", "-1", "99999999999999999999"] {
         let bytes = [page(1), wrong(length), page(2), page(3)].concat();
-        for bytes in [gzip(&bytes), bytes] {
+        // That a member holds several records is told too.
+        for (bytes, told) in [(gzip(&bytes), 2), (bytes, 1)] {
             let events = events(bytes, OPTIONS);
             let found = events.iter().filter(|event| matches!(event, Event::Page(_))).count();
-            assert_eq!((found, events.len()), (3, 4), "{length}: {events:?}");
+            assert_eq!((found, events.len()), (3, 3 + told), "{length}: {events:?}");
         }
     }
+}
+
+#[test]
+fn an_archive_compressed_as_a_whole_is_read_and_told_of_once() {
+    let bytes: Vec<u8> = (0..5).flat_map(|i| record(&format!("u:{i}"), "", b"<p>text")).collect();
+    let events = events(gzip(&bytes), OPTIONS);
+    let ids = events.iter().filter_map(|event| match event {
+        Event::Page(page) => Some(page.id.as_str()),
+        _ => None,
+    });
+    assert_eq!(ids.collect::<Vec<_>>(), ["u:0", "u:1", "u:2", "u:3", "u:4"]);
+    assert_eq!(events.len(), 6);
+    assert!(
+        matches!(&events[1], Event::Broken { error, .. } if error.contains("record by record"))
+    );
 }
 
 /// It would be quadratic if each record were read again for the lie of the one before.
