@@ -176,6 +176,8 @@ fn more_than_the_sample_is_chosen_from() {
     folder.exits(2, "health --from fp fps --sample 0");
     folder.exits(2, "health a b");
     folder.exits(2, "health nowhere");
+    let run = folder.exits(2, "health fps --fp-format hex");
+    assert!(run.err.contains("give --from fp too"), "{}", run.err);
 }
 
 /// Real fingerprints have no fault, and what is left of them when each half is the lower one has.
