@@ -58,8 +58,8 @@ impl<E: FnMut(&str)> Sink for Words<E> {
 /// a program in a manual, weighs as its length does beside the Chinese around it.
 ///
 /// Jieba goes by its dictionary alone, without its hidden Markov model for the words that are not
-/// in it: that takes half the time, and a changed character cuts its neighbours otherwise less
-/// often. White space between Han characters is not there.
+/// in it: with the model, a changed character more often changes how its neighbours are cut. White
+/// space between Han characters is not there.
 #[cfg(feature = "zh")]
 pub(super) struct Chinese {
     pub(super) jieba: &'static jieba_rs::Jieba,

@@ -93,8 +93,8 @@ impl<F: Width, C: Cut> Method<F> for Pairs<C> {
     fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
         let mut pairing = self.pairing();
         let mut needed = Needed { min: self.min, seen: Vec::with_capacity(self.min) };
-        // Few texts have more tokens than that, and those that have cost an allocation more.
-        let mut sketch = OneBit::with_capacity(text.len() / 4);
+        // An ideograph takes three bytes, a word and its space mostly more.
+        let mut sketch = OneBit::with_capacity(text.len() / 3);
         let mut features = 0;
         self.cut.cut(text, |token| {
             if let Some(pair) = pairing.push(token) {
