@@ -73,6 +73,8 @@ pub trait Fingerprint:
     fn top64(self) -> u64;
     /// The first `BYTES` bytes of `bytes` as a little-endian value; `None` if there are fewer.
     fn read_le(bytes: &[u8]) -> Option<Self>;
+    /// The first `BYTES` bytes of `bytes` as a big-endian value; `None` if there are fewer.
+    fn read_be(bytes: &[u8]) -> Option<Self>;
     /// Appends the value, little-endian.
     fn write_le(self, out: &mut Vec<u8>);
 
@@ -158,6 +160,10 @@ macro_rules! fingerprint {
             #[inline]
             fn read_le(bytes: &[u8]) -> Option<Self> {
                 bytes.first_chunk().map(|chunk| <$type>::from_le_bytes(*chunk))
+            }
+            #[inline]
+            fn read_be(bytes: &[u8]) -> Option<Self> {
+                bytes.first_chunk().map(|chunk| <$type>::from_be_bytes(*chunk))
             }
             #[inline]
             fn write_le(self, out: &mut Vec<u8>) {

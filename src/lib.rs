@@ -24,6 +24,7 @@
 mod block;
 mod codec;
 mod compaction;
+mod cpu;
 mod db;
 mod error;
 mod files;

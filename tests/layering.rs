@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Layers from the ground up. A module may use its own layer's files below it in its own folder,
 /// and anything in a lower layer.
 const LAYERS: &[&[&str]] = &[
-    &["error"],
+    &["error", "cpu"],
     &["fingerprint"],
     &["codec", "storage", "files"],
     &["layout", "paged"],

@@ -88,13 +88,8 @@ impl<'a> BitReader<'a> {
 
     /// 57 bits or more from the current position on, at the top of the word.
     #[inline]
-    pub(crate) fn peek(&self) -> u64 {
-        let byte = self.position / 8;
-        let word = match self.bytes.get(byte..).and_then(<[u8]>::first_chunk) {
-            Some(chunk) => u64::from_be_bytes(*chunk),
-            None => load_tail(self.bytes.get(byte..).unwrap_or(&[])),
-        };
-        word << (self.position % 8)
+    fn peek(&self) -> u64 {
+        peek(self.bytes, self.position)
     }
 
     #[inline]
@@ -131,17 +126,29 @@ impl<'a> BitReader<'a> {
     }
 }
 
-/// Bits that [`BitReader::peek`] gives at least.
-pub(crate) const PEEKED: u32 = 57;
+/// Bits of a word that [`peek`] has no room for: it loads from a whole byte on.
+pub(crate) const UNPEEKED: u32 = 7;
 
-/// Up to 7 bytes as the top of a big-endian word.
+const PEEKED: u32 = 64 - UNPEEKED;
+
+/// The bits from `position` on, at the top of a word; its last [`UNPEEKED`] may be missing.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "only three bits are wanted")]
+pub(crate) fn peek<W: Fingerprint>(bytes: &[u8], position: usize) -> W {
+    let byte = position / 8;
+    // One comparison, as an eighth of a number is far from overflow.
+    let word = bytes.get(byte..byte.wrapping_add(W::BYTES)).and_then(W::read_be);
+    word.unwrap_or_else(|| load_tail(bytes, byte)).wrapping_shl(position as u32 % 8)
+}
+
+/// What there is from `byte` on, less than a word, as the top of a big-endian word.
 #[cold]
-fn load_tail(bytes: &[u8]) -> u64 {
-    let mut word = [0u8; 8];
-    for (to, from) in word.iter_mut().zip(bytes) {
+fn load_tail<W: Fingerprint>(bytes: &[u8], byte: usize) -> W {
+    let mut word = [0u8; 16];
+    for (to, from) in word.iter_mut().zip(bytes.iter().skip(byte)) {
         *to = *from;
     }
-    u64::from_be_bytes(word)
+    W::read_be(&word).unwrap_or(W::ZERO)
 }
 
 #[cfg(test)]

@@ -41,9 +41,24 @@ impl Histogram {
 pub(crate) struct Code {
     lengths: [u8; MAX_SYMBOLS],
     words: [u16; MAX_SYMBOLS],
-    /// By the next `MAX_LENGTH` bits: symbol << 8 | length + symbol; 0 where no codeword leads. The
-    /// sum is what a decoder waits for: that many bits on begins the next codeword.
-    slots: Box<[u16; SLOTS]>,
+    decoder: Box<Decoder>,
+}
+
+/// The part of a code that decoding needs: by the next `MAX_LENGTH` bits, symbol << 8 | length +
+/// symbol; 0 where no codeword leads. The sum is what a decoder waits for: that many bits on begins
+/// the next codeword.
+#[derive(Debug, Clone)]
+pub(crate) struct Decoder([u16; SLOTS]);
+
+impl Decoder {
+    /// The codeword that leads `peeked` (next bit on top): its symbol, and its length and symbol
+    /// added up; the sum is no greater than the symbol if no codeword leads.
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "11 bits are less than 2048")]
+    pub(crate) fn decode(&self, peeked: u64) -> (u32, u32) {
+        let slot = self.0[(peeked >> (64 - MAX_LENGTH)) as usize];
+        (u32::from(slot >> 8), u32::from(slot & 0xff))
+    }
 }
 
 impl Code {
@@ -85,8 +100,9 @@ impl Code {
 
     /// Gives out codewords; `lengths` must be sound.
     fn assign(lengths: [u8; MAX_SYMBOLS]) -> Self {
-        let mut code = Self { lengths, words: [0; MAX_SYMBOLS], slots: Box::new([0; SLOTS]) };
-        let mut slots = code.slots.iter_mut();
+        let decoder = Box::new(Decoder([0; SLOTS]));
+        let mut code = Self { lengths, words: [0; MAX_SYMBOLS], decoder };
+        let mut slots = code.decoder.0.iter_mut();
         let mut next = 0usize;
         for length in 1..=MAX_LENGTH {
             for (symbol, word) in code.words.iter_mut().enumerate() {
@@ -118,13 +134,8 @@ impl Code {
         (u64::from(word), u32::from(length))
     }
 
-    /// The codeword that leads `peeked` (next bit on top): its symbol, and its length and symbol
-    /// added up; the sum is no greater than the symbol if no codeword leads.
-    #[inline]
-    #[expect(clippy::indexing_slicing, reason = "11 bits are less than 2048")]
-    pub(crate) fn decode(&self, peeked: u64) -> (u32, u32) {
-        let slot = self.slots[(peeked >> (64 - MAX_LENGTH)) as usize];
-        (u32::from(slot >> 8), u32::from(slot & 0xff))
+    pub(crate) fn decoder(&self) -> &Decoder {
+        &self.decoder
     }
 }
 
@@ -233,8 +244,11 @@ mod tests {
         for (symbol, _) in pairs {
             let (word, length) = code.word(symbol);
             let expected = (symbol, length + symbol);
-            assert_eq!(code.decode(word << (64 - length)), expected);
-            assert_eq!(code.decode(word << (64 - length) | (u64::MAX >> length)), expected);
+            assert_eq!(code.decoder().decode(word << (64 - length)), expected);
+            assert_eq!(
+                code.decoder().decode(word << (64 - length) | (u64::MAX >> length)),
+                expected
+            );
         }
     }
 
@@ -242,8 +256,8 @@ mod tests {
     fn one_symbol_has_one_bit_and_none_has_none() {
         let code = code_of(&[(3, 5)]);
         assert_eq!(code.word(3), (0, 1));
-        assert_eq!(code.decode(0), (3, 4));
-        assert_eq!(code.decode(u64::MAX), (0, 0));
+        assert_eq!(code.decoder().decode(0), (3, 4));
+        assert_eq!(code.decoder().decode(u64::MAX), (0, 0));
         Code::from_lengths(code.lengths(64)).unwrap();
         Code::from_lengths(&[0; 64]).unwrap();
     }

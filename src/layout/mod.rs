@@ -39,7 +39,7 @@ mod trie;
 use std::fmt;
 
 pub(crate) use order::Permutation;
-pub(crate) use plan::Plan;
+pub(crate) use plan::{Plan, Probe};
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;

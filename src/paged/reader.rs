@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Checksum, END_MAGIC, FOOTER_MARK, FileSummary, GROUP, GROUP_MARK, PAGE, TRAILER_LEN};
 use crate::codec::bytes::Fields;
 use crate::codec::header::{FileHeader, HEADER_LEN};
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::storage::{Map, Storage};
 
@@ -84,39 +85,62 @@ impl PagedFile {
     }
 
     /// `len` bytes of the body at `offset`, checked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn bytes(&self, offset: usize, len: usize) -> Result<&[u8]> {
+        self.check(offset, len)?;
+        Ok(self.map.get(offset..offset.wrapping_add(len)).unwrap_or_default())
+    }
+
+    /// Requires that these bytes are in the body and their pages pass their checksums.
+    #[inline(always)]
+    pub(crate) fn check(&self, offset: usize, len: usize) -> Result<()> {
+        let page = offset / PAGE;
+        // Nearly always: within one page, which was checked before.
+        let within = offset % PAGE + len <= PAGE && offset.saturating_add(len) <= self.body_len;
+        if within && self.is_checked(page) { Ok(()) } else { self.check_pages(offset, len) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_pages(&self, offset: usize, len: usize) -> Result<()> {
         let end = offset.saturating_add(len);
         if end > self.body_len {
             return Err(self.outside(offset, len));
         }
-        let (first, behind) = (offset / PAGE, end.div_ceil(PAGE));
-        if first < behind {
-            self.check(first)?;
-            for page in first + 1..behind {
-                self.check(page)?;
+        for page in offset / PAGE..end.div_ceil(PAGE) {
+            if !self.is_checked(page) {
+                self.check_now(page)?;
             }
         }
-        Ok(self.map.get(offset..end).unwrap_or_default())
+        Ok(())
     }
 
-    /// One byte of the body, unchecked and of no meaning: to have its surroundings in the
-    /// processor's cache.
+    /// Whether a page passed its checksum before.
+    #[inline(always)]
+    fn is_checked(&self, page: usize) -> bool {
+        let word = self.checked.get(page / 64);
+        word.is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)
+    }
+
+    /// As [`bytes`](Self::bytes), and up to `behind` bytes that follow, unchecked and of no meaning:
+    /// for a decoder that loads whole words.
     #[inline]
-    pub(crate) fn touch(&self, offset: usize) -> u8 {
-        self.map.get(offset).copied().unwrap_or(0)
+    pub(crate) fn bytes_and_behind(
+        &self,
+        offset: usize,
+        len: usize,
+        behind: usize,
+    ) -> Result<&[u8]> {
+        let checked = self.bytes(offset, len)?;
+        Ok(self.map.get(offset..offset + len + behind).unwrap_or(checked))
     }
 
-    /// Checks the checksum of a page unless that was done before.
-    #[inline]
-    fn check(&self, page: usize) -> Result<()> {
-        match self.checked.get(page / 64) {
-            Some(word) if word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1 => Ok(()),
-            _ => self.check_now(page),
-        }
+    /// Asks for the surroundings of a byte without waiting for them.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, offset: usize) {
+        cpu::prefetch(&self.map, offset);
     }
 
-    #[cold]
     fn check_now(&self, page: usize) -> Result<()> {
         let offset = page * PAGE;
         let end = self.body_len.min(offset + PAGE);

@@ -1,15 +1,19 @@
 //! All probes of a query, of all tables and segments, stage by stage.
 //!
-//! Stages rather than probe after probe: each stage is a loop over independent lookups, which the
-//! processor overlaps, and which may fetch ahead.
+//! Stages rather than probe after probe: each stage is a loop over independent look-ups, which the
+//! processor overlaps, and fetches ahead what the next one reads, so that the waits for memory overlap
+//! too. Blocks are decoded several at a time.
 
 use std::sync::Arc;
 
 use super::View;
+use crate::block::lanes::{self, Job};
+use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::Plan;
+use crate::layout::{Plan, Probe};
 use crate::segment::Segment;
+use crate::table::{Table, Target};
 
 /// A fingerprint within the distance asked, and where it was found. Ordered as answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,14 +24,13 @@ pub(super) struct Hit<F> {
     pub(super) source: usize,
 }
 
-/// One prefix looked up in one table: everything from `low` to `high`.
-struct Target<F> {
+/// One table of one segment, and the probes of it.
+struct Round<'a, F> {
     source: usize,
-    table: usize,
-    low: F,
-    high: F,
-    /// The block where `low` would be; an estimate before it is found.
-    block: usize,
+    table: &'a Table<F>,
+    number: usize,
+    plan: &'a Plan<F>,
+    probes: &'a [Probe<F>],
 }
 
 /// Every fingerprint of the view within `distance`, once per source that has it.
@@ -72,81 +75,61 @@ impl<F: Fingerprint> Search<'_, F> {
             .iter()
             .map(|s| self.view.planner.plan(s.meta().fingerprints, self.distance))
             .collect();
-        let mut targets = Vec::new();
+        let mut rounds = Vec::new();
         for (source, (segment, plan)) in segments.iter().zip(&plans).enumerate() {
             if plan.is_scan() {
                 self.scan(source, segment)?;
-            } else {
-                self.aim(source, segment, plan, &mut targets)?;
+            }
+            for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
+                let number = probes.first().map_or(0, |probe| probe.table.into());
+                let table = &segment.tables()[number];
+                rounds.push(Round { source, table, number, plan, probes });
             }
         }
-        self.find_blocks(&mut targets)?;
-        for target in &targets {
-            self.shoot(&segments[target.source], &plans[target.source], target)?;
-        }
-        Ok(())
+        let queue = self.aim(&rounds)?;
+        self.shoot(queue)
     }
 
-    /// Middle stages: where each range begins. Every stage touches what the next one reads, so that
-    /// the waits for memory overlap.
-    fn find_blocks(&self, targets: &mut [Target<F>]) -> Result<()> {
-        let segments = &self.view.version.segments;
-        let table_of = |target: &Target<F>| &segments[target.source].tables()[target.table];
-        let mut touched = 0;
-        for target in &mut *targets {
-            target.block = table_of(target).guess(target.low);
-            touched ^= table_of(target).touch_key(target.block);
-        }
-        for target in &mut *targets {
-            target.block = table_of(target).refine(target.block, target.low)?;
-            touched ^= table_of(target).touch_key(target.block);
-        }
-        for target in &mut *targets {
-            target.block = table_of(target).find_block_near(target.block, target.low)?;
-        }
-        // A loop of its own: the shorter its body, the more reads are under way at a time.
-        for target in &*targets {
-            touched ^= table_of(target).touch_block(target.block);
-        }
-        std::hint::black_box(touched);
-        Ok(())
-    }
-
-    /// Stage 1: the plan's probes as ranges, without those that a filter knows to be empty.
-    fn aim(
-        &self,
-        source: usize,
-        segment: &Segment<F>,
-        plan: &Plan<F>,
-        targets: &mut Vec<Target<F>>,
-    ) -> Result<()> {
-        for probe in plan.probes() {
-            let table = usize::from(probe.table);
-            let depth = u32::from(probe.depth);
-            let mask = F::prefix_mask(depth);
-            let prefix = (self.queries[table] ^ probe.flips) & mask;
-            if segment.tables()[table].may_contain(prefix, depth)? {
-                targets.push(Target { source, table, low: prefix, high: prefix | !mask, block: 0 });
+    /// First stage: the probes as ranges, without those that a filter knows to be empty.
+    fn aim<'r>(&self, rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
+        for round in rounds {
+            for probe in round.probes {
+                round.table.prefetch_filter(self.low(probe));
             }
         }
-        Ok(())
-    }
-
-    /// Last stage: decodes the candidates of one range and keeps those that match. A match that
-    /// several tables accept is left to the first of them.
-    fn shoot(&mut self, segment: &Segment<F>, plan: &Plan<F>, target: &Target<F>) -> Result<()> {
-        let Target { source, table, low, high, block } = *target;
-        let (query, asked) = (self.queries[table], self.queries[0]);
-        let permutation = &self.view.planner.permutations()[table];
-        segment.tables()[table].scan_range(block, low, high, |candidate| {
-            let distance = candidate.distance(query);
-            if distance <= self.distance {
-                let fingerprint = permutation.invert(candidate);
-                if plan.reports(table, fingerprint ^ asked) {
-                    self.hits.push(Hit { distance, fingerprint, source });
+        let mut targets = Vec::with_capacity(rounds.iter().map(|round| round.probes.len()).sum());
+        for (number, round) in rounds.iter().enumerate() {
+            for probe in round.probes {
+                let (low, depth) = (self.low(probe), u32::from(probe.depth));
+                if round.table.may_contain(low, depth)? {
+                    targets.push((number, round.table.aim(low, low | !F::prefix_mask(depth))));
                 }
             }
-        })
+        }
+        Ok(Queue { rounds, targets, celled: 0, found: 0, taken: 0 })
+    }
+
+    /// The least fingerprint that a probe looks for.
+    #[inline]
+    fn low(&self, probe: &Probe<F>) -> F {
+        (self.queries[usize::from(probe.table)] ^ probe.flips) & F::prefix_mask(probe.depth.into())
+    }
+
+    /// Last stage: decodes the blocks and keeps what matches. A match that several tables accept is
+    /// left to the first of them.
+    fn shoot(&mut self, mut queue: Queue<'_, F>) -> Result<()> {
+        let Self { view, queries, distance, hits } = self;
+        let found = |round: &Round<'_, F>, candidate: F| {
+            let fingerprint = view.planner.permutations()[round.number].invert(candidate);
+            if round.plan.reports(round.number, fingerprint ^ queries[0]) {
+                let distance = fingerprint.distance(queries[0]);
+                hits.push(Hit { distance, fingerprint, source: round.source });
+            }
+        };
+        cpu::fastest(
+            #[inline(always)]
+            || lanes::search(|| queue.next(queries), *distance, found),
+        )
     }
 
     /// Reads all of table 0, where that is predicted to cost less than probing.
@@ -159,5 +142,63 @@ impl<F: Fingerprint> Search<'_, F> {
                 self.hits.push(Hit { distance, fingerprint, source });
             }
         })
+    }
+}
+
+/// Look-ups that are in the same stage at a time: their waits for memory overlap with each other and
+/// with the decoding of those before.
+const AHEAD: usize = 12;
+
+/// The look-ups of a query on their way through the middle stages, in which their cells and then
+/// their blocks are found.
+struct Queue<'a, F> {
+    rounds: &'a [Round<'a, F>],
+    /// Each with the number of its round; ascending.
+    targets: Vec<(usize, Target<F>)>,
+    /// So many have their cells,
+    celled: usize,
+    /// so many their blocks,
+    found: usize,
+    /// and so many were taken.
+    taken: usize,
+}
+
+impl<'a, F: Fingerprint> Queue<'a, F> {
+    /// The next block to decode, and what to look for in it.
+    #[inline(always)]
+    fn next(&mut self, queries: &[F]) -> Result<Option<Job<'a, F, &'a Round<'a, F>>>> {
+        loop {
+            if let Some((round, target)) = self.targets.get_mut(self.taken)
+                && self.taken < self.found
+            {
+                if let Some(block) = target.blocks.next() {
+                    let (round, Target { low, high, .. }) = (&self.rounds[*round], target);
+                    let (lane, query) = (round.table.lane(block)?, queries[round.number]);
+                    return Ok(Some(Job { lane, query, low: *low, high: *high, tag: round }));
+                }
+                self.taken += 1;
+            } else if self.taken == self.targets.len() {
+                return Ok(None);
+            }
+            self.move_up()?;
+        }
+    }
+
+    /// Takes look-ups through the middle stages, up to so many ahead of those taken.
+    #[inline(always)]
+    fn move_up(&mut self) -> Result<()> {
+        let Self { rounds, targets, celled, found, taken } = self;
+        let last = targets.len();
+        while *celled < last.min(*taken + 2 * AHEAD) {
+            let (round, target) = &mut targets[*celled];
+            rounds[*round].table.find_cell(target)?;
+            *celled += 1;
+        }
+        while *found < last.min(*taken + AHEAD) {
+            let (round, target) = &mut targets[*found];
+            rounds[*round].table.find_blocks(target)?;
+            *found += 1;
+        }
+        Ok(())
     }
 }

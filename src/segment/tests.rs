@@ -1,4 +1,5 @@
 use super::*;
+use crate::block::lanes::{self, Job};
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::layout::Layout;
 use crate::paged::PagedWriter;
@@ -53,8 +54,15 @@ fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) 
         let _ = segment.name(DocId(probe));
         for table in segment.tables() {
             let _ = table.may_contain(probe, 64);
-            let _ =
-                table.find_block(probe).and_then(|b| table.scan_range(b, probe, u64::MAX, drop));
+            let mut target = table.aim(probe, u64::MAX);
+            let _ = table.find_cell(&mut target).and_then(|()| table.find_blocks(&mut target));
+            let mut lanes = target.blocks.map(|block| table.lane(block));
+            let mut next = || {
+                let Some(lane) = lanes.next() else { return Ok(None) };
+                Ok(Some(Job { lane: lane?, query: 0, low: probe, high: u64::MAX, tag: () }))
+            };
+            let _ = lanes::search(&mut next, 64, |(), _| ());
+            let _ = table.scan(drop);
             let _ = table.cursor(probe);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::TableOptions;
 use super::filter::FilterBuilder;
+use super::index::put_directory;
 use crate::block::{BlockBuilder, leading_difference};
 use crate::codec::bytes::PutFields;
 use crate::codec::header::FileHeader;
@@ -42,7 +43,7 @@ impl<F: Fingerprint> Profile<F> {
 }
 
 /// Writes one table as a stream of ascending fingerprints: those of the profile, no others.
-/// Memory: the keys, and the filter if there is one.
+/// Memory: the index, and the filter if there is one.
 #[derive(Debug)]
 pub(crate) struct TableBuilder<F> {
     writer: PagedWriter,
@@ -53,7 +54,6 @@ pub(crate) struct TableBuilder<F> {
     scratch: Vec<u8>,
     keys: Vec<u8>,
     filter: Option<FilterBuilder>,
-    first: F,
     count: u64,
 }
 
@@ -76,7 +76,6 @@ impl<F: Fingerprint> TableBuilder<F> {
             scratch: Vec::with_capacity(options.block_size),
             keys: Vec::new(),
             filter: FilterBuilder::new(options.filter_bits, options.filter_depth, profile.count),
-            first: F::ZERO,
             count: 0,
         })
     }
@@ -84,9 +83,6 @@ impl<F: Fingerprint> TableBuilder<F> {
     /// Adds a fingerprint greater than the one before; true if it begins a new block behind
     /// another.
     pub(crate) fn push(&mut self, fingerprint: F) -> Result<bool> {
-        if self.count == 0 {
-            self.first = fingerprint;
-        }
         self.count += 1;
         if let Some(filter) = &mut self.filter {
             filter.add(fingerprint);
@@ -108,13 +104,20 @@ impl<F: Fingerprint> TableBuilder<F> {
         Ok(())
     }
 
-    /// Writes keys, filter and footer; the file is durable afterwards.
+    /// Writes index, filter and footer; the file is durable afterwards.
     pub(crate) fn finish(mut self) -> Result<FileSummary> {
-        let last = self.block.last();
         if !self.block.is_empty() {
             self.end_block()?;
         }
         self.writer.write(&self.keys)?;
+        let blocks = self.keys.len() / F::BYTES;
+        let mut directory = Vec::new();
+        put_directory(
+            blocks,
+            self.keys.chunks_exact(F::BYTES).filter_map(F::read_le),
+            &mut directory,
+        )?;
+        self.writer.write(&directory)?;
         self.writer.align(8)?;
         let filter_offset = self.writer.position();
         let filter_words = self.filter.as_ref().map_or(&[][..], FilterBuilder::words);
@@ -123,13 +126,11 @@ impl<F: Fingerprint> TableBuilder<F> {
         }
         let mut meta = Vec::new();
         meta.put_u64(self.count);
-        meta.put_u64((self.keys.len() / F::BYTES) as u64);
+        meta.put_u64(blocks as u64);
         meta.put_u32(u32::try_from(self.options.block_size).unwrap_or(0));
         meta.put_u32(self.filter.as_ref().map_or(0, FilterBuilder::depth));
         meta.put_u64(filter_offset);
         meta.put_u64(filter_words.len() as u64);
-        meta.put_fingerprint(self.first);
-        meta.put_fingerprint(last);
         meta.extend_from_slice(self.code.lengths(F::BITS));
         self.writer.finish(&meta)
     }

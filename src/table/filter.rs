@@ -14,6 +14,7 @@ use crate::paged::PagedFile;
 const BITS_A_KEY: u32 = 4;
 
 /// Where a prefix is looked up: the word's number, and the bits that are set in it.
+#[inline(always)]
 fn place<F: Fingerprint>(fingerprint: F, depth: u32, words: u64) -> (u64, u64) {
     let hash = mix(fingerprint.top64() >> (64 - depth));
     let word = (u128::from(hash) * u128::from(words)) >> 64;
@@ -74,11 +75,21 @@ pub(super) struct Filter {
 
 impl Filter {
     /// False only if no fingerprint of the table has the first `depth` bits of this one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn may_contain<F: Fingerprint>(&self, file: &PagedFile, prefix: F) -> Result<bool> {
         let (word, mask) = place(prefix, self.depth, self.words);
-        let at = self.offset + usize::try_from(word).unwrap_or(0) * 8;
-        let word = u64::read_le(file.bytes(at, 8)?).unwrap_or(u64::MAX);
+        let word = u64::read_le(file.bytes(self.offset_of(word), 8)?).unwrap_or(u64::MAX);
         Ok(word & mask == mask)
+    }
+
+    /// Fetches ahead what the question needs.
+    #[inline(always)]
+    pub(super) fn prefetch<F: Fingerprint>(&self, file: &PagedFile, prefix: F) {
+        file.prefetch(self.offset_of(place(prefix, self.depth, self.words).0));
+    }
+
+    #[inline(always)]
+    fn offset_of(&self, word: u64) -> usize {
+        self.offset + usize::try_from(word).unwrap_or(0) * 8
     }
 }

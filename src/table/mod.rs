@@ -1,15 +1,16 @@
 //! A table: one permuted, sorted set of fingerprints on disk (the paper's table, not LevelDB's).
 //!
-//! The file holds fixed-size [blocks](crate::block), then their keys (each block's last
-//! fingerprint), then, if asked for, a [prefix filter](filter). Blocks lie at computed offsets and
-//! keys in a mapped array, so opening reads neither. storage-format.md, "Table".
+//! The file holds fixed-size [blocks](crate::block), then their [index](index): keys (each block's
+//! last fingerprint) and a directory over them; then, if asked for, a [prefix filter](filter). All
+//! lie at computed offsets, so opening reads none. storage-format.md, "Table".
 
 mod builder;
 mod filter;
+mod index;
 mod reader;
 
 pub(crate) use builder::{Profile, TableBuilder};
-pub(crate) use reader::{Cursor, Table};
+pub(crate) use reader::{Cursor, Table, Target};
 
 /// How to write a table; any mix of tables can be read.
 #[derive(Debug, Clone, Copy)]

@@ -2,23 +2,28 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::ops::Range;
+
 use super::filter::Filter;
+use super::index::{Cell, Index};
+use crate::block::lanes::{self, Lane};
 use crate::block::{self, BlockReader};
 use crate::codec::header::FileHeader;
 use crate::codec::huffman::Code;
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::paged::{FileSummary, PagedFile};
 use crate::storage::Storage;
 
-/// How far the first step of a search over the keys goes from its estimate.
-const FIRST_STRIDE: usize = 4;
-
-/// Blocks that a scan decodes at a time.
-const LANES: usize = 4;
-
 /// Bytes that processors fetch at a time.
 const LINE: usize = 64;
+
+/// Blocks of a range that are fetched ahead.
+const FETCHED: usize = 3;
+
+/// Bytes behind a block that a decoder may load with its last bits.
+const BEHIND: usize = 16;
 
 /// An open table.
 #[derive(Debug)]
@@ -26,14 +31,19 @@ pub(crate) struct Table<F> {
     file: PagedFile,
     code: Code,
     block_size: usize,
-    blocks: usize,
     count: u64,
-    keys_offset: usize,
-    first: F,
-    last: F,
-    /// Blocks per unit of `top64`, as if fingerprints were spread evenly from first to last.
-    density: f64,
+    index: Index<F>,
     filter: Option<Filter>,
+}
+
+/// A look-up on its way: everything from `low` to `high`.
+#[derive(Debug, Clone)]
+pub(crate) struct Target<F> {
+    pub low: F,
+    pub high: F,
+    cell: Cell,
+    /// Blocks of the range; empty before step 3.
+    pub blocks: Range<usize>,
 }
 
 impl<F: Fingerprint> Table<F> {
@@ -57,36 +67,21 @@ impl<F: Fingerprint> Table<F> {
         let depth = meta.u32("filter depth")?;
         let offset = usize::try_from(meta.u64("filter offset")?).unwrap_or(usize::MAX);
         let words = meta.u64("filter words")?;
-        let first: F = meta.fingerprint("first fingerprint")?;
-        let last: F = meta.fingerprint("last fingerprint")?;
         let code = Code::from_lengths(meta.bytes(F::BITS as usize, "code lengths")?)?;
         let size_allowed = block_size.is_power_of_two()
             && (block::MIN_SIZE..=block::MAX_SIZE).contains(&block_size);
-        let counts_agree = count >= blocks as u64 && (count == 0) == (blocks == 0) && first <= last;
+        let counts_agree = count >= blocks as u64 && (count == 0) == (blocks == 0);
         if !size_allowed || !counts_agree || depth > 64 || (words > 0 && depth == 0) {
             return Err(meta.corruption("table footer has impossible values"));
         }
         meta.finish("table footer")?;
         let filter = (words > 0).then_some(Filter { depth, offset, words });
-        let parts = parts_of::<F>(blocks, block_size, words);
-        let Some((keys_offset, ..)) = parts.filter(|&(_, filter, _)| filter == offset) else {
+        let parts = parts_of(blocks, block_size, words);
+        let Some((index, ..)) = parts.filter(|&(_, filter, _)| filter == offset) else {
             return Err(file.corruption(0, "the table's parts are not where its footer says"));
         };
         file.expect_body_end(parts.map(|(.., end)| end))?;
-        let spread = last.top64().saturating_sub(first.top64());
-        let density = blocks as f64 / (spread as f64 + 1.0);
-        Ok(Self {
-            file,
-            code,
-            block_size,
-            blocks,
-            count,
-            keys_offset,
-            first,
-            last,
-            density,
-            filter,
-        })
+        Ok(Self { file, code, block_size, count, index, filter })
     }
 
     /// Number of fingerprints.
@@ -96,13 +91,13 @@ impl<F: Fingerprint> Table<F> {
 
     /// Number of blocks.
     pub(crate) fn blocks(&self) -> usize {
-        self.blocks
+        self.index.count()
     }
 
-    /// Bytes that should be in memory for fast answers: keys, filter, and what marks checked pages.
+    /// Bytes that should be in memory for fast answers: index, filter, and what marks checked pages.
     pub(crate) fn index_memory(&self) -> u64 {
         let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
-        (self.blocks * F::BYTES + self.file.memory()) as u64 + filter
+        (self.index.len() + self.file.memory()) as u64 + filter
     }
 
     /// False only if no fingerprint begins with the `depth` leading bits of `prefix`. Without a
@@ -116,20 +111,28 @@ impl<F: Fingerprint> Table<F> {
     }
 
     #[inline]
-    fn key(&self, block: usize) -> Result<F> {
-        let offset = self.keys_offset.saturating_add(block.saturating_mul(F::BYTES));
-        let bytes = self.file.bytes(offset, F::BYTES)?;
-        F::read_le(bytes).ok_or_else(|| self.file.corruption(offset, "key cut short"))
+    fn start_of(&self, block: usize) -> usize {
+        block.saturating_add(1).saturating_mul(self.block_size)
     }
 
+    /// One block, and a few bytes behind it, which may be anything.
     #[inline]
     fn block(&self, block: usize) -> Result<&[u8]> {
-        self.file.bytes((block + 1) * self.block_size, self.block_size)
+        self.file.bytes_and_behind(self.start_of(block), self.block_size, BEHIND)
     }
 
     #[inline]
     fn reader(&self, block: usize) -> Result<BlockReader<'_, F>> {
-        BlockReader::new(self.block(block)?, &self.code).map_err(|e| self.in_block(block, e))
+        BlockReader::new(self.block(block)?, self.block_size, self.code.decoder())
+            .map_err(|e| self.in_block(block, e))
+    }
+
+    /// A block to be decoded beside others.
+    #[inline(always)]
+    pub(crate) fn lane(&self, block: usize) -> Result<Lane<'_, F>> {
+        let start = self.start_of(block);
+        self.file.check(start, self.block_size)?;
+        Lane::new(self.file.raw(), self.code.decoder(), start).map_err(|e| self.in_block(block, e))
     }
 
     #[cold]
@@ -138,188 +141,70 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// The first block whose key is at least `target`: the one that holds it if any does. Equal to
-    /// the number of blocks if `target` is greater than every key.
-    ///
-    /// Interpolation search: two estimates, then strides that double until they pass the target,
-    /// then bisection between the last two. About five key reads where fingerprints are spread
-    /// evenly, at most 2 log2(blocks) where they are not.
+    /// the number of blocks if `target` is greater than every key. Reads three keys where
+    /// fingerprints are spread evenly, at most log2(blocks).
     pub(crate) fn find_block(&self, target: F) -> Result<usize> {
-        let estimate = self.refine(self.guess(target), target)?;
-        self.find_block_near(estimate, target)
+        let cell = self.index.cell(&self.file, target)?;
+        self.index.first_at_least(&self.file, cell, target)
     }
 
-    /// The block where `target` would be if fingerprints were spread evenly from first to last.
-    /// Reads nothing.
-    #[inline]
-    pub(crate) fn guess(&self, target: F) -> usize {
-        self.estimate(0, self.first, target)
-    }
+    // The same step by step, for many look-ups whose waits for memory are to overlap. Each step
+    // fetches ahead what the next one reads, and is taken by all look-ups before the next.
 
-    /// A better estimate, from the key at the first.
-    #[inline]
-    pub(crate) fn refine(&self, estimate: usize, target: F) -> Result<usize> {
-        if self.blocks == 0 {
-            return Ok(0);
+    /// Step 0, with a filter: then comes [`may_contain`](Self::may_contain).
+    #[inline(always)]
+    pub(crate) fn prefetch_filter(&self, prefix: F) {
+        if let Some(filter) = &self.filter {
+            filter.prefetch(&self.file, prefix);
         }
-        Ok(self.estimate(estimate, self.key(estimate)?, target))
     }
 
-    /// As [`find_block`](Self::find_block), from an estimate.
-    #[inline]
-    pub(crate) fn find_block_near(&self, estimate: usize, target: F) -> Result<usize> {
-        if target > self.last || self.blocks == 0 {
-            return Ok(self.blocks);
+    /// Step 1.
+    #[inline(always)]
+    pub(crate) fn aim(&self, low: F, high: F) -> Target<F> {
+        self.index.prefetch_directory(&self.file, low);
+        Target { low, high, cell: Cell::default(), blocks: 0..0 }
+    }
+
+    /// Step 2.
+    #[inline(always)]
+    pub(crate) fn find_cell(&self, target: &mut Target<F>) -> Result<()> {
+        target.cell = self.index.cell(&self.file, target.low)?;
+        self.index.prefetch_keys(&self.file, target.cell);
+        Ok(())
+    }
+
+    /// Step 3.
+    #[inline(always)]
+    pub(crate) fn find_blocks(&self, target: &mut Target<F>) -> Result<()> {
+        let Target { low, high, cell, .. } = *target;
+        target.blocks = self.index.blocks(&self.file, cell, low, high)?;
+        for block in target.blocks.clone().take(FETCHED) {
+            self.prefetch_block(block);
         }
-        if target <= self.first {
-            return Ok(0);
-        }
-        let (low, high) = self.bracket(estimate, target)?;
-        self.bisect(low, high, target)
+        Ok(())
     }
 
-    /// Reads one key for nothing but to have it in the processor's cache. Touching many places in
-    /// a loop lets their reads overlap; the result must be used, or the reads are optimised away.
-    #[inline]
-    pub(crate) fn touch_key(&self, block: usize) -> u8 {
-        self.file.touch(self.keys_offset.saturating_add(block.saturating_mul(F::BYTES)))
-    }
-
-    /// The same for a block.
-    #[inline]
-    pub(crate) fn touch_block(&self, block: usize) -> u8 {
+    #[inline(always)]
+    fn prefetch_block(&self, block: usize) {
         let start = (block + 1) * self.block_size;
-        self.file.touch(start) ^ self.file.touch(start + LINE)
+        self.file.prefetch(start);
+        self.file.prefetch(start + LINE);
     }
 
-    /// Where `target` should be, seen from a block whose key is `key`.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "an estimate; the result is clamped")]
-    #[expect(clippy::cast_sign_loss, reason = "not negative after max")]
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn estimate(&self, block: usize, key: F, target: F) -> usize {
-        let (key, target) = (key.top64(), target.top64());
-        let distance = target.abs_diff(key) as f64 * self.density;
-        let signed = if target >= key { distance } else { -distance };
-        ((block as f64 + signed).max(0.0) as usize).min(self.blocks.saturating_sub(1))
-    }
-
-    /// `(low, high)` with `key(low - 1) < target <= key(high)`, near `estimate`. `target` must not
-    /// be above the last key.
-    #[inline]
-    fn bracket(&self, estimate: usize, target: F) -> Result<(usize, usize)> {
-        let mut stride = FIRST_STRIDE;
-        if self.key(estimate)? < target {
-            let mut low = estimate + 1;
-            loop {
-                let high = (low + stride).min(self.blocks - 1);
-                if high == self.blocks - 1 || self.key(high)? >= target {
-                    return Ok((low, high));
-                }
-                low = high + 1;
-                stride *= 2;
-            }
-        }
-        let mut high = estimate;
-        while high > 0 {
-            let probe = high.saturating_sub(stride);
-            if self.key(probe)? < target {
-                return Ok((probe + 1, high));
-            }
-            high = probe;
-            stride *= 2;
-        }
-        Ok((0, 0))
-    }
-
-    #[inline]
-    fn bisect(&self, mut low: usize, mut high: usize, target: F) -> Result<usize> {
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.key(middle)? < target {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    }
-
-    /// Visits every fingerprint from `low` to `high` inclusive, ascending; `block` is what
-    /// [`find_block`](Self::find_block) said of `low`.
-    #[inline]
-    pub(crate) fn scan_range(
-        &self,
-        block: usize,
-        low: F,
-        high: F,
-        mut visit: impl FnMut(F),
-    ) -> Result<()> {
-        for block in block..self.blocks {
-            let mut reader = self.reader(block)?;
-            loop {
-                let current = reader.current();
-                if current > high {
-                    return Ok(());
-                }
-                if current >= low {
-                    visit(current);
-                }
-                if !reader.advance().map_err(|e| self.in_block(block, e))? {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Visits every fingerprint, in no order: blocks are decoded several at a time. Where one
-    /// codeword ends is known only when it is decoded, so the processor waits within a block; it
-    /// need not between blocks.
-    pub(crate) fn scan(&self, mut visit: impl FnMut(F)) -> Result<()> {
-        let whole = self.blocks - self.blocks % LANES;
-        for first in (0..whole).step_by(LANES) {
-            let mut readers = [
-                self.reader(first)?,
-                self.reader(first + 1)?,
-                self.reader(first + 2)?,
-                self.reader(first + 3)?,
-            ];
-            let shortest = readers.iter().map(BlockReader::len).min().unwrap_or(0);
-            for _ in 1..shortest {
-                for (block, reader) in (first..).zip(&mut readers) {
-                    visit(reader.current());
-                    reader.advance().map_err(|e| self.in_block(block, e))?;
-                }
-            }
-            for (block, reader) in (first..).zip(&mut readers) {
-                self.drain(block, reader, &mut visit)?;
-            }
-        }
-        for block in whole..self.blocks {
-            self.drain(block, &mut self.reader(block)?, &mut visit)?;
-        }
-        Ok(())
-    }
-
-    /// Visits the fingerprints of a block from the current one on.
-    fn drain(
-        &self,
-        block: usize,
-        reader: &mut BlockReader<'_, F>,
-        visit: &mut impl FnMut(F),
-    ) -> Result<()> {
-        loop {
-            visit(reader.current());
-            if !reader.advance().map_err(|e| self.in_block(block, e))? {
-                return Ok(());
-            }
-        }
+    /// Visits every fingerprint, in no order.
+    pub(crate) fn scan(&self, visit: impl FnMut(F)) -> Result<()> {
+        let lanes = (0..self.blocks()).map(|block| self.lane(block));
+        cpu::fastest(
+            #[inline(always)]
+            || lanes::scan(lanes, visit),
+        )
     }
 
     /// The block that a fingerprint is in, and its place in it.
     pub(crate) fn locate(&self, fingerprint: F) -> Result<Option<(usize, usize)>> {
         let block = self.find_block(fingerprint)?;
-        if block == self.blocks {
+        if block == self.blocks() {
             return Ok(None);
         }
         let mut reader = self.reader(block)?;
@@ -359,14 +244,15 @@ impl<F: Fingerprint> Table<F> {
     ) -> u64 {
         self.file.verify(expected, report);
         let (mut sum, mut count, mut previous) = (0u64, 0u64, None);
-        for block in 0..self.blocks {
+        for block in 0..self.blocks() {
             let checked = self.block(block).and_then(|bytes| {
-                let key = self.key(block)?;
-                block::check(bytes, &self.code, key, |f| {
+                let key = self.index.key(&self.file, block)?;
+                block::check(bytes, self.block_size, &self.code, key, |f| {
                     sum = sum.wrapping_add(sum_of(f));
                     count += 1;
                 })?;
-                let first = BlockReader::<F>::new(bytes, &self.code)?.current();
+                let first =
+                    BlockReader::<F>::new(bytes, self.block_size, self.code.decoder())?.current();
                 if previous.is_some_and(|p| p >= first) {
                     return Err(Error::corruption("block begins below the previous key"));
                 }
@@ -376,6 +262,9 @@ impl<F: Fingerprint> Table<F> {
             if let Err(error) = checked {
                 report(self.in_block(block, error));
             }
+        }
+        if let Err(error) = self.index.check(&self.file) {
+            report(error);
         }
         if count != self.count {
             report(self.file.corruption(0, "the footer's count is not that of the blocks"));
@@ -389,16 +278,16 @@ impl<F: Fingerprint> Table<F> {
     }
 }
 
-/// Where keys and filter begin and the body ends; `None` if that is beyond all files.
+/// The index, where the filter begins and the body ends; `None` if that is beyond all files.
 fn parts_of<F: Fingerprint>(
     blocks: usize,
     block_size: usize,
     filter_words: u64,
-) -> Option<(usize, usize, usize)> {
-    let keys = blocks.checked_add(1)?.checked_mul(block_size)?;
-    let filter = keys.checked_add(blocks.checked_mul(F::BYTES)?)?.checked_next_multiple_of(8)?;
+) -> Option<(Index<F>, usize, usize)> {
+    let index = Index::new(blocks, blocks.checked_add(1)?.checked_mul(block_size)?)?;
+    let filter = index.end().checked_next_multiple_of(8)?;
     let end = filter.checked_add(usize::try_from(filter_words).ok()?.checked_mul(8)?)?;
-    Some((keys, filter, end))
+    Some((index, filter, end))
 }
 
 /// Walks a table in order and knows the place of each fingerprint.
@@ -435,7 +324,7 @@ impl<F: Fingerprint> Cursor<'_, F> {
 
     fn enter(&mut self) -> Result<()> {
         self.index = 0;
-        self.reader = match self.block < self.table.blocks {
+        self.reader = match self.block < self.table.blocks() {
             true => Some(self.table.reader(self.block)?),
             false => None,
         };

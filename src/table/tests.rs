@@ -1,4 +1,5 @@
 use super::*;
+use crate::block::lanes::{self, Job};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::fingerprint::Fingerprint;
 use crate::paged::FileSummary;
@@ -42,6 +43,21 @@ fn values<F: Fingerprint>(count: u64) -> Vec<F> {
     values
 }
 
+/// What a look-up finds, ascending.
+fn between<F: Fingerprint>(table: &Table<F>, low: F, high: F) -> Vec<F> {
+    let mut target = table.aim(low, high);
+    table.find_cell(&mut target).unwrap();
+    table.find_blocks(&mut target).unwrap();
+    let mut found = Vec::new();
+    let mut next = || {
+        let Some(block) = target.blocks.next() else { return Ok(None) };
+        Ok(Some(Job { lane: table.lane(block)?, query: F::ZERO, low, high, tag: () }))
+    };
+    lanes::search(&mut next, F::BITS, |(), f| found.push(f)).unwrap();
+    found.sort_unstable();
+    found
+}
+
 const SMALL: TableOptions = TableOptions { block_size: 128, filter_bits: 0, filter_depth: 0 };
 
 fn lookups<F: Fingerprint>(count: u64, options: TableOptions) {
@@ -64,9 +80,7 @@ fn lookups<F: Fingerprint>(count: u64, options: TableOptions) {
         assert_eq!(place.is_some(), values.get(from) == Some(&target));
         for depth in [0, 1, F::BITS / 2, F::BITS - 3, F::BITS] {
             let (low, high) = (target & F::prefix_mask(depth), target | !F::prefix_mask(depth));
-            let mut found = Vec::new();
-            let block = table.find_block(low).unwrap();
-            table.scan_range(block, low, high, |f| found.push(f)).unwrap();
+            let found = between(&table, low, high);
             let range =
                 values.partition_point(|&v| v < low)..values.partition_point(|&v| v <= high);
             assert_eq!(found, values[range]);

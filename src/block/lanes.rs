@@ -1,0 +1,165 @@
+//! Several blocks at a time.
+//!
+//! Where a codeword begins is known only when the one before is decoded, so within a block the
+//! processor mostly waits. Between blocks it need not: each is a lane of its own, and all lanes
+//! take a step before any takes the next.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::{COUNT_LEN, decode};
+use crate::codec::huffman::Decoder;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+/// Lanes that run at a time: enough to keep the processor busy, few enough for its registers.
+const LANES: usize = 4;
+
+/// Steps that lanes of a search take before it is seen which of them are done. The shorter, the less
+/// is decoded in vain; the longer, the less is decided.
+const STRIDE: u32 = 6;
+
+/// A block being decoded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lane<'a, F> {
+    /// The file that the block is in.
+    bytes: &'a [u8],
+    code: &'a Decoder,
+    /// In bits from the file's beginning.
+    position: usize,
+    current: F,
+    /// Fingerprints from `current` on.
+    left: u32,
+}
+
+impl<'a, F: Fingerprint> Lane<'a, F> {
+    /// Stands at the first fingerprint of the block that begins at byte `start` of a file.
+    #[inline(always)]
+    pub(crate) fn new(bytes: &'a [u8], code: &'a Decoder, start: usize) -> Result<Self> {
+        let block = bytes.get(start..).unwrap_or(&[]);
+        let count = block.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
+        let first = block.get(COUNT_LEN..).and_then(F::read_le);
+        let (1.., Some(current)) = (count, first) else {
+            return Err(Error::corruption("empty block"));
+        };
+        let position = (start + COUNT_LEN + F::BYTES) * 8;
+        Ok(Self { bytes, code, position, current, left: count.into() })
+    }
+}
+
+/// A block to look through for what lies from `low` to `high`, near to `query`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job<'a, F, T> {
+    pub lane: Lane<'a, F>,
+    pub query: F,
+    pub low: F,
+    pub high: F,
+    /// Goes with what is found.
+    pub tag: T,
+}
+
+/// Looks through the blocks that `next` gives, and passes what is within `distance` of its query to
+/// `found`, in no order.
+#[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "lanes are numbered below LANES")]
+pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
+    mut next: impl FnMut() -> Result<Option<Job<'a, F, T>>>,
+    distance: u32,
+    mut found: impl FnMut(T, F),
+) -> Result<()> {
+    let Some(first) = next()? else { return Ok(()) };
+    // What is done runs on for nothing until there is another, or all are.
+    let done = Job { lane: Lane { left: 0, ..first.lane }, ..first };
+    let mut running = [first, done, done, done];
+    let mut near = Vec::new();
+    loop {
+        let mut busy = 0;
+        for job in &mut running {
+            if job.lane.left == 0 {
+                *job = next()?.unwrap_or(done);
+            }
+            busy |= job.lane.left;
+        }
+        if busy == 0 {
+            return Ok(());
+        }
+        let queries = running.map(|job| job.query);
+        run(running.each_mut().map(|job| &mut job.lane), STRIDE, |lane, step, f| {
+            if f.distance(queries[lane]) <= distance {
+                push(&mut near, (lane, step, f));
+            }
+        });
+        for (lane, step, fingerprint) in near.drain(..) {
+            // Behind a block's end a lane reads what counts for nothing.
+            let Job { lane, low, high, tag, .. } = running[lane];
+            if step < lane.left && (low..=high).contains(&fingerprint) {
+                found(tag, fingerprint);
+            }
+        }
+        for Job { lane, high, .. } in &mut running {
+            lane.left = if lane.current > *high { 0 } else { lane.left.saturating_sub(STRIDE) };
+        }
+    }
+}
+
+/// Rarely called: out of the way of the loop.
+#[cold]
+#[inline(never)]
+fn push<T>(all: &mut Vec<T>, one: T) {
+    all.push(one);
+}
+
+/// Visits every fingerprint of these blocks, in no order.
+#[inline(always)]
+pub(crate) fn scan<'a, F: Fingerprint>(
+    mut lanes: impl Iterator<Item = Result<Lane<'a, F>>>,
+    mut visit: impl FnMut(F),
+) -> Result<()> {
+    let mut running: Vec<Lane<'a, F>> = Vec::with_capacity(LANES);
+    loop {
+        while running.len() < LANES
+            && let Some(lane) = lanes.next()
+        {
+            running.push(lane?);
+        }
+        let done = running.len() < LANES;
+        if let [a, b, c, d] = running.as_mut_slice() {
+            let steps = a.left.min(b.left).min(c.left).min(d.left);
+            run([&mut *a, &mut *b, &mut *c, &mut *d], steps, |_, _, f| visit(f));
+            for lane in [a, b, c, d] {
+                lane.left -= steps;
+            }
+        }
+        for mut lane in running.drain(..) {
+            let steps = lane.left;
+            run([&mut lane], steps, |_, _, f| visit(f));
+        }
+        if done {
+            return Ok(());
+        }
+    }
+}
+
+/// Each lane in turn visits its current fingerprint and goes to the next, `steps` times.
+#[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "all arrays have N places")]
+fn run<F: Fingerprint, const N: usize>(
+    lanes: [&mut Lane<'_, F>; N],
+    steps: u32,
+    mut visit: impl FnMut(usize, u32, F),
+) {
+    // Copies, so that they live in registers.
+    let bytes = lanes.each_ref().map(|lane| lane.bytes);
+    let codes = lanes.each_ref().map(|lane| lane.code);
+    let mut positions = lanes.each_ref().map(|lane| lane.position);
+    let mut currents = lanes.each_ref().map(|lane| lane.current);
+    for step in 0..steps {
+        for i in 0..N {
+            visit(i, step, currents[i]);
+            (positions[i], currents[i]) = decode(bytes[i], codes[i], positions[i], currents[i]);
+        }
+    }
+    for (i, lane) in lanes.into_iter().enumerate() {
+        lane.position = positions[i];
+        lane.current = currents[i];
+    }
+}
