@@ -1,0 +1,169 @@
+//! The data sets, and the queries.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::corpus;
+use crate::random::Random;
+
+/// Where real data lies: beside the checkout.
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
+/// One in so many of the real fingerprints is kept out of the index, to be asked as a stranger.
+const STRANGERS: usize = 16;
+/// What errors are confined to, one region after another; the whole is one of them.
+const REGIONS: [(u32, u32); 5] = [(0, 64), (0, 16), (16, 16), (32, 16), (48, 16)];
+
+/// `Uniform` has no neighbours but by chance; `Clustered` is families of near neighbours (up to 8
+/// bits apart) of very different sizes around uniform centres; `Real` is the fingerprints of lines
+/// of real documents, `Zh` and `En` those of Chinese and English documents and their paragraphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    Uniform,
+    Clustered,
+    Real,
+    Zh,
+    En,
+}
+
+impl Data {
+    pub const ALL: [Self; 5] = [Self::Uniform, Self::Clustered, Self::Real, Self::Zh, Self::En];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Clustered => "clustered",
+            Self::Real => "real",
+            Self::Zh => "zh",
+            Self::En => "en",
+        }
+    }
+
+    fn real(self) -> Result<Vec<u64>> {
+        let file = |name: &str| PathBuf::from(SHARED).join(name);
+        match self {
+            Self::Zh => corpus::fingerprints(&file("corpus_zh.ndjson.gz"), "default-zh"),
+            Self::En => corpus::fingerprints(&file("corpus_en.ndjson.gz"), "default"),
+            _ => {
+                let file = file("fp_dev.u64le");
+                let bytes = std::fs::read(&file).with_context(|| file.display().to_string())?;
+                let (words, _) = bytes.as_chunks();
+                Ok(words.iter().map(|&word| u64::from_le_bytes(word)).collect())
+            }
+        }
+    }
+}
+
+/// A data set, of which parts of any size can be had.
+pub struct Source {
+    pub data: Data,
+    /// Real fingerprints, shuffled; read once.
+    real: OnceCell<Vec<u64>>,
+}
+
+/// What is indexed, and what is not but of the same kind.
+pub struct Set {
+    pub fingerprints: Vec<u64>,
+    strangers: Vec<u64>,
+}
+
+impl Source {
+    pub fn new(data: Data) -> Self {
+        Self { data, real: OnceCell::new() }
+    }
+
+    /// `n` fingerprints, or as many as there are.
+    pub fn take(&self, n: usize) -> Result<Set> {
+        let mut random = Random(n as u64);
+        let fingerprints = match self.data {
+            Data::Uniform => (0..n).map(|_| random.next()).collect(),
+            Data::Clustered => clustered(n, &mut random),
+            _ => return self.take_real(n),
+        };
+        let strangers = (0..n.min(1 << 16)).map(|_| random.next()).collect();
+        Ok(Set { fingerprints, strangers })
+    }
+
+    fn take_real(&self, n: usize) -> Result<Set> {
+        if self.real.get().is_none() {
+            let mut all = self.data.real()?;
+            Random(0).shuffle(&mut all);
+            let _ = self.real.set(all);
+        }
+        let all = self.real.get().context("was just read")?;
+        let (strangers, members) = all.split_at(all.len() / STRANGERS);
+        ensure!(!strangers.is_empty(), "only {} fingerprints", all.len());
+        Ok(Set {
+            fingerprints: members[..n.min(members.len())].to_vec(),
+            strangers: strangers.to_vec(),
+        })
+    }
+}
+
+fn clustered(n: usize, random: &mut Random) -> Vec<u64> {
+    let mut all = Vec::with_capacity(n);
+    while all.len() < n {
+        let centre = random.next();
+        let size = 1 << random.below(12);
+        for _ in 0..size.min(n - all.len()) {
+            let errors = random.below(9) as u32;
+            all.push(random.flip(centre, errors, 0, 64));
+        }
+    }
+    all
+}
+
+impl Set {
+    /// Half of them entries with 0 to k+1 bits flipped, within one region or anywhere, half
+    /// strangers; by turns, so that any first part of them is of both kinds.
+    pub fn queries(&self, count: usize, k: u32) -> Vec<u64> {
+        let mut random = Random(99);
+        let near = |random: &mut Random, i: usize| {
+            let entry = self.fingerprints[random.below(self.fingerprints.len())];
+            let errors = i % (k as usize + 2);
+            let (start, width) = REGIONS[i / (k as usize + 2) % REGIONS.len()];
+            random.flip(entry, errors as u32, start, width)
+        };
+        (0..count)
+            .map(|i| match i % 2 {
+                0 => near(&mut random, i / 2),
+                _ => self.strangers[random.below(self.strangers.len())],
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_queries_are_near_at_every_distance_and_in_every_region() {
+        let set = Source::new(Data::Uniform).take(1000).unwrap();
+        let queries = set.queries(400, 3);
+        let mut seen = std::collections::BTreeSet::new();
+        for query in queries.iter().step_by(2) {
+            let flips = set.fingerprints.iter().map(|f| f ^ query).min_by_key(|x| x.count_ones());
+            let flips = flips.unwrap();
+            assert!(flips.count_ones() <= 4);
+            for region in (0..4).filter(|r| flips >> (16 * r) & 0xffff == flips >> (16 * r)) {
+                seen.insert((flips.count_ones(), region));
+            }
+        }
+        assert!((1..=4).all(|errors| seen.contains(&(errors, 0)) && seen.contains(&(errors, 3))));
+        let far = |q: &&u64| set.fingerprints.iter().all(|f| (f ^ **q).count_ones() > 4);
+        assert_eq!(queries.iter().skip(1).step_by(2).filter(far).count(), 200);
+    }
+
+    #[test]
+    fn clusters_have_as_many_as_asked_and_families() {
+        let set = Source::new(Data::Clustered).take(5000).unwrap();
+        assert_eq!(set.fingerprints.len(), 5000);
+        let near =
+            set.fingerprints.iter().filter(|&&f| (f ^ set.fingerprints[0]).count_ones() <= 16);
+        assert!(near.count() < 5000);
+        let pairs = set.fingerprints.windows(2).filter(|w| (w[0] ^ w[1]).count_ones() <= 16);
+        assert!(pairs.count() > 2500);
+    }
+}

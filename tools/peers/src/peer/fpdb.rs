@@ -1,0 +1,72 @@
+//! fpdb itself, a row for each layout. All of it is on disk, in the page cache while it is asked.
+
+use anyhow::{Result, ensure};
+use fpdb::{Db, DocId, Entry, Layout, Options, Snapshot};
+
+use super::{Each, Entrant, Job, Peer, timed};
+use crate::args::Engines;
+
+struct Fpdb {
+    db: Db,
+    snapshot: Snapshot,
+    k: u32,
+}
+
+pub(super) fn entrants(engines: &Engines, n: usize, k: u32) -> Result<Vec<Entrant<'_>>> {
+    let entrant = |name: &String| {
+        let layout = match name.as_str() {
+            "auto" => Layout::auto(64, k, n as u64),
+            preset => Layout::preset(preset, 64)?,
+        };
+        let row = match name.as_str() {
+            "auto" => format!("fpdb auto ({})", layout.name()),
+            preset => format!("fpdb {preset}"),
+        };
+        Ok(Entrant::exact(row, move |job| Fpdb::build(job, engines, layout.clone())))
+    };
+    engines.layouts.iter().map(entrant).collect()
+}
+
+impl Fpdb {
+    fn build(job: &Job, engines: &Engines, layout: Layout) -> Result<Self> {
+        let db =
+            options(engines).layout(layout).max_distance(job.k).create(job.folder.join("db"))?;
+        let entries = (0..).zip(job.fingerprints);
+        let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
+        let report = db.bulk_load(entries)?;
+        ensure!(report.inserted == job.fingerprints.len() as u64, "not all were loaded");
+        Ok(Self { snapshot: db.snapshot(), db, k: job.k })
+    }
+}
+
+fn options(engines: &Engines) -> Options {
+    let mut options = Db::options();
+    if let Some(bytes) = engines.block {
+        options = options.block_size(bytes);
+    }
+    if let Some(bits) = engines.filter {
+        options = options.filter_bits(bits);
+    }
+    // HUGE PAGES: here belongs, where `engines.pages` is `Huge`, the option that keeps tables in
+    // memory of huge pages. The library has none yet: only what it allocates is in such.
+    options
+}
+
+impl Peer for Fpdb {
+    fn ask(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
+        timed(queries, each, |query, found| {
+            let matches = self.snapshot.query(query, self.k)?;
+            found.extend(matches.iter().map(|m| m.id.0 as u32));
+            Ok(())
+        })
+    }
+
+    fn disk_bytes(&self) -> Result<u64> {
+        Ok(self.db.stats().bytes_total)
+    }
+
+    /// The keys and filters, which lie in mapped files.
+    fn ram_bytes(&self) -> Result<u64> {
+        Ok(self.db.stats().index_memory_bytes)
+    }
+}

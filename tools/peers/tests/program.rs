@@ -1,0 +1,70 @@
+//! The program as its users start it.
+
+use std::process::{Command, Output};
+
+use serde_json::{Map, Value};
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_peers")).args(args).output().expect("it starts")
+}
+
+/// The records of a run that must succeed.
+fn records(args: &[&str]) -> Vec<Map<String, Value>> {
+    let output = run(args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).expect("is UTF-8");
+    lines.lines().map(|line| serde_json::from_str(line).expect("is an object")).collect()
+}
+
+#[test]
+fn every_peer_of_the_build_gives_right_answers_on_all_data() {
+    let output = run(&["--test"]);
+    println!("{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("all answers right\n"));
+}
+
+#[test]
+fn a_record_has_exactly_the_keys_that_readers_of_json_rely_on() {
+    let records = records(&["--n", "8", "--queries", "60", "--peers", "fpdb,linear", "--json"]);
+    let keys = "peer n k data p50_us p99_us mean_us disk_bytes_per_fp ram_bytes_per_fp build_s \
+                recall pages";
+    let mut expected: Vec<&str> = keys.split(' ').collect();
+    expected.sort_unstable();
+    assert_eq!(records.len(), 4);
+    for record in &records {
+        let mut found: Vec<&str> = record.keys().map(String::as_str).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+    assert_eq!(records[0]["peer"], "fpdb half-2");
+    assert_eq!(records[3]["n"], 256);
+}
+
+#[test]
+fn misses_of_a_peer_that_promises_none_less_show_in_its_recall() {
+    let records =
+        records(&["--n", "12", "--queries", "400", "--peers", "gaoya-plain,gaoya", "--json"]);
+    assert!(records[0]["recall"].as_f64().expect("a number") < 0.9);
+    assert_eq!(records[1]["recall"], 1.0);
+}
+
+#[test]
+fn names_that_there_are_none_of_are_refused_with_those_that_there_are() {
+    for (args, name) in [
+        (["--peers", "fpdb,nobody"], "mih-rs"),
+        (["--data", "nothing"], "clustered"),
+        (["--layouts", "none"], "half-2"),
+    ] {
+        let output = run(&args);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && error.contains(name), "{args:?}: {error}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn huge_pages_are_those_of_the_process_that_measures() {
+    let args = ["--n", "8", "--queries", "60", "--peers", "linear", "--json", "--pages", "huge"];
+    assert_eq!(records(&args)[0]["pages"], "huge");
+}
