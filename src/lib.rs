@@ -52,7 +52,7 @@ mod version;
 
 pub use db::{
     CompactReport, Db, Description, Durability, Iter, Key, LoadReport, Novelty, Options, Reader,
-    RecoveryReport, SegmentStats, Snapshot, Stats, VerifyReport, describe,
+    RecoveryReport, SegmentStats, Snapshot, Stats, TableStats, VerifyReport, describe,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Entry, Fingerprint, Match};

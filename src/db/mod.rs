@@ -31,7 +31,7 @@ pub use maintain::CompactReport;
 pub use options::{Durability, Options};
 pub use reader::Reader;
 pub use snapshot::{Iter, Snapshot, VerifyReport};
-pub use stats::{Description, SegmentStats, Stats};
+pub use stats::{Description, SegmentStats, Stats, TableStats};
 pub use write::{Key, Novelty};
 
 /// What opening a database found in its log.

@@ -3,8 +3,10 @@
 use super::core::Core;
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
-use crate::segment::SegmentMeta;
+use crate::paged::FileSummary;
+use crate::segment::{Segment, SegmentMeta};
 use crate::settings::{Ids, Settings};
+use crate::table::Table;
 use crate::version::Version;
 
 /// A database in numbers. Sizes are bytes.
@@ -78,10 +80,27 @@ pub struct SegmentStats {
     pub bytes: u64,
     /// Its files with their sizes.
     pub files: Vec<(String, u64)>,
+    /// Its tables, in the order of the layout.
+    pub tables: Vec<TableStats>,
+}
+
+/// The file of a table in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableStats {
+    /// Bytes of the file. What is in none of its parts is header, checksums and footer.
+    pub bytes: u64,
+    /// Of these, the blocks.
+    pub bytes_blocks: u64,
+    /// The index: keys of the blocks, and the directory over them.
+    pub bytes_index: u64,
+    /// The prefix filter; 0 without.
+    pub bytes_filter: u64,
 }
 
 impl SegmentStats {
-    fn of(meta: &SegmentMeta) -> Self {
+    fn of<F: Fingerprint>(segment: &Segment<F>) -> Self {
+        let meta = segment.meta();
         let files: Vec<(String, u64)> =
             meta.files().iter().map(|(name, file)| (name.to_string(), file.len)).collect();
         Self {
@@ -91,7 +110,15 @@ impl SegmentStats {
             removed: meta.removed,
             bytes: meta.bytes(),
             files,
+            tables: segment.tables().iter().zip(&meta.tables).map(TableStats::of).collect(),
         }
+    }
+}
+
+impl TableStats {
+    fn of<F: Fingerprint>((table, file): (&Table<F>, &FileSummary)) -> Self {
+        let (bytes_blocks, bytes_index, bytes_filter) = table.part_sizes();
+        Self { bytes: file.len, bytes_blocks, bytes_index, bytes_filter }
     }
 }
 
@@ -115,7 +142,7 @@ impl Stats {
             entries,
             fingerprints: rows,
             removed: sum(&|m| m.removed),
-            segments: metas().map(SegmentStats::of).collect(),
+            segments: version.segments.iter().map(|s| SegmentStats::of(s)).collect(),
             tables,
             bytes_total: bytes_tables + bytes_ids + bytes_names + bytes_tombstones + bytes_log,
             bytes_tables,

@@ -100,6 +100,12 @@ impl<F: Fingerprint> Table<F> {
         (self.index.len() + self.file.memory()) as u64 + filter
     }
 
+    /// Bytes of the blocks, of the index and of the filter.
+    pub(crate) fn part_sizes(&self) -> (u64, u64, u64) {
+        let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
+        ((self.blocks() * self.block_size) as u64, self.index.len() as u64, filter)
+    }
+
     /// False only if no fingerprint begins with the `depth` leading bits of `prefix`. Without a
     /// filter, or with one that knows of more bits than `depth`, the answer is always true.
     #[inline]

@@ -10,11 +10,14 @@
 mod cmd;
 mod database;
 mod failure;
+mod generate;
+mod html;
 mod input;
 mod output;
 mod progress;
 mod recipe;
 mod svg;
+mod temporary;
 
 use std::ffi::OsString;
 use std::io::Write;

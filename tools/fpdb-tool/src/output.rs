@@ -73,7 +73,7 @@ pub(crate) fn table<const N: usize>(
     lines.iter().try_for_each(|line| write(std::array::from_fn(|i| line[i].as_str())))
 }
 
-fn is_number(cell: &str) -> bool {
+pub(crate) fn is_number(cell: &str) -> bool {
     cell.starts_with(|c: char| c.is_ascii_digit()) && !cell.starts_with("0x")
 }
 

@@ -1,5 +1,6 @@
 //! The commands, one module each: its arguments and what it does with them.
 
+mod bench;
 mod compact;
 mod create;
 mod dedup;
@@ -12,6 +13,7 @@ mod health;
 mod import;
 mod inspect;
 mod query;
+mod ratio;
 mod recipes;
 mod stats;
 mod verify;
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Evaluate(evaluate::Args),
     Hamming(hamming::Args),
     Recipes(recipes::Args),
+    Ratio(ratio::Args),
+    Bench(bench::Args),
 }
 
 impl Command {
@@ -59,6 +63,8 @@ impl Command {
             Self::Evaluate(args) => args.run(context),
             Self::Hamming(args) => args.run(context),
             Self::Recipes(args) => args.run(context),
+            Self::Ratio(args) => args.run(context),
+            Self::Bench(args) => args.run(context),
         }
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Folder, document, gzip, text};
 use crate::corpus;
+use crate::markup;
 
 /// Documents whose distances are 0, none, or that of chance. For `words/1` the order of words is
 /// no part, and two words are too few.
@@ -160,6 +161,7 @@ fn the_figure_shows_the_curves_and_the_papers_point() {
     let svg = folder.read("curve.svg");
     assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     assert!(svg.contains("Manku et al. 2007"), "{svg}");
+    markup::check(&svg);
     for curve in ["s0", "s1", "s2"] {
         assert_eq!(svg.matches(&format!("<path class=\"{curve}\"")).count(), 2, "{curve}");
     }

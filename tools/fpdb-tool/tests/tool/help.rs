@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "create",
     "import",
     "dedup",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 15] = [
     "evaluate",
     "hamming",
     "recipes",
+    "ratio",
+    "bench",
 ];
 
 #[test]

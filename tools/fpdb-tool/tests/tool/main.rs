@@ -1,5 +1,6 @@
 //! The tool as its users have it: the built binary, its output and its exit codes.
 
+mod bench;
 mod common;
 mod corpus;
 mod create;
@@ -17,12 +18,14 @@ mod import_documents;
 mod interrupted;
 mod limits;
 mod maintenance;
+mod markup;
 mod order;
 mod pages;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod quality;
 mod query;
+mod ratio;
 mod recipes;
 mod sources;
 mod wrong_input;

@@ -2,7 +2,7 @@
 
 use super::report::{RecipeReport, Report};
 use super::score::Score;
-use crate::svg::{Axis, Figure, Line, Panel};
+use crate::svg::{Axis, Figure, Line, Panel, Scale};
 
 /// What the paper reports of 64-bit fingerprints of web pages (Manku, Jain, Das Sarma 2007).
 const PAPER: (f64, f64, &str) =
@@ -12,9 +12,9 @@ const PAPER: (f64, f64, &str) =
 pub(super) fn figure(report: &Report) -> Figure {
     Figure {
         title: format!("Duplicates within k of {} bits", report.bits),
-        legend: vec!["precision", "recall", "F1"],
-        ring: "best F1",
-        cross: PAPER,
+        legend: ["precision", "recall", "F1"].map(str::to_owned).to_vec(),
+        ring: Some("best F1"),
+        cross: Some(PAPER),
         panels: report.recipes.iter().map(panel).collect(),
     }
 }
@@ -27,18 +27,23 @@ fn panel(report: &RecipeReport) -> Panel {
     let best = scores.iter().position(|score| Some(score.k) == report.best_k);
     Panel {
         title: report.recipe.clone(),
-        x: Axis { label: "k, bits", ticks: distances(scores.last().map_or(0, |score| score.k)) },
+        x: Axis {
+            label: "k, bits".to_owned(),
+            scale: Scale::Linear,
+            ticks: distances(scores.last().map_or(0, |score| score.k)),
+        },
         y: Axis {
-            label: "share",
+            label: "share".to_owned(),
+            scale: Scale::Linear,
             ticks: (0..=5u32)
                 .map(|i| f64::from(i) / 5.0)
                 .map(|value| (value, format!("{value:.1}")))
                 .collect(),
         },
         lines: vec![
-            Line { points: line(|score| score.precision), ring: None },
-            Line { points: line(|score| score.recall), ring: None },
-            Line { points: line(|score| score.f1), ring: best },
+            Line { points: line(|score| score.precision), dots: true, ring: None },
+            Line { points: line(|score| score.recall), dots: true, ring: None },
+            Line { points: line(|score| score.f1), dots: true, ring: best },
         ],
     }
 }

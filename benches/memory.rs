@@ -1,6 +1,8 @@
-//! Bits of storage a fingerprint and table, beside the paper's figure, and memory in use.
+//! Memory that a process with a large database open holds, beside mapped files.
 //!
-//!     cargo bench --bench size -- [--n 20,24] [--block 1024]
+//!     cargo bench --bench memory -- [--n 24]
+//!
+//! What a database takes on disk is measured by `fpdb-tool ratio`.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 
@@ -13,42 +15,7 @@ fn main() {
     if !database.is_empty() {
         return probe(&database);
     }
-    let sizes = option("--n", if common::is_test() { "12" } else { "20,24" }.to_string());
-    let block = option("--block", 1024usize);
-    println!("bits a fingerprint in one table of {block}-byte blocks, all of the file counted");
-    println!("| data | distinct | bits | paper's code | over it | entropy bound | ids, bits |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
-    for size in sizes.split(',') {
-        let n = 1usize << size.parse::<u32>().expect("log2 of the number of entries");
-        for data in Data::ALL {
-            match data.fingerprints(n) {
-                Some(fingerprints) => bits(data, &fingerprints, block),
-                None => println!("| {} | skipped: the file is not here |", data.name()),
-            }
-        }
-    }
-    memory(1 << option("--memory-n", if common::is_test() { 12 } else { 24 }));
-}
-
-fn bits(data: Data, fingerprints: &[u64], block: usize) {
-    let folder = common::folder();
-    let (db, _) = load(options("single", block, 0), folder.path().join("db"), fingerprints);
-    let stats = db.stats();
-    let rows = stats.fingerprints as f64;
-    // Payload by the paper's rule on random data, and 80 bits a block for its first fingerprint
-    // and count.
-    let payload = 64.0 - rows.log2() + 3.3;
-    let blocks = rows * payload / (block as f64 * 8.0 - 80.0);
-    let paper = payload + 80.0 * blocks / rows;
-    println!(
-        "| {} | {} | {:.3} | {paper:.3} | {:+.3} | {:.3} | {:.2} |",
-        data.name(),
-        stats.fingerprints,
-        stats.bits_per_fingerprint_per_table,
-        stats.bits_per_fingerprint_per_table - paper,
-        stats.entropy_bound_bits,
-        stats.bytes_ids as f64 * 8.0 / stats.entries as f64,
-    );
+    memory(1 << option("--n", if common::is_test() { 12 } else { 24 }));
 }
 
 /// Anonymous memory of this process in bytes: what is no mapped file.
@@ -60,7 +27,7 @@ fn anonymous_memory() -> Option<u64> {
 
 /// By how much a fresh process grows with a large database open and queried.
 fn memory(n: usize) {
-    println!("\nanonymous memory of a process with {n} uniform fingerprints open, MiB");
+    println!("anonymous memory of a process with {n} uniform fingerprints open, MiB");
     println!(
         "| layout | at open | after 100,000 queries | after 100,000 inserts | mapped index | memtable |"
     );

@@ -1,0 +1,196 @@
+//! Fingerprints to measure with: made by a seeded generator, or read from a file.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Result, ensure};
+use fpdb::Fingerprint;
+
+use crate::input::fingerprints::{ListArgs, Lists};
+use crate::output::Context;
+use crate::{input, progress};
+
+/// What a compressed list may grow to, times its size.
+const MAX_RATIO: u64 = 1000;
+
+/// The most entries to measure with.
+const MOST: u64 = 10_000_000_000;
+
+/// splitmix64
+#[derive(Debug, Clone)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Less than `n`, which is not 0.
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    pub(crate) fn fingerprint<F: Fingerprint>(&mut self) -> F {
+        F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
+    }
+
+    /// The fingerprint with `count` of its bits changed, at most all.
+    pub(crate) fn flip<F: Fingerprint>(&mut self, fingerprint: F, count: u32) -> F {
+        let mut flips = F::ZERO;
+        while flips.count_ones() < count.min(F::BITS) {
+            let bit = self.below(u64::from(F::BITS));
+            flips = flips | F::ONE << u32::try_from(bit).unwrap_or(0);
+        }
+        fingerprint ^ flips
+    }
+}
+
+/// `--data`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Data {
+    /// No neighbours but by chance.
+    Uniform,
+    /// Families of near neighbours, up to 8 bits from a uniform centre, of 1 to 2048 members.
+    Clustered,
+    /// Those of a file.
+    File(PathBuf),
+}
+
+impl FromStr for Data {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "uniform" => Self::Uniform,
+            "clustered" => Self::Clustered,
+            file => Self::File(file.into()),
+        })
+    }
+}
+
+impl Data {
+    /// What reports call it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Uniform => "uniform".to_owned(),
+            Self::Clustered => "clustered".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// Makes ready: reads the file, if it is one.
+    pub(crate) fn source<F: Fingerprint>(
+        &self,
+        list: &ListArgs,
+        context: &Context<'_>,
+    ) -> Result<Source<F>> {
+        let path = match self {
+            Self::Uniform => return Ok(Source::Uniform),
+            Self::Clustered => return Ok(Source::Clustered),
+            Self::File(path) => std::slice::from_ref(path),
+        };
+        input::check_all(path)?;
+        let bar = progress::over_files(context, path);
+        let lists = Lists { args: list, id_column: None, max_ratio: MAX_RATIO, bar: &bar };
+        let read: Result<Vec<F>> = lists.read(path).map(|listed| Ok(listed?.fingerprint)).collect();
+        bar.finish_and_clear();
+        let read = read?;
+        ensure!(!read.is_empty(), "{} has no fingerprints", path[0].display());
+        Ok(Source::Listed(read))
+    }
+}
+
+/// Data made ready.
+#[derive(Debug)]
+pub(crate) enum Source<F> {
+    Uniform,
+    Clustered,
+    Listed(Vec<F>),
+}
+
+impl<F: Fingerprint> Source<F> {
+    /// How many there are, if not as many as one likes.
+    pub(crate) fn len(&self) -> Option<u64> {
+        match self {
+            Self::Uniform | Self::Clustered => None,
+            Self::Listed(listed) => Some(listed.len() as u64),
+        }
+    }
+
+    /// The first `n`, the same each time. Of generated ones others for each `n`.
+    pub(crate) fn fingerprints(&self, n: u64) -> Box<dyn Iterator<Item = F> + '_> {
+        let mut random = Random::new(n);
+        let n = usize::try_from(n).unwrap_or(usize::MAX);
+        match self {
+            Self::Uniform => Box::new((0..n).map(move |_| random.fingerprint())),
+            Self::Clustered => {
+                let (mut centre, mut left) = (F::ZERO, 0);
+                let next = move || {
+                    if left == 0 {
+                        (centre, left) = (random.fingerprint(), 1 << random.below(12));
+                    }
+                    left -= 1;
+                    let errors = u32::try_from(random.below(9)).unwrap_or(0);
+                    Some(random.flip(centre, errors))
+                };
+                Box::new(std::iter::from_fn(next).take(n))
+            }
+            Self::Listed(listed) => Box::new(listed.iter().copied().take(n)),
+        }
+    }
+}
+
+/// A number of entries: digits, or digits, `e` and a power of ten.
+pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
+    let (digits, power) = text.split_once('e').unwrap_or((text, "0"));
+    let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let number = (plain(digits) && plain(power)).then(|| {
+        let scale = 10u64.checked_pow(power.parse().ok()?)?;
+        digits.parse::<u64>().ok()?.checked_mul(scale)
+    });
+    let number = number.flatten().filter(|n| (1..=MOST).contains(n));
+    number.ok_or_else(|| "expected a number from 1 to 1e10, such as 1000000 or 1e6".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_written_out_or_with_a_power_of_ten() {
+        for (text, count) in [("1", 1), ("10000", 10_000), ("1e6", 1_000_000), ("25e1", 250)] {
+            assert_eq!(parse_count(text), Ok(count));
+        }
+        for wrong in ["", "0", "-1", "1e", "e6", "1e99", "1e11", "1.5e6", "1_000", "+5"] {
+            assert!(parse_count(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn clusters_are_near_their_centres_and_the_same_each_time() {
+        let source = Source::<u64>::Clustered;
+        let made: Vec<u64> = source.fingerprints(20_000).collect();
+        assert_eq!(made.len(), 20_000);
+        assert!(source.fingerprints(20_000).eq(made.iter().copied()));
+        let near = made.windows(2).filter(|pair| pair[0].distance(pair[1]) <= 16).count();
+        assert!(near > 19_000, "{near}");
+    }
+
+    #[test]
+    fn as_many_bits_flip_as_are_asked_for() {
+        let mut random = Random::new(1);
+        for count in 0..=64 {
+            assert_eq!(random.flip(0u64, count).count_ones(), count);
+        }
+        assert_eq!(random.flip(0u64, 99), u64::MAX);
+        assert_eq!(random.flip(0u128, 100).count_ones(), 100);
+    }
+}

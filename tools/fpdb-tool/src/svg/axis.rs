@@ -1,0 +1,153 @@
+//! Axes: where values lie, and which ticks say so.
+
+/// How far apart values lie on the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// As their differences.
+    Linear,
+    /// As their ratios. All ticks must be above 0; values of 0 and less lie at the first tick.
+    Log,
+}
+
+/// An axis from its first to its last tick.
+#[derive(Debug)]
+pub(crate) struct Axis {
+    pub(crate) label: String,
+    pub(crate) scale: Scale,
+    /// Rising, at least two; each with what is written at it, which may be nothing.
+    pub(crate) ticks: Vec<(f64, String)>,
+}
+
+/// The exponent of the smallest tick.
+const SMALLEST: i32 = -12;
+
+/// Labels that have room beside each other.
+const MOST_LABELS: usize = 9;
+
+impl Axis {
+    /// Where a value lies, if the first tick lies at `from` and the last at `to`. Values beyond
+    /// lie at the ends.
+    pub(super) fn place(&self, value: f64, from: f64, to: f64) -> f64 {
+        let at = |tick: Option<&(f64, String)>| self.measure(tick.map_or(0.0, |(value, _)| *value));
+        let (first, last) = (at(self.ticks.first()), at(self.ticks.last()));
+        let value = self.measure(value);
+        let share = if last > first { (value - first) / (last - first) } else { 0.5 };
+        from + share.clamp(0.0, 1.0) * (to - from)
+    }
+
+    fn measure(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => value,
+            Scale::Log => value.max(f64::MIN_POSITIVE).log10(),
+        }
+    }
+
+    /// A logarithmic axis that holds all values from `min` to `max`, both above 0. There are ticks
+    /// at 1, 2 and 5 times the powers of ten, labels at all of them if there is room, else at the
+    /// powers.
+    pub(crate) fn log(label: &str, min: f64, max: f64, written: impl Fn(f64) -> String) -> Self {
+        let values = steps(min, max.max(min));
+        let powers = values.iter().filter(|&&(mantissa, _)| mantissa == 1).count();
+        let all = values.len() <= MOST_LABELS;
+        let each = powers.div_ceil(MOST_LABELS).max(1);
+        let mut power = 0;
+        let ticks = values.into_iter().map(|(mantissa, value)| {
+            power += usize::from(mantissa == 1);
+            let told = all || mantissa == 1 && (power - 1).is_multiple_of(each);
+            (value, if told { written(value) } else { String::new() })
+        });
+        Self { label: label.to_owned(), scale: Scale::Log, ticks: ticks.collect() }
+    }
+
+    /// A linear axis that holds all values from `min` to `max`, with whole ticks at a distance of
+    /// 1, 2 or 5 times a power of ten.
+    pub(crate) fn whole(label: &str, min: f64, max: f64) -> Self {
+        let min = min.min(max);
+        let span = (max - min).max(1.0);
+        let step = steps(1.0, span).into_iter().map(|(_, step)| step);
+        let step = step.into_iter().find(|step| span / step <= MOST_LABELS as f64).unwrap_or(span);
+        let (first, last) =
+            ((min / step).floor(), (max / step).ceil().max(min.div_euclid(step) + 1.0));
+        let mut ticks = Vec::new();
+        let mut tick = first;
+        while tick <= last {
+            ticks.push((tick * step, format!("{:.0}", tick * step)));
+            tick += 1.0;
+        }
+        Self { label: label.to_owned(), scale: Scale::Linear, ticks }
+    }
+}
+
+/// 1, 2 and 5 times powers of ten, with that factor: from the last one up to `min` to the first one
+/// from `max` on, at least two. None is below 10^[`SMALLEST`].
+fn steps(min: f64, max: f64) -> Vec<(u32, f64)> {
+    let mut steps = Vec::new();
+    let mut exponent = SMALLEST;
+    loop {
+        for mantissa in [1, 2, 5] {
+            let value = power(mantissa, exponent);
+            if value <= min {
+                steps.clear();
+            }
+            steps.push((mantissa, value));
+            if value >= max && steps.len() > 1 {
+                return steps;
+            }
+        }
+        exponent += 1;
+    }
+}
+
+/// The number nearest to a decimal, whatever the exponent's sign: powers of ten below 1 have no
+/// exact value to multiply with.
+fn power(mantissa: u32, exponent: i32) -> f64 {
+    let ten = 10f64.powi(exponent.abs());
+    if exponent < 0 { f64::from(mantissa) / ten } else { f64::from(mantissa) * ten }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(axis: &Axis) -> Vec<f64> {
+        axis.ticks.iter().map(|(value, _)| *value).collect()
+    }
+
+    #[test]
+    fn a_log_axis_has_ticks_at_one_two_and_five() {
+        let axis = Axis::log("n", 15.0, 300.0, |value| value.to_string());
+        assert_eq!(values(&axis), [10.0, 20.0, 50.0, 100.0, 200.0, 500.0]);
+        assert!(axis.ticks.iter().all(|(value, told)| *told == value.to_string()));
+        assert_eq!(values(&Axis::log("n", 1.0, 1.0, |_| String::new())), [1.0, 2.0]);
+        assert_eq!(values(&Axis::log("n", 0.3, 0.6, |_| String::new())), [0.2, 0.5, 1.0]);
+    }
+
+    #[test]
+    fn where_there_is_no_room_powers_alone_are_labelled() {
+        let axis = Axis::log("n", 1e4, 1e8, |value| value.to_string());
+        let told = axis.ticks.iter().filter(|(_, told)| !told.is_empty());
+        assert_eq!(told.map(|(v, _)| *v).collect::<Vec<_>>(), [1e4, 1e5, 1e6, 1e7, 1e8]);
+        let wide = Axis::log("n", 1e-9, 1e15, |value| value.to_string());
+        assert!(wide.ticks.iter().filter(|(_, told)| !told.is_empty()).count() <= MOST_LABELS);
+    }
+
+    #[test]
+    fn equal_ratios_are_equal_distances() {
+        let axis = Axis::log("n", 1e4, 1e8, |_| String::new());
+        assert!((axis.place(1e6, 0.0, 100.0) - 50.0).abs() < 1e-9);
+        assert_eq!(axis.place(1e9, 0.0, 100.0), 100.0);
+        for none in [0.0, -1.0] {
+            assert_eq!(axis.place(none, 0.0, 100.0), 0.0);
+        }
+    }
+
+    #[test]
+    fn a_whole_axis_holds_its_values_in_few_ticks() {
+        for (min, max) in [(0.0, 1.0), (41.2, 64.0), (44.0, 44.0), (0.0, 190.5), (7.0, 123_456.0)] {
+            let axis = Axis::whole("bits", min, max);
+            let ticks = values(&axis);
+            assert!(ticks[0] <= min && *ticks.last().unwrap() >= max, "{min} {max} {ticks:?}");
+            assert!((2..=MOST_LABELS + 2).contains(&ticks.len()), "{min} {max} {ticks:?}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+use std::collections::HashSet;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::{Folder, random};
+use crate::markup;
+
+const SMALL: &str = "ratio --n 1000,3000 --layouts half-2,ring-3 --blocks 256,1024 --folder .";
+
+fn files(folder: &Folder) -> HashSet<String> {
+    let files = std::fs::read_dir(folder.path()).unwrap();
+    files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// Each figure is worked out again from the bytes, and those of a table of raw fingerprints and of
+/// the entropy bound from n.
+#[test]
+fn figures_are_those_of_the_bytes() {
+    let folder = Folder::new();
+    let report = folder.ok(&format!("{SMALL} --json")).json();
+    assert_eq!((&report["schema"], &report["bits"]), (&"fpdb.ratio/1".into(), &64.into()));
+    let rows = report["rows"].as_array().unwrap();
+    let of = |codec: &str| rows.iter().filter(|row| row["codec"] == codec).count();
+    assert_eq!((of("raw"), of("fpdb")), (2, 8));
+    for row in rows {
+        let get = |key: &str| number(&row[key]);
+        let (n, tables) = (get("n"), get("tables"));
+        assert_eq!(get("fingerprints"), n);
+        let parts = ["bytes_blocks", "bytes_index", "bytes_filters", "bytes_other"];
+        assert_eq!(parts.map(get).iter().sum::<f64>(), get("bytes_tables"), "{row}");
+        assert_eq!(get("bytes_tables") + get("bytes_ids"), get("bytes_total"), "{row}");
+        assert_eq!(get("bytes_total") / n, get("bytes_per_fingerprint"), "{row}");
+        let bits = get("bytes_tables") * 8.0 / n / tables;
+        assert!((bits - get("bits_per_fingerprint_per_table")).abs() < 1e-9, "{row}");
+        let log2_factorial =
+            (1..=row["n"].as_u64().unwrap()).map(|i| (i as f64).log2()).sum::<f64>();
+        assert!((64.0 - log2_factorial / n - get("entropy_bound_bits")).abs() < 1e-6, "{row}");
+        assert!(bits > get("entropy_bound_bits"), "{row}");
+    }
+    for row in rows.iter().filter(|row| row["codec"] == "fpdb") {
+        let block = number(&row["block_size"]);
+        let list = row["table_list"].as_array().unwrap();
+        assert_eq!(number(&row["tables"]), list.len() as f64);
+        for key in ["bytes_blocks", "bytes_index"] {
+            let sum: f64 = list.iter().map(|table| number(&table[key])).sum();
+            assert_eq!(sum, number(&row[key]), "{row}");
+        }
+        // Whole blocks with a key of 8 bytes each, and a directory of half as many entries or more.
+        for table in list {
+            let blocks = number(&table["bytes_blocks"]) / block;
+            let directory = number(&table["bytes_index"]) / 8.0 - blocks;
+            assert_eq!(blocks.fract(), 0.0, "{row}");
+            assert!((blocks / 4.0..=blocks / 2.0 + 1.0).contains(&directory), "{row}");
+        }
+        // What is written is what the paper's code says, with a count a block.
+        let taken = number(&row["bytes_blocks"]) * 8.0 / number(&row["n"]) / list.len() as f64;
+        let paper = number(&row["paper_bits"]);
+        assert!((0.97..1.08).contains(&(taken / paper)), "{row}");
+    }
+    let raw = rows.iter().find(|row| row["codec"] == "raw").unwrap();
+    assert_eq!(raw["bytes_total"], 8000);
+    assert_eq!(files(&folder), HashSet::new());
+}
+
+#[test]
+fn the_filter_counts_apart() {
+    let folder = Folder::new();
+    let line = "ratio --n 2000 --layouts half-2 --blocks 256 --json --filter-bits";
+    let rows = |bits: &str| folder.ok(&format!("{line} {bits}")).json()["rows"].clone();
+    let (without, with) = (rows("0"), rows("10"));
+    let last = |rows: &Value| rows.as_array().unwrap().last().unwrap().clone();
+    let (without, with) = (last(&without), last(&with));
+    assert_eq!(without["bytes_filters"], 0);
+    assert!((number(&with["bytes_filters"]) / (2.0 * 2000.0 * 1.25) - 1.0).abs() < 0.01, "{with}");
+    assert_eq!(with["bytes_blocks"], without["bytes_blocks"]);
+}
+
+#[test]
+fn table_csv_and_page_show_the_same_and_are_the_same_each_time() {
+    let folder = Folder::new();
+    let line = format!("{SMALL} --csv ratio.csv --html ratio.html");
+    let run = folder.ok(&line);
+    let (table, csv, html) = (run.text(), folder.read("ratio.csv"), folder.read("ratio.html"));
+    let mut read = csv::Reader::from_reader(csv.as_bytes());
+    let title = read.headers().unwrap().iter().position(|h| h == "bits_per_fingerprint_per_table");
+    let records: Vec<_> = read.records().map(Result::unwrap).collect();
+    // A line of bounds a size beside the codes.
+    assert_eq!(
+        (records.len() + 2 + 1, csv.lines().count()),
+        (table.lines().count(), records.len() + 1)
+    );
+    for record in &records {
+        let bits: f64 = record[title.unwrap()].parse().unwrap();
+        let told = format!("{bits:.2}");
+        assert!(table.contains(&told) && html.contains(&format!(">{told}<")), "{told}");
+    }
+    assert!(run.err.contains("bits a fingerprint and table"), "{}", run.err);
+    markup::check(&html);
+    assert_eq!(html.matches("<svg").count(), 2);
+    for name in ["entropy bound", "fpdb, blocks of 1024", "ring-3", "prefers-color-scheme"] {
+        assert!(html.contains(name), "{name}");
+    }
+    assert_eq!(folder.ok(&line).text(), table);
+    assert_eq!((folder.read("ratio.csv"), folder.read("ratio.html")), (csv, html));
+    assert_eq!(files(&folder), ["ratio.csv", "ratio.html"].map(str::to_owned).into());
+}
+
+#[test]
+fn a_file_of_fingerprints_is_measured_as_it_is() {
+    let folder = Folder::new();
+    let mut state = 7;
+    let list: Vec<u64> = (0..600).map(|_| random(&mut state)).collect();
+    // Each twice.
+    let bytes: Vec<u8> = list.iter().chain(&list).flat_map(|f| f.to_le_bytes()).collect();
+    folder.write("f.u64le", bytes);
+    let line = "ratio --data f.u64le --fp-format bin-le --layouts half-2 --blocks 256";
+    let report = folder.ok(&format!("{line} --json")).json();
+    let rows = report["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["n"] == 1200 && row["fingerprints"] == 600), "{report}");
+    assert_eq!(rows[0]["bytes_total"], 4800);
+    let run = folder.exits(2, &format!("{line} --n 1201"));
+    assert!(
+        run.err.contains("f.u64le has 1200 fingerprints, fewer than --n asks for"),
+        "{}",
+        run.err
+    );
+
+    let wide = folder
+        .ok("ratio --bits 128 --n 500 --data clustered --layouts ring-4 --blocks 4096 --json");
+    let rows = wide.json()["rows"].clone();
+    assert_eq!(rows[0]["codec"], "raw");
+    assert_eq!(number(&rows[0]["bytes_total"]), 16.0 * number(&rows[0]["fingerprints"]));
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let folder = Folder::new();
+    folder.write("empty", "");
+    for (args, told) in [
+        ("--n 0", "expected a number from 1 to 1e10"),
+        ("--n 1000 --max-n 1e5", "cannot be used with"),
+        ("--max-n 9999", "--max-n is below 1e4"),
+        ("--layouts half", "no layout is named \"half\""),
+        ("--blocks 200", "expected a power of two from 128 to 4096"),
+        ("--blocks 8192", "expected a power of two from 128 to 4096"),
+        ("--bits 32", "fingerprints have 64 or 128 bits"),
+        ("--filter-bits 33", "33"),
+        ("--data nowhere", "cannot open nowhere"),
+        ("--data empty", "empty has no fingerprints"),
+        ("--fp-format hex", "--fp-format is for files"),
+        ("--html -", "standard output is for the figures: give --html a file"),
+        ("--csv -", "standard output is for the figures: give --csv a file"),
+        ("--n 100 --folder nowhere", "cannot write to nowhere"),
+        ("--n 1e10 --layouts paper-20 --folder .", "which has"),
+    ] {
+        let run = folder.exits(2, &format!("ratio {args}"));
+        assert!(run.err.contains(told) && run.out.is_empty(), "{args}: {}", run.err);
+    }
+    assert_eq!(files(&folder), ["empty".to_owned()].into());
+}
+
+/// Ended while it writes, it takes its database with it.
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_when_it_is_interrupted() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = Folder::new();
+        let args = ["ratio", "--n", "5e6", "--folder", ".", "--layouts", "paper-20"];
+        let mut child = folder.command(&args).spawn().unwrap();
+        let start = Instant::now();
+        let is_writing = || {
+            let inside =
+                files(&folder).into_iter().next().map(|name| folder.file(&name).join("db"));
+            inside.is_some_and(|db| db.exists())
+        };
+        while !is_writing() {
+            assert!(start.elapsed() < Duration::from_secs(120), "no database is written");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        assert_eq!(files(&folder), HashSet::new(), "{signal}");
+    }
+}
