@@ -57,6 +57,7 @@ impl<F: Fingerprint> BlockBuilder<F> {
 
     /// Adds a fingerprint greater than the last one; false if the block has no room for it.
     #[must_use]
+    #[inline]
     pub(crate) fn push(&mut self, fingerprint: F, code: &Code) -> bool {
         if self.count == 0 {
             self.first = fingerprint;
@@ -67,8 +68,7 @@ impl<F: Fingerprint> BlockBuilder<F> {
             if self.count == u16::MAX || self.bits.len() + (length + h) as usize > room {
                 return false;
             }
-            self.bits.put(word, length);
-            self.bits.put_low_bits(fingerprint, h);
+            self.bits.put_with_low_bits(word, length, fingerprint, h);
         }
         self.last = fingerprint;
         self.count += 1;

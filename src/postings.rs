@@ -32,16 +32,22 @@ pub(crate) struct PostingsBuilder {
     /// Number of ids of each fingerprint of the open group, and the ids.
     counts: Vec<u64>,
     ids: Vec<u64>,
+    /// The bytes of a group, while it is ended.
+    group: Vec<u8>,
+    bits: BitWriter,
     entries: u64,
 }
 
 impl PostingsBuilder {
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
         let writer = PagedWriter::create(storage, name, header)?;
-        Ok(Self { writer, offsets: Vec::new(), counts: Vec::new(), ids: Vec::new(), entries: 0 })
+        let (offsets, counts, ids) = (Vec::new(), Vec::new(), Vec::new());
+        let (group, bits) = (Vec::new(), BitWriter::default());
+        Ok(Self { writer, offsets, counts, ids, group, bits, entries: 0 })
     }
 
     /// Begins the ids of the next fingerprint; `new_block` if table 0 began a new block for it.
+    #[inline]
     pub(crate) fn next_fingerprint(&mut self, new_block: bool) -> Result<()> {
         if new_block {
             self.end_group()?;
@@ -51,6 +57,7 @@ impl PostingsBuilder {
     }
 
     /// Adds an id, greater than the one before, to the current fingerprint.
+    #[inline]
     pub(crate) fn push(&mut self, id: DocId) {
         if let Some(count) = self.counts.last_mut() {
             *count += 1;
@@ -59,25 +66,30 @@ impl PostingsBuilder {
         }
     }
 
+    /// Entries so far.
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries
+    }
+
     fn end_group(&mut self) -> Result<()> {
         self.offsets.put_u64(self.writer.position());
         let base = self.ids.iter().copied().min().unwrap_or(0);
         let id_width = width_of(self.ids.iter().copied().max().unwrap_or(0) - base);
         let most = self.counts.iter().copied().max().unwrap_or(1);
         let count_width = width_of(most.saturating_sub(1));
-        let mut group = Vec::with_capacity(GROUP_HEAD);
+        let group = &mut self.group;
+        group.clear();
         group.put_u8(u8::try_from(count_width).unwrap_or(0));
         group.put_u8(u8::try_from(id_width).unwrap_or(0));
         group.put_u64(base);
-        let mut bits = BitWriter::default();
-        for count in self.counts.drain(..) {
-            bits.put(count - 1, count_width);
+        if count_width > 0 {
+            self.counts.iter().for_each(|count| self.bits.put(count - 1, count_width));
         }
-        for id in self.ids.drain(..) {
-            bits.put(id - base, id_width);
-        }
-        bits.drain_to(&mut group);
-        self.writer.write(&group)
+        self.ids.iter().for_each(|id| self.bits.put(id - base, id_width));
+        self.bits.drain_to(group);
+        self.counts.clear();
+        self.ids.clear();
+        self.writer.write(group)
     }
 
     /// Writes the last group, the offsets and the footer; the file is durable afterwards.

@@ -7,63 +7,73 @@
 
 use crate::fingerprint::Fingerprint;
 
-/// Appends bits to a byte buffer.
+/// Appends bits to a byte buffer, eight bytes at a time.
 #[derive(Debug, Default)]
 pub(crate) struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits not yet in `bytes`, at the top of the word; always fewer than 8.
+    /// Bits not yet in `bytes`, at the top of the word; always fewer than 64.
     pending: u64,
     pending_len: u32,
 }
 
 impl BitWriter {
     /// Bits written so far.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() * 8 + self.pending_len as usize
     }
 
-    /// Appends the low `len` bits of `value` (`len` up to 56), the highest of them first.
-    fn put_short(&mut self, value: u64, len: u32) {
-        debug_assert!(len <= 56 && (len == 0 || value >> (len - 1) <= 1));
-        if len == 0 {
-            return;
-        }
-        self.pending |= (value << (64 - len)) >> self.pending_len;
-        self.pending_len += len;
-        let whole = (self.pending_len / 8) as usize;
-        self.bytes.extend(self.pending.to_be_bytes().iter().take(whole));
-        self.pending = self.pending.checked_shl(self.pending_len & !7).unwrap_or(0);
-        self.pending_len &= 7;
-    }
-
     /// Appends the low `len` bits of `value` (`len` up to 64), which has no others set.
+    #[inline]
     pub(crate) fn put(&mut self, value: u64, len: u32) {
-        if len > 32 {
-            self.put_short(value >> 32, len - 32);
-            self.put_short(value & 0xffff_ffff, 32);
-        } else {
-            self.put_short(value, len);
+        debug_assert!(len <= 64 && (len == 64 || value >> len == 0));
+        let free = 64 - self.pending_len;
+        match len.checked_sub(free) {
+            // By 64 only if nothing is put and nothing pending: then the value is zero.
+            None => {
+                self.pending |= value.wrapping_shl(free - len);
+                self.pending_len += len;
+            }
+            Some(over) => {
+                let word = self.pending | value >> over;
+                self.bytes.extend_from_slice(&word.to_be_bytes());
+                self.pending = value << (63 - over) << 1;
+                self.pending_len = over;
+            }
         }
     }
 
-    /// Appends the low `len` bits of a fingerprint; bits above them are ignored.
+    /// Appends `word`, a number of `word_len` bits (up to 64), and then the low `len` bits of a
+    /// fingerprint; bits above them are ignored.
+    #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "masked to 64 bits")]
-    pub(crate) fn put_low_bits<F: Fingerprint>(&mut self, value: F, len: u32) {
-        let value = (value & !F::prefix_mask(F::BITS - len)).to_u128();
+    pub(crate) fn put_with_low_bits<F: Fingerprint>(
+        &mut self,
+        word: u64,
+        word_len: u32,
+        value: F,
+        len: u32,
+    ) {
+        let low = (value & !F::prefix_mask(F::BITS - len)).to_u128();
+        if word_len + len < 64 {
+            // Most often in a table of 64 bits.
+            return self.put(word << len | low as u64, word_len + len);
+        }
+        self.put(word, word_len);
         if len > 64 {
-            self.put((value >> 64) as u64, len - 64);
-            self.put(value as u64, 64);
+            self.put((low >> 64) as u64, len - 64);
+            self.put(low as u64, 64);
         } else {
-            self.put(value as u64, len);
+            self.put(low as u64, len);
         }
     }
 
     /// Pads with zero bits to a whole byte, appends the bytes to `out`, and is empty again.
     pub(crate) fn drain_to(&mut self, out: &mut Vec<u8>) {
-        if self.pending_len > 0 {
-            self.put_short(0, 8 - self.pending_len);
-        }
         out.append(&mut self.bytes);
+        let whole = self.pending_len.div_ceil(8) as usize;
+        out.extend(self.pending.to_be_bytes().iter().take(whole));
+        (self.pending, self.pending_len) = (0, 0);
     }
 }
 
@@ -174,7 +184,7 @@ mod tests {
                 let value = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
                 let mut w = BitWriter::default();
                 w.put(0, lead);
-                w.put_low_bits(value, len);
+                w.put_with_low_bits(0, 0, value, len);
                 w.put(1, 1);
                 let mut bytes = Vec::new();
                 w.drain_to(&mut bytes);

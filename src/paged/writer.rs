@@ -95,12 +95,15 @@ impl PagedWriter {
 
     /// Checksums and writes the first `len` buffered bytes.
     fn write_out(&mut self, len: usize) -> Result<()> {
-        let ready: Vec<u8> = self.buffer.drain(..len).collect();
-        for page in ready.chunks(PAGE) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for page in buffer[..len].chunks(PAGE) {
             let number = self.pages.len() as u64;
             self.pages.push(self.checksum.piece(number, page));
         }
-        self.append(&ready)
+        self.append(&buffer[..len])?;
+        buffer.drain(..len);
+        self.buffer = buffer;
+        Ok(())
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {

@@ -82,6 +82,7 @@ impl<F: Fingerprint> TableBuilder<F> {
 
     /// Adds a fingerprint greater than the one before; true if it begins a new block behind
     /// another.
+    #[inline]
     pub(crate) fn push(&mut self, fingerprint: F) -> Result<bool> {
         self.count += 1;
         if let Some(filter) = &mut self.filter {
