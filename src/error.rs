@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Io,
     /// An earlier write or sync failed, so this handle takes no more writes: reopen the database.
     Poisoned,
+    /// The caller's progress function said so: nothing has changed.
+    Cancelled,
 }
 
 /// A failure: its [kind](Error::kind), a sentence, and where it happened.

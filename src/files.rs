@@ -21,7 +21,7 @@ pub(crate) enum FileName {
     Tombstones(u64),
     /// A segment's document names.
     Names(u64),
-    /// A sorted run of a bulk load; of no use after a crash.
+    /// Records that a bulk load is sorting; of no use after a crash.
     Run(u64),
 }
 

@@ -38,7 +38,9 @@ mod memtable;
 mod merge;
 mod names;
 mod paged;
+mod parallel;
 mod postings;
+mod progress;
 mod query;
 mod segment;
 mod settings;
@@ -57,5 +59,6 @@ pub use db::{
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Entry, Fingerprint, Match};
 pub use layout::Layout;
+pub use progress::{Phase, Progress};
 pub use query::QueryOptions;
 pub use settings::Ids;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// and anything in a lower layer.
 const LAYERS: &[&[&str]] = &[
     &["error", "cpu"],
-    &["fingerprint"],
+    &["fingerprint", "parallel", "progress"],
     &["codec", "storage", "files"],
     &["layout", "paged"],
     &["block"],

@@ -13,6 +13,7 @@ mod stats;
 mod write;
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -22,6 +23,7 @@ use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::layout::Layout;
 use crate::manifest::Manifest;
+use crate::progress::Progress;
 use crate::settings::Ids;
 use crate::storage::Disk;
 use core::{Core, lock};
@@ -285,7 +287,39 @@ impl<F: Fingerprint> Db<F> {
         &self,
         entries: impl IntoIterator<Item = Result<Entry<F>>>,
     ) -> Result<LoadReport> {
-        self.core().load(entries)
+        self.bulk_load_with(entries, |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`bulk_load`](Self::bulk_load), telling `report` how far it is, some thousand entries at a
+    /// time; when that breaks, nothing is loaded.
+    ///
+    /// `report` may be called from any of the [threads](Options::threads), one at a time, while
+    /// others wait for it.
+    ///
+    /// # Errors
+    ///
+    /// As there; `Cancelled` if `report` broke.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use fpdb::{DocId, Entry, ErrorKind};
+    /// use std::ops::ControlFlow;
+    /// let entries = (0..1000u64).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
+    /// let loaded = db.bulk_load_with(entries, |progress| {
+    ///     eprintln!("{:?}: {} of {:?}", progress.phase, progress.done, progress.total);
+    ///     ControlFlow::Break(())
+    /// });
+    /// assert_eq!(loaded.unwrap_err().kind(), ErrorKind::Cancelled);
+    /// assert!(db.snapshot().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn bulk_load_with(
+        &self,
+        entries: impl IntoIterator<Item = Result<Entry<F>>>,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<LoadReport> {
+        self.core().load(entries, &mut report)
     }
 
     /// The database as it is now, for reading.

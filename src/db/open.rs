@@ -164,7 +164,7 @@ fn recover<F: Fingerprint>(
         _lock: lock,
         storage,
         settings,
-        tuning: options.tuning,
+        tuning: options.tuning.settled(options.storage.is_none()),
     })
 }
 

@@ -5,7 +5,7 @@
 
 mod writer;
 
-pub(crate) use writer::{SegmentWriter, VisitIds};
+pub(crate) use writer::{SegmentWriter, VisitIds, WrittenEntries};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -60,21 +60,47 @@ impl<'a> SegmentWriter<'a> {
             profile.add(fingerprint);
             Ok(())
         })?;
-        let mut table = self.table_builder(0, &profile)?;
+        let mut builder = self.entries_builder(&profile)?;
+        pass(&mut |fingerprint, ids| {
+            ids.iter().try_for_each(|&id| builder.push(Entry { fingerprint, id }))
+        })?;
+        self.add_entries(builder.finish()?);
+        Ok(())
+    }
+
+    /// Begins table 0 and the postings. From any thread, beside [`table_builder`](Self::table_builder).
+    pub(crate) fn entries_builder<F: Fingerprint>(
+        &self,
+        profile: &Profile<F>,
+    ) -> Result<EntriesBuilder<F>> {
+        let table = self.table_builder(0, profile)?;
         let name = FileName::Postings(self.id).to_string();
         let header = self.settings.header(FileKind::Postings, 0, self.id);
-        let mut postings = PostingsBuilder::create(&**self.storage, &name, &header)?;
-        let mut entries = 0u64;
-        pass(&mut |fingerprint, ids| {
-            postings.next_fingerprint(table.push(fingerprint)?)?;
-            ids.iter().for_each(|&id| postings.push(id));
-            entries += ids.len() as u64;
-            Ok(())
-        })?;
-        self.files.tables.push(table.finish()?);
-        self.files.postings = Some(postings.finish()?);
-        self.files.fingerprints = profile.count();
-        self.files.entries = entries;
+        let postings = PostingsBuilder::create(&**self.storage, &name, &header)?;
+        let (fingerprints, last) = (profile.count(), None);
+        Ok(EntriesBuilder { table, postings, fingerprints, last })
+    }
+
+    /// Takes in table 0 and the postings, before all other tables.
+    pub(crate) fn add_entries(&mut self, written: WrittenEntries) {
+        debug_assert!(self.files.tables.is_empty());
+        self.files.tables.push(written.table);
+        self.files.postings = Some(written.postings);
+        self.files.fingerprints = written.fingerprints;
+        self.files.entries = written.entries;
+    }
+
+    /// Takes in the next table, which has so many fingerprints.
+    pub(crate) fn add_table(&mut self, table: FileSummary, fingerprints: u64) -> Result<()> {
+        if fingerprints != self.files.fingerprints {
+            return Err(Error::corruption(format!(
+                "table {} would have {fingerprints} fingerprints, table 0 has {}",
+                self.files.tables.len(),
+                self.files.fingerprints
+            ))
+            .at_path(self.storage.root()));
+        }
+        self.files.tables.push(table);
         Ok(())
     }
 
@@ -89,22 +115,13 @@ impl<'a> SegmentWriter<'a> {
             profile.add(fingerprint);
             Ok(())
         })?;
-        if profile.count() != self.files.fingerprints {
-            return Err(Error::corruption(format!(
-                "table {} would have {} fingerprints, table 0 has {}",
-                self.files.tables.len(),
-                profile.count(),
-                self.files.fingerprints
-            ))
-            .at_path(self.storage.root()));
-        }
         let mut table = self.table_builder(self.files.tables.len(), &profile)?;
         pass(&mut |fingerprint| table.push(fingerprint).map(drop))?;
-        self.files.tables.push(table.finish()?);
-        Ok(())
+        self.add_table(table.finish()?, profile.count())
     }
 
-    fn table_builder<F: Fingerprint>(
+    /// Begins a table; from any thread. It is finished with [`add_table`](Self::add_table).
+    pub(crate) fn table_builder<F: Fingerprint>(
         &self,
         table: usize,
         profile: &Profile<F>,
@@ -167,6 +184,45 @@ impl<'a> SegmentWriter<'a> {
             tombstones: files.tombstones,
             names: files.names,
         })
+    }
+}
+
+/// Writes table 0 and the postings as a stream of ascending entries.
+#[derive(Debug)]
+pub(crate) struct EntriesBuilder<F> {
+    table: TableBuilder<F>,
+    postings: PostingsBuilder,
+    fingerprints: u64,
+    last: Option<F>,
+}
+
+/// Table 0 and the postings, written.
+#[derive(Debug)]
+pub(crate) struct WrittenEntries {
+    table: FileSummary,
+    postings: FileSummary,
+    fingerprints: u64,
+    entries: u64,
+}
+
+impl<F: Fingerprint> EntriesBuilder<F> {
+    /// Adds an entry greater than the one before.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: Entry<F>) -> Result<()> {
+        if self.last != Some(entry.fingerprint) {
+            self.last = Some(entry.fingerprint);
+            let new_block = self.table.push(entry.fingerprint)?;
+            self.postings.next_fingerprint(new_block)?;
+        }
+        self.postings.push(entry.id);
+        Ok(())
+    }
+
+    /// Both files are durable afterwards.
+    pub(crate) fn finish(self) -> Result<WrittenEntries> {
+        let (fingerprints, entries) = (self.fingerprints, self.postings.entries());
+        let (table, postings) = (self.table.finish()?, self.postings.finish()?);
+        Ok(WrittenEntries { table, postings, fingerprints, entries })
     }
 }
 

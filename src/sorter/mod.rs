@@ -1,0 +1,314 @@
+//! Sorting more records than fit in memory.
+//!
+//! Bulk loads sort entries by fingerprint, and fingerprints in each table's bit order. Records go
+//! to buckets by their leading bits as they come. When memory is full all buckets are written to a
+//! file, a run, one behind the other. At the end each bucket is gathered from the runs, sorted in
+//! memory and given away: every record is written once and read once a pass, and nothing is merged.
+//! A bucket that is too large for memory is sorted as all were, by later bits.
+//!
+//! Runs are scratch files: of no use after a crash, swept at the next open.
+
+mod buckets;
+mod radix;
+mod record;
+mod runs;
+
+use std::sync::Arc;
+
+use buckets::{Buckets, Chunks, SCRATCH_BYTES, Scratch};
+pub(crate) use record::{Record, Row};
+use runs::Runs;
+
+use crate::error::Result;
+use crate::parallel;
+use crate::storage::Storage;
+
+/// Most bits that choose a bucket: more cost misses when records come, fewer when they are sorted.
+const MOST_BITS: u32 = 10;
+/// Bytes of memory for each bucket; less would be lost in chunks that are not full.
+const BUCKET_BYTES: usize = 32 << 10;
+
+/// Records that are held in any case: too few would make a run of each.
+const LEAST_RECORDS: usize = 64;
+
+/// Where numbers for scratch files come from.
+pub(crate) trait FileNumbers: std::fmt::Debug + Sync {
+    fn next(&self) -> u64;
+}
+
+/// Takes records in any order, to give them sorted.
+#[derive(Debug)]
+pub(crate) struct Sorter<'a, R> {
+    buckets: Buckets<R>,
+    runs: Runs<'a>,
+    space: Space,
+}
+
+/// What the memory that is allowed is used for.
+#[derive(Debug, Clone, Copy)]
+struct Space {
+    memory: usize,
+    /// Bytes that sorting takes, of each thread.
+    scratch: usize,
+    /// Bits that choose a bucket.
+    bits: u32,
+}
+
+impl Space {
+    fn new(memory: usize) -> Self {
+        let bits = (memory / BUCKET_BYTES).checked_ilog2().unwrap_or(0).clamp(1, MOST_BITS);
+        Self { memory, scratch: (memory / 8).min(SCRATCH_BYTES), bits }
+    }
+}
+
+impl<'a, R: Record> Sorter<'a, R> {
+    /// Works within `memory` bytes, and a scratch for each thread but one; a kilobyte or so it takes
+    /// in any case.
+    pub(crate) fn new(
+        storage: &'a Arc<dyn Storage>,
+        numbers: &'a dyn FileNumbers,
+        memory: usize,
+    ) -> Self {
+        Self::of_later_bits(Runs::new(storage, numbers), memory, 0)
+    }
+
+    /// For records whose first `from` bits are equal.
+    fn of_later_bits(runs: Runs<'a>, memory: usize, from: u32) -> Self {
+        let space = Space::new(memory);
+        Self { buckets: Buckets::new(from, space.bits), runs, space }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, record: R) -> Result<()> {
+        let limit = (self.space.memory - self.space.scratch) / size_of::<R>();
+        let limit = limit.max(LEAST_RECORDS);
+        if self.buckets.push(record, limit) {
+            return Ok(());
+        }
+        self.runs.add(self.buckets.take().into_chunks())?;
+        // One chunk there always is.
+        let _fits = self.buckets.push(record, usize::MAX);
+        Ok(())
+    }
+
+    /// Ends the input. Sorts, if all is in memory, in up to `threads` threads; `done` is told of
+    /// records that are, some at a time, and may end it by an error.
+    pub(crate) fn finish(
+        mut self,
+        threads: usize,
+        done: impl Fn(u64) -> Result<()> + Sync,
+    ) -> Result<Sorted<'a, R>> {
+        if !self.runs.is_empty() {
+            if !self.buckets.is_empty() {
+                self.runs.add(self.buckets.take().into_chunks())?;
+            }
+            let Self { runs, space, .. } = self;
+            return Ok(Sorted(Place::Disk { runs, space }));
+        }
+        let mut buckets: Vec<Chunks<R>> = self.buckets.into_chunks().collect();
+        let scratch = || Scratch::new(self.space.scratch);
+        let work = |scratch: &mut Scratch<R>, bucket: &mut Chunks<R>| {
+            scratch.sort(bucket);
+            done(bucket.iter().map(|chunk| chunk.len() as u64).sum())
+        };
+        parallel::for_each(threads, buckets.iter_mut(), scratch, work)?;
+        Ok(Sorted(Place::Memory(buckets.into_iter().flatten().collect())))
+    }
+}
+
+/// Sorted records, each once, to be read as often as needed.
+#[derive(Debug)]
+pub(crate) struct Sorted<'a, R>(Place<'a, R>);
+
+#[derive(Debug)]
+enum Place<'a, R> {
+    Memory(Chunks<R>),
+    Disk { runs: Runs<'a>, space: Space },
+}
+
+impl<R: Record> Sorted<'_, R> {
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(&self.0, Place::Memory(chunks) if chunks.is_empty())
+    }
+
+    /// Gives all records, ascending, each once, some at a time. From disk they are sorted at each
+    /// call, within the memory that the sorter was given.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[R]) -> Result<()>) -> Result<()> {
+        match &self.0 {
+            Place::Memory(chunks) => chunks.iter().try_for_each(|chunk| visit(chunk)),
+            Place::Disk { runs, space } => runs.for_each(*space, &mut visit),
+        }
+    }
+
+    /// Gives all records in any order, perhaps more than once, some at a time: cheaper from disk.
+    pub(crate) fn for_each_unordered(
+        &self,
+        mut visit: impl FnMut(&[R]) -> Result<()>,
+    ) -> Result<()> {
+        match &self.0 {
+            Place::Memory(chunks) => chunks.iter().try_for_each(|chunk| visit(chunk)),
+            Place::Disk { runs, .. } => runs.for_each_unordered(&mut visit),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::{DocId, Entry, Fingerprint};
+    use crate::storage::Sim;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[derive(Debug, Default)]
+    struct Numbers(AtomicU64);
+    impl FileNumbers for Numbers {
+        fn next(&self) -> u64 {
+            self.0.fetch_add(1, Ordering::Relaxed)
+        }
+    }
+
+    fn random(seed: &mut u64) -> u64 {
+        *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = *seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(seed: &mut u64, n: u32) -> u32 {
+        u32::try_from(random(seed) % u64::from(n)).unwrap()
+    }
+
+    fn wide<F: Fingerprint>(seed: &mut u64) -> F {
+        F::from_u128(u128::from(random(seed)) << 64 | u128::from(random(seed)))
+    }
+
+    /// Fingerprints of every kind of skew.
+    fn kinds<F: Fingerprint>(n: usize) -> Vec<Vec<F>> {
+        let seed = &mut 5;
+        let uniform: Vec<F> = (0..n).map(|_| wide(seed)).collect();
+        let mut sorted = uniform.clone();
+        sorted.sort_unstable();
+        let reversed = sorted.iter().rev().copied().collect();
+        let mut clustered: Vec<F> = Vec::new();
+        while clustered.len() < n {
+            let centre = wide::<F>(seed);
+            for _ in 0..1 << (random(seed) % 12) {
+                let flips = (0..random(seed) % 9).map(|_| F::ONE << (below(seed, F::BITS)));
+                clustered.push(flips.fold(centre, |value, flip| value ^ flip));
+            }
+        }
+        clustered.truncate(n);
+        let few = (0..n).map(|_| F::from_u128((random(seed) % 5).into())).collect();
+        let hot = uniform.iter().map(|&f| f >> (below(seed, F::BITS))).collect();
+        let low = uniform.iter().map(|&f| f >> (F::BITS - 24)).collect();
+        vec![uniform, sorted, reversed, clustered, few, hot, low, vec![F::MAX; n]]
+    }
+
+    /// Sorts in this much memory and compares with a plain sort; gives the number of runs.
+    fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usize) -> usize {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let storage: Arc<dyn Storage> = sim.clone();
+        let numbers = Numbers::default();
+        let mut expected = records.to_vec();
+        expected.sort_unstable();
+        expected.dedup();
+        let mut sorter = Sorter::new(&storage, &numbers, memory);
+        records.iter().for_each(|&record| sorter.push(record).unwrap());
+        let sorted = sorter.finish(threads, |_| Ok(())).unwrap();
+        let runs = sim.list().unwrap().unwrap().len();
+        let mut got = Vec::new();
+        let mut add = |some: &[R]| {
+            got.extend_from_slice(some);
+            Ok(())
+        };
+        sorted.for_each(&mut add).unwrap();
+        sorted.for_each(&mut add).unwrap();
+        let twice = [&expected[..], &expected].concat();
+        assert!(got == twice, "{memory} {threads}");
+        got.clear();
+        sorted
+            .for_each_unordered(|some| {
+                got.extend_from_slice(some);
+                Ok(())
+            })
+            .unwrap();
+        got.sort_unstable();
+        got.dedup();
+        assert!(got == expected, "{memory} {threads}");
+        assert_eq!(sorted.is_empty(), records.is_empty());
+        drop(sorted);
+        assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new(), "scratch files left");
+        runs
+    }
+
+    fn check_width<F: Fingerprint>() {
+        let mut runs = Vec::new();
+        for n in [0, 1, 2, 15, 16, 17, 511, 513, 3000, 70_000] {
+            for fingerprints in kinds::<F>(n) {
+                let rows: Vec<Row<F>> = fingerprints.iter().map(|&f| Row(f)).collect();
+                let with_ids = (0..).zip(&fingerprints);
+                let entries: Vec<Entry<F>> = with_ids
+                    .map(|(id, &fingerprint)| Entry { fingerprint, id: DocId(id * id % 1001) })
+                    .collect();
+                for (memory, threads) in [(0, 1), (100 << 10, 2), (64 << 20, 3)] {
+                    // Many runs of few records take long and show nothing more.
+                    if memory > 0 || n <= 3000 {
+                        runs.push(check(&rows, memory, threads));
+                        runs.push(check(&entries, memory, threads));
+                    }
+                }
+            }
+        }
+        assert!(runs.contains(&0) && runs.iter().any(|&runs| runs > 9));
+    }
+
+    #[test]
+    fn records_come_sorted_and_once_whatever_their_skew_and_the_memory() {
+        check_width::<u64>();
+        check_width::<u128>();
+    }
+
+    #[test]
+    fn buckets_larger_than_the_cache_are_split() {
+        let n = 400_000u64;
+        let hot: Vec<Row<u64>> = (0..n).map(|i| Row(i * i % (n / 3))).collect();
+        assert_eq!(check(&hot, 64 << 20, 2), 0);
+    }
+
+    #[test]
+    fn memory_is_that_of_the_records() {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let storage: Arc<dyn Storage> = sim.clone();
+        let numbers = Numbers::default();
+        let memory = 4 << 20;
+        let mut sorter = Sorter::new(&storage, &numbers, memory);
+        let (mut pushed, mut seed) = (0, 1);
+        while sim.list().unwrap().unwrap().is_empty() {
+            sorter.push(Row(random(&mut seed))).unwrap();
+            pushed += 1;
+        }
+        let used = pushed * size_of::<u64>();
+        assert!((memory * 6 / 10..=memory).contains(&used), "{used} of {memory} used");
+    }
+
+    #[test]
+    fn an_error_ends_it_and_leaves_no_file() {
+        for call in 0..12 {
+            let sim = Sim::new();
+            sim.create_root().unwrap();
+            let storage: Arc<dyn Storage> = sim.clone();
+            let numbers = Numbers::default();
+            let mut sorter = Sorter::new(&storage, &numbers, 0);
+            sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
+            let mut seed = 3;
+            let failed = (0..200).find_map(|_| sorter.push(Row(random(&mut seed))).err());
+            assert_eq!(failed.unwrap().kind(), crate::ErrorKind::Io);
+            sim.fail_no_more();
+            drop(sorter);
+            assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new());
+        }
+    }
+}

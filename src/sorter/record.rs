@@ -1,0 +1,108 @@
+//! What is sorted: fixed-width bit strings.
+
+use crate::codec::bytes::PutFields;
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+
+/// Something that is sorted: a string of bits whose order is that of `Ord`, and bytes in a run.
+pub(crate) trait Record: Copy + Ord + Send + Sync {
+    /// Bytes of a record in a run.
+    const LEN: usize;
+    fn write(self, out: &mut Vec<u8>);
+    /// What [`write`](Self::write) wrote; `None` for fewer bytes.
+    fn read(bytes: &[u8]) -> Option<Self>;
+    /// No bit set.
+    const ZERO: Self;
+    /// Bits of a record.
+    const BITS: u32;
+    /// The bits in which two records differ, and those already in `bits`: in the place of a record.
+    fn add_differing(self, other: Self, bits: Self) -> Self;
+    /// Number of unset bits above the highest set one.
+    fn leading_zeros(self) -> u32;
+    /// The bits from bit `from` on, at the top of a word; perhaps with zeros in place of later ones.
+    /// So, among records with `from` leading bits in common, it ascends with them.
+    fn window(self, from: u32) -> u64;
+
+    /// The first `bits` (1 to 32) of that window.
+    #[inline]
+    fn digit(self, from: u32, bits: u32) -> usize {
+        usize::try_from(self.window(from) >> (64 - bits)).unwrap_or(0)
+    }
+}
+
+impl<F: Fingerprint> Record for Entry<F> {
+    const LEN: usize = F::BYTES + 8;
+    const ZERO: Self = Self { fingerprint: F::ZERO, id: DocId(0) };
+    const BITS: u32 = F::BITS + u64::BITS;
+
+    #[inline]
+    fn write(self, out: &mut Vec<u8>) {
+        self.fingerprint.write_le(out);
+        out.put_u64(self.id.0);
+    }
+
+    #[inline]
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (fingerprint, id) = bytes.split_at_checked(F::BYTES)?;
+        let (fingerprint, id) = (F::read_le(fingerprint)?, u64::read_le(id)?);
+        Some(Self { fingerprint, id: DocId(id) })
+    }
+
+    #[inline]
+    fn add_differing(self, other: Self, bits: Self) -> Self {
+        Self {
+            fingerprint: self.fingerprint ^ other.fingerprint | bits.fingerprint,
+            id: DocId(self.id.0 ^ other.id.0 | bits.id.0),
+        }
+    }
+
+    #[inline]
+    fn leading_zeros(self) -> u32 {
+        match self.fingerprint.leading_zeros() {
+            zeros if zeros == F::BITS => zeros + self.id.0.leading_zeros(),
+            zeros => zeros,
+        }
+    }
+
+    #[inline]
+    fn window(self, from: u32) -> u64 {
+        match from.checked_sub(F::BITS) {
+            None => self.fingerprint.wrapping_shl(from).top64(),
+            Some(from) => self.id.0.wrapping_shl(from),
+        }
+    }
+}
+
+/// A fingerprint in some table's bit order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Row<F>(pub F);
+
+impl<F: Fingerprint> Record for Row<F> {
+    const LEN: usize = F::BYTES;
+    const ZERO: Self = Self(F::ZERO);
+    const BITS: u32 = F::BITS;
+
+    #[inline]
+    fn write(self, out: &mut Vec<u8>) {
+        self.0.write_le(out);
+    }
+
+    #[inline]
+    fn read(bytes: &[u8]) -> Option<Self> {
+        F::read_le(bytes).map(Self)
+    }
+
+    #[inline]
+    fn add_differing(self, other: Self, bits: Self) -> Self {
+        Self(self.0 ^ other.0 | bits.0)
+    }
+
+    #[inline]
+    fn leading_zeros(self) -> u32 {
+        self.0.leading_zeros()
+    }
+
+    #[inline]
+    fn window(self, from: u32) -> u64 {
+        self.0.wrapping_shl(from).top64()
+    }
+}

@@ -1,0 +1,181 @@
+//! Bulk loads: whatever memory and threads there are, the same files; or nothing.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use fpdb::storage::{Sim, Storage};
+use fpdb::{Db, DocId, Entry, ErrorKind, Fingerprint, Layout, Options, Phase, Progress, Result};
+
+/// splitmix64
+fn random(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *seed;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A third uniform, a third in clusters, a third under one hot prefix; some ids share one.
+fn entries<F: Fingerprint>(n: u64) -> Vec<Entry<F>> {
+    let seed = &mut 7;
+    let mut all: Vec<Entry<F>> = Vec::new();
+    for id in 0..n {
+        let new = F::from_u128(u128::from(random(seed)) << 64 | u128::from(random(seed)));
+        let old = all.last().map_or(F::ONE, |entry| entry.fingerprint);
+        let fingerprint = match id % 90 {
+            0..30 => new,
+            30..60 => old ^ F::ONE << u32::try_from(random(seed) % u64::from(F::BITS)).unwrap(),
+            60..89 => new >> (F::BITS / 2),
+            _ => old,
+        };
+        all.push(Entry { fingerprint, id: DocId(random(seed) % n) });
+    }
+    all
+}
+
+fn options<F: Fingerprint>(memory: usize, threads: usize) -> Options<F> {
+    Options::new()
+        .layout(Layout::preset("ring-3", F::BITS).unwrap())
+        .bulk_memory(memory)
+        .threads(threads)
+        .background(false)
+}
+
+/// All files of the segment that a load of these entries makes.
+fn files<F: Fingerprint>(entries: &[Entry<F>], memory: usize, threads: usize) -> Vec<Vec<u8>> {
+    let sim = Sim::new();
+    let db = options::<F>(memory, threads).storage(sim.clone()).create("sim").unwrap();
+    let report = db.bulk_load(entries.iter().copied().map(Ok)).unwrap();
+    assert_eq!(report.read, entries.len() as u64);
+    let stats = db.stats();
+    assert_eq!((stats.entries, stats.segments.len()), (report.inserted, 1));
+    assert!(db.verify().unwrap().errors.is_empty());
+    let expected: std::collections::BTreeSet<_> = entries.iter().copied().collect();
+    let found: Result<Vec<_>> = db.snapshot().iter().collect();
+    assert!(found.unwrap().into_iter().eq(expected));
+    assert!(!sim.list().unwrap().unwrap().iter().any(|name| name.ends_with(".run")));
+    stats.segments[0].files.iter().map(|(name, _)| sim.read(name).unwrap()).collect()
+}
+
+fn same_files<F: Fingerprint>() {
+    let entries = entries::<F>(30_000);
+    let mut of_other_memory: Option<Vec<Vec<u8>>> = None;
+    for memory in [64 << 20, 1 << 20, 200_000, 0] {
+        let one = files(&entries, memory, 1);
+        for threads in [2, 7] {
+            assert!(files(&entries, memory, threads) == one, "{memory} bytes, {threads} threads");
+        }
+        // The number of the file is in its header and in all checksums, which are at its end, and
+        // depends on how many runs there were before.
+        let body = |file: &Vec<u8>| file[64..file.len() - file.len() / 1000 - 1024].to_vec();
+        let bodies: Vec<Vec<u8>> = one.iter().map(body).collect();
+        let same = of_other_memory.get_or_insert_with(|| bodies.clone());
+        assert!(*same == bodies, "{memory} bytes");
+    }
+}
+
+#[test]
+fn files_do_not_depend_on_memory_and_threads() {
+    same_files::<u64>();
+    same_files::<u128>();
+}
+
+/// Loads into a database that has some of the entries, with an error somewhere; nothing is left.
+fn leaves_nothing(
+    memory: usize,
+    threads: usize,
+    load: impl FnOnce(&Db, &Arc<Sim>, Vec<Entry>) -> Result<fpdb::LoadReport>,
+) -> ErrorKind {
+    let entries = entries(20_000);
+    let sim = Sim::new();
+    let db = options(memory, threads).storage(sim.clone()).create("sim").unwrap();
+    let _ = db.bulk_load(entries[..500].iter().copied().map(Ok)).unwrap();
+    let files = || -> Vec<String> {
+        let all = sim.list().unwrap().unwrap();
+        all.into_iter().filter(|name| !name.ends_with(".log")).collect()
+    };
+    let (before, len) = (files(), db.snapshot().len());
+    let error = load(&db, &sim, entries).unwrap_err();
+    sim.fail_no_more();
+    assert_eq!(db.snapshot().len(), len);
+    if let Err(poisoned) = db.insert(5, 5) {
+        // It was not known whether the new names are durable. The next open sweeps them.
+        assert_eq!(poisoned.kind(), ErrorKind::Poisoned);
+        drop(db);
+        options::<u64>(memory, threads).storage(sim.clone()).open("sim").unwrap();
+    }
+    assert_eq!(files(), before, "{error}");
+    error.kind()
+}
+
+#[test]
+fn a_load_that_is_cancelled_leaves_nothing() {
+    for (memory, threads) in [(64 << 20, 1), (64 << 20, 3), (100_000, 1), (100_000, 3)] {
+        let mut all = 0;
+        let mut limit = Some(0);
+        // At the first call, the second, ... and some way on.
+        while let Some(calls) = limit {
+            let mut told = 0;
+            let stop = |_: Progress| {
+                told += 1;
+                if told > calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let kind = leaves_nothing(memory, threads, |db, _, entries| {
+                db.bulk_load_with(entries.into_iter().map(Ok), stop)
+            });
+            assert_eq!(kind, ErrorKind::Cancelled);
+            all += 1;
+            limit = [1, 2, 3, 5, 8].into_iter().find(|&next| next > calls);
+        }
+        assert_eq!(all, 6);
+    }
+}
+
+#[test]
+fn a_bad_entry_leaves_nothing() {
+    for memory in [64 << 20, 100_000] {
+        let kind = leaves_nothing(memory, 2, |db, _, entries| {
+            let bad = std::iter::once(Err(fpdb::Error::from_input(std::io::Error::other("bad"))));
+            db.bulk_load(entries.into_iter().map(Ok).chain(bad))
+        });
+        assert_eq!(kind, ErrorKind::Io);
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_whatever_the_threads() {
+    for (memory, threads, calls) in [(64 << 20, 3, 20), (100_000, 1, 60), (100_000, 3, 60)] {
+        for call in 0..calls {
+            let kind = leaves_nothing(memory, threads, |db, sim, entries| {
+                sim.fail_at(sim.calls() + call, fpdb::storage::Fault::NoSpace, true);
+                db.bulk_load(entries.into_iter().map(Ok))
+            });
+            assert_eq!(kind, ErrorKind::Io);
+        }
+    }
+}
+
+#[test]
+fn progress_goes_on_from_phase_to_phase_and_ends_with_all() {
+    let entries = entries::<u64>(100_000);
+    let sim = Sim::new();
+    let db = options(64 << 20, 2).storage(sim).create("sim").unwrap();
+    let mut told: Vec<Progress> = Vec::new();
+    let report = db
+        .bulk_load_with(entries.iter().copied().map(Ok), |progress| {
+            told.push(progress);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let phases: Vec<Phase> =
+        told.chunk_by(|a, b| a.phase == b.phase).map(|same| same[0].phase).collect();
+    assert_eq!(phases, [Phase::Read, Phase::Sort, Phase::Write]);
+    for same in told.chunk_by(|a, b| a.phase == b.phase) {
+        assert!(same.is_sorted_by_key(|progress| progress.done));
+        let total = same.iter().filter_map(|progress| progress.total).max();
+        assert_eq!(total.is_none(), same[0].phase == Phase::Read);
+        assert!(total.is_none_or(|total| same.iter().all(|progress| progress.done <= total)));
+    }
+    let last = told.last().unwrap();
+    assert!(last.done > 2 * report.inserted && last.total == Some(3 * report.read));
+}
