@@ -1,19 +1,24 @@
 //! Entries a second through `insert_if_novel`, by durability and threads, and through a bulk load.
 //!
-//!     cargo bench --bench write -- [--seconds 3] [--n 24] [--layout half-2]
+//!     cargo bench --bench write -- [--seconds 3] [--layout half-2]
+//!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3] [--memory 256]
+//!         [--threads 1] [--data uniform,clustered,real] [--order random,sorted,reversed]
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 
 mod common;
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Data, Random, load, option, options};
-use fpdb::{DocId, Durability, Novelty};
+use common::{Data, Random, option, options};
+use fpdb::{Db, DocId, Durability, Entry, Novelty, Phase};
 
 fn main() {
-    novel();
+    if !std::env::args().any(|arg| arg == "--bulk") {
+        novel();
+    }
     bulk();
 }
 
@@ -67,22 +72,79 @@ fn insert_novel(durability: Durability, threads: u64, time: Duration) -> (f64, f
     (calls / seconds, novel / calls)
 }
 
+/// Loads the data in each order of arrival: a sort may know the sorted ones.
 fn bulk() {
-    let n = 1usize << option("--n", if common::is_test() { 12 } else { 24 });
-    println!("\nbulk load and open, uniform data");
-    println!("| layout | n | million entries/s | open ms |");
-    println!("| --- | --- | --- | --- |");
-    let fingerprints = Data::Uniform.fingerprints(n).unwrap();
-    for layout in ["single", "half-2", "ring-3", "ring-4"] {
-        let folder = common::folder();
-        let path = folder.path().join("db");
-        let (db, seconds) = load(options(layout, 128, 0), path.clone(), &fingerprints);
-        assert_eq!(db.stats().entries, n as u64);
-        db.close().unwrap();
-        let start = Instant::now();
-        let db = fpdb::Db::open(&path).unwrap();
-        let open = start.elapsed().as_secs_f64() * 1e3;
-        assert!(db.contains(fingerprints[0]).unwrap());
-        println!("| {layout} | {n} | {:.2} | {open:.2} |", n as f64 / seconds / 1e6);
+    let n = 1usize << option("--n", if common::is_test() { 12 } else { 23 });
+    let memory = option("--memory", 256usize) << 20;
+    println!("\nbulk load, million entries a second, {} MiB to sort in", memory >> 20);
+    println!(
+        "| layout | data | order | n | threads | M/s | M/s a core | read ns | sort | write | open ms |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    let threads = option("--threads", 1);
+    let asked = |name: &str, value: &str| {
+        let only = option(name, String::new());
+        only.is_empty() || only.split(',').any(|one| one == value)
+    };
+    for data in Data::ALL.into_iter().filter(|data| asked("--data", data.name())) {
+        let Some(given) = data.fingerprints(n) else { continue };
+        for order in ["random", "sorted", "reversed"].into_iter().filter(|o| asked("--order", o)) {
+            let mut fingerprints = given.clone();
+            match order {
+                "sorted" => fingerprints.sort_unstable(),
+                "reversed" => fingerprints.sort_unstable_by(|a, b| b.cmp(a)),
+                _ => {}
+            }
+            for layout in option("--layout", "half-2".to_string()).split(',') {
+                let folder = common::folder();
+                let path = folder.path().join("db");
+                let db = options(layout, 256, 0).bulk_memory(memory).threads(threads);
+                let db = db.create(&path).unwrap();
+                let before = processor_seconds();
+                let steps = load_in_steps(&db, &fingerprints);
+                let processor = processor_seconds() - before;
+                assert_eq!(db.stats().entries, fingerprints.len() as u64);
+                db.close().unwrap();
+                let start = Instant::now();
+                let db = fpdb::Db::open(&path).unwrap();
+                let open = start.elapsed().as_secs_f64() * 1e3;
+                assert!(db.contains(fingerprints[0]).unwrap());
+                let (data, n) = (data.name(), fingerprints.len());
+                let rate = n as f64 / steps.iter().sum::<f64>() / 1e6;
+                let [read, sort, write] = steps.map(|seconds| seconds * 1e9 / n as f64);
+                let a_core = n as f64 / processor / 1e6;
+                print!(
+                    "| {layout} | {data} | {order} | {n} | {threads} | {rate:.2} | {a_core:.2} "
+                );
+                println!("| {read:.1} | {sort:.1} | {write:.1} | {open:.2} |");
+            }
+        }
     }
+}
+
+/// Seconds to read, to sort, and to write and sync; ids are positions.
+fn load_in_steps(db: &Db, fingerprints: &[u64]) -> [f64; 3] {
+    let start = Instant::now();
+    let mut begun = [Duration::ZERO; 2];
+    let entries = (0..).zip(fingerprints);
+    let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
+    let report = db.bulk_load_with(entries, |progress| {
+        match progress.phase {
+            Phase::Sort if progress.done == 0 => begun[0] = start.elapsed(),
+            Phase::Write if progress.done == 0 => begun[1] = start.elapsed(),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(report.unwrap().read, fingerprints.len() as u64);
+    let end = start.elapsed();
+    [begun[0], begun[1] - begun[0], end - begun[1]].map(|time| time.as_secs_f64())
+}
+
+/// Seconds of processors that this process has had, in its threads and in the kernel, to 10 ms:
+/// what other load does not change much. Infinite where the system does not tell.
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks: Vec<f64> = stat.split(' ').skip(13).take(2).flat_map(str::parse).collect();
+    if ticks.is_empty() { f64::INFINITY } else { ticks.iter().sum::<f64>() / 100.0 }
 }
