@@ -304,7 +304,7 @@ mod tests {
             let mut sorter = Sorter::new(&storage, &numbers, 0);
             sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
             let mut seed = 3;
-            let failed = (0..200).find_map(|_| sorter.push(Row(random(&mut seed))).err());
+            let failed = (0..2000).find_map(|_| sorter.push(Row(random(&mut seed))).err());
             assert_eq!(failed.unwrap().kind(), crate::ErrorKind::Io);
             sim.fail_no_more();
             drop(sorter);
