@@ -62,3 +62,4 @@ pub use layout::Layout;
 pub use progress::{Phase, Progress};
 pub use query::QueryOptions;
 pub use settings::Ids;
+pub use storage::Access;

@@ -6,6 +6,7 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use crate::codec::bits::{BitReader, BitWriter};
 use crate::codec::bytes::{Fields, PutFields};
@@ -132,6 +133,7 @@ impl Postings {
         meta.finish("postings footer")?;
         let ends = groups.checked_add(1).and_then(|n| n.checked_mul(8));
         file.expect_body_end(ends.and_then(|len| offsets_at.checked_add(len)))?;
+        file.keep(offsets_at, ends.unwrap_or(0))?;
         Ok(Self { file, entries, groups, offsets_at })
     }
 
@@ -145,17 +147,30 @@ impl Postings {
         self.groups
     }
 
-    /// The ids of one block of table 0, which has `fingerprints`.
-    pub(crate) fn group(&self, block: usize, fingerprints: usize) -> Result<Group<'_>> {
+    /// Where a group lies in the file.
+    fn place(&self, block: usize) -> Result<Range<usize>> {
         let at = self.offsets_at.saturating_add(block.saturating_mul(8));
         let mut offsets = Fields::new(self.file.bytes(at, 16)?, at as u64);
         let start = usize::try_from(offsets.u64("group offset")?).unwrap_or(usize::MAX);
         let end = usize::try_from(offsets.u64("group end")?).unwrap_or(usize::MAX);
-        let Some(len) = end.checked_sub(start) else {
+        if start > end {
             return Err(self.file.corruption(at, "postings group ends before it begins"));
-        };
-        Group::open(self.file.bytes(start, len)?, fingerprints)
-            .map_err(|e| e.at_path(self.file.path()).at_offset(start as u64))
+        }
+        Ok(start..end)
+    }
+
+    /// The ids of one block of table 0, which has `fingerprints`.
+    pub(crate) fn group(&self, block: usize, fingerprints: usize) -> Result<Group<'_>> {
+        let place = self.place(block)?;
+        Group::open(self.file.bytes(place.start, place.len())?, fingerprints)
+            .map_err(|e| e.at_path(self.file.path()).at_offset(place.start as u64))
+    }
+
+    /// Announces that a group will be read, if the file is cold.
+    pub(crate) fn fetch(&self, block: usize) -> Result<()> {
+        let place = self.place(block)?;
+        self.file.fetch(place.start, place.len());
+        Ok(())
     }
 
     /// Reads the whole file and every group strictly; `fingerprints_in` tells table 0's block

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
 use crate::settings::Ids;
-use crate::storage::{Disk, Storage};
+use crate::storage::{Access, Disk, Storage};
 
 /// When an acknowledged write is safe from what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -35,6 +35,7 @@ pub(super) struct Tuning {
     pub(super) background: bool,
     /// `None` for the default.
     pub(super) threads: Option<usize>,
+    pub(super) access: Access,
 }
 
 impl Tuning {
@@ -128,6 +129,7 @@ impl<F: Fingerprint> Options<F> {
                 sync_interval: DEFAULT_SYNC_INTERVAL,
                 bulk_memory: DEFAULT_BULK_MEMORY,
                 background: true,
+                access: Access::default(),
                 threads: None,
             },
             storage: None,
@@ -225,6 +227,12 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
+    /// How the files of segments are read. Default: [`Access::Mapped`]; not stored.
+    pub fn access(mut self, access: Access) -> Self {
+        self.tuning.access = access;
+        self
+    }
+
     /// Another storage than the disk, for tests: [`storage::Sim`](crate::storage::Sim).
     pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
         Self { storage: Some(storage), ..self }
@@ -233,7 +241,7 @@ impl<F: Fingerprint> Options<F> {
     pub(super) fn storage_at(&self, path: &Path) -> Arc<dyn Storage> {
         match &self.storage {
             Some(storage) => storage.at(path),
-            None => Arc::new(Disk::new(path)),
+            None => Arc::new(Disk::new(path).access(self.tuning.access)),
         }
     }
 

@@ -35,7 +35,7 @@ impl PagedFile {
         expected_len: u64,
     ) -> Result<Self> {
         let path = storage.root().join(name);
-        let map = storage.map(name)?;
+        let map = storage.map_for_queries(name)?;
         Self::from_map(map, &path, header, expected_len).map_err(|e| e.at_path(path))
     }
 
@@ -51,7 +51,31 @@ impl PagedFile {
         let (body_len, meta) = read_footer(&map, &checksum)?;
         let words = body_len.div_ceil(PAGE).div_ceil(64);
         let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
-        Ok(Self { map, path: path.to_owned(), checksum, body_len, meta, checked })
+        let file = Self { map, path: path.to_owned(), checksum, body_len, meta, checked };
+        // Each page's first use asks for its checksum.
+        file.keep(body_len, file.map.len() - body_len)?;
+        Ok(file)
+    }
+
+    /// Whether single pages are read when they are asked for: reads should be announced by
+    /// [`fetch`](Self::fetch).
+    #[inline]
+    pub(crate) fn is_cold(&self) -> bool {
+        self.map.is_cold()
+    }
+
+    /// Announces that these bytes will be read, if the file is cold, and does not wait for them.
+    pub(crate) fn fetch(&self, offset: usize, len: usize) {
+        self.map.fetch(offset, len);
+    }
+
+    /// Reads a part of a cold file that every query needs.
+    pub(crate) fn keep(&self, offset: usize, len: usize) -> Result<()> {
+        if !self.is_cold() {
+            return Ok(());
+        }
+        self.map.fetch(offset, len);
+        self.map.populate(offset, len).map_err(|e| Error::io("read", &self.path, e))
     }
 
     /// The file's path, for messages.

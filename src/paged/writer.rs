@@ -8,8 +8,9 @@ use crate::codec::header::FileHeader;
 use crate::error::Result;
 use crate::storage::{Storage, WriteFile};
 
-/// Bytes gathered before they go to the file: whole pages, few system calls.
-const BUFFER: usize = 64 * PAGE;
+/// Bytes gathered before they go to the file: whole pages, few system calls, and so many that Linux
+/// caches the file in pages of 2 MiB, which it then maps as such.
+const BUFFER: usize = 1024 * PAGE;
 
 /// What the manifest records of a finished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -57,6 +57,7 @@ impl<F: Fingerprint> View<'_, F> {
         let limit = options.limit.unwrap_or(usize::MAX);
         let mut hits = pipeline::search(self, fingerprint, options.distance)?;
         hits.sort_unstable();
+        self.fetch_ids(&hits)?;
         let mut matches = Vec::new();
         for group in hits.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
             if matches.len() >= limit {
@@ -67,6 +68,17 @@ impl<F: Fingerprint> View<'_, F> {
             matches.extend(ids.into_iter().map(|id| Match { distance, fingerprint, id }));
         }
         Ok(matches)
+    }
+
+    /// Announces the reads for the ids of hits in cold segments.
+    fn fetch_ids(&self, hits: &[Hit<F>]) -> Result<()> {
+        for (source, segment) in self.version.segments.iter().enumerate() {
+            if segment.is_cold() {
+                let here = hits.iter().filter(|hit| hit.source == source);
+                segment.fetch_ids(here.map(|hit| hit.fingerprint))?;
+            }
+        }
+        Ok(())
     }
 
     /// The nearest match within `distance`; of several, the one of lowest fingerprint and id.

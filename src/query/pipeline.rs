@@ -106,7 +106,10 @@ impl<F: Fingerprint> Search<'_, F> {
                 }
             }
         }
-        Ok(Queue { rounds, targets, celled: 0, found: 0, taken: 0 })
+        let cold = rounds.iter().any(|round| round.table.is_cold());
+        // All reads of the disk are under way before the first is waited for.
+        let ahead = if cold { targets.len() } else { AHEAD };
+        Ok(Queue { rounds, targets, ahead, celled: 0, found: 0, taken: 0 })
     }
 
     /// The least fingerprint that a probe looks for.
@@ -155,6 +158,8 @@ struct Queue<'a, F> {
     rounds: &'a [Round<'a, F>],
     /// Each with the number of its round; ascending.
     targets: Vec<(usize, Target<F>)>,
+    /// How many are in a stage at a time.
+    ahead: usize,
     /// So many have their cells,
     celled: usize,
     /// so many their blocks,
@@ -187,14 +192,14 @@ impl<'a, F: Fingerprint> Queue<'a, F> {
     /// Takes look-ups through the middle stages, up to so many ahead of those taken.
     #[inline(always)]
     fn move_up(&mut self) -> Result<()> {
-        let Self { rounds, targets, celled, found, taken } = self;
+        let Self { rounds, targets, ahead, celled, found, taken } = self;
         let last = targets.len();
-        while *celled < last.min(*taken + 2 * AHEAD) {
+        while *celled < last.min(*taken + 2 * *ahead) {
             let (round, target) = &mut targets[*celled];
             rounds[*round].table.find_cell(target)?;
             *celled += 1;
         }
-        while *found < last.min(*taken + AHEAD) {
+        while *found < last.min(*taken + *ahead) {
             let (round, target) = &mut targets[*found];
             rounds[*round].table.find_blocks(target)?;
             *found += 1;

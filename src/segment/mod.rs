@@ -190,6 +190,26 @@ impl<F: Fingerprint> Segment<F> {
         self.ids_at(block, index).map(Some)
     }
 
+    /// Whether reads should be announced, as they wait for the disk.
+    pub(crate) fn is_cold(&self) -> bool {
+        self.identity_table().is_some_and(Table::is_cold)
+    }
+
+    /// Announces that the ids of these fingerprints will be asked for: two reads each, one waiting
+    /// for the other, but side by side for all.
+    pub(crate) fn fetch_ids(&self, fingerprints: impl Iterator<Item = F> + Clone) -> Result<()> {
+        let Some(table) = self.identity_table() else { return Ok(()) };
+        for fingerprint in fingerprints.clone() {
+            table.fetch_place(fingerprint)?;
+        }
+        for fingerprint in fingerprints {
+            if let Some((block, _)) = table.locate(fingerprint)? {
+                self.postings.fetch(block)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The ids of the fingerprint at a place of table 0.
     pub(crate) fn ids_at(&self, block: usize, index: usize) -> Result<Ids<'_>> {
         let len = self.identity_table().map_or(Ok(0), |table| table.block_len(block))?;

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{LOCK, Map, Storage, TAKEN, WriteFile, failed, mmap, path_in};
+use super::{Access, LOCK, Map, Storage, TAKEN, WriteFile, failed, mmap, path_in};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A folder of the file system: the [`Storage`] that databases live in.
@@ -36,12 +36,30 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug, Clone)]
 pub struct Disk {
     root: PathBuf,
+    access: Access,
 }
 
 impl Disk {
     /// The folder at `root`, which need not exist yet; nothing is touched.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), access: Access::default() }
+    }
+
+    /// How the files of segments are read. Default: [`Access::Mapped`].
+    #[must_use]
+    pub fn access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    fn map_as(&self, name: &str, access: Access) -> Result<Map> {
+        let path = path_in(&self.root, name)?;
+        let unmappable = |e| failed("map the file", &path, e);
+        let file = File::open(&path).map_err(unmappable)?;
+        // Not every system maps nothing.
+        if file.metadata().map_err(unmappable)?.len() == 0 {
+            return Ok(Map::from_bytes(Arc::default()));
+        }
+        mmap::Mapping::new(&file, access).map(Map::from_mapping).map_err(unmappable)
     }
 }
 
@@ -84,14 +102,11 @@ impl Storage for Disk {
     }
 
     fn map(&self, name: &str) -> Result<Map> {
-        let path = path_in(&self.root, name)?;
-        let unmappable = |e| failed("map the file", &path, e);
-        let file = File::open(&path).map_err(unmappable)?;
-        // Not every system maps nothing.
-        if file.metadata().map_err(unmappable)?.len() == 0 {
-            return Ok(Map::from_bytes(Arc::default()));
-        }
-        mmap::Mapping::new(&file).map(Map::from_mapping).map_err(unmappable)
+        self.map_as(name, Access::Mapped)
+    }
+
+    fn map_for_queries(&self, name: &str) -> Result<Map> {
+        self.map_as(name, self.access)
     }
 
     fn read(&self, name: &str) -> Result<Vec<u8>> {
@@ -136,7 +151,7 @@ impl Storage for Disk {
     }
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
-        Arc::new(Self::new(root))
+        Arc::new(Self::new(root).access(self.access))
     }
 }
 

@@ -4,28 +4,56 @@
 #![expect(clippy::disallowed_types, reason = "this is the door to maps")]
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Deref;
 
-/// A read-only map of a whole file.
+use super::Access;
+
+/// The bytes of a whole file: mapped, or copied.
 #[derive(Debug)]
-pub(super) struct Mapping(memmap2::Mmap);
+pub(super) struct Mapping {
+    map: memmap2::Mmap,
+    access: Access,
+}
 
 impl Mapping {
-    pub(super) fn new(file: &File) -> io::Result<Self> {
+    pub(super) fn new(file: &File, access: Access) -> io::Result<Self> {
+        if access == Access::Resident {
+            return Ok(Self { map: copy(file)?, access });
+        }
         // SAFETY: the engine maps only files that are complete and that nobody writes to again:
         // segment files are created, synced and then only ever unlinked, never truncated or
         // rewritten (storage-format.md, "Files"), and only the holder of the lock creates any. A
         // process that breaks this rule from outside can make a read fault; `Db::open` documents
         // it. Tested by `a_map_outlives_the_name` in tests.rs.
         let map = unsafe { memmap2::Mmap::map(file)? };
-        Ok(Self(map))
+        #[cfg(unix)]
+        if access == Access::Cold {
+            // Or the system would read pages around each that is asked for.
+            let _ = map.advise(memmap2::Advice::Random);
+        }
+        Ok(Self { map, access })
     }
+
+    /// See [`Map::is_cold`](super::Map::is_cold).
+    #[inline]
+    pub(super) fn is_cold(&self) -> bool {
+        self.access == Access::Cold
+    }
+
+    /// See [`Map::fetch`](super::Map::fetch).
+    #[cfg(unix)]
+    pub(super) fn fetch(&self, offset: usize, len: usize) {
+        let _ = self.map.advise_range(memmap2::Advice::WillNeed, offset, len);
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn fetch(&self, _offset: usize, _len: usize) {}
 
     /// See [`Map::populate`](super::Map::populate).
     #[cfg(target_os = "linux")]
     pub(super) fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
-        match self.0.advise_range(memmap2::Advice::PopulateRead, offset, len) {
+        match self.map.advise_range(memmap2::Advice::PopulateRead, offset, len) {
             // Kernels before 5.14 do not know the advice.
             Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
             other => other,
@@ -43,6 +71,19 @@ impl Deref for Mapping {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        &self.0
+        &self.map
     }
+}
+
+/// The file's bytes in memory of their own.
+fn copy(mut file: &File) -> io::Result<memmap2::Mmap> {
+    let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    let mut map = memmap2::MmapMut::map_anon(len)?;
+    #[cfg(target_os = "linux")]
+    {
+        // A hint: there are systems without huge pages.
+        let _ = map.advise(memmap2::Advice::HugePage);
+    }
+    file.read_exact(&mut map)?;
+    map.make_read_only()
 }

@@ -53,6 +53,15 @@ pub trait Storage: Debug + Send + Sync {
     /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
     fn map(&self, name: &str) -> Result<Map>;
 
+    /// Maps a file that queries look things up in, so that they are served best. Default: as
+    /// [`map`](Storage::map).
+    ///
+    /// # Errors
+    /// As [`map`](Storage::map).
+    fn map_for_queries(&self, name: &str) -> Result<Map> {
+        self.map(name)
+    }
+
     /// Reads a whole (small) file as it is at this moment.
     ///
     /// # Errors
@@ -116,6 +125,37 @@ pub trait WriteFile: Debug + Send + Sync {
     fn sync(&self) -> Result<()>;
 }
 
+/// How the files of segments are read while a database is open.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Access, Db};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("crawl.fpdb");
+/// # Db::options().create(&path)?.close()?;
+/// let db = Db::options().access(Access::Cold).open(path)?; // far larger than memory
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Access {
+    /// Mapped, and the system keeps in memory what it likes to. Best where most of the database
+    /// fits in memory. Where the system can (Linux with ext4 or XFS), large files are mapped in
+    /// pages of 2 MiB.
+    #[default]
+    Mapped,
+    /// For a database much larger than memory. Opening it reads the indexes (keys, directories,
+    /// filters: half a byte a fingerprint and table, and the filters' bits), which should stay in
+    /// memory; all else is read in single pages, and all pages of a query together. Queries whose
+    /// pages happen to be in memory take some 20 us longer than mapped.
+    Cold,
+    /// Copied to memory when it is opened, in pages of 2 MiB where the system has them. Takes as
+    /// much memory as the files are large, at once. For the steadiest answers, and where files
+    /// cannot be mapped in large pages.
+    Resident,
+}
+
 /// The bytes of an immutable file, shared and cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Map(Bytes);
@@ -139,6 +179,22 @@ impl Map {
         match &self.0 {
             Bytes::Mapped(mapping) => mapping.populate(offset, len),
             Bytes::Owned(_) => Ok(()),
+        }
+    }
+
+    /// Whether single pages are read when they are asked for: reads should be announced.
+    #[inline]
+    pub(crate) fn is_cold(&self) -> bool {
+        matches!(&self.0, Bytes::Mapped(mapping) if mapping.is_cold())
+    }
+
+    /// Announces that a range of a cold file will be read, and does not wait for it. A hint: errors
+    /// are of no consequence.
+    pub(crate) fn fetch(&self, offset: usize, len: usize) {
+        if let Bytes::Mapped(mapping) = &self.0
+            && mapping.is_cold()
+        {
+            mapping.fetch(offset, len);
         }
     }
 

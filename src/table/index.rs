@@ -93,6 +93,11 @@ impl<F: Fingerprint> Index<F> {
         (1 << self.depth) + 1
     }
 
+    /// Where it begins in the file.
+    pub(super) fn start(&self) -> usize {
+        self.keys
+    }
+
     /// Where it ends in the file.
     pub(super) fn end(&self) -> usize {
         self.directory + self.entries() * ENTRY

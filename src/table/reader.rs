@@ -81,6 +81,8 @@ impl<F: Fingerprint> Table<F> {
             return Err(file.corruption(0, "the table's parts are not where its footer says"));
         };
         file.expect_body_end(parts.map(|(.., end)| end))?;
+        let filter_len = usize::try_from(words).unwrap_or(usize::MAX).saturating_mul(8);
+        file.keep(index.start(), index.len().saturating_add(filter_len))?;
         Ok(Self { file, code, block_size, count, index, filter })
     }
 
@@ -141,6 +143,19 @@ impl<F: Fingerprint> Table<F> {
         Lane::new(self.file.raw(), self.code.decoder(), start).map_err(|e| self.in_block(block, e))
     }
 
+    /// Announces the reading of blocks, if the file is cold.
+    #[cold]
+    fn fetch(&self, blocks: Range<usize>) {
+        self.file.fetch(self.start_of(blocks.start), blocks.len() * self.block_size);
+    }
+
+    /// Announces that a fingerprint will be [located](Self::locate).
+    pub(crate) fn fetch_place(&self, fingerprint: F) -> Result<()> {
+        let block = self.find_block(fingerprint)?;
+        self.fetch(block..block + 1);
+        Ok(())
+    }
+
     #[cold]
     fn in_block(&self, block: usize, error: Error) -> Error {
         error.at_path(self.file.path()).at_offset(((block + 1) * self.block_size) as u64)
@@ -185,10 +200,20 @@ impl<F: Fingerprint> Table<F> {
     pub(crate) fn find_blocks(&self, target: &mut Target<F>) -> Result<()> {
         let Target { low, high, cell, .. } = *target;
         target.blocks = self.index.blocks(&self.file, cell, low, high)?;
+        if self.is_cold() {
+            self.fetch(target.blocks.clone());
+        }
         for block in target.blocks.clone().take(FETCHED) {
             self.prefetch_block(block);
         }
         Ok(())
+    }
+
+    /// Whether [`find_blocks`](Self::find_blocks) should be done with all look-ups before any block is
+    /// decoded: it announces the reads of their blocks.
+    #[inline]
+    pub(crate) fn is_cold(&self) -> bool {
+        self.file.is_cold()
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! The library as its users call it.
 
+mod access;
 mod bulk_load;
 #[path = "../common/mod.rs"]
 mod common;

@@ -35,8 +35,9 @@ fn main() -> Result<()> {
     }
     args.check()?;
     let kinds = peer::named(&args.peers)?;
-    if args.engines.pages == Pages::Huge {
-        pages::make_huge()?;
+    match args.engines.pages {
+        Pages::Small => pages::make_small()?,
+        Pages::Huge => pages::make_huge()?,
     }
     let (mut measured, mut notes) = (0, Notes::default());
     for &data in &args.data {

@@ -47,9 +47,10 @@ fn options(engines: &Engines) -> Options {
     if let Some(bits) = engines.filter {
         options = options.filter_bits(bits);
     }
-    // HUGE PAGES: here belongs, where `engines.pages` is `Huge`, the option that keeps tables in
-    // memory of huge pages. The library has none yet: only what it allocates is in such.
-    options
+    match engines.pages {
+        Pages::Small => options,
+        Pages::Huge => options.access(Access::Resident),
+    }
 }
 
 impl Peer for Fpdb {

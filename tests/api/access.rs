@@ -1,0 +1,95 @@
+//! However files are read, answers are the same.
+
+use std::path::Path;
+
+use fpdb::{Access, Db, Durability, Fingerprint, Ids, Layout, Options};
+
+use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
+
+const ALL: [Access; 3] = [Access::Mapped, Access::Cold, Access::Resident];
+
+/// Several small blocks a page, several pages a file, and two segments with removals between them.
+fn options<F: Fingerprint>(access: Access) -> Options<F> {
+    let layout = Layout::preset("half-2", F::BITS).unwrap();
+    Options::new()
+        .layout(layout)
+        .block_size(128)
+        .filter_bits(10)
+        .durability(Durability::Buffered)
+        .background(false)
+        .access(access)
+}
+
+fn every_access_gives_the_same<F: Fingerprint>() {
+    for access in ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let mut random = Rng::new(7);
+        let mut oracle = Oracle::default();
+        let mut centres = Vec::new();
+        let db = options::<F>(access).create(&path).unwrap();
+        for id in 0..3000 {
+            let centre = match centres.is_empty() || random.one_in(3) {
+                true => random.fingerprint(),
+                false => random.pick::<F>(&centres) ^ random.error(id as u32 % 5),
+            };
+            centres.push(centre);
+            db.insert(centre, id).unwrap();
+            oracle.0.insert(entry(centre, id));
+            if id == 2000 {
+                db.flush().unwrap();
+            }
+            if id % 11 == 10 {
+                let gone = entry(random.pick(&centres), id - 10);
+                if oracle.0.remove(&gone) {
+                    db.remove(gone.fingerprint, gone.id).unwrap();
+                }
+            }
+        }
+        db.close().unwrap();
+        let db = options::<F>(access).open(&path).unwrap();
+        let queries: Vec<F> = centres.iter().step_by(40).copied().collect();
+        check(&db, &oracle, &queries);
+        db.compact().unwrap();
+        check(&db, &oracle, &queries);
+        assert_eq!(db.verify().unwrap().errors.len(), 0, "{access:?}");
+        damage_is_found(&path, db, access);
+    }
+}
+
+fn check<F: Fingerprint>(db: &Db<F>, oracle: &Oracle<F>, queries: &[F]) {
+    let snapshot = db.snapshot();
+    for &query in queries {
+        assert_answers(&snapshot, oracle, query, 4);
+    }
+    assert_entries(&snapshot, oracle);
+}
+
+/// A page that changed on disk is an error, not an answer.
+fn damage_is_found<F: Fingerprint>(path: &Path, db: Db<F>, access: Access) {
+    db.close().unwrap();
+    let table = std::fs::read_dir(path).unwrap().map(|e| e.unwrap().path());
+    let table = table.filter(|p| p.extension().is_some_and(|e| e == "t00")).max().unwrap();
+    let mut bytes = std::fs::read(&table).unwrap();
+    bytes[4096 + 77] ^= 4;
+    std::fs::write(&table, bytes).unwrap();
+    let db = options::<F>(access).open(path).unwrap();
+    assert!(!db.verify().unwrap().errors.is_empty(), "{access:?}");
+    let all = db.snapshot().iter().collect::<Result<Vec<_>, _>>();
+    assert_eq!(all.unwrap_err().kind(), fpdb::ErrorKind::Corruption, "{access:?}");
+}
+
+#[test]
+fn every_access_gives_the_same_answers_and_finds_the_same_damage() {
+    every_access_gives_the_same::<u64>();
+    every_access_gives_the_same::<u128>();
+}
+
+#[test]
+fn an_empty_database_can_be_read_in_every_way() {
+    for access in ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::options().access(access).ids(Ids::User).create(folder.path()).unwrap();
+        assert_eq!(db.query(5, 3).unwrap(), []);
+    }
+}
