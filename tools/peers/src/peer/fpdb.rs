@@ -1,10 +1,10 @@
 //! fpdb itself, a row for each layout. All of it is on disk, in the page cache while it is asked.
 
 use anyhow::{Result, ensure};
-use fpdb::{Db, DocId, Entry, Layout, Options, Snapshot};
+use fpdb::{Access, Db, DocId, Entry, Layout, Options, Snapshot};
 
 use super::{Each, Entrant, Job, Peer, timed};
-use crate::args::Engines;
+use crate::args::{Engines, Pages};
 
 struct Fpdb {
     db: Db,
