@@ -40,6 +40,7 @@ use std::fmt;
 
 pub(crate) use order::Permutation;
 pub(crate) use plan::{Plan, Probe};
+pub(crate) use trie::MAX_DISTANCE;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;

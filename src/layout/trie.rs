@@ -22,7 +22,7 @@ pub(super) const SCAN_ENTRY_NS: f64 = 2.0;
 /// Entries decoded in vain by a lookup: half a block.
 const HALF_BLOCK: f64 = 11.5;
 /// Largest distance that is planned for; beyond it a query scans.
-pub(super) const MAX_DISTANCE: u32 = 16;
+pub(crate) const MAX_DISTANCE: u32 = 16;
 
 /// Below 2^-6 entries a node's cost no longer falls with its depth.
 const DEPTH_BELOW_ONE_ENTRY: u32 = 6;

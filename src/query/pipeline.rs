@@ -4,8 +4,6 @@
 //! processor overlaps, and fetches ahead what the next one reads, so that the waits for memory overlap
 //! too. Blocks are decoded several at a time.
 
-use std::sync::Arc;
-
 use super::View;
 use crate::block::lanes::{self, Job};
 use crate::cpu;
@@ -29,6 +27,8 @@ struct Round<'a, F> {
     source: usize,
     table: &'a Table<F>,
     number: usize,
+    /// The fingerprint asked, in the table's bit order.
+    query: F,
     plan: &'a Plan<F>,
     probes: &'a [Probe<F>],
 }
@@ -41,7 +41,10 @@ pub(super) fn search<F: Fingerprint>(
 ) -> Result<Vec<Hit<F>>> {
     let queries = view.planner.permuted(fingerprint);
     let mut search = Search { view, queries, distance, hits: Vec::new() };
-    search.segments()?;
+    cpu::fastest(
+        #[inline(always)]
+        || search.segments(),
+    )?;
     search.memtables();
     Ok(search.hits)
 }
@@ -69,57 +72,28 @@ impl<F: Fingerprint> Search<'_, F> {
         }
     }
 
+    #[inline(always)]
     fn segments(&mut self) -> Result<()> {
         let segments = &self.view.version.segments;
-        let plans: Vec<Arc<Plan<F>>> = segments
-            .iter()
-            .map(|s| self.view.planner.plan(s.meta().fingerprints, self.distance))
-            .collect();
-        let mut rounds = Vec::new();
-        for (source, (segment, plan)) in segments.iter().zip(&plans).enumerate() {
+        let mut rounds = Vec::with_capacity(segments.len() * self.queries.len());
+        for (source, segment) in segments.iter().enumerate() {
+            let plan = self.view.planner.plan(segment.meta().fingerprints, self.distance);
             if plan.is_scan() {
                 self.scan(source, segment)?;
             }
             for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
                 let number = probes.first().map_or(0, |probe| probe.table.into());
-                let table = &segment.tables()[number];
-                rounds.push(Round { source, table, number, plan, probes });
+                let (table, query) = (&segment.tables()[number], self.queries[number]);
+                rounds.push(Round { source, table, number, query, plan, probes });
             }
         }
-        let queue = self.aim(&rounds)?;
+        let queue = aim(&rounds)?;
         self.shoot(queue)
-    }
-
-    /// First stage: the probes as ranges, without those that a filter knows to be empty.
-    fn aim<'r>(&self, rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
-        for round in rounds {
-            for probe in round.probes {
-                round.table.prefetch_filter(self.low(probe));
-            }
-        }
-        let mut targets = Vec::with_capacity(rounds.iter().map(|round| round.probes.len()).sum());
-        for (number, round) in rounds.iter().enumerate() {
-            for probe in round.probes {
-                let (low, depth) = (self.low(probe), u32::from(probe.depth));
-                if round.table.may_contain(low, depth)? {
-                    targets.push((number, round.table.aim(low, low | !F::prefix_mask(depth))));
-                }
-            }
-        }
-        let cold = rounds.iter().any(|round| round.table.is_cold());
-        // All reads of the disk are under way before the first is waited for.
-        let ahead = if cold { targets.len() } else { AHEAD };
-        Ok(Queue { rounds, targets, ahead, celled: 0, found: 0, taken: 0 })
-    }
-
-    /// The least fingerprint that a probe looks for.
-    #[inline]
-    fn low(&self, probe: &Probe<F>) -> F {
-        (self.queries[usize::from(probe.table)] ^ probe.flips) & F::prefix_mask(probe.depth.into())
     }
 
     /// Last stage: decodes the blocks and keeps what matches. A match that several tables accept is
     /// left to the first of them.
+    #[inline(always)]
     fn shoot(&mut self, mut queue: Queue<'_, F>) -> Result<()> {
         let Self { view, queries, distance, hits } = self;
         let found = |round: &Round<'_, F>, candidate: F| {
@@ -129,10 +103,7 @@ impl<F: Fingerprint> Search<'_, F> {
                 hits.push(Hit { distance, fingerprint, source: round.source });
             }
         };
-        cpu::fastest(
-            #[inline(always)]
-            || lanes::search(|| queue.next(queries), *distance, found),
-        )
+        lanes::search(|| queue.next(), *distance, found)
     }
 
     /// Reads all of table 0, where that is predicted to cost less than probing.
@@ -148,6 +119,31 @@ impl<F: Fingerprint> Search<'_, F> {
     }
 }
 
+/// First stages: the probes as ranges, without those that a filter knows to be empty.
+#[inline(always)]
+fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
+    let mut targets = Vec::with_capacity(rounds.iter().map(|round| round.probes.len()).sum());
+    for round in rounds {
+        for probe in round.probes {
+            let target = round.table.aim(round.query ^ probe.flips, probe.depth.into());
+            targets.push((round, target));
+        }
+    }
+    let mut refused = Ok(());
+    targets.retain(|(round, target)| match round.table.may_contain(target) {
+        Ok(may_contain) => may_contain,
+        Err(error) => {
+            refused = Err(error);
+            false
+        }
+    });
+    refused?;
+    let cold = rounds.iter().any(|round| round.table.is_cold());
+    // All reads of the disk are under way before the first is waited for.
+    let ahead = if cold { targets.len() } else { AHEAD };
+    Ok(Queue { targets, ahead, celled: 0, found: 0, taken: 0 })
+}
+
 /// Look-ups that are in the same stage at a time: their waits for memory overlap with each other and
 /// with the decoding of those before.
 const AHEAD: usize = 12;
@@ -155,9 +151,7 @@ const AHEAD: usize = 12;
 /// The look-ups of a query on their way through the middle stages, in which their cells and then
 /// their blocks are found.
 struct Queue<'a, F> {
-    rounds: &'a [Round<'a, F>],
-    /// Each with the number of its round; ascending.
-    targets: Vec<(usize, Target<F>)>,
+    targets: Vec<(&'a Round<'a, F>, Target<F>)>,
     /// How many are in a stage at a time.
     ahead: usize,
     /// So many have their cells,
@@ -171,14 +165,14 @@ struct Queue<'a, F> {
 impl<'a, F: Fingerprint> Queue<'a, F> {
     /// The next block to decode, and what to look for in it.
     #[inline(always)]
-    fn next(&mut self, queries: &[F]) -> Result<Option<Job<'a, F, &'a Round<'a, F>>>> {
+    fn next(&mut self) -> Result<Option<Job<'a, F, &'a Round<'a, F>>>> {
         loop {
             if let Some((round, target)) = self.targets.get_mut(self.taken)
                 && self.taken < self.found
             {
                 if let Some(block) = target.blocks.next() {
-                    let (round, Target { low, high, .. }) = (&self.rounds[*round], target);
-                    let (lane, query) = (round.table.lane(block)?, queries[round.number]);
+                    let Target { low, high, .. } = target;
+                    let (lane, query) = (round.table.lane(block)?, round.query);
                     return Ok(Some(Job { lane, query, low: *low, high: *high, tag: round }));
                 }
                 self.taken += 1;
@@ -192,16 +186,16 @@ impl<'a, F: Fingerprint> Queue<'a, F> {
     /// Takes look-ups through the middle stages, up to so many ahead of those taken.
     #[inline(always)]
     fn move_up(&mut self) -> Result<()> {
-        let Self { rounds, targets, ahead, celled, found, taken } = self;
+        let Self { targets, ahead, celled, found, taken } = self;
         let last = targets.len();
         while *celled < last.min(*taken + 2 * *ahead) {
             let (round, target) = &mut targets[*celled];
-            rounds[*round].table.find_cell(target)?;
+            round.table.find_cell(target)?;
             *celled += 1;
         }
         while *found < last.min(*taken + *ahead) {
             let (round, target) = &mut targets[*found];
-            rounds[*round].table.find_blocks(target)?;
+            round.table.find_blocks(target)?;
             *found += 1;
         }
         Ok(())

@@ -53,13 +53,14 @@ fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) 
         let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
         let _ = segment.name(DocId(probe));
         for table in segment.tables() {
-            let _ = table.may_contain(probe, 64);
-            let mut target = table.aim(probe, u64::MAX);
+            let mut target = table.aim(probe, 64);
+            let _ = table.may_contain(&target);
+            target = table.aim(probe, 8);
             let _ = table.find_cell(&mut target).and_then(|()| table.find_blocks(&mut target));
             let mut lanes = target.blocks.map(|block| table.lane(block));
             let mut next = || {
                 let Some(lane) = lanes.next() else { return Ok(None) };
-                Ok(Some(Job { lane: lane?, query: 0, low: probe, high: u64::MAX, tag: () }))
+                Ok(Some(Job { lane: lane?, query: 0, low: 0, high: u64::MAX, tag: () }))
             };
             let _ = lanes::search(&mut next, 64, |(), _| ());
             let _ = table.scan(drop);

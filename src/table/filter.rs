@@ -13,21 +13,38 @@ use crate::paged::PagedFile;
 /// Bits set in a word for one key.
 const BITS_A_KEY: u32 = 4;
 
-/// Where a prefix is looked up: the word's number, and the bits that are set in it.
-#[inline(always)]
-fn place<F: Fingerprint>(fingerprint: F, depth: u32, words: u64) -> (u64, u64) {
-    let hash = mix(fingerprint.top64() >> (64 - depth));
-    let word = (u128::from(hash) * u128::from(words)) >> 64;
-    let mask = (0..BITS_A_KEY).fold(0, |mask, i| mask | 1 << (hash >> (6 * i) & 63));
-    (u64::try_from(word).unwrap_or(0), mask)
+/// Where a prefix is looked up.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    /// The word's number.
+    word: u64,
+    /// The bits that are set in it.
+    mask: u64,
 }
 
-/// A bijection that lets every input bit reach every output bit (Stafford's variant 13 of the
-/// finaliser of MurmurHash3).
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+impl Place {
+    #[inline(always)]
+    fn of<F: Fingerprint>(fingerprint: F, depth: u32, words: u64) -> Self {
+        let hash = mix(fingerprint.top64() >> (64 - depth));
+        let mask = (0..BITS_A_KEY).fold(0, |mask, i| mask | 1 << (hash >> (6 * i) & 63));
+        Self { word: product(hash, words).1, mask }
+    }
+}
+
+/// Low and high half of the product.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "halves are asked for")]
+fn product(a: u64, b: u64) -> (u64, u64) {
+    let product = u128::from(a) * u128::from(b);
+    (product as u64, (product >> 64) as u64)
+}
+
+/// Lets every input bit reach bits all over the output (the multiply-and-fold of wyhash; the factor
+/// is the golden ratio's, as in Fibonacci hashing).
+#[inline(always)]
+fn mix(x: u64) -> u64 {
+    let (low, high) = product(x, 0x9e37_79b9_7f4a_7c15);
+    low ^ high
 }
 
 /// Gathers a filter in memory while its table is written.
@@ -50,7 +67,7 @@ impl FilterBuilder {
     }
 
     pub(super) fn add<F: Fingerprint>(&mut self, fingerprint: F) {
-        let (word, mask) = place(fingerprint, self.depth, self.words.len() as u64);
+        let Place { word, mask } = Place::of(fingerprint, self.depth, self.words.len() as u64);
         if let Some(w) = usize::try_from(word).ok().and_then(|w| self.words.get_mut(w)) {
             *w |= mask;
         }
@@ -74,22 +91,23 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// False only if no fingerprint of the table has the first `depth` bits of this one.
+    /// Where to ask for a prefix; fetched ahead.
     #[inline(always)]
-    pub(super) fn may_contain<F: Fingerprint>(&self, file: &PagedFile, prefix: F) -> Result<bool> {
-        let (word, mask) = place(prefix, self.depth, self.words);
-        let word = u64::read_le(file.bytes(self.offset_of(word), 8)?).unwrap_or(u64::MAX);
-        Ok(word & mask == mask)
+    pub(super) fn aim<F: Fingerprint>(&self, file: &PagedFile, prefix: F) -> Place {
+        let place = Place::of(prefix, self.depth, self.words);
+        file.prefetch(self.offset_of(place));
+        place
     }
 
-    /// Fetches ahead what the question needs.
+    /// False only if no fingerprint of the table has the first `depth` bits of that prefix.
     #[inline(always)]
-    pub(super) fn prefetch<F: Fingerprint>(&self, file: &PagedFile, prefix: F) {
-        file.prefetch(self.offset_of(place(prefix, self.depth, self.words).0));
+    pub(super) fn may_contain(&self, file: &PagedFile, place: Place) -> Result<bool> {
+        let word = u64::read_le(file.bytes(self.offset_of(place), 8)?).unwrap_or(u64::MAX);
+        Ok(word & place.mask == place.mask)
     }
 
     #[inline(always)]
-    fn offset_of(&self, word: u64) -> usize {
-        self.offset + usize::try_from(word).unwrap_or(0) * 8
+    fn offset_of(&self, place: Place) -> usize {
+        self.offset + usize::try_from(place.word).unwrap_or(0) * 8
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::filter::Filter;
+use super::filter::{Filter, Place};
 use super::index::{Cell, Index};
 use crate::block::lanes::{self, Lane};
 use crate::block::{self, BlockReader};
@@ -41,8 +41,10 @@ pub(crate) struct Table<F> {
 pub(crate) struct Target<F> {
     pub low: F,
     pub high: F,
+    /// Where the filter is asked, if it is.
+    place: Option<Place>,
     cell: Cell,
-    /// Blocks of the range; empty before step 3.
+    /// Blocks of the range; empty before step 4.
     pub blocks: Range<usize>,
 }
 
@@ -108,16 +110,6 @@ impl<F: Fingerprint> Table<F> {
         ((self.blocks() * self.block_size) as u64, self.index.len() as u64, filter)
     }
 
-    /// False only if no fingerprint begins with the `depth` leading bits of `prefix`. Without a
-    /// filter, or with one that knows of more bits than `depth`, the answer is always true.
-    #[inline]
-    pub(crate) fn may_contain(&self, prefix: F, depth: u32) -> Result<bool> {
-        match &self.filter {
-            Some(filter) if depth >= filter.depth => filter.may_contain(&self.file, prefix),
-            _ => Ok(true),
-        }
-    }
-
     #[inline]
     fn start_of(&self, block: usize) -> usize {
         block.saturating_add(1).saturating_mul(self.block_size)
@@ -172,22 +164,35 @@ impl<F: Fingerprint> Table<F> {
     // The same step by step, for many look-ups whose waits for memory are to overlap. Each step
     // fetches ahead what the next one reads, and is taken by all look-ups before the next.
 
-    /// Step 0, with a filter: then comes [`may_contain`](Self::may_contain).
+    /// Step 1: everything that begins with the `depth` leading bits of `prefix`.
     #[inline(always)]
-    pub(crate) fn prefetch_filter(&self, prefix: F) {
-        if let Some(filter) = &self.filter {
-            filter.prefetch(&self.file, prefix);
+    pub(crate) fn aim(&self, prefix: F, depth: u32) -> Target<F> {
+        let mask = F::prefix_mask(depth);
+        let (low, high) = (prefix & mask, prefix | !mask);
+        // A filter tells nothing of prefixes shorter than its own.
+        let filter = self.filter.filter(|filter| filter.depth <= depth);
+        let place = match filter {
+            Some(filter) => Some(filter.aim(&self.file, low)),
+            None => {
+                self.index.prefetch_directory(&self.file, low);
+                None
+            }
+        };
+        Target { low, high, place, cell: Cell::default(), blocks: 0..0 }
+    }
+
+    /// Step 2: false if the filter knows that there is nothing.
+    #[inline(always)]
+    pub(crate) fn may_contain(&self, target: &Target<F>) -> Result<bool> {
+        let (Some(filter), Some(place)) = (&self.filter, target.place) else { return Ok(true) };
+        let may_contain = filter.may_contain(&self.file, place)?;
+        if may_contain {
+            self.index.prefetch_directory(&self.file, target.low);
         }
+        Ok(may_contain)
     }
 
-    /// Step 1.
-    #[inline(always)]
-    pub(crate) fn aim(&self, low: F, high: F) -> Target<F> {
-        self.index.prefetch_directory(&self.file, low);
-        Target { low, high, cell: Cell::default(), blocks: 0..0 }
-    }
-
-    /// Step 2.
+    /// Step 3.
     #[inline(always)]
     pub(crate) fn find_cell(&self, target: &mut Target<F>) -> Result<()> {
         target.cell = self.index.cell(&self.file, target.low)?;
@@ -195,7 +200,7 @@ impl<F: Fingerprint> Table<F> {
         Ok(())
     }
 
-    /// Step 3.
+    /// Step 4.
     #[inline(always)]
     pub(crate) fn find_blocks(&self, target: &mut Target<F>) -> Result<()> {
         let Target { low, high, cell, .. } = *target;
