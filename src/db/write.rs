@@ -198,7 +198,7 @@ impl<F: Fingerprint> Core<F> {
         let distance = self.settings.max_distance;
         let plan = self.planner.plan(memtable.len() as u64, distance);
         let (seq, entry, distance) =
-            memtable.newer_match(&looked.permuted, &plan, distance, seen)?;
+            memtable.newer_match(&looked.permuted, plan, distance, seen)?;
         Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))
     }
 

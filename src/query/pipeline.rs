@@ -66,7 +66,7 @@ impl<F: Fingerprint> Search<'_, F> {
                 continue;
             }
             let plan = self.view.planner.plan(entries, self.distance);
-            memtable.search(&self.queries, &plan, self.distance, |fingerprint, distance| {
+            memtable.search(&self.queries, plan, self.distance, |fingerprint, distance| {
                 self.hits.push(Hit { distance, fingerprint, source });
             });
         }

@@ -31,7 +31,7 @@ fn every_access_gives_the_same<F: Fingerprint>() {
         for id in 0..3000 {
             let centre = match centres.is_empty() || random.one_in(3) {
                 true => random.fingerprint(),
-                false => random.pick::<F>(&centres) ^ random.error(id as u32 % 5),
+                false => random.pick::<F>(&centres) ^ random.error(u32::try_from(id % 5).unwrap()),
             };
             centres.push(centre);
             db.insert(centre, id).unwrap();
