@@ -108,33 +108,58 @@ fn push<T>(all: &mut Vec<T>, one: T) {
     all.push(one);
 }
 
-/// Visits every fingerprint of these blocks, in no order.
+/// Fingerprints of each lane that are decoded before they are put in order.
+const ROW: usize = 64;
+
+/// Appends all fingerprints of these blocks to `out`, block after block.
+///
+/// A lane that is done before the others runs on for nothing: that costs less than to go on with
+/// fewer lanes, or to see after each step which are done.
 #[inline(always)]
-pub(crate) fn scan<'a, F: Fingerprint>(
+pub(crate) fn decode_all<'a, F: Fingerprint>(
     mut lanes: impl Iterator<Item = Result<Lane<'a, F>>>,
-    mut visit: impl FnMut(F),
+    out: &mut Vec<F>,
 ) -> Result<()> {
-    let mut running: Vec<Lane<'a, F>> = Vec::with_capacity(LANES);
-    loop {
-        while running.len() < LANES
-            && let Some(lane) = lanes.next()
-        {
-            running.push(lane?);
+    let mut rows = [[F::ZERO; ROW]; LANES];
+    while let Some(first) = lanes.next().transpose()? {
+        let mut running = [
+            first,
+            Lane { left: 0, ..first },
+            Lane { left: 0, ..first },
+            Lane { left: 0, ..first },
+        ];
+        for (lane, next) in running.iter_mut().skip(1).zip(&mut lanes) {
+            *lane = next?;
         }
-        let done = running.len() < LANES;
-        if let [a, b, c, d] = running.as_mut_slice() {
-            let steps = a.left.min(b.left).min(c.left).min(d.left);
-            run([&mut *a, &mut *b, &mut *c, &mut *d], steps, |_, _, f| visit(f));
-            for lane in [a, b, c, d] {
-                lane.left -= steps;
-            }
-        }
-        for mut lane in running.drain(..) {
-            let steps = lane.left;
-            run([&mut lane], steps, |_, _, f| visit(f));
-        }
-        if done {
-            return Ok(());
+        take_rows(&mut running, &mut rows, out);
+    }
+    Ok(())
+}
+
+/// Decodes these blocks to their ends.
+#[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "lanes and steps are numbered below LANES and ROW")]
+fn take_rows<F: Fingerprint>(
+    running: &mut [Lane<'_, F>; LANES],
+    rows: &mut [[F; ROW]; LANES],
+    out: &mut Vec<F>,
+) {
+    let lefts = running.map(|lane| lane.left as usize);
+    let starts = lefts.map(|left| {
+        let start = out.len();
+        out.resize(start + left, F::ZERO);
+        start
+    });
+    let most = lefts.into_iter().max().unwrap_or(0);
+    for done in (0..most).step_by(ROW) {
+        let steps = (most - done).min(ROW);
+        #[expect(clippy::cast_possible_truncation, reason = "at most ROW")]
+        run(running.each_mut(), steps as u32, |lane, step, f| {
+            rows[lane][step as usize % ROW] = f;
+        });
+        for ((row, start), left) in rows.iter().zip(starts).zip(lefts) {
+            let to = out.get_mut(start + done.min(left)..start + left).unwrap_or_default();
+            to.iter_mut().zip(&row[..steps]).for_each(|(to, &from)| *to = from);
         }
     }
 }

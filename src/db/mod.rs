@@ -328,7 +328,8 @@ impl<F: Fingerprint> Db<F> {
         let core = self.core();
         let (version, seq) = core.view();
         let (settings, planner) = (core.settings.clone(), core.planner.clone());
-        Snapshot { settings, planner, version, seq }
+        let threads = core.tuning.threads.unwrap_or(1);
+        Snapshot { settings, planner, version, seq, threads }
     }
 
     /// See [`Snapshot::query`].

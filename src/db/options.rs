@@ -210,8 +210,8 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// Threads that a bulk load may use: to sort, and to write tables side by side. What it writes
-    /// does not depend on it. At least 1, and with 1 none is started. Default: as many as this
+    /// Threads that a bulk load may use, to sort and to write tables side by side, and a
+    /// [batch of queries](Db::query_batch). What they write and answer does not depend on it. At least 1, and with 1 none is started. Default: as many as this
     /// process has processors, and 1 on another [storage](Self::storage) than the disk, so that
     /// simulations can be repeated; not stored.
     pub fn threads(mut self, threads: usize) -> Self {

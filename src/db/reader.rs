@@ -67,7 +67,8 @@ impl<F: Fingerprint> Reader<F> {
             return Err(other_recipe(asked, "no named recipe").at_path(path));
         }
         let planner = Arc::new(Planner::new(manifest.settings.layout.clone()));
-        let state = load(&storage, manifest, &planner, &[])?;
+        let threads = options.tuning.settled(options.storage.is_none()).threads.unwrap_or(1);
+        let state = load(&storage, manifest, &planner, threads, &[])?;
         Ok(Self { storage, state: RwLock::new(state) })
     }
 
@@ -79,9 +80,9 @@ impl<F: Fingerprint> Reader<F> {
     /// As at opening; the state seen so far stays.
     pub fn refresh(&self) -> Result<bool> {
         let manifest = Manifest::read(&*self.storage)?;
-        let (seen, Snapshot { version, planner, .. }) =
+        let (seen, Snapshot { version, planner, threads, .. }) =
             self.read(|state| (state.age(), state.snapshot.clone()));
-        let state = load(&self.storage, manifest, &planner, &version.segments)?;
+        let state = load(&self.storage, manifest, &planner, threads, &version.segments)?;
         let mut current = self.state.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have refreshed meanwhile, and seen more.
         if state.age() > current.age() {
@@ -176,10 +177,11 @@ fn load<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     mut manifest: Manifest,
     planner: &Arc<Planner<F>>,
+    threads: usize,
     known: &[Arc<Segment<F>>],
 ) -> Result<State<F>> {
     for _ in 0..ATTEMPTS {
-        let result = load_once(storage, &manifest, planner, known);
+        let result = load_once(storage, &manifest, planner, threads, known);
         let newest = match &result {
             Err(_) => Manifest::read(&**storage)?,
             Ok(_) => return result,
@@ -200,6 +202,7 @@ fn load_once<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     manifest: &Manifest,
     planner: &Arc<Planner<F>>,
+    threads: usize,
     known: &[Arc<Segment<F>>],
 ) -> Result<State<F>> {
     let settings = &manifest.settings;
@@ -214,6 +217,7 @@ fn load_once<F: Fingerprint>(
         planner: planner.clone(),
         version: Arc::new(version),
         seq,
+        threads,
     };
     Ok(State { manifest: manifest.clone(), snapshot, bytes_log })
 }

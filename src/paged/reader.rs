@@ -165,6 +165,18 @@ impl PagedFile {
         cpu::prefetch(&self.map, offset);
     }
 
+    /// Reads these bytes into memory in one go, if they were not checked before. What cannot be read
+    /// is found out by who checks it.
+    pub(crate) fn read_ahead(&self, offset: usize, len: usize) {
+        let end = self.body_len.min(offset.saturating_add(len));
+        let first = offset / PAGE;
+        if len > PAGE && !(self.is_checked(first) && self.is_checked(end.saturating_sub(1) / PAGE))
+        {
+            let start = first * PAGE;
+            let _ = self.map.populate(start, end.saturating_sub(start));
+        }
+    }
+
     fn check_now(&self, page: usize) -> Result<()> {
         let offset = page * PAGE;
         let end = self.body_len.min(offset + PAGE);

@@ -4,8 +4,11 @@
 //! the first is made ([`pipeline`]), each match is reported by one table only, and ids are read for
 //! matches alone.
 
+mod batch;
+mod near;
 mod pipeline;
 mod planner;
+mod sweep;
 
 pub(crate) use planner::Planner;
 
@@ -79,6 +82,16 @@ impl<F: Fingerprint> View<'_, F> {
             }
         }
         Ok(())
+    }
+
+    /// The answers to several queries, in their order, found by up to so many threads.
+    pub(crate) fn query_batch(
+        &self,
+        fingerprints: &[F],
+        distance: u32,
+        threads: usize,
+    ) -> Result<Vec<Vec<Match<F>>>> {
+        batch::query_batch(self, fingerprints, distance, threads)
     }
 
     /// The nearest match within `distance`; of several, the one of lowest fingerprint and id.
@@ -174,3 +187,6 @@ impl<F: Fingerprint> View<'_, F> {
         Ok(self.version.memtables().skip(before).any(|m| m.removes(entry, self.seq)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 //! too. Blocks are decoded several at a time.
 
 use super::View;
+use super::near::for_each_near;
 use crate::block::lanes::{self, Job};
 use crate::cpu;
 use crate::error::Result;
@@ -47,6 +48,18 @@ pub(super) fn search<F: Fingerprint>(
     )?;
     search.memtables();
     Ok(search.hits)
+}
+
+/// As [`search`], in the memtables only.
+pub(super) fn search_memtables<F: Fingerprint>(
+    view: &View<'_, F>,
+    fingerprint: F,
+    distance: u32,
+) -> Vec<Hit<F>> {
+    let queries = view.planner.permuted(fingerprint);
+    let mut search = Search { view, queries, distance, hits: Vec::new() };
+    search.memtables();
+    search.hits
 }
 
 struct Search<'a, F> {
@@ -110,11 +123,12 @@ impl<F: Fingerprint> Search<'_, F> {
     fn scan(&mut self, source: usize, segment: &Segment<F>) -> Result<()> {
         let asked = self.queries[0];
         let Some(table) = segment.identity_table() else { return Ok(()) };
-        table.scan(|fingerprint| {
-            let distance = fingerprint.distance(asked);
-            if distance <= self.distance {
+        let most = self.distance;
+        table.scan(|some| {
+            for_each_near(some, asked, most, |fingerprint| {
+                let distance = fingerprint.distance(asked);
                 self.hits.push(Hit { distance, fingerprint, source });
-            }
+            });
         })
     }
 }

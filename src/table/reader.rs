@@ -22,6 +22,9 @@ const LINE: usize = 64;
 /// Blocks of a range that are fetched ahead.
 const FETCHED: usize = 3;
 
+/// Blocks that are decoded before they are visited: what they hold fits the second-level cache.
+const SCANNED: usize = 64;
+
 /// Bytes behind a block that a decoder may load with its last bits.
 const BEHIND: usize = 16;
 
@@ -108,6 +111,11 @@ impl<F: Fingerprint> Table<F> {
     pub(crate) fn part_sizes(&self) -> (u64, u64, u64) {
         let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
         ((self.blocks() * self.block_size) as u64, self.index.len() as u64, filter)
+    }
+
+    /// Whether [`may_contain`](Self::may_contain) ever says no.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.filter.is_some()
     }
 
     #[inline]
@@ -228,13 +236,31 @@ impl<F: Fingerprint> Table<F> {
         self.file.prefetch(start + LINE);
     }
 
-    /// Visits every fingerprint, in no order.
-    pub(crate) fn scan(&self, visit: impl FnMut(F)) -> Result<()> {
-        let lanes = (0..self.blocks()).map(|block| self.lane(block));
+    /// The blocks that hold what there is from `low` to `high`, which may lie far apart.
+    pub(crate) fn blocks_between(&self, low: F, high: F) -> Result<Range<usize>> {
+        let end = self.find_block(high)?.saturating_add(1).min(self.blocks());
+        Ok(self.find_block(low)?.min(end)..end)
+    }
+
+    /// Appends the fingerprints of these blocks to `out`, in order.
+    pub(crate) fn decode(&self, blocks: Range<usize>, out: &mut Vec<F>) -> Result<()> {
+        self.file.read_ahead(self.start_of(blocks.start), blocks.len() * self.block_size);
+        let lanes = blocks.map(|block| self.lane(block));
         cpu::fastest(
             #[inline(always)]
-            || lanes::scan(lanes, visit),
+            || lanes::decode_all(lanes, out),
         )
+    }
+
+    /// Visits all fingerprints in order, some at a time.
+    pub(crate) fn scan(&self, mut visit: impl FnMut(&[F])) -> Result<()> {
+        let mut some = Vec::new();
+        for first in (0..self.blocks()).step_by(SCANNED) {
+            some.clear();
+            self.decode(first..self.blocks().min(first + SCANNED), &mut some)?;
+            visit(&some);
+        }
+        Ok(())
     }
 
     /// The block that a fingerprint is in, and its place in it.

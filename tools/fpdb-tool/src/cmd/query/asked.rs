@@ -13,7 +13,10 @@ use crate::input::{Document, Intake, Source};
 use crate::output::Context;
 use crate::recipe::{self, Width};
 
-/// Queries answered together, and bytes of documents from which on fewer are.
+/// Fingerprints of a list answered together: large batches are answered faster.
+const LISTED: usize = 1 << 16;
+
+/// Documents answered together, and bytes of them from which on fewer are.
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 8 << 20;
 
@@ -91,8 +94,8 @@ impl<F: Fingerprint> Queries<'_, F> {
 }
 
 fn take<F>(list: &mut dyn Iterator<Item = Result<F>>, taken: &mut Vec<Asked<F>>) -> Result<bool> {
-    for fingerprint in list.take(BATCH) {
+    for fingerprint in list.take(LISTED) {
         taken.push(Asked { fingerprint: Some(fingerprint?), document: None });
     }
-    Ok(taken.len() == BATCH)
+    Ok(taken.len() == LISTED)
 }

@@ -1,0 +1,24 @@
+//! Comparing one fingerprint with many.
+
+use crate::fingerprint::Fingerprint;
+
+/// Fingerprints that are compared before it is decided whether any is near: nearly always none is.
+const GROUP: usize = 8;
+
+/// Passes to `found` what is within `distance` of `asked`, in order.
+#[inline(always)]
+pub(super) fn for_each_near<F: Fingerprint>(
+    fingerprints: &[F],
+    asked: F,
+    distance: u32,
+    mut found: impl FnMut(F),
+) {
+    let is_near = |f: &F| f.distance(asked) <= distance;
+    let (groups, rest) = fingerprints.as_chunks::<GROUP>();
+    for group in groups {
+        if group.iter().fold(false, |any, f| any | is_near(f)) {
+            group.iter().filter(|f| is_near(f)).for_each(|&f| found(f));
+        }
+    }
+    rest.iter().filter(|f| is_near(f)).for_each(|&f| found(f));
+}

@@ -1,0 +1,76 @@
+//! A part of a table to which few queries lead: only the blocks that they need.
+
+use super::{Asked, Found, Lead, Part, Sweep};
+use crate::block::lanes::{self, Job};
+use crate::cpu;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::layout::Probe;
+use crate::table::Target;
+
+/// Look-ups that go through the stages together, so that their waits for memory overlap.
+const TOGETHER: usize = 32;
+
+/// Finds what these queries are led to within `part`.
+pub(super) fn search<F: Fingerprint>(
+    sweep: &Sweep<'_, F>,
+    leads: &[Lead],
+    part: Part<F>,
+    found: &mut Vec<Found<F>>,
+) -> Result<()> {
+    let look_ups = leads.iter().flat_map(|lead| {
+        let probe = &sweep.probes[lead.probe];
+        sweep.asked[lead.asked.clone()].iter().map(move |&asked| (asked, probe))
+    });
+    let mut waiting = Vec::with_capacity(TOGETHER);
+    for look_up in look_ups {
+        waiting.push(look_up);
+        if waiting.len() == TOGETHER {
+            take(sweep, &waiting, part, found)?;
+            waiting.clear();
+        }
+    }
+    take(sweep, &waiting, part, found)
+}
+
+/// Takes look-ups through all stages.
+fn take<F: Fingerprint>(
+    sweep: &Sweep<'_, F>,
+    look_ups: &[(Asked<F>, &Probe<F>)],
+    part: Part<F>,
+    found: &mut Vec<Found<F>>,
+) -> Result<()> {
+    let table = sweep.table;
+    let aim = |&(asked, probe): &(Asked<F>, &Probe<F>)| {
+        (asked, table.aim(asked.value ^ probe.flips, probe.depth.into()))
+    };
+    let mut aimed = Vec::with_capacity(look_ups.len());
+    for (asked, mut target) in look_ups.iter().map(aim).collect::<Vec<_>>() {
+        if table.may_contain(&target)? {
+            // A shallow probe leads to several parts: here only this one is looked through.
+            target.low = target.low.max(part.low());
+            target.high = target.high.min(part.high());
+            aimed.push((asked, target));
+        }
+    }
+    for (_, target) in &mut aimed {
+        table.find_cell(target)?;
+    }
+    for (_, target) in &mut aimed {
+        table.find_blocks(target)?;
+    }
+    let mut jobs = aimed.into_iter().flat_map(|(asked, target)| {
+        let Target { low, high, blocks, .. } = target;
+        blocks.map(move |block| {
+            let lane = table.lane(block)?;
+            Ok(Job { lane, query: asked.value, low, high, tag: asked })
+        })
+    });
+    cpu::fastest(
+        #[inline(always)]
+        || {
+            let found = |asked, candidate| sweep.report(asked, candidate, found);
+            lanes::search(|| jobs.next().transpose(), sweep.distance, found)
+        },
+    )
+}

@@ -1,0 +1,164 @@
+//! Batches against single queries. Regions are tiny here, so that small tables have many.
+
+use crate::storage::Sim;
+use crate::{Db, DocId, Fingerprint, Key, Layout, Options};
+
+/// splitmix64.
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next() % n as u64).unwrap()
+    }
+
+    fn fingerprint<F: Fingerprint>(&mut self) -> F {
+        F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
+    }
+
+    /// `weight` bits set, all within some narrow stretch of the word or anywhere.
+    fn error<F: Fingerprint>(&mut self, weight: u32) -> F {
+        let bits = F::BITS as usize;
+        let width = if self.below(2) == 0 { weight as usize + self.below(12) } else { bits };
+        let (start, mut error) = (self.below(bits), F::ZERO);
+        while error.count_ones() < weight {
+            let bit = (start + self.below(width.min(bits))) % bits;
+            error = error | F::ONE << u32::try_from(bit).unwrap();
+        }
+        error
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Setup {
+    layout: &'static str,
+    distance: u32,
+    count: usize,
+    queries: usize,
+    filter_bits: u32,
+    threads: usize,
+}
+
+/// Uniform ones, families of near neighbours, and a run that shares its leading bits.
+fn fingerprints<F: Fingerprint>(rng: &mut Rng, count: usize) -> Vec<F> {
+    let hot: F = rng.fingerprint::<F>() & F::prefix_mask(F::BITS / 2);
+    let mut all: Vec<F> = Vec::with_capacity(count);
+    while all.len() < count {
+        let centre = rng.fingerprint::<F>();
+        match rng.below(4) {
+            0 => {
+                let size = 1 << rng.below(6);
+                all.extend((0..size).map(|i| centre ^ rng.error(i % 9)));
+            }
+            1 => all.extend((0..8).map(|_| hot | rng.fingerprint::<F>() >> (F::BITS / 2))),
+            _ => all.push(centre),
+        }
+    }
+    all.truncate(count);
+    all
+}
+
+/// Entries with up to distance + 1 errors, strangers, and every fifth query twice.
+fn queries<F: Fingerprint>(rng: &mut Rng, all: &[F], setup: Setup) -> Vec<F> {
+    let mut queries: Vec<F> = Vec::with_capacity(setup.queries);
+    while queries.len() < setup.queries {
+        let weight = u32::try_from(queries.len()).unwrap() % (setup.distance + 2);
+        queries.push(match rng.below(5) {
+            0 => rng.fingerprint(),
+            1 if !queries.is_empty() => queries[rng.below(queries.len())],
+            _ => all[rng.below(all.len())] ^ rng.error(weight),
+        });
+    }
+    queries
+}
+
+/// Two bulk-loaded segments, one flushed one with removals of theirs, and a memtable that removes
+/// more.
+fn fill<F: Fingerprint>(db: &Db<F>, rng: &mut Rng, all: &[F]) {
+    let entry = |(id, &fingerprint): (u64, &F)| Ok(crate::Entry { fingerprint, id: DocId(id) });
+    let old = all.len() * 3 / 4;
+    let _ = db.bulk_load((0..).zip(&all[..old / 2]).map(entry)).unwrap();
+    let _ = db.bulk_load((0..).zip(&all[old / 3..old]).map(entry)).unwrap();
+    for (part, flushed) in [(old..old + (all.len() - old) / 2, true), (old..all.len(), false)] {
+        let batch: Vec<(F, Key<'_>)> =
+            (7..).zip(&all[part]).map(|(id, &f)| (f, Key::from(DocId(id)))).collect();
+        db.insert_batch(&batch).unwrap();
+        for _ in 0..all.len() / 50 {
+            let at = rng.below(old / 2);
+            db.remove(all[at], DocId(at as u64)).unwrap();
+        }
+        if flushed {
+            db.flush().unwrap();
+        }
+    }
+}
+
+fn agree<F: Fingerprint>(options: Options<F>, setup: Setup) {
+    let mut rng = Rng(setup.count as u64 ^ u64::from(setup.distance) << 20);
+    let layout = Layout::preset(setup.layout, F::BITS).unwrap();
+    let options = options.layout(layout).block_size(128).filter_bits(setup.filter_bits);
+    let options = options.max_distance(3).storage(Sim::new()).threads(setup.threads);
+    let db = options.background(false).create("batch").unwrap();
+    let all = fingerprints(&mut rng, setup.count);
+    fill(&db, &mut rng, &all);
+    let snapshot = db.snapshot();
+    let queries = queries(&mut rng, &all, setup);
+    let answers = snapshot.query_batch(&queries, setup.distance).unwrap();
+    assert_eq!(answers.len(), queries.len());
+    let mut matches = 0;
+    for (number, (query, answer)) in queries.iter().zip(&answers).enumerate() {
+        let expected = snapshot.query(*query, setup.distance).unwrap();
+        matches += expected.len();
+        let Setup { layout, distance, .. } = setup;
+        assert_eq!(*answer, expected, "{layout}, k = {distance}, query {number}");
+    }
+    assert!(matches > queries.len() / 4, "{matches} matches for {} queries", queries.len());
+}
+
+const SETUP: Setup =
+    Setup { layout: "half-2", distance: 3, count: 3000, queries: 600, filter_bits: 0, threads: 1 };
+
+#[test]
+fn a_batch_answers_as_single_queries_do_in_every_layout() {
+    for &layout in Layout::preset_names() {
+        agree(Options::<u64>::new(), Setup { layout, count: 1500, queries: 300, ..SETUP });
+    }
+}
+
+#[test]
+fn a_batch_answers_as_single_queries_do_at_every_distance() {
+    for distance in 0..=10 {
+        for layout in ["single", "half-2", "ring-4"] {
+            let setup = Setup { layout, distance, count: 1500, queries: 200, ..SETUP };
+            agree(Options::<u64>::new(), setup);
+            agree(Options::bits128(), Setup { layout: "half-2", ..setup });
+        }
+    }
+}
+
+#[test]
+fn a_batch_of_any_size_answers_as_single_queries_do() {
+    for queries in [1, 2, 15, 16, 17, 40, 100, 2000] {
+        for filter_bits in [0, 10] {
+            for count in [40, 6000] {
+                let setup = Setup { count, queries, filter_bits, ..SETUP };
+                agree(Options::<u64>::new(), setup);
+                agree(Options::bits128(), Setup { threads: 3, ..setup });
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_batch_and_an_empty_database_are_answered() {
+    let db = Db::options().storage(Sim::new()).create("empty").unwrap();
+    assert_eq!(db.query_batch(&[], 3).unwrap(), [] as [Vec<_>; 0]);
+    assert_eq!(db.query_batch(&[5; 40], 3).unwrap(), vec![Vec::new(); 40]);
+}
