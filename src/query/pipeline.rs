@@ -125,10 +125,14 @@ impl<F: Fingerprint> Search<'_, F> {
         let Some(table) = segment.identity_table() else { return Ok(()) };
         let most = self.distance;
         table.scan(|some| {
-            for_each_near(some, asked, most, |fingerprint| {
+            let found = |fingerprint: F| {
                 let distance = fingerprint.distance(asked);
                 self.hits.push(Hit { distance, fingerprint, source });
-            });
+            };
+            cpu::fastest(
+                #[inline(always)]
+                || for_each_near(some, asked, most, found),
+            );
         })
     }
 }
