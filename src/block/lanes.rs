@@ -108,6 +108,37 @@ fn push<T>(all: &mut Vec<T>, one: T) {
     all.push(one);
 }
 
+/// Visits every fingerprint of these blocks, in no order.
+#[inline(always)]
+pub(crate) fn visit_all<'a, F: Fingerprint>(
+    mut lanes: impl Iterator<Item = Result<Lane<'a, F>>>,
+    mut visit: impl FnMut(F),
+) -> Result<()> {
+    let mut running: Vec<Lane<'a, F>> = Vec::with_capacity(LANES);
+    loop {
+        while running.len() < LANES
+            && let Some(lane) = lanes.next()
+        {
+            running.push(lane?);
+        }
+        let done = running.len() < LANES;
+        if let [a, b, c, d] = running.as_mut_slice() {
+            let steps = a.left.min(b.left).min(c.left).min(d.left);
+            run([&mut *a, &mut *b, &mut *c, &mut *d], steps, |_, _, f| visit(f));
+            for lane in [a, b, c, d] {
+                lane.left -= steps;
+            }
+        }
+        for mut lane in running.drain(..) {
+            let steps = lane.left;
+            run([&mut lane], steps, |_, _, f| visit(f));
+        }
+        if done {
+            return Ok(());
+        }
+    }
+}
+
 /// Fingerprints of each lane that are decoded before they are put in order.
 const ROW: usize = 64;
 

@@ -5,7 +5,6 @@
 //! too. Blocks are decoded several at a time.
 
 use super::View;
-use super::near::for_each_near;
 use crate::block::lanes::{self, Job};
 use crate::cpu;
 use crate::error::Result;
@@ -124,16 +123,15 @@ impl<F: Fingerprint> Search<'_, F> {
         let asked = self.queries[0];
         let Some(table) = segment.identity_table() else { return Ok(()) };
         let most = self.distance;
-        table.scan(|some| {
-            let found = |fingerprint: F| {
+        table.visit_all(
+            #[inline(always)]
+            |fingerprint| {
                 let distance = fingerprint.distance(asked);
-                self.hits.push(Hit { distance, fingerprint, source });
-            };
-            cpu::fastest(
-                #[inline(always)]
-                || for_each_near(some, asked, most, found),
-            );
-        })
+                if distance <= most {
+                    self.hits.push(Hit { distance, fingerprint, source });
+                }
+            },
+        )
     }
 }
 
