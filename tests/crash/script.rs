@@ -170,7 +170,7 @@ impl<F: Fingerprint> Scribe<F> {
             'l' | 'L' if self.ids == Ids::Names => Step::Insert(self.docs(3)),
             'l' => Step::Load(self.docs(6)),
             // More than are sorted in memory.
-            'L' => Step::Load(self.docs(8300)),
+            'L' => Step::Load(self.docs(200)),
             'f' => Step::Flush,
             'c' => Step::Compact,
             's' => Step::Sync,
