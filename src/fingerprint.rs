@@ -63,6 +63,10 @@ pub trait Fingerprint:
     fn wrapping_shl(self, n: u32) -> Self;
     /// Bits moved down by `n` modulo the width, zeros coming in: a shift without a check.
     fn wrapping_shr(self, n: u32) -> Self;
+    /// Sum modulo 2^width.
+    fn wrapping_add(self, other: Self) -> Self;
+    /// Difference modulo 2^width.
+    fn wrapping_sub(self, other: Self) -> Self;
     /// Bits moved up by `n`, the top ones coming in again below.
     fn rotate_left(self, n: u32) -> Self;
     /// Zero-extended to 128 bits.
@@ -139,6 +143,14 @@ macro_rules! fingerprint {
             #[inline]
             fn wrapping_shr(self, n: u32) -> Self {
                 self.wrapping_shr(n)
+            }
+            #[inline]
+            fn wrapping_add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline]
+            fn wrapping_sub(self, other: Self) -> Self {
+                self.wrapping_sub(other)
             }
             #[inline]
             fn rotate_left(self, n: u32) -> Self {

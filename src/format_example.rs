@@ -1,6 +1,7 @@
 //! storage-format.md cannot drift: its examples and constants are compared with what the code does.
 
-use crate::block::{self, BlockBuilder, leading_difference};
+use crate::block::huffman::leading_difference;
+use crate::block::{self, BlockBuilder, BlockCode, Coding};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
 use crate::codec::huffman::{Code, Histogram};
 use crate::fingerprint::Fingerprint;
@@ -55,8 +56,9 @@ fn header_example_is_what_is_written() {
 }
 
 #[test]
-fn block_example_is_what_is_written() {
-    let listed = rows(section("Block")).filter_map(|row| Some((u64::parse(row[0]).ok()?, row)));
+fn huffman_block_example_is_what_is_written() {
+    let listed =
+        rows(section("Huffman block")).filter_map(|row| Some((u64::parse(row[0]).ok()?, row)));
     let listed: Vec<(u64, Vec<&str>)> = listed.filter(|(_, row)| row[0].len() == 18).collect();
     assert_eq!(listed.len(), 4);
     let mut histogram = Histogram::default();
@@ -67,17 +69,29 @@ fn block_example_is_what_is_written() {
     }
     let code = Code::from_histogram(&histogram);
     assert_eq!(&code.lengths(64)[..6], [0, 2, 2, 0, 0, 1]);
-    let mut builder = BlockBuilder::new(128);
-    assert!(listed.iter().all(|&(fingerprint, _)| builder.push(fingerprint, &code)));
+    let mut builder = BlockBuilder::new(128, Coding::Huffman(Box::new(code)));
+    assert!(listed.iter().all(|&(fingerprint, _)| builder.push(fingerprint)));
     let mut written = Vec::new();
     builder.finish(&mut written);
-    let mut expected = example("block");
+    let mut expected = example("huffman block");
     expected.resize(128, 0);
     assert_eq!(written, expected);
 
     let bits: Vec<String> = expected[10..].iter().map(|byte| format!("{byte:08b}")).collect();
     let coded: String = listed[1..].iter().map(|(_, row)| row[3].replace(' ', "")).collect();
     assert!(bits.concat().starts_with(&coded));
+}
+
+#[test]
+fn elias_fano_block_example_is_what_is_written() {
+    let mut builder = BlockBuilder::new(128, Coding::EliasFano);
+    assert!([5u64, 6, 13].into_iter().all(|fingerprint| builder.push(fingerprint)));
+    let mut written = Vec::new();
+    builder.finish(&mut written);
+    let mut expected = example("elias-fano block");
+    expected.resize(128, 0);
+    expected[127] = 0x80;
+    assert_eq!(written, expected);
 }
 
 #[test]
@@ -128,6 +142,13 @@ fn constants_are_those_of_the_code() {
     ];
     let kinds: Vec<String> = kinds.iter().map(|&kind| format!("{} {kind}", kind as u8)).collect();
     says("File header", &format!("| kind | {} |", kinds.join(", ")));
+    for code in BlockCode::ALL {
+        let name = match code {
+            BlockCode::Huffman => "Huffman",
+            BlockCode::EliasFano => "Elias–Fano",
+        };
+        says("Block", &format!("| {} | [{name}]", code.number()));
+    }
     says("Conventions", &format!("0x{:X}", crc32fast::hash(b"123456789")));
     says("Paged files", &format!("`{}`", hex(&paged::END_MAGIC)));
     says("Paged files", &format!("pages of {} bytes", paged::PAGE));

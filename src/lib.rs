@@ -52,6 +52,7 @@ pub mod text;
 mod tombstones;
 mod version;
 
+pub use block::BlockCode;
 pub use db::{
     CompactReport, Db, Description, Durability, Iter, Key, LoadReport, Novelty, Options, Reader,
     RecoveryReport, SegmentStats, Snapshot, Stats, TableStats, VerifyReport, describe,

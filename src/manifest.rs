@@ -171,6 +171,7 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::BlockCode;
     use crate::layout::Layout;
     use crate::paged::FileSummary;
     use crate::settings::Ids;
@@ -184,6 +185,7 @@ mod tests {
             ids: Ids::Names,
             recipe: Some("words/1".into()),
             block_size: 256,
+            code: BlockCode::Huffman,
             filter_bits: 10,
         };
         let mut manifest = Manifest::new(settings);

@@ -1,6 +1,6 @@
 //! What is chosen when a database is created and never changes: stored in its manifest.
 
-use crate::block;
+use crate::block::{self, BlockCode};
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
@@ -34,6 +34,7 @@ pub(crate) struct Settings {
     pub ids: Ids,
     pub recipe: Option<String>,
     pub block_size: usize,
+    pub code: BlockCode,
     pub filter_bits: u32,
 }
 
@@ -77,6 +78,7 @@ impl Settings {
         let width = self.layout.cells().get(usize::from(first_cell)).copied().unwrap_or(64);
         TableOptions {
             block_size: self.block_size,
+            code: self.code,
             filter_bits: self.filter_bits,
             filter_depth: u32::from(width).min(64),
         }
@@ -94,6 +96,7 @@ impl Settings {
             Ids::Names => 1,
         });
         out.put_u32(u32::try_from(self.block_size).unwrap_or(0));
+        out.put_u8(self.code.number());
         out.put_u32(self.filter_bits);
         out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
         self.layout.encode(out);
@@ -108,6 +111,10 @@ impl Settings {
             other => return Err(fields.corruption(format!("kind of ids {other}"))),
         };
         let block_size = fields.u32("block size")? as usize;
+        let number = fields.u8("code of blocks")?;
+        let Some(code) = BlockCode::from_number(number) else {
+            return Err(fields.corruption(format!("code of blocks {number}")));
+        };
         let filter_bits = fields.u32("filter bits")?;
         let recipe = fields.text("recipe")?;
         let recipe = (!recipe.is_empty()).then(|| recipe.to_owned());
@@ -117,7 +124,7 @@ impl Settings {
         }
         let database_id = header.database_id;
         let settings =
-            Self { database_id, layout, max_distance, ids, recipe, block_size, filter_bits };
+            Self { database_id, layout, max_distance, ids, recipe, block_size, code, filter_bits };
         settings.check().map_err(|e| fields.corruption(e.to_string()))?;
         Ok(settings)
     }

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use fpdb::{Db, DocId, Entry, Layout, Options};
+use fpdb::{BlockCode, Db, DocId, Entry, Layout, Options};
 
 /// A seeded generator (splitmix64).
 pub struct Random(pub u64);
@@ -106,6 +106,7 @@ pub fn options(layout: &str, block_size: usize, filter_bits: u32) -> Options {
     Db::options()
         .layout(Layout::preset(layout, 64).unwrap())
         .block_size(block_size)
+        .code(BlockCode::parse(&option("--code", "elias-fano".to_owned())).unwrap())
         .filter_bits(filter_bits)
 }
 

@@ -6,7 +6,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::{COUNT_LEN, decode};
+use super::huffman::{COUNT_LEN, decode};
+use super::{Coding, Job, Packed, other_code};
 use crate::codec::huffman::Decoder;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -14,8 +15,8 @@ use crate::fingerprint::Fingerprint;
 /// Lanes that run at a time: enough to keep the processor busy, few enough for its registers.
 const LANES: usize = 4;
 
-/// Steps that lanes of a search take before it is seen which of them are done. The shorter, the less
-/// is decoded in vain; the longer, the less is decided.
+/// Steps that lanes take before it is seen which of them are done. The shorter, the less is decoded
+/// in vain; the longer, the less is decided.
 const STRIDE: u32 = 6;
 
 /// A block being decoded.
@@ -32,50 +33,78 @@ pub(crate) struct Lane<'a, F> {
 }
 
 impl<'a, F: Fingerprint> Lane<'a, F> {
-    /// Stands at the first fingerprint of the block that begins at byte `start` of a file.
+    /// Stands at the block's first fingerprint.
     #[inline(always)]
-    pub(crate) fn new(bytes: &'a [u8], code: &'a Decoder, start: usize) -> Result<Self> {
-        let block = bytes.get(start..).unwrap_or(&[]);
-        let count = block.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
-        let first = block.get(COUNT_LEN..).and_then(F::read_le);
+    pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
+        let Packed { bytes, start, coding, .. } = *block;
+        let Coding::Huffman(code) = coding else { return Err(other_code()) };
+        let head = bytes.get(start..).unwrap_or_default();
+        let count = head.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
+        let first = head.get(COUNT_LEN..).and_then(F::read_le);
         let (1.., Some(current)) = (count, first) else {
-            return Err(Error::corruption("empty block"));
+            return Err(Error::corruption("empty block").at_offset(start as u64));
         };
         let position = (start + COUNT_LEN + F::BYTES) * 8;
-        Ok(Self { bytes, code, position, current, left: count.into() })
+        Ok(Self { bytes, code: code.decoder(), position, current, left: count.into() })
+    }
+
+    /// Number of fingerprints.
+    pub(super) fn len(&self) -> usize {
+        self.left as usize
+    }
+
+    /// The place of a fingerprint, if the block has it.
+    pub(super) fn place(mut self, fingerprint: F) -> Option<usize> {
+        let mut place = 0;
+        while self.current < fingerprint {
+            place += 1;
+            if place == self.len() {
+                return None;
+            }
+            (self.position, self.current) =
+                decode(self.bytes, self.code, self.position, self.current);
+        }
+        (self.current == fingerprint).then_some(place)
     }
 }
 
-/// A block to look through for what lies from `low` to `high`, near to `query`.
+/// A lane of a search.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Job<'a, F, T> {
-    pub lane: Lane<'a, F>,
-    pub query: F,
-    pub low: F,
-    pub high: F,
-    /// Goes with what is found.
-    pub tag: T,
+struct Running<'a, F, T> {
+    lane: Lane<'a, F>,
+    query: F,
+    low: F,
+    high: F,
+    tag: T,
 }
 
-/// Looks through the blocks that `next` gives, and passes what is within `distance` of its query to
-/// `found`, in no order.
+impl<'a, F: Fingerprint, T> Running<'a, F, T> {
+    #[inline(always)]
+    fn open(job: Job<'a, F, T>) -> Result<Self> {
+        let Job { block, query, low, high, tag } = job;
+        Ok(Self { lane: Lane::open(&block)?, query, low, high, tag })
+    }
+}
+
+/// As [`search`](super::search).
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "lanes are numbered below LANES")]
-pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
+pub(super) fn search<'a, F: Fingerprint, T: Copy>(
     mut next: impl FnMut() -> Result<Option<Job<'a, F, T>>>,
     distance: u32,
     mut found: impl FnMut(T, F),
 ) -> Result<()> {
     let Some(first) = next()? else { return Ok(()) };
+    let first = Running::open(first)?;
     // What is done runs on for nothing until there is another, or all are.
-    let done = Job { lane: Lane { left: 0, ..first.lane }, ..first };
+    let done = Running { lane: Lane { left: 0, ..first.lane }, ..first };
     let mut running = [first, done, done, done];
     let mut near = Vec::new();
     loop {
         let mut busy = 0;
         for job in &mut running {
             if job.lane.left == 0 {
-                *job = next()?.unwrap_or(done);
+                *job = next()?.map(Running::open).transpose()?.unwrap_or(done);
             }
             busy |= job.lane.left;
         }
@@ -90,12 +119,12 @@ pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
         });
         for (lane, step, fingerprint) in near.drain(..) {
             // Behind a block's end a lane reads what counts for nothing.
-            let Job { lane, low, high, tag, .. } = running[lane];
+            let Running { lane, low, high, tag, .. } = running[lane];
             if step < lane.left && (low..=high).contains(&fingerprint) {
                 found(tag, fingerprint);
             }
         }
-        for Job { lane, high, .. } in &mut running {
+        for Running { lane, high, .. } in &mut running {
             lane.left = if lane.current > *high { 0 } else { lane.left.saturating_sub(STRIDE) };
         }
     }
@@ -110,7 +139,7 @@ fn push<T>(all: &mut Vec<T>, one: T) {
 
 /// Visits every fingerprint of these blocks, in no order.
 #[inline(always)]
-pub(crate) fn visit_all<'a, F: Fingerprint>(
+pub(super) fn visit_all<'a, F: Fingerprint>(
     mut lanes: impl Iterator<Item = Result<Lane<'a, F>>>,
     mut visit: impl FnMut(F),
 ) -> Result<()> {
@@ -147,7 +176,7 @@ const ROW: usize = 64;
 /// A lane that is done before the others runs on for nothing: that costs less than to go on with
 /// fewer lanes, or to see after each step which are done.
 #[inline(always)]
-pub(crate) fn decode_all<'a, F: Fingerprint>(
+pub(super) fn decode_all<'a, F: Fingerprint>(
     mut lanes: impl Iterator<Item = Result<Lane<'a, F>>>,
     out: &mut Vec<F>,
 ) -> Result<()> {

@@ -161,6 +161,119 @@ fn load_tail<W: Fingerprint>(bytes: &[u8], byte: usize) -> W {
     W::read_be(&word).unwrap_or(W::ZERO)
 }
 
+// The same with the least significant bit first: the first bit written is the lowest bit of the first
+// byte. Where places are counted and not read one after another it saves turning bytes around.
+
+/// Appends bits to a byte buffer, least significant first.
+#[derive(Debug)]
+pub(crate) struct LowBitWriter<F> {
+    bytes: Vec<u8>,
+    pending: F,
+    pending_len: u32,
+}
+
+impl<F: Fingerprint> LowBitWriter<F> {
+    /// Begins with the bit that has this number in its own byte and zeros before it there.
+    pub(crate) fn starting_at(bit: usize) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "below eight")]
+        let pending_len = (bit % 8) as u32;
+        Self { bytes: Vec::new(), pending: F::ZERO, pending_len }
+    }
+
+    /// Appends the low `len` bits of `value` (fewer than the width), which has no others set.
+    #[inline]
+    pub(crate) fn put(&mut self, value: F, len: u32) {
+        debug_assert!(len < F::BITS && value >> len == F::ZERO);
+        self.pending = self.pending | value.wrapping_shl(self.pending_len);
+        let end = self.pending_len + len;
+        if let Some(over) = end.checked_sub(F::BITS) {
+            self.pending.write_le(&mut self.bytes);
+            // By the width only if nothing is over: then nothing is wanted either.
+            let rest = value.wrapping_shr(F::BITS - self.pending_len);
+            self.pending = if over == 0 { F::ZERO } else { rest };
+            self.pending_len = over;
+        } else {
+            self.pending_len = end;
+        }
+    }
+
+    /// All bytes, the last one padded with zeros.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        let whole = self.bytes.len() + self.pending_len.div_ceil(8) as usize;
+        self.pending.write_le(&mut self.bytes);
+        self.bytes.truncate(whole);
+        self.bytes
+    }
+}
+
+/// The `len` bits from `position` on (at most the width less [`UNPEEKED`]); beyond the end, zeros.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "only three bits are wanted")]
+pub(crate) fn peek_low<F: Fingerprint>(bytes: &[u8], position: usize, len: u32) -> F {
+    let word: F = low_word(bytes, position / 8);
+    word.wrapping_shr(position as u32 % 8) & !F::MAX.wrapping_shl(len)
+}
+
+/// The bytes from `byte` on as a little-endian word; beyond the end, zeros.
+#[inline(always)]
+pub(crate) fn low_word<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
+    let word = bytes.get(byte..byte.wrapping_add(F::BYTES)).and_then(F::read_le);
+    word.unwrap_or_else(|| load_low_tail(bytes, byte))
+}
+
+/// What there is from `byte` on, less than a word, as the low bytes of a little-endian word.
+#[cold]
+fn load_low_tail<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
+    let mut word = [0u8; 16];
+    for (to, from) in word.iter_mut().zip(bytes.iter().skip(byte)) {
+        *to = *from;
+    }
+    F::read_le(&word).unwrap_or(F::ZERO)
+}
+
+/// The place of the one that has so many ones below it, of which `word` must have more.
+///
+/// By bytes in one word (Vigna, *Broadword implementation of rank/select queries*, 2008).
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "bytes are wanted")]
+pub(crate) fn select(word: u64, below: usize) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
+    // In each byte the ones up to and with it.
+    let up_to = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(EACH);
+    let wanted = EACH.wrapping_mul(below as u64) | EACH << 7;
+    // A byte's top bit stays where no more ones are up to it than are wanted below.
+    let passed = (wanted.wrapping_sub(up_to) & EACH << 7).count_ones();
+    let shift = passed % 8 * 8;
+    let before = (up_to << 8).wrapping_shr(shift) as usize % 256;
+    let byte = (word >> shift) as usize % 256;
+    let within = SELECT_IN_BYTE.get(byte * 8 + below.wrapping_sub(before) % 8);
+    shift as usize + usize::from(within.copied().unwrap_or(0))
+}
+
+/// For each byte and number the place of the one with so many below it.
+static SELECT_IN_BYTE: [u8; 2048] = select_in_bytes();
+
+#[expect(clippy::indexing_slicing, reason = "computed when compiled")]
+#[expect(clippy::cast_possible_truncation, reason = "below eight")]
+const fn select_in_bytes() -> [u8; 2048] {
+    let mut places = [0; 2048];
+    let mut byte = 0usize;
+    while byte < 256 {
+        let (mut bit, mut below) = (0usize, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                places[byte * 8 + below] = bit as u8;
+                below += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    places
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,6 +307,51 @@ mod tests {
                 assert_eq!(r.take(1), 1);
                 assert_eq!(r.position(), (lead + len + 1) as usize);
             }
+        }
+    }
+
+    #[test]
+    fn low_bits_of_every_width_are_found_wherever_they_begin() {
+        fn round_trip<F: Fingerprint>() {
+            for start in 0..8 {
+                for len in 0..=F::BITS - UNPEEKED {
+                    let mask = !F::MAX.wrapping_shl(len);
+                    let values: Vec<F> = (1u128..9)
+                        .map(|i| {
+                            F::from_u128(i.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+                        })
+                        .map(|value| value & mask)
+                        .collect();
+                    let mut writer = LowBitWriter::starting_at(start);
+                    values.iter().for_each(|&value| writer.put(value, len));
+                    let bytes = writer.finish();
+                    assert_eq!(bytes.len(), (start + 8 * len as usize).div_ceil(8));
+                    for (i, &value) in values.iter().enumerate() {
+                        let position = start + i * len as usize;
+                        assert_eq!(
+                            peek_low::<F>(&bytes, position, len),
+                            value,
+                            "{start} {len} {i}"
+                        );
+                    }
+                }
+            }
+        }
+        round_trip::<u64>();
+        round_trip::<u128>();
+    }
+
+    #[test]
+    fn select_finds_every_one() {
+        let mut word = 0x9e37_79b9_7f4a_7c15u64;
+        for _ in 0..500 {
+            for word in [word, word & word << 7 & word << 9, word | word << 5, u64::MAX, 1 << 63] {
+                let ones = (0..64).filter(|bit| word >> bit & 1 == 1);
+                for (below, place) in ones.enumerate() {
+                    assert_eq!(select(word, below), place, "{word:x}");
+                }
+            }
+            word = word.wrapping_mul(0xda94_2042_e4dd_58b5).rotate_left(23);
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! One code serves one table. It is made from the table's own distribution of h, the position of
 //! the highest bit in which two neighbours differ (paper, section 3.2), and written as one length
-//! per symbol; lengths determine the codewords. storage-format.md, "Code".
+//! per symbol; lengths determine the codewords. storage-format.md, "Huffman code".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

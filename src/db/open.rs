@@ -111,6 +111,7 @@ fn create<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result
         ids: options.ids.unwrap_or(Ids::User),
         recipe: options.recipe.clone(),
         block_size: options.block_size.unwrap_or(DEFAULT_BLOCK),
+        code: options.code.unwrap_or_default(),
         filter_bits: options.filter_bits.unwrap_or(0),
     };
     settings.check()?;

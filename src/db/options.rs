@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Db, Reader, open};
+use crate::block::BlockCode;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
@@ -75,6 +76,7 @@ pub struct Options<F = u64> {
     pub(super) ids: Option<Ids>,
     pub(super) recipe: Option<String>,
     pub(super) block_size: Option<usize>,
+    pub(super) code: Option<BlockCode>,
     pub(super) filter_bits: Option<u32>,
     pub(super) tuning: Tuning,
     pub(super) storage: Option<Arc<dyn Storage>>,
@@ -122,6 +124,7 @@ impl<F: Fingerprint> Options<F> {
             ids: None,
             recipe: None,
             block_size: None,
+            code: None,
             filter_bits: None,
             tuning: Tuning {
                 memtable_entries: DEFAULT_MEMTABLE,
@@ -171,6 +174,12 @@ impl<F: Fingerprint> Options<F> {
     /// faster queries, larger index in memory, slightly larger files. Default: 256; stored.
     pub fn block_size(self, bytes: usize) -> Self {
         Self { block_size: Some(bytes), ..self }
+    }
+
+    /// How fingerprints are written in blocks. Answers are the same. Default:
+    /// [`BlockCode::EliasFano`]; stored.
+    pub fn code(self, code: BlockCode) -> Self {
+        Self { code: Some(code), ..self }
     }
 
     /// Bits a fingerprint and table of the prefix filters, which spare most probes that would find
@@ -321,6 +330,9 @@ impl<F: Fingerprint> Options<F> {
         }
         if let Some(size) = self.block_size.filter(|&size| size != settings.block_size) {
             return differs("block size", size.to_string(), settings.block_size.to_string());
+        }
+        if let Some(code) = self.code.filter(|&code| code != settings.code) {
+            return differs("block code", code.to_string(), settings.code.to_string());
         }
         match self.filter_bits.filter(|&bits| bits != settings.filter_bits) {
             Some(bits) => {

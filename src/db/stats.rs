@@ -1,6 +1,7 @@
 //! What a database is made of, in numbers.
 
 use super::core::Core;
+use crate::block::BlockCode;
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
 use crate::paged::FileSummary;
@@ -58,6 +59,8 @@ pub struct Stats {
     pub max_distance: u32,
     /// Bytes of a block of new segments.
     pub block_size: usize,
+    /// Code of the blocks of new segments.
+    pub code: BlockCode,
     /// Counts changes of the set of files.
     pub generation: u64,
     /// What went wrong in the background last, unless it has succeeded since.
@@ -161,6 +164,7 @@ impl Stats {
             bits: settings.layout.bits(),
             max_distance: settings.max_distance,
             block_size: settings.block_size,
+            code: settings.code,
             generation,
             background_error: None,
         }
@@ -203,6 +207,8 @@ pub struct Description {
     pub max_distance: u32,
     /// Bytes of a block of new segments.
     pub block_size: usize,
+    /// Code of the blocks of new segments.
+    pub code: BlockCode,
     /// Bits a fingerprint of the prefix filters; 0 without.
     pub filter_bits: u32,
     /// Version of the format, major and minor.
@@ -221,6 +227,7 @@ impl Description {
             layout: settings.layout,
             max_distance: settings.max_distance,
             block_size: settings.block_size,
+            code: settings.code,
             filter_bits: settings.filter_bits,
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
             generation: manifest.generation,

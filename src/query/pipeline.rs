@@ -5,7 +5,7 @@
 //! too. Blocks are decoded several at a time.
 
 use super::View;
-use crate::block::lanes::{self, Job};
+use crate::block::{self, BlockCode, Job};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -99,14 +99,14 @@ impl<F: Fingerprint> Search<'_, F> {
                 rounds.push(Round { source, table, number, query, plan, probes });
             }
         }
-        let queue = aim(&rounds)?;
-        self.shoot(queue)
+        let Some(round) = rounds.first() else { return Ok(()) };
+        self.shoot(round.table.code(), aim(&rounds)?)
     }
 
     /// Last stage: decodes the blocks and keeps what matches. A match that several tables accept is
     /// left to the first of them.
     #[inline(always)]
-    fn shoot(&mut self, mut queue: Queue<'_, F>) -> Result<()> {
+    fn shoot(&mut self, code: BlockCode, mut queue: Queue<'_, F>) -> Result<()> {
         let Self { view, queries, distance, hits } = self;
         let found = |round: &Round<'_, F>, candidate: F| {
             let fingerprint = view.planner.permutations()[round.number].invert(candidate);
@@ -115,7 +115,13 @@ impl<F: Fingerprint> Search<'_, F> {
                 hits.push(Hit { distance, fingerprint, source: round.source });
             }
         };
-        lanes::search(|| queue.next(), *distance, found)
+        block::search(
+            code,
+            #[inline(always)]
+            || queue.next(),
+            *distance,
+            found,
+        )
     }
 
     /// Reads all of table 0, where that is predicted to cost less than probing.
@@ -188,8 +194,8 @@ impl<'a, F: Fingerprint> Queue<'a, F> {
             {
                 if let Some(block) = target.blocks.next() {
                     let Target { low, high, .. } = target;
-                    let (lane, query) = (round.table.lane(block)?, round.query);
-                    return Ok(Some(Job { lane, query, low: *low, high: *high, tag: round }));
+                    let (block, query) = (round.table.packed(block)?, round.query);
+                    return Ok(Some(Job { block, query, low: *low, high: *high, tag: round }));
                 }
                 self.taken += 1;
             } else if self.taken == self.targets.len() {

@@ -1,7 +1,7 @@
 //! Batches against single queries. Regions are tiny here, so that small tables have many.
 
 use crate::storage::Sim;
-use crate::{Db, DocId, Fingerprint, Key, Layout, Options};
+use crate::{BlockCode, Db, DocId, Fingerprint, Key, Layout, Options};
 
 /// splitmix64.
 struct Rng(u64);
@@ -43,6 +43,7 @@ struct Setup {
     count: usize,
     queries: usize,
     filter_bits: u32,
+    code: BlockCode,
     threads: usize,
 }
 
@@ -104,7 +105,8 @@ fn agree<F: Fingerprint>(options: Options<F>, setup: Setup) {
     let mut rng = Rng(setup.count as u64 ^ u64::from(setup.distance) << 20);
     let layout = Layout::preset(setup.layout, F::BITS).unwrap();
     let options = options.layout(layout).block_size(128).filter_bits(setup.filter_bits);
-    let options = options.max_distance(3).storage(Sim::new()).threads(setup.threads);
+    let options =
+        options.max_distance(3).storage(Sim::new()).code(setup.code).threads(setup.threads);
     let db = options.background(false).create("batch").unwrap();
     let all = fingerprints(&mut rng, setup.count);
     fill(&db, &mut rng, &all);
@@ -122,13 +124,23 @@ fn agree<F: Fingerprint>(options: Options<F>, setup: Setup) {
     assert!(matches > queries.len() / 4, "{matches} matches for {} queries", queries.len());
 }
 
-const SETUP: Setup =
-    Setup { layout: "half-2", distance: 3, count: 3000, queries: 600, filter_bits: 0, threads: 1 };
+const SETUP: Setup = Setup {
+    layout: "half-2",
+    distance: 3,
+    count: 3000,
+    queries: 600,
+    filter_bits: 0,
+    code: BlockCode::EliasFano,
+    threads: 1,
+};
 
 #[test]
 fn a_batch_answers_as_single_queries_do_in_every_layout() {
     for &layout in Layout::preset_names() {
-        agree(Options::<u64>::new(), Setup { layout, count: 1500, queries: 300, ..SETUP });
+        for code in BlockCode::ALL {
+            let setup = Setup { layout, code, count: 1500, queries: 300, ..SETUP };
+            agree(Options::<u64>::new(), setup);
+        }
     }
 }
 
@@ -150,7 +162,7 @@ fn a_batch_of_any_size_answers_as_single_queries_do() {
             for count in [40, 6000] {
                 let setup = Setup { count, queries, filter_bits, ..SETUP };
                 agree(Options::<u64>::new(), setup);
-                agree(Options::bits128(), Setup { threads: 3, ..setup });
+                agree(Options::bits128(), Setup { threads: 3, code: BlockCode::Huffman, ..setup });
             }
         }
     }

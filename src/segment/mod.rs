@@ -151,6 +151,7 @@ impl<F: Fingerprint> Segment<F> {
             meta,
         };
         segment.check_counts()?;
+        segment.check_code(settings)?;
         Ok(segment)
     }
 
@@ -168,6 +169,22 @@ impl<F: Fingerprint> Segment<F> {
         let first = self.storage.root().join(FileName::Table(self.meta.id, 0).to_string());
         Err(Error::corruption("the segment's files disagree with the manifest on counts")
             .at_path(first))
+    }
+
+    /// A query looks through the blocks of all tables together, so they are in one code.
+    fn check_code(&self, settings: &Settings) -> Result<()> {
+        for (t, table) in (0u16..).zip(&self.tables) {
+            if table.code() != settings.code {
+                let name = FileName::Table(self.meta.id, t).to_string();
+                let message = format!(
+                    "the table's block code is {}, the database's {}",
+                    table.code(),
+                    settings.code
+                );
+                return Err(Error::corruption(message).at_path(self.storage.root().join(name)));
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn meta(&self) -> &SegmentMeta {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::block::lanes::{self, Job};
+use crate::block::{self, BlockCode, Job};
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::layout::Layout;
 use crate::paged::PagedWriter;
@@ -17,6 +17,7 @@ fn settings() -> Settings {
         ids: KindOfIds::Names,
         recipe: None,
         block_size: 128,
+        code: BlockCode::default(),
         filter_bits: 10,
     }
 }
@@ -57,12 +58,12 @@ fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) 
             let _ = table.may_contain(&target);
             target = table.aim(probe, 8);
             let _ = table.find_cell(&mut target).and_then(|()| table.find_blocks(&mut target));
-            let mut lanes = target.blocks.map(|block| table.lane(block));
+            let mut blocks = target.blocks.map(|block| table.packed(block));
             let mut next = || {
-                let Some(lane) = lanes.next() else { return Ok(None) };
-                Ok(Some(Job { lane: lane?, query: 0, low: 0, high: u64::MAX, tag: () }))
+                let Some(block) = blocks.next() else { return Ok(None) };
+                Ok(Some(Job { block: block?, query: 0, low: 0, high: u64::MAX, tag: () }))
             };
-            let _ = lanes::search(&mut next, 64, |(), _| ());
+            let _ = block::search(table.code(), &mut next, 64, |(), _| ());
             let _ = table.scan(|_| ());
             let _ = table.cursor(probe);
         }

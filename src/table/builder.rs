@@ -3,10 +3,11 @@
 use super::TableOptions;
 use super::filter::FilterBuilder;
 use super::index::put_directory;
-use crate::block::{BlockBuilder, leading_difference};
+use crate::block::huffman::leading_difference;
+use crate::block::{BlockBuilder, Coding};
 use crate::codec::bytes::PutFields;
 use crate::codec::header::FileHeader;
-use crate::codec::huffman::{Code, Histogram};
+use crate::codec::huffman::Histogram;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::paged::{FileSummary, PagedWriter};
@@ -48,7 +49,7 @@ impl<F: Fingerprint> Profile<F> {
 pub(crate) struct TableBuilder<F> {
     writer: PagedWriter,
     options: TableOptions,
-    code: Code,
+    coding: Coding,
     block: BlockBuilder<F>,
     /// Finished bytes of the current block.
     scratch: Vec<u8>,
@@ -68,11 +69,12 @@ impl<F: Fingerprint> TableBuilder<F> {
         let mut writer = PagedWriter::create(storage, name, header)?;
         // The header takes the place of a block, so that blocks never straddle a page.
         writer.align(options.block_size)?;
+        let coding = Coding::new(options.code, &profile.histogram);
         Ok(Self {
             writer,
             options,
-            code: Code::from_histogram(&profile.histogram),
-            block: BlockBuilder::new(options.block_size),
+            block: BlockBuilder::new(options.block_size, coding.clone()),
+            coding,
             scratch: Vec::with_capacity(options.block_size),
             keys: Vec::new(),
             filter: FilterBuilder::new(options.filter_bits, options.filter_depth, profile.count),
@@ -88,11 +90,11 @@ impl<F: Fingerprint> TableBuilder<F> {
         if let Some(filter) = &mut self.filter {
             filter.add(fingerprint);
         }
-        if self.block.push(fingerprint, &self.code) {
+        if self.block.push(fingerprint) {
             return Ok(false);
         }
         self.end_block()?;
-        let fits = self.block.push(fingerprint, &self.code);
+        let fits = self.block.push(fingerprint);
         debug_assert!(fits, "an empty block takes any fingerprint");
         Ok(true)
     }
@@ -132,7 +134,7 @@ impl<F: Fingerprint> TableBuilder<F> {
         meta.put_u32(self.filter.as_ref().map_or(0, FilterBuilder::depth));
         meta.put_u64(filter_offset);
         meta.put_u64(filter_words.len() as u64);
-        meta.extend_from_slice(self.code.lengths(F::BITS));
+        self.coding.put(F::BITS, &mut meta);
         self.writer.finish(&meta)
     }
 }

@@ -19,8 +19,8 @@ use crate::paged::PagedFile;
 /// Bytes of an entry of the directory.
 const ENTRY: usize = 4;
 
-/// Keys that are read one after another; among more it bisects.
-const FEW: usize = 8;
+/// Keys that are looked at at once; among more it bisects.
+const FEW: usize = 4;
 
 /// Where keys and directory lie in a file.
 #[derive(Debug, Clone, Copy)]
@@ -155,6 +155,17 @@ impl<F: Fingerprint> Index<F> {
     #[inline(always)]
     pub(super) fn first_at_least(&self, file: &PagedFile, cell: Cell, target: F) -> Result<usize> {
         let Cell { mut first, mut last } = cell;
+        if last - first <= FEW && first + FEW <= self.blocks {
+            // All few are compared, however many count: a processor would often guess wrong where to
+            // stop.
+            let offset = self.keys.saturating_add(first.saturating_mul(F::BYTES));
+            let keys = file.bytes(offset, FEW * F::BYTES)?;
+            let less = keys.chunks_exact(F::BYTES).enumerate().map(|(place, key)| {
+                let less = F::read_le(key).is_some_and(|key| key < target);
+                usize::from(less & (first + place < last))
+            });
+            return Ok(first + less.sum::<usize>());
+        }
         while last - first > FEW {
             let middle = first + (last - first) / 2;
             if self.key(file, middle)? < target {

@@ -12,11 +12,15 @@ mod reader;
 pub(crate) use builder::{Profile, TableBuilder};
 pub(crate) use reader::{Cursor, Table, Target};
 
+use crate::block::BlockCode;
+
 /// How to write a table; any mix of tables can be read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableOptions {
     /// Bytes of a block.
     pub block_size: usize,
+    /// How its fingerprints are written.
+    pub code: BlockCode,
     /// Bits a fingerprint of the prefix filter; 0 for none.
     pub filter_bits: u32,
     /// Leading bits that the filter knows of.

@@ -6,10 +6,8 @@ use std::ops::Range;
 
 use super::filter::{Filter, Place};
 use super::index::{Cell, Index};
-use crate::block::lanes::{self, Lane};
-use crate::block::{self, BlockReader};
+use crate::block::{self, BlockCode, Coding, Packed};
 use crate::codec::header::FileHeader;
-use crate::codec::huffman::Code;
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -32,7 +30,7 @@ const BEHIND: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Table<F> {
     file: PagedFile,
-    code: Code,
+    coding: Coding,
     block_size: usize,
     count: u64,
     index: Index<F>,
@@ -72,7 +70,7 @@ impl<F: Fingerprint> Table<F> {
         let depth = meta.u32("filter depth")?;
         let offset = usize::try_from(meta.u64("filter offset")?).unwrap_or(usize::MAX);
         let words = meta.u64("filter words")?;
-        let code = Code::from_lengths(meta.bytes(F::BITS as usize, "code lengths")?)?;
+        let coding = Coding::read(F::BITS, &mut meta)?;
         let size_allowed = block_size.is_power_of_two()
             && (block::MIN_SIZE..=block::MAX_SIZE).contains(&block_size);
         let counts_agree = count >= blocks as u64 && (count == 0) == (blocks == 0);
@@ -88,7 +86,7 @@ impl<F: Fingerprint> Table<F> {
         file.expect_body_end(parts.map(|(.., end)| end))?;
         let filter_len = usize::try_from(words).unwrap_or(usize::MAX).saturating_mul(8);
         file.keep(index.start(), index.len().saturating_add(filter_len))?;
-        Ok(Self { file, code, block_size, count, index, filter })
+        Ok(Self { file, coding, block_size, count, index, filter })
     }
 
     /// Number of fingerprints.
@@ -129,18 +127,19 @@ impl<F: Fingerprint> Table<F> {
         self.file.bytes_and_behind(self.start_of(block), self.block_size, BEHIND)
     }
 
-    #[inline]
-    fn reader(&self, block: usize) -> Result<BlockReader<'_, F>> {
-        BlockReader::new(self.block(block)?, self.block_size, self.code.decoder())
-            .map_err(|e| self.in_block(block, e))
-    }
-
-    /// A block to be decoded beside others.
+    /// A block whose page has passed its checksum.
     #[inline(always)]
-    pub(crate) fn lane(&self, block: usize) -> Result<Lane<'_, F>> {
+    pub(crate) fn packed(&self, block: usize) -> Result<Packed<'_>> {
         let start = self.start_of(block);
         self.file.check(start, self.block_size)?;
-        Lane::new(self.file.raw(), self.code.decoder(), start).map_err(|e| self.in_block(block, e))
+        let (bytes, size) = (self.file.raw(), self.block_size);
+        Ok(Packed { bytes, start, size, coding: &self.coding })
+    }
+
+    /// The code of its blocks.
+    #[inline]
+    pub(crate) fn code(&self) -> BlockCode {
+        self.coding.kind()
     }
 
     /// Announces the reading of blocks, if the file is cold.
@@ -245,20 +244,22 @@ impl<F: Fingerprint> Table<F> {
     /// Appends the fingerprints of these blocks to `out`, in order.
     pub(crate) fn decode(&self, blocks: Range<usize>, out: &mut Vec<F>) -> Result<()> {
         self.file.read_ahead(self.start_of(blocks.start), blocks.len() * self.block_size);
-        let lanes = blocks.map(|block| self.lane(block));
+        let blocks = blocks.map(|block| self.packed(block));
         cpu::fastest(
             #[inline(always)]
-            || lanes::decode_all(lanes, out),
+            || block::decode_all(self.code(), blocks, out),
         )
+        .map_err(|e| e.at_path(self.file.path()))
     }
 
     /// Visits every fingerprint, in no order: what takes least time if each is looked at once.
     pub(crate) fn visit_all(&self, visit: impl FnMut(F)) -> Result<()> {
-        let lanes = (0..self.blocks()).map(|block| self.lane(block));
+        let blocks = (0..self.blocks()).map(|block| self.packed(block));
         cpu::fastest(
             #[inline(always)]
-            || lanes::visit_all(lanes, visit),
+            || block::visit_all(self.code(), blocks, visit),
         )
+        .map_err(|e| e.at_path(self.file.path()))
     }
 
     /// Visits all fingerprints in order, some at a time: for many looks at each.
@@ -278,26 +279,19 @@ impl<F: Fingerprint> Table<F> {
         if block == self.blocks() {
             return Ok(None);
         }
-        let mut reader = self.reader(block)?;
-        let mut index = 0;
-        while reader.current() < fingerprint {
-            if !reader.advance().map_err(|e| self.in_block(block, e))? {
-                return Ok(None);
-            }
-            index += 1;
-        }
-        Ok((reader.current() == fingerprint).then_some((block, index)))
+        let place = self.packed(block)?.place(fingerprint);
+        Ok(place.map_err(|e| self.in_block(block, e))?.map(|index| (block, index)))
     }
 
     /// Fingerprints in one block.
     pub(crate) fn block_len(&self, block: usize) -> Result<usize> {
-        Ok(self.reader(block)?.len())
+        self.packed(block)?.len().map_err(|e| self.in_block(block, e))
     }
 
     /// A cursor at the first fingerprint that is at least `low`.
     pub(crate) fn cursor(&self, low: F) -> Result<Cursor<'_, F>> {
         let mut cursor =
-            Cursor { table: self, block: self.find_block(low)?, reader: None, index: 0 };
+            Cursor { table: self, block: self.find_block(low)?, rows: Vec::new(), index: 0 };
         cursor.enter()?;
         while cursor.current().is_some_and(|f| f < low) {
             cursor.advance()?;
@@ -318,13 +312,13 @@ impl<F: Fingerprint> Table<F> {
         for block in 0..self.blocks() {
             let checked = self.block(block).and_then(|bytes| {
                 let key = self.index.key(&self.file, block)?;
-                block::check(bytes, self.block_size, &self.code, key, |f| {
+                let mut first = None;
+                self.coding.check(bytes, self.block_size, key, |f| {
+                    first = first.or(Some(f));
                     sum = sum.wrapping_add(sum_of(f));
                     count += 1;
                 })?;
-                let first =
-                    BlockReader::<F>::new(bytes, self.block_size, self.code.decoder())?.current();
-                if previous.is_some_and(|p| p >= first) {
+                if previous.is_some_and(|p| first.is_some_and(|first| p >= first)) {
                     return Err(Error::corruption("block begins below the previous key"));
                 }
                 previous = Some(key);
@@ -366,7 +360,8 @@ fn parts_of<F: Fingerprint>(
 pub(crate) struct Cursor<'a, F> {
     table: &'a Table<F>,
     block: usize,
-    reader: Option<BlockReader<'a, F>>,
+    /// The block's fingerprints.
+    rows: Vec<F>,
     index: usize,
 }
 
@@ -374,7 +369,7 @@ impl<F: Fingerprint> Cursor<'_, F> {
     /// The fingerprint it stands at; `None` behind the last.
     #[inline]
     pub(crate) fn current(&self) -> Option<F> {
-        self.reader.as_ref().map(BlockReader::current)
+        self.rows.get(self.index).copied()
     }
 
     /// The block of the current fingerprint, and its place in it.
@@ -384,9 +379,8 @@ impl<F: Fingerprint> Cursor<'_, F> {
 
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<()> {
-        let Some(reader) = &mut self.reader else { return Ok(()) };
-        if reader.advance().map_err(|e| self.table.in_block(self.block, e))? {
-            self.index += 1;
+        self.index += 1;
+        if self.index < self.rows.len() || self.rows.is_empty() {
             return Ok(());
         }
         self.block += 1;
@@ -395,10 +389,10 @@ impl<F: Fingerprint> Cursor<'_, F> {
 
     fn enter(&mut self) -> Result<()> {
         self.index = 0;
-        self.reader = match self.block < self.table.blocks() {
-            true => Some(self.table.reader(self.block)?),
-            false => None,
-        };
+        self.rows.clear();
+        if self.block < self.table.blocks() {
+            self.table.decode(self.block..self.block + 1, &mut self.rows)?;
+        }
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::block::lanes::{self, Job};
+use crate::block::{self, Job};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::fingerprint::Fingerprint;
 use crate::paged::FileSummary;
@@ -56,14 +56,20 @@ fn below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F> {
     let mut found = Vec::new();
     let mut next = || {
         let Some(block) = target.blocks.next() else { return Ok(None) };
-        Ok(Some(Job { lane: table.lane(block)?, query: F::ZERO, low, high, tag: () }))
+        Ok(Some(Job { block: table.packed(block)?, query: F::ZERO, low, high, tag: () }))
     };
-    lanes::search(&mut next, F::BITS, |(), f| found.push(f)).unwrap();
+    block::search(table.code(), &mut next, F::BITS, |(), f| found.push(f)).unwrap();
     found.sort_unstable();
     found
 }
 
-const SMALL: TableOptions = TableOptions { block_size: 128, filter_bits: 0, filter_depth: 0 };
+const SMALL: TableOptions =
+    TableOptions { block_size: 128, code: BlockCode::Huffman, filter_bits: 0, filter_depth: 0 };
+
+/// As small, in each code.
+fn codes() -> impl Iterator<Item = TableOptions> {
+    BlockCode::ALL.into_iter().map(|code| TableOptions { code, ..SMALL })
+}
 
 fn lookups<F: Fingerprint>(count: u64, options: TableOptions) {
     let values = values::<F>(count);
@@ -96,9 +102,13 @@ fn lookups<F: Fingerprint>(count: u64, options: TableOptions) {
 #[test]
 fn every_range_and_place_is_found_at_both_widths_and_all_sizes() {
     for count in [0, 1, 2, 30, 3000] {
-        lookups::<u64>(count, SMALL);
-        lookups::<u128>(count, SMALL);
-        lookups::<u64>(count, TableOptions { block_size: 4096, filter_bits: 10, filter_depth: 32 });
+        for small in codes() {
+            lookups::<u64>(count, small);
+            lookups::<u128>(count, small);
+            let large =
+                TableOptions { block_size: 4096, filter_bits: 10, filter_depth: 32, ..small };
+            lookups::<u64>(count, large);
+        }
     }
 }
 
@@ -125,7 +135,7 @@ fn a_filter_lets_every_present_prefix_through_and_few_others() {
     let mut state = 9;
     let mut values: Vec<u64> = (0..4000).map(|_| splitmix(&mut state)).collect();
     values.sort_unstable();
-    let options = TableOptions { block_size: 128, filter_bits: 10, filter_depth: 32 };
+    let options = TableOptions { filter_bits: 10, filter_depth: 32, ..SMALL };
     let (table, _) = build(&values, options);
     assert!(values.iter().all(|&v| may_contain(&table, v, 32)));
     let absent = (0..20_000).filter(|_| may_contain(&table, splitmix(&mut state), 40)).count();

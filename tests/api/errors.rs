@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
-use fpdb::{Db, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, Result, describe};
+use fpdb::{
+    BlockCode, Db, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, Result, describe,
+};
 
 use crate::common::entry;
 
@@ -161,11 +163,12 @@ type Change<'a> = &'a dyn Fn(Options<u64>) -> Options<u64>;
 fn stored_options_that_differ_are_refused_with_both_values() {
     let sim = closed(Db::options());
     let single = || Layout::preset("single", 64).unwrap();
-    let cases: [(Change<'_>, [&str; 3]); 5] = [
+    let cases: [(Change<'_>, [&str; 3]); 6] = [
         (&|o| o.max_distance(5), ["max distance", "5", "3"]),
         (&|o| o.layout(single()), ["layout", "single", "half-2"]),
         (&|o| o.ids(Ids::Names), ["ids", "Names", "User"]),
         (&|o| o.block_size(1024), ["block size", "1024", "256"]),
+        (&|o| o.code(BlockCode::Huffman), ["block code", "huffman", "elias-fano"]),
         (&|o| o.filter_bits(10), ["filter bits", "10", "0"]),
     ];
     for (change, words) in cases {
@@ -174,6 +177,7 @@ fn stored_options_that_differ_are_refused_with_both_values() {
         refused(change(on(&sim)).open_read_only("sim"), ErrorKind::InvalidArgument, &words);
     }
     let same = on(&sim).max_distance(3).block_size(256).filter_bits(0).ids(Ids::User);
+    let same = same.code(BlockCode::EliasFano);
     assert!(same.open("sim").unwrap().contains(7).unwrap());
 }
 

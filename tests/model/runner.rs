@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fpdb::storage::{Disk, Sim, Storage};
 use fpdb::{
-    Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Layout, Novelty, Options,
-    Snapshot,
+    BlockCode, Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Layout, Novelty,
+    Options, Snapshot,
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
@@ -24,6 +24,7 @@ pub(crate) struct Setup {
     pub(crate) ids: Ids,
     pub(crate) block_size: usize,
     pub(crate) filter_bits: u32,
+    pub(crate) code: BlockCode,
     pub(crate) memtable: usize,
     pub(crate) bulk_memory: usize,
     pub(crate) background: bool,
@@ -46,6 +47,7 @@ impl Setup {
             ids: Ids::User,
             block_size: rng.pick(&[128, 1024]),
             filter_bits: rng.pick(&[0, 10]),
+            code: rng.pick(&[BlockCode::EliasFano, BlockCode::EliasFano, BlockCode::Huffman]),
             memtable: rng.pick(&[1, 8, 13, 32, 64]),
             bulk_memory: rng.pick(&[1, 4096, 1 << 20]),
             background: false,
@@ -71,7 +73,8 @@ impl Setup {
             .max_distance(self.distance)
             .ids(self.ids)
             .block_size(self.block_size)
-            .filter_bits(self.filter_bits);
+            .filter_bits(self.filter_bits)
+            .code(self.code);
         let options = match self.layout {
             "auto" => options,
             preset => options.layout(Layout::preset(preset, F::BITS).unwrap()),

@@ -1,7 +1,7 @@
 //! A part of a table to which few queries lead: only the blocks that they need.
 
 use super::{Asked, Found, Lead, Part, Sweep};
-use crate::block::lanes::{self, Job};
+use crate::block::{self, Job};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -62,15 +62,15 @@ fn take<F: Fingerprint>(
     let mut jobs = aimed.into_iter().flat_map(|(asked, target)| {
         let Target { low, high, blocks, .. } = target;
         blocks.map(move |block| {
-            let lane = table.lane(block)?;
-            Ok(Job { lane, query: asked.value, low, high, tag: asked })
+            let block = table.packed(block)?;
+            Ok(Job { block, query: asked.value, low, high, tag: asked })
         })
     });
     cpu::fastest(
         #[inline(always)]
         || {
             let found = |asked, candidate| sweep.report(asked, candidate, found);
-            lanes::search(|| jobs.next().transpose(), sweep.distance, found)
+            block::search(table.code(), || jobs.next().transpose(), sweep.distance, found)
         },
     )
 }

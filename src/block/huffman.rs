@@ -1,8 +1,8 @@
-//! A block: ascending fingerprints in a fixed number of bytes, the unit of decompression.
+//! Blocks in the paper's code.
 //!
 //! The first fingerprint whole; for each next one the code of h, the position of the highest bit in
 //! which it differs from the one before, then its bits below h (paper, section 3.2). In ascending
-//! order the bit at h is 1, so it is not written. storage-format.md, "Block".
+//! order the bit at h is 1, so it is not written. storage-format.md, "Huffman block".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,14 +12,8 @@ use crate::codec::huffman::{Code, Decoder};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
-pub(crate) mod lanes;
-
 /// Bytes of the count at the head of a block.
-const COUNT_LEN: usize = 2;
-
-/// Smallest and largest block in bytes; sizes are powers of two, so that a block lies in one page.
-pub(crate) const MIN_SIZE: usize = 128;
-pub(crate) const MAX_SIZE: usize = 4096;
+pub(super) const COUNT_LEN: usize = 2;
 
 /// The position of the highest bit in which two unequal fingerprints differ, counted from the
 /// lowest.
@@ -31,19 +25,19 @@ pub(crate) fn leading_difference<F: Fingerprint>(a: F, b: F) -> u32 {
 
 /// Fills one block after another.
 #[derive(Debug)]
-pub(crate) struct BlockBuilder<F> {
+pub(crate) struct Builder<F> {
     size: usize,
+    code: Box<Code>,
     first: F,
     last: F,
     count: u16,
     bits: BitWriter,
 }
 
-impl<F: Fingerprint> BlockBuilder<F> {
-    /// `size` in bytes, a power of two from `MIN_SIZE` to `MAX_SIZE`.
-    pub(crate) fn new(size: usize) -> Self {
-        debug_assert!(size.is_power_of_two() && (MIN_SIZE..=MAX_SIZE).contains(&size));
-        Self { size, first: F::ZERO, last: F::ZERO, count: 0, bits: BitWriter::default() }
+impl<F: Fingerprint> Builder<F> {
+    /// `size` as of any block; the code must know all differences to come.
+    pub(crate) fn new(size: usize, code: Box<Code>) -> Self {
+        Self { size, code, first: F::ZERO, last: F::ZERO, count: 0, bits: BitWriter::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -58,12 +52,12 @@ impl<F: Fingerprint> BlockBuilder<F> {
     /// Adds a fingerprint greater than the last one; false if the block has no room for it.
     #[must_use]
     #[inline]
-    pub(crate) fn push(&mut self, fingerprint: F, code: &Code) -> bool {
+    pub(crate) fn push(&mut self, fingerprint: F) -> bool {
         if self.count == 0 {
             self.first = fingerprint;
         } else {
             let h = leading_difference(self.last, fingerprint);
-            let (word, length) = code.word(h);
+            let (word, length) = self.code.word(h);
             let room = (self.size - COUNT_LEN - F::BYTES) * 8;
             if self.count == u16::MAX || self.bits.len() + (length + h) as usize > room {
                 return false;
@@ -117,7 +111,12 @@ fn below_at<F: Fingerprint>(bytes: &[u8], position: usize, h: u32) -> F {
 
 /// The fingerprint behind `current`, written at bit `position`, and where it ends.
 #[inline(always)]
-fn decode<F: Fingerprint>(bytes: &[u8], code: &Decoder, position: usize, current: F) -> (usize, F) {
+pub(super) fn decode<F: Fingerprint>(
+    bytes: &[u8],
+    code: &Decoder,
+    position: usize,
+    current: F,
+) -> (usize, F) {
     let Difference { h, len, below } = difference_at(bytes, code, position);
     let next = (current.wrapping_shr(h) | F::ONE).wrapping_shl(h) | below;
     (position.wrapping_add(len as usize), next)
@@ -125,7 +124,7 @@ fn decode<F: Fingerprint>(bytes: &[u8], code: &Decoder, position: usize, current
 
 /// Reads a block, one fingerprint after another, without allocating.
 #[derive(Debug)]
-pub(crate) struct BlockReader<'a, F> {
+pub(crate) struct Reader<'a, F> {
     /// The block and any bytes behind it.
     bytes: &'a [u8],
     code: &'a Decoder,
@@ -137,7 +136,7 @@ pub(crate) struct BlockReader<'a, F> {
     end: usize,
 }
 
-impl<'a, F: Fingerprint> BlockReader<'a, F> {
+impl<'a, F: Fingerprint> Reader<'a, F> {
     /// `bytes` begin with one whole block of `size` bytes; the table's code must be given. Stands
     /// at the first fingerprint.
     #[inline]
@@ -149,12 +148,6 @@ impl<'a, F: Fingerprint> BlockReader<'a, F> {
         };
         let position = (COUNT_LEN + F::BYTES) * 8;
         Ok(Self { bytes, code, position, current, left, end: size * 8 })
-    }
-
-    /// Fingerprints in the block, when none has been passed yet.
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.left as usize + 1
     }
 
     /// The fingerprint it stands at.
@@ -196,7 +189,7 @@ pub(crate) fn check<F: Fingerprint>(
     key: F,
     mut visit: impl FnMut(F),
 ) -> Result<()> {
-    let mut reader = BlockReader::<F>::new(bytes, size, code.decoder())?;
+    let mut reader = Reader::<F>::new(bytes, size, code.decoder())?;
     loop {
         visit(reader.current());
         if !reader.advance()? {
@@ -230,8 +223,8 @@ mod tests {
 
     fn build<F: Fingerprint>(values: &[F], size: usize) -> (Code, Vec<u8>, usize) {
         let code = code_for(values);
-        let mut builder = BlockBuilder::new(size);
-        let taken = values.iter().take_while(|&&v| builder.push(v, &code)).count();
+        let mut builder = Builder::new(size, Box::new(code.clone()));
+        let taken = values.iter().take_while(|&&v| builder.push(v)).count();
         let mut out = Vec::new();
         builder.finish(&mut out);
         assert!(builder.is_empty());
@@ -239,7 +232,7 @@ mod tests {
     }
 
     fn read<F: Fingerprint>(block: &[u8], code: &Code) -> Result<Vec<F>> {
-        let mut reader = BlockReader::new(block, block.len(), code.decoder())?;
+        let mut reader = Reader::new(block, block.len(), code.decoder())?;
         let mut values = vec![reader.current()];
         while reader.advance()? {
             values.push(reader.current());
@@ -315,6 +308,6 @@ mod tests {
 
     #[test]
     fn an_empty_block_is_damage() {
-        assert!(BlockReader::<u64>::new(&[0; 128], 128, code_for(&[1u64, 2]).decoder()).is_err());
+        assert!(Reader::<u64>::new(&[0; 128], 128, code_for(&[1u64, 2]).decoder()).is_err());
     }
 }

@@ -1,0 +1,543 @@
+//! Blocks in the code of Elias and Fano: a place in the middle is found without what comes before.
+//!
+//! A fingerprint's low bits are written as they are; of what is above them, the quotient, only the
+//! growth from one fingerprint to the next is, in unary. With low bits for the block's own spread
+//! that takes about two bits more than the low ones (Elias, 1974; Vigna, *Quasi-succinct indices*,
+//! 2013). storage-format.md, "Elias–Fano block".
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::{Coding, Job, Packed, other_code};
+use crate::codec::bits::{LowBitWriter, low_word, peek_low, select};
+use crate::codec::bytes::PutFields;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+/// Bytes before the first fingerprint: the count and the number of low bits.
+const HEAD_LEN: usize = 3;
+
+/// Most fingerprints of one quotient that are seen in one load.
+const MOST_CROWD: usize = 50;
+
+/// Most low bits: what one load has, wherever it begins.
+const fn most_low_bits<F: Fingerprint>() -> u32 {
+    F::BITS - 7
+}
+
+/// Fills one block after another.
+#[derive(Debug)]
+pub(crate) struct Builder<F> {
+    size: usize,
+    fingerprints: Vec<F>,
+    /// Low bits with which these fit.
+    low_bits: u32,
+}
+
+impl<F: Fingerprint> Builder<F> {
+    /// `size` as of any block.
+    pub(super) fn new(size: usize) -> Self {
+        Self { size, fingerprints: Vec::new(), low_bits: most_low_bits::<F>() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.fingerprints.is_empty()
+    }
+
+    /// The block's key, once it has a fingerprint.
+    pub(super) fn last(&self) -> F {
+        self.fingerprints.last().copied().unwrap_or(F::ZERO)
+    }
+
+    /// Adds a fingerprint greater than the last one; false if the block has no room for it.
+    #[must_use]
+    #[inline]
+    pub(super) fn push(&mut self, fingerprint: F) -> bool {
+        if let Some(&first) = self.fingerprints.first() {
+            let room = (self.size - HEAD_LEN - F::BYTES) * 8;
+            let after = self.fingerprints.len();
+            if bits_of(first, fingerprint, after, self.low_bits) > room {
+                let best = best_low_bits(first, fingerprint, after);
+                if after >= usize::from(u16::MAX) || bits_of(first, fingerprint, after, best) > room
+                {
+                    return false;
+                }
+                self.low_bits = best;
+            }
+        }
+        self.fingerprints.push(fingerprint);
+        true
+    }
+
+    /// Appends the block to `out`, padded with zeros to its size, and begins the next one.
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        let Some((&first, rest)) = self.fingerprints.split_first() else { return };
+        let low_bits = best_low_bits(first, self.last(), rest.len());
+        out.put_u16(u16::try_from(self.fingerprints.len()).unwrap_or(u16::MAX));
+        out.put_u8(u8::try_from(low_bits).unwrap_or(0));
+        out.put_fingerprint(first);
+        let quotients = out.len() * 8;
+        out.resize(begin + self.size, 0);
+        // Set from the back of the block, where their number is not yet known.
+        let start = self.size * 8 - rest.len() * low_bits as usize;
+        let mut lows = LowBitWriter::starting_at(start);
+        for (rank, &fingerprint) in rest.iter().enumerate() {
+            let bit = quotients + growth(first, fingerprint, low_bits) + rank + 1;
+            if let Some(byte) = out.get_mut(bit / 8) {
+                *byte |= 1 << (bit % 8);
+            }
+            lows.put(fingerprint & !F::MAX.wrapping_shl(low_bits), low_bits);
+        }
+        let to = out.get_mut(begin + start / 8..).unwrap_or_default();
+        to.iter_mut().zip(lows.finish()).for_each(|(to, from)| *to |= from);
+        self.fingerprints.clear();
+        self.low_bits = most_low_bits::<F>();
+    }
+}
+
+/// By how much the quotient of `last` is greater than that of `first`.
+#[inline(always)]
+fn growth<F: Fingerprint>(first: F, last: F, low_bits: u32) -> usize {
+    let growth = last.wrapping_shr(low_bits).wrapping_sub(first.wrapping_shr(low_bits));
+    usize::try_from(growth.to_u128()).unwrap_or(usize::MAX)
+}
+
+/// Bits of a block behind its first fingerprint if `after` others follow, the last one as given.
+#[inline]
+fn bits_of<F: Fingerprint>(first: F, last: F, after: usize, low_bits: u32) -> usize {
+    let of_lows = after * (low_bits as usize + 1);
+    growth(first, last, low_bits).saturating_add(of_lows + 1)
+}
+
+/// The number of low bits that takes least room.
+fn best_low_bits<F: Fingerprint>(first: F, last: F, after: usize) -> u32 {
+    let Some(after_log) = after.checked_ilog2() else { return 0 };
+    let range_log = F::BITS - 1 - last.wrapping_sub(first).leading_zeros().min(F::BITS - 1);
+    // Between half and twice the mean distance.
+    let middle = range_log.saturating_sub(after_log);
+    let tried = (middle.saturating_sub(2)..=middle).map(|l| l.min(most_low_bits::<F>()));
+    tried.min_by_key(|&l| bits_of(first, last, after, l)).unwrap_or(0)
+}
+
+/// A block to be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block<'a, F> {
+    /// The file that the block is in.
+    bytes: &'a [u8],
+    first: F,
+    low_bits: u32,
+    /// Fingerprints behind the first.
+    after: usize,
+    /// The byte at which the quotients begin.
+    quotients: usize,
+    /// The bit at which the low bits begin and the quotients have ended.
+    lows: usize,
+}
+
+impl<'a, F: Fingerprint> Block<'a, F> {
+    /// Reads the block's head.
+    #[inline(always)]
+    pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
+        let Packed { bytes, start, size, coding } = *block;
+        let Coding::EliasFano = coding else { return Err(other_code()) };
+        let head = bytes.get(start..).unwrap_or_default();
+        let (count, low_bits, first) = match (head, head.get(HEAD_LEN..).and_then(F::read_le)) {
+            (&[a, b, low_bits, ..], Some(first)) => (u16::from_le_bytes([a, b]), low_bits, first),
+            _ => (0, 0, F::ZERO),
+        };
+        let (after, low_bits) = (usize::from(count).wrapping_sub(1), u32::from(low_bits));
+        let quotients = start + HEAD_LEN + F::BYTES;
+        let lows_len = after.wrapping_mul(low_bits as usize);
+        let end = (start + size) * 8;
+        if count == 0 || low_bits > most_low_bits::<F>() || lows_len > end - quotients * 8 {
+            let error = Error::corruption("a block's head has impossible values");
+            return Err(error.at_offset(start as u64));
+        }
+        Ok(Self { bytes, first, low_bits, after, quotients, lows: end - lows_len })
+    }
+
+    /// Visits what there is from `low` to `high`, with its place in the block, in order.
+    #[inline(always)]
+    pub(crate) fn within(&self, low: F, high: F, mut visit: impl FnMut(usize, F)) -> Result<()> {
+        if (low..=high).contains(&self.first) {
+            visit(0, self.first);
+        }
+        if self.after == 0 || high <= self.first {
+            return Ok(());
+        }
+        let growth = growth(self.first, low.max(self.first), self.low_bits);
+        let Some(position) = self.behind_zero(growth) else { return Ok(()) };
+        // Before it are the zeros up to this one, and a one for each fingerprint.
+        let rank = position.wrapping_sub(self.quotients * 8).wrapping_sub(growth).wrapping_sub(1);
+        self.each_from(position, rank, |place, fingerprint| {
+            if fingerprint >= low && fingerprint <= high {
+                visit(place, fingerprint);
+            }
+            fingerprint <= high
+        })
+    }
+
+    /// Visits what there is behind the first fingerprint from `low` to `high`, and maybe some others,
+    /// and tells which are there at all.
+    ///
+    /// Most often it is one quotient's, of which there are none, one or two: two are visited in any
+    /// case, since a guess of their number would often be wrong and cost more.
+    #[inline(always)]
+    fn candidates(&self, low: F, high: F, mut visit: impl FnMut(bool, F)) -> Result<()> {
+        if self.after == 0 || high <= self.first {
+            return Ok(());
+        }
+        let growth = growth(self.first, low.max(self.first), self.low_bits);
+        let Some(position) = self.behind_zero(growth) else { return Ok(()) };
+        let rank = position.wrapping_sub(self.quotients * 8).wrapping_sub(growth).wrapping_sub(1);
+        let crowd = (self.word(position / 8) >> (position % 8)).trailing_ones() as usize;
+        // Behind the last quotient there may at once be low bits.
+        let crowd = crowd.min(self.after.saturating_sub(rank));
+        let one_quotient = low.wrapping_shr(self.low_bits) == high.wrapping_shr(self.low_bits);
+        if !one_quotient || crowd > MOST_CROWD {
+            return self.each_from(position, rank, |_, fingerprint| {
+                visit(true, fingerprint);
+                fingerprint <= high
+            });
+        }
+        let quotient = high.wrapping_shr(self.low_bits).wrapping_shl(self.low_bits);
+        let low_bits = self.low_bits as usize;
+        let mut at = self.lows.wrapping_add(rank.wrapping_mul(low_bits));
+        for place in 0..crowd.max(2) {
+            visit(place < crowd, quotient | peek_low(self.bytes, at, self.low_bits));
+            at = at.wrapping_add(low_bits);
+        }
+        Ok(())
+    }
+
+    /// The place of a fingerprint, if the block has it.
+    pub(crate) fn place(&self, fingerprint: F) -> Result<Option<usize>> {
+        let mut found = None;
+        self.within(fingerprint, fingerprint, |place, _| found = Some(place))?;
+        Ok(found)
+    }
+
+    /// Writes all fingerprints in order to `out`, which has room for them.
+    ///
+    /// Quotients first and then low bits: two short loops, in which little has to be kept at hand.
+    #[inline(always)]
+    fn fill(&self, out: &mut [F]) -> Result<()> {
+        let Some((first, rest)) = out.split_first_mut() else { return Ok(()) };
+        *first = self.first;
+        let low_bits = self.low_bits;
+        let mut at = self.quotients;
+        let mut word = self.word(at);
+        // The quotient of a one at the word's lowest bit.
+        let mut quotient = self.first.wrapping_shr(low_bits).wrapping_sub(F::ONE);
+        for to in &mut *rest {
+            while word == 0 {
+                at += 8;
+                if at * 8 >= self.lows {
+                    return Err(Error::corruption("a block has fewer fingerprints than it says"));
+                }
+                word = self.word(at);
+                quotient = quotient.wrapping_add(F::from_u128(64));
+            }
+            *to = quotient.wrapping_add(F::from_u128(word.trailing_zeros().into()));
+            word &= word.wrapping_sub(1);
+            // Of the bits before the next one, one more is a one.
+            quotient = quotient.wrapping_sub(F::ONE);
+        }
+        let mut low = self.lows;
+        for to in rest {
+            *to = to.wrapping_shl(low_bits) | peek_low(self.bytes, low, low_bits);
+            low = low.wrapping_add(low_bits as usize);
+        }
+        Ok(())
+    }
+
+    /// Where the bits behind a zero begin, given its number; `None` if there are not so many.
+    #[inline(always)]
+    fn behind_zero(&self, mut number: usize) -> Option<usize> {
+        let mut at = self.quotients;
+        while at * 8 < self.lows {
+            let word = self.word(at);
+            let zeros = word.count_zeros() as usize;
+            if number < zeros {
+                return Some(at * 8 + select(!word, number) + 1);
+            }
+            number -= zeros;
+            at += 8;
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        low_word(self.bytes, at)
+    }
+
+    /// Visits the fingerprints whose ones stand from `position` on, the first of them being of this
+    /// rank behind the block's first, as long as `visit` says so.
+    #[inline(always)]
+    fn each_from(
+        &self,
+        position: usize,
+        rank: usize,
+        mut visit: impl FnMut(usize, F) -> bool,
+    ) -> Result<()> {
+        let base = self.first.wrapping_shr(self.low_bits);
+        let mut at = position / 8;
+        let mut word = self.word(at) & (u64::MAX << (position % 8));
+        let mut low = self.lows.wrapping_add(rank.wrapping_mul(self.low_bits as usize));
+        for rank in rank..self.after {
+            while word == 0 {
+                at += 8;
+                if at * 8 >= self.lows {
+                    return Err(Error::corruption("a block has fewer fingerprints than it says"));
+                }
+                word = self.word(at);
+            }
+            let position = (at * 8).wrapping_add(word.trailing_zeros() as usize);
+            word &= word.wrapping_sub(1);
+            // Zeros before, without that of the first's own quotient.
+            let growth = position.wrapping_sub(self.quotients * 8).wrapping_sub(rank + 1);
+            let quotient = base.wrapping_add(F::from_u128(growth as u128));
+            let lows = peek_low(self.bytes, low, self.low_bits);
+            low = low.wrapping_add(self.low_bits as usize);
+            if !visit(rank + 1, quotient.wrapping_shl(self.low_bits) | lows) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As [`decode_all`](super::decode_all).
+#[inline(always)]
+pub(super) fn decode_all<'a, F: Fingerprint>(
+    blocks: impl Iterator<Item = Result<Packed<'a>>>,
+    out: &mut Vec<F>,
+) -> Result<()> {
+    for block in blocks {
+        let block = Block::open(&block?)?;
+        let start = out.len();
+        out.resize(start + block.after + 1, F::ZERO);
+        block.fill(out.get_mut(start..).unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+/// As [`visit_all`](super::visit_all).
+#[inline(always)]
+pub(super) fn visit_all<'a, F: Fingerprint>(
+    blocks: impl Iterator<Item = Result<Packed<'a>>>,
+    mut visit: impl FnMut(F),
+) -> Result<()> {
+    let mut one = Vec::new();
+    for block in blocks {
+        one.clear();
+        decode_all(std::iter::once(block), &mut one)?;
+        one.iter().for_each(|&fingerprint| visit(fingerprint));
+    }
+    Ok(())
+}
+
+/// As [`search`](super::search).
+#[inline(always)]
+pub(super) fn search<'a, F: Fingerprint, T: Copy>(
+    mut next: impl FnMut() -> Result<Option<Job<'a, F, T>>>,
+    distance: u32,
+    mut found: impl FnMut(T, F),
+) -> Result<()> {
+    while let Some(job) = next()? {
+        let block = Block::open(&job.block)?;
+        // Rarely near, so that this is asked first.
+        let mut take = |there: bool, fingerprint: F| {
+            let near = fingerprint.distance(job.query) <= distance;
+            if near && there && (job.low..=job.high).contains(&fingerprint) {
+                found(job.tag, fingerprint);
+            }
+        };
+        take(true, block.first);
+        block.candidates(job.low, job.high, take)?;
+    }
+    Ok(())
+}
+
+/// Reads a whole block strictly: ascending, `key` last, zeros between quotients and low bits. Gives
+/// each fingerprint to `visit`.
+pub(super) fn check<F: Fingerprint>(
+    bytes: &[u8],
+    size: usize,
+    key: F,
+    mut visit: impl FnMut(F),
+) -> Result<()> {
+    let block = Block::<F>::open(&Packed { bytes, start: 0, size, coding: &Coding::EliasFano })?;
+    let mut all = vec![F::ZERO; block.after + 1];
+    block.fill(&mut all)?;
+    if !all.is_sorted_by(|a, b| a < b) || all.last() != Some(&key) {
+        return Err(Error::corruption("block does not ascend to its key"));
+    }
+    all.into_iter().for_each(&mut visit);
+    // With the ones read are all of these bits: any other set is too many.
+    let mut ones = 0;
+    for bit in block.quotients * 8..block.lows {
+        ones += usize::from(bytes.get(bit / 8).copied().unwrap_or(0) >> (bit % 8) & 1);
+    }
+    if ones != block.after {
+        return Err(Error::corruption("bits set behind the last quotient of a block"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(block: &[u8]) -> Packed<'_> {
+        Packed { bytes: block, start: 0, size: block.len(), coding: &Coding::EliasFano }
+    }
+
+    fn build<F: Fingerprint>(values: &[F], size: usize) -> (Vec<u8>, usize) {
+        let mut builder = Builder::new(size);
+        let taken = values.iter().take_while(|&&value| builder.push(value)).count();
+        let mut out = Vec::new();
+        builder.finish(&mut out);
+        assert!(builder.is_empty());
+        (out, taken)
+    }
+
+    fn read<F: Fingerprint>(block: &[u8]) -> Result<Vec<F>> {
+        let mut all = Vec::new();
+        decode_all(std::iter::once(Ok(packed(block))), &mut all)?;
+        Ok(all)
+    }
+
+    /// Ascending values: spread ones, runs, and crowds that share their leading bits.
+    fn values<F: Fingerprint>() -> Vec<F> {
+        let mut values = vec![F::ZERO, F::MAX];
+        let mut x = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
+        for i in 0..400u32 {
+            x = x.wrapping_mul(0xda94_2042_e4dd_58b5_0000_0000_0000_0001 | 3).rotate_left(29);
+            let near = values[values.len() - 1] ^ (F::ONE << (i % F::BITS));
+            values.extend([F::from_u128(x), near, F::from_u128(u128::from(i / 2))]);
+            values.push(F::from_u128(0x1234_5678_9abc_0000 + (x >> 115)));
+        }
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    fn near<F: Fingerprint>(block: &[u8], query: F, low: F, high: F, distance: u32) -> Vec<F> {
+        let mut job = Some(Job { block: packed(block), query, low, high, tag: () });
+        let mut found = Vec::new();
+        search(|| Ok(job.take()), distance, |(), f| found.push(f)).unwrap();
+        found.sort_unstable();
+        found
+    }
+
+    fn round_trip<F: Fingerprint>() {
+        let values = values::<F>();
+        for size in [128, 256, 512, 1024, 2048, 4096] {
+            let mut rest = &values[..];
+            while !rest.is_empty() {
+                let (block, taken) = build(rest, size);
+                let (inside, behind) = rest.split_at(taken);
+                assert_eq!(block.len(), size);
+                assert_eq!(read::<F>(&block).unwrap(), inside);
+                assert_eq!(packed(&block).len().unwrap(), taken);
+                check(&block, size, inside[taken - 1], |_| ()).unwrap();
+                looks_up(&block, inside);
+                rest = behind;
+            }
+        }
+    }
+
+    /// Ranges of every width around each of some values are found whole, and places.
+    fn looks_up<F: Fingerprint>(block: &[u8], inside: &[F]) {
+        let opened = Block::<F>::open(&packed(block)).unwrap();
+        for (place, &value) in inside.iter().enumerate().step_by(1 + inside.len() / 50) {
+            assert_eq!(opened.place(value).unwrap(), Some(place));
+            let absent = value.wrapping_add(F::ONE);
+            assert_eq!(opened.place(absent).unwrap().is_some(), inside.contains(&absent));
+            for depth in [0, 1, F::BITS / 4, F::BITS / 2, F::BITS - 5, F::BITS] {
+                for prefix in [value, absent, value ^ F::ONE << (F::BITS / 2)] {
+                    let mask = F::prefix_mask(depth);
+                    let (low, high) = (prefix & mask, prefix | !mask);
+                    let query = value ^ F::ONE;
+                    let among = inside.iter().copied().filter(|f| (low..=high).contains(f));
+                    let mut expected: Vec<F> = among.collect();
+                    let beyond_key = inside.last() < Some(&low);
+                    if !beyond_key {
+                        assert_eq!(near(block, query, low, high, F::BITS), expected);
+                    }
+                    expected.retain(|f| f.distance(query) <= 3);
+                    assert_eq!(near(block, query, low, high, 3), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_every_size_round_trip_and_answer_at_both_widths() {
+        round_trip::<u64>();
+        round_trip::<u128>();
+    }
+
+    #[test]
+    fn a_block_by_hand() {
+        // Least room is taken by one low bit: quotients 2, 3, 6, low bits of the last two 0 and 1.
+        let (block, taken) = build(&[5u64, 6, 13], 128);
+        assert_eq!(taken, 3);
+        assert_eq!(block[..3], [3, 0, 1]);
+        assert_eq!(block[3..11], 5u64.to_le_bytes());
+        // A zero for 2, a zero for 3 and a one, zeros for 4, 5 and 6 and a one.
+        assert_eq!(block[11], 0b0100_0100);
+        assert_eq!(block[127], 0b1000_0000);
+        assert!(block[12..127].iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn neighbours_in_one_run_and_a_lone_fingerprint_have_blocks() {
+        let run: Vec<u64> = (1000..9000).collect();
+        let (block, taken) = build(&run, 1024);
+        assert!(taken > 4000, "{taken} neighbours in 1024 bytes");
+        assert_eq!(read::<u64>(&block).unwrap(), run[..taken]);
+        for value in [0, 7, u128::MAX] {
+            let (block, taken) = build(&[value], 128);
+            assert_eq!((read::<u128>(&block).unwrap(), taken), (vec![value], 1));
+            assert_eq!(near(&block, value, 0, u128::MAX, 0), [value]);
+        }
+    }
+
+    #[test]
+    fn flipped_bits_never_panic_and_check_finds_those_that_change_an_answer() {
+        let all: Vec<u64> = values().into_iter().step_by(9).collect();
+        let (good, taken) = build(&all, 256);
+        let key = all[taken - 1];
+        for bit in 0..good.len() * 8 {
+            let mut block = good.clone();
+            block[bit / 8] ^= 1 << (bit % 8);
+            let strict = check(&block, block.len(), key, |_: u64| ());
+            let in_order = read::<u64>(&block)
+                .is_ok_and(|v| v.is_sorted_by(|a, b| a < b) && v.last() == Some(&key));
+            // What stays in order, and ends as it should, is what the page checksum is for.
+            let same = read::<u64>(&block).ok().as_deref() == Some(&all[..taken]);
+            assert!(strict.is_err() || (in_order && !same), "bit {bit}");
+            if let Ok(opened) = Block::<u64>::open(&packed(&block)) {
+                for &value in &all[..taken] {
+                    let _ = opened.place(value);
+                    near(&block, value, value & !0xffff, value | 0xffff, 3);
+                }
+            }
+        }
+        for len in 0..good.len() {
+            let _ = read::<u64>(&good[..len]);
+        }
+    }
+
+    #[test]
+    fn a_head_with_impossible_values_is_damage() {
+        for head in [[0, 0, 0], [1, 0, 58], [200, 0, 57], [255, 255, 1]] {
+            let mut block = vec![0; 128];
+            block[..3].copy_from_slice(&head);
+            assert!(read::<u64>(&block).is_err(), "{head:?}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! A block: ascending fingerprints in a fixed number of bytes, the unit of decompression.
+//!
+//! All blocks of a table are in one of two codes: the paper's ([`huffman`]), which is read from the
+//! beginning, many blocks side by side ([`lanes`]), or [`elias_fano`], in which a place is found at
+//! once. In both the first two bytes are the number of fingerprints. storage-format.md, "Block".
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fmt;
+
+use crate::codec::bytes::{Fields, PutFields};
+use crate::codec::huffman::{Code, Histogram};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+mod elias_fano;
+pub(crate) mod huffman;
+mod lanes;
+
+use lanes::Lane;
+
+/// Smallest and largest block in bytes; sizes are powers of two, so that a block lies in one page.
+pub(crate) const MIN_SIZE: usize = 128;
+pub(crate) const MAX_SIZE: usize = 4096;
+
+/// How the fingerprints of a block are written. Chosen when a database is created, for all its
+/// tables; answers are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum BlockCode {
+    /// The code of Elias and Fano: a query reads of a block what it asks for and no more. About 0.6
+    /// bits a fingerprint above the entropy of evenly spread ones; crowds of near neighbours are not
+    /// much shorter.
+    #[default]
+    EliasFano,
+    /// The paper's (section 3.2): the position of the highest bit that differs from the fingerprint
+    /// before, in a Huffman code, then the bits below. A query decodes a block from its beginning.
+    /// About 2.5 bits above the entropy of evenly spread fingerprints; crowds of near neighbours
+    /// become shorter.
+    Huffman,
+}
+
+impl BlockCode {
+    pub(crate) const ALL: [Self; 2] = [Self::EliasFano, Self::Huffman];
+
+    /// The name, as a command line has it.
+    ///
+    /// ```
+    /// assert_eq!(fpdb::BlockCode::EliasFano.name(), "elias-fano");
+    /// ```
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EliasFano => "elias-fano",
+            Self::Huffman => "huffman",
+        }
+    }
+
+    /// The code of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another name; it lists those there
+    /// are.
+    pub fn parse(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|code| code.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::invalid(format!("block code {name:?}: expected one of {names}"))
+        })
+    }
+
+    /// Its number in files.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Huffman => 0,
+            Self::EliasFano => 1,
+        }
+    }
+
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.number() == number)
+    }
+}
+
+impl fmt::Display for BlockCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The code of one table's blocks.
+#[derive(Debug, Clone)]
+pub(crate) enum Coding {
+    Huffman(Box<Code>),
+    EliasFano,
+}
+
+impl Coding {
+    /// For a table whose neighbours differ like this.
+    pub(crate) fn new(code: BlockCode, histogram: &Histogram) -> Self {
+        match code {
+            BlockCode::Huffman => Self::Huffman(Box::new(Code::from_histogram(histogram))),
+            BlockCode::EliasFano => Self::EliasFano,
+        }
+    }
+
+    /// Appends it as a table's footer has it; `bits` is the fingerprints' width.
+    pub(crate) fn put(&self, bits: u32, out: &mut Vec<u8>) {
+        match self {
+            Self::Huffman(code) => {
+                out.put_u8(BlockCode::Huffman.number());
+                out.extend_from_slice(code.lengths(bits));
+            }
+            Self::EliasFano => out.put_u8(BlockCode::EliasFano.number()),
+        }
+    }
+
+    pub(crate) fn read(bits: u32, fields: &mut Fields<'_>) -> Result<Self> {
+        let number = fields.u8("code of blocks")?;
+        match BlockCode::from_number(number) {
+            Some(BlockCode::Huffman) => {
+                let lengths = fields.bytes(bits as usize, "code lengths")?;
+                Ok(Self::Huffman(Box::new(Code::from_lengths(lengths)?)))
+            }
+            Some(BlockCode::EliasFano) => Ok(Self::EliasFano),
+            None => Err(fields.corruption(format!("code of blocks {number}"))),
+        }
+    }
+
+    /// Which of the codes it is.
+    #[inline]
+    pub(crate) fn kind(&self) -> BlockCode {
+        match self {
+            Self::Huffman(_) => BlockCode::Huffman,
+            Self::EliasFano => BlockCode::EliasFano,
+        }
+    }
+
+    /// Reads the block of `size` bytes that `bytes` begin with strictly, as none but a builder's is:
+    /// ascending, `key` last, zeros where nothing is. Gives each fingerprint to `visit`.
+    pub(crate) fn check<F: Fingerprint>(
+        &self,
+        bytes: &[u8],
+        size: usize,
+        key: F,
+        visit: impl FnMut(F),
+    ) -> Result<()> {
+        match self {
+            Self::Huffman(code) => huffman::check(bytes, size, code, key, visit),
+            Self::EliasFano => elias_fano::check(bytes, size, key, visit),
+        }
+    }
+}
+
+/// Fills one block after another.
+#[derive(Debug)]
+pub(crate) enum BlockBuilder<F> {
+    Huffman(huffman::Builder<F>),
+    EliasFano(elias_fano::Builder<F>),
+}
+
+impl<F: Fingerprint> BlockBuilder<F> {
+    /// `size` in bytes, a power of two from `MIN_SIZE` to `MAX_SIZE`.
+    pub(crate) fn new(size: usize, coding: Coding) -> Self {
+        debug_assert!(size.is_power_of_two() && (MIN_SIZE..=MAX_SIZE).contains(&size));
+        match coding {
+            Coding::Huffman(code) => Self::Huffman(huffman::Builder::new(size, code)),
+            Coding::EliasFano => Self::EliasFano(elias_fano::Builder::new(size)),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Huffman(builder) => builder.is_empty(),
+            Self::EliasFano(builder) => builder.is_empty(),
+        }
+    }
+
+    /// The block's key, once it has a fingerprint.
+    pub(crate) fn last(&self) -> F {
+        match self {
+            Self::Huffman(builder) => builder.last(),
+            Self::EliasFano(builder) => builder.last(),
+        }
+    }
+
+    /// Adds a fingerprint greater than the last one; false if the block has no room for it.
+    #[must_use]
+    #[inline]
+    pub(crate) fn push(&mut self, fingerprint: F) -> bool {
+        match self {
+            Self::Huffman(builder) => builder.push(fingerprint),
+            Self::EliasFano(builder) => builder.push(fingerprint),
+        }
+    }
+
+    /// Appends the block to `out`, padded with zeros to its size, and begins the next one.
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+        match self {
+            Self::Huffman(builder) => builder.finish(out),
+            Self::EliasFano(builder) => builder.finish(out),
+        }
+    }
+}
+
+/// A block as it lies in a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packed<'a> {
+    /// The file's bytes.
+    pub bytes: &'a [u8],
+    /// Where the block begins.
+    pub start: usize,
+    pub size: usize,
+    pub coding: &'a Coding,
+}
+
+impl Packed<'_> {
+    /// Number of fingerprints.
+    pub(crate) fn len(&self) -> Result<usize> {
+        let count = self.bytes.get(self.start..).and_then(<[u8]>::first_chunk);
+        match count.map(|count| u16::from_le_bytes(*count)) {
+            Some(count @ 1..) => Ok(count.into()),
+            _ => Err(Error::corruption("empty block")),
+        }
+    }
+
+    /// The place of a fingerprint in the block, if it has one.
+    pub(crate) fn place<F: Fingerprint>(&self, fingerprint: F) -> Result<Option<usize>> {
+        match self.coding {
+            Coding::Huffman(_) => Ok(Lane::open(self)?.place(fingerprint)),
+            Coding::EliasFano => elias_fano::Block::open(self)?.place(fingerprint),
+        }
+    }
+}
+
+/// Appends the fingerprints of blocks of this code to `out`, in order.
+#[inline(always)]
+pub(crate) fn decode_all<'a, F: Fingerprint>(
+    code: BlockCode,
+    blocks: impl Iterator<Item = Result<Packed<'a>>>,
+    out: &mut Vec<F>,
+) -> Result<()> {
+    match code {
+        BlockCode::Huffman => lanes::decode_all(blocks.map(|block| Lane::open(&block?)), out),
+        BlockCode::EliasFano => elias_fano::decode_all(blocks, out),
+    }
+}
+
+/// Visits the fingerprints of blocks of this code, in no order.
+#[inline(always)]
+pub(crate) fn visit_all<'a, F: Fingerprint>(
+    code: BlockCode,
+    blocks: impl Iterator<Item = Result<Packed<'a>>>,
+    visit: impl FnMut(F),
+) -> Result<()> {
+    match code {
+        BlockCode::Huffman => lanes::visit_all(blocks.map(|block| Lane::open(&block?)), visit),
+        BlockCode::EliasFano => elias_fano::visit_all(blocks, visit),
+    }
+}
+
+/// A block to look through for what lies from `low` to `high`, near to `query`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job<'a, F, T> {
+    pub block: Packed<'a>,
+    pub query: F,
+    pub low: F,
+    pub high: F,
+    /// Goes with what is found.
+    pub tag: T,
+}
+
+/// Looks through the blocks of this code that `next` gives, and passes what is within `distance` of
+/// its query to `found`, in no order.
+#[inline(always)]
+pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
+    code: BlockCode,
+    next: impl FnMut() -> Result<Option<Job<'a, F, T>>>,
+    distance: u32,
+    found: impl FnMut(T, F),
+) -> Result<()> {
+    match code {
+        BlockCode::Huffman => lanes::search(next, distance, found),
+        BlockCode::EliasFano => elias_fano::search(next, distance, found),
+    }
+}
+
+/// One table's blocks are in one code, and all tables' in that which the database has.
+#[cold]
+fn other_code() -> Error {
+    Error::corruption("the table is in another code than the database")
+}
