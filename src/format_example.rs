@@ -1,7 +1,8 @@
 //! storage-format.md cannot drift: its examples and constants are compared with what the code does.
 
 use crate::block::huffman::leading_difference;
-use crate::block::{self, BlockBuilder, BlockCode, Coding};
+use crate::block::{self, BlockBuilder, Coding};
+use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
 use crate::codec::huffman::{Code, Histogram};
 use crate::fingerprint::Fingerprint;

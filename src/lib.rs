@@ -52,15 +52,15 @@ pub mod text;
 mod tombstones;
 mod version;
 
-pub use block::BlockCode;
+pub use codec::block_code::BlockCode;
 pub use db::{
     CompactReport, Db, Description, Durability, Iter, Key, LoadReport, Novelty, Options, Reader,
     RecoveryReport, SegmentStats, Snapshot, Stats, TableStats, VerifyReport, describe,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Entry, Fingerprint, Match};
-pub use layout::Layout;
+pub use layout::{Costs, Goal, Layout, Needs, Proposal, Proposals};
 pub use progress::{Phase, Progress};
-pub use query::QueryOptions;
+pub use query::{Explain, QueryOptions, SegmentExplain};
 pub use settings::Ids;
 pub use storage::Access;

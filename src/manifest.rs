@@ -171,7 +171,7 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::BlockCode;
+    use crate::codec::block_code::BlockCode;
     use crate::layout::Layout;
     use crate::paged::FileSummary;
     use crate::settings::Ids;

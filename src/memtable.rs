@@ -380,11 +380,10 @@ fn entries_of<F: Fingerprint>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Layout;
+    use crate::layout::{Layout, Terms};
 
     fn memtable(layout: &Layout) -> Memtable<u64> {
-        let permutations = (0..layout.tables()).map(|t| layout.permutation(t)).collect();
-        Memtable::new(permutations, 64, 0)
+        Memtable::new(layout.permutations(), 64, 0)
     }
 
     fn insert(fingerprint: u64, id: u64) -> Op<u64> {
@@ -415,7 +414,7 @@ mod tests {
             }
             let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(query)).collect();
             for distance in 0..=4 {
-                let plan = layout.plan_for(1 << 20, distance);
+                let plan = layout.plan_for(1 << 20, distance, &Terms::default());
                 let mut found = Vec::new();
                 table.search(&queries, &plan, distance, |f, d| {
                     assert_eq!(d, f.distance(query));
@@ -458,7 +457,7 @@ mod tests {
     fn only_what_is_newer_is_found_however_much_that_is() {
         let layout = Layout::preset("half-2", 64).unwrap();
         let table = memtable(&layout);
-        let plan = layout.plan_for(1000, 3);
+        let plan = layout.plan_for(1000, 3, &Terms::default());
         table.apply(1, &[insert(0xff, 0)]).unwrap();
         for (seq, id) in (2..).zip(1..3 * SCAN_NEWER as u64) {
             table.apply(seq, &[insert(id << 40 | 0xffff_0000, id)]).unwrap();

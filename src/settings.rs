@@ -1,6 +1,7 @@
 //! What is chosen when a database is created and never changes: stored in its manifest.
 
-use crate::block::{self, BlockCode};
+use crate::block;
+use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
@@ -74,19 +75,17 @@ impl Settings {
 
     /// How table `table` of a new segment is written.
     pub(crate) fn table_options(&self, table: usize) -> TableOptions {
-        let first_cell = self.layout.order(table).first().copied().unwrap_or(0);
-        let width = self.layout.cells().get(usize::from(first_cell)).copied().unwrap_or(64);
         TableOptions {
             block_size: self.block_size,
             code: self.code,
             filter_bits: self.filter_bits,
-            filter_depth: u32::from(width).min(64),
+            filter_depth: self.layout.filter_depth(table).into(),
         }
     }
 
     /// The tables' bit orders.
     pub(crate) fn permutations<F: Fingerprint>(&self) -> Vec<Permutation<F>> {
-        (0..self.layout.tables()).map(|table| self.layout.permutation(table)).collect()
+        self.layout.permutations()
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {

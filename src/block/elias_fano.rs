@@ -158,7 +158,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
 
     /// Visits what there is from `low` to `high`, with its place in the block, in order.
     #[inline(always)]
-    pub(crate) fn within(&self, low: F, high: F, mut visit: impl FnMut(usize, F)) -> Result<()> {
+    fn within(&self, low: F, high: F, mut visit: impl FnMut(usize, F)) -> Result<()> {
         if (low..=high).contains(&self.first) {
             visit(0, self.first);
         }
@@ -210,8 +210,16 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         Ok(())
     }
 
+    /// How many fingerprints a search compares that looks for those from `low` to `high`: the first,
+    /// and behind it two or those there are.
+    pub(super) fn looked_at(&self, low: F, high: F) -> Result<usize> {
+        let mut inside = 0;
+        self.within(low, high, |_, _| inside += 1)?;
+        Ok(1 + self.after.min(inside.max(2)))
+    }
+
     /// The place of a fingerprint, if the block has it.
-    pub(crate) fn place(&self, fingerprint: F) -> Result<Option<usize>> {
+    pub(super) fn place(&self, fingerprint: F) -> Result<Option<usize>> {
         let mut found = None;
         self.within(fingerprint, fingerprint, |place, _| found = Some(place))?;
         Ok(found)

@@ -53,6 +53,20 @@ impl<'a, F: Fingerprint> Lane<'a, F> {
         self.left as usize
     }
 
+    /// How many fingerprints a search decodes that looks for those up to `high`.
+    pub(super) fn up_to(mut self, high: F) -> usize {
+        let mut steps = 1;
+        while steps < self.len() && self.current <= high {
+            steps += 1;
+            self.step();
+        }
+        steps.next_multiple_of(STRIDE as usize).min(self.len())
+    }
+
+    fn step(&mut self) {
+        (self.position, self.current) = decode(self.bytes, self.code, self.position, self.current);
+    }
+
     /// The place of a fingerprint, if the block has it.
     pub(super) fn place(mut self, fingerprint: F) -> Option<usize> {
         let mut place = 0;
@@ -61,8 +75,7 @@ impl<'a, F: Fingerprint> Lane<'a, F> {
             if place == self.len() {
                 return None;
             }
-            (self.position, self.current) =
-                decode(self.bytes, self.code, self.position, self.current);
+            self.step();
         }
         (self.current == fingerprint).then_some(place)
     }

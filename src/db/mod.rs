@@ -1,6 +1,7 @@
 //! The public handle.
 
 mod backup;
+mod calibrate;
 mod commit;
 mod core;
 mod load;

@@ -102,17 +102,20 @@ fn create<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result
     }
     refuse_others_files(storage)?;
     let max_distance = options.max_distance.unwrap_or(DEFAULT_DISTANCE);
-    let layout = options.layout.clone();
+    let entries = options.expected_entries;
+    let (layout, auto_filter) = match &options.layout {
+        Some(layout) => (layout.clone(), layout.auto_filter(max_distance, entries)),
+        None => Layout::auto(F::BITS, max_distance, entries),
+    };
     let settings = Settings {
         database_id: storage.fresh_id()?,
-        layout: layout
-            .unwrap_or_else(|| Layout::auto(F::BITS, max_distance, options.expected_entries)),
+        layout,
         max_distance,
         ids: options.ids.unwrap_or(Ids::User),
         recipe: options.recipe.clone(),
         block_size: options.block_size.unwrap_or(DEFAULT_BLOCK),
         code: options.code.unwrap_or_default(),
-        filter_bits: options.filter_bits.unwrap_or(0),
+        filter_bits: options.filter_bits.unwrap_or(auto_filter),
     };
     settings.check()?;
     if settings.layout.bits() != F::BITS {
@@ -150,7 +153,7 @@ fn recover<F: Fingerprint>(
     let version =
         Version { segments, frozen: None, active: Arc::new(active), flushed: seq, loads: 0 };
     Ok(Core {
-        planner: Arc::new(Planner::new(settings.layout.clone())),
+        planner: Arc::new(Planner::of(&settings, options.costs)),
         current: Current::new(version),
         visible: AtomicU64::new(seq),
         log_bytes: AtomicU64::new(writer.log.len()),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Db, Reader, open};
-use crate::block::BlockCode;
+use crate::codec::block_code::BlockCode;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::layout::Layout;
+use crate::layout::{Costs, Layout};
 use crate::settings::Ids;
 use crate::storage::{Access, Disk, Storage};
 
@@ -78,6 +78,7 @@ pub struct Options<F = u64> {
     pub(super) block_size: Option<usize>,
     pub(super) code: Option<BlockCode>,
     pub(super) filter_bits: Option<u32>,
+    pub(super) costs: Costs,
     pub(super) tuning: Tuning,
     pub(super) storage: Option<Arc<dyn Storage>>,
     width: std::marker::PhantomData<F>,
@@ -86,7 +87,7 @@ pub struct Options<F = u64> {
 /// Distance of a new database unless it is told another.
 pub(super) const DEFAULT_DISTANCE: u32 = 3;
 /// Bytes of a block unless told otherwise.
-pub(super) const DEFAULT_BLOCK: usize = 256;
+pub(super) const DEFAULT_BLOCK: usize = 128;
 const DEFAULT_EXPECTED: u64 = 1_000_000;
 const DEFAULT_MEMTABLE: usize = 1 << 17;
 const DEFAULT_BULK_MEMORY: usize = 256 << 20;
@@ -126,6 +127,7 @@ impl<F: Fingerprint> Options<F> {
             block_size: None,
             code: None,
             filter_bits: None,
+            costs: Costs::default(),
             tuning: Tuning {
                 memtable_entries: DEFAULT_MEMTABLE,
                 durability: Durability::Sync,
@@ -152,7 +154,8 @@ impl<F: Fingerprint> Options<F> {
         Self { layout: Some(layout), ..self }
     }
 
-    /// How many entries the default layout should be best for. Default: a million; not stored.
+    /// How many entries the default layout and filter should be best for. Default: a million; not
+    /// stored.
     pub fn expected_entries(self, entries: u64) -> Self {
         Self { expected_entries: entries, ..self }
     }
@@ -171,7 +174,7 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Bytes of a block, the unit of decompression: a power of two from 128 to 4096. Smaller:
-    /// faster queries, larger index in memory, slightly larger files. Default: 256; stored.
+    /// faster queries, larger index in memory, slightly larger files. Default: 128; stored.
     pub fn block_size(self, bytes: usize) -> Self {
         Self { block_size: Some(bytes), ..self }
     }
@@ -184,9 +187,16 @@ impl<F: Fingerprint> Options<F> {
 
     /// Bits a fingerprint and table of the prefix filters, which spare most probes that would find
     /// nothing: 0 to 32, 10 is a good choice, 0 is none. Costs that much disk and memory. Answers
-    /// are the same. Default: 0; stored.
+    /// are the same. Default: 10 where the layout and the expected entries gain more time by it than
+    /// it costs storage, by the rule of [`Layout::auto`], else 0; stored.
     pub fn filter_bits(self, bits: u32) -> Self {
         Self { filter_bits: Some(bits), ..self }
+    }
+
+    /// What queries cost on this machine, by which they are planned: how fast answers are found
+    /// depends on it, and never which. Default: as measured on one server; not stored.
+    pub fn costs(self, costs: Costs) -> Self {
+        Self { costs, ..self }
     }
 
     /// How many recent entries are held in memory before they are written as a segment. More:

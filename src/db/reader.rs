@@ -66,7 +66,7 @@ impl<F: Fingerprint> Reader<F> {
         if let (Some(asked), None) = (&options.recipe, &manifest.settings.recipe) {
             return Err(other_recipe(asked, "no named recipe").at_path(path));
         }
-        let planner = Arc::new(Planner::new(manifest.settings.layout.clone()));
+        let planner = Arc::new(Planner::of(&manifest.settings, options.costs.clone()));
         let threads = options.tuning.settled(options.storage.is_none()).threads.unwrap_or(1);
         let state = load(&storage, manifest, &planner, threads, &[])?;
         Ok(Self { storage, state: RwLock::new(state) })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::merge::{Changes, Merge};
-use crate::query::{Planner, QueryOptions, View};
+use crate::query::{Explain, Planner, QueryOptions, View};
 use crate::settings::Settings;
 use crate::version::Version;
 
@@ -69,6 +69,27 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     pub fn query_with(&self, fingerprint: F, options: &QueryOptions) -> Result<Vec<Match<F>>> {
         self.view().query(fingerprint, *options)
+    }
+
+    /// What a query does: its plan, what it reads, and how long each step takes. It takes longer
+    /// than a query, which it makes as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`query`](Self::query).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use fpdb::{DocId, Entry, QueryOptions};
+    /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 40 | i, id: DocId(i) }));
+    /// db.bulk_load(entries)?;
+    /// let told = db.snapshot().explain(5 << 40 | 5, &QueryOptions::within(0))?;
+    /// assert_eq!((told.matches, told.segments[0].probes), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain(&self, fingerprint: F, options: &QueryOptions) -> Result<Explain> {
+        self.view().explain(fingerprint, *options)
     }
 
     /// The answers to several queries, in their order.

@@ -1,7 +1,7 @@
 //! What a database is made of, in numbers.
 
 use super::core::Core;
-use crate::block::BlockCode;
+use crate::codec::block_code::BlockCode;
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
 use crate::paged::FileSummary;

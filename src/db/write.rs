@@ -196,7 +196,7 @@ impl<F: Fingerprint> Core<F> {
         seen: u64,
     ) -> Option<(Match<F>, u64)> {
         let distance = self.settings.max_distance;
-        let plan = self.planner.plan(memtable.len() as u64, distance);
+        let plan = self.planner.plan_in_memory(memtable.len() as u64, distance);
         let (seq, entry, distance) =
             memtable.newer_match(&looked.permuted, plan, distance, seen)?;
         Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))

@@ -1,74 +1,80 @@
 //! The layout that suits a database's size and distance.
 
 use super::Layout;
-use super::presets::{ring_cells, rotations};
+use super::cost::{Terms, Work};
+use super::presets::ring_cells;
+use super::tune::{evenly, ring_of};
 
 /// Fewest entries reckoned with: a smaller database is fast with any layout, and may grow.
 const LEAST_ENTRIES: u64 = 1 << 16;
-/// What a further table must divide the time by to be worth its storage.
+/// What storage of a further table must divide the time by to be worth it.
 const TABLE_PENALTY: f64 = 2.75;
+/// Bits a fingerprint of a filter: none, or those of one.
+const FILTERS: [u32; 2] = [0, 10];
 const MAX_DISTANCE: u8 = 10;
 const MAX_RING: u8 = 4;
 
 impl Layout {
     /// A layout for queries of up to `max_distance` (which may exceed it, at a price) among
-    /// `expected_entries` fingerprints of `bits` bits.
+    /// `expected_entries` fingerprints of `bits` bits, and the bits of the prefix filter that suit
+    /// it: 10 or none.
     ///
-    /// At 64 bits, a ring of 1 to 4 tables: the one for which predicted time x 2.75^tables is least,
-    /// so a further table must save almost two thirds of the time. This gives two tables at
-    /// distances 1 to 3 (`half-2` at 3) and three above. Databases of less than 65,536 entries are treated as having so many,
-    /// distances above 10 as 10. At 128 bits it is `ring-4`. `bits` up to 64 counts as 64, above as
-    /// 128.
+    /// It is a ring of 1 to 4 tables, with a filter or without: the one for which predicted time x
+    /// 2.75^(storage / that of one table) is least, so a further table must save almost two thirds
+    /// of the time, and a filter, which takes a quarter of a table, a fifth. That gives `half-2`
+    /// with a filter at distance 3. Databases of less than 65,536 entries are treated as having so
+    /// many, distances above 10 as 10. `bits` up to 64 counts as 64, above as 128.
+    /// [`plan`](Self::plan) looks at more, and within limits.
     ///
     /// The result is named as the preset that it equals, or else by the widths of its cells, as in
-    /// `ring:21/21/22`; the latter is no name for [`preset`](Self::preset).
+    /// `ring:21/21/22`; [`preset`](Self::preset) knows both.
     ///
     /// # Examples
     ///
     /// ```
     /// use fpdb::Layout;
     ///
-    /// assert_eq!(Layout::auto(64, 3, 100_000_000).name(), "half-2");
-    /// assert_eq!(Layout::auto(128, 6, 1_000_000).name(), "ring-4");
+    /// let (layout, filter_bits) = Layout::auto(64, 3, 100_000_000);
+    /// assert_eq!((layout.name(), filter_bits), ("half-2", 10));
     /// ```
     #[must_use]
-    pub fn auto(bits: u32, max_distance: u32, expected_entries: u64) -> Self {
-        let value = 1 + u8::try_from(max_distance).map_or(MAX_DISTANCE, |k| k.min(MAX_DISTANCE));
-        if bits > 64 {
-            return ring(128, &[1; 4]);
-        }
-        let entries = expected_entries.max(LEAST_ENTRIES);
-        let mut best = ring(64, &[value]);
+    pub fn auto(bits: u32, max_distance: u32, expected_entries: u64) -> (Self, u32) {
+        let bits = if bits > 64 { 128 } else { 64 };
+        let distance = u8::try_from(max_distance).map_or(MAX_DISTANCE, |k| k.min(MAX_DISTANCE));
+        let rings = (1..=MAX_RING.min(distance + 1))
+            .map(|tables| ring_of(bits, ring_cells(bits, &evenly(distance + 1, tables))));
+        let mut best = (ring_of(bits, vec![bits]), 0);
         let mut least = f64::INFINITY;
-        for tables in 1..=MAX_RING.min(value.max(1)) {
-            let layout = ring(64, &evenly(value, tables));
-            let ns = layout.plan_for::<u64>(entries, u32::from(value) - 1).estimated_ns();
-            let weighed = ns * TABLE_PENALTY.powi(i32::from(tables));
-            if weighed < least {
-                (best, least) = (layout, weighed);
+        for layout in rings {
+            let weighed = layout.weighed(distance.into(), expected_entries);
+            for (filter_bits, weighed) in FILTERS.into_iter().zip(weighed) {
+                if weighed < least {
+                    (best, least) = ((layout.clone(), filter_bits), weighed);
+                }
             }
         }
         best
     }
-}
 
-/// `value` in `n` shares, the larger ones first.
-fn evenly(value: u8, n: u8) -> Vec<u8> {
-    (0..n).map(|share| value / n + u8::from(share < value % n)).collect()
-}
+    /// The bits of the prefix filter that suit this layout, by the rule of [`auto`](Self::auto).
+    pub(crate) fn auto_filter(&self, max_distance: u32, expected_entries: u64) -> u32 {
+        let weighed = self.weighed(max_distance.min(MAX_DISTANCE.into()), expected_entries);
+        let all = FILTERS.into_iter().zip(weighed);
+        all.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(filter_bits, _)| filter_bits)
+    }
 
-/// The ring of cells for these thresholds, under a preset's name if it is one.
-fn ring(bits: u8, thresholds: &[u8]) -> Layout {
-    let cells = ring_cells(bits, thresholds);
-    let orders = rotations(cells.len());
-    let preset = ["single", "half-2", "ring-3", "ring-4"]
-        .into_iter()
-        .filter_map(|name| Layout::preset(name, bits.into()).ok())
-        .find(|preset| preset.cells == cells && preset.orders == orders);
-    preset.unwrap_or_else(|| {
-        let widths: Vec<String> = cells.iter().map(u8::to_string).collect();
-        Layout { name: format!("ring:{}", widths.join("/")), bits, cells, orders }
-    })
+    /// For each filter, predicted time times the penalty for storage.
+    fn weighed(&self, distance: u32, entries: u64) -> Vec<f64> {
+        let entries = entries.max(LEAST_ENTRIES);
+        let terms = FILTERS.map(|filter_bits| Terms { filter_bits, ..Terms::default() });
+        let works = self.works(entries, distance, &terms);
+        let weighed = |(terms, work): (&Terms, Work)| {
+            let bytes = |depth: u8| terms.table(self.bits.into(), entries, depth.into()).bytes();
+            let all: f64 = (0..self.tables()).map(|table| bytes(self.filter_depth(table))).sum();
+            work.ns * TABLE_PENALTY.powf(all / bytes(0))
+        };
+        terms.iter().zip(works).map(weighed).collect()
+    }
 }
 
 #[cfg(test)]
@@ -77,25 +83,31 @@ mod tests {
 
     #[test]
     fn follows_the_distance_and_the_size() {
-        let name = |k, log| Layout::auto(64, k, 1u64 << log).to_string();
-        assert_eq!(name(0, 26), "single");
-        for (k, log) in [(1, 20), (3, 10), (3, 20), (3, 26), (3, 30)] {
-            assert_eq!(name(k, log), "half-2", "k={k} 2^{log}");
+        let name = |k, log| {
+            let (layout, filter) = Layout::auto(64, k, 1u64 << log);
+            format!("{layout} {filter}")
+        };
+        for (k, log, expected) in [
+            (0, 26, "single 10"),
+            (3, 10, "half-2 10"),
+            (3, 20, "half-2 10"),
+            (3, 26, "half-2 10"),
+            (3, 30, "half-2 0"),
+        ] {
+            assert_eq!(name(k, log), expected, "k={k} 2^{log}");
         }
-        assert_eq!(name(2, 20), "ring:36/28");
-        assert_eq!(name(4, 26), "ring:23/23/18");
-        assert_eq!(name(5, 26), "ring:21/21/22");
-        assert_eq!(name(8, 23), "ring:21/21/22");
         assert_eq!(name(100, 23), name(10, 23));
-        assert_eq!(Layout::auto(128, 3, 0), Layout::preset("ring-4", 128).unwrap());
     }
 
     #[test]
     fn every_result_is_a_valid_layout() {
         for k in 0..=10 {
             for log in [0, 20, 33] {
-                let layout = Layout::auto(64, k, 1u64 << log);
-                Layout::new(layout.name(), 64, layout.cells(), &layout.orders).unwrap();
+                for bits in [64, 128] {
+                    let (layout, _) = Layout::auto(bits, k, 1u64 << log);
+                    Layout::new(layout.name(), bits, layout.cells(), &layout.orders).unwrap();
+                    assert_eq!(Layout::preset(layout.name(), bits).unwrap(), layout);
+                }
             }
         }
     }

@@ -6,7 +6,8 @@
 //! to k + 1: this is the ring with a part in place of each cell. A part of value m that goes on has
 //! the bound m - 1 over its whole width, then m + m' - 1 over it and the next part, and so on.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Layout;
@@ -94,15 +95,24 @@ impl Part {
     }
 }
 
+type Known = HashMap<(Range<usize>, u8), Vec<Asks>>;
+
 /// Makes candidates for parts of one layout, from the bit orders that the probes use.
 pub(super) struct Candidates<'a, F> {
     pub(super) layout: &'a Layout,
-    pub(super) orders: &'a [Permutation<F>],
-    /// Search nodes that checks of candidates may still take; what is undecided is no candidate.
-    pub(super) nodes: Cell<u32>,
+    orders: &'a [Permutation<F>],
+    /// Search nodes that checks may still take; what is undecided is no candidate.
+    nodes: Cell<u32>,
+    /// What was checked already, by cells and value.
+    known: RefCell<Known>,
 }
 
-impl<F: Fingerprint> Candidates<'_, F> {
+impl<'a, F: Fingerprint> Candidates<'a, F> {
+    /// For checks that take up to `nodes` search nodes in all.
+    pub(super) fn new(layout: &'a Layout, orders: &'a [Permutation<F>], nodes: u32) -> Self {
+        Self { layout, orders, nodes: Cell::new(nodes), known: RefCell::default() }
+    }
+
     /// Ways to give a part this value; nothing asked gives 0. There is one at least for a part that
     /// has a table. `value` is at most the part's width + 1.
     pub(super) fn for_part(&self, part: &Part, value: u8) -> Vec<Asks> {
@@ -126,7 +136,9 @@ impl<F: Fingerprint> Candidates<'_, F> {
     pub(super) fn common(&self, part: &Part, value: u8) -> Vec<Asks> {
         let most = value - 1;
         let from = if part.tables.len() > 1 { 0 } else { most };
-        (from..most).filter_map(|lead| self.common_from(part, most, lead)).collect()
+        let make = || (from..most).filter_map(|lead| self.common_from(part, most, lead)).collect();
+        let key = (part.cells.clone(), value);
+        self.known.borrow_mut().entry(key).or_insert_with(make).clone()
     }
 
     /// As far as cells go, at most `lead` errors in as many

@@ -23,23 +23,32 @@
 //! tables' tries for the cheapest list of prefixes, and falls back to a scan where that is
 //! cheaper. Whatever it chose is checked for completeness from the bit orders that the probes use.
 //!
-//! Submodules: `order` (permutations), `staircase`, `complete` (the check), `trie` (costs and
-//! walks), `components` (candidates), `plan` (the choice), `presets`, `auto`, `encoding`.
+//! Submodules: `order` (permutations), `staircase`, `complete` (the check), `cost` (what look-ups
+//! cost), `trie` (walks), `components` (candidates), `search` and `plan` (the choice), `design` and
+//! `presets` (how layouts are made), `tune`, `propose` and `auto` (which one to take), `encoding`.
 
 mod auto;
 mod complete;
 mod components;
+mod cost;
+mod design;
 mod encoding;
 mod order;
 mod plan;
 mod presets;
+mod propose;
+mod search;
 mod staircase;
 mod trie;
+mod tune;
 
 use std::fmt;
 
+pub use cost::Costs;
+pub(crate) use cost::{Terms, filter_says_no};
 pub(crate) use order::Permutation;
 pub(crate) use plan::{Plan, Probe};
+pub use propose::{Goal, Needs, Proposal, Proposals};
 pub(crate) use trie::MAX_DISTANCE;
 
 use crate::error::{Error, Result};
@@ -68,7 +77,8 @@ const MAX_NAME: usize = 64;
 /// | `half-2` | 2 | distances up to 3 |
 /// | `ring-3` | 3 | distances 4 to 10 |
 /// | `ring-4` | 4 | the same below some 2^24 entries; anything at 128 bits |
-/// | `tri-6`, `quad-8`, `biplane-11` | 6, 8, 11 | distance 3, latency before storage |
+/// | `tri-4`, `tri-6`, `quad-8`, `biplane-11`, `affine-14`, `plane-15` | 4 to 15 | distance 3, latency before storage |
+/// | `pairs-6` | 6 | distance 2 |
 /// | `paper-4`, `paper-10`, `paper-16`, `paper-20` | 4 to 20 | the designs named in the WWW 2007 paper, section 3.1.1 |
 ///
 /// # Examples
@@ -153,10 +163,22 @@ impl Layout {
         &self.orders[table]
     }
 
+    /// Leading bits of a table that its prefix filter is over: those of its first cell.
+    pub(crate) fn filter_depth(&self, table: usize) -> u8 {
+        let first = self.orders.get(table).and_then(|order| order.first());
+        let width = first.and_then(|&cell| self.cells.get(usize::from(cell)));
+        width.map_or(64, |&width| width.min(64))
+    }
+
     /// The bit order of one table, ready to apply. `F` must have the layout's width.
     pub(crate) fn permutation<F: Fingerprint>(&self, table: usize) -> Permutation<F> {
         debug_assert_eq!(F::BITS, self.bits());
         Permutation::new(&self.cells, self.order(table))
+    }
+
+    /// The bit orders of all tables.
+    pub(crate) fn permutations<F: Fingerprint>(&self) -> Vec<Permutation<F>> {
+        (0..self.tables()).map(|table| self.permutation(table)).collect()
     }
 }
 

@@ -1,24 +1,20 @@
 //! The choice: which tables to ask, for which error patterns, with which lookups.
 
-use std::cell::Cell;
-use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::Layout;
 use super::complete::{self, Verdict};
-use super::components::{Asks, Candidates, Part, around, bit_steps};
+use super::components::{Candidates, bit_steps};
+use super::cost::{Leaves, Terms, Work};
 use super::order::Permutation;
-use super::staircase::{Staircase, Step};
+use super::search::Search;
+use super::staircase::Staircase;
 use super::trie::{self, Trie};
 use crate::fingerprint::Fingerprint;
 
-/// A query with more lookups than this scans instead; the list has 16 or 32 bytes for each.
-const MAX_PROBES: f64 = 1_048_576.0;
 /// Search nodes for checks of candidates, in all: some 10 ms. Rings need none; covering designs are
 /// worth asking as such for few errors only, and there the checks are short.
 const CANDIDATE_NODES: u32 = 60_000;
-/// Partial ways to share the errors out round a ring that are looked at. Rings of up to six parts
-/// need fewer up to distance 10; with more the fairest come first.
-const SHARINGS: u32 = 4_000;
 /// Search nodes for the check of the chosen plan: some 20 ms, which only rings of a user's own making
 /// with a dozen cells and more come near.
 const PLAN_NODES: u32 = 50_000;
@@ -43,7 +39,7 @@ pub(crate) struct Probe<F> {
 pub(crate) struct Plan<F> {
     asked: Vec<Asked<F>>,
     probes: Vec<Probe<F>>,
-    estimated_ns: f64,
+    work: Work,
 }
 
 #[derive(Debug, Clone)]
@@ -54,8 +50,25 @@ struct Asked<F> {
 }
 
 impl<F: Fingerprint> Plan<F> {
-    fn scan(entries: u64) -> Self {
-        Self { asked: Vec::new(), probes: Vec::new(), estimated_ns: scan_ns(entries) }
+    fn scan(entries: u64, terms: &Terms) -> Self {
+        Self { asked: Vec::new(), probes: Vec::new(), work: terms.scan(F::BITS, entries) }
+    }
+
+    /// The plan that asks these tables, with its list of probes.
+    fn new(
+        mut asks: Vec<(usize, Staircase)>,
+        work: Work,
+        leaves: &[Rc<Leaves>],
+        orders: &[Permutation<F>],
+    ) -> Self {
+        asks.sort_by_key(|&(table, _)| table);
+        let mut plan = Self { asked: Vec::with_capacity(asks.len()), probes: Vec::new(), work };
+        for (number, stairs) in asks {
+            let table = u16::try_from(number).unwrap_or(u16::MAX);
+            Trie::new(&stairs, &leaves[number]).walk(table, &mut plan.probes);
+            plan.asked.push(Asked { table, order: orders[number].clone(), stairs });
+        }
+        plan
     }
 
     /// Whether reading all of table 0 is cheaper than any lookups. There are no probes then.
@@ -74,9 +87,9 @@ impl<F: Fingerprint> Plan<F> {
         self.asked.iter().map(|asked| (asked.table.into(), &asked.stairs))
     }
 
-    /// Predicted time of a query in memory, in nanoseconds.
-    pub(crate) fn estimated_ns(&self) -> f64 {
-        self.estimated_ns
+    /// What a query is expected to do and take, but for its matches.
+    pub(crate) fn work(&self) -> Work {
+        self.work
     }
 
     /// Whether the table is asked for this error, given in the table's order.
@@ -113,226 +126,45 @@ impl Layout {
     ///
     /// With a preset this takes under 0.1 ms for up to four tables and distance 3, up to 2 ms for the
     /// others, and at most some 20 ms at distance 8; plans are worth keeping.
-    pub(crate) fn plan_for<F: Fingerprint>(&self, entries: u64, distance: u32) -> Plan<F> {
+    pub(crate) fn plan_for<F: Fingerprint>(
+        &self,
+        entries: u64,
+        distance: u32,
+        terms: &Terms,
+    ) -> Plan<F> {
         debug_assert_eq!(F::BITS, self.bits());
         if distance > trie::MAX_DISTANCE || F::BITS != self.bits() {
-            return Plan::scan(entries);
+            return Plan::scan(entries, terms);
         }
-        let orders: Vec<_> = (0..self.tables()).map(|table| self.permutation(table)).collect();
-        let Some((asks, ns)) = Search::new(self, &orders, entries, distance).run() else {
-            return Plan::scan(entries);
-        };
-        let plan = write_out(asks, &orders, entries, ns);
+        let orders = self.permutations();
+        let candidates = Candidates::new(self, &orders, CANDIDATE_NODES);
+        let search = Search::run(&candidates, entries, distance, terms);
+        let Some(asks) = search.best else { return Plan::scan(entries, terms) };
+        let plan = Plan::new(asks, search.best_work, &search.leaves, &orders);
         match plan.verdict(distance) {
             Verdict::Complete => plan,
-            Verdict::Undecided => Plan::scan(entries),
+            Verdict::Undecided => Plan::scan(entries, terms),
             Verdict::Hole(hole) => {
                 debug_assert!(false, "{self}, distance {distance}: nothing finds {hole}");
-                Plan::scan(entries)
-            }
-        }
-    }
-}
-
-/// The plan with its list of probes.
-fn write_out<F: Fingerprint>(
-    mut asks: Vec<(usize, Staircase)>,
-    orders: &[Permutation<F>],
-    entries: u64,
-    estimated_ns: f64,
-) -> Plan<F> {
-    asks.sort_by_key(|&(table, _)| table);
-    let mut plan = Plan { asked: Vec::with_capacity(asks.len()), probes: Vec::new(), estimated_ns };
-    for (table, stairs) in asks {
-        let order = orders[table].clone();
-        let table = u16::try_from(table).unwrap_or(u16::MAX);
-        Trie::new(&stairs, entries).walk(table, &mut plan.probes);
-        plan.asked.push(Asked { table, order, stairs });
-    }
-    plan
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn scan_ns(entries: u64) -> f64 {
-    trie::QUERY_NS + trie::SCAN_ENTRY_NS * entries as f64
-}
-
-/// The search for the cheapest complete set of staircases. Branch and bound: what is at hand so
-/// far, at first the scan, bounds what is looked at.
-struct Search<'a, F> {
-    layout: &'a Layout,
-    candidates: Candidates<'a, F>,
-    entries: u64,
-    distance: u8,
-    best: Option<Vec<(usize, Staircase)>>,
-    best_ns: f64,
-    /// Partial ways to share the errors out that may still be looked at.
-    sharings: u32,
-    /// Costs known already: tables of equal cells share them.
-    known: HashMap<Staircase, (f64, f64)>,
-}
-
-/// A way to give a part its value, and what it costs at least, whatever the other parts do.
-struct Way {
-    asks: Asks,
-    least_ns: f64,
-}
-
-/// A ring's parts: for each, its width and, for each value, the ways to it.
-struct Ring {
-    widths: Vec<u8>,
-    ways: Vec<Vec<Vec<Way>>>,
-}
-
-impl<'a, F: Fingerprint> Search<'a, F> {
-    fn new(layout: &'a Layout, orders: &'a [Permutation<F>], entries: u64, distance: u32) -> Self {
-        Self {
-            layout,
-            candidates: Candidates { layout, orders, nodes: Cell::new(CANDIDATE_NODES) },
-            entries,
-            distance: u8::try_from(distance).unwrap_or(u8::MAX),
-            best: None,
-            best_ns: scan_ns(entries),
-            sharings: SHARINGS,
-            known: HashMap::new(),
-        }
-    }
-
-    /// The cheapest staircases and the time predicted for them; `None` if a scan is cheaper.
-    fn run(mut self) -> Option<(Vec<(usize, Staircase)>, f64)> {
-        let whole = Part::whole(self.layout);
-        let value = self.distance + 1;
-        for asks in self.candidates.balls(&whole, value) {
-            self.consider(asks);
-        }
-        let ring = whole.ring(self.layout);
-        let in_ring = ring.iter().flatten().map(|part| part.tables.len()).sum::<usize>();
-        if let Some(parts) = ring {
-            self.consider_ring(&parts);
-        }
-        // Tables that do not fit the ring would not be asked otherwise.
-        if in_ring < self.layout.tables() {
-            for asks in self.candidates.common(&whole, value) {
-                self.consider(asks);
-            }
-        }
-        self.best.map(|best| (best, self.best_ns))
-    }
-
-    fn consider(&mut self, asks: Asks) {
-        let stairs = |(table, steps)| (table, self.staircase(steps, self.distance));
-        let asks: Vec<(usize, Staircase)> = asks.into_iter().map(stairs).collect();
-        let (mut ns, mut probes) = (trie::QUERY_NS, 0.0);
-        for (_, stairs) in &asks {
-            let cost = self.cost(stairs);
-            ns += cost.0;
-            probes += cost.1;
-            if ns >= self.best_ns || probes > MAX_PROBES {
-                return;
-            }
-        }
-        self.best = Some(asks);
-        self.best_ns = ns;
-    }
-
-    fn staircase(&self, steps: Vec<Step>, most: u8) -> Staircase {
-        Staircase::new(steps, self.layout.bits, most)
-    }
-
-    /// Time and number of the lookups for one table.
-    fn cost(&mut self, stairs: &Staircase) -> (f64, f64) {
-        if let Some(&cost) = self.known.get(stairs) {
-            return cost;
-        }
-        let trie = Trie::new(stairs, self.entries);
-        self.known.insert(stairs.clone(), (trie.ns, trie.probes));
-        (trie.ns, trie.probes)
-    }
-
-    /// All ways to share distance + 1 out among the parts.
-    fn consider_ring(&mut self, parts: &[Part]) {
-        let widths: Vec<u8> = parts.iter().map(|part| part.width(self.layout)).collect();
-        let mut ways = Vec::with_capacity(parts.len());
-        for (part, &width) in parts.iter().zip(&widths) {
-            let most = width.min(self.distance + 1);
-            ways.push((0..=most).map(|value| self.ways(part, value)).collect());
-        }
-        let ring = Ring { widths, ways };
-        self.share_out(&ring, self.distance + 1, trie::QUERY_NS, &mut Vec::new());
-    }
-
-    fn ways(&mut self, part: &Part, value: u8) -> Vec<Way> {
-        let mut ways = Vec::new();
-        for asks in self.candidates.for_part(part, value) {
-            let mut least_ns = 0.0;
-            for (_, steps) in &asks {
-                let stairs = self.staircase(steps.clone(), value - 1);
-                least_ns += self.cost(&stairs).0;
-            }
-            if least_ns < self.best_ns {
-                ways.push(Way { asks, least_ns });
-            }
-        }
-        ways.sort_by(|a, b| a.least_ns.total_cmp(&b.least_ns));
-        ways
-    }
-
-    /// Gives values to the parts from `values.len()` on; `least_ns` is the bound for those before.
-    fn share_out(&mut self, ring: &Ring, left: u8, least_ns: f64, values: &mut Vec<u8>) {
-        let Some(ways) = ring.ways.get(values.len()) else {
-            if left == 0 {
-                self.consider_values(ring, values);
-            }
-            return;
-        };
-        let Some(sharings) = self.sharings.checked_sub(1) else { return };
-        self.sharings = sharings;
-        // Fair shares first: good plans found early bound the rest.
-        let open: u32 = ring.widths[values.len()..].iter().map(|&width| u32::from(width)).sum();
-        let fair = u32::from(left) * u32::from(ring.widths[values.len()]) / open;
-        let mut order: Vec<u8> = (0..=left).collect();
-        order.sort_by_key(|&value| fair.abs_diff(value.into()));
-        for value in order {
-            let cheapest = ways.get(usize::from(value)).and_then(|ways| ways.first());
-            let Some(way) = cheapest else { continue };
-            if least_ns + way.least_ns < self.best_ns {
-                values.push(value);
-                self.share_out(ring, left - value, least_ns + way.least_ns, values);
-                values.pop();
+                Plan::scan(entries, terms)
             }
         }
     }
 
-    /// With the values settled, each part's way is chosen on its own.
-    fn consider_values(&mut self, ring: &Ring, values: &[u8]) {
-        let mut asks = Asks::new();
-        for (part, ways) in ring.ways.iter().enumerate() {
-            let mut best: Option<(f64, Asks)> = None;
-            for way in &ways[usize::from(values[part])] {
-                if best.as_ref().is_some_and(|(ns, _)| *ns <= way.least_ns) {
-                    break;
-                }
-                let (ns, asks) = self.go_round(ring, values, part, way);
-                if best.as_ref().is_none_or(|(best_ns, _)| ns < *best_ns) {
-                    best = Some((ns, asks));
-                }
-            }
-            asks.extend(best.into_iter().flat_map(|(_, asks)| asks));
+    /// What the plans for each of these terms would be expected to do, without the plans.
+    pub(super) fn works(&self, entries: u64, distance: u32, terms: &[Terms]) -> Vec<Work> {
+        match self.bits {
+            64 => self.works_for::<u64>(entries, distance, terms),
+            _ => self.works_for::<u128>(entries, distance, terms),
         }
-        self.consider(asks);
     }
 
-    /// The tables of a part, going on round the ring, and what they cost.
-    fn go_round(&mut self, ring: &Ring, values: &[u8], part: usize, way: &Way) -> (f64, Asks) {
-        let mut ns = 0.0;
-        let mut asks = Asks::with_capacity(way.asks.len());
-        for (table, steps) in &way.asks {
-            let steps = around(&ring.widths, values, part, steps.clone());
-            let stairs = self.staircase(steps.clone(), self.distance);
-            ns += self.cost(&stairs).0;
-            asks.push((*table, steps));
-        }
-        (ns, asks)
+    fn works_for<F: Fingerprint>(&self, entries: u64, distance: u32, terms: &[Terms]) -> Vec<Work> {
+        debug_assert!(distance <= trie::MAX_DISTANCE);
+        let orders = self.permutations::<F>();
+        let candidates = Candidates::new(self, &orders, CANDIDATE_NODES);
+        let work = |terms| Search::run(&candidates, entries, distance, terms).best_work;
+        terms.iter().map(work).collect()
     }
 }
 

@@ -1,16 +1,21 @@
 //! The layouts with names.
 
 use super::Layout;
+use super::design::{self, Cut, even, rotations};
 use crate::error::{Error, Result};
 
-const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 15] = [
     "single",
     "half-2",
     "ring-3",
     "ring-4",
+    "tri-4",
     "tri-6",
+    "pairs-6",
     "quad-8",
     "biplane-11",
+    "affine-14",
+    "plane-15",
     "paper-4",
     "paper-10",
     "paper-16",
@@ -18,8 +23,14 @@ const NAMES: [&str; 11] = [
 ];
 
 impl Layout {
-    /// The layout of that name for fingerprints of `bits` bits (64 or 128); see the table
-    /// [above](Layout).
+    /// The layout of that name for fingerprints of `bits` bits (64 or 128): one of the table
+    /// [above](Layout), or `ring:` and the parts of a ring in the word's order.
+    ///
+    /// A part is its width in bits, as in `ring:25/19/20`: each leads one table, the others follow
+    /// round the ring. Or it is cut into cells that lead several tables, as in `ring:28/36:3c2`, by
+    /// a covering design: `3c2`, `4c3` to `8c7` (as many tables as cells, each led by all cells but
+    /// one), `pairs` (6 tables, led by two of four cells), `fano` (7), `biplane` (11), `affine`
+    /// (14), `plane` (15).
     ///
     /// # Errors
     ///
@@ -32,6 +43,7 @@ impl Layout {
     /// use fpdb::Layout;
     ///
     /// assert_eq!(Layout::preset("paper-20", 64)?.cells(), &[11, 11, 11, 11, 10, 10]);
+    /// assert_eq!(Layout::preset("ring:28/36:3c2", 64)?.tables(), 4);
     /// let error = Layout::preset("half", 64).unwrap_err();
     /// assert!(error.to_string().contains("half-2"));
     /// # Ok::<(), fpdb::Error>(())
@@ -62,22 +74,25 @@ impl Layout {
     }
 }
 
-type Cut = (Vec<u8>, Vec<Vec<u16>>);
-
 fn cut(name: &str, bits: u8) -> Option<Cut> {
     let ring = |thresholds: &[u8]| (ring_cells(bits, thresholds), rotations(thresholds.len()));
+    let half = bits / 2;
     Some(match name {
         "single" => ring(&[4]),
         "half-2" => ring(&[2, 2]),
         "ring-3" => ring(&[2, 1, 1]),
         "ring-4" | "paper-4" => ring(&[1, 1, 1, 1]),
-        "tri-6" => halves(bits, 3),
-        "quad-8" => halves(bits, 4),
-        "biplane-11" => (even(bits, 11), led_by(11, &biplane())),
-        "paper-10" => (even(bits, 5), led_by(5, &subsets(5, 2))),
+        "tri-4" => design::ring(&[(bits / 16 * 7, None), (bits / 16 * 9, Some("3c2"))])?,
+        "tri-6" => design::ring(&[(half, Some("3c2")); 2])?,
+        "pairs-6" => design::ring(&[(bits, Some("pairs"))])?,
+        "quad-8" => design::ring(&[(half, Some("4c3")); 2])?,
+        "biplane-11" => design::ring(&[(bits, Some("biplane"))])?,
+        "affine-14" => design::ring(&[(bits, Some("affine"))])?,
+        "plane-15" => design::ring(&[(bits, Some("plane"))])?,
+        "paper-10" => (even(bits, 5), design::led_by(5, &design::subsets(5, 2))),
         "paper-16" => paper_16(bits),
-        "paper-20" => (even(bits, 6), led_by(6, &subsets(6, 3))),
-        _ => return None,
+        "paper-20" => (even(bits, 6), design::led_by(6, &design::subsets(6, 3))),
+        _ => design::parse(name, bits)?,
     })
 }
 
@@ -88,33 +103,6 @@ pub(super) fn ring_cells(bits: u8, thresholds: &[u8]) -> Vec<u8> {
     let total: u32 = shares.iter().sum();
     let end = |cell: usize| u32::from(bits) * shares[..cell].iter().sum::<u32>() / total;
     (0..shares.len()).map(|cell| narrow(end(cell + 1) - end(cell))).collect()
-}
-
-/// Every cell leads once, the others follow round the ring.
-pub(super) fn rotations(cells: usize) -> Vec<Vec<u16>> {
-    (0..cells).map(|first| around(first, cells).collect()).collect()
-}
-
-fn around(first: usize, cells: usize) -> impl Iterator<Item = u16> {
-    (first..first + cells).map(move |cell| index(cell % cells))
-}
-
-/// Cells as equal as they can be, the wider ones first.
-fn even(bits: u8, cells: u8) -> Vec<u8> {
-    (0..cells).map(|cell| bits / cells + u8::from(cell < bits % cells)).collect()
-}
-
-/// A ring of two halves of `n` cells. In each half every cell leads once, so each table of a half
-/// leaves another of its cells to the last: the covering design by all cells but one.
-fn halves(bits: u8, n: u8) -> Cut {
-    let half = even(bits / 2, n);
-    let n = usize::from(n);
-    let order = |table: usize| {
-        let (own, other) = if table < n { (0, n) } else { (n, 0) };
-        let lead = around(table % n, n).map(move |cell| cell + index(own));
-        lead.chain(around(0, n).map(move |cell| cell + index(other))).collect()
-    };
-    ([half.clone(), half].concat(), (0..2 * n).map(order).collect())
 }
 
 /// Four blocks, one leads; the three others together cut in four, one of these follows.
@@ -133,7 +121,7 @@ fn paper_16(bits: u8) -> Cut {
         let inside = move |cut: u8| (cut + 16 - start) % 16 < units;
         let mut run: Vec<usize> = (0..cuts.len()).filter(|&c| inside(cuts[c])).collect();
         run.sort_by_key(|&c| (cuts[c] + 16 - start) % 16);
-        run.into_iter().map(index).collect::<Vec<u16>>()
+        run.into_iter().map(design::index).collect::<Vec<u16>>()
     };
     let order = |block: u8, piece: u8| {
         let (rest, lead) = (4 * block + 4, 3 * piece);
@@ -142,41 +130,6 @@ fn paper_16(bits: u8) -> Cut {
     };
     let orders = (0..16).map(|table| order(table / 4, table % 4)).collect();
     (cells, orders)
-}
-
-/// The biplane on 11 cells: any three cells miss some block of five. Cells are numbered so that
-/// the first block is 0 to 4.
-fn biplane() -> Vec<Vec<usize>> {
-    const NUMBER: [usize; 11] = [5, 0, 6, 1, 2, 3, 7, 8, 9, 4, 10];
-    let block = |shift| [1, 3, 4, 5, 9].map(|x: usize| NUMBER[(x + shift) % 11]).to_vec();
-    (0..11).map(block).collect()
-}
-
-/// All sets of `size` of the cells, in lexical order.
-fn subsets(cells: usize, size: usize) -> Vec<Vec<usize>> {
-    let sets = (0u32..1 << cells).filter(|set| set.count_ones() as usize == size);
-    let mut sets: Vec<Vec<usize>> =
-        sets.map(|set| (0..cells).filter(|cell| set >> cell & 1 == 1).collect()).collect();
-    sets.sort();
-    sets
-}
-
-/// One table for each set, led by its cells, the rest following round the ring. A set of
-/// neighbours gives a rotation.
-fn led_by(cells: usize, sets: &[Vec<usize>]) -> Vec<Vec<u16>> {
-    let order = |set: &Vec<usize>| {
-        let span = |first: &usize| set.iter().map(|c| (c + cells - first) % cells).max();
-        let first = set.iter().copied().min_by_key(span).unwrap_or(0);
-        let last = (first + span(&first).unwrap_or(0)) % cells;
-        let leads = |cell: &u16| set.contains(&usize::from(*cell));
-        let lead = around(first, cells).filter(leads);
-        lead.chain(around(last + 1, cells).filter(|cell| !leads(cell))).collect()
-    };
-    sets.iter().map(order).collect()
-}
-
-fn index(cell: usize) -> u16 {
-    u16::try_from(cell).unwrap_or(u16::MAX)
 }
 
 fn narrow(width: u32) -> u8 {

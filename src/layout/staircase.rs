@@ -44,6 +44,16 @@ impl Staircase {
         &self.steps
     }
 
+    /// The steps, cut off at this depth.
+    pub(crate) fn down_to(&self, depth: u8) -> Vec<Step> {
+        let above = self.steps.partition_point(|step| step.depth < depth);
+        let mut steps = self.steps[..self.steps.len().min(above + 1)].to_vec();
+        if let Some(last) = steps.last_mut() {
+            last.depth = last.depth.min(depth);
+        }
+        steps
+    }
+
     /// Whether the table looks where an entry with this error is. `error` is in the table's order.
     #[inline]
     pub(crate) fn accepts<F: Fingerprint>(&self, error: F) -> bool {
@@ -69,6 +79,14 @@ mod tests {
         assert_eq!(ball.steps(), [step(64, 3)]);
         let twice = Staircase::new(vec![step(20, 0), step(20, 1), step(20, 0)], 64, 3);
         assert_eq!(twice.steps(), [step(20, 0), step(64, 3)]);
+    }
+
+    #[test]
+    fn cut_off_it_tells_what_leading_bits_allow() {
+        let stairs = Staircase::new(vec![step(10, 0), step(20, 1)], 64, 3);
+        assert_eq!(stairs.down_to(10), [step(10, 0)]);
+        assert_eq!(stairs.down_to(15), [step(10, 0), step(15, 1)]);
+        assert_eq!(stairs.down_to(64), stairs.steps());
     }
 
     #[test]

@@ -68,6 +68,8 @@ fn exact_presets_lead_with_the_bits_they_are_known_for() {
     assert_eq!(range(all("tri-6", 2)), (21, 22));
     assert_eq!(range(all("quad-8", 3)), (24, 24));
     assert_eq!(range(all("biplane-11", 5)), (28, 30));
+    assert_eq!(range(all("affine-14", 4)), (32, 32));
+    assert_eq!(range(all("plane-15", 8)), (32, 36));
 }
 
 #[test]
@@ -78,7 +80,26 @@ fn an_unknown_preset_is_refused_with_the_names() {
         assert!(error.to_string().contains(name));
     }
     assert_eq!(Layout::preset("single", 32).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    assert!(Layout::preset("ring:21/21/22", 64).is_err());
+    for wrong in ["ring:", "ring:21/21/21", "ring:64:3c3", "ring:62/2:3c2", "ring:0/64", "ring:64:"]
+    {
+        assert!(Layout::preset(wrong, 64).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn rings_and_designs_are_known_by_their_parts() {
+    for (name, cells, tables) in [
+        ("ring:21/21/22", 3, 3),
+        ("ring:41:pairs/23", 5, 7),
+        ("ring:37:fano/27:5c4", 12, 12),
+        ("ring:32:biplane/16/16:3c2", 15, 15),
+    ] {
+        let layout = Layout::preset(name, 64).unwrap();
+        assert_eq!((layout.name(), layout.cells().len(), layout.tables()), (name, cells, tables));
+    }
+    let tri = Layout::preset("ring:32:3c2/32:3c2", 64).unwrap();
+    let preset = Layout::preset("tri-6", 64).unwrap();
+    assert_eq!((tri.cells, tri.orders), (preset.cells, preset.orders));
 }
 
 #[test]

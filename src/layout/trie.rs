@@ -6,41 +6,21 @@
 //! cell with one child, at no cost. Any set of nodes that cuts every path will do: the cheapest is
 //! found from the deep end upwards.
 
+use super::cost::{Leaves, Work};
 use super::plan::Probe;
 use super::staircase::Staircase;
 use crate::fingerprint::Fingerprint;
 
-/// One prefix looked up: all lookups of a query overlap, so its latency hardly counts. Like the
-/// two below, fitted to 13 measured runs at 2^23 and 2^26 entries in memory.
-pub(super) const PROBE_NS: f64 = 10.0;
-/// One entry decoded and compared.
-pub(super) const ENTRY_NS: f64 = 5.8;
-/// A query, whatever it does.
-pub(super) const QUERY_NS: f64 = 500.0;
-/// One entry of a full scan, which decodes whole blocks in turn.
-pub(super) const SCAN_ENTRY_NS: f64 = 2.0;
-/// Entries decoded in vain by a lookup: half a block.
-const HALF_BLOCK: f64 = 11.5;
 /// Largest distance that is planned for; beyond it a query scans.
 pub(crate) const MAX_DISTANCE: u32 = 16;
 
-/// Below 2^-6 entries a node's cost no longer falls with its depth.
-const DEPTH_BELOW_ONE_ENTRY: u32 = 6;
 const MAX_DEPTH: usize = 128;
 const FLIPS: usize = MAX_DISTANCE as usize + 2;
 
-/// Cost of looking a prefix of `depth` bits up and decoding what it leads to.
-fn leaf(entries: f64, depth: usize) -> f64 {
-    let share = (0..depth).fold(entries, |left, _| left / 2.0);
-    PROBE_NS + ENTRY_NS * (HALF_BLOCK + share)
-}
-
 /// The cheapest walk of one table.
 pub(super) struct Trie {
-    /// Time of all its lookups.
-    pub(super) ns: f64,
-    /// Number of its lookups.
-    pub(super) probes: f64,
+    /// All its lookups.
+    pub(super) work: Work,
     /// Per depth: most flips within it and one bit more.
     budgets: [u8; MAX_DEPTH],
     /// Per depth: a bit for each number of flips with which the walk ends there.
@@ -52,48 +32,41 @@ pub(super) struct Trie {
 
 impl Trie {
     /// Distances up to [`MAX_DISTANCE`].
-    pub(super) fn new(stairs: &Staircase, entries: u64) -> Self {
-        let mut trie = Self::unwalked(stairs, entries);
-        trie.decide(entries);
+    pub(super) fn new(stairs: &Staircase, leaves: &Leaves) -> Self {
+        let mut trie = Self::unwalked(stairs, leaves);
+        trie.decide(leaves);
         trie
     }
 
-    fn unwalked(stairs: &Staircase, entries: u64) -> Self {
+    fn unwalked(stairs: &Staircase, leaves: &Leaves) -> Self {
         let mut budgets = [0; MAX_DEPTH];
         let mut start = 0;
         for step in stairs.steps() {
             budgets[start..step.depth.into()].fill(step.most);
             start = step.depth.into();
         }
-        let to_one_entry = u64::BITS - entries.leading_zeros();
-        let deepest = ((to_one_entry + DEPTH_BELOW_ONE_ENTRY) as usize).min(start);
-        Self { ns: 0.0, probes: 0.0, budgets, stops: [0; MAX_DEPTH], deepest, bits: start }
+        let deepest = usize::from(leaves.deepest).min(start);
+        Self { work: Work::default(), budgets, stops: [0; MAX_DEPTH], deepest, bits: start }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn decide(&mut self, entries: u64) {
-        let entries = entries as f64;
+    fn decide(&mut self, leaves: &Leaves) {
         // Per number of flips, the best from this depth on.
-        let mut cost = [leaf(entries, self.deepest); FLIPS];
-        let mut probes = [1.0; FLIPS];
+        let mut best = [leaves.by_depth[self.deepest]; FLIPS];
         for depth in (0..self.deepest).rev() {
-            let end_here = leaf(entries, depth);
+            let end_here = leaves.by_depth[depth];
             let reached = depth.checked_sub(1).map_or(0, |above| self.budgets[above]);
             for flips in 0..=usize::from(reached) {
                 let splits = flips < self.budgets[depth].into();
-                let go_on = cost[flips] + if splits { cost[flips + 1] } else { 0.0 };
-                if go_on <= end_here {
-                    cost[flips] = go_on;
-                    probes[flips] += if splits { probes[flips + 1] } else { 0.0 };
+                let go_on = if splits { best[flips] + best[flips + 1] } else { best[flips] };
+                if go_on.ns <= end_here.ns {
+                    best[flips] = go_on;
                 } else {
-                    cost[flips] = end_here;
-                    probes[flips] = 1.0;
+                    best[flips] = end_here;
                     self.stops[depth] |= 1 << flips;
                 }
             }
         }
-        self.ns = cost[0];
-        self.probes = probes[0];
+        self.work = best[0];
     }
 
     /// Appends the lookups, depth first, unflipped before flipped.
@@ -123,6 +96,7 @@ impl Trie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::cost::Terms;
     use crate::layout::staircase::Step;
     use crate::layout::tests::Rng;
 
@@ -146,10 +120,14 @@ mod tests {
         for round in 0..60 {
             let bits = 12 + u8::try_from(rng.below(3)).unwrap();
             let stairs = random_stairs(&mut rng, bits);
-            let trie = Trie::new(&stairs, 1 << rng.below(20));
+            let filter_bits = 10 * rng.below(2);
+            let terms = Terms { filter_bits, ..Terms::default() };
+            let filter_depth = 1 + rng.below(30);
+            let leaves = Leaves::new(&terms, 64, 1 << rng.below(20), filter_depth, 2);
+            let trie = Trie::new(&stairs, &leaves);
             let mut probes = Vec::new();
             trie.walk(0, &mut probes);
-            assert_eq!(probes.len() as f64, trie.probes);
+            assert_eq!(probes.len() as f64, trie.work.probes);
             for pattern in 0u64..1 << bits {
                 let error = pattern << (64 - bits);
                 if stairs.accepts(error) {
@@ -165,19 +143,21 @@ mod tests {
     #[test]
     fn the_cost_is_that_of_the_probes() {
         let stairs = Staircase::new(vec![Step { depth: 32, most: 1 }], 64, 3);
-        let trie = Trie::new(&stairs, 1 << 26);
+        let leaves = Leaves::new(&Terms::default(), 64, 1 << 26, 32, 2);
+        let trie = Trie::new(&stairs, &leaves);
         let mut probes = Vec::new();
         trie.walk::<u64>(0, &mut probes);
-        let cost = |p: &Probe<u64>| leaf(f64::from(1 << 26), p.depth.into());
+        let cost = |p: &Probe<u64>| leaves.by_depth[usize::from(p.depth)].ns;
         let sum: f64 = probes.iter().map(cost).sum();
-        assert!((sum - trie.ns).abs() < trie.ns / 100.0, "{sum} {}", trie.ns);
+        assert!((sum - trie.work.ns).abs() < trie.work.ns / 100.0, "{sum} {}", trie.work.ns);
     }
 
     #[test]
     fn used_up_flips_run_on_to_the_end_of_the_cell() {
         let stairs = Staircase::new(vec![Step { depth: 40, most: 0 }], 64, 3);
         let mut probes = Vec::new();
-        Trie::new(&stairs, 1 << 20).walk(5, &mut probes);
+        let leaves = Leaves::new(&Terms::default(), 64, 1 << 20, 32, 2);
+        Trie::new(&stairs, &leaves).walk(5, &mut probes);
         assert_eq!(probes, [Probe { table: 5, depth: 40, flips: 0u64 }]);
     }
 }

@@ -5,11 +5,13 @@
 //! matches alone.
 
 mod batch;
+mod explain;
 mod near;
 mod pipeline;
 mod planner;
 mod sweep;
 
+pub use explain::{Explain, SegmentExplain};
 pub(crate) use planner::Planner;
 
 use crate::error::Result;
@@ -58,7 +60,11 @@ impl<F: Fingerprint> View<'_, F> {
     /// All matches, sorted by distance, fingerprint, id; each once.
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
         let limit = options.limit.unwrap_or(usize::MAX);
-        let mut hits = pipeline::search(self, fingerprint, options.distance)?;
+        self.matches(pipeline::search(self, fingerprint, options.distance)?, limit)
+    }
+
+    /// What was found, as answers, at most so many.
+    fn matches(&self, mut hits: Vec<Hit<F>>, limit: usize) -> Result<Vec<Match<F>>> {
         hits.sort_unstable();
         self.fetch_ids(&hits)?;
         let mut matches = Vec::new();

@@ -5,7 +5,8 @@
 //! too. Blocks are decoded several at a time.
 
 use super::View;
-use crate::block::{self, BlockCode, Job};
+use crate::block::{self, Job};
+use crate::codec::block_code::BlockCode;
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -45,7 +46,7 @@ pub(super) fn search<F: Fingerprint>(
         #[inline(always)]
         || search.segments(),
     )?;
-    search.memtables();
+    memtables(view, &search.queries, distance, &mut search.hits);
     Ok(search.hits)
 }
 
@@ -56,9 +57,49 @@ pub(super) fn search_memtables<F: Fingerprint>(
     distance: u32,
 ) -> Vec<Hit<F>> {
     let queries = view.planner.permuted(fingerprint);
-    let mut search = Search { view, queries, distance, hits: Vec::new() };
-    search.memtables();
-    search.hits
+    let mut hits = Vec::new();
+    memtables(view, &queries, distance, &mut hits);
+    hits
+}
+
+/// The same, for the fingerprint in each table's bit order.
+pub(super) fn memtables<F: Fingerprint>(
+    view: &View<'_, F>,
+    queries: &[F],
+    distance: u32,
+    hits: &mut Vec<Hit<F>>,
+) {
+    let first = view.version.segments.len();
+    for (source, memtable) in (first..).zip(view.version.memtables()) {
+        let entries = memtable.len() as u64;
+        if entries == 0 {
+            continue;
+        }
+        let plan = view.planner.plan_in_memory(entries, distance);
+        memtable.search(queries, plan, distance, |fingerprint, distance| {
+            hits.push(Hit { distance, fingerprint, source });
+        });
+    }
+}
+
+/// Reads all of table 0, where that is predicted to cost less than probing.
+pub(super) fn scan<F: Fingerprint>(
+    segment: &Segment<F>,
+    asked: F,
+    most: u32,
+    source: usize,
+    hits: &mut Vec<Hit<F>>,
+) -> Result<()> {
+    let Some(table) = segment.identity_table() else { return Ok(()) };
+    table.visit_all(
+        #[inline(always)]
+        |fingerprint| {
+            let distance = fingerprint.distance(asked);
+            if distance <= most {
+                hits.push(Hit { distance, fingerprint, source });
+            }
+        },
+    )
 }
 
 struct Search<'a, F> {
@@ -70,20 +111,6 @@ struct Search<'a, F> {
 }
 
 impl<F: Fingerprint> Search<'_, F> {
-    fn memtables(&mut self) {
-        let first = self.view.version.segments.len();
-        for (source, memtable) in (first..).zip(self.view.version.memtables()) {
-            let entries = memtable.len() as u64;
-            if entries == 0 {
-                continue;
-            }
-            let plan = self.view.planner.plan(entries, self.distance);
-            memtable.search(&self.queries, plan, self.distance, |fingerprint, distance| {
-                self.hits.push(Hit { distance, fingerprint, source });
-            });
-        }
-    }
-
     #[inline(always)]
     fn segments(&mut self) -> Result<()> {
         let segments = &self.view.version.segments;
@@ -91,7 +118,7 @@ impl<F: Fingerprint> Search<'_, F> {
         for (source, segment) in segments.iter().enumerate() {
             let plan = self.view.planner.plan(segment.meta().fingerprints, self.distance);
             if plan.is_scan() {
-                self.scan(source, segment)?;
+                scan(segment, self.queries[0], self.distance, source, &mut self.hits)?;
             }
             for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
                 let number = probes.first().map_or(0, |probe| probe.table.into());
@@ -121,22 +148,6 @@ impl<F: Fingerprint> Search<'_, F> {
             || queue.next(),
             *distance,
             found,
-        )
-    }
-
-    /// Reads all of table 0, where that is predicted to cost less than probing.
-    fn scan(&mut self, source: usize, segment: &Segment<F>) -> Result<()> {
-        let asked = self.queries[0];
-        let Some(table) = segment.identity_table() else { return Ok(()) };
-        let most = self.distance;
-        table.visit_all(
-            #[inline(always)]
-            |fingerprint| {
-                let distance = fingerprint.distance(asked);
-                if distance <= most {
-                    self.hits.push(Hit { distance, fingerprint, source });
-                }
-            },
         )
     }
 }

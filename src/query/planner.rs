@@ -3,31 +3,50 @@
 use std::sync::OnceLock;
 
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Layout, MAX_DISTANCE, Permutation, Plan};
+use crate::layout::{Costs, Layout, MAX_DISTANCE, Permutation, Plan, Terms};
+use crate::settings::Settings;
 
 /// A layout's bit orders, and the plans made for it so far.
 #[derive(Debug)]
 pub(crate) struct Planner<F> {
     layout: Layout,
+    terms: Terms,
     permutations: Vec<Permutation<F>>,
-    /// By size class and distance.
-    plans: Box<[[OnceLock<Plan<F>>; DISTANCES]]>,
+    segments: Plans<F>,
+    memtables: Plans<F>,
 }
 
-/// Size classes: bits of the number of fingerprints.
-const CLASSES: usize = 65;
+/// By size class and distance.
+type Plans<F> = Box<[[OnceLock<Box<Plan<F>>>; DISTANCES]]>;
+
 /// Distances with plans of their own; all from the last on share one.
 const DISTANCES: usize = MAX_DISTANCE as usize + 2;
 
+/// Size classes are numbers that share their highest bit and so many further ones. Segments have
+/// finer ones; memtables grow, and must not wait for plans.
+const SEGMENT_BITS: u32 = 2;
+const MEMTABLE_BITS: u32 = 0;
+
 impl<F: Fingerprint> Planner<F> {
-    pub(crate) fn new(layout: Layout) -> Self {
-        let permutations = (0..layout.tables()).map(|table| layout.permutation(table)).collect();
-        let plans = (0..CLASSES).map(|_| std::array::from_fn(|_| OnceLock::new())).collect();
-        Self { layout, permutations, plans }
+    /// The planner of a database.
+    pub(crate) fn of(settings: &Settings, costs: Costs) -> Self {
+        let Settings { block_size, code, filter_bits, .. } = *settings;
+        let permutations = settings.permutations();
+        Self {
+            layout: settings.layout.clone(),
+            terms: Terms { block_size, code, filter_bits, costs },
+            permutations,
+            segments: unplanned(SEGMENT_BITS),
+            memtables: unplanned(MEMTABLE_BITS),
+        }
     }
 
     pub(crate) fn permutations(&self) -> &[Permutation<F>] {
         &self.permutations
+    }
+
+    pub(crate) fn costs(&self) -> &Costs {
+        &self.terms.costs
     }
 
     /// The fingerprint in each table's bit order.
@@ -35,17 +54,78 @@ impl<F: Fingerprint> Planner<F> {
         self.permutations.iter().map(|p| p.apply(fingerprint)).collect()
     }
 
-    /// The plan for a source of about so many fingerprints. Sizes within a factor of two share
-    /// one, which costs a few per cent at most: the best depth moves by one bit.
+    /// The plan for a segment of about so many fingerprints.
     #[inline]
     pub(crate) fn plan(&self, fingerprints: u64, distance: u32) -> &Plan<F> {
-        let class = u64::BITS - fingerprints.leading_zeros();
-        // Beyond the distances that are planned for every plan is a scan.
-        let distance = distance.min(MAX_DISTANCE + 1);
-        let plan = &self.plans[class as usize][distance as usize];
-        plan.get_or_init(|| {
-            let middle = if class < 2 { u64::from(class) } else { 3u64 << (class - 2) };
-            self.layout.plan_for(middle, distance)
+        let place = place(&self.segments, class(fingerprints, SEGMENT_BITS), distance);
+        place.get_or_init(|| self.make(middle(fingerprints, SEGMENT_BITS), distance, &self.terms))
+    }
+
+    /// The plan for a memtable of about so many fingerprints.
+    #[inline]
+    pub(crate) fn plan_in_memory(&self, fingerprints: u64, distance: u32) -> &Plan<F> {
+        let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), distance);
+        place.get_or_init(|| {
+            let costs = self.terms.costs.clone().cold(0.0);
+            let terms = Terms { costs, ..Terms::default() };
+            self.make(middle(fingerprints, MEMTABLE_BITS), distance, &terms)
         })
+    }
+
+    #[cold]
+    fn make(&self, fingerprints: u64, distance: u32, terms: &Terms) -> Box<Plan<F>> {
+        Box::new(self.layout.plan_for(fingerprints, distance.min(MAX_DISTANCE + 1), terms))
+    }
+}
+
+fn unplanned<F: Fingerprint>(bits: u32) -> Plans<F> {
+    (0..=class(u64::MAX, bits)).map(|_| std::array::from_fn(|_| OnceLock::new())).collect()
+}
+
+/// Beyond the distances that are planned for every plan is a scan.
+#[inline]
+fn place<F>(plans: &Plans<F>, class: usize, distance: u32) -> &OnceLock<Box<Plan<F>>> {
+    &plans[class][distance.min(MAX_DISTANCE + 1) as usize]
+}
+
+/// The number of a size class: that of the highest bit, and the `bits` below it.
+#[inline]
+fn class(n: u64, bits: u32) -> usize {
+    let Some(high) = n.checked_ilog2() else { return 0 };
+    let below = (n << (63 - high) << 1) >> 1 >> (63 - bits);
+    ((high as usize + 1) << bits) + usize::try_from(below).unwrap_or(0)
+}
+
+/// The middle of the class of `n`.
+fn middle(n: u64, bits: u32) -> u64 {
+    let rest = n.checked_ilog2().unwrap_or(0).saturating_sub(bits);
+    (n >> rest << rest) + ((1 << rest) >> 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_share_a_plan_lie_around_the_one_it_is_for() {
+        for (n, whole, quarter) in
+            [(0, 0, 0), (1, 1, 1), (2, 3, 2), (7, 6, 7), (8, 12, 9), (1023, 768, 960)]
+        {
+            assert_eq!((middle(n, 0), middle(n, 2)), (whole, quarter), "{n}");
+        }
+        assert!(middle(u64::MAX, 2) > u64::MAX / 16 * 15);
+    }
+
+    #[test]
+    fn sizes_of_one_class_have_one_middle() {
+        let sizes =
+            (0..5000).chain((0..64).flat_map(|bit| [1 << bit, 3 << bit >> 1, u64::MAX >> bit]));
+        for n in sizes {
+            for bits in [SEGMENT_BITS, MEMTABLE_BITS] {
+                assert_eq!(class(n, bits), class(middle(n, bits), bits), "{n}");
+                assert!(class(n, bits) <= class(u64::MAX, bits));
+            }
+            assert!(class(n, 2) <= class(n.saturating_add(1), 2));
+        }
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
-use crate::block::{self, BlockCode, Job};
+use crate::block::{self, Job};
+use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::layout::Layout;
 use crate::paged::PagedWriter;

@@ -8,6 +8,7 @@
 
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::layout::filter_says_no;
 use crate::paged::PagedFile;
 
 /// Bits set in a word for one key.
@@ -58,8 +59,7 @@ impl FilterBuilder {
     /// A filter of `bits` a fingerprint over the `depth` (1 to 64) leading bits of `count`
     /// fingerprints; `None` where it could not say no, since most prefixes occur.
     pub(super) fn new(bits: u32, depth: u32, count: u64) -> Option<Self> {
-        let most_occur = depth < 64 && 1u64 << depth < count.saturating_mul(2);
-        if bits == 0 || count == 0 || !(1..=64).contains(&depth) || most_occur {
+        if bits == 0 || !filter_says_no(depth, count) {
             return None;
         }
         let words = usize::try_from(count.saturating_mul(u64::from(bits)).div_ceil(64)).ok()?;

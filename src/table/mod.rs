@@ -12,7 +12,7 @@ mod reader;
 pub(crate) use builder::{Profile, TableBuilder};
 pub(crate) use reader::{Cursor, Table, Target};
 
-use crate::block::BlockCode;
+use crate::codec::block_code::BlockCode;
 
 /// How to write a table; any mix of tables can be read.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use super::filter::{Filter, Place};
 use super::index::{Cell, Index};
-use crate::block::{self, BlockCode, Coding, Packed};
+use crate::block::{self, Coding, Packed};
+use crate::codec::block_code::BlockCode;
 use crate::codec::header::FileHeader;
 use crate::cpu;
 use crate::error::{Error, Result};
@@ -111,9 +112,9 @@ impl<F: Fingerprint> Table<F> {
         ((self.blocks() * self.block_size) as u64, self.index.len() as u64, filter)
     }
 
-    /// Whether [`may_contain`](Self::may_contain) ever says no.
-    pub(crate) fn has_filter(&self) -> bool {
-        self.filter.is_some()
+    /// Whether prefixes of `depth` bits are asked of a filter, which may say no.
+    pub(crate) fn is_filtered(&self, depth: u32) -> bool {
+        self.filter.is_some_and(|filter| depth >= filter.depth)
     }
 
     #[inline]
@@ -233,6 +234,11 @@ impl<F: Fingerprint> Table<F> {
         let start = (block + 1) * self.block_size;
         self.file.prefetch(start);
         self.file.prefetch(start + LINE);
+    }
+
+    /// How many fingerprints of a block a search compares that looks for those from `low` to `high`.
+    pub(crate) fn looked_at(&self, block: usize, low: F, high: F) -> Result<usize> {
+        self.packed(block)?.looked_at(low, high).map_err(|e| self.in_block(block, e))
     }
 
     /// The blocks that hold what there is from `low` to `high`, which may lie far apart.

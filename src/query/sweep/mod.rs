@@ -18,7 +18,7 @@ use super::near::for_each_near;
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Plan, Probe};
+use crate::layout::{Costs, Plan, Probe};
 use crate::parallel;
 use crate::segment::Segment;
 use crate::table::Table;
@@ -33,22 +33,6 @@ pub(super) struct Found<F> {
     /// The query's number.
     pub(super) query: u32,
 }
-
-// What things cost, measured by the bench `batch` at 2^22 entries in memory and blocks of 128 bytes.
-// Only their ratios matter.
-
-/// Decoding a fingerprint and entering it into a region's directory.
-const DECODE_NS: f64 = 9.0;
-/// Looking the candidates of a query and a probe up in a region.
-const LOOKUP_NS: f64 = 7.0;
-/// Finding and decoding the blocks of a query and a probe alone.
-const PROBE_NS: f64 = 150.0;
-/// The same in a table with a filter, which mostly says that there are none.
-const FILTERED_NS: f64 = 50.0;
-/// Bringing a query into its place in a table's order.
-const SORT_NS: f64 = 70.0;
-/// Comparing a fingerprint in the cache with a query.
-const COMPARE_NS: f64 = 0.5;
 
 /// Fingerprints of a region: with their directory they are to fit the second-level cache. Few in
 /// tests, so that small tables have many regions.
@@ -69,40 +53,36 @@ enum Way {
 }
 
 /// Whether so many queries are answered sooner together than one after another.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
 pub(super) fn pays<F: Fingerprint>(view: &View<'_, F>, queries: usize, distance: u32) -> bool {
-    let (mut together, mut single) = (0.0, 0.0);
-    for segment in &view.version.segments {
+    let costs = view.planner.costs();
+    let segments = &view.version.segments;
+    // Of each segment is told what it takes alone.
+    let further = segments.len().saturating_sub(1) as f64;
+    let (mut together, mut single) = (0.0, further * (costs.segment_ns - costs.least_ns()));
+    for segment in segments {
         let plan = view.planner.plan(segment.meta().fingerprints, distance);
-        together += choose(plan, segment, queries).1;
-        single += single_ns(plan, segment, queries);
+        together += choose(costs, plan, segment, queries).1;
+        single += plan.work().ns;
     }
-    together < single
+    together < queries as f64 * single
 }
 
 /// The cheaper way, and its time.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn choose<F: Fingerprint>(plan: &Plan<F>, segment: &Segment<F>, queries: usize) -> (Way, f64) {
+fn choose<F: Fingerprint>(
+    costs: &Costs,
+    plan: &Plan<F>,
+    segment: &Segment<F>,
+    queries: usize,
+) -> (Way, f64) {
     let (entries, queries) = (segment.meta().fingerprints as f64, queries as f64);
-    let scan = entries * (DECODE_NS + queries * COMPARE_NS);
+    let scan = entries * (costs.sweep_entry_ns + queries * costs.sweep_compare_ns);
     let tables = plan.probes().chunk_by(|a, b| a.table == b.table).count() as f64;
+    let of_table = entries * costs.sweep_entry_ns + queries * costs.sweep_query_ns;
     let lookups = queries * plan.probes().len() as f64;
-    let sweep = tables * (entries * DECODE_NS + queries * SORT_NS) + lookups * LOOKUP_NS;
+    let sweep = tables * of_table + lookups * costs.sweep_lookup_ns;
     if plan.is_scan() || scan < sweep { (Way::Scan, scan) } else { (Way::Sweep, sweep) }
-}
-
-/// Time of the queries one by one.
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn single_ns<F: Fingerprint>(plan: &Plan<F>, segment: &Segment<F>, queries: usize) -> f64 {
-    let of_probe = |probe: &Probe<F>| probe_ns(&segment.tables()[usize::from(probe.table)]);
-    let query = match plan.is_scan() {
-        true => segment.meta().fingerprints as f64 * DECODE_NS,
-        false => plan.probes().iter().map(of_probe).sum(),
-    };
-    queries as f64 * query
-}
-
-fn probe_ns<F: Fingerprint>(table: &Table<F>) -> f64 {
-    if table.has_filter() { FILTERED_NS } else { PROBE_NS }
 }
 
 /// What the segments hold within `distance` of each query, once per segment that has it.
@@ -115,7 +95,7 @@ pub(super) fn segments<F: Fingerprint>(
     let mut found = Vec::new();
     for (source, segment) in view.version.segments.iter().enumerate() {
         let plan = view.planner.plan(segment.meta().fingerprints, distance);
-        if let (Way::Scan, _) = choose(plan, segment, queries.len()) {
+        if let (Way::Scan, _) = choose(view.planner.costs(), plan, segment, queries.len()) {
             scan(source, segment, queries, distance, &mut found)?;
             continue;
         }
@@ -303,8 +283,11 @@ impl<F: Fingerprint> Worker<'_, F> {
     /// Whether blocks one by one cost less than all of them.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn is_sparse(&self, pairs: u64, blocks: u64) -> bool {
-        let table = self.sweep.table;
+        let Sweep { view, table, plan, .. } = self.sweep;
+        let (costs, work) = (view.planner.costs(), plan.work());
+        let alone = (work.ns - costs.least_ns()) / work.probes + costs.sweep_alone_ns;
         let each = table.count() as f64 / table.blocks().max(1) as f64;
-        pairs as f64 * (probe_ns(table) - LOOKUP_NS) < blocks as f64 * each * DECODE_NS
+        let region = blocks as f64 * each * costs.sweep_entry_ns;
+        pairs as f64 * (alone - costs.sweep_lookup_ns) < region
     }
 }

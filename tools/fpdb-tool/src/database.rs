@@ -27,8 +27,9 @@ pub(crate) struct NewDatabase {
     #[arg(short = 'k', long, value_name = "BITS", help_heading = "A new database")]
     max_distance: Option<u32>,
 
-    /// Layout of the tables: the name of a preset, such as ring-4 or half-2, or `auto`, which
-    /// chooses by distance and expected entries [default: auto]
+    /// Layout of the tables: the name of a preset, such as ring-4 or half-2, a ring as `plan` names
+    /// them, such as ring:25/19/20, or `auto`, which chooses by distance and expected entries
+    /// [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "A new database")]
     layout: Option<String>,
 
@@ -40,6 +41,11 @@ pub(crate) struct NewDatabase {
     /// probe, large ones take less space
     #[arg(long, value_name = "BYTES", help_heading = "A new database")]
     block_size: Option<usize>,
+
+    /// Bits a fingerprint and table of the prefix filter, 0 to 32, 0 for none: spares most look-ups
+    /// that would find nothing [default: 10 where the layout and the number of entries gain by it]
+    #[arg(long, value_name = "BITS", help_heading = "A new database")]
+    filter_bits: Option<u32>,
 }
 
 impl NewDatabase {
@@ -53,6 +59,9 @@ impl NewDatabase {
         }
         if let Some(bytes) = self.block_size {
             options = options.block_size(bytes);
+        }
+        if let Some(bits) = self.filter_bits {
+            options = options.filter_bits(bits);
         }
         match self.layout.as_deref() {
             None | Some("auto") => Ok(options),
@@ -72,6 +81,10 @@ impl NewDatabase {
         if let Some(asked) = self.block_size.filter(|&asked| asked != found.block_size) {
             let found = found.block_size.to_string();
             return Err(differs("block-size", &found, &asked.to_string()));
+        }
+        if let Some(asked) = self.filter_bits.filter(|&asked| asked != found.filter_bits) {
+            let found = found.filter_bits.to_string();
+            return Err(differs("filter-bits", &found, &asked.to_string()));
         }
         match self.layout.as_deref() {
             Some(asked) if asked != "auto" && asked != found.layout.name() => {

@@ -46,6 +46,7 @@ struct Created<'a> {
     max_distance: u32,
     layout: &'a str,
     block_size: usize,
+    filter_bits: u32,
     recipe: Option<&'a str>,
 }
 
@@ -66,15 +67,17 @@ impl Args {
             max_distance: made.max_distance,
             layout: made.layout.name(),
             block_size: made.block_size,
+            filter_bits: made.filter_bits,
             recipe: made.recipe.as_deref(),
         };
         let told = format!(
-            "made {}: {} bits, distance {}, layout {}, blocks of {} bytes, ids: {}",
+            "made {}: {} bits, distance {}, layout {}, blocks of {} bytes, filters of {} bits, ids: {}",
             created.path,
             made.bits,
             made.max_distance,
             created.layout,
             made.block_size,
+            made.filter_bits,
             created.ids
         );
         context.conclude(&created, told)?;

@@ -12,6 +12,7 @@ mod hamming;
 mod health;
 mod import;
 mod inspect;
+mod plan;
 mod query;
 mod ratio;
 mod recipes;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Recipes(recipes::Args),
     Ratio(ratio::Args),
     Bench(bench::Args),
+    Plan(plan::Args),
 }
 
 impl Command {
@@ -65,6 +67,7 @@ impl Command {
             Self::Recipes(args) => args.run(context),
             Self::Ratio(args) => args.run(context),
             Self::Bench(args) => args.run(context),
+            Self::Plan(args) => args.run(context),
         }
     }
 }

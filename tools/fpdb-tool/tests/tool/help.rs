@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "create",
     "import",
     "dedup",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 17] = [
     "recipes",
     "ratio",
     "bench",
+    "plan",
 ];
 
 #[test]

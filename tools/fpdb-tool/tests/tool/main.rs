@@ -23,6 +23,7 @@ mod order;
 mod pages;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod plan;
 mod quality;
 mod query;
 mod ratio;

@@ -150,3 +150,25 @@ fn documents_are_queries_by_the_recipe_of_the_database() {
     let run = folder.exits(2, "query db --from ndjson bad --json");
     assert_eq!(run.records().len(), 3, "those before the bad line are answered");
 }
+
+#[test]
+fn explain_tells_what_was_done_in_place_of_the_matches() {
+    let folder = folder();
+    let run = folder.ok("query crawl.fpdb 08b73006b558c876 1 --explain --json");
+    let records: Vec<_> = run.records();
+    assert_eq!(records.len(), 2);
+    for (record, matches) in records.iter().zip([4, 0]) {
+        assert_eq!((&record["type"], &record["matches"]), (&json!("explain"), &json!(matches)));
+        assert!(record["total_us"].as_f64().unwrap() > 0.0, "{record}");
+        let all: u64 = record["recent"].as_u64().unwrap()
+            + record["segments"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|segment| segment["fingerprints"].as_u64().unwrap())
+                .sum::<u64>();
+        assert!((4..=5).contains(&all), "{record}");
+    }
+    let told = folder.ok("query crawl.fpdb 08b73006b558c876 --explain").text();
+    assert!(told.contains("4 matches") && told.contains("decode "), "{told}");
+}

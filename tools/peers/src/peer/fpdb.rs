@@ -15,7 +15,7 @@ struct Fpdb {
 pub(super) fn entrants(engines: &Engines, n: usize, k: u32) -> Result<Vec<Entrant<'_>>> {
     let entrant = |name: &String| {
         let layout = match name.as_str() {
-            "auto" => Layout::auto(64, k, n as u64),
+            "auto" => Layout::auto(64, k, n as u64).0,
             preset => Layout::preset(preset, 64)?,
         };
         let row = match name.as_str() {
@@ -29,8 +29,11 @@ pub(super) fn entrants(engines: &Engines, n: usize, k: u32) -> Result<Vec<Entran
 
 impl Fpdb {
     fn build(job: &Job, engines: &Engines, layout: Layout) -> Result<Self> {
-        let db =
-            options(engines).layout(layout).max_distance(job.k).create(job.folder.join("db"))?;
+        let options = options(engines)
+            .layout(layout)
+            .max_distance(job.k)
+            .expected_entries(job.fingerprints.len() as u64);
+        let db = options.create(job.folder.join("db"))?;
         let entries = (0..).zip(job.fingerprints);
         let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
         let report = db.bulk_load(entries)?;

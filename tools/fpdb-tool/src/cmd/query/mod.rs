@@ -1,6 +1,7 @@
 //! `query`
 
 mod asked;
+mod explain;
 
 use std::path::PathBuf;
 
@@ -25,7 +26,7 @@ use asked::Asked;
 /// With --json, a record a query, {"type":"query","i":0,"query":"0x...","matches":[...]}, and a
 /// summary record last. Of a document, the record also has its id, "document":"...", and the query
 /// is null if it has too few features for a fingerprint; in the table, its id stands in the place
-/// of the query.
+/// of the query. With --explain, a record a query, {"type":"explain","query":"0x...",...}.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The database
@@ -48,6 +49,11 @@ pub(crate) struct Args {
     /// At most so many matches a query, the nearest ones
     #[arg(long, value_name = "MATCHES")]
     limit: Option<usize>,
+
+    /// Tell what each query does in place of its matches: prefixes looked for, those refused by
+    /// filters, blocks read, fingerprints decoded and found, and the time of each step
+    #[arg(long, conflicts_with = "exit_status")]
+    explain: bool,
 
     /// Exit with 1 if no query has a match
     #[arg(long)]
@@ -122,10 +128,16 @@ impl Args {
         let bar = progress::over_files(context, &files);
         let lists = self.lists(&bar);
         let mut queries = self.queries::<F>(description, &files, &lists, &bar)?;
-        printer.header(context)?;
+        if !self.explain {
+            printer.header(context)?;
+        }
         loop {
             // Those before an unreadable one are answered before the error is told.
             let (batch, more) = queries.take(context);
+            if self.explain {
+                explain::explain(&snapshot, &batch, &self.options(distance), context)?;
+                if more? { continue } else { break }
+            }
             let answers = self.answer(&snapshot, &batch, distance)?;
             for (asked, matches) in batch.iter().zip(answers) {
                 let found = matches.into_iter().map(|m| Found::new(m, &snapshot, printer.names));
@@ -135,12 +147,17 @@ impl Args {
                 break;
             }
         }
-        if context.json {
+        if context.json && !self.explain {
             json_line(context.out, &printer.summary)?;
         }
         queries.verdict(context)?;
         let failed = self.exit_status && printer.summary.matched == 0;
         Ok(if failed { Outcome::CheckFailed } else { Outcome::Done })
+    }
+
+    fn options(&self, distance: u32) -> QueryOptions {
+        let options = QueryOptions::within(distance);
+        self.limit.map_or(options, |limit| options.limit(limit))
     }
 
     /// The matches of each query; none of one without a fingerprint.
@@ -153,8 +170,8 @@ impl Args {
         let fingerprints: Vec<F> = batch.iter().filter_map(|asked| asked.fingerprint).collect();
         let answers = match self.limit {
             None => snapshot.query_batch(&fingerprints, distance)?,
-            Some(limit) => {
-                let options = QueryOptions::within(distance).limit(limit);
+            Some(_) => {
+                let options = self.options(distance);
                 let answer = |&query: &F| snapshot.query_with(query, &options);
                 fingerprints.iter().map(answer).collect::<fpdb::Result<_>>()?
             }

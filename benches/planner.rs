@@ -1,0 +1,75 @@
+//! Predicted times of queries beside measured ones. The costs that predictions are made of are
+//! measured first, in the same run (`--costs default`: those of the library).
+//!
+//!     cargo bench --bench planner -- [--n 16,20,23] [--k 2,3,4,6] [--layouts half-2,ring-3] [--filters 0,10] [--block 128]
+
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
+
+mod common;
+
+use std::time::Instant;
+
+use common::{Data, Random, load, option, options, percentile};
+use fpdb::{Costs, QueryOptions, Snapshot};
+
+fn main() {
+    let test = common::is_test();
+    let sizes = option("--n", if test { "12" } else { "16,20,23" }.to_string());
+    let distances = option("--k", "2,3,4,6".to_string());
+    let layouts = option("--layouts", "half-2,ring-3,ring-4,tri-6".to_string());
+    let filters = option("--filters", "0,10".to_string());
+    let costs = match test || option("--costs", String::new()) == "default" {
+        true => Costs::default(),
+        false => Costs::measure(common::folder().path()).unwrap(),
+    };
+    println!("costs: {:.2?}\n", costs.values());
+    println!("| layout | filter | n | k | predicted us | measured us | ratio |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let (mut within, mut all) = (0, 0);
+    for size in sizes.split(',') {
+        let n = 1usize << size.parse::<u32>().expect("log2 of the number of entries");
+        let fingerprints = Data::Uniform.fingerprints(n).expect("made, not read");
+        for layout in layouts.split(',') {
+            for filter in filters.split(',') {
+                let folder = common::folder();
+                let bits = filter.parse().expect("bits of the filter");
+                let options = options(layout, option("--block", 128), bits).costs(costs.clone());
+                let (db, _) = load(options, folder.path().join("db"), &fingerprints);
+                for k in distances.split(',') {
+                    let k = k.parse().expect("a distance");
+                    let (predicted, measured) = compare(&db.snapshot(), k);
+                    let ratio = predicted / measured;
+                    within += u32::from((0.7..=1.3).contains(&ratio));
+                    all += 1;
+                    println!(
+                        "| {layout} | {filter} | 2^{size} | {k} | {predicted:.2} | {measured:.2} | {ratio:.2} |"
+                    );
+                }
+            }
+        }
+    }
+    println!("\n{within} of {all} within 30 %");
+}
+
+/// The predicted and the median time of queries that find nothing, in microseconds. The quietest
+/// of some rounds counts.
+fn compare(snapshot: &Snapshot, k: u32) -> (f64, f64) {
+    let mut random = Random(77);
+    let told = snapshot.explain(random.next(), &QueryOptions::within(k)).unwrap();
+    let predicted: f64 = told.segments.iter().map(|s| s.expected.as_secs_f64()).sum();
+    // The first round checks the pages that it reads, and does not count.
+    let count = if common::is_test() { 50 } else { 2000 };
+    let queries: Vec<u64> = (0..count).map(|_| random.next()).collect();
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let time = |&query: &u64| {
+            let start = Instant::now();
+            std::hint::black_box(snapshot.query(std::hint::black_box(query), k).unwrap());
+            start.elapsed()
+        };
+        let mut times: Vec<_> = queries.iter().map(time).collect();
+        times.sort_unstable();
+        best = best.min(percentile(&times, 0.5));
+    }
+    (predicted * 1e6, best)
+}

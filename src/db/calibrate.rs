@@ -1,0 +1,311 @@
+//! What queries cost on this machine: small databases, plans of different kinds, and the costs by
+//! which their times are explained best.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::{Db, Options, Snapshot};
+use crate::codec::block_code::BlockCode;
+use crate::error::Result;
+use crate::fingerprint::{DocId, Entry};
+use crate::layout::{Costs, Layout};
+use crate::query::QueryOptions;
+
+/// Entries of the databases: one that is in every cache, one that is in few.
+const SMALL: u64 = 1 << 16;
+const LARGE: u64 = 1 << 22;
+/// Queries of one plan, in each round.
+const QUERIES: usize = 120;
+/// The quietest round counts.
+const ROUNDS: usize = 4;
+/// Queries whose steps are counted.
+const COUNTED: usize = 12;
+/// Costs that are fitted together, in the order of [`Observation::features`].
+const FITTED: [&str; 8] = [
+    "query_ns",
+    "segment_ns",
+    "filter_ns",
+    "filter_far_ns",
+    "lookup_ns",
+    "lookup_far_ns",
+    "entry_ns",
+    "placed_entry_ns",
+];
+
+/// What is built: name, entries, segments, block size, code, filter bits.
+const BUILT: [(&str, u64, u64, usize, BlockCode, u32); 8] = [
+    ("small", SMALL, 1, 128, BlockCode::EliasFano, 0),
+    ("small-filter", SMALL, 1, 128, BlockCode::EliasFano, 10),
+    ("small-segments", SMALL, 8, 128, BlockCode::EliasFano, 10),
+    ("small-huffman", SMALL, 1, 128, BlockCode::Huffman, 0),
+    ("small-blocks", SMALL, 1, 512, BlockCode::Huffman, 0),
+    ("large", LARGE, 1, 128, BlockCode::EliasFano, 0),
+    ("large-huffman", LARGE, 1, 256, BlockCode::Huffman, 0),
+    ("large-filter", LARGE, 1, 128, BlockCode::EliasFano, 10),
+];
+
+impl Costs {
+    /// The costs of this machine, measured by the engine itself: queries with many look-ups and
+    /// with few, of tables near and far, with filters and without, and the costs that explain their
+    /// times best (least squares of the relative errors). Sweeps are taken to differ from the
+    /// defaults as a scan does. What reads from the device cost is not measured; those stay at the
+    /// defaults.
+    ///
+    /// Writes databases of some 150 MB into `folder`, which the caller removes, and takes some
+    /// seconds on an idle machine; on a busy one costs come out high.
+    ///
+    /// # Errors
+    ///
+    /// As creating a database.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// // Not run as a test: on a busy machine it takes long.
+    /// let folder = tempfile::tempdir()?;
+    /// let costs = fpdb::Costs::measure(folder.path())?;
+    /// let db = fpdb::Db::options().costs(costs).open("crawl.fpdb")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn measure(folder: impl AsRef<Path>) -> Result<Self> {
+        let mut runs = Vec::new();
+        for (name, entries, segments, block_size, code, filter_bits) in BUILT {
+            let path = folder.as_ref().join(name);
+            let options = Options::new().block_size(block_size).code(code).filter_bits(filter_bits);
+            build(options.layout(Layout::preset("half-2", 64)?), &path, entries, segments)?;
+            runs.extend(Run::of_plans(&path, code)?);
+        }
+        for _ in 0..ROUNDS {
+            for run in &mut runs {
+                run.round()?;
+            }
+        }
+        let observed = runs.iter().map(Run::observe).collect::<Result<Vec<_>>>()?;
+        let costs = fit(&observed)?;
+        let large = folder.as_ref().join("large");
+        let large = Options::<u64>::new().open_read_only(large)?.snapshot();
+        let scan_entry_ns = scan_entry_ns(&large, costs.query_ns)?;
+        Ok(costs.with_scan(scan_entry_ns))
+    }
+
+    /// With a scan that costs so much an entry, and sweeps in proportion.
+    fn with_scan(self, scan_entry_ns: f64) -> Self {
+        let by = scan_entry_ns / Self::default().scan_entry_ns;
+        Self {
+            scan_entry_ns,
+            sweep_entry_ns: by * self.sweep_entry_ns,
+            sweep_query_ns: by * self.sweep_query_ns,
+            sweep_lookup_ns: by * self.sweep_lookup_ns,
+            sweep_alone_ns: by * self.sweep_alone_ns,
+            sweep_compare_ns: by * self.sweep_compare_ns,
+            ..self
+        }
+    }
+}
+
+/// splitmix64: a bijection of 0, 1, 2, ... that looks like chance.
+fn mixed(i: u64) -> u64 {
+    let z = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A fingerprint that is in none of the databases.
+fn stranger(i: usize) -> u64 {
+    mixed(LARGE + i as u64)
+}
+
+fn build(options: Options, path: &Path, entries: u64, segments: u64) -> Result<()> {
+    let db: Db = options.background(false).create(path)?;
+    let each = entries / segments;
+    for segment in 0..segments {
+        let ids = segment * each..(segment + 1) * each;
+        let _ = db.bulk_load(ids.map(|i| Ok(Entry { fingerprint: mixed(i), id: DocId(i) })))?;
+    }
+    db.close()
+}
+
+/// A database asked for one distance by one kind of plans.
+struct Run {
+    snapshot: Snapshot,
+    code: BlockCode,
+    distance: u32,
+    best: Duration,
+    filter_bytes: f64,
+    table_bytes: f64,
+}
+
+impl Run {
+    /// Plans that take many look-ups, some and few, for several distances.
+    fn of_plans(path: &Path, code: BlockCode) -> Result<Vec<Self>> {
+        let mut runs = Vec::new();
+        for lookup_ns in [10.0, 60.0, 300.0] {
+            let costs = Costs { lookup_ns, ..Costs::default() };
+            let reader = Options::<u64>::new().costs(costs).open_read_only(path)?;
+            let stats = reader.stats();
+            let tables = || stats.segments.iter().flat_map(|segment| &segment.tables);
+            let filter_bytes = tables().map(|table| table.bytes_filter).sum::<u64>() as f64;
+            for distance in [0, 2, 3, 4] {
+                runs.push(Self {
+                    snapshot: reader.snapshot(),
+                    code,
+                    distance,
+                    best: Duration::MAX,
+                    filter_bytes,
+                    table_bytes: stats.bytes_tables as f64,
+                });
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The same queries in each: pages are checked when they are read for the first time.
+    fn round(&mut self) -> Result<()> {
+        self.best = self.best.min(median(&self.snapshot, self.distance)?);
+        Ok(())
+    }
+
+    fn observe(&self) -> Result<Observation> {
+        let mut seen = Observation {
+            ns: self.best.as_secs_f64() * 1e9,
+            segments: self.snapshot.version.segments.len() as f64,
+            questions: 0.0,
+            lookups: 0.0,
+            entries: 0.0,
+            code: self.code,
+            filter_bytes: self.filter_bytes,
+            table_bytes: self.table_bytes,
+        };
+        for i in 0..COUNTED {
+            let options = QueryOptions::within(self.distance);
+            for segment in self.snapshot.explain(stranger(i), &options)?.segments {
+                let share = 1.0 / COUNTED as f64;
+                seen.questions += share * segment.questions as f64;
+                seen.lookups += share * (segment.probes - segment.refused) as f64;
+                seen.entries += share * segment.candidates as f64;
+            }
+        }
+        Ok(seen)
+    }
+}
+
+/// The median time of queries.
+fn median(snapshot: &Snapshot, distance: u32) -> Result<Duration> {
+    let mut times = Vec::with_capacity(QUERIES);
+    for i in 0..QUERIES {
+        let start = Instant::now();
+        std::hint::black_box(snapshot.query(std::hint::black_box(stranger(i)), distance)?);
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[QUERIES / 2])
+}
+
+/// What queries of one plan did, on the average, and took.
+struct Observation {
+    ns: f64,
+    segments: f64,
+    questions: f64,
+    lookups: f64,
+    entries: f64,
+    code: BlockCode,
+    filter_bytes: f64,
+    table_bytes: f64,
+}
+
+impl Observation {
+    /// How often each of the fitted costs was paid, if memory is far from so many bytes on.
+    fn features(&self, costs: &Costs) -> [f64; 8] {
+        let filters = costs.doublings(self.filter_bytes);
+        let tables = costs.doublings(self.table_bytes);
+        let (decoded, placed) = match self.code {
+            BlockCode::Huffman => (self.entries, 0.0),
+            BlockCode::EliasFano => (0.0, self.entries),
+        };
+        [
+            1.0,
+            self.segments - 1.0,
+            self.questions,
+            self.questions * filters,
+            self.lookups,
+            self.lookups * tables,
+            decoded,
+            placed,
+        ]
+    }
+}
+
+/// The costs that explain the observations best: for each of some sizes of the cache by least
+/// squares, and of these the best.
+fn fit(observed: &[Observation]) -> Result<Costs> {
+    let mut best = (f64::INFINITY, Costs::default());
+    for mib in [1, 2, 4, 8, 16, 32, 64] {
+        let costs = Costs { cache_bytes: f64::from(mib << 20), ..Costs::default() };
+        // Relative errors: rows are divided by their times, which makes every target 1.
+        let rows: Vec<[f64; 8]> =
+            observed.iter().map(|o| o.features(&costs).map(|f| f / o.ns)).collect();
+        let (solution, error) = least_squares(&rows);
+        if error < best.0 {
+            let fitted = FITTED.into_iter().zip(solution);
+            let costs =
+                fitted.into_iter().try_fold(costs, |costs, (name, ns)| costs.with(name, ns));
+            best = (error, costs?);
+        }
+    }
+    Ok(best.1)
+}
+
+/// The x from 0 up for which the rows' products with it are nearest to 1, and the sum of the squares
+/// of what is missing. By descent along one coordinate after another.
+fn least_squares<const N: usize>(rows: &[[f64; N]]) -> ([f64; N], f64) {
+    const SWEEPS: usize = 20_000;
+    let mut x = [0.0; N];
+    let mut missing = vec![1.0; rows.len()];
+    let squares: [f64; N] =
+        std::array::from_fn(|i| rows.iter().map(|row| row[i] * row[i]).sum::<f64>());
+    for _ in 0..SWEEPS {
+        for i in (0..N).filter(|&i| squares[i] > 0.0) {
+            let slope: f64 = rows.iter().zip(&missing).map(|(row, m)| row[i] * m).sum();
+            let new = (x[i] + slope / squares[i]).max(0.0);
+            for (row, m) in rows.iter().zip(&mut missing) {
+                *m -= row[i] * (new - x[i]);
+            }
+            x[i] = new;
+        }
+    }
+    (x, missing.iter().map(|m| m * m).sum())
+}
+
+/// By queries of a distance for which there is no plan.
+fn scan_entry_ns(snapshot: &Snapshot, query_ns: f64) -> Result<f64> {
+    let mut best = f64::INFINITY;
+    for i in 0..ROUNDS {
+        let start = Instant::now();
+        std::hint::black_box(snapshot.query(stranger(i), 17)?);
+        best = best.min(start.elapsed().as_secs_f64() * 1e9);
+    }
+    Ok((best - query_ns).max(0.0) / snapshot.len().max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn least_squares_finds_what_explains_all() {
+        let truth = [3.0, 0.0, 0.25];
+        let rows: Vec<[f64; 3]> = (0..12u32)
+            .map(|i| {
+                let row = [1.0, f64::from(i * i % 7), f64::from(i % 5 * 10)];
+                let time = row.iter().zip(truth).map(|(a, b)| a * b).sum::<f64>();
+                row.map(|feature| feature / time)
+            })
+            .collect();
+        let (x, error) = least_squares(&rows);
+        assert!(error < 1e-6, "{error}");
+        for (x, truth) in x.into_iter().zip(truth) {
+            assert!((x - truth).abs() < 0.01, "{x} {truth}");
+        }
+    }
+}
