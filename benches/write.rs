@@ -8,6 +8,7 @@
 
 mod common;
 
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -24,24 +25,44 @@ fn main() {
 
 fn novel() {
     let seconds = option("--seconds", if common::is_test() { 0.05 } else { 3.0 });
+    let time = Duration::from_secs_f64(seconds);
+    let layout = option("--layout", "half-2".to_string());
+    println!("the device alone: {:.0} short appends a second, each synced", appends_synced(time));
     println!("insert_if_novel, one call an entry, uniform data, one in ten a near-duplicate");
-    println!("| layout | durability | threads | per second | novel |");
-    println!("| --- | --- | --- | --- | --- |");
-    for durability in [Durability::Sync, Durability::Buffered] {
-        for threads in [1, 2] {
-            let (rate, share) = insert_novel(durability, threads, Duration::from_secs_f64(seconds));
-            let layout = option("--layout", "half-2".to_string());
-            println!("| {layout} | {durability:?} | {threads} | {rate:.0} | {share:.3} |");
+    println!("| layout | durability | threads | per second | times one thread | novel |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for (durability, threads) in
+        [(Durability::Sync, [1, 2, 8, 32].as_slice()), (Durability::Buffered, &[1, 2])]
+    {
+        let mut alone = None;
+        for &threads in threads {
+            let (rate, share) = insert_novel(&layout, durability, threads, time);
+            let times = rate / *alone.get_or_insert(rate);
+            println!(
+                "| {layout} | {durability:?} | {threads} | {rate:.0} | {times:.1} | {share:.3} |"
+            );
         }
     }
 }
 
-/// Calls a second, and the share of novel entries.
-fn insert_novel(durability: Durability, threads: u64, time: Duration) -> (f64, f64) {
+/// How many a second, of as many bytes as a commit of one entry has, in one thread.
+fn appends_synced(time: Duration) -> f64 {
     let folder = common::folder();
-    let layout = option("--layout", "half-2".to_string());
+    let mut file = std::fs::File::create(folder.path().join("log")).unwrap();
+    let (start, mut count) = (Instant::now(), 0);
+    while start.elapsed() < time {
+        file.write_all(&[1; 45]).unwrap();
+        file.sync_all().unwrap();
+        count += 1;
+    }
+    f64::from(count) / start.elapsed().as_secs_f64()
+}
+
+/// Calls a second, and the share of novel entries.
+fn insert_novel(layout: &str, durability: Durability, threads: u64, time: Duration) -> (f64, f64) {
+    let folder = common::folder();
     let db =
-        options(&layout, 128, 0).durability(durability).create(folder.path().join("db")).unwrap();
+        options(layout, 128, 0).durability(durability).create(folder.path().join("db")).unwrap();
     let (calls, novel) = (AtomicU64::new(0), AtomicU64::new(0));
     let start = Instant::now();
     std::thread::scope(|scope| {

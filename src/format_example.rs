@@ -100,9 +100,11 @@ fn watermark_example_is_what_is_written() {
     let sim = Sim::new();
     sim.create_root().unwrap();
     let start = Start { previous_log: 0, previous_end: 0, last_seq: 5 };
-    let mut log = LogWriter::create(&*sim, "log", header(FileKind::Log, 0), start).unwrap();
+    let mut log =
+        LogWriter::begin(sim.create("log").unwrap(), header(FileKind::Log, 0), start).unwrap();
     let begin = usize::try_from(log.len()).unwrap();
-    log.append_watermark().unwrap();
+    log.append_watermark();
+    log.write().unwrap();
     assert_eq!(example("watermark"), sim.contents("log").unwrap()[begin..]);
 }
 

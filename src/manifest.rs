@@ -36,6 +36,9 @@ pub(crate) struct Manifest {
     pub next_doc: u64,
     /// The last commit that is in the segments.
     pub last_seq: u64,
+    /// Bytes of all segments that were ever written by flush and by compaction: figures for people.
+    pub bytes_flushed: u64,
+    pub bytes_compacted: u64,
     /// Oldest first.
     pub logs: Vec<LogRef>,
     /// Oldest first.
@@ -51,6 +54,8 @@ impl Manifest {
             next_file: 1,
             next_doc: 0,
             last_seq: 0,
+            bytes_flushed: 0,
+            bytes_compacted: 0,
             logs: Vec::new(),
             segments: Vec::new(),
         }
@@ -63,6 +68,8 @@ impl Manifest {
         out.put_u64(self.next_file);
         out.put_u64(self.next_doc);
         out.put_u64(self.last_seq);
+        out.put_u64(self.bytes_flushed);
+        out.put_u64(self.bytes_compacted);
         out.put_u32(u32::try_from(self.logs.len()).unwrap_or(u32::MAX));
         for log in &self.logs {
             out.put_u64(log.id);
@@ -91,6 +98,8 @@ impl Manifest {
         let next_file = fields.u64("next file number")?;
         let next_doc = fields.u64("next document id")?;
         let last_seq = fields.u64("last commit")?;
+        let bytes_flushed = fields.u64("bytes flushed")?;
+        let bytes_compacted = fields.u64("bytes compacted")?;
         // Collected one by one: a count that lies runs out of bytes before it runs out of memory.
         let mut logs = Vec::new();
         for _ in 0..fields.u32("log count")? {
@@ -102,7 +111,17 @@ impl Manifest {
             segments.push(SegmentMeta::decode(settings.layout.tables(), &mut fields)?);
         }
         fields.finish("manifest")?;
-        let manifest = Self { settings, generation, next_file, next_doc, last_seq, logs, segments };
+        let manifest = Self {
+            settings,
+            generation,
+            next_file,
+            next_doc,
+            last_seq,
+            bytes_flushed,
+            bytes_compacted,
+            logs,
+            segments,
+        };
         match manifest.first_fault() {
             Some(fault) => Err(Error::corruption(format!("manifest: {fault}"))),
             None => Ok(manifest),
@@ -111,7 +130,14 @@ impl Manifest {
 
     /// What no manifest can say, if this one does.
     fn first_fault(&self) -> Option<&'static str> {
-        let counters = [self.generation, self.next_file, self.next_doc, self.last_seq];
+        let counters = [
+            self.generation,
+            self.next_file,
+            self.next_doc,
+            self.last_seq,
+            self.bytes_flushed,
+            self.bytes_compacted,
+        ];
         if counters.iter().any(|&counter| counter >= COUNTER_LIMIT) {
             return Some("a counter is beyond its limit");
         }

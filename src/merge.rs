@@ -6,7 +6,6 @@
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::memtable::Net;
-use crate::postings::Ids;
 use crate::segment::Segment;
 use crate::table::Cursor;
 
@@ -20,30 +19,53 @@ pub(crate) struct Merged<F> {
     pub held: bool,
 }
 
+impl<F> Merged<F> {
+    /// Takes in what a newer source says; true for the caller's convenience.
+    fn add(&mut self, newer: &Self) -> bool {
+        if newer.net.removes_older {
+            self.net.apply(false);
+        }
+        if newer.net.inserted {
+            self.net.apply(true);
+            self.held = true;
+        }
+        true
+    }
+}
+
+/// What one source says of an entry.
+pub(crate) type Said<F> = (Entry<F>, Net);
+
+/// Entries of a source that are made ready at a time.
+const STEP: usize = 4096;
+
 /// One source, in order.
 pub(crate) trait Source<F> {
-    fn current(&self) -> Option<(Entry<F>, Net)>;
-    fn advance(&mut self) -> Result<()>;
+    /// What comes next, ascending, as far as it is known; nothing only at the end.
+    fn ready(&self) -> &[Said<F>];
+    /// Passes the next `count` of them.
+    fn skip(&mut self, count: usize) -> Result<()>;
 }
 
 /// Changes gathered in memory.
 #[derive(Debug)]
-pub(crate) struct Changes<F>(std::vec::IntoIter<(Entry<F>, Net)>);
+pub(crate) struct Changes<F>(std::vec::IntoIter<Said<F>>);
 
 impl<F> Changes<F> {
     /// `changes` in ascending order.
-    pub(crate) fn new(changes: Vec<(Entry<F>, Net)>) -> Self {
+    pub(crate) fn new(changes: Vec<Said<F>>) -> Self {
         Self(changes.into_iter())
     }
 }
 
 impl<F: Fingerprint> Source<F> for Changes<F> {
-    fn current(&self) -> Option<(Entry<F>, Net)> {
-        self.0.as_slice().first().copied()
+    fn ready(&self) -> &[Said<F>] {
+        let rest = self.0.as_slice();
+        &rest[..rest.len().min(STEP)]
     }
 
-    fn advance(&mut self) -> Result<()> {
-        self.0.next();
+    fn skip(&mut self, count: usize) -> Result<()> {
+        self.0.by_ref().take(count).for_each(drop);
         Ok(())
     }
 }
@@ -52,10 +74,11 @@ impl<F: Fingerprint> Source<F> for Changes<F> {
 pub(crate) struct SegmentSource<'a, F> {
     segment: &'a Segment<F>,
     cursor: Cursor<'a, F>,
-    ids: Option<Ids<'a>>,
-    held: Option<Entry<F>>,
     tombstones: Box<dyn Iterator<Item = Result<Entry<F>>> + Send + 'a>,
+    /// The next tombstone.
     removed: Option<Entry<F>>,
+    ready: Vec<Said<F>>,
+    at: usize,
 }
 
 impl<'a, F: Fingerprint> SegmentSource<'a, F> {
@@ -63,77 +86,87 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
     pub(crate) fn new(segment: &'a Segment<F>, low: F) -> Result<Option<Self>> {
         let Some(table) = segment.identity_table() else { return Ok(None) };
         let cursor = table.cursor(low)?;
-        let tombstones: Box<dyn Iterator<Item = _> + Send> = match segment.tombstones() {
+        let mut tombstones: Box<dyn Iterator<Item = _> + Send> = match segment.tombstones() {
             Some(tombstones) => {
                 let from = tombstones.lower_bound(Entry { fingerprint: low, id: DocId(0) })?;
                 Box::new(tombstones.iter_from(from))
             }
             None => Box::new(std::iter::empty()),
         };
-        let mut source = Self { segment, cursor, ids: None, held: None, tombstones, removed: None };
-        source.open_ids()?;
-        source.next_held()?;
-        source.next_removed()?;
+        let removed = tombstones.next().transpose()?;
+        let mut source = Self { segment, cursor, tombstones, removed, ready: Vec::new(), at: 0 };
+        source.fill()?;
         Ok(Some(source))
     }
 
-    fn open_ids(&mut self) -> Result<()> {
-        self.ids = match self.cursor.current() {
-            Some(_) => {
-                let (block, index) = self.cursor.place();
-                Some(self.segment.ids_at(block, index)?)
-            }
-            None => None,
-        };
-        Ok(())
-    }
-
-    fn next_held(&mut self) -> Result<()> {
-        loop {
-            let Some(fingerprint) = self.cursor.current() else {
-                self.held = None;
-                return Ok(());
-            };
-            if let Some(id) = self.ids.as_mut().and_then(Iterator::next) {
-                self.held = Some(Entry { fingerprint, id });
-                return Ok(());
-            }
-            self.cursor.advance()?;
-            self.open_ids()?;
+    fn fill(&mut self) -> Result<()> {
+        self.ready.clear();
+        self.at = 0;
+        self.take_held()?;
+        let held = self.ready.len();
+        self.take_removed()?;
+        if held < self.ready.len() {
+            self.ready.sort_by_key(|&(entry, _)| entry);
+            self.ready.dedup_by(|(entry, net), (first, sum)| {
+                sum.inserted |= *entry == *first && net.inserted;
+                sum.removes_older |= *entry == *first && net.removes_older;
+                *entry == *first
+            });
         }
+        Ok(())
     }
 
-    fn next_removed(&mut self) -> Result<()> {
-        self.removed = self.tombstones.next().transpose()?;
+    /// The entries of the blocks that the cursor has decoded.
+    fn take_held(&mut self) -> Result<()> {
+        const HOLDS: Net = Net { removes_older: false, inserted: true };
+        let Self { segment, cursor, ready, .. } = self;
+        segment.fetch_groups(cursor.block_numbers())?;
+        for (block, len, rows) in cursor.blocks() {
+            let passed = len.saturating_sub(rows.len());
+            segment.group(block, len)?.for_each(|index, id| {
+                if let Some(&fingerprint) = index.checked_sub(passed).and_then(|i| rows.get(i)) {
+                    ready.push((Entry { fingerprint, id }, HOLDS));
+                }
+            });
+        }
         Ok(())
+    }
+
+    /// The tombstones among these entries, and the cursor passes the entries.
+    fn take_removed(&mut self) -> Result<()> {
+        const REMOVES: Net = Net { removes_older: true, inserted: false };
+        let last = self.cursor.rows().last().copied();
+        let most = if last.is_some() { usize::MAX } else { STEP };
+        for _ in 0..most {
+            let belongs = |entry: &Entry<F>| last.is_none_or(|last| entry.fingerprint <= last);
+            let Some(entry) = self.removed.filter(belongs) else { break };
+            self.ready.push((entry, REMOVES));
+            self.removed = self.tombstones.next().transpose()?;
+        }
+        self.cursor.skip(self.cursor.rows().len())
     }
 }
 
 impl<F: Fingerprint> Source<F> for SegmentSource<'_, F> {
-    fn current(&self) -> Option<(Entry<F>, Net)> {
-        let entry = match (self.held, self.removed) {
-            (Some(held), Some(removed)) => held.min(removed),
-            (held, removed) => held.or(removed)?,
-        };
-        let (inserted, removes_older) = (self.held == Some(entry), self.removed == Some(entry));
-        Some((entry, Net { removes_older, inserted }))
+    fn ready(&self) -> &[Said<F>] {
+        &self.ready[self.at..]
     }
 
-    fn advance(&mut self) -> Result<()> {
-        let Some((_, net)) = self.current() else { return Ok(()) };
-        if net.inserted {
-            self.next_held()?;
-        }
-        if net.removes_older {
-            self.next_removed()?;
-        }
-        Ok(())
+    fn skip(&mut self, count: usize) -> Result<()> {
+        self.at += count;
+        if self.at == self.ready.len() && count > 0 { self.fill() } else { Ok(()) }
     }
 }
 
 /// Merges sources, oldest first. After an error it ends.
+///
+/// By batches: what all sources have ready up to the least of their last entries is put together and
+/// sorted, which for a few ascending runs is to merge them.
 pub(crate) struct Merge<'a, F> {
     sources: Vec<Box<dyn Source<F> + Send + 'a>>,
+    batch: Vec<Merged<F>>,
+    /// Where the iterator stands in it.
+    at: usize,
 }
 
 impl<'a, F: Fingerprint> Merge<'a, F> {
@@ -148,7 +181,11 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
                 sources.push(Box::new(source));
             }
         }
-        Ok(Self { sources })
+        Ok(Self::new(sources))
+    }
+
+    fn new(sources: Vec<Box<dyn Source<F> + Send + 'a>>) -> Self {
+        Self { sources, batch: Vec::new(), at: 0 }
     }
 
     /// Adds a source newer than the others.
@@ -156,24 +193,25 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
         self.sources.push(Box::new(source));
     }
 
-    fn next_merged(&mut self) -> Result<Option<Merged<F>>> {
-        let Some(entry) = self.sources.iter().filter_map(|s| s.current()).map(|(e, _)| e).min()
-        else {
-            return Ok(None);
-        };
-        let mut merged = Merged { entry, net: Net::default(), held: false };
+    /// The entries that come next, some at a time; none at the end.
+    pub(crate) fn next_batch(&mut self) -> Result<&[Merged<F>]> {
+        self.batch.clear();
+        self.at = 0;
+        let ready = self.sources.iter().filter_map(|s| s.ready().last());
+        let Some(bound) = ready.map(|&(entry, _)| entry).min() else { return Ok(&[]) };
         for source in &mut self.sources {
-            let Some((_, net)) = source.current().filter(|&(e, _)| e == entry) else { continue };
-            if net.removes_older {
-                merged.net.apply(false);
-            }
-            if net.inserted {
-                merged.net.apply(true);
-                merged.held = true;
-            }
-            source.advance()?;
+            let ready = source.ready();
+            let count = ready.partition_point(|&(entry, _)| entry <= bound);
+            let merged = |&(entry, net): &Said<F>| Merged { entry, net, held: net.inserted };
+            self.batch.extend(ready[..count].iter().map(merged));
+            source.skip(count)?;
         }
-        Ok(Some(merged))
+        if self.sources.len() > 1 {
+            // Stable: of equal ones the oldest source's comes first.
+            self.batch.sort_by_key(|merged| merged.entry);
+            self.batch.dedup_by(|newer, sum| newer.entry == sum.entry && sum.add(newer));
+        }
+        Ok(&self.batch)
     }
 }
 
@@ -181,11 +219,51 @@ impl<F: Fingerprint> Iterator for Merge<'_, F> {
     type Item = Result<Merged<F>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.next_merged().transpose();
-        if matches!(next, Some(Err(_))) {
+        if self.at == self.batch.len()
+            && let Err(error) = self.next_batch()
+        {
             self.sources.clear();
+            self.batch.clear();
+            return Some(Err(error));
         }
-        next
+        let merged = *self.batch.get(self.at)?;
+        self.at += 1;
+        Some(Ok(merged))
+    }
+}
+
+/// The fingerprints of several tables of one bit order as one ascending sequence.
+pub(crate) struct Rows<'a, F> {
+    cursors: Vec<Cursor<'a, F>>,
+    batch: Vec<F>,
+}
+
+impl<'a, F: Fingerprint> Rows<'a, F> {
+    /// Of table `table` of these segments.
+    pub(crate) fn of_segments(
+        segments: impl IntoIterator<Item = &'a Segment<F>>,
+        table: usize,
+    ) -> Result<Self> {
+        let tables = segments.into_iter().filter_map(|segment| segment.tables().get(table));
+        let cursors = tables.map(|table| table.cursor(F::ZERO)).collect::<Result<_>>()?;
+        Ok(Self { cursors, batch: Vec::new() })
+    }
+
+    /// The fingerprints that come next, some at a time, each once; none at the end. As
+    /// [`Merge::next_batch`].
+    pub(crate) fn next_batch(&mut self) -> Result<&[F]> {
+        self.batch.clear();
+        let ready = self.cursors.iter().filter_map(|cursor| cursor.rows().last());
+        let Some(&bound) = ready.min() else { return Ok(&[]) };
+        for cursor in &mut self.cursors {
+            let rows = cursor.rows();
+            let count = rows.partition_point(|&row| row <= bound);
+            self.batch.extend_from_slice(&rows[..count]);
+            cursor.skip(count)?;
+        }
+        self.batch.sort();
+        self.batch.dedup();
+        Ok(&self.batch)
     }
 }
 
@@ -208,8 +286,7 @@ mod tests {
         let oldest = changes(&[(1, 1, HOLDS), (2, 1, HOLDS), (5, 1, REMOVES), (6, 6, HOLDS)]);
         let middle = changes(&[(1, 1, REMOVES), (2, 2, HOLDS), (5, 1, HOLDS)]);
         let newest = changes(&[(1, 1, HOLDS), (2, 1, REMOVES), (4, 4, REMOVES), (6, 6, REPLACES)]);
-        let merged: Vec<_> =
-            Merge { sources: vec![oldest, middle, newest] }.map(Result::unwrap).collect();
+        let merged: Vec<_> = Merge::new(vec![oldest, middle, newest]).map(Result::unwrap).collect();
         let as_tuple = |m: &Merged<u64>| (m.entry.fingerprint, m.entry.id.0, m.net, m.held);
         let gone = Net::default();
         assert_eq!(
@@ -226,19 +303,31 @@ mod tests {
     }
 
     struct Broken;
+
     impl Source<u64> for Broken {
-        fn current(&self) -> Option<(Entry<u64>, Net)> {
-            Some((Entry { fingerprint: 0, id: DocId(0) }, HOLDS))
+        fn ready(&self) -> &[Said<u64>] {
+            &[(Entry { fingerprint: 0, id: DocId(0) }, HOLDS)]
         }
-        fn advance(&mut self) -> Result<()> {
+        fn skip(&mut self, _: usize) -> Result<()> {
             Err(Error::corruption("broken"))
         }
     }
 
     #[test]
     fn after_an_error_there_is_nothing() {
-        let mut merge = Merge { sources: vec![Box::new(Broken), changes(&[(7, 7, HOLDS)])] };
+        let mut merge = Merge::new(vec![Box::new(Broken), changes(&[(7, 7, HOLDS)])]);
         assert!(merge.next().unwrap().is_err());
         assert!(merge.next().is_none());
+    }
+
+    #[test]
+    fn sources_of_many_batches_are_merged_whole() {
+        let list = |step: usize| -> Vec<(u64, u64, Net)> {
+            (0..30_000).step_by(step).map(|f| (f, f % 3, HOLDS)).collect()
+        };
+        let merged: Vec<_> = Merge::new(vec![changes(&list(7)), changes(&list(1))])
+            .map(|merged| merged.unwrap().entry.fingerprint)
+            .collect();
+        assert!(merged.into_iter().eq(0..30_000));
     }
 }

@@ -166,10 +166,12 @@ impl Postings {
             .map_err(|e| e.at_path(self.file.path()).at_offset(place.start as u64))
     }
 
-    /// Announces that a group will be read, if the file is cold.
-    pub(crate) fn fetch(&self, block: usize) -> Result<()> {
-        let place = self.place(block)?;
-        self.file.fetch(place.start, place.len());
+    /// Announces that the groups of these blocks will be read, if the file is cold.
+    pub(crate) fn fetch(&self, blocks: Range<usize>) -> Result<()> {
+        if self.file.is_cold() && !blocks.is_empty() {
+            let (start, end) = (self.place(blocks.start)?.start, self.place(blocks.end - 1)?.end);
+            self.file.fetch(start, end.saturating_sub(start));
+        }
         Ok(())
     }
 
@@ -272,6 +274,19 @@ impl<'a> Group<'a> {
             }
         }
         false
+    }
+
+    /// Gives every id with the place of its fingerprint, in order.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, DocId)) {
+        let mut counts = BitReader::new(self.bytes, GROUP_HEAD * 8);
+        let counts_end = GROUP_HEAD * 8 + self.fingerprints * self.count_width as usize;
+        let mut ids = BitReader::new(self.bytes, counts_end);
+        for index in 0..self.fingerprints {
+            let more = if self.count_width == 0 { 0 } else { counts.take(self.count_width) };
+            for _ in 0..=more {
+                visit(index, DocId(self.base.wrapping_add(ids.take(self.id_width))));
+            }
+        }
     }
 
     /// The ids of the fingerprint at place `index`, ascending, decoded as they are asked for.

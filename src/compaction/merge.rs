@@ -5,11 +5,13 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::memtable::Net;
-use crate::merge::{Merge, Merged};
-use crate::segment::{Segment, SegmentMeta, SegmentWriter, VisitIds};
+use crate::merge::{Merge, Merged, Rows};
+use crate::paged::FileSummary;
+use crate::parallel;
+use crate::segment::{Segment, SegmentMeta, SegmentWriter, VisitIds, WrittenEntries};
 use crate::settings::Settings;
 use crate::storage::Storage;
-use crate::table::Cursor;
+use crate::table::Profile;
 
 /// Writes the changes of a memtable, in order, as segment `id`. `None` if nothing is left of them
 /// and there are no names.
@@ -64,17 +66,34 @@ pub(crate) struct Merger<'a, F> {
     /// No older segment stays outside: tombstones have nothing left to remove.
     pub is_oldest: bool,
     /// Called again and again: may do more urgent work, and ends the merge by an error.
-    pub pause: &'a dyn Fn() -> Result<()>,
+    pub pause: &'a (dyn Fn() -> Result<()> + Sync),
+    /// Tables that are written at a time.
+    pub threads: usize,
+}
+
+/// What one thread writes.
+enum Written {
+    Entries(WrittenEntries),
+    Table(FileSummary, u64),
 }
 
 /// What the first pass over the inputs finds.
 struct Survey<F> {
+    /// Of table 0.
+    profile: Profile<F>,
     /// Fingerprints of some input's tables that have no entry left, in order.
     gone: Vec<F>,
     /// Documents whose entry is removed, in order.
     gone_docs: Vec<DocId>,
     tombstones: Vec<Entry<F>>,
     entries: u64,
+}
+
+impl<F: Fingerprint> Default for Survey<F> {
+    fn default() -> Self {
+        let (gone, gone_docs, tombstones) = (Vec::new(), Vec::new(), Vec::new());
+        Self { profile: Profile::default(), gone, gone_docs, tombstones, entries: 0 }
+    }
 }
 
 impl<F: Fingerprint> Merger<'_, F> {
@@ -87,12 +106,7 @@ impl<F: Fingerprint> Merger<'_, F> {
             return Ok(None);
         }
         let mut writer = SegmentWriter::new(self.storage, self.settings, id);
-        writer.entries(|visit| self.for_each_group(visit))?;
-        for (table, permutation) in self.settings.permutations::<F>().iter().enumerate().skip(1) {
-            let mut gone: Vec<F> = survey.gone.iter().map(|&f| permutation.apply(f)).collect();
-            gone.sort_unstable();
-            writer.table(|visit| self.for_each_row(table, &gone, visit))?;
-        }
+        self.write_tables(&mut writer, &survey)?;
         writer.tombstones(&survey.tombstones)?;
         self.write_names(&mut writer, &survey.gone_docs)?;
         self.check_counts(writer.counts())?;
@@ -114,72 +128,141 @@ impl<F: Fingerprint> Merger<'_, F> {
         Merge::of_segments(self.inputs.iter().map(|s| &**s), F::ZERO)
     }
 
+    fn rows(&self, table: usize) -> Result<Rows<'_, F>> {
+        Rows::of_segments(self.inputs.iter().map(|s| &**s), table)
+    }
+
     fn survey(&self) -> Result<Survey<F>> {
-        let mut survey =
-            Survey { gone: Vec::new(), gone_docs: Vec::new(), tombstones: Vec::new(), entries: 0 };
-        let mut group = Group::default();
-        for merged in self.entries()? {
-            let merged = merged?;
-            if group.begins(&merged) {
-                survey.gone.extend(group.gone());
-                (self.pause)()?;
-            }
-            group.add(&merged);
-            survey.entries += u64::from(merged.net.inserted);
-            if merged.net.removes_older && !self.is_oldest {
-                survey.tombstones.push(merged.entry);
-            }
-            if merged.held && !merged.net.inserted {
-                survey.gone_docs.push(merged.entry.id);
-            }
+        if self.inputs.iter().all(|s| s.meta().removed == 0) {
+            return self.survey_of_all();
         }
-        survey.gone.extend(group.gone());
+        let mut survey = Survey::default();
+        let mut merge = self.entries()?;
+        let mut group = Group::default();
+        loop {
+            let batch = merge.next_batch()?;
+            if batch.is_empty() {
+                break;
+            }
+            for merged in batch {
+                if group.begins(merged) {
+                    group.end(&mut survey);
+                }
+                group.add(merged);
+                survey.entries += u64::from(merged.net.inserted);
+                if merged.net.removes_older && !self.is_oldest {
+                    survey.tombstones.push(merged.entry);
+                }
+                if merged.held && !merged.net.inserted {
+                    survey.gone_docs.push(merged.entry.id);
+                }
+            }
+            (self.pause)()?;
+        }
+        group.end(&mut survey);
         survey.gone_docs.sort_unstable();
         Ok(survey)
     }
 
-    /// Gives each fingerprint that has entries left, with their ids.
-    fn for_each_group(&self, visit: VisitIds<'_, F>) -> Result<()> {
-        let mut group = Group::default();
-        for merged in self.entries()? {
-            let merged = merged?;
-            if group.begins(&merged) {
-                group.visit(visit)?;
-                (self.pause)()?;
+    /// As [`survey`](Self::survey), where nothing is removed: every entry stands.
+    fn survey_of_all(&self) -> Result<Survey<F>> {
+        let entries = self.inputs.iter().map(|s| s.meta().entries).sum();
+        let mut survey = Survey { entries, ..Survey::default() };
+        self.for_each_row(0, &[], |rows| {
+            rows.iter().for_each(|&row| survey.profile.add(row));
+            Ok(())
+        })?;
+        Ok(survey)
+    }
+
+    /// Writes the tables side by side, each by one thread: its bytes are one stream.
+    fn write_tables(&self, writer: &mut SegmentWriter<'_>, survey: &Survey<F>) -> Result<()> {
+        let permutations = self.settings.permutations::<F>();
+        let mut written: Vec<Option<Written>> = permutations.iter().map(|_| None).collect();
+        let shared = &*writer;
+        parallel::for_each(
+            self.threads,
+            written.iter_mut().zip(&permutations).enumerate(),
+            || (),
+            |(), (table, (written, permutation))| {
+                *written = Some(match table {
+                    0 => Written::Entries(self.write_entries(shared, survey)?),
+                    _ => {
+                        let mut gone: Vec<F> =
+                            survey.gone.iter().map(|&f| permutation.apply(f)).collect();
+                        gone.sort_unstable();
+                        self.write_table(shared, table, &gone)?
+                    }
+                });
+                Ok(())
+            },
+        )?;
+        for written in written.into_iter().flatten() {
+            match written {
+                Written::Entries(entries) => writer.add_entries(entries),
+                Written::Table(file, count) => writer.add_table(file, count)?,
             }
-            group.add(&merged);
         }
-        group.visit(visit)
+        Ok(())
+    }
+
+    fn write_entries(
+        &self,
+        writer: &SegmentWriter<'_>,
+        survey: &Survey<F>,
+    ) -> Result<WrittenEntries> {
+        let mut builder = writer.entries_builder(&survey.profile)?;
+        let mut merge = self.entries()?;
+        loop {
+            let batch = merge.next_batch()?;
+            if batch.is_empty() {
+                return builder.finish();
+            }
+            let mut standing = batch.iter().filter(|merged| merged.net.inserted);
+            standing.try_for_each(|merged| builder.push(merged.entry))?;
+            (self.pause)()?;
+        }
+    }
+
+    fn write_table(&self, writer: &SegmentWriter<'_>, table: usize, gone: &[F]) -> Result<Written> {
+        let mut profile = Profile::default();
+        self.for_each_row(table, gone, |rows| {
+            rows.iter().for_each(|&row| profile.add(row));
+            Ok(())
+        })?;
+        let mut builder = writer.table_builder(table, &profile)?;
+        self.for_each_row(table, gone, |rows| {
+            rows.iter().try_for_each(|&row| builder.push(row).map(drop))
+        })?;
+        Ok(Written::Table(builder.finish()?, profile.count()))
     }
 
     /// Gives each fingerprint of the inputs' tables `table`, once, in its bit order, without those
-    /// that are gone.
+    /// that are gone; some at a time.
     fn for_each_row(
         &self,
         table: usize,
         gone: &[F],
-        visit: &mut dyn FnMut(F) -> Result<()>,
+        mut visit: impl FnMut(&[F]) -> Result<()>,
     ) -> Result<()> {
-        let mut cursors = Vec::with_capacity(self.inputs.len());
-        for input in self.inputs {
-            if let Some(table) = input.tables().get(table) {
-                cursors.push(table.cursor(F::ZERO)?);
-            }
-        }
-        let mut gone = gone.iter().peekable();
-        while let Some(row) = cursors.iter().filter_map(Cursor::current).min() {
-            for cursor in &mut cursors {
-                if cursor.current() == Some(row) {
-                    cursor.advance()?;
-                }
-            }
-            while gone.next_if(|&&g| g < row).is_some() {}
-            if gone.peek() != Some(&&row) {
-                visit(row)?;
+        let mut gone = gone.iter().copied().peekable();
+        let mut kept = Vec::new();
+        let mut rows = self.rows(table)?;
+        loop {
+            let batch = rows.next_batch()?;
+            let Some(&last) = batch.last() else { return Ok(()) };
+            if gone.peek().is_some_and(|&g| g <= last) {
+                kept.clear();
+                kept.extend(batch.iter().filter(|&&row| {
+                    while gone.next_if(|&g| g < row).is_some() {}
+                    gone.peek() != Some(&row)
+                }));
+                visit(&kept)?;
+            } else {
+                visit(batch)?;
             }
             (self.pause)()?;
         }
-        Ok(())
     }
 
     fn write_names(&self, writer: &mut SegmentWriter<'_>, gone: &[DocId]) -> Result<()> {
@@ -217,13 +300,13 @@ impl<F: Fingerprint> Merger<'_, F> {
 /// The entries of one fingerprint.
 struct Group<F> {
     fingerprint: F,
-    ids: Vec<DocId>,
+    standing: bool,
     held: bool,
 }
 
 impl<F: Fingerprint> Default for Group<F> {
     fn default() -> Self {
-        Self { fingerprint: F::ZERO, ids: Vec::new(), held: false }
+        Self { fingerprint: F::ZERO, standing: false, held: false }
     }
 }
 
@@ -236,25 +319,16 @@ impl<F: Fingerprint> Group<F> {
     fn add(&mut self, merged: &Merged<F>) {
         self.fingerprint = merged.entry.fingerprint;
         self.held |= merged.held;
-        if merged.net.inserted {
-            self.ids.push(merged.entry.id);
-        }
+        self.standing |= merged.net.inserted;
     }
 
-    /// Ends the group: its fingerprint, if it has a row in an input and no entry left.
-    fn gone(&mut self) -> Option<F> {
-        let gone = std::mem::take(&mut self.held) && self.ids.is_empty();
-        self.ids.clear();
-        gone.then_some(self.fingerprint)
-    }
-
-    /// Ends the group: gives its entries, if there are any.
-    fn visit(&mut self, visit: VisitIds<'_, F>) -> Result<()> {
-        self.held = false;
-        if !self.ids.is_empty() {
-            visit(self.fingerprint, &self.ids)?;
-            self.ids.clear();
+    /// Tells of the fingerprint: that it has entries left, or that it has a row in an input and none.
+    fn end(&mut self, survey: &mut Survey<F>) {
+        match (self.standing, self.held) {
+            (true, _) => survey.profile.add(self.fingerprint),
+            (false, true) => survey.gone.push(self.fingerprint),
+            (false, false) => {}
         }
-        Ok(())
+        (self.standing, self.held) = (false, false);
     }
 }

@@ -20,8 +20,7 @@ impl<F: Fingerprint> Core<F> {
             let message = "the folder for the backup is not empty: choose another place";
             return Err(Error::new(ErrorKind::AlreadyExists, message).at_path(path));
         }
-        let mut writer = lock(&self.writer);
-        self.flush_all(&mut writer)?;
+        let writer = self.flush_all()?;
         // Under the writer's lock nothing acknowledged is outside the segments. Compaction may
         // replace some meanwhile, so they are taken from one version, which keeps their files.
         let version = self.current.get();

@@ -1,13 +1,17 @@
 //! Commits: from operations to the log, to the memtable, to readers.
 //!
 //! A commit gets its number, its place in the log and its entries in the memtable under the
-//! writer's lock. Under `Durability::Sync` it is visible to readers, and acknowledged, once a sync
-//! covers it; one thread syncs for all that wait (group commit).
+//! writer's lock. Under `Durability::Buffered` it is written to the log's file there and then. Under
+//! `Durability::Sync` it is visible to readers, and acknowledged, once it is written and synced; one
+//! thread does that for all that wait, without the lock.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, MutexGuard};
+use std::time::Instant;
 
 use super::core::{Core, lock};
+use super::group::Lead;
+use super::maintain::PanicGuard;
 use super::options::Durability;
 use crate::codec::header::FileKind;
 use crate::error::Result;
@@ -16,6 +20,7 @@ use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, Op, Start};
 use crate::manifest::LogRef;
 use crate::sorter::FileNumbers;
+use crate::storage::WriteFile;
 use crate::version::Version;
 
 /// What the one writer owns.
@@ -29,45 +34,31 @@ pub(super) struct Writer {
     pub(super) seq: u64,
     /// The next document id of a database with names.
     pub(super) next_doc: u64,
+    /// Whether the log's sync before its end was asked for.
+    pub(super) presynced: bool,
 }
 
-/// The threads that wait for a sync.
-#[derive(Debug, Default)]
-pub(super) struct SyncGroup {
-    /// Whether one of them is syncing.
-    leading: Mutex<bool>,
-    done: Condvar,
-}
-
-impl SyncGroup {
-    pub(super) fn wake_all(&self) {
-        self.done.notify_all();
-    }
-}
-
-/// Gives the lead up, come what may, and wakes the others.
-struct Leader<'a>(&'a SyncGroup);
-
-impl Drop for Leader<'_> {
-    fn drop(&mut self) {
-        *lock(&self.0.leading) = false;
-        self.0.done.notify_all();
-    }
-}
+/// When a memtable is full but for one part in so many, its log is synced, under
+/// `Durability::Buffered`: so that little is left to be synced when it ends, which writers wait for.
+const PRESYNCED: usize = 16;
 
 impl<F: Fingerprint> Core<F> {
-    /// Writes a commit and gives its number; not yet acknowledged under `Durability::Sync`.
+    /// Takes in a commit and gives its number; not yet acknowledged under `Durability::Sync`.
     pub(super) fn commit(&self, writer: &mut Writer, ops: &[Op<F>]) -> Result<u64> {
         self.check_writable()?;
+        let is_buffered = self.tuning.durability == Durability::Buffered;
         let seq = writer.seq + 1;
-        // How much of it arrived is unknown after an error, so nothing may follow it.
-        writer.committed_end = writer.log.append(seq, ops).map_err(|e| self.poison(e))?;
+        writer.committed_end = writer.log.append(seq, ops)?;
+        if is_buffered {
+            // How much of it arrived is unknown after an error, so nothing may follow it.
+            writer.log.write().map_err(|e| self.poison(e))?;
+        }
         writer.seq = seq;
         self.log_bytes.store(writer.committed_end, Ordering::Relaxed);
         let named = ops.iter().filter(|op| matches!(op, Op::InsertNamed { .. })).count();
         writer.next_doc += named as u64;
         self.current.get().active.apply(seq, ops).map_err(|e| self.poison(e))?;
-        if self.tuning.durability == Durability::Buffered {
+        if is_buffered {
             self.visible.store(seq, Ordering::Release);
         }
         Ok(seq)
@@ -75,118 +66,187 @@ impl<F: Fingerprint> Core<F> {
 
     /// Waits until commit `seq` may be acknowledged. Must not be called under the writer's lock.
     pub(super) fn acknowledge(&self, seq: u64) -> Result<()> {
-        let group = &self.sync_group;
-        let mut leading = lock(&group.leading);
-        while self.visible.load(Ordering::Acquire) < seq {
-            self.check_writable()?;
-            if *leading {
-                leading =
-                    group.done.wait(leading).unwrap_or_else(std::sync::PoisonError::into_inner);
-                continue;
-            }
-            *leading = true;
-            drop(leading);
-            let leader = Leader(group);
-            let result = self.sync_log();
-            drop(leader);
-            result?;
-            leading = lock(&group.leading);
+        let is_done = || self.visible.load(Ordering::Acquire) >= seq;
+        if is_done() {
+            return Ok(());
         }
-        Ok(())
+        let is_over = || is_done() || self.poison.get().is_some();
+        match self.sync_group.follow_or_lead(seq, is_over) {
+            Some(lead) => self.sync_leading(&lead),
+            None if is_done() => Ok(()),
+            None => self.check_writable(),
+        }
     }
 
     /// Makes all commits so far durable, and visible.
     pub(super) fn sync_log(&self) -> Result<()> {
-        let writer = lock(&self.writer);
+        self.sync_leading(&self.sync_group.lead())
+    }
+
+    /// The same, for who has the lead.
+    fn sync_leading(&self, lead: &Lead<'_>) -> Result<()> {
+        let mut writer = lock(&self.writer);
         self.check_writable()?;
-        let (seq, len, log_id) = (writer.seq, writer.log.len(), writer.log_id);
+        let seq = writer.seq;
         if writer.log.durable() >= writer.committed_end {
             self.visible.fetch_max(seq, Ordering::AcqRel);
             return Ok(());
         }
-        let file = writer.log.sync_handle();
+        // What was taken and is not written would be a gap.
+        let _guard = PanicGuard::new(self);
+        let unwritten = writer.log.take();
+        lead.close_group(seq);
         drop(writer);
-        // The promise of Durability::Sync and of `Db::sync`: acknowledged commits survive a loss
-        // of power. A second sync after a failed one would prove nothing.
-        file.sync().map_err(|e| self.poison(e))?;
+        let start = Instant::now();
+        // The promise of Durability::Sync and of `Db::sync`: acknowledged commits survive a loss of
+        // power. A second sync after a failed one would prove nothing.
+        unwritten.write_and_sync().map_err(|e| self.poison(e))?;
+        lead.synced(start.elapsed());
         let mut writer = lock(&self.writer);
-        if writer.log_id == log_id {
-            writer.log.set_durable(len);
-            if writer.committed_end <= len {
-                // Nobody writes: tell processes that read how far they may.
-                writer.log.append_watermark().map_err(|e| self.poison(e))?;
-            }
+        writer.log.set_durable(unwritten.end);
+        if writer.committed_end <= unwritten.end {
+            // Nobody writes: tell processes that read how far they may.
+            writer.log.append_watermark();
+            writer.log.write().map_err(|e| self.poison(e))?;
         }
+        drop(writer);
         self.visible.fetch_max(seq, Ordering::AcqRel);
         Ok(())
     }
 
-    /// Makes room for a commit: a full memtable is frozen, its log ended, and others begun.
-    pub(super) fn make_room(&self, writer: &mut Writer) -> Result<()> {
+    /// The writer, with room for a commit.
+    pub(super) fn writer_with_room(&self) -> Result<MutexGuard<'_, Writer>> {
+        loop {
+            let mut writer = lock(&self.writer);
+            if self.takes_another(&mut writer)? {
+                return Ok(writer);
+            }
+            drop(writer);
+            self.make_room()?;
+        }
+    }
+
+    /// Whether the memtable takes another commit. Where the background thread is behind, it takes up
+    /// to twice its size, ever more slowly.
+    fn takes_another(&self, writer: &mut Writer) -> Result<bool> {
         self.check_writable()?;
         self.take_background_error()?;
-        if !self.current.get().active.is_full(self.tuning.memtable_entries) {
+        let capacity = self.tuning.memtable_entries;
+        let version = self.current.get();
+        let fill = version.active.fill();
+        if fill >= capacity - capacity / PRESYNCED && !writer.presynced {
+            writer.presynced = true;
+            self.signals.sync_soon();
+        }
+        let Some(over) = fill.checked_sub(capacity) else { return Ok(true) };
+        let goes_on = over < capacity && self.is_behind(&version);
+        if goes_on {
+            self.slow_down(over, capacity);
+        }
+        Ok(goes_on)
+    }
+
+    /// Freezes a full memtable, as soon as the one before is written.
+    fn make_room(&self) -> Result<()> {
+        self.wait_for_flush()?;
+        let lead = self.sync_group.lead();
+        // Nobody else freezes one meanwhile.
+        let version = self.current.get();
+        if version.frozen.is_some() || version.active.fill() < self.tuning.memtable_entries {
             return Ok(());
         }
-        self.wait_for_flush()?;
-        self.rotate(writer)?;
+        drop(version);
+        drop(self.rotate(&lead)?);
+        drop(lead);
         if self.tuning.background {
             self.signals.work();
             return Ok(());
         }
         self.flush_frozen()?;
-        self.compact_once(&|| Ok(())).map(drop)
+        self.compact_until_done()
+    }
+
+    /// Writes everything in memory as segments. As long as the writer is held nothing comes in.
+    pub(super) fn flush_all(&self) -> Result<MutexGuard<'_, Writer>> {
+        self.check_writable()?;
+        // First without the lead, which others wait for.
+        self.flush_frozen()?;
+        let lead = self.sync_group.lead();
+        self.check_writable()?;
+        self.flush_frozen()?;
+        let writer = lock(&self.writer);
+        if self.current.get().active.len() == 0 {
+            return Ok(writer);
+        }
+        drop(writer);
+        let writer = self.rotate(&lead)?;
+        self.flush_frozen()?;
+        Ok(writer)
     }
 
     /// Freezes the memtable, which must not be while another is frozen, and begins a new log
     /// (protocol P3). Until the manifest names the new log nothing is written to it.
-    pub(super) fn rotate(&self, writer: &mut Writer) -> Result<()> {
-        let end = writer.log.len();
+    fn rotate(&self, lead: &Lead<'_>) -> Result<MutexGuard<'_, Writer>> {
+        // What takes long comes before writers have to wait.
+        self.sync_leading(lead)?;
+        let (log_id, file) = self.new_log()?;
+        let mut writer = lock(&self.writer);
+        match self.change_logs(lead, &mut writer, log_id, file) {
+            Ok(()) => Ok(writer),
+            Err(error) => {
+                if self.poison.get().is_none() {
+                    self.remove_file(FileName::Log(log_id));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn change_logs(
+        &self,
+        lead: &Lead<'_>,
+        writer: &mut Writer,
+        log_id: u64,
+        file: Arc<dyn WriteFile>,
+    ) -> Result<()> {
+        let _guard = PanicGuard::new(self);
         // The old log's end is recorded as official, so it must be there.
-        writer.log.sync_handle().sync().map_err(|e| self.poison(e))?;
+        let unwritten = writer.log.take();
+        lead.close_group(writer.seq);
+        unwritten.write_and_sync().map_err(|e| self.poison(e))?;
+        let end = unwritten.end;
         writer.log.set_durable(end);
         self.visible.fetch_max(writer.seq, Ordering::AcqRel);
         let previous = writer.log_id;
         let start = Start { previous_log: previous, previous_end: end, last_seq: writer.seq };
-        let (log_id, log) = self.new_log(start)?;
-        let installed = self.install(|manifest| {
+        let log = LogWriter::begin(file, self.settings.header(FileKind::Log, 0, log_id), start)?;
+        self.install(|manifest| {
             for log in manifest.logs.iter_mut().filter(|log| log.id == previous) {
                 log.end = Some(end);
             }
             manifest.logs.push(LogRef { id: log_id, end: None });
-        });
-        if installed.is_err() && self.poison.get().is_none() {
-            self.remove_file(FileName::Log(log_id));
-        }
-        installed?;
-        *writer = Writer { committed_end: log.len(), log, log_id, ..*writer };
+        })?;
+        let committed_end = log.len();
+        *writer = Writer { committed_end, log, log_id, presynced: false, ..*writer };
         self.log_bytes.store(writer.committed_end, Ordering::Relaxed);
+        let active = Arc::new(self.new_memtable(writer.next_doc));
         self.current.update(|version| Version {
             frozen: Some(version.active.clone()),
-            active: self.new_memtable(writer.next_doc).into(),
+            active,
             ..version.clone()
         });
-        self.sync_group.wake_all();
         Ok(())
     }
 
-    /// A new log, durable, that no manifest names yet.
-    fn new_log(&self, start: Start) -> Result<(u64, LogWriter)> {
+    /// The file of a new log, still empty, whose name is durable: the manifest that names it must not
+    /// outlive that.
+    fn new_log(&self) -> Result<(u64, Arc<dyn WriteFile>)> {
         let id = self.next();
-        let name = FileName::Log(id).to_string();
-        let header = self.settings.header(FileKind::Log, 0, id);
-        let log = LogWriter::create(&*self.storage, &name, header, start);
-        let log = log.and_then(|log| {
-            // The manifest that names the log must not outlive its name.
+        let name = FileName::Log(id);
+        let created = self.storage.create(&name.to_string()).and_then(|file| {
             self.storage.sync_dir().map_err(|e| self.poison(e))?;
-            Ok(log)
+            Ok((id, file))
         });
-        match log {
-            Ok(log) => Ok((id, log)),
-            Err(error) => {
-                self.remove_file(FileName::Log(id));
-                Err(error)
-            }
-        }
+        created.inspect_err(|_| self.remove_file(name))
     }
 }

@@ -1,16 +1,17 @@
 //! What all clones of a handle and its background thread share.
 //!
-//! Locks are taken in this order: writer, maintenance, flushing, manifest, then those inside
-//! `Current`, memtables and plans. Who holds one of the later never takes an earlier one, so a
-//! writer may wait for the background thread. Under the manifest's lock no storage call is made but
+//! Locks are taken in this order: the log's lead, writer, maintenance, flushing, manifest, then
+//! those inside the sync group, `Current`, memtables and plans. Who holds one of the later never
+//! takes an earlier one, so a writer may wait for the background thread. Under the manifest's lock no storage call is made but
 //! installing it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::commit::{SyncGroup, Writer};
-use super::maintain::Signals;
+use super::commit::Writer;
+use super::group::SyncGroup;
 use super::options::Tuning;
+use super::signals::Signals;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::FileName;
 use crate::fingerprint::Fingerprint;
@@ -44,7 +45,13 @@ pub(super) struct Core<F> {
     /// Why no more writes are taken, once that is so.
     pub(super) poison: OnceLock<Error>,
     pub(super) recovery: super::RecoveryReport,
-    pub(super) _lock: WriterLock,
+    /// The lock on the folder: gone once the handle is closed. Who writes files without the writer's
+    /// lock keeps it meanwhile.
+    pub(super) folder: Mutex<Option<Arc<WriterLock>>>,
+    /// The next memtable, laid out ahead so that no writer waits for that.
+    pub(super) spare: Mutex<Option<Memtable<F>>>,
+    /// Nanoseconds that writers waited for flush and compaction.
+    pub(super) stalled: AtomicU64,
 }
 
 /// Held, not used: its drop lets the next writer in.
@@ -64,6 +71,11 @@ impl std::fmt::Debug for WriterLock {
     }
 }
 
+/// What a handle says that was closed.
+pub(super) fn closed() -> Error {
+    Error::new(ErrorKind::Poisoned, "the handle was closed")
+}
+
 /// A thread that panicked under one of these locks has left nothing half done that is not caught
 /// by `poison`: what is shared is changed by single assignments.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -78,9 +90,20 @@ impl<F: Fingerprint> Core<F> {
         (self.current.get(), seq)
     }
 
+    /// An empty memtable whose first name has this document id.
     pub(super) fn new_memtable(&self, first_doc: u64) -> Memtable<F> {
-        let permutations = self.settings.permutations();
-        Memtable::new(permutations, self.tuning.memtable_entries, first_doc)
+        let spare = lock(&self.spare).take();
+        spare.unwrap_or_else(|| self.lay_out_memtable()).beginning_at(first_doc)
+    }
+
+    pub(super) fn lay_out_memtable(&self) -> Memtable<F> {
+        Memtable::new(self.settings.permutations(), self.tuning.memtable_entries, 0)
+    }
+
+    /// The lock on the folder, to be kept while files are written.
+    pub(super) fn keep_folder(&self) -> Result<Arc<WriterLock>> {
+        self.check_writable()?;
+        lock(&self.folder).clone().ok_or_else(closed)
     }
 
     /// Refuses writes after a failure: what is on disk is no longer known.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::core::{Core, lock};
+use super::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::layout::Permutation;
@@ -43,15 +43,16 @@ impl<F: Fingerprint> Core<F> {
             )
             .at_path(self.storage.root()));
         }
+        let _folder = self.keep_folder()?;
         let load = Load {
             core: self,
             threads: self.tuning.threads.unwrap_or(1),
             meter: Meter::new(report),
         };
         let (sorter, read) = load.read(entries)?;
-        let mut writer = lock(&self.writer);
-        self.make_room(&mut writer)?;
-        self.flush_all(&mut writer)?;
+        self.take_background_error()?;
+        self.wait_for_flush()?;
+        let writer = self.flush_all()?;
         load.meter.begin(Phase::Sort, read)?;
         let sorted = sorter.finish(load.threads, |more| load.meter.advance(more))?;
         let inserted = match load.write(load.only_new(sorted)?, read)? {
@@ -63,7 +64,7 @@ impl<F: Fingerprint> Core<F> {
             None => 0,
         };
         drop(writer);
-        self.signals.work();
+        self.compact_as_needed();
         Ok(LoadReport { read, inserted })
     }
 }

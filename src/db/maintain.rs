@@ -1,7 +1,7 @@
 //! Flush and compaction, and the thread that does them in the background.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::core::{Core, lock};
@@ -15,100 +15,22 @@ use crate::segment::{Segment, SegmentMeta};
 use crate::sorter::FileNumbers;
 use crate::version::Version;
 
-/// Segments beyond which writes wait for compaction a little, and then until it has caught up. The
-/// policy keeps far fewer; more means that writes outrun it.
-const SLOW_SEGMENTS: usize = 24;
-const STOP_SEGMENTS: usize = 48;
-const SLOW_WRITE: Duration = Duration::from_millis(1);
+/// Segments beyond which writes wait for compaction. The policy keeps far fewer; more means that
+/// writes outrun it.
+const MOST_SEGMENTS: usize = 32;
+
+/// How long a write waits that fills the memtable to twice its size. Before, it waits in proportion,
+/// so that writers slow down rather than stop.
+const SLOWEST: Duration = Duration::from_millis(1);
+
+/// Less is not worth the call: systems sleep no shorter.
+const SHORTEST: Duration = Duration::from_micros(50);
+
+/// How long the background thread waits for the readers of a version that it has replaced.
+const SHORT_READ: Duration = Duration::from_millis(10);
 
 /// How long a failed flush or compaction rests before it is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// What writers and the background thread tell each other.
-#[derive(Debug, Default)]
-pub(super) struct Signals {
-    state: Mutex<State>,
-    changed: Condvar,
-    /// For a merge that is under way: a memtable is frozen, or the handle is closed.
-    urgent: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// There may be something to do.
-    work: bool,
-    stop: bool,
-    /// The next write returns it.
-    error: Option<Error>,
-    /// Its text, for `stats`, until the work succeeds.
-    message: Option<String>,
-}
-
-impl Signals {
-    /// There is something to do.
-    pub(super) fn work(&self) {
-        self.urgent.store(true, Ordering::Relaxed);
-        lock(&self.state).work = true;
-        self.changed.notify_all();
-    }
-
-    /// The background thread is to end.
-    pub(super) fn stop(&self) {
-        lock(&self.state).stop = true;
-        // Afterwards: a merge that sees it must see the other too.
-        self.urgent.store(true, Ordering::Release);
-        self.changed.notify_all();
-    }
-
-    fn stopped(&self) -> bool {
-        lock(&self.state).stop
-    }
-
-    /// Something was done.
-    fn notify(&self) {
-        drop(lock(&self.state));
-        self.changed.notify_all();
-    }
-
-    /// Waits for work until `deadline`; false if the thread is to end.
-    fn wait_for_work(&self, deadline: Option<Instant>) -> bool {
-        let mut state = lock(&self.state);
-        loop {
-            if state.stop {
-                return false;
-            }
-            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
-            if std::mem::take(&mut state.work) || left.is_some_and(|left| left.is_zero()) {
-                return true;
-            }
-            state = match left {
-                Some(left) => {
-                    let waited = self.changed.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
-        }
-    }
-
-    fn report(&self, result: Result<()>) {
-        let mut state = lock(&self.state);
-        match result {
-            Ok(()) => (state.error, state.message) = (None, None),
-            Err(error) => {
-                state.message = Some(error.to_string());
-                state.error = Some(error);
-            }
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
-
-    /// What went wrong in the background last, unless it has succeeded since.
-    pub(super) fn message(&self) -> Option<String> {
-        lock(&self.state).message.clone()
-    }
-}
 
 /// What a full compaction did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,8 +55,36 @@ impl<F: Fingerprint> Core<F> {
         }
     }
 
-    /// Called with the writer's lock held and a full memtable: waits until none is frozen any more,
-    /// and while compaction is far behind.
+    /// Whether a full memtable must not be frozen yet, and the background thread will see to that.
+    pub(super) fn is_behind(&self, version: &Version<F>) -> bool {
+        self.is_served() && !has_room(version)
+    }
+
+    /// Whether the background thread does what is to be done.
+    fn is_served(&self) -> bool {
+        self.tuning.background && !self.signals.stopped()
+    }
+
+    /// Waits as a write must that finds the memtable `over` its `capacity`.
+    pub(super) fn slow_down(&self, over: usize, capacity: usize) {
+        let over = u32::try_from(over).unwrap_or(u32::MAX);
+        let delay = SLOWEST * over / u32::try_from(capacity).unwrap_or(u32::MAX).max(1);
+        if delay >= SHORTEST {
+            self.stall(|| std::thread::sleep(delay));
+        }
+    }
+
+    /// Waits, and counts the time.
+    fn stall<T>(&self, wait: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = wait();
+        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.stalled.fetch_add(nanos, Ordering::Relaxed);
+        result
+    }
+
+    /// Waits until no memtable is frozen any more, and while compaction is far behind. Called without
+    /// a lock.
     pub(super) fn wait_for_flush(&self) -> Result<()> {
         let mut state = lock(&self.signals.state);
         loop {
@@ -144,9 +94,8 @@ impl<F: Fingerprint> Core<F> {
             }
             let version = self.current.get();
             let served = self.tuning.background && !state.stop;
-            let behind = served && version.segments.len() >= STOP_SEGMENTS;
-            if version.frozen.is_none() && !behind {
-                break;
+            if version.frozen.is_none() && (!served || has_room(&version)) {
+                return Ok(());
             }
             if !served {
                 // An earlier flush failed, or the handle is being closed: nobody else will.
@@ -155,13 +104,9 @@ impl<F: Fingerprint> Core<F> {
             }
             state.work = true;
             self.changed_soon();
-            state = self.signals.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let changed = &self.signals.changed;
+            state = self.stall(|| changed.wait(state).unwrap_or_else(PoisonError::into_inner));
         }
-        drop(state);
-        if self.current.get().segments.len() >= SLOW_SEGMENTS {
-            std::thread::sleep(SLOW_WRITE);
-        }
-        Ok(())
     }
 
     fn changed_soon(&self) {
@@ -181,6 +126,7 @@ impl<F: Fingerprint> Core<F> {
         let next_doc = names.0.0 + names.1.len() as u64;
         let mut ended = Vec::new();
         self.install_with(segment.as_deref(), |manifest| {
+            manifest.bytes_flushed += segment.as_ref().map_or(0, |s| s.meta().bytes());
             manifest.segments.extend(segment.as_ref().map(|s| s.meta().clone()));
             // All logs but the last are ended, and what they hold is in segments now.
             let last = manifest.logs.pop();
@@ -189,6 +135,7 @@ impl<F: Fingerprint> Core<F> {
             manifest.next_doc = manifest.next_doc.max(next_doc);
             manifest.last_seq = manifest.last_seq.max(frozen.last_seq());
         })?;
+        let replaced = self.current.get();
         self.current.update(|version| Version {
             segments: version.segments.iter().cloned().chain(segment).collect(),
             frozen: None,
@@ -197,6 +144,34 @@ impl<F: Fingerprint> Core<F> {
         });
         ended.iter().for_each(|log| self.remove_file(FileName::Log(log.id)));
         self.signals.notify();
+        self.outlive_readers(replaced);
+        Ok(())
+    }
+
+    /// Drops a version that was replaced, after those who read it only for a moment: who is last
+    /// frees a memtable or removes files, and that should not be a query.
+    fn outlive_readers(&self, replaced: Arc<Version<F>>) {
+        if self.tuning.background {
+            let deadline = Instant::now() + SHORT_READ;
+            while Arc::strong_count(&replaced) > 1 && Instant::now() < deadline {
+                std::thread::sleep(SHORTEST);
+            }
+        }
+    }
+
+    /// After a call has brought in segments: sees to it that they stay few. What fails is no failure
+    /// of the call, which is done; the next one tries again.
+    pub(super) fn compact_as_needed(&self) {
+        if self.tuning.background {
+            return self.signals.work();
+        }
+        let compacted = self.compact_until_done();
+        self.signals.note(&compacted);
+    }
+
+    /// Merges as long as the policy names anything.
+    pub(super) fn compact_until_done(&self) -> Result<()> {
+        while self.compact_once(&|| Ok(()))? {}
         Ok(())
     }
 
@@ -240,7 +215,7 @@ impl<F: Fingerprint> Core<F> {
     }
 
     /// Merges the run of segments that the policy names; false if it names none.
-    pub(super) fn compact_once(&self, pause: &dyn Fn() -> Result<()>) -> Result<bool> {
+    pub(super) fn compact_once(&self, pause: &(dyn Fn() -> Result<()> + Sync)) -> Result<bool> {
         let _one_at_a_time = lock(&self.maintenance);
         let segments = self.current.get().segments.clone();
         let weights: Vec<Weight> = segments
@@ -248,19 +223,29 @@ impl<F: Fingerprint> Core<F> {
             .map(|s| Weight { entries: s.meta().entries, removed: s.meta().removed })
             .collect();
         match pick(&weights) {
-            Some(run) => self.merge(&segments[run.clone()], run.start == 0, pause).map(|()| true),
+            Some(run) => {
+                // One processor is left to those who write and ask.
+                let threads = self.threads().saturating_sub(1).max(1);
+                self.merge(&segments[run.clone()], run.start == 0, pause, threads)?;
+                Ok(true)
+            }
             None => Ok(false),
         }
+    }
+
+    fn threads(&self) -> usize {
+        self.tuning.threads.unwrap_or(1)
     }
 
     /// Merges all segments into one.
     pub(super) fn compact_all(&self) -> Result<CompactReport> {
         let _one_at_a_time = lock(&self.maintenance);
-        self.check_writable()?;
+        let _folder = self.keep_folder()?;
         let before = self.current.get().segments.clone();
         let removed = before.iter().any(|s| s.meta().removed > 0);
         if before.len() > 1 || removed {
-            self.merge(&before, true, &|| self.flush_if_urgent())?;
+            let pause = || self.check_writable().and_then(|()| self.flush_if_urgent());
+            self.merge(&before, true, &pause, self.threads())?;
         }
         let after = self.current.get().segments.clone();
         let bytes = |segments: &[Arc<Segment<F>>]| segments.iter().map(|s| s.meta().bytes()).sum();
@@ -277,18 +262,21 @@ impl<F: Fingerprint> Core<F> {
         &self,
         inputs: &[Arc<Segment<F>>],
         is_oldest: bool,
-        pause: &dyn Fn() -> Result<()>,
+        pause: &(dyn Fn() -> Result<()> + Sync),
+        threads: usize,
     ) -> Result<()> {
         let (storage, settings) = (&self.storage, &*self.settings);
-        let merger = Merger { storage, settings, inputs, is_oldest, pause };
+        let merger = Merger { storage, settings, inputs, is_oldest, pause, threads };
         let output = merger.run(self.next())?.map(|meta| self.open_new(meta)).transpose()?;
         let is_input = |id: u64| inputs.iter().any(|s| s.meta().id == id);
         let meta = output.as_ref().map(|s| s.meta().clone());
         self.install_with(output.as_deref(), |manifest| {
             let at = manifest.segments.iter().position(|s| is_input(s.id)).unwrap_or(0);
             manifest.segments.retain(|s| !is_input(s.id));
+            manifest.bytes_compacted += meta.as_ref().map_or(0, SegmentMeta::bytes);
             manifest.segments.splice(at..at, meta);
         })?;
+        let replaced = self.current.get();
         self.current.update(|version| {
             let mut segments = version.segments.clone();
             let at = segments.iter().position(|s| is_input(s.meta().id)).unwrap_or(0);
@@ -299,6 +287,7 @@ impl<F: Fingerprint> Core<F> {
         // Their files go with the last snapshot that uses them.
         inputs.iter().for_each(|segment| segment.retire());
         self.signals.notify();
+        self.outlive_readers(replaced);
         Ok(())
     }
 
@@ -314,7 +303,7 @@ impl<F: Fingerprint> Core<F> {
 
     /// The background thread: flush first, then one compaction after another.
     pub(super) fn work(&self) {
-        let _guard = PanicGuard(self);
+        let _guard = PanicGuard::new(self);
         let mut retry_at = None;
         while self.signals.wait_for_work(retry_at) {
             let result = self.work_until_done();
@@ -333,6 +322,13 @@ impl<F: Fingerprint> Core<F> {
         }
     }
 
+    fn lay_out_spare(&self) {
+        if lock(&self.spare).is_none() {
+            let spare = self.lay_out_memtable();
+            *lock(&self.spare) = Some(spare);
+        }
+    }
+
     fn work_until_done(&self) -> Result<()> {
         let pause = || {
             if self.signals.urgent.load(Ordering::Relaxed) && self.signals.stopped() {
@@ -343,6 +339,7 @@ impl<F: Fingerprint> Core<F> {
         loop {
             self.signals.urgent.store(false, Ordering::Relaxed);
             self.flush_frozen()?;
+            self.lay_out_spare();
             if self.signals.stopped() || !self.compact_once(&pause)? {
                 return Ok(());
             }
@@ -355,12 +352,13 @@ impl<F: Fingerprint> Core<F> {
         loop {
             let deadline = Instant::now() + self.tuning.sync_interval;
             let mut state = lock(&self.signals.state);
-            while !state.stop && Instant::now() < deadline {
+            while !state.stop && !state.sync && Instant::now() < deadline {
                 let left = deadline.saturating_duration_since(Instant::now());
                 let waited = self.signals.changed.wait_timeout(state, left);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
             let stop = state.stop;
+            state.sync = false;
             drop(state);
             // A failure poisons the handle: the next write tells.
             if self.sync_log().is_err() || stop {
@@ -370,15 +368,30 @@ impl<F: Fingerprint> Core<F> {
     }
 }
 
-/// Tells writers, which would wait for it, that the background thread has panicked.
-struct PanicGuard<'a, F: Fingerprint>(&'a Core<F>);
+/// Whether a full memtable may be frozen and become a segment.
+fn has_room<F>(version: &Version<F>) -> bool {
+    version.frozen.is_none() && version.segments.len() < MOST_SEGMENTS
+}
+
+/// Takes no more writes if the thread panics meanwhile: others would wait for what it has begun.
+pub(super) struct PanicGuard<'a, F: Fingerprint> {
+    core: &'a Core<F>,
+    /// Whether the thread was panicking before.
+    panicking: bool,
+}
+
+impl<'a, F: Fingerprint> PanicGuard<'a, F> {
+    pub(super) fn new(core: &'a Core<F>) -> Self {
+        Self { core, panicking: std::thread::panicking() }
+    }
+}
 
 impl<F: Fingerprint> Drop for PanicGuard<'_, F> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            let message = "the background thread panicked: this is a fault of fpdb";
-            self.0.poison(Error::new(ErrorKind::Poisoned, message));
-            self.0.signals.notify();
+        if std::thread::panicking() && !self.panicking {
+            let message = "a thread panicked amid a write: this is a fault of fpdb";
+            self.core.poison(Error::new(ErrorKind::Poisoned, message));
+            self.core.signals.notify();
         }
     }
 }

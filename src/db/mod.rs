@@ -4,11 +4,13 @@ mod backup;
 mod calibrate;
 mod commit;
 mod core;
+mod group;
 mod load;
 mod maintain;
 mod open;
 mod options;
 mod reader;
+mod signals;
 mod snapshot;
 mod stats;
 mod write;
@@ -19,7 +21,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::layout::Layout;
@@ -402,9 +404,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// `Poisoned` after a failed write; `Io`.
     pub fn flush(&self) -> Result<()> {
-        let mut writer = lock(&self.core().writer);
-        self.core().flush_all(&mut writer)?;
-        self.core().signals.work();
+        drop(self.core().flush_all()?);
+        self.core().compact_as_needed();
         Ok(())
     }
 
@@ -415,9 +416,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// `Io` if the disk is too full, and kin; the database stays as it was.
     pub fn compact(&self) -> Result<CompactReport> {
-        let mut writer = lock(&self.core().writer);
-        self.core().flush_all(&mut writer)?;
-        drop(writer);
+        drop(self.core().flush_all()?);
         self.core().compact_all()
     }
 
@@ -492,37 +491,36 @@ impl<F: Fingerprint> Db<F> {
         self.core().settings.ids
     }
 
-    /// Flushes everything and closes the database, also for other clones of the handle: they take
-    /// no more writes. The next open finds no log to replay. The folder stays locked until the last
-    /// clone is dropped.
+    /// Flushes everything, ends the background threads and closes the database, also for other
+    /// clones of the handle: their writes are refused from now on, as `Poisoned`. Their reads go on,
+    /// for files that were opened stay as they are, and see what was written up to now.
+    ///
+    /// The next open finds no log to replay, and finds the folder unlocked, whatever clones are
+    /// left; unless another thread is amid a bulk load or a full compaction, which keep it until
+    /// they have failed.
     ///
     /// # Errors
     ///
-    /// `Poisoned` after a failed write; `Io`. What was acknowledged is safe all the same.
+    /// `Poisoned` after a failed write; `Io`. The handle is closed all the same, and what was
+    /// acknowledged is safe.
     pub fn close(self) -> Result<()> {
         self.handle.stop_threads();
         let core = self.core();
-        let mut writer = lock(&core.writer);
-        core.flush_all(&mut writer)?;
-        let log = writer.log_id;
-        // The log is empty: every commit is in a segment.
-        core.install(|manifest| manifest.logs.clear())?;
-        core.remove_file(FileName::Log(log));
-        let closed = Error::new(ErrorKind::Poisoned, "the handle was closed");
-        core.poison(closed);
-        Ok(())
+        let flushed = core.flush_for_close();
+        core.poison(core::closed());
+        lock(&core.folder).take();
+        flushed
     }
 }
 
 impl<F: Fingerprint> Core<F> {
-    /// Writes everything in memory as segments; the writer's lock is held, so nothing comes in.
-    fn flush_all(&self, writer: &mut commit::Writer) -> Result<()> {
-        self.check_writable()?;
-        self.flush_frozen()?;
-        if self.current.get().active.len() > 0 {
-            self.rotate(writer)?;
-            self.flush_frozen()?;
-        }
+    fn flush_for_close(&self) -> Result<()> {
+        let writer = self.flush_all()?;
+        let log = writer.log_id;
+        // The log is empty: every commit is in a segment.
+        self.install(|manifest| manifest.logs.clear())?;
+        self.remove_file(FileName::Log(log));
+        self.poison(core::closed());
         Ok(())
     }
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::commit::{SyncGroup, Writer};
+use super::commit::Writer;
 use super::core::{Core, WriterLock};
-use super::maintain::Signals;
+use super::group::SyncGroup;
 use super::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, Options, other_recipe};
+use super::signals::Signals;
 use super::{Db, RecoveryReport};
 use crate::codec::header::FileKind;
 use crate::compaction::write_changes;
@@ -165,7 +166,9 @@ fn recover<F: Fingerprint>(
         signals: Signals::default(),
         poison: OnceLock::new(),
         recovery,
-        _lock: lock,
+        folder: Mutex::new(Some(Arc::new(lock))),
+        spare: Mutex::new(None),
+        stalled: AtomicU64::new(0),
         storage,
         settings,
         tuning: options.tuning.settled(options.storage.is_none()),
@@ -193,6 +196,7 @@ fn write_replayed<F: Fingerprint>(
         return Ok((report, None));
     };
     let segment = Segment::open(storage, &settings, meta.clone())?;
+    manifest.bytes_flushed += meta.bytes();
     manifest.segments.push(meta);
     Ok((report, Some(Arc::new(segment))))
 }
@@ -226,7 +230,8 @@ fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Re
         last_seq: manifest.last_seq,
     };
     let header = manifest.settings.header(FileKind::Log, 0, log_id);
-    let log = LogWriter::create(storage, &FileName::Log(log_id).to_string(), header, start)?;
+    let file = storage.create(&FileName::Log(log_id).to_string())?;
+    let log = LogWriter::begin(file, header, start)?;
     // One sync for the names of segment and log: the manifest must not outlive them.
     storage.sync_dir()?;
     manifest.logs.push(LogRef { id: log_id, end: None });
@@ -237,7 +242,7 @@ fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Re
         let _ = storage.remove(&FileName::Log(log.id).to_string());
     }
     let (seq, next_doc) = (manifest.last_seq, manifest.next_doc);
-    Ok(Writer { committed_end: log.len(), log, log_id, seq, next_doc })
+    Ok(Writer { committed_end: log.len(), log, log_id, seq, next_doc, presynced: false })
 }
 
 /// Removes what a crash left: numbered files that the manifest does not name.

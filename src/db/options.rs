@@ -201,7 +201,9 @@ impl<F: Fingerprint> Options<F> {
 
     /// How many recent entries are held in memory before they are written as a segment. More:
     /// fewer and larger segments, more memory (about 150 to 300 bytes an entry), a longer log to
-    /// replay. At least 1; default: 131,072; not stored.
+    /// replay. While so many are being written, as many more come in at full speed; and as many again
+    /// ever more slowly, each write waiting up to a millisecond. At least 1; default: 131,072; not
+    /// stored.
     pub fn memtable_entries(mut self, entries: usize) -> Self {
         self.tuning.memtable_entries = entries.max(1);
         self
@@ -229,18 +231,20 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// Threads that a bulk load may use, to sort and to write tables side by side, and a
-    /// [batch of queries](Db::query_batch). What they write and answer does not depend on it. At least 1, and with 1 none is started. Default: as many as this
-    /// process has processors, and 1 on another [storage](Self::storage) than the disk, so that
-    /// simulations can be repeated; not stored.
+    /// Threads that a bulk load and a full compaction may use, to sort and to write tables side by
+    /// side, and a [batch of queries](Db::query_batch). Compaction in the background takes one less,
+    /// if that is not none. What they write and answer does not depend on it. At least 1, and with 1
+    /// none is started. Default: as many as this process has processors, and 1 on another
+    /// [storage](Self::storage) than the disk, so that simulations can be repeated; not stored.
     pub fn threads(mut self, threads: usize) -> Self {
         self.tuning.threads = Some(threads.max(1));
         self
     }
 
     /// Whether flush, compaction and the syncs of [`Durability::Buffered`] run in threads of their
-    /// own. If not, flush and compaction run within the write that finds the memtable full, and the
-    /// log is synced then, by [`Db::sync`] and by [`Db::close`]. Default: true; not stored.
+    /// own. If not, the call that finds the memtable full, flushes it or loads in bulk also compacts;
+    /// and the log is synced then, by [`Db::sync`] and by
+    /// [`Db::close`]. Default: true; not stored.
     pub fn background(mut self, background: bool) -> Self {
         self.tuning.background = background;
         self

@@ -160,8 +160,8 @@ impl<F: Fingerprint> Reader<F> {
     pub fn stats(&self) -> Stats {
         self.read(|state| {
             let Snapshot { settings, version, .. } = &state.snapshot;
-            let (entries, generation) = (state.snapshot.len(), state.manifest.generation);
-            Stats::gather(settings, version, entries, generation, state.bytes_log)
+            let (entries, manifest) = (state.snapshot.len(), &state.manifest);
+            Stats::gather(settings, version, entries, manifest, state.bytes_log)
         })
     }
 

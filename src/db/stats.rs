@@ -1,5 +1,8 @@
 //! What a database is made of, in numbers.
 
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
 use super::core::Core;
 use crate::codec::block_code::BlockCode;
 use crate::fingerprint::Fingerprint;
@@ -61,6 +64,15 @@ pub struct Stats {
     pub block_size: usize,
     /// Code of the blocks of new segments.
     pub code: BlockCode,
+    /// Bytes of the segments that recent entries were ever written as. Bulk loads do not count.
+    pub bytes_flushed: u64,
+    /// Bytes of the segments that compaction ever wrote.
+    pub bytes_compacted: u64,
+    /// How often each byte was written: bytes flushed and compacted over bytes flushed; 0 before the
+    /// first flush.
+    pub write_amplification: f64,
+    /// How long writers have waited for flush and compaction since the database was opened.
+    pub stalled: Duration,
     /// Counts changes of the set of files.
     pub generation: u64,
     /// What went wrong in the background last, unless it has succeeded since.
@@ -131,7 +143,7 @@ impl Stats {
         settings: &Settings,
         version: &Version<F>,
         entries: u64,
-        generation: u64,
+        manifest: &Manifest,
         bytes_log: u64,
     ) -> Self {
         let metas = || version.segments.iter().map(|s| s.meta());
@@ -165,7 +177,14 @@ impl Stats {
             max_distance: settings.max_distance,
             block_size: settings.block_size,
             code: settings.code,
-            generation,
+            bytes_flushed: manifest.bytes_flushed,
+            bytes_compacted: manifest.bytes_compacted,
+            write_amplification: share(
+                manifest.bytes_flushed + manifest.bytes_compacted,
+                manifest.bytes_flushed,
+            ),
+            stalled: Duration::ZERO,
+            generation: manifest.generation,
             background_error: None,
         }
     }
@@ -183,9 +202,10 @@ fn entropy_bound(bits: u32, rows: u64) -> f64 {
 
 impl<F: Fingerprint> Core<F> {
     pub(super) fn stats(&self, entries: u64, version: &Version<F>) -> Stats {
-        let log = self.log_bytes.load(std::sync::atomic::Ordering::Relaxed);
-        let generation = super::core::lock(&self.manifest).generation;
-        let mut stats = Stats::gather(&self.settings, version, entries, generation, log);
+        let log = self.log_bytes.load(Relaxed);
+        let manifest = super::core::lock(&self.manifest).clone();
+        let mut stats = Stats::gather(&self.settings, version, entries, &manifest, log);
+        stats.stalled = Duration::from_nanos(self.stalled.load(Relaxed));
         stats.background_error = self.signals.message();
         stats
     }

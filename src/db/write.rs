@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::commit::Writer;
-use super::core::{Core, lock};
+use super::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::log::{MAX_NAME_LEN, Op};
@@ -91,8 +91,7 @@ impl<F: Fingerprint> Core<F> {
                 Key::Name(_) => Ok(false),
             };
             let standing: Vec<bool> = documents.iter().map(stands).collect::<Result<_>>()?;
-            let mut writer = lock(&self.writer);
-            self.make_room(&mut writer)?;
+            let mut writer = self.writer_with_room()?;
             let now = self.current.get();
             if now.outgrows(&version, seq) {
                 continue;
@@ -117,8 +116,7 @@ impl<F: Fingerprint> Core<F> {
         loop {
             let (version, seq) = self.view();
             let looked = self.look_up(&version, seq, documents)?;
-            let mut writer = lock(&self.writer);
-            self.make_room(&mut writer)?;
+            let mut writer = self.writer_with_room()?;
             let now = self.current.get();
             if now.outgrows(&version, seq) {
                 continue;
@@ -196,7 +194,7 @@ impl<F: Fingerprint> Core<F> {
         seen: u64,
     ) -> Option<(Match<F>, u64)> {
         let distance = self.settings.max_distance;
-        let plan = self.planner.plan_in_memory(memtable.len() as u64, distance);
+        let plan = |entries| self.planner.plan_in_memory(entries as u64, distance);
         let (seq, entry, distance) =
             memtable.newer_match(&looked.permuted, plan, distance, seen)?;
         Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))
@@ -204,8 +202,7 @@ impl<F: Fingerprint> Core<F> {
 
     /// Removes an entry; false if it does not stand.
     pub(super) fn remove(&self, entry: Entry<F>) -> Result<bool> {
-        let mut writer = lock(&self.writer);
-        self.make_room(&mut writer)?;
+        let mut writer = self.writer_with_room()?;
         let stands = self.current.get().contains(entry, u64::MAX)?;
         let seq = match stands {
             true => self.commit(

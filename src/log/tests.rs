@@ -10,30 +10,34 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{DocId, Fingerprint};
 use crate::storage::WriteFile;
 
-/// A file in memory that can refuse its appends from a given one on.
-#[derive(Debug)]
+/// A file in memory whose appends can fail.
+#[derive(Debug, Default)]
 struct MemFile {
     bytes: Mutex<Vec<u8>>,
-    appends_left: Mutex<usize>,
+    fails: Mutex<bool>,
 }
 
 impl MemFile {
     fn new() -> Arc<Self> {
-        Arc::new(Self { bytes: Mutex::default(), appends_left: Mutex::new(usize::MAX) })
+        Arc::default()
     }
 
     fn bytes(&self) -> Vec<u8> {
         self.bytes.lock().unwrap().clone()
     }
+
+    /// From now on appends arrive in part, as on a full disk.
+    fn fail(&self) {
+        *self.fails.lock().unwrap() = true;
+    }
 }
 
 impl WriteFile for MemFile {
     fn append(&self, bytes: &[u8]) -> Result<()> {
-        let mut left = self.appends_left.lock().unwrap();
-        if *left == 0 {
+        if *self.fails.lock().unwrap() {
+            self.bytes.lock().unwrap().extend_from_slice(&bytes[..bytes.len() / 2]);
             return Err(Error::new(ErrorKind::Io, "disk full"));
         }
-        *left -= 1;
         self.bytes.lock().unwrap().extend_from_slice(bytes);
         Ok(())
     }
@@ -54,6 +58,13 @@ fn writer<F: Fingerprint>() -> (Arc<MemFile>, LogWriter) {
     let file = MemFile::new();
     let writer = LogWriter::begin(Arc::clone(&file) as _, header::<F>(), START).unwrap();
     (file, writer)
+}
+
+/// Appends and writes.
+fn commit<F: Fingerprint>(writer: &mut LogWriter, seq: u64, ops: &[Op<F>]) -> u64 {
+    let end = writer.append(seq, ops).unwrap();
+    writer.write().unwrap();
+    end
 }
 
 fn read<F: Fingerprint>(bytes: &[u8]) -> Result<LogContents<F>> {
@@ -125,14 +136,16 @@ fn sample<F: Fingerprint>(commits: u64, payload_limit: usize) -> Sample<F> {
         bounds.push((begin, end));
         committed.push((41 + i, batch));
         if i % 3 == 1 {
-            writer.sync_handle().sync().unwrap();
-            writer.set_durable(writer.len());
+            let unwritten = writer.take();
+            unwritten.write_and_sync().unwrap();
+            writer.set_durable(unwritten.end);
         }
         if i % 4 == 2 {
             vouched = writer.durable();
-            writer.append_watermark().unwrap();
+            writer.append_watermark();
         }
     }
+    writer.write().unwrap();
     let bytes = file.bytes();
     assert_eq!(writer.len(), bytes.len() as u64);
     Sample { bytes, commits: committed, bounds, durable: vouched }
@@ -182,7 +195,8 @@ fn frames_carry_the_durable_offset_and_the_sequence() {
     writer.set_durable(first);
     writer.set_durable(first - 1);
     writer.append(42, &ops::<u64>(2, 2)).unwrap();
-    writer.append_watermark().unwrap();
+    writer.append_watermark();
+    writer.write().unwrap();
     let heads: Vec<_> = frames(&file.bytes())
         .iter()
         .map(|(head, _)| (head.kind, head.seq, head.count, head.durable))
@@ -205,22 +219,18 @@ fn a_commit_that_does_not_follow_the_last_is_refused() {
     assert_eq!(file.bytes(), before);
     let name = "字".repeat(MAX_NAME_LEN / 3);
     let longest = vec![Op::InsertNamed { fingerprint: 1u64, id: DocId(1), name }];
-    writer.append(41, &longest).unwrap();
+    commit(&mut writer, 41, &longest);
     assert_eq!(read::<u64>(&file.bytes()).unwrap().commits, [(41, longest)]);
 }
 
 #[test]
-fn after_a_failed_append_everything_is_refused() {
-    let (file, writer) = writer::<u64>();
-    let mut writer = writer.with_payload_limit(1);
-    writer.append(41, &ops::<u64>(1, 1)).unwrap();
-    *file.appends_left.lock().unwrap() = 2;
-    assert_eq!(writer.append(42, &ops::<u64>(5, 2)).unwrap_err().kind(), ErrorKind::Io);
-    *file.appends_left.lock().unwrap() = 9;
-    let error = writer.append(42, &ops::<u64>(1, 3)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Poisoned);
+fn a_failed_write_leaves_a_torn_tail_behind_what_was_written_before() {
+    let (file, mut writer) = writer::<u64>();
+    commit(&mut writer, 41, &ops::<u64>(1, 1));
+    file.fail();
+    writer.append(42, &ops::<u64>(5, 2)).unwrap();
+    let error = writer.take().write_and_sync().unwrap_err();
     assert!(error.to_string().contains("disk full"), "{error}");
-    assert_eq!(writer.append_watermark().unwrap_err().kind(), ErrorKind::Poisoned);
     let contents = read::<u64>(&file.bytes()).unwrap();
     assert_eq!((contents.commits.len(), contents.torn), (1, true));
 }
@@ -299,18 +309,19 @@ fn below_the_known_end_every_flipped_bit_is_corruption() {
 #[test]
 fn damage_before_the_proof_is_corruption_at_the_damaged_frame() {
     let (file, mut writer) = writer::<u64>();
-    let first = writer.append(41, &ops::<u64>(3, 1)).unwrap();
-    let second = writer.append(42, &ops::<u64>(3, 2)).unwrap();
+    let first = commit(&mut writer, 41, &ops::<u64>(3, 1));
+    let second = commit(&mut writer, 42, &ops::<u64>(3, 2));
     let damage = |mut bytes: Vec<u8>| {
         bytes[usize::try_from(first).unwrap() + 30] ^= 1;
         read::<u64>(&bytes)
     };
     writer.set_durable(first);
-    writer.append(43, &ops::<u64>(3, 3)).unwrap();
+    commit(&mut writer, 43, &ops::<u64>(3, 3));
     let contents = damage(file.bytes()).unwrap();
     assert_eq!((contents.valid_end, contents.torn), (first, true), "43 does not vouch for 42");
     writer.set_durable(second);
-    writer.append_watermark().unwrap();
+    writer.append_watermark();
+    writer.write().unwrap();
     assert_corruption(damage(file.bytes()), first);
 }
 
@@ -377,7 +388,7 @@ fn frames_are_filled_up_to_the_limit() {
     let batch: Vec<_> = (0..5).map(|i| Op::Remove { fingerprint: i, id: DocId(i) }).collect();
     for (limit, expected) in [(33, vec![1; 5]), (34, vec![2, 2, 1]), (85, vec![5])] {
         let (file, writer) = writer::<u64>();
-        writer.with_payload_limit(limit).append(41, &batch).unwrap();
+        commit(&mut writer.with_payload_limit(limit), 41, &batch);
         let counts: Vec<_> = frames(&file.bytes()).iter().map(|(head, _)| head.count).collect();
         assert_eq!(counts, expected);
     }
@@ -422,7 +433,7 @@ fn a_batch_split_over_many_frames_is_all_or_nothing() {
     let (file, writer) = writer::<u64>();
     let mut writer = writer.with_payload_limit(200);
     let begin = usize::try_from(writer.len()).unwrap();
-    writer.append(41, &ops::<u64>(300, 5)).unwrap();
+    commit(&mut writer, 41, &ops::<u64>(300, 5));
     let bytes = file.bytes();
     assert!(frames(&bytes).len() > 30);
     for len in begin..bytes.len() {
@@ -439,7 +450,7 @@ fn more_operations_than_a_frame_can_count_are_split() {
         (0..70_000).map(|i| Op::Insert { fingerprint: i ^ 7, id: DocId(i) }).collect();
     let (file, writer) = writer::<u64>();
     let mut writer = writer.with_payload_limit(usize::MAX);
-    writer.append(41, &batch).unwrap();
+    commit(&mut writer, 41, &batch);
     let counts: Vec<_> = frames(&file.bytes()).iter().map(|(head, _)| head.count).collect();
     assert_eq!(counts, [65_535, 4_465]);
     assert_eq!(read::<u64>(&file.bytes()).unwrap().commits, [(41, batch)]);
@@ -471,15 +482,16 @@ fn a_log_that_was_never_synced_is_empty_unless_its_end_is_known() {
 #[test]
 fn a_follower_sees_only_what_is_durable() {
     let (file, mut writer) = writer::<u64>();
-    let first = writer.append(41, &ops::<u64>(3, 1)).unwrap();
+    let first = commit(&mut writer, 41, &ops::<u64>(3, 1));
     assert_eq!(follow(&file.bytes()).commits.len(), 0);
     writer.set_durable(first);
-    let second = writer.append(42, &ops::<u64>(3, 2)).unwrap();
+    let second = commit(&mut writer, 42, &ops::<u64>(3, 2));
     assert_eq!(follow(&file.bytes()).commits, [(41, ops::<u64>(3, 1))]);
     writer.set_durable(second);
-    writer.append_watermark().unwrap();
+    writer.append_watermark();
+    writer.write().unwrap();
     assert_eq!(follow(&file.bytes()).commits.len(), 2);
-    writer.append(43, &ops::<u64>(3, 3)).unwrap();
+    commit(&mut writer, 43, &ops::<u64>(3, 3));
     let bytes = file.bytes();
     for len in usize::try_from(second).unwrap()..=bytes.len() {
         let contents = follow(&bytes[..len]);
@@ -491,8 +503,8 @@ fn a_follower_sees_only_what_is_durable() {
 /// A frame with a true checksum whose content is `head` and `payload`, after two commits.
 fn forged(head: Head, payload: &[u8]) -> (Result<LogContents<u64>>, u64) {
     let (file, mut writer) = writer::<u64>();
-    writer.append(41, &ops::<u64>(3, 1)).unwrap();
-    let at = writer.append(42, &ops::<u64>(3, 1)).unwrap();
+    commit(&mut writer, 41, &ops::<u64>(3, 1));
+    let at = commit(&mut writer, 42, &ops::<u64>(3, 1));
     let mut bytes = file.bytes();
     let payload = |out: &mut Vec<u8>| out.extend_from_slice(payload);
     Seal::new(&header::<u64>()).write(head, at, payload, &mut bytes);

@@ -1,20 +1,19 @@
 //! Writes one log.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::codec::header::{FileHeader, FileKind};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::log::frame::{self, Head, Seal};
 use crate::log::{MAX_NAME_LEN, Op, Start};
-use crate::storage::{Storage, WriteFile};
+use crate::storage::WriteFile;
 
 /// Bytes of operations after which a frame is closed and the commit goes on in another. Far below
-/// what readers accept: it bounds the memory held for writing.
+/// what readers accept.
 const PAYLOAD_LIMIT: usize = 1 << 20;
 
-/// The one writer of one log.
+/// The one writer of one log. Frames are appended in memory first, and then written many at a time.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     file: Arc<dyn WriteFile>,
@@ -22,26 +21,35 @@ pub(crate) struct LogWriter {
     bits: u32,
     len: u64,
     last_seq: u64,
-    durable: AtomicU64,
+    durable: u64,
     payload_limit: usize,
-    buffer: Vec<u8>,
-    failure: Option<Error>,
+    /// The frames that are not written yet.
+    unwritten: Vec<u8>,
+}
+
+/// Frames on their way to the file. After an error how much of them arrived is unknown: the log must
+/// be given up.
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    file: Arc<dyn WriteFile>,
+    bytes: Vec<u8>,
+    /// Where they end in the log.
+    pub end: u64,
+}
+
+impl Unwritten {
+    /// Writes them, and makes durable the log up to their end.
+    pub(crate) fn write_and_sync(&self) -> Result<()> {
+        if !self.bytes.is_empty() {
+            self.file.append(&self.bytes)?;
+        }
+        self.file.sync()
+    }
 }
 
 impl LogWriter {
-    /// Creates the log file `name` and syncs it; its name is durable after the caller's
-    /// [`sync_dir`](Storage::sync_dir).
-    pub(crate) fn create(
-        storage: &dyn Storage,
-        name: &str,
-        header: FileHeader,
-        start: Start,
-    ) -> Result<Self> {
-        Self::begin(storage.create(name)?, header, start)
-    }
-
-    /// Begins the log in an empty file.
-    pub(super) fn begin(
+    /// Begins the log in an empty file, and syncs it.
+    pub(crate) fn begin(
         file: Arc<dyn WriteFile>,
         header: FileHeader,
         start: Start,
@@ -59,10 +67,9 @@ impl LogWriter {
             bits: header.bits,
             len,
             last_seq: start.last_seq,
-            durable: AtomicU64::new(len),
+            durable: len,
             payload_limit: PAYLOAD_LIMIT,
-            buffer: Vec::new(),
-            failure: None,
+            unwritten: Vec::new(),
         })
     }
 
@@ -74,9 +81,7 @@ impl LogWriter {
     }
 
     /// Appends commit `seq`, which must be the last one's successor, and returns the log's new
-    /// length: once the file is synced that far the commit is durable.
-    ///
-    /// After an error of the storage the writer refuses everything.
+    /// length: once the log is written and synced that far the commit is durable.
     pub(crate) fn append<F: Fingerprint>(&mut self, seq: u64, ops: &[Op<F>]) -> Result<u64> {
         debug_assert_eq!(F::BITS, self.bits);
         if Some(seq) != self.last_seq.checked_add(1) {
@@ -90,7 +95,7 @@ impl LogWriter {
         let mut rest = ops;
         loop {
             let (now, later) = rest.split_at(fitting(rest, self.payload_limit));
-            self.append_part(seq, durable, now, !later.is_empty())?;
+            self.append_part(seq, durable, now, !later.is_empty());
             rest = later;
             if rest.is_empty() {
                 break;
@@ -100,12 +105,25 @@ impl LogWriter {
         Ok(self.len)
     }
 
-    /// Appends a frame that only tells how far the log is durable, and returns the new length.
-    pub(crate) fn append_watermark(&mut self) -> Result<u64> {
+    /// Appends a frame that only tells how far the log is durable.
+    pub(crate) fn append_watermark(&mut self) {
         let (seq, durable) = (self.last_seq, self.durable());
         let kind = frame::WATERMARK;
-        self.append_frame(Head { len: 0, kind, flags: 0, count: 0, seq, durable }, |_| {})?;
-        Ok(self.len)
+        self.append_frame(Head { len: 0, kind, flags: 0, count: 0, seq, durable }, |_| {});
+    }
+
+    /// Writes what was appended. After an error how much arrived is unknown: the log must be given
+    /// up.
+    pub(crate) fn write(&mut self) -> Result<()> {
+        self.file.append(&self.unwritten)?;
+        self.unwritten.clear();
+        Ok(())
+    }
+
+    /// Takes out what was appended. The caller must write it before anything else is written.
+    pub(crate) fn take(&mut self) -> Unwritten {
+        let (file, bytes) = (Arc::clone(&self.file), std::mem::take(&mut self.unwritten));
+        Unwritten { file, bytes, end: self.len }
     }
 
     /// Bytes appended, the offset of the next frame.
@@ -115,46 +133,30 @@ impl LogWriter {
 
     /// The log is synced at least up to this offset.
     pub(crate) fn durable(&self) -> u64 {
-        self.durable.load(Ordering::Acquire)
+        self.durable
     }
 
-    /// Records that a sync which began when the log had `len` bytes has succeeded. Frames written
-    /// from now on vouch for these bytes.
-    pub(crate) fn set_durable(&self, len: u64) {
-        debug_assert!(len <= self.len);
-        self.durable.fetch_max(len, Ordering::AcqRel);
+    /// Records that the log was synced up to `end`. Frames appended from now on vouch for that.
+    pub(crate) fn set_durable(&mut self, end: u64) {
+        debug_assert!(end <= self.len);
+        self.durable = self.durable.max(end);
     }
 
-    /// The file, so that the leader of a group of commits can sync it while others append.
-    pub(crate) fn sync_handle(&self) -> Arc<dyn WriteFile> {
-        Arc::clone(&self.file)
-    }
-
-    fn append_part<F: Fingerprint>(
-        &mut self,
-        seq: u64,
-        durable: u64,
-        ops: &[Op<F>],
-        more: bool,
-    ) -> Result<()> {
+    fn append_part<F: Fingerprint>(&mut self, seq: u64, durable: u64, ops: &[Op<F>], more: bool) {
         let flags = if more { frame::MORE } else { 0 };
         let count = u16::try_from(ops.len()).unwrap_or(u16::MAX);
-        self.append_frame(Head { len: 0, kind: frame::COMMIT, flags, count, seq, durable }, |out| {
-            ops.iter().for_each(|op| op.encode(out));
-        })
+        self.append_frame(
+            Head { len: 0, kind: frame::COMMIT, flags, count, seq, durable },
+            |out| {
+                ops.iter().for_each(|op| op.encode(out));
+            },
+        );
     }
 
-    fn append_frame(&mut self, head: Head, payload: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        if let Some(failure) = &self.failure {
-            return Err(failure.repeat_as(ErrorKind::Poisoned, "an earlier write failed: "));
-        }
-        self.buffer.clear();
-        self.seal.write(head, self.len, payload, &mut self.buffer);
-        self.file.append(&self.buffer).inspect_err(|error| {
-            self.failure = Some(error.repeat_as(error.kind(), ""));
-        })?;
-        self.len += self.buffer.len() as u64;
-        Ok(())
+    fn append_frame(&mut self, head: Head, payload: impl FnOnce(&mut Vec<u8>)) {
+        let begin = self.unwritten.len();
+        self.seal.write(head, self.len, payload, &mut self.unwritten);
+        self.len += (self.unwritten.len() - begin) as u64;
     }
 }
 

@@ -12,6 +12,9 @@ use crate::cpu;
 use crate::error::{Error, Result};
 use crate::storage::{Map, Storage};
 
+/// Pages that are announced at a time where a whole cold file is read.
+const AHEAD: usize = 64;
+
 /// An open, immutable file. Bytes are handed out only after their pages passed their checksums.
 #[derive(Debug)]
 pub(crate) struct PagedFile {
@@ -66,7 +69,7 @@ impl PagedFile {
 
     /// Announces that these bytes will be read, if the file is cold, and does not wait for them.
     pub(crate) fn fetch(&self, offset: usize, len: usize) {
-        self.map.fetch(offset, len);
+        self.map.fetch(offset, len.min(self.map.len().saturating_sub(offset)));
     }
 
     /// Reads a part of a cold file that every query needs.
@@ -212,13 +215,18 @@ impl PagedFile {
     /// passed to `report`, and the reading goes on.
     pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
         for page in 0..self.body_len.div_ceil(PAGE) {
+            if page % AHEAD == 0 {
+                self.fetch(page * PAGE, 2 * AHEAD * PAGE);
+            }
             if let Err(error) = self.check_now(page) {
                 report(error);
             }
         }
         let mut whole = crc32fast::Hasher::new();
-        for (piece, bytes) in self.map.chunks(PAGE * 256).enumerate() {
-            match self.map.populate(piece * PAGE * 256, bytes.len()) {
+        for (piece, bytes) in self.map.chunks(AHEAD * PAGE).enumerate() {
+            let start = piece * AHEAD * PAGE;
+            self.fetch(start, 2 * AHEAD * PAGE);
+            match self.map.populate(start, bytes.len()) {
                 Ok(()) => whole.update(bytes),
                 Err(e) => return report(Error::io("read", &self.path, e)),
             }

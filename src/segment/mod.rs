@@ -7,6 +7,7 @@ mod writer;
 
 pub(crate) use writer::{SegmentWriter, VisitIds, WrittenEntries};
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +18,7 @@ use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::names::Names;
 use crate::paged::FileSummary;
-use crate::postings::{Ids, Postings};
+use crate::postings::{Group, Ids, Postings};
 use crate::settings::Settings;
 use crate::storage::Storage;
 use crate::table::Table;
@@ -221,10 +222,20 @@ impl<F: Fingerprint> Segment<F> {
         }
         for fingerprint in fingerprints {
             if let Some((block, _)) = table.locate(fingerprint)? {
-                self.postings.fetch(block)?;
+                self.postings.fetch(block..block + 1)?;
             }
         }
         Ok(())
+    }
+
+    /// Announces that the ids of these blocks of table 0 will be asked for.
+    pub(crate) fn fetch_groups(&self, blocks: Range<usize>) -> Result<()> {
+        self.postings.fetch(blocks)
+    }
+
+    /// The ids of a block of table 0 that has so many fingerprints.
+    pub(crate) fn group(&self, block: usize, fingerprints: usize) -> Result<Group<'_>> {
+        self.postings.group(block, fingerprints)
     }
 
     /// The ids of the fingerprint at a place of table 0.

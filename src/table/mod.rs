@@ -5,12 +5,14 @@
 //! lie at computed offsets, so opening reads none. storage-format.md, "Table".
 
 mod builder;
+mod cursor;
 mod filter;
 mod index;
 mod reader;
 
 pub(crate) use builder::{Profile, TableBuilder};
-pub(crate) use reader::{Cursor, Table, Target};
+pub(crate) use cursor::Cursor;
+pub(crate) use reader::{Table, Target};
 
 use crate::codec::block_code::BlockCode;
 

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::cursor::Cursor;
 use super::filter::{Filter, Place};
 use super::index::{Cell, Index};
 use crate::block::{self, Coding, Packed};
@@ -143,6 +144,22 @@ impl<F: Fingerprint> Table<F> {
         self.coding.kind()
     }
 
+    pub(super) fn block_size(&self) -> usize {
+        self.block_size
+    }
+
+    /// The last fingerprint of a block, as the index has it.
+    pub(super) fn key(&self, block: usize) -> Result<F> {
+        self.index.key(&self.file, block)
+    }
+
+    /// Announces the reading of blocks in turn.
+    pub(super) fn announce(&self, blocks: Range<usize>) {
+        if self.is_cold() {
+            self.fetch(blocks);
+        }
+    }
+
     /// Announces the reading of blocks, if the file is cold.
     #[cold]
     fn fetch(&self, blocks: Range<usize>) {
@@ -157,7 +174,7 @@ impl<F: Fingerprint> Table<F> {
     }
 
     #[cold]
-    fn in_block(&self, block: usize, error: Error) -> Error {
+    pub(super) fn in_block(&self, block: usize, error: Error) -> Error {
         error.at_path(self.file.path()).at_offset(((block + 1) * self.block_size) as u64)
     }
 
@@ -296,13 +313,7 @@ impl<F: Fingerprint> Table<F> {
 
     /// A cursor at the first fingerprint that is at least `low`.
     pub(crate) fn cursor(&self, low: F) -> Result<Cursor<'_, F>> {
-        let mut cursor =
-            Cursor { table: self, block: self.find_block(low)?, rows: Vec::new(), index: 0 };
-        cursor.enter()?;
-        while cursor.current().is_some_and(|f| f < low) {
-            cursor.advance()?;
-        }
-        Ok(cursor)
+        Cursor::new(self, low)
     }
 
     /// Reads the whole file and decodes it strictly; errors go to `report`. Gives a sum over the
@@ -359,46 +370,4 @@ fn parts_of<F: Fingerprint>(
     let filter = index.end().checked_next_multiple_of(8)?;
     let end = filter.checked_add(usize::try_from(filter_words).ok()?.checked_mul(8)?)?;
     Some((index, filter, end))
-}
-
-/// Walks a table in order and knows the place of each fingerprint.
-#[derive(Debug)]
-pub(crate) struct Cursor<'a, F> {
-    table: &'a Table<F>,
-    block: usize,
-    /// The block's fingerprints.
-    rows: Vec<F>,
-    index: usize,
-}
-
-impl<F: Fingerprint> Cursor<'_, F> {
-    /// The fingerprint it stands at; `None` behind the last.
-    #[inline]
-    pub(crate) fn current(&self) -> Option<F> {
-        self.rows.get(self.index).copied()
-    }
-
-    /// The block of the current fingerprint, and its place in it.
-    pub(crate) fn place(&self) -> (usize, usize) {
-        (self.block, self.index)
-    }
-
-    #[inline]
-    pub(crate) fn advance(&mut self) -> Result<()> {
-        self.index += 1;
-        if self.index < self.rows.len() || self.rows.is_empty() {
-            return Ok(());
-        }
-        self.block += 1;
-        self.enter()
-    }
-
-    fn enter(&mut self) -> Result<()> {
-        self.index = 0;
-        self.rows.clear();
-        if self.block < self.table.blocks() {
-            self.table.decode(self.block..self.block + 1, &mut self.rows)?;
-        }
-        Ok(())
-    }
 }

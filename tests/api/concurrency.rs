@@ -229,6 +229,35 @@ fn threads_that_commit_at_the_same_time_share_syncs() {
 
 /// Closing ends the writing of all clones. What they were told is in, is in.
 #[test]
+fn writers_syncs_and_flushes_never_wait_for_each_other_in_vain() {
+    for durability in [Durability::Sync, Durability::Buffered] {
+        let sim = Sim::new();
+        let db = options(&sim).durability(durability).create("sim").unwrap();
+        let writing = AtomicU64::new(THREADS);
+        thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (db, writing) = (&db, &writing);
+                scope.spawn(move || {
+                    (0..200).for_each(|i| {
+                        db.insert(i << 8 | thread, DocId(i)).unwrap();
+                    });
+                    writing.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            for call in [Db::sync, Db::flush] {
+                let (db, writing) = (&db, &writing);
+                scope.spawn(move || {
+                    while writing.load(Ordering::Relaxed) > 0 {
+                        call(db).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(entries(&db.snapshot()).len() as u64, THREADS * 200);
+    }
+}
+
+#[test]
 fn writers_are_refused_after_a_close_and_nothing_acknowledged_is_lost() {
     for durability in [Durability::Sync, Durability::Buffered] {
         let sim = Sim::new();

@@ -1,8 +1,8 @@
-//! A storage that counts the syncs of another, and gives them a duration.
+//! A storage that counts the syncs of another, gives them a duration, and can hold them up.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use fpdb::Result;
@@ -12,6 +12,15 @@ use fpdb::storage::{Map, Storage, WriteFile};
 struct Control {
     syncs: AtomicU64,
     sync_time: Duration,
+    hold: Mutex<Hold>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Hold {
+    /// Syncs of files whose names end so wait.
+    ending: Option<&'static str>,
+    waiting: usize,
 }
 
 #[derive(Debug)]
@@ -23,13 +32,38 @@ pub(crate) struct Counting {
 impl Counting {
     /// Every sync of a file takes at least `sync_time`.
     pub(crate) fn new(inner: Arc<dyn Storage>, sync_time: Duration) -> Arc<Self> {
-        let control = Control { syncs: AtomicU64::new(0), sync_time };
+        let (hold, changed) = (Mutex::default(), Condvar::new());
+        let control = Control { syncs: AtomicU64::new(0), sync_time, hold, changed };
         Arc::new(Self { inner, control: Arc::new(control) })
     }
 
     /// Syncs of files so far.
     pub(crate) fn syncs(&self) -> u64 {
         self.control.syncs.load(Ordering::Relaxed)
+    }
+
+    /// Holds up the syncs of files whose names end so; of none any more with `None`.
+    pub(crate) fn hold(&self, ending: Option<&'static str>) {
+        self.control.hold.lock().unwrap().ending = ending;
+        self.control.changed.notify_all();
+    }
+
+    /// Waits until a sync waits.
+    pub(crate) fn wait_for_held_sync(&self) {
+        let hold = self.control.hold.lock().unwrap();
+        drop(self.control.changed.wait_while(hold, |hold| hold.waiting == 0).unwrap());
+    }
+}
+
+impl Control {
+    fn pass(&self, name: &str) {
+        let mut hold = self.hold.lock().unwrap();
+        let held = |hold: &mut Hold| hold.ending.is_some_and(|ending| name.ends_with(ending));
+        if held(&mut hold) {
+            hold.waiting += 1;
+            self.changed.notify_all();
+            self.changed.wait_while(hold, held).unwrap().waiting -= 1;
+        }
     }
 }
 
@@ -48,7 +82,7 @@ impl Storage for Counting {
 
     fn create(&self, name: &str) -> Result<Arc<dyn WriteFile>> {
         let (inner, control) = (self.inner.create(name)?, self.control.clone());
-        Ok(Arc::new(CountingFile { inner, control }))
+        Ok(Arc::new(CountingFile { name: name.to_owned(), inner, control }))
     }
 
     fn map(&self, name: &str) -> Result<Map> {
@@ -90,6 +124,7 @@ impl Storage for Counting {
 
 #[derive(Debug)]
 struct CountingFile {
+    name: String,
     inner: Arc<dyn WriteFile>,
     control: Arc<Control>,
 }
@@ -101,6 +136,7 @@ impl WriteFile for CountingFile {
 
     fn sync(&self) -> Result<()> {
         self.control.syncs.fetch_add(1, Ordering::Relaxed);
+        self.control.pass(&self.name);
         std::thread::sleep(self.control.sync_time);
         self.inner.sync()
     }

@@ -25,13 +25,13 @@ fn insert(db: &Db, entries: &[Entry]) -> Result<()> {
 fn make() -> (Arc<Sim>, Db, Oracle<u64>) {
     let sim = Sim::new();
     let db = options(&sim).create("sim").unwrap();
-    insert(&db, &range(0, 60)).unwrap();
+    insert(&db, &range(0, 80)).unwrap();
     db.flush().unwrap();
     let gone = range(5, 6)[0];
     assert!(db.remove(gone.fingerprint, gone.id).unwrap());
     db.flush().unwrap();
     insert(&db, &range(100, 131)).unwrap();
-    let mut oracle = Oracle(range(0, 60).into_iter().chain(range(100, 131)).collect());
+    let mut oracle = Oracle(range(0, 80).into_iter().chain(range(100, 131)).collect());
     oracle.0.remove(&gone);
     (sim, db, oracle)
 }

@@ -10,3 +10,4 @@ mod damage;
 mod errors;
 mod full_disk;
 mod truth;
+mod waiting;

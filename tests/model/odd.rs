@@ -52,7 +52,7 @@ fn an_entry_may_come_and_go_over_many_segments() {
         db.flush().unwrap();
         check(&db, &oracle);
     }
-    assert!(db.stats().segments.len() > 3);
+    assert!(db.stats().bytes_compacted > 0);
     assert_eq!(db.compact().unwrap().segments_after, 1);
     check(&db, &oracle);
     assert_eq!(db.stats().removed, 0);

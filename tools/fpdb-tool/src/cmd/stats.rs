@@ -48,6 +48,9 @@ struct Report<'a> {
     index_memory_bytes: u64,
     memtable_entries: usize,
     memtable_bytes: usize,
+    bytes_flushed: u64,
+    bytes_compacted: u64,
+    write_amplification: f64,
     segment_list: Vec<Segment>,
     background_error: Option<&'a str>,
 }
@@ -113,6 +116,9 @@ fn report<'a>(description: &'a Description, stats: &'a Stats) -> Report<'a> {
         index_memory_bytes: stats.index_memory_bytes,
         memtable_entries: stats.memtable_entries,
         memtable_bytes: stats.memtable_bytes,
+        bytes_flushed: stats.bytes_flushed,
+        bytes_compacted: stats.bytes_compacted,
+        write_amplification: stats.write_amplification,
         segment_list: stats.segments.iter().map(Segment::from).collect(),
         background_error: stats.background_error.as_deref(),
     }
@@ -140,10 +146,22 @@ fn rows(description: &Description, stats: &Stats) -> Vec<(&'static str, String)>
             format!("{} entries, {}", stats.memtable_entries, iec(stats.memtable_bytes as u64)),
         ),
     ];
+    if stats.bytes_flushed > 0 {
+        rows.push(("written", written(stats)));
+    }
     if let Some(error) = &stats.background_error {
         rows.push(("failed", error.clone()));
     }
     rows
+}
+
+fn written(stats: &Stats) -> String {
+    format!(
+        "{} by flush, {} by compaction: each byte {:.1} times",
+        iec(stats.bytes_flushed),
+        iec(stats.bytes_compacted),
+        stats.write_amplification
+    )
 }
 
 fn tables(stats: &Stats) -> String {

@@ -4,66 +4,25 @@
 //! state at its own commit while writers go on. A reader holds the lock for one lookup, never
 //! longer.
 
-use std::collections::BTreeMap;
+mod buckets;
+
+use std::collections::{BTreeMap, btree_map};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use buckets::Buckets;
+
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::layout::{Permutation, Plan};
 use crate::log::Op;
-
-/// Fingerprints a bucket holds on average when the memtable is full.
-const BUCKET_LOAD: usize = 4;
 
 /// Bytes of names for each entry that a memtable may hold.
 const LONG_NAME: usize = 512;
 
 /// So many newer entries are compared one by one before probing is worth its cost.
 const SCAN_NEWER: usize = 1024;
-
-/// Different fingerprints of one table, in buckets by their leading bits; each bucket is sorted, so
-/// that a hot one is searched and not scanned.
-#[derive(Debug)]
-struct Buckets<F> {
-    shift: u32,
-    rows: Vec<Vec<F>>,
-}
-
-impl<F: Fingerprint> Buckets<F> {
-    fn new(capacity: usize) -> Self {
-        let bits = (capacity / BUCKET_LOAD).max(1).ilog2().min(20);
-        Self { shift: F::BITS - bits, rows: vec![Vec::new(); 1 << bits] }
-    }
-
-    fn bucket(&self, value: F) -> usize {
-        // A shift by the whole width (one bucket) is not defined for the type.
-        let index = if self.shift == F::BITS { F::ZERO } else { value >> self.shift };
-        usize::try_from(index.to_u128()).unwrap_or(0)
-    }
-
-    fn insert(&mut self, value: F) {
-        let bucket = self.bucket(value);
-        let row = &mut self.rows[bucket];
-        if let Err(place) = row.binary_search(&value) {
-            row.insert(place, value);
-        }
-    }
-
-    fn for_each_in(&self, low: F, high: F, mut visit: impl FnMut(F)) {
-        for row in &self.rows[self.bucket(low)..=self.bucket(high)] {
-            let from = if row.len() > 8 { row.partition_point(|&v| v < low) } else { 0 };
-            for &value in &row[from..] {
-                if value > high {
-                    break;
-                }
-                if value >= low {
-                    visit(value);
-                }
-            }
-        }
-    }
-}
 
 /// What a commit did to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,24 +31,51 @@ struct Change {
     inserted: bool,
 }
 
-/// The changes of one entry, oldest first. Nearly all entries have one.
+/// The changes of one entry. Nearly all entries have one.
 #[derive(Debug)]
 struct History {
     first: Change,
-    more: Vec<Change>,
+    /// The others, oldest first.
+    #[expect(clippy::box_collection, reason = "one word, where nearly always there is nothing")]
+    more: Option<Box<Vec<Change>>>,
+    /// The sum of all.
+    net: Net,
 }
 
 impl History {
+    fn new(first: Change) -> Self {
+        let mut net = Net::default();
+        net.apply(first.inserted);
+        Self { first, more: None, net }
+    }
+
+    fn push(&mut self, change: Change) {
+        self.net.apply(change.inserted);
+        self.more.get_or_insert_default().push(change);
+    }
+
+    fn changes(&self) -> impl DoubleEndedIterator<Item = &Change> {
+        [&self.first].into_iter().chain(self.more.iter().flat_map(|more| more.iter()))
+    }
+
+    /// Whether the entry stood here at some time.
+    fn was_inserted(&self) -> bool {
+        self.changes().any(|change| change.inserted)
+    }
+
     /// The last change up to and with commit `seq`.
     fn at(&self, seq: u64) -> Option<Change> {
-        self.more.iter().rev().chain([&self.first]).find(|c| c.seq <= seq).copied()
+        self.changes().rev().find(|c| c.seq <= seq).copied()
     }
 
     /// What is left of all changes up to `seq`: whether an entry of an older source is removed, and
     /// whether the entry stands here.
     fn net(&self, seq: u64) -> Net {
+        if self.changes().next_back().is_some_and(|last| last.seq <= seq) {
+            return self.net;
+        }
         let mut net = Net::default();
-        for change in [&self.first].into_iter().chain(&self.more).filter(|c| c.seq <= seq) {
+        for change in self.changes().filter(|c| c.seq <= seq) {
             net.apply(change.inserted);
         }
         net
@@ -113,6 +99,21 @@ impl Net {
             (false, false) => self.removes_older = true,
         }
     }
+
+    /// Entries that stand, more than in the older sources.
+    fn gain(self) -> i64 {
+        i64::from(self.inserted) - i64::from(self.removes_older)
+    }
+}
+
+/// What the memtable held after a commit.
+#[derive(Debug, Clone, Copy)]
+struct Commit {
+    seq: u64,
+    /// Entries inserted up to it.
+    inserted: usize,
+    /// Entries that stood then, more than in the older sources.
+    gain: i64,
 }
 
 #[derive(Debug)]
@@ -120,12 +121,22 @@ struct Inner<F> {
     tables: Vec<Buckets<F>>,
     entries: BTreeMap<Entry<F>, History>,
     /// Inserted entries in commit order.
-    inserted: Vec<(u64, Entry<F>)>,
+    inserted: Vec<Entry<F>>,
+    commits: Vec<Commit>,
     names: Vec<Box<str>>,
     name_bytes: usize,
     /// Operations taken in: more than entries where some come and go.
     changes: usize,
-    last_seq: u64,
+    gain: i64,
+}
+
+impl<F> Inner<F> {
+    /// The state after commit `seq`.
+    fn after(&self, seq: u64) -> Commit {
+        let commits = self.commits.partition_point(|commit| commit.seq <= seq);
+        let last = commits.checked_sub(1).map(|last| self.commits[last]);
+        last.unwrap_or(Commit { seq: 0, inserted: 0, gain: 0 })
+    }
 }
 
 /// Recent entries.
@@ -147,13 +158,19 @@ impl<F: Fingerprint> Memtable<F> {
             tables: permutations.iter().map(|_| Buckets::new(capacity)).collect(),
             entries: BTreeMap::new(),
             inserted: Vec::new(),
+            commits: Vec::new(),
             names: Vec::new(),
             name_bytes: 0,
             changes: 0,
-            last_seq: 0,
+            gain: 0,
         };
         let has_removals = AtomicBool::new(false);
         Self { permutations, first_doc, has_removals, inner: RwLock::new(inner) }
+    }
+
+    /// The same, still empty, for the names of documents from `first_doc` on.
+    pub(crate) fn beginning_at(self, first_doc: u64) -> Self {
+        Self { first_doc, ..self }
     }
 
     // A panic while the lock is held leaves at worst an entry whose commit is never published.
@@ -168,7 +185,6 @@ impl<F: Fingerprint> Memtable<F> {
     /// Takes in the operations of commit `seq`, which is greater than those before.
     pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<()> {
         let mut inner = self.write();
-        inner.last_seq = seq;
         inner.changes += ops.len();
         for op in ops {
             match op {
@@ -193,21 +209,25 @@ impl<F: Fingerprint> Memtable<F> {
                 }
             }
         }
+        let (inserted, gain) = (inner.inserted.len(), inner.gain);
+        inner.commits.push(Commit { seq, inserted, gain });
         Ok(())
     }
 
     fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F>) {
-        for (table, permutation) in inner.tables.iter_mut().zip(&self.permutations) {
-            table.insert(permutation.apply(entry.fingerprint));
+        if entries_of(inner, entry.fingerprint).all(|(_, history)| !history.was_inserted()) {
+            for (table, permutation) in inner.tables.iter_mut().zip(&self.permutations) {
+                table.insert(permutation.apply(entry.fingerprint));
+            }
         }
         change(inner, entry, Change { seq, inserted: true });
-        inner.inserted.push((seq, entry));
+        inner.inserted.push(entry);
     }
 
-    /// Whether it has taken in `capacity` operations, or names as long as so many should be.
-    pub(crate) fn is_full(&self, capacity: usize) -> bool {
+    /// Operations taken in, or as many as have names so long.
+    pub(crate) fn fill(&self) -> usize {
         let inner = self.read();
-        inner.changes >= capacity || inner.name_bytes / LONG_NAME >= capacity
+        inner.changes.max(inner.name_bytes / LONG_NAME)
     }
 
     /// Entries changed here, whether they stand or not.
@@ -217,30 +237,25 @@ impl<F: Fingerprint> Memtable<F> {
 
     /// The last commit taken in; 0 before the first.
     pub(crate) fn last_seq(&self) -> u64 {
-        self.read().last_seq
+        self.read().commits.last().map_or(0, |commit| commit.seq)
     }
 
     /// Live entries gained over the older sources, up to commit `seq`: may be negative.
     pub(crate) fn net_entries(&self, seq: u64) -> i64 {
-        let inner = self.read();
-        inner
-            .entries
-            .values()
-            .map(|h| h.net(seq))
-            .fold(0, |sum, net| sum + i64::from(net.inserted) - i64::from(net.removes_older))
+        self.read().after(seq).gain
     }
 
     /// About how many bytes it occupies.
     pub(crate) fn memory(&self) -> usize {
         let inner = self.read();
-        let buckets =
-            inner.tables.iter().map(|t| t.rows.len() * size_of::<Vec<F>>()).sum::<usize>();
-        let a_row = inner.tables.len() * F::BYTES * 2;
+        let tables = inner.tables.iter().map(Buckets::memory).sum::<usize>();
         // B-tree nodes are three quarters full on average.
         let an_entry = (size_of::<Entry<F>>() + size_of::<History>()) * 4 / 3;
         let a_name = size_of::<Box<str>>() * 2;
-        buckets
-            + inner.entries.len() * (a_row + an_entry + size_of::<(u64, Entry<F>)>())
+        tables
+            + inner.entries.len() * an_entry
+            + inner.inserted.len() * size_of::<Entry<F>>()
+            + inner.commits.len() * size_of::<Commit>()
             + inner.names.len() * a_name
             + inner.name_bytes
     }
@@ -256,45 +271,48 @@ impl<F: Fingerprint> Memtable<F> {
     ) {
         let inner = self.read();
         if plan.is_scan() {
-            for &value in inner.tables[0].rows.iter().flatten() {
+            inner.tables[0].for_each(|value| {
                 let d = value.distance(queries[0]);
                 if d <= distance {
                     visit(value, d);
                 }
-            }
+            });
             return;
         }
-        for probe in plan.probes() {
-            let table = usize::from(probe.table);
-            let query = queries[table];
-            let mask = F::prefix_mask(u32::from(probe.depth));
-            let low = (query ^ probe.flips) & mask;
-            inner.tables[table].for_each_in(low, low | !mask, |value| {
-                let d = value.distance(query);
-                if d <= distance {
-                    let fingerprint = self.permutations[table].invert(value);
-                    if plan.reports(table, fingerprint ^ queries[0]) {
-                        visit(fingerprint, d);
-                    }
+        cpu::fastest(
+            #[inline(always)]
+            || {
+                for probe in plan.probes() {
+                    let number = usize::from(probe.table);
+                    let query = queries[number];
+                    let mask = F::prefix_mask(u32::from(probe.depth));
+                    let low = (query ^ probe.flips) & mask;
+                    let bounds = (low, low | !mask);
+                    inner.tables[number].for_each_near(bounds, query, distance, |value, d| {
+                        let fingerprint = self.permutations[number].invert(value);
+                        if plan.reports(number, fingerprint ^ queries[0]) {
+                            visit(fingerprint, d);
+                        }
+                    });
                 }
-            });
-        }
+            },
+        );
     }
 
     /// Of the entries inserted by a commit after `seq` and still standing within `distance` the
-    /// nearest (and lowest), with its last commit.
-    pub(crate) fn newer_match(
+    /// nearest (and lowest), with its last commit. `plan` is
+    /// asked for where much is newer, and told the number of entries.
+    pub(crate) fn newer_match<'p>(
         &self,
         queries: &[F],
-        plan: &Plan<F>,
+        plan: impl FnOnce(usize) -> &'p Plan<F>,
         distance: u32,
         seq: u64,
     ) -> Option<(u64, Entry<F>, u32)> {
         let inner = self.read();
-        let from = inner.inserted.partition_point(|&(s, _)| s <= seq);
-        let newer = &inner.inserted[from..];
+        let newer = &inner.inserted[inner.after(seq).inserted..];
         if newer.len() <= SCAN_NEWER {
-            let near = newer.iter().filter_map(|&(_, entry)| {
+            let near = newer.iter().filter_map(|&entry| {
                 let d = entry.fingerprint.distance(queries[0]);
                 if d > distance {
                     return None;
@@ -304,6 +322,7 @@ impl<F: Fingerprint> Memtable<F> {
             });
             return near.min().map(|(d, entry, seq)| (seq, entry, d));
         }
+        let plan = plan(inner.entries.len());
         drop(inner);
         let mut near = Vec::new();
         self.search(queries, plan, distance, |fingerprint, d| near.push((d, fingerprint)));
@@ -362,11 +381,17 @@ impl<F: Fingerprint> Memtable<F> {
 }
 
 fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F>, change: Change) {
-    inner
-        .entries
-        .entry(entry)
-        .and_modify(|history| history.more.push(change))
-        .or_insert(History { first: change, more: Vec::new() });
+    let mut before = Net::default();
+    let history = match inner.entries.entry(entry) {
+        btree_map::Entry::Vacant(place) => place.insert(History::new(change)),
+        btree_map::Entry::Occupied(place) => {
+            let history = place.into_mut();
+            before = history.net;
+            history.push(change);
+            history
+        }
+    };
+    inner.gain += history.net.gain() - before.gain();
 }
 
 fn entries_of<F: Fingerprint>(
@@ -458,14 +483,15 @@ mod tests {
         let layout = Layout::preset("half-2", 64).unwrap();
         let table = memtable(&layout);
         let plan = layout.plan_for(1000, 3, &Terms::default());
+        let plan = |_| &plan;
         table.apply(1, &[insert(0xff, 0)]).unwrap();
         for (seq, id) in (2..).zip(1..3 * SCAN_NEWER as u64) {
             table.apply(seq, &[insert(id << 40 | 0xffff_0000, id)]).unwrap();
             let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(0xfe)).collect();
-            assert_eq!(table.newer_match(&queries, &plan, 3, 1), None);
+            assert_eq!(table.newer_match(&queries, plan, 3, 1), None);
         }
         let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(0xfe)).collect();
-        let found = table.newer_match(&queries, &plan, 3, 0).unwrap();
+        let found = table.newer_match(&queries, plan, 3, 0).unwrap();
         assert_eq!(found, (1, Entry { fingerprint: 0xff, id: DocId(0) }, 1));
     }
 
@@ -473,11 +499,11 @@ mod tests {
     fn what_comes_and_goes_fills_it_too() {
         let table = memtable(&Layout::preset("single", 64).unwrap());
         for seq in 0..50 {
-            assert!(!table.is_full(100));
+            assert!(table.fill() < 100);
             table.apply(2 * seq + 1, &[insert(5, 1)]).unwrap();
             table.apply(2 * seq + 2, &[remove(5, 1)]).unwrap();
         }
-        assert!(table.is_full(100) && table.len() == 1);
+        assert!(table.fill() == 100 && table.len() == 1);
     }
 
     #[test]
@@ -485,7 +511,7 @@ mod tests {
         let table = memtable(&Layout::preset("single", 64).unwrap());
         let name = "x".repeat(60_000);
         table.apply(1, &[Op::InsertNamed { fingerprint: 1, id: DocId(0), name }]).unwrap();
-        assert!(table.is_full(100) && !table.is_full(1000));
+        assert!((100..1000).contains(&table.fill()));
     }
 
     #[test]

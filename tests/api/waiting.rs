@@ -1,0 +1,130 @@
+//! Who waits for whom: readers for nobody, writers for the background thread only when it is far
+//! behind.
+
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use fpdb::storage::{Sim, Storage};
+use fpdb::{Db, Durability, ErrorKind, Options};
+
+use crate::common::entry;
+use crate::counting::Counting;
+
+/// Long enough for anything that does not wait for good.
+const LONG: Duration = Duration::from_secs(60);
+
+fn held_up() -> (Arc<Counting>, Options) {
+    let storage = Counting::new(Sim::new(), Duration::ZERO);
+    let options = Db::options().storage(storage.clone() as Arc<dyn Storage>);
+    (storage, options)
+}
+
+/// The answer of a thread of its own, which must not wait for anything.
+fn at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(work()));
+    receiver.recv_timeout(LONG).expect("an answer while a writer waits")
+}
+
+#[test]
+fn readers_do_not_wait_for_a_writer_that_waits_for_a_sync() {
+    // A commit that is synced; a full memtable, whose log is; a memtable that is written.
+    for (memtable, ending) in [(100, ".log"), (1, ".log"), (1, ".t01"), (1, "MANIFEST.tmp")] {
+        let (storage, options) = held_up();
+        let db = options.memtable_entries(memtable).background(false).create("sim").unwrap();
+        db.insert(0b0111, 1).unwrap();
+        storage.hold(Some(ending));
+        let writer = thread::spawn({
+            let db = db.clone();
+            move || (db.insert(0b1111, 2).unwrap(), db.insert(!0, 3).unwrap())
+        });
+        if memtable == 1 || ending == ".log" {
+            storage.wait_for_held_sync();
+        }
+        let found = at_once({
+            let db = db.clone();
+            move || {
+                let snapshot = db.snapshot();
+                assert_eq!(snapshot.iter().count() as u64, snapshot.len());
+                db.query(0b0111, 3).unwrap()
+            }
+        });
+        assert_eq!(found[0].id.0, 1, "{ending}");
+        storage.hold(None);
+        writer.join().unwrap();
+        assert_eq!(db.query(0b0111, 1).unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn writers_go_on_while_a_memtable_is_written_and_wait_when_the_next_is_twice_full() {
+    const SIZE: u64 = 8;
+    let (storage, options) = held_up();
+    let options = options.memtable_entries(8).durability(Durability::Buffered);
+    let db = options.create("sim").unwrap();
+    storage.hold(Some(".t00"));
+    let insert = |from: u64, to: u64| {
+        let db = db.clone();
+        move || {
+            for i in from..to {
+                db.insert(i << 32, i).unwrap();
+            }
+        }
+    };
+    at_once(insert(0, 3 * SIZE));
+    storage.wait_for_held_sync();
+    assert_eq!(db.stats().segments, []);
+    assert_eq!(db.stats().memtable_entries as u64, 3 * SIZE);
+    let last = thread::spawn(insert(3 * SIZE, 3 * SIZE + 1));
+    thread::sleep(Duration::from_millis(20));
+    assert!(!last.is_finished(), "nothing bounds what is in memory");
+    storage.hold(None);
+    last.join().unwrap();
+    assert!(db.stats().stalled >= Duration::from_millis(10), "{:?}", db.stats().stalled);
+    assert_eq!(db.snapshot().len(), 3 * SIZE + 1);
+}
+
+#[test]
+fn without_a_background_thread_the_calls_themselves_keep_segments_few() {
+    let db = Db::options().storage(Sim::new()).background(false).create("sim").unwrap();
+    for i in 0..60u64 {
+        db.insert(i << 40, i).unwrap();
+        db.flush().unwrap();
+        assert_eq!(db.bulk_load([Ok(entry(i << 40 | 1, i))]).unwrap().inserted, 1);
+        assert!(db.stats().segments.len() <= 6, "{} after {i}", db.stats().segments.len());
+    }
+    let stats = db.stats();
+    assert_eq!(stats.entries, 120);
+    let written = (stats.bytes_flushed + stats.bytes_compacted) as f64;
+    assert_eq!(stats.write_amplification, written / stats.bytes_flushed as f64);
+    assert!(stats.bytes_compacted > stats.bytes_flushed, "{stats:?}");
+}
+
+#[test]
+fn a_closed_database_can_be_opened_while_clones_of_the_handle_are_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Db::options().create(folder.path()).unwrap();
+    first.insert(7, 1).unwrap();
+    let clone = first.clone();
+    first.close().unwrap();
+    let second = Db::open(folder.path()).unwrap();
+    second.insert(8, 2).unwrap();
+    second.compact().unwrap();
+    let refused = [
+        clone.insert(9, 3).unwrap_err(),
+        clone.flush().unwrap_err(),
+        clone.compact().unwrap_err(),
+        clone.bulk_load([Ok(entry(9, 3))]).unwrap_err(),
+    ];
+    for error in refused {
+        assert_eq!(error.kind(), ErrorKind::Poisoned);
+        assert!(error.to_string().contains("closed"), "{error}");
+    }
+    // What it had open stays as it was.
+    assert_eq!(clone.query(7, 0).unwrap().len(), 1);
+    assert!(!clone.contains(8).unwrap());
+    drop(clone);
+    assert_eq!(Db::open(folder.path()).unwrap_err().kind(), ErrorKind::Locked);
+    assert_eq!(second.snapshot().len(), 2);
+}
