@@ -8,7 +8,7 @@ use super::{Db, Options, Snapshot};
 use crate::codec::block_code::BlockCode;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
-use crate::layout::{Costs, Layout};
+use crate::layout::{Costs, Layout, doublings_of_block};
 use crate::query::QueryOptions;
 
 /// Entries of the databases: one that is in every cache, one that is in few.
@@ -21,7 +21,7 @@ const ROUNDS: usize = 4;
 /// Queries whose steps are counted.
 const COUNTED: usize = 12;
 /// Costs that are fitted together, in the order of [`Observation::features`].
-const FITTED: [&str; 8] = [
+const FITTED: [&str; 9] = [
     "query_ns",
     "segment_ns",
     "filter_ns",
@@ -29,17 +29,20 @@ const FITTED: [&str; 8] = [
     "lookup_ns",
     "lookup_far_ns",
     "entry_ns",
+    "place_ns",
     "placed_entry_ns",
 ];
 
 /// What is built: name, entries, segments, block size, code, filter bits.
-const BUILT: [(&str, u64, u64, usize, BlockCode, u32); 8] = [
+const BUILT: [(&str, u64, u64, usize, BlockCode, u32); 10] = [
     ("small", SMALL, 1, 128, BlockCode::EliasFano, 0),
     ("small-filter", SMALL, 1, 128, BlockCode::EliasFano, 10),
     ("small-segments", SMALL, 8, 128, BlockCode::EliasFano, 10),
     ("small-huffman", SMALL, 1, 128, BlockCode::Huffman, 0),
-    ("small-blocks", SMALL, 1, 512, BlockCode::Huffman, 0),
+    ("small-blocks", SMALL, 1, 1024, BlockCode::EliasFano, 0),
+    ("small-blocks-huffman", SMALL, 1, 512, BlockCode::Huffman, 0),
     ("large", LARGE, 1, 128, BlockCode::EliasFano, 0),
+    ("large-blocks", LARGE, 1, 1024, BlockCode::EliasFano, 0),
     ("large-huffman", LARGE, 1, 256, BlockCode::Huffman, 0),
     ("large-filter", LARGE, 1, 128, BlockCode::EliasFano, 10),
 ];
@@ -73,7 +76,7 @@ impl Costs {
             let path = folder.as_ref().join(name);
             let options = Options::new().block_size(block_size).code(code).filter_bits(filter_bits);
             build(options.layout(Layout::preset("half-2", 64)?), &path, entries, segments)?;
-            runs.extend(Run::of_plans(&path, code)?);
+            runs.extend(Run::of_plans(&path, block_size, code)?);
         }
         for _ in 0..ROUNDS {
             for run in &mut runs {
@@ -129,6 +132,7 @@ fn build(options: Options, path: &Path, entries: u64, segments: u64) -> Result<(
 /// A database asked for one distance by one kind of plans.
 struct Run {
     snapshot: Snapshot,
+    block_size: usize,
     code: BlockCode,
     distance: u32,
     best: Duration,
@@ -138,7 +142,7 @@ struct Run {
 
 impl Run {
     /// Plans that take many look-ups, some and few, for several distances.
-    fn of_plans(path: &Path, code: BlockCode) -> Result<Vec<Self>> {
+    fn of_plans(path: &Path, block_size: usize, code: BlockCode) -> Result<Vec<Self>> {
         let mut runs = Vec::new();
         for lookup_ns in [10.0, 60.0, 300.0] {
             let costs = Costs { lookup_ns, ..Costs::default() };
@@ -149,6 +153,7 @@ impl Run {
             for distance in [0, 2, 3, 4] {
                 runs.push(Self {
                     snapshot: reader.snapshot(),
+                    block_size,
                     code,
                     distance,
                     best: Duration::MAX,
@@ -173,6 +178,7 @@ impl Run {
             questions: 0.0,
             lookups: 0.0,
             entries: 0.0,
+            block_size: self.block_size,
             code: self.code,
             filter_bytes: self.filter_bytes,
             table_bytes: self.table_bytes,
@@ -209,6 +215,7 @@ struct Observation {
     questions: f64,
     lookups: f64,
     entries: f64,
+    block_size: usize,
     code: BlockCode,
     filter_bytes: f64,
     table_bytes: f64,
@@ -216,12 +223,14 @@ struct Observation {
 
 impl Observation {
     /// How often each of the fitted costs was paid, if memory is far from so many bytes on.
-    fn features(&self, costs: &Costs) -> [f64; 8] {
+    fn features(&self, costs: &Costs) -> [f64; 9] {
         let filters = costs.doublings(self.filter_bytes);
         let tables = costs.doublings(self.table_bytes);
-        let (decoded, placed) = match self.code {
-            BlockCode::Huffman => (self.entries, 0.0),
-            BlockCode::EliasFano => (0.0, self.entries),
+        let (decoded, placed, places) = match self.code {
+            BlockCode::Huffman => (self.entries, 0.0, 0.0),
+            BlockCode::EliasFano => {
+                (0.0, self.entries, self.lookups * doublings_of_block(self.block_size))
+            }
         };
         [
             1.0,
@@ -231,6 +240,7 @@ impl Observation {
             self.lookups,
             self.lookups * tables,
             decoded,
+            places,
             placed,
         ]
     }
@@ -243,7 +253,7 @@ fn fit(observed: &[Observation]) -> Result<Costs> {
     for mib in [1, 2, 4, 8, 16, 32, 64] {
         let costs = Costs { cache_bytes: f64::from(mib << 20), ..Costs::default() };
         // Relative errors: rows are divided by their times, which makes every target 1.
-        let rows: Vec<[f64; 8]> =
+        let rows: Vec<[f64; 9]> =
             observed.iter().map(|o| o.features(&costs).map(|f| f / o.ns)).collect();
         let (solution, error) = least_squares(&rows);
         if error < best.0 {

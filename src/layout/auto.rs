@@ -10,7 +10,7 @@ const LEAST_ENTRIES: u64 = 1 << 16;
 /// What storage of a further table must divide the time by to be worth it.
 const TABLE_PENALTY: f64 = 2.75;
 /// Bits a fingerprint of a filter: none, or those of one.
-const FILTERS: [u32; 2] = [0, 10];
+const FILTERS: [u32; 2] = [0, 8];
 const MAX_DISTANCE: u8 = 10;
 const MAX_RING: u8 = 4;
 
@@ -88,11 +88,11 @@ mod tests {
             format!("{layout} {filter}")
         };
         for (k, log, expected) in [
-            (0, 26, "single 10"),
-            (3, 10, "half-2 10"),
-            (3, 20, "half-2 10"),
-            (3, 26, "half-2 10"),
-            (3, 30, "half-2 0"),
+            (0, 26, "single 8"),
+            (3, 10, "half-2 8"),
+            (3, 20, "half-2 8"),
+            (3, 26, "half-2 8"),
+            (3, 30, "half-2 8"),
         ] {
             assert_eq!(name(k, log), expected, "k={k} 2^{log}");
         }

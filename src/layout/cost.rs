@@ -42,7 +42,10 @@ pub struct Costs {
     pub lookup_far_ns: f64,
     /// An entry decoded and compared, in a block in the Huffman code that a look-up led to.
     pub entry_ns: f64,
-    /// An entry read at its place and compared, in a block in the Elias–Fano code.
+    /// Finding the place in a block in the Elias–Fano code, for each doubling of the block beyond the
+    /// smallest.
+    pub place_ns: f64,
+    /// An entry read at its place and compared, in such a block.
     pub placed_entry_ns: f64,
     /// An entry of a full scan.
     pub scan_entry_ns: f64,
@@ -72,21 +75,22 @@ pub struct Costs {
 impl Default for Costs {
     fn default() -> Self {
         Self {
-            query_ns: 150.0,
-            segment_ns: 10.0,
-            filter_ns: 16.0,
-            filter_far_ns: 14.0,
-            lookup_ns: 59.0,
-            lookup_far_ns: 13.5,
-            entry_ns: 4.5,
-            placed_entry_ns: 3.5,
-            scan_entry_ns: 3.5,
+            query_ns: 145.0,
+            segment_ns: 5.0,
+            filter_ns: 15.7,
+            filter_far_ns: 2.5,
+            lookup_ns: 58.0,
+            lookup_far_ns: 4.5,
+            entry_ns: 4.4,
+            place_ns: 8.0,
+            placed_entry_ns: 2.8,
+            scan_entry_ns: 3.3,
             sweep_entry_ns: 9.0,
             sweep_query_ns: 70.0,
             sweep_lookup_ns: 7.0,
             sweep_alone_ns: 20.0,
             sweep_compare_ns: 0.5,
-            cache_bytes: 67e6,
+            cache_bytes: 1e6,
             page_ns: 7_400.0,
             batch_ns: 31_000.0,
             cold_share: 0.0,
@@ -97,7 +101,7 @@ impl Default for Costs {
 impl Costs {
     /// The costs by name, for keeping them elsewhere.
     #[must_use]
-    pub fn values(&self) -> [(&'static str, f64); 18] {
+    pub fn values(&self) -> [(&'static str, f64); 19] {
         let mut copy = self.clone();
         copy.fields().map(|(name, value)| (name, *value))
     }
@@ -124,7 +128,7 @@ impl Costs {
         Self { cold_share: share.clamp(0.0, 1.0), ..self }
     }
 
-    fn fields(&mut self) -> [(&'static str, &mut f64); 18] {
+    fn fields(&mut self) -> [(&'static str, &mut f64); 19] {
         [
             ("query_ns", &mut self.query_ns),
             ("segment_ns", &mut self.segment_ns),
@@ -133,6 +137,7 @@ impl Costs {
             ("lookup_ns", &mut self.lookup_ns),
             ("lookup_far_ns", &mut self.lookup_far_ns),
             ("entry_ns", &mut self.entry_ns),
+            ("place_ns", &mut self.place_ns),
             ("placed_entry_ns", &mut self.placed_entry_ns),
             ("scan_entry_ns", &mut self.scan_entry_ns),
             ("sweep_entry_ns", &mut self.sweep_entry_ns),
@@ -194,6 +199,11 @@ fn code_bits(code: BlockCode) -> (f64, f64) {
 const DIRECTORY: f64 = 3.0;
 /// Bytes of a page, and of its checksum.
 const PAGE: f64 = 4096.0;
+/// How much larger than the smallest a block is, in doublings.
+pub(crate) fn doublings_of_block(bytes: usize) -> f64 {
+    (bytes as f64 / 128.0).log2()
+}
+
 /// Entries compared in a block in the Elias–Fano code, whether they are asked for or not.
 const PLACED: f64 = 3.0;
 /// Entries decoded behind what was looked for, until it is seen that nothing more can come.
@@ -326,12 +336,15 @@ impl Leaves {
         let occupied = 1.0 - (-n * 2f64.powi(-filter_depth.cast_signed())).exp();
         let passing = occupied + (1.0 - occupied) * false_positives(terms.filter_bits);
         let page_ns = costs.cold_share * costs.page_ns;
-        let (entry_ns, in_vain) = match terms.code {
+        let (place_ns, entry_ns, in_vain) = match terms.code {
             BlockCode::Huffman => {
                 let in_vain = (size.in_block - 1.0) / 2.0 + OVERRUN.min(size.in_block / 2.0);
-                (costs.entry_ns, in_vain)
+                (0.0, costs.entry_ns, in_vain)
             }
-            BlockCode::EliasFano => (costs.placed_entry_ns, PLACED.min(size.in_block)),
+            BlockCode::EliasFano => {
+                let place_ns = costs.place_ns * doublings_of_block(terms.block_size);
+                (place_ns, costs.placed_entry_ns, PLACED.min(size.in_block))
+            }
         };
         let leaf = |depth: u32| {
             let below = n * 2f64.powi(-depth.cast_signed());
@@ -339,8 +352,10 @@ impl Leaves {
             let (questions, lookups) = if asked { (1.0, passing) } else { (0.0, 1.0) };
             let entries = lookups * in_vain + below;
             let pages = lookups + below / size.in_block * terms.block_size as f64 / PAGE;
-            let ns =
-                questions * filter_ns + lookups * lookup_ns + entries * entry_ns + pages * page_ns;
+            let ns = questions * filter_ns
+                + lookups * (lookup_ns + place_ns)
+                + entries * entry_ns
+                + pages * page_ns;
             Work { ns, probes: 1.0, questions, lookups, entries, pages }
         };
         let to_one_entry = u64::BITS - entries.leading_zeros() + DEPTH_BELOW_ONE_ENTRY;

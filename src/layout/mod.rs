@@ -45,7 +45,7 @@ mod tune;
 use std::fmt;
 
 pub use cost::Costs;
-pub(crate) use cost::{Terms, filter_says_no};
+pub(crate) use cost::{Terms, doublings_of_block, filter_says_no};
 pub(crate) use order::Permutation;
 pub(crate) use plan::{Plan, Probe};
 pub use propose::{Goal, Needs, Proposal, Proposals};

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// Blocks and filters that are tried.
 const BLOCKS: [usize; 4] = [128, 256, 512, 1024];
-const FILTERS: [u32; 2] = [0, 10];
+const FILTERS: [u32; 2] = [0, 8];
 /// Proposals that differ by less in everything are alike.
 const ALIKE: f64 = 1.03;
 /// Largest distance that layouts are proposed for.
@@ -269,7 +269,7 @@ mod tests {
     fn a_few_tables_with_a_filter_are_the_choice_for_small_distances() {
         let found = Layout::plan(&Needs::new(64, 1 << 23, 3).disk(130_000_000)).unwrap();
         let best = &found.best[0];
-        assert_eq!((best.layout.tables(), best.filter_bits), (2, 10), "{best:?}");
+        assert_eq!((best.layout.tables(), best.filter_bits), (2, 8), "{best:?}");
     }
 
     #[test]

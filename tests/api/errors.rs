@@ -169,14 +169,14 @@ fn stored_options_that_differ_are_refused_with_both_values() {
         (&|o| o.ids(Ids::Names), ["ids", "Names", "User"]),
         (&|o| o.code(BlockCode::Huffman), ["block code", "huffman", "elias-fano"]),
         (&|o| o.block_size(1024), ["block size", "1024", "128"]),
-        (&|o| o.filter_bits(0), ["filter bits", "0", "10"]),
+        (&|o| o.filter_bits(0), ["filter bits", "0", "8"]),
     ];
     for (change, words) in cases {
         refused(change(on(&sim)).open("sim"), ErrorKind::InvalidArgument, &words);
         refused(change(on(&sim)).open_or_create("sim"), ErrorKind::InvalidArgument, &words);
         refused(change(on(&sim)).open_read_only("sim"), ErrorKind::InvalidArgument, &words);
     }
-    let same = on(&sim).max_distance(3).block_size(128).filter_bits(10).ids(Ids::User);
+    let same = on(&sim).max_distance(3).block_size(128).filter_bits(8).ids(Ids::User);
     let same = same.code(BlockCode::EliasFano);
     assert!(same.open("sim").unwrap().contains(7).unwrap());
 }
