@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use fpdb::{Description, ErrorKind, Fingerprint, Ids, Layout, Options};
+use fpdb::{BlockCode, Description, ErrorKind, Fingerprint, Ids, Layout, Options};
 
 /// Runs an expression with options of the width that a database has: `u64` or `u128`.
 macro_rules! by_width {
@@ -42,6 +42,11 @@ pub(crate) struct NewDatabase {
     #[arg(long, value_name = "BYTES", help_heading = "A new database")]
     block_size: Option<usize>,
 
+    /// Code of the blocks: elias-fano, which is faster to probe and mostly shorter, or huffman, the
+    /// paper's, which is shorter for crowds of near neighbours [default: elias-fano]
+    #[arg(long, value_name = "CODE", value_parser = BlockCode::parse, help_heading = "A new database")]
+    code: Option<BlockCode>,
+
     /// Bits a fingerprint and table of the prefix filter, 0 to 32, 0 for none: spares most look-ups
     /// that would find nothing [default: 10 where the layout and the number of entries gain by it]
     #[arg(long, value_name = "BITS", help_heading = "A new database")]
@@ -59,6 +64,9 @@ impl NewDatabase {
         }
         if let Some(bytes) = self.block_size {
             options = options.block_size(bytes);
+        }
+        if let Some(code) = self.code {
+            options = options.code(code);
         }
         if let Some(bits) = self.filter_bits {
             options = options.filter_bits(bits);
@@ -81,6 +89,9 @@ impl NewDatabase {
         if let Some(asked) = self.block_size.filter(|&asked| asked != found.block_size) {
             let found = found.block_size.to_string();
             return Err(differs("block-size", &found, &asked.to_string()));
+        }
+        if let Some(asked) = self.code.filter(|&asked| asked != found.code) {
+            return Err(differs("code", found.code.name(), asked.name()));
         }
         if let Some(asked) = self.filter_bits.filter(|&asked| asked != found.filter_bits) {
             let found = found.filter_bits.to_string();

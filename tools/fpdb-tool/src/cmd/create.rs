@@ -46,6 +46,7 @@ struct Created<'a> {
     max_distance: u32,
     layout: &'a str,
     block_size: usize,
+    code: &'static str,
     filter_bits: u32,
     recipe: Option<&'a str>,
 }
@@ -67,16 +68,19 @@ impl Args {
             max_distance: made.max_distance,
             layout: made.layout.name(),
             block_size: made.block_size,
+            code: made.code.name(),
             filter_bits: made.filter_bits,
             recipe: made.recipe.as_deref(),
         };
         let told = format!(
-            "made {}: {} bits, distance {}, layout {}, blocks of {} bytes, filters of {} bits, ids: {}",
+            "made {}: {} bits, distance {}, layout {}, blocks of {} bytes in {}, filters of {} bits, \
+             ids: {}",
             created.path,
             made.bits,
             made.max_distance,
             created.layout,
             made.block_size,
+            created.code,
             made.filter_bits,
             created.ids
         );

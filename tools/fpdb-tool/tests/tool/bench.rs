@@ -113,14 +113,17 @@ fn a_database_of_names_takes_inserts_too() {
 fn a_new_database_goes_when_it_was_measured() {
     let folder = Folder::new();
     std::fs::create_dir(folder.file("temp")).unwrap();
-    for (args, bits, layout) in [
-        ("-n 2000 --layout ring-3 --filter-bits 10 --block-size 1024", 64, "ring-3"),
-        ("-n 1000 --bits 128 --data clustered --layout half-2 -k 4 --mix 1:1:1", 128, "half-2"),
+    let wide = "--bits 128 --data clustered --layout half-2 -k 4 --mix 1:1:1 --code huffman";
+    for (args, bits, layout, code) in [
+        ("--layout ring-3 --filter-bits 10 --block-size 1024", 64, "ring-3", "elias-fano"),
+        (wide, 128, "half-2", "huffman"),
     ] {
+        let args = format!("-n 2000 {args}");
         let report =
             folder.ok(&format!("bench --new {args} --queries 300 --folder temp --json")).json();
         let database = &report["database"];
         assert_eq!((&database["bits"], &database["layout"]), (&bits.into(), &layout.into()));
+        assert_eq!(database["code"], code);
         assert_eq!((&database["opened"], &database["path"]), (&"new".into(), &Value::Null));
         assert_eq!(report["kinds"][0]["found"], report["kinds"][0]["count"], "{report}");
         assert_eq!(std::fs::read_dir(folder.file("temp")).unwrap().count(), 0);
@@ -134,6 +137,7 @@ fn the_page_shows_what_the_table_shows() {
     let (table, html) = (run.text(), folder.read("bench.html"));
     markup::check(&html);
     assert_eq!(html.matches("<path class=\"s").count(), 4, "two curves a kind");
+    assert!(table.contains(" B in elias-fano, ") && html.contains(" B in elias-fano, "), "{table}");
     let hits = table.lines().find(|line| line.starts_with("hit ")).unwrap();
     for cell in hits.split_whitespace() {
         assert!(html.contains(&format!(">{cell}</td>")), "{cell}");
@@ -167,6 +171,7 @@ fn what_cannot_be_measured_is_refused() {
         ("a --mix 0:0:0", "expected hits:misses:inserts"),
         ("a --in-place", "--in-place is for inserts"),
         ("a --layout half-2", "--new"),
+        ("a --code huffman", "--new"),
         ("a --threads 0", "0"),
         ("a --seconds 0", "expected a number of seconds above 0"),
         ("a --queries 0", "expected a number from 1"),
@@ -174,6 +179,7 @@ fn what_cannot_be_measured_is_refused() {
         ("empty", "the database is empty"),
         ("--new --layout half", "no layout is named \"half\""),
         ("--new --block-size 100", "block"),
+        ("--new --code gzip", "elias-fano, huffman"),
         ("--new --filter-bits 99", "filter"),
         ("--new -n 4000 --data list", "list has 3000 fingerprints, fewer than -n asks for"),
         ("--new --fp-format hex", "--fp-format is for files"),

@@ -9,8 +9,8 @@ fn create_makes_what_was_asked_for() {
     let run = folder.ok(line);
     assert!(run.out.is_empty() && run.err.contains("crawl.fpdb"), "{run:?}");
 
-    let line =
-        "create wide.fpdb -k 5 --bits 128 --ids names --block-size 1024 --recipe words/1 --json";
+    let line = "create wide.fpdb -k 5 --bits 128 --ids names --block-size 1024 --code huffman \
+                --recipe words/1 --json";
     let made = folder.ok(line).json();
     assert_eq!(made["schema"], "fpdb.create/1");
     let stats = folder.ok("stats wide.fpdb --json").json();
@@ -19,6 +19,7 @@ fn create_makes_what_was_asked_for() {
         ("ids", json!("names")),
         ("max_distance", json!(5)),
         ("block_size", json!(1024)),
+        ("code", json!("huffman")),
         ("recipe", json!("words/1")),
     ] {
         assert_eq!(made[key], value, "{key}");
@@ -36,6 +37,40 @@ fn create_takes_a_layout_by_name() {
     assert!(!folder.file("b").exists());
 }
 
+/// The code is the database's for life: told everywhere, and no other is accepted later.
+#[test]
+fn the_code_of_blocks_is_shown_and_kept() {
+    let folder = Folder::new();
+    folder.write("list", "0x1\n");
+    folder.write("docs", "{\"id\": \"a\", \"text\": \"one two three four five six seven\"}\n");
+    for (db, option, has, other) in [
+        ("plain", "", "elias-fano", "huffman"),
+        ("fast", "--code elias-fano", "elias-fano", "huffman"),
+        ("paper", "--code huffman", "huffman", "elias-fano"),
+    ] {
+        let made = folder.ok(&format!("create {db} {option} --ids names"));
+        assert!(made.err.contains(&format!("blocks of 128 bytes in {has}")), "{}", made.err);
+        for command in ["stats", "inspect"] {
+            assert_eq!(folder.ok(&format!("{command} {db} --json")).json()["code"], has);
+            let text = folder.ok(&format!("{command} {db}")).text();
+            let line = text.lines().find(|line| line.starts_with("block code ")).unwrap();
+            assert!(line.ends_with(has), "{text}");
+        }
+        let told = format!("the database has code {has}, not {other}");
+        for command in ["import {db} docs --from ndjson", "dedup {db} docs --from ndjson"] {
+            let command = command.replace("{db}", db);
+            let run = folder.exits(2, &format!("{command} --code {other}"));
+            assert!(run.err.contains(&told), "{command}: {}", run.err);
+            folder.ok(&format!("{command} --code {has}"));
+        }
+    }
+    folder.ok("import numbers list --code huffman");
+    let run = folder.exits(2, "import numbers list --code elias-fano");
+    assert!(run.err.contains("has code huffman, not elias-fano"), "{}", run.err);
+    folder.ok("dedup pages docs --from ndjson --recipe default --code huffman");
+    assert_eq!(folder.ok("stats pages --json").json()["code"], "huffman");
+}
+
 #[test]
 fn create_refuses_what_is_there_already() {
     let folder = Folder::new();
@@ -49,6 +84,8 @@ fn options_that_no_database_can_have_are_refused() {
     let folder = Folder::new();
     folder.exits(2, "create a --max-distance 11");
     folder.exits(2, "create a --block-size 1000");
+    let run = folder.exits(2, "create a --code gzip");
+    assert!(run.err.contains("elias-fano, huffman"), "{}", run.err);
 }
 
 #[test]

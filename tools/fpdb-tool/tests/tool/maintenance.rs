@@ -12,7 +12,8 @@ fn folder() -> Folder {
         let fps: String = (0..5000).map(|_| format!("{:x}\n", random(&mut state))).collect();
         folder.write(part, fps);
     }
-    folder.ok("create a --layout half-2");
+    // In blocks of so many fingerprints a bit less for each, as compaction saves, is fewer blocks.
+    folder.ok("create a --layout half-2 --block-size 1024");
     folder.ok("import a one --fp-format hex");
     folder.ok("import a two --fp-format hex --first-id 5000");
     folder

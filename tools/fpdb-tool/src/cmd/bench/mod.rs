@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
-use fpdb::{Durability, Fingerprint};
+use fpdb::{BlockCode, Durability, Fingerprint};
 
 use crate::database::{self, by_width};
 use crate::failure::Outcome;
@@ -132,6 +132,10 @@ struct NewArgs {
     /// Size of a block, a power of two from 128 to 4096 [default: the library's]
     #[arg(long, value_name = "BYTES")]
     block_size: Option<usize>,
+
+    /// Code of the blocks, elias-fano or huffman [default: the library's]
+    #[arg(long, value_name = "CODE", value_parser = BlockCode::parse)]
+    code: Option<BlockCode>,
 
     /// Bits a fingerprint of the prefix filter, 0 to 32 [default: the library's]
     #[arg(long, value_name = "BITS")]
@@ -287,7 +291,8 @@ impl Args {
 impl NewArgs {
     fn is_given(&self) -> bool {
         let numbers = self.n.is_some() || self.bits.is_some() || self.block_size.is_some();
-        numbers || self.filter_bits.is_some() || self.data.is_some() || self.layout.is_some()
+        let names = self.code.is_some() || self.data.is_some() || self.layout.is_some();
+        numbers || self.filter_bits.is_some() || names
     }
 }
 

@@ -103,6 +103,9 @@ impl NewArgs {
         if let Some(bytes) = self.block_size {
             options = options.block_size(bytes);
         }
+        if let Some(code) = self.code {
+            options = options.code(code);
+        }
         if let Some(bits) = self.filter_bits {
             options = options.filter_bits(bits);
         }
@@ -131,6 +134,7 @@ fn describe(
         layout: stats.layout.clone(),
         tables: stats.tables,
         block_size: stats.block_size,
+        code: stats.code.name(),
         filter_bits: found.filter_bits,
         entries: stats.entries,
         segments: stats.segments.len(),

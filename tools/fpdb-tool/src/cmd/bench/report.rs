@@ -44,6 +44,7 @@ pub(super) struct Database {
     pub(super) layout: String,
     pub(super) tables: usize,
     pub(super) block_size: usize,
+    pub(super) code: &'static str,
     pub(super) filter_bits: u32,
     pub(super) entries: u64,
     pub(super) segments: usize,
@@ -181,8 +182,8 @@ impl Report {
             (
                 "layout",
                 format!(
-                    "{} ({} {tables}), blocks of {} B, {} bits of filter",
-                    db.layout, db.tables, db.block_size, db.filter_bits
+                    "{} ({} {tables}), blocks of {} B in {}, {} bits of filter",
+                    db.layout, db.tables, db.block_size, db.code, db.filter_bits
                 ),
             ),
             ("on disk", iec(db.bytes_total)),

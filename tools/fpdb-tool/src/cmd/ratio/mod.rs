@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use fpdb::{Fingerprint, Layout};
+use fpdb::{BlockCode, Fingerprint, Layout};
 use indicatif::ProgressBar;
 
 use crate::failure::{self, Outcome};
@@ -26,9 +26,9 @@ const EXAMPLE: &str = "\
 Example:
   fpdb-tool ratio --n 1e5,1e6 --layouts half-2,ring-4 --blocks 256,1024 --html ratio.html";
 
-/// Measures what a fingerprint takes on disk: against n, layout and block size
+/// Measures what a fingerprint takes on disk: against n, layout, code and block size
 ///
-/// For each size, layout and block size a database is written, measured and removed; what its
+/// For each size, layout, code and block size a database is written, measured and removed; what its
 /// blocks, index, filters and ids take is told apart. Beside it stand raw fingerprints, Zstandard
 /// (level 3) on the differences of the sorted ones, whole or as varints, what the paper's code
 /// takes in theory, and the entropy bound log2(C(2^bits, n)) / n.
@@ -54,6 +54,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = parse_block,
         default_value = "128,256,1024,4096")]
     blocks: Vec<usize>,
+
+    /// Codes of the blocks, by name
+    #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = BlockCode::parse,
+        default_value = "elias-fano,huffman")]
+    code: Vec<BlockCode>,
 
     /// Bits a fingerprint of the prefix filter, 0 for none
     #[arg(long, value_name = "BITS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=32))]
@@ -148,15 +153,19 @@ impl Args {
     }
 
     fn designs(&self, bits: u32) -> Result<Vec<Design>> {
+        let codes = page::distinct(self.code.iter().copied());
+        let blocks = page::distinct(self.blocks.iter().copied());
         let mut designs = Vec::new();
         for name in page::distinct(self.layouts.iter()) {
             let layout = Layout::preset(name, bits).map_err(|e| failure::as_usage(&e))?;
-            let blocks = page::distinct(self.blocks.iter().copied());
-            designs.extend(blocks.into_iter().map(|block_size| Design {
-                layout: layout.clone(),
-                block_size,
-                filter_bits: self.filter_bits,
-            }));
+            for &code in &codes {
+                designs.extend(blocks.iter().map(|&block_size| Design {
+                    layout: layout.clone(),
+                    block_size,
+                    code,
+                    filter_bits: self.filter_bits,
+                }));
+            }
         }
         Ok(designs)
     }
@@ -193,8 +202,8 @@ fn of_size<F: Fingerprint>(
 ) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for design in designs {
-        let (layout, block) = (design.layout.name(), design.block_size);
-        bar.set_message(format!("measuring {n} in {layout}, blocks of {block},"));
+        let (layout, block, code) = (design.layout.name(), design.block_size, design.code);
+        bar.set_message(format!("measuring {n} in {layout}, blocks of {block} in {code},"));
         let measured = measure::load(design, source, n, folder, |db| {
             let stats = db.stats();
             // Of all databases of this size, for they hold the same.

@@ -2,7 +2,7 @@
 
 use super::bound;
 use super::codec::RAW;
-use super::report::{COLUMNS, LEGEND, OURS, Report, Row};
+use super::report::{COLUMNS, LEGEND, Report, Row};
 use crate::html::Page;
 use crate::svg::{Axis, Figure, Line, Panel};
 
@@ -25,24 +25,26 @@ pub(super) fn html(report: &Report) -> String {
     page.finish()
 }
 
-/// Bits a fingerprint in one table against n: a panel a layout, a line a block size or other code.
+/// Bits a fingerprint in one table against n: a panel a layout and code, a line a block size or other
+/// code.
 fn per_table(report: &Report) -> Figure {
     let blocks = distinct(report.rows.iter().filter_map(|row| row.block_size));
-    let others = distinct(report.rows.iter().filter(|row| row.codec != OURS).map(|row| row.codec));
-    let of_blocks = blocks.iter().map(|block| format!("{OURS}, blocks of {block}"));
+    let others =
+        distinct(report.rows.iter().filter(|row| row.layout.is_none()).map(|row| row.codec));
+    let of_blocks = blocks.iter().map(|block| format!("fpdb, blocks of {block}"));
     let legend: Vec<String> =
         ["entropy bound".to_owned(), format!("paper, blocks of {PAPER_BLOCK}")]
             .into_iter()
             .chain(of_blocks)
             .chain(others.iter().map(|&codec| codec.to_owned()))
             .collect();
-    let panel = |layout: &String| {
+    let panel = |written: &Written<'_>| {
         let theory = |bits: fn(u32, u64) -> f64| {
             let rows = report.rows.iter().filter(|row| row.codec == RAW);
             line(rows, |row| bits(report.bits, row.fingerprints))
         };
         let ours = blocks.iter().map(|&block| {
-            line(rows_of(report, layout, block), |row| row.bits_per_fingerprint_per_table)
+            line(rows_of(report, written, block), |row| row.bits_per_fingerprint_per_table)
         });
         let other = others.iter().map(|&codec| {
             let rows = report.rows.iter().filter(move |row| row.codec == codec);
@@ -53,25 +55,26 @@ fn per_table(report: &Report) -> Figure {
             .chain(ours)
             .chain(other)
             .collect();
-        panel(report, layout.clone(), "bits a fingerprint and table", f64::MAX, lines)
+        panel(report, written.told(), "bits a fingerprint and table", f64::MAX, lines)
     };
     Figure {
         title: "Bits a fingerprint in one table, index and checksums counted".to_owned(),
         legend,
         ring: None,
         cross: None,
-        panels: layouts(report).iter().map(panel).collect(),
+        panels: written(report).iter().map(panel).collect(),
     }
 }
 
-/// Bytes a fingerprint in all tables, with ids, against n: a panel a block size, a line a layout.
+/// Bytes a fingerprint in all tables, with ids, against n: a panel a block size, a line a layout
+/// and code.
 fn in_total(report: &Report) -> Figure {
     let blocks = distinct(report.rows.iter().filter_map(|row| row.block_size));
-    let layouts = layouts(report);
+    let written = written(report);
     let panel = |&block: &usize| {
-        let ours = layouts
+        let ours = written
             .iter()
-            .map(|layout| line(rows_of(report, layout, block), |row| row.bytes_per_fingerprint));
+            .map(|written| line(rows_of(report, written, block), |row| row.bytes_per_fingerprint));
         let raw = report.rows.iter().filter(|row| row.codec == RAW);
         let raw = line(raw, |row| row.bytes_per_fingerprint);
         let title = format!("blocks of {block} bytes");
@@ -79,7 +82,11 @@ fn in_total(report: &Report) -> Figure {
     };
     Figure {
         title: "Bytes a fingerprint: all tables, with the ids".to_owned(),
-        legend: layouts.iter().cloned().chain(["raw, no index, no ids".to_owned()]).collect(),
+        legend: written
+            .iter()
+            .map(Written::told)
+            .chain(["raw, no index, no ids".to_owned()])
+            .collect(),
         ring: None,
         cross: None,
         panels: blocks.iter().map(panel).collect(),
@@ -105,15 +112,36 @@ fn line<'a>(rows: impl Iterator<Item = &'a Row>, value: impl Fn(&Row) -> f64) ->
     Line { points, dots: true, ring: None }
 }
 
-fn rows_of<'a>(report: &'a Report, layout: &str, block: usize) -> impl Iterator<Item = &'a Row> {
-    let is_of = move |row: &&Row, layout: &str| {
-        row.layout.as_deref() == Some(layout) && row.block_size == Some(block)
-    };
-    report.rows.iter().filter(move |row| is_of(row, layout)).collect::<Vec<_>>().into_iter()
+/// How tables are written, whatever their blocks' size.
+#[derive(PartialEq)]
+struct Written<'a> {
+    layout: &'a str,
+    codec: &'static str,
 }
 
-fn layouts(report: &Report) -> Vec<String> {
-    distinct(report.rows.iter().filter_map(|row| row.layout.clone()))
+impl<'a> Written<'a> {
+    /// Nothing of what is no database.
+    fn of(row: &'a Row) -> Option<Self> {
+        Some(Self { layout: row.layout.as_deref()?, codec: row.codec })
+    }
+
+    fn told(&self) -> String {
+        format!("{}, {}", self.layout, self.codec)
+    }
+}
+
+fn written(report: &Report) -> Vec<Written<'_>> {
+    distinct(report.rows.iter().filter_map(Written::of))
+}
+
+fn rows_of<'a>(
+    report: &'a Report,
+    written: &Written<'_>,
+    block: usize,
+) -> impl Iterator<Item = &'a Row> {
+    report.rows.iter().filter(move |row| {
+        row.block_size == Some(block) && Written::of(row).is_some_and(|of| of == *written)
+    })
 }
 
 /// Each value once, where it comes first.

@@ -9,9 +9,6 @@ use super::bound;
 use super::measure::Design;
 use crate::output;
 
-/// The name of the code of our own tables.
-pub(super) const OURS: &str = "fpdb";
-
 /// `fpdb.ratio/1`
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -29,7 +26,9 @@ pub(super) struct Row {
     pub(super) n: u64,
     /// Different ones: what is divided by.
     pub(super) fingerprints: u64,
+    /// Of a database, its blocks' code.
     pub(super) codec: &'static str,
+    /// Missing for other codes than those of databases.
     pub(super) layout: Option<String>,
     pub(super) block_size: Option<usize>,
     pub(super) tables: usize,
@@ -113,7 +112,6 @@ impl Row {
         let bytes_total = stats.bytes_tables + stats.bytes_ids;
         let paper = bound::paper(stats.bits, all, design.block_size);
         Self {
-            codec: OURS,
             layout: Some(design.layout.name().to_owned()),
             block_size: Some(design.block_size),
             tables: tables.len(),
@@ -129,7 +127,7 @@ impl Row {
                 - bound::entropy(stats.bits, all),
             paper_bits: Some(paper),
             table_list: tables.iter().map(Table::from).collect(),
-            ..Self::of_other(stats.bits, n, OURS, stats.bytes_tables, all)
+            ..Self::of_other(stats.bits, n, design.code.name(), stats.bytes_tables, all)
         }
     }
 }
