@@ -1,6 +1,6 @@
 //! Time of a query whose pages are on disk, beside what the device takes for as many reads.
 //!
-//!     cargo bench --bench cold -- [--n 24] [--k 3] [--layouts single,half-2,ring-4] [--filter 0,10] [--block 128] [--queries 300]
+//!     cargo bench --bench cold -- [--n 24] [--k 3] [--layouts single,half-2,ring-4] [--filter 0,10] [--block 128] [--code elias-fano] [--queries 300]
 //!
 //! Linux only. The system's cache of the files is dropped before each row; as each query reads a few
 //! dozen pages of tens of thousands, nearly all stay cold through a row. `reads` are pages that the

@@ -1,6 +1,7 @@
-//! Time to decode a table from end to end and compare each fingerprint: a full scan, by block size.
+//! Time to decode a table from end to end and compare each fingerprint: a full scan, by code
+//! and block size.
 //!
-//!     cargo bench --bench decode
+//!     cargo bench --bench decode -- [elias-fano|huffman]
 
 #![allow(clippy::cast_possible_truncation, reason = "sizes of benches are small")]
 
@@ -8,6 +9,7 @@ mod common;
 
 use common::{Data, load, options, scan};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use fpdb::BlockCode;
 
 /// Beyond every layout's plans, so all of table 0 is read; few random fingerprints are as near.
 const DISTANCE: u32 = 17;
@@ -17,14 +19,16 @@ fn decode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");
     group.throughput(Throughput::Elements(n as u64)).sample_size(10);
     let fingerprints = Data::Uniform.fingerprints(n).unwrap();
-    for block in [128, 256, 1024, 4096] {
+    let blocks = |code| [128, 256, 1024, 4096].map(|block| (code, block));
+    for (code, block) in [BlockCode::EliasFano, BlockCode::Huffman].into_iter().flat_map(blocks) {
         let folder = common::folder();
-        let (db, _) = load(options("single", block, 0), folder.path().join("db"), &fingerprints);
+        let options = options("single", block, 0).code(code);
+        let (db, _) = load(options, folder.path().join("db"), &fingerprints);
         let snapshot = db.snapshot();
         let query = 0x0123_4567_89ab_cdef;
         let expected = scan(&fingerprints, query, DISTANCE);
         assert_eq!(snapshot.query(query, DISTANCE).unwrap().len(), expected);
-        group.bench_function(format!("block {block}"), |bencher| {
+        group.bench_function(format!("{code}, block {block}"), |bencher| {
             bencher.iter(|| snapshot.query(query, DISTANCE).unwrap());
         });
     }

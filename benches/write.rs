@@ -1,8 +1,8 @@
 //! Entries a second through `insert_if_novel`, by durability and threads, and through a bulk load.
 //!
-//!     cargo bench --bench write -- [--seconds 3] [--layout half-2]
-//!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3] [--memory 256]
-//!         [--threads 1] [--data uniform,clustered,real] [--order random,sorted,reversed]
+//!     cargo bench --bench write -- [--seconds 3] [--layout half-2] [--code elias-fano]
+//!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3] [--code elias-fano]
+//!         [--memory 256] [--threads 1] [--data uniform,clustered,real] [--order random,sorted,reversed]
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 

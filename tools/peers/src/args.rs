@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clap::{Args as Group, Parser, ValueEnum};
-use fpdb::Layout;
+use fpdb::{BlockCode, Layout};
 
 use crate::data::Data;
 use crate::peer;
@@ -71,6 +71,11 @@ pub struct Engines {
     /// Bytes of fpdb's blocks [default: the library's]
     #[arg(long)]
     pub block: Option<usize>,
+
+    /// Codes of fpdb's blocks, elias-fano, huffman or both
+    #[arg(long, value_delimiter = ',', default_values_t = [BlockCode::default()],
+        value_parser = BlockCode::parse)]
+    pub code: Vec<BlockCode>,
 
     /// Bits a fingerprint of fpdb's filters [default: the library's]
     #[arg(long)]

@@ -41,6 +41,25 @@ fn a_record_has_exactly_the_keys_that_readers_of_json_rely_on() {
     assert_eq!(records[3]["n"], 256);
 }
 
+/// Answers of all rows are compared with the scan's.
+#[test]
+fn both_codes_answer_alike_and_only_the_one_that_is_not_the_default_is_named() {
+    let line = "--n 11 --k 3,6 --data clustered --queries 100 --peers fpdb,linear \
+                --layouts half-2,auto --json";
+    let names = |code: &str| -> Vec<String> {
+        let args = format!("{line} --code {code}");
+        let records = records(&args.split(' ').collect::<Vec<_>>());
+        assert!(records.iter().all(|record| record["recall"] == 1.0), "{records:?}");
+        records.iter().map(|record| record["peer"].as_str().expect("a name").to_owned()).collect()
+    };
+    let huffman = names("huffman");
+    assert_eq!((huffman.len(), huffman[0].as_str()), (6, "fpdb half-2 huffman"));
+    assert!(huffman[1].starts_with("fpdb auto (") && huffman[1].ends_with(") huffman"));
+    let both = names("elias-fano,huffman");
+    assert_eq!(both.len(), 10);
+    assert_eq!(both[..2], ["fpdb half-2", "fpdb half-2 huffman"]);
+}
+
 #[test]
 fn misses_of_a_peer_that_promises_none_less_show_in_its_recall() {
     let records =
@@ -55,6 +74,7 @@ fn names_that_there_are_none_of_are_refused_with_those_that_there_are() {
         (["--peers", "fpdb,nobody"], "mih-rs"),
         (["--data", "nothing"], "clustered"),
         (["--layouts", "none"], "half-2"),
+        (["--code", "none"], "elias-fano"),
     ] {
         let output = run(&args);
         let error = String::from_utf8_lossy(&output.stderr);

@@ -1,7 +1,8 @@
-//! fpdb itself, a row for each layout. All of it is on disk, in the page cache while it is asked.
+//! fpdb itself, a row for each layout and code. All of it is on disk, in the page cache while it is
+//! asked.
 
 use anyhow::{Result, ensure};
-use fpdb::{Access, Db, DocId, Entry, Layout, Options, Snapshot};
+use fpdb::{Access, BlockCode, Db, DocId, Entry, Layout, Options, Snapshot};
 
 use super::{Each, Entrant, Job, Peer, timed};
 use crate::args::{Engines, Pages};
@@ -13,23 +14,28 @@ struct Fpdb {
 }
 
 pub(super) fn entrants(engines: &Engines, n: usize, k: u32) -> Result<Vec<Entrant<'_>>> {
-    let entrant = |name: &String| {
+    let entrant = |(name, code): (&String, BlockCode)| {
         let layout = match name.as_str() {
             "auto" => Layout::auto(64, k, n as u64).0,
             preset => Layout::preset(preset, 64)?,
         };
-        let row = match name.as_str() {
+        let mut row = match name.as_str() {
             "auto" => format!("fpdb auto ({})", layout.name()),
             preset => format!("fpdb {preset}"),
         };
-        Ok(Entrant::exact(row, move |job| Fpdb::build(job, engines, layout.clone())))
+        if code != BlockCode::default() {
+            row = format!("{row} {code}");
+        }
+        let build = move |job: &Job| Fpdb::build(job, options(engines).code(code), layout.clone());
+        Ok(Entrant::exact(row, build))
     };
-    engines.layouts.iter().map(entrant).collect()
+    let codes_of = |name| engines.code.iter().map(move |&code| (name, code));
+    engines.layouts.iter().flat_map(codes_of).map(entrant).collect()
 }
 
 impl Fpdb {
-    fn build(job: &Job, engines: &Engines, layout: Layout) -> Result<Self> {
-        let options = options(engines)
+    fn build(job: &Job, options: Options, layout: Layout) -> Result<Self> {
+        let options = options
             .layout(layout)
             .max_distance(job.k)
             .expected_entries(job.fingerprints.len() as u64);
