@@ -35,7 +35,7 @@ impl Layout {
     /// use fpdb::Layout;
     ///
     /// let (layout, filter_bits) = Layout::auto(64, 3, 100_000_000);
-    /// assert_eq!((layout.name(), filter_bits), ("half-2", 10));
+    /// assert_eq!((layout.name(), filter_bits), ("half-2", 8));
     /// ```
     #[must_use]
     pub fn auto(bits: u32, max_distance: u32, expected_entries: u64) -> (Self, u32) {
