@@ -187,7 +187,7 @@ impl<F: Fingerprint> Options<F> {
 
     /// Bits a fingerprint and table of the prefix filters, which spare most probes that would find
     /// nothing: 0 to 32, 8 is a good choice, 0 is none. Costs that much disk and memory. Answers
-    /// are the same. Default: 10 where the layout and the expected entries gain more time by it than
+    /// are the same. Default: 8 where the layout and the expected entries gain more time by it than
     /// it costs storage, by the rule of [`Layout::auto`], else 0; stored.
     pub fn filter_bits(self, bits: u32) -> Self {
         Self { filter_bits: Some(bits), ..self }

@@ -1,8 +1,8 @@
 //! The prefix filter: does any fingerprint of the table have these leading bits?
 //!
 //! A Bloom filter whose bits for one key lie in one 64-bit word, so that a question costs one
-//! memory access (Putze, Sanders, Singler, 2007). About 10 bits a key let 1.7 % of absent prefixes
-//! through. storage-format.md, "Prefix filter".
+//! memory access (Putze, Sanders, Singler, 2007). 8 bits a key let about 3 % of absent prefixes
+//! through, 10 bits 1.7 %. storage-format.md, "Prefix filter".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
