@@ -31,12 +31,14 @@ pub(crate) struct Builder<F> {
     fingerprints: Vec<F>,
     /// Low bits with which these fit.
     low_bits: u32,
+    lows: LowBitWriter<F>,
 }
 
 impl<F: Fingerprint> Builder<F> {
     /// `size` as of any block.
     pub(super) fn new(size: usize) -> Self {
-        Self { size, fingerprints: Vec::new(), low_bits: most_low_bits::<F>() }
+        let low_bits = most_low_bits::<F>();
+        Self { size, fingerprints: Vec::new(), low_bits, lows: LowBitWriter::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -80,16 +82,16 @@ impl<F: Fingerprint> Builder<F> {
         out.resize(begin + self.size, 0);
         // Set from the back of the block, where their number is not yet known.
         let start = self.size * 8 - rest.len() * low_bits as usize;
-        let mut lows = LowBitWriter::starting_at(start);
+        self.lows.start_at(start);
         for (rank, &fingerprint) in rest.iter().enumerate() {
             let bit = quotients + growth(first, fingerprint, low_bits) + rank + 1;
             if let Some(byte) = out.get_mut(bit / 8) {
                 *byte |= 1 << (bit % 8);
             }
-            lows.put(fingerprint & !F::MAX.wrapping_shl(low_bits), low_bits);
+            self.lows.put(fingerprint & !F::MAX.wrapping_shl(low_bits), low_bits);
         }
         let to = out.get_mut(begin + start / 8..).unwrap_or_default();
-        to.iter_mut().zip(lows.finish()).for_each(|(to, from)| *to |= from);
+        to.iter_mut().zip(self.lows.finish()).for_each(|(to, from)| *to |= from);
         self.fingerprints.clear();
         self.low_bits = most_low_bits::<F>();
     }

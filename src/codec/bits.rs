@@ -164,8 +164,8 @@ fn load_tail<W: Fingerprint>(bytes: &[u8], byte: usize) -> W {
 // The same with the least significant bit first: the first bit written is the lowest bit of the first
 // byte. Where places are counted and not read one after another it saves turning bytes around.
 
-/// Appends bits to a byte buffer, least significant first.
-#[derive(Debug)]
+/// Appends bits to a byte buffer, least significant first; for many short strings, one after another.
+#[derive(Debug, Default)]
 pub(crate) struct LowBitWriter<F> {
     bytes: Vec<u8>,
     pending: F,
@@ -173,11 +173,13 @@ pub(crate) struct LowBitWriter<F> {
 }
 
 impl<F: Fingerprint> LowBitWriter<F> {
-    /// Begins with the bit that has this number in its own byte and zeros before it there.
-    pub(crate) fn starting_at(bit: usize) -> Self {
+    /// Begins anew with the bit that has this number in its own byte, and zeros before it there.
+    pub(crate) fn start_at(&mut self, bit: usize) {
+        self.bytes.clear();
+        self.pending = F::ZERO;
         #[expect(clippy::cast_possible_truncation, reason = "below eight")]
-        let pending_len = (bit % 8) as u32;
-        Self { bytes: Vec::new(), pending: F::ZERO, pending_len }
+        let before = (bit % 8) as u32;
+        self.pending_len = before;
     }
 
     /// Appends the low `len` bits of `value` (fewer than the width), which has no others set.
@@ -198,11 +200,10 @@ impl<F: Fingerprint> LowBitWriter<F> {
     }
 
     /// All bytes, the last one padded with zeros.
-    pub(crate) fn finish(mut self) -> Vec<u8> {
+    pub(crate) fn finish(&mut self) -> &[u8] {
         let whole = self.bytes.len() + self.pending_len.div_ceil(8) as usize;
         self.pending.write_le(&mut self.bytes);
-        self.bytes.truncate(whole);
-        self.bytes
+        self.bytes.get(..whole).unwrap_or(&self.bytes)
     }
 }
 
@@ -313,6 +314,7 @@ mod tests {
     #[test]
     fn low_bits_of_every_width_are_found_wherever_they_begin() {
         fn round_trip<F: Fingerprint>() {
+            let mut writer = LowBitWriter::default();
             for start in 0..8 {
                 for len in 0..=F::BITS - UNPEEKED {
                     let mask = !F::MAX.wrapping_shl(len);
@@ -322,17 +324,13 @@ mod tests {
                         })
                         .map(|value| value & mask)
                         .collect();
-                    let mut writer = LowBitWriter::starting_at(start);
+                    writer.start_at(start);
                     values.iter().for_each(|&value| writer.put(value, len));
                     let bytes = writer.finish();
                     assert_eq!(bytes.len(), (start + 8 * len as usize).div_ceil(8));
                     for (i, &value) in values.iter().enumerate() {
                         let position = start + i * len as usize;
-                        assert_eq!(
-                            peek_low::<F>(&bytes, position, len),
-                            value,
-                            "{start} {len} {i}"
-                        );
+                        assert_eq!(peek_low::<F>(bytes, position, len), value, "{start} {len} {i}");
                     }
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::codec::block_code::BlockCode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::memtable::Net;
@@ -89,10 +90,10 @@ struct Survey<F> {
     entries: u64,
 }
 
-impl<F: Fingerprint> Default for Survey<F> {
-    fn default() -> Self {
+impl<F: Fingerprint> Survey<F> {
+    fn new(code: BlockCode) -> Self {
         let (gone, gone_docs, tombstones) = (Vec::new(), Vec::new(), Vec::new());
-        Self { profile: Profile::default(), gone, gone_docs, tombstones, entries: 0 }
+        Self { profile: Profile::new(code), gone, gone_docs, tombstones, entries: 0 }
     }
 }
 
@@ -136,7 +137,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         if self.inputs.iter().all(|s| s.meta().removed == 0) {
             return self.survey_of_all();
         }
-        let mut survey = Survey::default();
+        let mut survey = Survey::new(self.settings.code);
         let mut merge = self.entries()?;
         let mut group = Group::default();
         loop {
@@ -167,7 +168,7 @@ impl<F: Fingerprint> Merger<'_, F> {
     /// As [`survey`](Self::survey), where nothing is removed: every entry stands.
     fn survey_of_all(&self) -> Result<Survey<F>> {
         let entries = self.inputs.iter().map(|s| s.meta().entries).sum();
-        let mut survey = Survey { entries, ..Survey::default() };
+        let mut survey = Survey { entries, ..Survey::new(self.settings.code) };
         self.for_each_row(0, &[], |rows| {
             rows.iter().for_each(|&row| survey.profile.add(row));
             Ok(())
@@ -191,7 +192,7 @@ impl<F: Fingerprint> Merger<'_, F> {
                         let mut gone: Vec<F> =
                             survey.gone.iter().map(|&f| permutation.apply(f)).collect();
                         gone.sort_unstable();
-                        self.write_table(shared, table, &gone)?
+                        self.write_table(shared, table, &gone, survey.profile.count())?
                     }
                 });
                 Ok(())
@@ -224,17 +225,35 @@ impl<F: Fingerprint> Merger<'_, F> {
         }
     }
 
-    fn write_table(&self, writer: &SegmentWriter<'_>, table: usize, gone: &[F]) -> Result<Written> {
-        let mut profile = Profile::default();
+    /// Writes a table which should have so many `fingerprints`, as table 0 has.
+    fn write_table(
+        &self,
+        writer: &SegmentWriter<'_>,
+        table: usize,
+        gone: &[F],
+        fingerprints: u64,
+    ) -> Result<Written> {
+        let code = self.settings.code;
+        let profile = match Profile::of_count(code, fingerprints) {
+            Some(profile) => profile,
+            None => self.profile(table, gone)?,
+        };
+        let mut builder = writer.table_builder(table, &profile)?;
+        let mut count = 0;
+        self.for_each_row(table, gone, |rows| {
+            count += rows.len() as u64;
+            rows.iter().try_for_each(|&row| builder.push(row).map(drop))
+        })?;
+        Ok(Written::Table(builder.finish()?, count))
+    }
+
+    fn profile(&self, table: usize, gone: &[F]) -> Result<Profile<F>> {
+        let mut profile = Profile::new(self.settings.code);
         self.for_each_row(table, gone, |rows| {
             rows.iter().for_each(|&row| profile.add(row));
             Ok(())
         })?;
-        let mut builder = writer.table_builder(table, &profile)?;
-        self.for_each_row(table, gone, |rows| {
-            rows.iter().try_for_each(|&row| builder.push(row).map(drop))
-        })?;
-        Ok(Written::Table(builder.finish()?, profile.count()))
+        Ok(profile)
     }
 
     /// Gives each fingerprint of the inputs' tables `table`, once, in its bit order, without those

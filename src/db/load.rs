@@ -167,7 +167,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         writer: &SegmentWriter<'_>,
         entries: &Sorted<'_, Entry<F>>,
     ) -> Result<WrittenEntries> {
-        let mut profile = Profile::default();
+        let mut profile = Profile::new(self.core.settings.code);
         let mut last = None;
         entries.for_each(|some| {
             for entry in some {
@@ -213,7 +213,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         table: usize,
         rows: &Sorted<'_, Row<F>>,
     ) -> Result<(FileSummary, u64)> {
-        let mut profile = Profile::default();
+        let mut profile = Profile::new(self.core.settings.code);
         rows.for_each(|some| {
             some.iter().for_each(|row| profile.add(row.0));
             Ok(())

@@ -55,7 +55,7 @@ impl<'a> SegmentWriter<'a> {
         &mut self,
         mut pass: impl FnMut(VisitIds<'_, F>) -> Result<()>,
     ) -> Result<()> {
-        let mut profile = Profile::<F>::default();
+        let mut profile = Profile::<F>::new(self.settings.code);
         pass(&mut |fingerprint, _| {
             profile.add(fingerprint);
             Ok(())
@@ -110,7 +110,7 @@ impl<'a> SegmentWriter<'a> {
         &mut self,
         mut pass: impl FnMut(Visit<'_, F>) -> Result<()>,
     ) -> Result<()> {
-        let mut profile = Profile::<F>::default();
+        let mut profile = Profile::<F>::new(self.settings.code);
         pass(&mut |fingerprint| {
             profile.add(fingerprint);
             Ok(())

@@ -1,10 +1,12 @@
-//! Writing a table: one pass over the fingerprints for their distribution, one to write them.
+//! Writing a table: one pass over the fingerprints for their number and distribution, one to write
+//! them.
 
 use super::TableOptions;
 use super::filter::FilterBuilder;
 use super::index::put_directory;
 use crate::block::huffman::leading_difference;
 use crate::block::{BlockBuilder, Coding};
+use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::PutFields;
 use crate::codec::header::FileHeader;
 use crate::codec::huffman::Histogram;
@@ -13,25 +15,34 @@ use crate::fingerprint::Fingerprint;
 use crate::paged::{FileSummary, PagedWriter};
 use crate::storage::Storage;
 
-/// What the first pass learns: how many fingerprints there are, and how neighbours differ.
+/// What the first pass learns: how many fingerprints there are, and how neighbours differ, if the
+/// code of blocks asks for that.
 #[derive(Debug)]
 pub(crate) struct Profile<F> {
+    code: BlockCode,
     histogram: Histogram,
     count: u64,
     last: F,
 }
 
-impl<F: Fingerprint> Default for Profile<F> {
-    fn default() -> Self {
-        Self { histogram: Histogram::default(), count: 0, last: F::ZERO }
-    }
-}
-
 impl<F: Fingerprint> Profile<F> {
+    /// For blocks in this code.
+    pub(crate) fn new(code: BlockCode) -> Self {
+        Self { code, histogram: Histogram::default(), count: 0, last: F::ZERO }
+    }
+
+    /// Of so many fingerprints, without a pass over them; `None` if the code asks for one.
+    pub(crate) fn of_count(code: BlockCode, count: u64) -> Option<Self> {
+        match code {
+            BlockCode::EliasFano => Some(Self { count, ..Self::new(code) }),
+            BlockCode::Huffman => None,
+        }
+    }
+
     /// Takes in a fingerprint greater than the one before.
     #[inline]
     pub(crate) fn add(&mut self, fingerprint: F) {
-        if self.count > 0 {
+        if self.count > 0 && self.code == BlockCode::Huffman {
             self.histogram.add(leading_difference(self.last, fingerprint));
         }
         self.count += 1;
