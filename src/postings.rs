@@ -217,6 +217,9 @@ impl Postings {
     }
 }
 
+/// Bits that are read at a time.
+const LOADED: u32 = 57;
+
 /// The ids of one block's fingerprints.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group<'a> {
@@ -254,10 +257,30 @@ impl<'a> Group<'a> {
         if self.count_width == 0 {
             return index as u64;
         }
+        let width = self.count_width;
+        // As many fields as one load has: their order does not matter to a sum.
+        let together = (LOADED / width).max(1);
+        let mask = u64::MAX >> (64 - width);
         let mut counts = BitReader::new(self.bytes, GROUP_HEAD * 8);
-        (0..index).fold(0, |sum: u64, _| {
-            sum.saturating_add(counts.take(self.count_width).saturating_add(1))
-        })
+        let mut sum = index as u64;
+        let mut left = index;
+        while left > 0 {
+            let fields = u32::try_from(left).map_or(together, |left| left.min(together));
+            let mut word = counts.take(fields * width);
+            for _ in 0..fields {
+                sum = sum.saturating_add(word & mask);
+                word = word.checked_shr(width).unwrap_or(0);
+            }
+            left -= fields as usize;
+        }
+        sum
+    }
+
+    /// The number of ids of the fingerprint at place `index`.
+    fn count_at(&self, index: usize) -> u64 {
+        let mut counts = BitReader::new(self.bytes, GROUP_HEAD * 8);
+        counts.skip_fields(index, self.count_width);
+        counts.take(self.count_width).saturating_add(1)
     }
 
     /// Whether the fingerprint at place `index` has this id: a search among its ids, which may be
@@ -297,7 +320,7 @@ impl<'a> Group<'a> {
         let position = counts_end.saturating_add(skipped.saturating_mul(self.id_width as usize));
         Ids {
             bits: BitReader::new(self.bytes, position),
-            left: self.count_before(index + 1) - before,
+            left: self.count_at(index),
             id_width: self.id_width,
             base: self.base,
         }
