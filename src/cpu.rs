@@ -43,23 +43,23 @@ pub(crate) fn fastest<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Asks for the memory around `bytes[offset]` without waiting for it; nothing if that is outside.
+/// Asks for the memory around `items[index]` without waiting for it; nothing if that is outside.
 ///
 /// A loop that fetches ahead is not held up: all its fetches are under way at a time, where plain
 /// reads would fill the processor's window of open instructions after a few.
 #[inline(always)]
-pub(crate) fn prefetch(bytes: &[u8], offset: usize) {
-    if let Some(byte) = bytes.get(offset) {
+pub(crate) fn prefetch<T: Copy>(items: &[T], index: usize) {
+    if let Some(item) = items.get(index) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the address is that of a byte that may be read; the instruction changes nothing
+        // SAFETY: the address is that of an item that may be read; the instruction changes nothing
         // that a program can see. Tested by `prefetch_takes_any_offset`; measured by the bench
         // `query`.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
         }
         #[cfg(not(target_arch = "x86_64"))]
-        std::hint::black_box(*byte);
+        std::hint::black_box(*item);
     }
 }
 
@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn prefetch_takes_any_offset() {
         for offset in [0, 63, 64, 99, 100, usize::MAX] {
-            prefetch(&[0; 100], offset);
+            prefetch(&[0u8; 100], offset);
         }
-        prefetch(&[], 0);
+        prefetch(&[0u64; 0], 0);
     }
 
     #[test]

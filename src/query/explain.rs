@@ -145,13 +145,15 @@ impl<F: Fingerprint> View<'_, F> {
             for probe in plan.probes() {
                 let (number, depth) = (usize::from(probe.table), u32::from(probe.depth));
                 let table = &segment.tables()[number];
-                let target = table.aim(queries[number] ^ probe.flips, depth);
-                told.questions += usize::from(table.is_filtered(depth));
-                if table.may_contain(&target)? {
-                    look_ups.push((source, number, target));
-                } else {
-                    told.refused += 1;
+                let prefix = queries[number] ^ probe.flips;
+                if let Some(question) = table.ask(prefix, depth) {
+                    told.questions += 1;
+                    if !table.may_contain(question)? {
+                        told.refused += 1;
+                        continue;
+                    }
                 }
+                look_ups.push((source, number, table.aim(prefix, depth)));
             }
         }
         Ok(look_ups)

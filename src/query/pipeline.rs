@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Plan, Probe};
 use crate::segment::Segment;
-use crate::table::{Table, Target};
+use crate::table::{Question, Table, Target};
 
 /// A fingerprint within the distance asked, and where it was found. Ordered as answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,26 +155,81 @@ impl<F: Fingerprint> Search<'_, F> {
 /// First stages: the probes as ranges, without those that a filter knows to be empty.
 #[inline(always)]
 fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
-    let mut targets = Vec::with_capacity(rounds.iter().map(|round| round.probes.len()).sum());
+    let unfiltered = rounds.iter().filter(|round| !round.table.is_filtered());
+    let sure: usize = unfiltered.map(|round| round.probes.len()).sum();
+    let mut targets = Vec::with_capacity(sure + LEFT_BY_FILTERS);
+    let mut asked = Asked::new();
     for round in rounds {
         for probe in round.probes {
-            let target = round.table.aim(round.query ^ probe.flips, probe.depth.into());
-            targets.push((round, target));
+            let (prefix, depth) = (round.query ^ probe.flips, probe.depth.into());
+            let Some(question) = round.table.ask(prefix, depth) else {
+                targets.push((round, round.table.aim(prefix, depth)));
+                continue;
+            };
+            if let Some(oldest) = asked.push((round, probe, question)) {
+                settle(oldest, &mut targets)?;
+            }
         }
     }
-    let mut refused = Ok(());
-    targets.retain(|(round, target)| match round.table.may_contain(target) {
-        Ok(may_contain) => may_contain,
-        Err(error) => {
-            refused = Err(error);
-            false
-        }
-    });
-    refused?;
+    asked.rest().try_for_each(|asked| settle(asked, &mut targets))?;
     let cold = rounds.iter().any(|round| round.table.is_cold());
     // All reads of the disk are under way before the first is waited for.
     let ahead = if cold { targets.len() } else { AHEAD };
     Ok(Queue { targets, ahead, celled: 0, found: 0, taken: 0 })
+}
+
+/// Most look-ups of a query that filters leave, more often than not.
+const LEFT_BY_FILTERS: usize = 12;
+
+/// A probe whose prefix was put to a filter.
+type AskedProbe<'a, F> = (&'a Round<'a, F>, &'a Probe<F>, Question);
+
+/// Keeps a probe that the filter does not refuse.
+#[inline(always)]
+fn settle<'a, F: Fingerprint>(
+    (round, probe, question): AskedProbe<'a, F>,
+    targets: &mut Vec<(&'a Round<'a, F>, Target<F>)>,
+) -> Result<()> {
+    if round.table.may_contain(question)? {
+        let prefix = round.query ^ probe.flips;
+        targets.push((round, round.table.aim(prefix, probe.depth.into())));
+    }
+    Ok(())
+}
+
+/// Questions on their way from memory, the last that were asked: many, so that the waits overlap, and
+/// few, so that they are still in the nearest cache.
+struct Asked<'a, F> {
+    questions: Vec<AskedProbe<'a, F>>,
+    oldest: usize,
+}
+
+impl<'a, F: Fingerprint> Asked<'a, F> {
+    const MOST: usize = 32;
+
+    fn new() -> Self {
+        Self { questions: Vec::with_capacity(Self::MOST), oldest: 0 }
+    }
+
+    /// Takes in a question, and gives back the oldest if there are many.
+    #[inline(always)]
+    fn push(&mut self, question: AskedProbe<'a, F>) -> Option<AskedProbe<'a, F>> {
+        if self.questions.len() < Self::MOST {
+            self.questions.push(question);
+            return None;
+        }
+        let place = self.questions.get_mut(self.oldest)?;
+        self.oldest = (self.oldest + 1) % Self::MOST;
+        Some(std::mem::replace(place, question))
+    }
+
+    /// Those not given back, the oldest first.
+    #[inline(always)]
+    fn rest(self) -> impl Iterator<Item = AskedProbe<'a, F>> {
+        let Self { mut questions, oldest } = self;
+        questions.rotate_left(oldest);
+        questions.into_iter()
+    }
 }
 
 /// Look-ups that are in the same stage at a time: their waits for memory overlap with each other and

@@ -55,9 +55,8 @@ fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) 
         let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
         let _ = segment.name(DocId(probe));
         for table in segment.tables() {
-            let mut target = table.aim(probe, 64);
-            let _ = table.may_contain(&target);
-            target = table.aim(probe, 8);
+            let _ = table.ask(probe, 64).map(|question| table.may_contain(question));
+            let mut target = table.aim(probe, 8);
             let _ = table.find_cell(&mut target).and_then(|()| table.find_blocks(&mut target));
             let mut blocks = target.blocks.map(|block| table.packed(block));
             let mut next = || {

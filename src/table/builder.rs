@@ -134,15 +134,16 @@ impl<F: Fingerprint> TableBuilder<F> {
         self.writer.write(&directory)?;
         self.writer.align(8)?;
         let filter_offset = self.writer.position();
-        let filter_words = self.filter.as_ref().map_or(&[][..], FilterBuilder::words);
-        for word in filter_words {
+        let filter_depth = self.filter.as_ref().map_or(0, FilterBuilder::depth);
+        let filter_words = self.filter.map_or_else(Vec::new, FilterBuilder::finish);
+        for word in &filter_words {
             self.writer.write(&word.to_le_bytes())?;
         }
         let mut meta = Vec::new();
         meta.put_u64(self.count);
         meta.put_u64(blocks as u64);
         meta.put_u32(u32::try_from(self.options.block_size).unwrap_or(0));
-        meta.put_u32(self.filter.as_ref().map_or(0, FilterBuilder::depth));
+        meta.put_u32(filter_depth);
         meta.put_u64(filter_offset);
         meta.put_u64(filter_words.len() as u64);
         self.coding.put(F::BITS, &mut meta);

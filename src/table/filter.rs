@@ -6,6 +6,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::filter_says_no;
@@ -14,22 +15,12 @@ use crate::paged::PagedFile;
 /// Bits set in a word for one key.
 const BITS_A_KEY: u32 = 4;
 
-/// Where a prefix is looked up.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
-    /// The word's number.
-    word: u64,
-    /// The bits that are set in it.
-    mask: u64,
-}
-
-impl Place {
-    #[inline(always)]
-    fn of<F: Fingerprint>(fingerprint: F, depth: u32, words: u64) -> Self {
-        let hash = mix(fingerprint.top64() >> (64 - depth));
-        let mask = (0..BITS_A_KEY).fold(0, |mask, i| mask | 1 << (hash >> (6 * i) & 63));
-        Self { word: product(hash, words).1, mask }
-    }
+/// The number of the word in which a prefix is looked up, and the bits that are set in it.
+#[inline(always)]
+fn place_of<F: Fingerprint>(fingerprint: F, depth: u32, words: u64) -> (u64, u64) {
+    let hash = mix(fingerprint.top64() >> (64 - depth));
+    let mask = (0..BITS_A_KEY).fold(0, |mask, i| mask | 1 << (hash >> (6 * i) & 63));
+    (product(hash, words).1, mask)
 }
 
 /// Low and high half of the product.
@@ -53,7 +44,14 @@ fn mix(x: u64) -> u64 {
 pub(super) struct FilterBuilder {
     depth: u32,
     words: Vec<u64>,
+    /// Words on their way from memory, and the bits to set in them, in a ring.
+    fetched: [(usize, u64); FETCHED],
+    oldest: usize,
 }
+
+/// Keys that wait for their words: these are spread over all of a filter, which soon is larger than
+/// any cache.
+const FETCHED: usize = 32;
 
 impl FilterBuilder {
     /// A filter of `bits` a fingerprint over the `depth` (1 to 64) leading bits of `count`
@@ -63,13 +61,25 @@ impl FilterBuilder {
             return None;
         }
         let words = usize::try_from(count.saturating_mul(u64::from(bits)).div_ceil(64)).ok()?;
-        Some(Self { depth, words: vec![0; words] })
+        Some(Self { depth, words: vec![0; words], fetched: [(0, 0); FETCHED], oldest: 0 })
     }
 
+    #[inline]
     pub(super) fn add<F: Fingerprint>(&mut self, fingerprint: F) {
-        let Place { word, mask } = Place::of(fingerprint, self.depth, self.words.len() as u64);
-        if let Some(w) = usize::try_from(word).ok().and_then(|w| self.words.get_mut(w)) {
-            *w |= mask;
+        let (word, mask) = place_of(fingerprint, self.depth, self.words.len() as u64);
+        let word = usize::try_from(word).unwrap_or(usize::MAX);
+        cpu::prefetch(&self.words, word);
+        if let Some(oldest) = self.fetched.get_mut(self.oldest) {
+            let (word, mask) = std::mem::replace(oldest, (word, mask));
+            self.set(word, mask);
+        }
+        self.oldest = (self.oldest + 1) % FETCHED;
+    }
+
+    #[inline]
+    fn set(&mut self, word: usize, mask: u64) {
+        if let Some(word) = self.words.get_mut(word) {
+            *word |= mask;
         }
     }
 
@@ -77,8 +87,12 @@ impl FilterBuilder {
         self.depth
     }
 
-    pub(super) fn words(&self) -> &[u64] {
-        &self.words
+    /// The filter of all keys that were added.
+    pub(super) fn finish(mut self) -> Vec<u64> {
+        for (word, mask) in self.fetched {
+            self.set(word, mask);
+        }
+        self.words
     }
 }
 
@@ -90,24 +104,30 @@ pub(super) struct Filter {
     pub(super) words: u64,
 }
 
+/// A question that was put to a filter: where the answer is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question {
+    offset: usize,
+    mask: u64,
+}
+
 impl Filter {
-    /// Where to ask for a prefix; fetched ahead.
+    /// Fetches ahead what [`may_contain`](Self::may_contain) reads.
     #[inline(always)]
-    pub(super) fn aim<F: Fingerprint>(&self, file: &PagedFile, prefix: F) -> Place {
-        let place = Place::of(prefix, self.depth, self.words);
-        file.prefetch(self.offset_of(place));
-        place
+    pub(super) fn ask<F: Fingerprint>(&self, file: &PagedFile, prefix: F) -> Question {
+        let (word, mask) = place_of(prefix, self.depth, self.words);
+        // Below the number of words, which lie in the file.
+        #[expect(clippy::cast_possible_truncation, reason = "the file is in the address space")]
+        let offset = self.offset.wrapping_add(word as usize * 8);
+        file.prefetch(offset);
+        Question { offset, mask }
     }
 
-    /// False only if no fingerprint of the table has the first `depth` bits of that prefix.
+    /// False only if no fingerprint of the table has the first `depth` bits of the prefix.
     #[inline(always)]
-    pub(super) fn may_contain(&self, file: &PagedFile, place: Place) -> Result<bool> {
-        let word = u64::read_le(file.bytes(self.offset_of(place), 8)?).unwrap_or(u64::MAX);
-        Ok(word & place.mask == place.mask)
-    }
-
-    #[inline(always)]
-    fn offset_of(&self, place: Place) -> usize {
-        self.offset + usize::try_from(place.word).unwrap_or(0) * 8
+    pub(super) fn may_contain(file: &PagedFile, question: Question) -> Result<bool> {
+        let Question { offset, mask } = question;
+        let word = u64::read_le(file.bytes(offset, 8)?).unwrap_or(u64::MAX);
+        Ok(word & mask == mask)
     }
 }

@@ -12,6 +12,7 @@ mod reader;
 
 pub(crate) use builder::{Profile, TableBuilder};
 pub(crate) use cursor::Cursor;
+pub(crate) use filter::Question;
 pub(crate) use reader::{Table, Target};
 
 use crate::codec::block_code::BlockCode;

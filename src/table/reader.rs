@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::cursor::Cursor;
-use super::filter::{Filter, Place};
+use super::filter::{Filter, Question};
 use super::index::{Cell, Index};
 use crate::block::{self, Coding, Packed};
 use crate::codec::block_code::BlockCode;
@@ -44,10 +44,8 @@ pub(crate) struct Table<F> {
 pub(crate) struct Target<F> {
     pub low: F,
     pub high: F,
-    /// Where the filter is asked, if it is.
-    place: Option<Place>,
     cell: Cell,
-    /// Blocks of the range; empty before step 4.
+    /// Blocks of the range; empty before step 5.
     pub blocks: Range<usize>,
 }
 
@@ -113,9 +111,10 @@ impl<F: Fingerprint> Table<F> {
         ((self.blocks() * self.block_size) as u64, self.index.len() as u64, filter)
     }
 
-    /// Whether prefixes of `depth` bits are asked of a filter, which may say no.
-    pub(crate) fn is_filtered(&self, depth: u32) -> bool {
-        self.filter.is_some_and(|filter| depth >= filter.depth)
+    /// Whether there is a filter.
+    #[inline]
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.filter.is_some()
     }
 
     #[inline]
@@ -189,35 +188,30 @@ impl<F: Fingerprint> Table<F> {
     // The same step by step, for many look-ups whose waits for memory are to overlap. Each step
     // fetches ahead what the next one reads, and is taken by all look-ups before the next.
 
-    /// Step 1: everything that begins with the `depth` leading bits of `prefix`.
+    /// Step 1: puts a prefix of `depth` bits to the filter; `None` if it cannot say no.
     #[inline(always)]
-    pub(crate) fn aim(&self, prefix: F, depth: u32) -> Target<F> {
-        let mask = F::prefix_mask(depth);
-        let (low, high) = (prefix & mask, prefix | !mask);
-        // A filter tells nothing of prefixes shorter than its own.
-        let filter = self.filter.filter(|filter| filter.depth <= depth);
-        let place = match filter {
-            Some(filter) => Some(filter.aim(&self.file, low)),
-            None => {
-                self.index.prefetch_directory(&self.file, low);
-                None
-            }
-        };
-        Target { low, high, place, cell: Cell::default(), blocks: 0..0 }
+    pub(crate) fn ask(&self, prefix: F, depth: u32) -> Option<Question> {
+        // It tells nothing of prefixes shorter than its own.
+        let filter = self.filter.as_ref().filter(|filter| filter.depth <= depth)?;
+        Some(filter.ask(&self.file, prefix))
     }
 
     /// Step 2: false if the filter knows that there is nothing.
     #[inline(always)]
-    pub(crate) fn may_contain(&self, target: &Target<F>) -> Result<bool> {
-        let (Some(filter), Some(place)) = (&self.filter, target.place) else { return Ok(true) };
-        let may_contain = filter.may_contain(&self.file, place)?;
-        if may_contain {
-            self.index.prefetch_directory(&self.file, target.low);
-        }
-        Ok(may_contain)
+    pub(crate) fn may_contain(&self, question: Question) -> Result<bool> {
+        Filter::may_contain(&self.file, question)
     }
 
-    /// Step 3.
+    /// Step 3: everything that begins with the `depth` leading bits of `prefix`.
+    #[inline(always)]
+    pub(crate) fn aim(&self, prefix: F, depth: u32) -> Target<F> {
+        let mask = F::prefix_mask(depth);
+        let (low, high) = (prefix & mask, prefix | !mask);
+        self.index.prefetch_directory(&self.file, low);
+        Target { low, high, cell: Cell::default(), blocks: 0..0 }
+    }
+
+    /// Step 4.
     #[inline(always)]
     pub(crate) fn find_cell(&self, target: &mut Target<F>) -> Result<()> {
         target.cell = self.index.cell(&self.file, target.low)?;
@@ -225,7 +219,7 @@ impl<F: Fingerprint> Table<F> {
         Ok(())
     }
 
-    /// Step 4.
+    /// Step 5.
     #[inline(always)]
     pub(crate) fn find_blocks(&self, target: &mut Target<F>) -> Result<()> {
         let Target { low, high, cell, .. } = *target;

@@ -44,7 +44,7 @@ fn values<F: Fingerprint>(count: u64) -> Vec<F> {
 }
 
 fn may_contain<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> bool {
-    table.may_contain(&table.aim(prefix, depth)).unwrap()
+    table.ask(prefix, depth).is_none_or(|question| table.may_contain(question).unwrap())
 }
 
 /// What a look-up finds, ascending.

@@ -41,17 +41,22 @@ fn take<F: Fingerprint>(
     found: &mut Vec<Found<F>>,
 ) -> Result<()> {
     let table = sweep.table;
-    let aim = |&(asked, probe): &(Asked<F>, &Probe<F>)| {
-        (asked, table.aim(asked.value ^ probe.flips, probe.depth.into()))
+    let ask = |&(asked, probe): &(Asked<F>, &Probe<F>)| {
+        table.ask(asked.value ^ probe.flips, probe.depth.into())
     };
+    let questions: Vec<_> = look_ups.iter().map(ask).collect();
     let mut aimed = Vec::with_capacity(look_ups.len());
-    for (asked, mut target) in look_ups.iter().map(aim).collect::<Vec<_>>() {
-        if table.may_contain(&target)? {
-            // A shallow probe leads to several parts: here only this one is looked through.
-            target.low = target.low.max(part.low());
-            target.high = target.high.min(part.high());
-            aimed.push((asked, target));
+    for (&(asked, probe), question) in look_ups.iter().zip(questions) {
+        if let Some(question) = question
+            && !table.may_contain(question)?
+        {
+            continue;
         }
+        let mut target = table.aim(asked.value ^ probe.flips, probe.depth.into());
+        // A shallow probe leads to several parts: here only this one is looked through.
+        target.low = target.low.max(part.low());
+        target.high = target.high.min(part.high());
+        aimed.push((asked, target));
     }
     for (_, target) in &mut aimed {
         table.find_cell(target)?;
