@@ -7,7 +7,7 @@
 mod reader;
 mod writer;
 
-pub(crate) use reader::PagedFile;
+pub(crate) use reader::{Body, PagedFile};
 pub(crate) use writer::{FileSummary, PagedWriter};
 
 use crate::codec::header::FileHeader;

@@ -111,20 +111,16 @@ impl PagedFile {
         self.checked.len() * 8
     }
 
-    /// `len` bytes of the body at `offset`, checked.
+    /// The body, for many reads in a row.
     #[inline(always)]
-    pub(crate) fn bytes(&self, offset: usize, len: usize) -> Result<&[u8]> {
-        self.check(offset, len)?;
-        Ok(self.map.get(offset..offset.wrapping_add(len)).unwrap_or_default())
+    pub(crate) fn body(&self) -> Body<'_> {
+        Body { bytes: &self.map, checked: &self.checked, len: self.body_len, file: self }
     }
 
-    /// Requires that these bytes are in the body and their pages pass their checksums.
-    #[inline(always)]
-    pub(crate) fn check(&self, offset: usize, len: usize) -> Result<()> {
-        let page = offset / PAGE;
-        // Nearly always: within one page, which was checked before.
-        let within = offset % PAGE + len <= PAGE && offset.saturating_add(len) <= self.body_len;
-        if within && self.is_checked(page) { Ok(()) } else { self.check_pages(offset, len) }
+    /// `len` bytes of the body at `offset`, checked.
+    #[inline]
+    pub(crate) fn bytes(&self, offset: usize, len: usize) -> Result<&[u8]> {
+        self.body().bytes(offset, len)
     }
 
     #[cold]
@@ -135,18 +131,11 @@ impl PagedFile {
             return Err(self.outside(offset, len));
         }
         for page in offset / PAGE..end.div_ceil(PAGE) {
-            if !self.is_checked(page) {
+            if !is_checked(&self.checked, page) {
                 self.check_now(page)?;
             }
         }
         Ok(())
-    }
-
-    /// Whether a page passed its checksum before.
-    #[inline(always)]
-    fn is_checked(&self, page: usize) -> bool {
-        let word = self.checked.get(page / 64);
-        word.is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)
     }
 
     /// As [`bytes`](Self::bytes), and up to `behind` bytes that follow, unchecked and of no meaning:
@@ -162,19 +151,13 @@ impl PagedFile {
         Ok(self.map.get(offset..offset + len + behind).unwrap_or(checked))
     }
 
-    /// Asks for the surroundings of a byte without waiting for them.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, offset: usize) {
-        cpu::prefetch(&self.map, offset);
-    }
-
     /// Reads these bytes into memory in one go, if they were not checked before. What cannot be read
     /// is found out by who checks it.
     pub(crate) fn read_ahead(&self, offset: usize, len: usize) {
         let end = self.body_len.min(offset.saturating_add(len));
         let first = offset / PAGE;
-        if len > PAGE && !(self.is_checked(first) && self.is_checked(end.saturating_sub(1) / PAGE))
-        {
+        let is_checked = |page| is_checked(&self.checked, page);
+        if len > PAGE && !(is_checked(first) && is_checked(end.saturating_sub(1) / PAGE)) {
             let start = first * PAGE;
             let _ = self.map.populate(start, end.saturating_sub(start));
         }
@@ -252,6 +235,63 @@ impl PagedFile {
         let message = format!("{len} bytes asked for, the body ends at {}", self.body_len);
         self.corruption(offset, &message)
     }
+}
+
+/// The body of an open file with what every read of it needs at hand, some steps nearer than from
+/// the file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Body<'a> {
+    /// The whole file.
+    bytes: &'a [u8],
+    checked: &'a [AtomicU64],
+    /// The body's length.
+    len: usize,
+    file: &'a PagedFile,
+}
+
+impl<'a> Body<'a> {
+    /// `len` bytes at `offset`, checked.
+    #[inline(always)]
+    pub(crate) fn bytes(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
+        self.check(offset, len)?;
+        Ok(self.bytes.get(offset..offset.wrapping_add(len)).unwrap_or_default())
+    }
+
+    /// Requires that these bytes are in the body and their pages pass their checksums.
+    #[inline(always)]
+    pub(crate) fn check(&self, offset: usize, len: usize) -> Result<()> {
+        // Nearly always: within one page, which was checked before.
+        let within = offset % PAGE + len <= PAGE && offset.saturating_add(len) <= self.len;
+        if within && is_checked(self.checked, offset / PAGE) {
+            return Ok(());
+        }
+        self.file.check_pages(offset, len)
+    }
+
+    /// The whole file, whether checked or not.
+    #[inline(always)]
+    pub(crate) fn raw(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Asks for the surroundings of a byte without waiting for them.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, offset: usize) {
+        cpu::prefetch(self.bytes, offset);
+    }
+
+    /// As [`PagedFile::corruption`].
+    #[cold]
+    pub(crate) fn corruption(&self, offset: usize, message: &str) -> Error {
+        self.file.corruption(offset, message)
+    }
+}
+
+/// Whether a page passed its checksum before.
+#[inline(always)]
+fn is_checked(checked: &[AtomicU64], page: usize) -> bool {
+    let word = checked.get(page / 64);
+    word.is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)
 }
 
 /// The body's length, and where meta begins and how long it is.

@@ -144,7 +144,7 @@ impl<F: Fingerprint> View<'_, F> {
         for (source, ((segment, plan), told)) in segments.enumerate() {
             for probe in plan.probes() {
                 let (number, depth) = (usize::from(probe.table), u32::from(probe.depth));
-                let table = &segment.tables()[number];
+                let table = segment.tables()[number].lens();
                 let prefix = queries[number] ^ probe.flips;
                 if let Some(question) = table.ask(prefix, depth) {
                     told.questions += 1;
@@ -162,10 +162,10 @@ impl<F: Fingerprint> View<'_, F> {
     fn find(&self, look_ups: &mut [LookUp<F>]) -> Result<()> {
         let segments = &self.version.segments;
         for (source, table, target) in &mut *look_ups {
-            segments[*source].tables()[*table].find_cell(target)?;
+            segments[*source].tables()[*table].lens().find_cell(target)?;
         }
         for (source, table, target) in look_ups {
-            segments[*source].tables()[*table].find_blocks(target)?;
+            segments[*source].tables()[*table].lens().find_blocks(target)?;
         }
         Ok(())
     }

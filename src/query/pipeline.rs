@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Plan, Probe};
 use crate::segment::Segment;
-use crate::table::{Question, Table, Target};
+use crate::table::{Lens, Question, Target};
 
 /// A fingerprint within the distance asked, and where it was found. Ordered as answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub(super) struct Hit<F> {
 /// One table of one segment, and the probes of it.
 struct Round<'a, F> {
     source: usize,
-    table: &'a Table<F>,
+    table: Lens<'a, F>,
     number: usize,
     /// The fingerprint asked, in the table's bit order.
     query: F,
@@ -122,12 +122,12 @@ impl<F: Fingerprint> Search<'_, F> {
             }
             for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
                 let number = probes.first().map_or(0, |probe| probe.table.into());
-                let (table, query) = (&segment.tables()[number], self.queries[number]);
+                let (table, query) = (segment.tables()[number].lens(), self.queries[number]);
                 rounds.push(Round { source, table, number, query, plan, probes });
             }
         }
         let Some(round) = rounds.first() else { return Ok(()) };
-        self.shoot(round.table.code(), aim(&rounds)?)
+        self.shoot(round.table.table().code(), aim(&rounds)?)
     }
 
     /// Last stage: decodes the blocks and keeps what matches. A match that several tables accept is
@@ -155,7 +155,7 @@ impl<F: Fingerprint> Search<'_, F> {
 /// First stages: the probes as ranges, without those that a filter knows to be empty.
 #[inline(always)]
 fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
-    let unfiltered = rounds.iter().filter(|round| !round.table.is_filtered());
+    let unfiltered = rounds.iter().filter(|round| !round.table.table().is_filtered());
     let sure: usize = unfiltered.map(|round| round.probes.len()).sum();
     let mut targets = Vec::with_capacity(sure + LEFT_BY_FILTERS);
     let mut asked = Asked::new();
@@ -172,7 +172,7 @@ fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
         }
     }
     asked.rest().try_for_each(|asked| settle(asked, &mut targets))?;
-    let cold = rounds.iter().any(|round| round.table.is_cold());
+    let cold = rounds.iter().any(|round| round.table.table().is_cold());
     // All reads of the disk are under way before the first is waited for.
     let ahead = if cold { targets.len() } else { AHEAD };
     Ok(Queue { targets, ahead, celled: 0, found: 0, taken: 0 })

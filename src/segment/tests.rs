@@ -55,10 +55,11 @@ fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) 
         let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
         let _ = segment.name(DocId(probe));
         for table in segment.tables() {
-            let _ = table.ask(probe, 64).map(|question| table.may_contain(question));
-            let mut target = table.aim(probe, 8);
-            let _ = table.find_cell(&mut target).and_then(|()| table.find_blocks(&mut target));
-            let mut blocks = target.blocks.map(|block| table.packed(block));
+            let lens = table.lens();
+            let _ = lens.ask(probe, 64).map(|question| lens.may_contain(question));
+            let mut target = lens.aim(probe, 8);
+            let _ = lens.find_cell(&mut target).and_then(|()| lens.find_blocks(&mut target));
+            let mut blocks = target.blocks.map(|block| lens.packed(block));
             let mut next = || {
                 let Some(block) = blocks.next() else { return Ok(None) };
                 Ok(Some(Job { block: block?, query: 0, low: 0, high: u64::MAX, tag: () }))

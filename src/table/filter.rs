@@ -10,7 +10,7 @@ use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::filter_says_no;
-use crate::paged::PagedFile;
+use crate::paged::Body;
 
 /// Bits set in a word for one key.
 const BITS_A_KEY: u32 = 4;
@@ -114,20 +114,20 @@ pub(crate) struct Question {
 impl Filter {
     /// Fetches ahead what [`may_contain`](Self::may_contain) reads.
     #[inline(always)]
-    pub(super) fn ask<F: Fingerprint>(&self, file: &PagedFile, prefix: F) -> Question {
+    pub(super) fn ask<F: Fingerprint>(&self, body: &Body<'_>, prefix: F) -> Question {
         let (word, mask) = place_of(prefix, self.depth, self.words);
         // Below the number of words, which lie in the file.
         #[expect(clippy::cast_possible_truncation, reason = "the file is in the address space")]
         let offset = self.offset.wrapping_add(word as usize * 8);
-        file.prefetch(offset);
+        body.prefetch(offset);
         Question { offset, mask }
     }
 
     /// False only if no fingerprint of the table has the first `depth` bits of the prefix.
     #[inline(always)]
-    pub(super) fn may_contain(file: &PagedFile, question: Question) -> Result<bool> {
+    pub(super) fn may_contain(body: &Body<'_>, question: Question) -> Result<bool> {
         let Question { offset, mask } = question;
-        let word = u64::read_le(file.bytes(offset, 8)?).unwrap_or(u64::MAX);
+        let word = u64::read_le(body.bytes(offset, 8)?).unwrap_or(u64::MAX);
         Ok(word & mask == mask)
     }
 }

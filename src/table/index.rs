@@ -14,7 +14,7 @@ use std::ops::Range;
 use crate::codec::bytes::PutFields;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::paged::PagedFile;
+use crate::paged::Body;
 
 /// Bytes of an entry of the directory.
 const ENTRY: usize = 4;
@@ -115,10 +115,10 @@ impl<F: Fingerprint> Index<F> {
 
     /// The key of a block.
     #[inline(always)]
-    pub(super) fn key(&self, file: &PagedFile, block: usize) -> Result<F> {
+    pub(super) fn key(&self, body: &Body<'_>, block: usize) -> Result<F> {
         let offset = self.keys.saturating_add(block.saturating_mul(F::BYTES));
-        let bytes = file.bytes(offset, F::BYTES)?;
-        F::read_le(bytes).ok_or_else(|| file.corruption(offset, "key cut short"))
+        let bytes = body.bytes(offset, F::BYTES)?;
+        F::read_le(bytes).ok_or_else(|| body.corruption(offset, "key cut short"))
     }
 
     #[inline(always)]
@@ -128,88 +128,113 @@ impl<F: Fingerprint> Index<F> {
 
     /// Fetches the directory's entry ahead.
     #[inline(always)]
-    pub(super) fn prefetch_directory(&self, file: &PagedFile, target: F) {
-        file.prefetch(self.entry_of(target));
+    pub(super) fn prefetch_directory(&self, body: &Body<'_>, target: F) {
+        body.prefetch(self.entry_of(target));
     }
 
     /// Fetches the first keys of a cell ahead.
     #[inline(always)]
-    pub(super) fn prefetch_keys(&self, file: &PagedFile, cell: Cell) {
-        file.prefetch(self.keys.saturating_add(cell.first.saturating_mul(F::BYTES)));
+    pub(super) fn prefetch_keys(&self, body: &Body<'_>, cell: Cell) {
+        body.prefetch(self.keys.saturating_add(cell.first.saturating_mul(F::BYTES)));
     }
 
     /// Where the directory says that `target` is.
     #[inline(always)]
-    pub(super) fn cell(&self, file: &PagedFile, target: F) -> Result<Cell> {
+    pub(super) fn cell(&self, body: &Body<'_>, target: F) -> Result<Cell> {
         let offset = self.entry_of(target);
-        let pair = file.bytes(offset, 2 * ENTRY)?;
+        let pair = body.bytes(offset, 2 * ENTRY)?;
         let pair = pair.first_chunk().map_or(0, |pair| u64::from_le_bytes(*pair));
         let (first, last) = ((pair & 0xffff_ffff) as usize, (pair >> 32) as usize);
         if first > last || last > self.blocks {
-            return Err(file.corruption(offset, "the directory leads to blocks that are not there"));
+            return Err(body.corruption(offset, "the directory leads to blocks that are not there"));
         }
         Ok(Cell { first, last })
     }
 
-    /// The first block of the cell whose key is at least `target`.
+    /// The first block whose key is at least `target`, whose cell is given.
     #[inline(always)]
-    pub(super) fn first_at_least(&self, file: &PagedFile, cell: Cell, target: F) -> Result<usize> {
-        let Cell { mut first, mut last } = cell;
-        if last - first <= FEW && first + FEW <= self.blocks {
-            // All few are compared, however many count: a processor would often guess wrong where to
-            // stop.
-            let offset = self.keys.saturating_add(first.saturating_mul(F::BYTES));
-            let keys = file.bytes(offset, FEW * F::BYTES)?;
-            let less = keys.chunks_exact(F::BYTES).enumerate().map(|(place, key)| {
-                let less = F::read_le(key).is_some_and(|key| key < target);
-                usize::from(less & (first + place < last))
-            });
-            return Ok(first + less.sum::<usize>());
+    pub(super) fn first_at_least(&self, body: &Body<'_>, cell: Cell, target: F) -> Result<usize> {
+        match self.few(body, cell, |key| key < target)? {
+            Some(less) => Ok(cell.first + less),
+            None => self.bisect(body, cell, target),
         }
-        while last - first > FEW {
-            let middle = first + (last - first) / 2;
-            if self.key(file, middle)? < target {
-                first = middle + 1;
-            } else {
-                last = middle;
-            }
-        }
-        while first < last && self.key(file, first)? < target {
-            first += 1;
-        }
-        Ok(first)
     }
 
     /// The blocks that hold what there is from `low`, whose cell is given, to `high`.
     #[inline(always)]
     pub(super) fn blocks(
         &self,
-        file: &PagedFile,
+        body: &Body<'_>,
         cell: Cell,
         low: F,
         high: F,
     ) -> Result<Range<usize>> {
-        let first = self.first_at_least(file, cell, low)?;
+        let mut before_end = 0;
+        let few = self.few(body, cell, |key| {
+            before_end += usize::from(key < high);
+            key < low
+        })?;
+        if let Some(less) = few
+            && before_end < FEW
+        {
+            return Ok(cell.first + less..(cell.first + before_end + 1).min(self.blocks));
+        }
+        let first = self.bisect(body, cell, low)?;
         let mut end = first;
         while end < self.blocks {
             end += 1;
-            if self.key(file, end - 1)? >= high {
+            if self.key(body, end - 1)? >= high {
                 break;
             }
         }
         Ok(first..end)
     }
 
+    /// How many of the cell's keys are less, as `is_less` says of each; `None` if it has more than
+    /// few. Maybe some keys behind the cell are asked of, which are not less.
+    ///
+    /// All few are compared, however many count: a processor would often guess wrong where to stop.
+    #[inline(always)]
+    fn few(
+        &self,
+        body: &Body<'_>,
+        cell: Cell,
+        mut is_less: impl FnMut(F) -> bool,
+    ) -> Result<Option<usize>> {
+        let Cell { first, last } = cell;
+        if last - first > FEW || first + FEW > self.blocks {
+            return Ok(None);
+        }
+        let offset = self.keys.saturating_add(first.saturating_mul(F::BYTES));
+        let keys = body.bytes(offset, FEW * F::BYTES)?.chunks_exact(F::BYTES);
+        let less = keys.map(|key| usize::from(F::read_le(key).is_some_and(&mut is_less)));
+        Ok(Some(less.sum()))
+    }
+
+    /// As [`first_at_least`](Self::first_at_least), among many keys or near the last.
+    fn bisect(&self, body: &Body<'_>, cell: Cell, target: F) -> Result<usize> {
+        let Cell { mut first, mut last } = cell;
+        while first < last {
+            let middle = first + (last - first) / 2;
+            if self.key(body, middle)? < target {
+                first = middle + 1;
+            } else {
+                last = middle;
+            }
+        }
+        Ok(first)
+    }
+
     /// Whether the directory is that of the keys.
-    pub(super) fn check(&self, file: &PagedFile) -> Result<()> {
+    pub(super) fn check(&self, body: &Body<'_>) -> Result<()> {
         let mut keys = Vec::with_capacity(self.blocks);
         for block in 0..self.blocks {
-            keys.push(self.key(file, block)?);
+            keys.push(self.key(body, block)?);
         }
         let mut expected = Vec::with_capacity(self.entries() * ENTRY);
         put_directory(self.blocks, keys.into_iter(), &mut expected)?;
-        if file.bytes(self.directory, expected.len())? != expected {
-            return Err(file.corruption(self.directory, "the directory is not that of the keys"));
+        if body.bytes(self.directory, expected.len())? != expected {
+            return Err(body.corruption(self.directory, "the directory is not that of the keys"));
         }
         Ok(())
     }

@@ -8,12 +8,14 @@ mod builder;
 mod cursor;
 mod filter;
 mod index;
+mod lens;
 mod reader;
 
 pub(crate) use builder::{Profile, TableBuilder};
 pub(crate) use cursor::Cursor;
 pub(crate) use filter::Question;
-pub(crate) use reader::{Table, Target};
+pub(crate) use lens::{Lens, Target};
+pub(crate) use reader::Table;
 
 use crate::codec::block_code::BlockCode;
 

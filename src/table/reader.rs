@@ -5,8 +5,9 @@
 use std::ops::Range;
 
 use super::cursor::Cursor;
-use super::filter::{Filter, Question};
-use super::index::{Cell, Index};
+use super::filter::Filter;
+use super::index::Index;
+use super::lens::Lens;
 use crate::block::{self, Coding, Packed};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::FileHeader;
@@ -15,12 +16,6 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::paged::{FileSummary, PagedFile};
 use crate::storage::Storage;
-
-/// Bytes that processors fetch at a time.
-const LINE: usize = 64;
-
-/// Blocks of a range that are fetched ahead.
-const FETCHED: usize = 3;
 
 /// Blocks that are decoded before they are visited: what they hold fits the second-level cache.
 const SCANNED: usize = 64;
@@ -31,22 +26,12 @@ const BEHIND: usize = 16;
 /// An open table.
 #[derive(Debug)]
 pub(crate) struct Table<F> {
-    file: PagedFile,
-    coding: Coding,
+    pub(super) file: PagedFile,
+    pub(super) coding: Coding,
     block_size: usize,
     count: u64,
-    index: Index<F>,
-    filter: Option<Filter>,
-}
-
-/// A look-up on its way: everything from `low` to `high`.
-#[derive(Debug, Clone)]
-pub(crate) struct Target<F> {
-    pub low: F,
-    pub high: F,
-    cell: Cell,
-    /// Blocks of the range; empty before step 5.
-    pub blocks: Range<usize>,
+    pub(super) index: Index<F>,
+    pub(super) filter: Option<Filter>,
 }
 
 impl<F: Fingerprint> Table<F> {
@@ -118,7 +103,7 @@ impl<F: Fingerprint> Table<F> {
     }
 
     #[inline]
-    fn start_of(&self, block: usize) -> usize {
+    pub(super) fn start_of(&self, block: usize) -> usize {
         block.saturating_add(1).saturating_mul(self.block_size)
     }
 
@@ -131,10 +116,7 @@ impl<F: Fingerprint> Table<F> {
     /// A block whose page has passed its checksum.
     #[inline(always)]
     pub(crate) fn packed(&self, block: usize) -> Result<Packed<'_>> {
-        let start = self.start_of(block);
-        self.file.check(start, self.block_size)?;
-        let (bytes, size) = (self.file.raw(), self.block_size);
-        Ok(Packed { bytes, start, size, coding: &self.coding })
+        self.lens().packed(block)
     }
 
     /// The code of its blocks.
@@ -149,7 +131,7 @@ impl<F: Fingerprint> Table<F> {
 
     /// The last fingerprint of a block, as the index has it.
     pub(super) fn key(&self, block: usize) -> Result<F> {
-        self.index.key(&self.file, block)
+        self.index.key(&self.file.body(), block)
     }
 
     /// Announces the reading of blocks in turn.
@@ -161,7 +143,7 @@ impl<F: Fingerprint> Table<F> {
 
     /// Announces the reading of blocks, if the file is cold.
     #[cold]
-    fn fetch(&self, blocks: Range<usize>) {
+    pub(super) fn fetch(&self, blocks: Range<usize>) {
         self.file.fetch(self.start_of(blocks.start), blocks.len() * self.block_size);
     }
 
@@ -181,70 +163,22 @@ impl<F: Fingerprint> Table<F> {
     /// the number of blocks if `target` is greater than every key. Reads three keys where
     /// fingerprints are spread evenly, at most log2(blocks).
     pub(crate) fn find_block(&self, target: F) -> Result<usize> {
-        let cell = self.index.cell(&self.file, target)?;
-        self.index.first_at_least(&self.file, cell, target)
+        let body = self.file.body();
+        let cell = self.index.cell(&body, target)?;
+        self.index.first_at_least(&body, cell, target)
     }
 
-    // The same step by step, for many look-ups whose waits for memory are to overlap. Each step
-    // fetches ahead what the next one reads, and is taken by all look-ups before the next.
-
-    /// Step 1: puts a prefix of `depth` bits to the filter; `None` if it cannot say no.
+    /// For many look-ups whose waits for memory are to overlap.
     #[inline(always)]
-    pub(crate) fn ask(&self, prefix: F, depth: u32) -> Option<Question> {
-        // It tells nothing of prefixes shorter than its own.
-        let filter = self.filter.as_ref().filter(|filter| filter.depth <= depth)?;
-        Some(filter.ask(&self.file, prefix))
+    pub(crate) fn lens(&self) -> Lens<'_, F> {
+        Lens::new(self)
     }
 
-    /// Step 2: false if the filter knows that there is nothing.
-    #[inline(always)]
-    pub(crate) fn may_contain(&self, question: Question) -> Result<bool> {
-        Filter::may_contain(&self.file, question)
-    }
-
-    /// Step 3: everything that begins with the `depth` leading bits of `prefix`.
-    #[inline(always)]
-    pub(crate) fn aim(&self, prefix: F, depth: u32) -> Target<F> {
-        let mask = F::prefix_mask(depth);
-        let (low, high) = (prefix & mask, prefix | !mask);
-        self.index.prefetch_directory(&self.file, low);
-        Target { low, high, cell: Cell::default(), blocks: 0..0 }
-    }
-
-    /// Step 4.
-    #[inline(always)]
-    pub(crate) fn find_cell(&self, target: &mut Target<F>) -> Result<()> {
-        target.cell = self.index.cell(&self.file, target.low)?;
-        self.index.prefetch_keys(&self.file, target.cell);
-        Ok(())
-    }
-
-    /// Step 5.
-    #[inline(always)]
-    pub(crate) fn find_blocks(&self, target: &mut Target<F>) -> Result<()> {
-        let Target { low, high, cell, .. } = *target;
-        target.blocks = self.index.blocks(&self.file, cell, low, high)?;
-        if self.is_cold() {
-            self.fetch(target.blocks.clone());
-        }
-        for block in target.blocks.clone().take(FETCHED) {
-            self.prefetch_block(block);
-        }
-        Ok(())
-    }
-
-    /// Whether [`find_blocks`](Self::find_blocks) should be done with all look-ups before any block is
-    /// decoded: it announces the reads of their blocks.
+    /// Whether [`Lens::find_blocks`] should be done with all look-ups before any block is decoded: it
+    /// announces the reads of their blocks.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         self.file.is_cold()
-    }
-
-    #[inline(always)]
-    fn prefetch_block(&self, block: usize) {
-        let start = (block + 1) * self.block_size;
-        self.file.prefetch(start);
-        self.file.prefetch(start + LINE);
     }
 
     /// How many fingerprints of a block a search compares that looks for those from `low` to `high`.
@@ -322,7 +256,7 @@ impl<F: Fingerprint> Table<F> {
         let (mut sum, mut count, mut previous) = (0u64, 0u64, None);
         for block in 0..self.blocks() {
             let checked = self.block(block).and_then(|bytes| {
-                let key = self.index.key(&self.file, block)?;
+                let key = self.index.key(&self.file.body(), block)?;
                 let mut first = None;
                 self.coding.check(bytes, self.block_size, key, |f| {
                     first = first.or(Some(f));
@@ -339,7 +273,7 @@ impl<F: Fingerprint> Table<F> {
                 report(self.in_block(block, error));
             }
         }
-        if let Err(error) = self.index.check(&self.file) {
+        if let Err(error) = self.index.check(&self.file.body()) {
             report(error);
         }
         if count != self.count {

@@ -44,11 +44,13 @@ fn values<F: Fingerprint>(count: u64) -> Vec<F> {
 }
 
 fn may_contain<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> bool {
+    let table = table.lens();
     table.ask(prefix, depth).is_none_or(|question| table.may_contain(question).unwrap())
 }
 
 /// What a look-up finds, ascending.
 fn below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F> {
+    let table = table.lens();
     let mut target = table.aim(prefix, depth);
     let (low, high) = (target.low, target.high);
     table.find_cell(&mut target).unwrap();
@@ -58,7 +60,7 @@ fn below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F> {
         let Some(block) = target.blocks.next() else { return Ok(None) };
         Ok(Some(Job { block: table.packed(block)?, query: F::ZERO, low, high, tag: () }))
     };
-    block::search(table.code(), &mut next, F::BITS, |(), f| found.push(f)).unwrap();
+    block::search(table.table().code(), &mut next, F::BITS, |(), f| found.push(f)).unwrap();
     found.sort_unstable();
     found
 }

@@ -40,7 +40,7 @@ fn take<F: Fingerprint>(
     part: Part<F>,
     found: &mut Vec<Found<F>>,
 ) -> Result<()> {
-    let table = sweep.table;
+    let table = sweep.table.lens();
     let ask = |&(asked, probe): &(Asked<F>, &Probe<F>)| {
         table.ask(asked.value ^ probe.flips, probe.depth.into())
     };
@@ -75,7 +75,7 @@ fn take<F: Fingerprint>(
         #[inline(always)]
         || {
             let found = |asked, candidate| sweep.report(asked, candidate, found);
-            block::search(table.code(), || jobs.next().transpose(), sweep.distance, found)
+            block::search(sweep.table.code(), || jobs.next().transpose(), sweep.distance, found)
         },
     )
 }
