@@ -75,15 +75,15 @@ pub struct Costs {
 impl Default for Costs {
     fn default() -> Self {
         Self {
-            query_ns: 145.0,
+            query_ns: 160.0,
             segment_ns: 5.0,
-            filter_ns: 15.7,
-            filter_far_ns: 2.5,
-            lookup_ns: 58.0,
-            lookup_far_ns: 4.5,
-            entry_ns: 4.4,
-            place_ns: 8.0,
-            placed_entry_ns: 2.8,
+            filter_ns: 10.8,
+            filter_far_ns: 1.6,
+            lookup_ns: 49.5,
+            lookup_far_ns: 3.3,
+            entry_ns: 4.5,
+            place_ns: 4.3,
+            placed_entry_ns: 2.95,
             scan_entry_ns: 3.3,
             sweep_entry_ns: 9.0,
             sweep_query_ns: 70.0,
