@@ -1,8 +1,9 @@
 //! Many queries at once.
 
-use super::pipeline;
+use super::ids::StandingIds;
+use super::pipeline::{self, Hit};
 use super::sweep::{self, Found};
-use super::{Hit, QueryOptions, View};
+use super::{QueryOptions, View};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Match};
 
@@ -58,6 +59,7 @@ fn with_ids<F: Fingerprint>(
     found.sort_unstable();
     let mut answers = vec![Vec::new(); queries.len()];
     let (mut hits, mut askers) = (Vec::new(), Vec::new());
+    let mut ids = StandingIds::new(view);
     for group in found.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
         hits.clear();
         hits.extend(group.chunk_by(|a, b| a.source == b.source).filter_map(|same| {
@@ -68,7 +70,7 @@ fn with_ids<F: Fingerprint>(
         askers.extend(group.iter().map(|found| found.query as usize));
         askers.sort_unstable();
         askers.dedup();
-        let ids = view.ids_in(&hits, usize::MAX)?;
+        let ids = ids.of(&hits, usize::MAX)?;
         let fingerprint = group[0].fingerprint;
         for &query in &askers {
             let distance = fingerprint.distance(queries[query]);

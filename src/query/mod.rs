@@ -6,6 +6,7 @@
 
 mod batch;
 mod explain;
+mod ids;
 mod near;
 mod pipeline;
 mod planner;
@@ -15,9 +16,8 @@ pub use explain::{Explain, SegmentExplain};
 pub(crate) use planner::Planner;
 
 use crate::error::Result;
-use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
+use crate::fingerprint::{DocId, Fingerprint, Match};
 use crate::version::Version;
-use pipeline::Hit;
 
 /// What a query asks for.
 ///
@@ -63,33 +63,6 @@ impl<F: Fingerprint> View<'_, F> {
         self.matches(pipeline::search(self, fingerprint, options.distance)?, limit)
     }
 
-    /// What was found, as answers, at most so many.
-    fn matches(&self, mut hits: Vec<Hit<F>>, limit: usize) -> Result<Vec<Match<F>>> {
-        hits.sort_unstable();
-        self.fetch_ids(&hits)?;
-        let mut matches = Vec::new();
-        for group in hits.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
-            if matches.len() >= limit {
-                break;
-            }
-            let Some(&Hit { distance, fingerprint, .. }) = group.first() else { continue };
-            let ids = self.ids_in(group, limit - matches.len())?;
-            matches.extend(ids.into_iter().map(|id| Match { distance, fingerprint, id }));
-        }
-        Ok(matches)
-    }
-
-    /// Announces the reads for the ids of hits in cold segments.
-    fn fetch_ids(&self, hits: &[Hit<F>]) -> Result<()> {
-        for (source, segment) in self.version.segments.iter().enumerate() {
-            if segment.is_cold() {
-                let here = hits.iter().filter(|hit| hit.source == source);
-                segment.fetch_ids(here.map(|hit| hit.fingerprint))?;
-            }
-        }
-        Ok(())
-    }
-
     /// The answers to several queries, in their order, found by up to so many threads.
     pub(crate) fn query_batch(
         &self,
@@ -120,77 +93,6 @@ impl<F: Fingerprint> View<'_, F> {
     pub(crate) fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
         let options = QueryOptions::within(0);
         Ok(self.query(fingerprint, options)?.into_iter().map(|m| m.id).collect())
-    }
-
-    /// The ids of one fingerprint, hit in these sources: standing ones, ascending, each once.
-    fn ids_in(&self, hits: &[Hit<F>], limit: usize) -> Result<Vec<DocId>> {
-        let mut ids = Vec::new();
-        for hit in hits {
-            self.ids_of_source(hit, limit, &mut ids)?;
-        }
-        if hits.len() > 1 {
-            ids.sort_unstable();
-            ids.dedup();
-        }
-        ids.truncate(limit);
-        Ok(ids)
-    }
-
-    fn ids_of_source(&self, hit: &Hit<F>, limit: usize, out: &mut Vec<DocId>) -> Result<()> {
-        let Hit { fingerprint, source, .. } = *hit;
-        let segments = &self.version.segments;
-        if let Some(segment) = segments.get(source) {
-            let ids = segment.ids(fingerprint)?;
-            return self.keep_standing(hit, ids.into_iter().flatten(), limit, out);
-        }
-        let Some(memtable) = self.version.memtables().nth(source - segments.len()) else {
-            return Ok(());
-        };
-        // Those that a newer memtable removes must not use up the limit.
-        let most = if self.has_removals(source + 1) { usize::MAX } else { limit };
-        self.keep_standing(hit, memtable.ids(fingerprint, self.seq, most), limit, out)
-    }
-
-    /// Appends those of a source's ids that nothing newer removes, at most `limit`.
-    fn keep_standing(
-        &self,
-        hit: &Hit<F>,
-        ids: impl IntoIterator<Item = DocId>,
-        limit: usize,
-        out: &mut Vec<DocId>,
-    ) -> Result<()> {
-        let Hit { fingerprint, source, .. } = *hit;
-        let checked = self.has_removals(source + 1);
-        let start = out.len();
-        for id in ids {
-            if out.len() - start >= limit {
-                break;
-            }
-            if !checked || !self.is_removed(Entry { fingerprint, id }, source + 1)? {
-                out.push(id);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether sources from number `from` on (segments, then memtables) remove anything.
-    fn has_removals(&self, from: usize) -> bool {
-        let mut segments = self.version.segments.iter().skip(from);
-        let mut memtables =
-            self.version.memtables().skip(from.saturating_sub(self.version.segments.len()));
-        segments.any(|s| s.tombstones().is_some())
-            || memtables.any(crate::memtable::Memtable::has_removals)
-    }
-
-    /// Whether sources from number `from` on remove this entry.
-    fn is_removed(&self, entry: Entry<F>, from: usize) -> Result<bool> {
-        for segment in self.version.segments.iter().skip(from) {
-            if segment.removes(entry)? {
-                return Ok(true);
-            }
-        }
-        let before = from.saturating_sub(self.version.segments.len());
-        Ok(self.version.memtables().skip(before).any(|m| m.removes(entry, self.seq)))
     }
 }
 

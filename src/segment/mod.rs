@@ -3,8 +3,10 @@
 //! Segments are ordered by age. Each holds entries that no older one holds live, and tombstones
 //! that remove entries of older ones only. storage-format.md, "Segment".
 
+mod ids;
 mod writer;
 
+pub(crate) use ids::IdReader;
 pub(crate) use writer::{SegmentWriter, VisitIds, WrittenEntries};
 
 use std::ops::Range;
@@ -18,7 +20,7 @@ use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::names::Names;
 use crate::paged::FileSummary;
-use crate::postings::{Group, Ids, Postings};
+use crate::postings::{Group, Postings};
 use crate::settings::Settings;
 use crate::storage::Storage;
 use crate::table::Table;
@@ -201,11 +203,9 @@ impl<F: Fingerprint> Segment<F> {
         self.tables.first()
     }
 
-    /// The ids of a fingerprint, ascending; none if it is not here.
-    pub(crate) fn ids(&self, fingerprint: F) -> Result<Option<Ids<'_>>> {
-        let Some(table) = self.identity_table() else { return Ok(None) };
-        let Some((block, index)) = table.locate(fingerprint)? else { return Ok(None) };
-        self.ids_at(block, index).map(Some)
+    /// For the ids of several fingerprints.
+    pub(crate) fn id_reader(&self) -> IdReader<'_, F> {
+        IdReader::new(self)
     }
 
     /// Whether reads should be announced, as they wait for the disk.
@@ -213,17 +213,15 @@ impl<F: Fingerprint> Segment<F> {
         self.identity_table().is_some_and(Table::is_cold)
     }
 
-    /// Announces that the ids of these fingerprints will be asked for: two reads each, one waiting
-    /// for the other, but side by side for all.
-    pub(crate) fn fetch_ids(&self, fingerprints: impl Iterator<Item = F> + Clone) -> Result<()> {
-        let Some(table) = self.identity_table() else { return Ok(()) };
-        for fingerprint in fingerprints.clone() {
-            table.fetch_place(fingerprint)?;
-        }
+    /// Announces that the ids of these fingerprints, which are here, will be asked for: the reads of
+    /// a cold segment, side by side for all.
+    pub(crate) fn fetch_ids(&self, fingerprints: impl Iterator<Item = F>) -> Result<()> {
+        let Some(table) = self.identity_table().map(Table::lens) else { return Ok(()) };
         for fingerprint in fingerprints {
-            if let Some((block, _)) = table.locate(fingerprint)? {
-                self.postings.fetch(block..block + 1)?;
-            }
+            let mut target = table.aim(fingerprint, F::BITS);
+            table.find_cell(&mut target)?;
+            table.find_blocks(&mut target)?;
+            self.postings.fetch(target.blocks)?;
         }
         Ok(())
     }
@@ -236,12 +234,6 @@ impl<F: Fingerprint> Segment<F> {
     /// The ids of a block of table 0 that has so many fingerprints.
     pub(crate) fn group(&self, block: usize, fingerprints: usize) -> Result<Group<'_>> {
         self.postings.group(block, fingerprints)
-    }
-
-    /// The ids of the fingerprint at a place of table 0.
-    pub(crate) fn ids_at(&self, block: usize, index: usize) -> Result<Ids<'_>> {
-        let len = self.identity_table().map_or(Ok(0), |table| table.block_len(block))?;
-        Ok(self.postings.group(block, len)?.ids(index))
     }
 
     /// Whether this entry stands here (be it removed by something newer or not).

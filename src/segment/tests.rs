@@ -51,7 +51,7 @@ fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) 
     assert!(errors < MOST_ERRORS, "{errors} errors");
     segment.index_memory();
     for probe in [0, 7, u64::MAX / 2, u64::MAX] {
-        let _ = segment.ids(probe).map(|ids| ids.into_iter().flatten().count());
+        let _ = segment.id_reader().ids(probe).map(|ids| ids.into_iter().flatten().count());
         let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
         let _ = segment.name(DocId(probe));
         for table in segment.tables() {

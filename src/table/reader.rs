@@ -130,7 +130,7 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// The last fingerprint of a block, as the index has it.
-    pub(super) fn key(&self, block: usize) -> Result<F> {
+    pub(crate) fn key(&self, block: usize) -> Result<F> {
         self.index.key(&self.file.body(), block)
     }
 
@@ -145,13 +145,6 @@ impl<F: Fingerprint> Table<F> {
     #[cold]
     pub(super) fn fetch(&self, blocks: Range<usize>) {
         self.file.fetch(self.start_of(blocks.start), blocks.len() * self.block_size);
-    }
-
-    /// Announces that a fingerprint will be [located](Self::locate).
-    pub(crate) fn fetch_place(&self, fingerprint: F) -> Result<()> {
-        let block = self.find_block(fingerprint)?;
-        self.fetch(block..block + 1);
-        Ok(())
     }
 
     #[cold]
@@ -227,11 +220,16 @@ impl<F: Fingerprint> Table<F> {
     /// The block that a fingerprint is in, and its place in it.
     pub(crate) fn locate(&self, fingerprint: F) -> Result<Option<(usize, usize)>> {
         let block = self.find_block(fingerprint)?;
+        Ok(self.place_in(block, fingerprint)?.map(|index| (block, index)))
+    }
+
+    /// The place of a fingerprint in the block that it must be in if it is anywhere, which may be one
+    /// behind the last.
+    pub(crate) fn place_in(&self, block: usize, fingerprint: F) -> Result<Option<usize>> {
         if block == self.blocks() {
             return Ok(None);
         }
-        let place = self.packed(block)?.place(fingerprint);
-        Ok(place.map_err(|e| self.in_block(block, e))?.map(|index| (block, index)))
+        self.packed(block)?.place(fingerprint).map_err(|e| self.in_block(block, e))
     }
 
     /// Fingerprints in one block.

@@ -28,7 +28,7 @@ use region::Region;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found<F> {
     pub(super) fingerprint: F,
-    /// As of a [`Hit`](super::Hit).
+    /// As of a [`Hit`](super::pipeline::Hit).
     pub(super) source: usize,
     /// The query's number.
     pub(super) query: u32,

@@ -1,0 +1,145 @@
+//! From fingerprints that were found to answers: ids are read of what was found, and of nothing else.
+
+use super::View;
+use super::pipeline::Hit;
+use crate::error::Result;
+use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
+use crate::segment::{IdReader, Segment};
+
+/// Reads the standing ids of fingerprints, fastest if these ascend.
+pub(super) struct StandingIds<'a, F> {
+    view: &'a View<'a, F>,
+    /// One a segment.
+    segments: Vec<IdReader<'a, F>>,
+}
+
+impl<F: Fingerprint> View<'_, F> {
+    /// What was found, as answers, at most so many: sorted by distance, fingerprint, id.
+    pub(super) fn matches(&self, mut hits: Vec<Hit<F>>, limit: usize) -> Result<Vec<Match<F>>> {
+        let mut matches = Vec::new();
+        if hits.is_empty() {
+            return Ok(matches);
+        }
+        if limit < hits.len() {
+            hits.sort_unstable();
+        }
+        let mut ids = StandingIds::new(self);
+        let mut rest = &mut *hits;
+        while matches.len() < limit && !rest.is_empty() {
+            // Each fingerprint has an id, if nothing removed it.
+            let left = limit - matches.len();
+            let (nearest, further) = rest.split_at_mut(end_of_group(rest, left));
+            self.fetch_ids(nearest)?;
+            nearest.sort_unstable_by_key(|hit| (hit.fingerprint, hit.source));
+            let first = matches.len();
+            for group in nearest.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+                let Some(&Hit { distance, fingerprint, .. }) = group.first() else { continue };
+                let ids = ids.of(group, left)?;
+                matches.extend(ids.into_iter().map(|id| Match { distance, fingerprint, id }));
+            }
+            // Of one distance they are in order.
+            matches[first..].sort_by_key(|found: &Match<F>| found.distance);
+            matches.truncate(limit);
+            rest = further;
+        }
+        Ok(matches)
+    }
+
+    /// Announces the reads for the ids of hits in cold segments.
+    fn fetch_ids(&self, hits: &[Hit<F>]) -> Result<()> {
+        for (source, segment) in self.version.segments.iter().enumerate() {
+            if segment.is_cold() {
+                let here = hits.iter().filter(|hit| hit.source == source);
+                segment.fetch_ids(here.map(|hit| hit.fingerprint))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether sources from number `from` on (segments, then memtables) remove anything.
+    fn has_removals(&self, from: usize) -> bool {
+        let mut segments = self.version.segments.iter().skip(from);
+        let mut memtables =
+            self.version.memtables().skip(from.saturating_sub(self.version.segments.len()));
+        segments.any(|s| s.tombstones().is_some())
+            || memtables.any(crate::memtable::Memtable::has_removals)
+    }
+
+    /// Whether sources from number `from` on remove this entry.
+    fn is_removed(&self, entry: Entry<F>, from: usize) -> Result<bool> {
+        for segment in self.version.segments.iter().skip(from) {
+            if segment.removes(entry)? {
+                return Ok(true);
+            }
+        }
+        let before = from.saturating_sub(self.version.segments.len());
+        Ok(self.version.memtables().skip(before).any(|m| m.removes(entry, self.seq)))
+    }
+}
+
+/// Where the group of one fingerprint's hits ends that hit `at` is the first behind or in the midst of.
+fn end_of_group<F: Fingerprint>(hits: &[Hit<F>], at: usize) -> usize {
+    let Some(last) = at.checked_sub(1).and_then(|last| hits.get(last)) else {
+        return hits.len();
+    };
+    at + hits[at..].iter().take_while(|hit| hit.fingerprint == last.fingerprint).count()
+}
+
+impl<'a, F: Fingerprint> StandingIds<'a, F> {
+    pub(super) fn new(view: &'a View<'a, F>) -> Self {
+        let segments = view.version.segments.iter().map(|s| Segment::id_reader(s)).collect();
+        Self { view, segments }
+    }
+
+    /// The ids of one fingerprint, hit in these sources: standing ones, ascending, each once, at most
+    /// `limit`.
+    pub(super) fn of(&mut self, hits: &[Hit<F>], limit: usize) -> Result<Vec<DocId>> {
+        let mut ids = Vec::new();
+        for hit in hits {
+            self.of_source(hit, limit, &mut ids)?;
+        }
+        if hits.len() > 1 {
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        ids.truncate(limit);
+        Ok(ids)
+    }
+
+    fn of_source(&mut self, hit: &Hit<F>, limit: usize, out: &mut Vec<DocId>) -> Result<()> {
+        let Hit { fingerprint, source, .. } = *hit;
+        let behind = self.segments.len();
+        if let Some(segment) = self.segments.get_mut(source) {
+            let ids = segment.ids(fingerprint)?;
+            return self.keep_standing(hit, ids.into_iter().flatten(), limit, out);
+        }
+        let Some(memtable) = self.view.version.memtables().nth(source - behind) else {
+            return Ok(());
+        };
+        // Those that a newer memtable removes must not use up the limit.
+        let most = if self.view.has_removals(source + 1) { usize::MAX } else { limit };
+        self.keep_standing(hit, memtable.ids(fingerprint, self.view.seq, most), limit, out)
+    }
+
+    /// Appends those of a source's ids that nothing newer removes, at most `limit`.
+    fn keep_standing(
+        &self,
+        hit: &Hit<F>,
+        ids: impl IntoIterator<Item = DocId>,
+        limit: usize,
+        out: &mut Vec<DocId>,
+    ) -> Result<()> {
+        let Hit { fingerprint, source, .. } = *hit;
+        let checked = self.view.has_removals(source + 1);
+        let start = out.len();
+        for id in ids {
+            if out.len() - start >= limit {
+                break;
+            }
+            if !checked || !self.view.is_removed(Entry { fingerprint, id }, source + 1)? {
+                out.push(id);
+            }
+        }
+        Ok(())
+    }
+}
