@@ -8,7 +8,9 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::{Coding, Job, Packed, other_code};
-use crate::codec::bits::{LowBitWriter, low_word, peek_low, select};
+use crate::codec::bits::{
+    GROUP, GROUP_REACH, LowBitWriter, group_places, low_word, peek_low, select,
+};
 use crate::codec::bytes::PutFields;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -18,6 +20,10 @@ const HEAD_LEN: usize = 3;
 
 /// Most fingerprints of one quotient that are seen in one load.
 const MOST_CROWD: usize = 50;
+
+/// Places for fingerprints that are made at a time: enough that it is seldom, few enough that what
+/// is in use stays in the processor's nearest cache.
+const ROOM: usize = 1024;
 
 /// Most low bits: what one load has, wherever it begins.
 const fn most_low_bits<F: Fingerprint>() -> u32 {
@@ -227,38 +233,103 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         Ok(found)
     }
 
-    /// Writes all fingerprints in order to `out`, which has room for them.
+    /// Writes all fingerprints in order to `out` from place `start` on, and gives the place behind
+    /// them. `out` grows as needed, and what it has behind is of no meaning.
     ///
-    /// Quotients first and then low bits: two short loops, in which little has to be kept at hand.
+    /// Always a whole group, most often with all its ones from one load, so that no branch depends on
+    /// how they lie.
     #[inline(always)]
-    fn fill(&self, out: &mut [F]) -> Result<()> {
-        let Some((first, rest)) = out.split_first_mut() else { return Ok(()) };
+    fn fill(self, out: &mut Vec<F>, start: usize) -> Result<usize> {
+        let end = start.saturating_add(1 + self.after);
+        if out.len() < end.saturating_add(GROUP) {
+            out.resize(end + ROOM, F::ZERO);
+        }
+        let to = out.get_mut(start..).and_then(<[F]>::split_first_mut);
+        let Some((first, rest)) = to else { return Ok(end) };
         *first = self.first;
-        let low_bits = self.low_bits;
-        let mut at = self.quotients;
-        let mut word = self.word(at);
-        // The quotient of a one at the word's lowest bit.
-        let mut quotient = self.first.wrapping_shr(low_bits).wrapping_sub(F::ONE);
-        for to in &mut *rest {
-            while word == 0 {
-                at += 8;
-                if at * 8 >= self.lows {
-                    return Err(Error::corruption("a block has fewer fingerprints than it says"));
-                }
-                word = self.word(at);
-                quotient = quotient.wrapping_add(F::from_u128(64));
+        let (mut bit, mut low) = (self.quotients * 8, self.lows);
+        // Of a one at `bit`. The first bit is a zero, that of the first fingerprint's own.
+        let mut quotient = self.first.wrapping_shr(self.low_bits).wrapping_sub(F::ONE);
+        let mut left = self.after;
+        for group in rest.as_chunks_mut().0 {
+            if left == 0 {
+                break;
             }
-            *to = quotient.wrapping_add(F::from_u128(word.trailing_zeros().into()));
+            let wanted = left.min(GROUP);
+            let word = self.word(bit / 8) >> (bit % 8);
+            let byte = low / 8;
+            let lows = self.bytes.get(byte..byte.wrapping_add(GROUP_REACH));
+            let lows = lows.filter(|_| word.count_ones() as usize >= wanted);
+            if let Some(lows) = lows.and_then(<[u8]>::first_chunk) {
+                let passed = self.fill_group(word, &mut quotient, lows, group);
+                bit = bit.wrapping_add(passed);
+            } else {
+                let rank = self.after - left;
+                let last = self.fill_slowly(bit, rank, group)?;
+                bit = self.one_of(last, rank + wanted) + 1;
+                quotient = last.wrapping_shr(self.low_bits);
+            }
+            low = low.wrapping_add(GROUP * self.low_bits as usize);
+            left -= wanted;
+        }
+        let last = out.get(end.wrapping_sub(1)).copied().unwrap_or(self.first);
+        self.expect_one_of(last, self.after)?;
+        Ok(end)
+    }
+
+    /// Writes a group with its ones in `word`, given the quotient of one at the word's lowest bit and
+    /// the bytes from the one on where the low bits begin. Gives how many bits it passed.
+    #[inline(always)]
+    fn fill_group(
+        &self,
+        mut word: u64,
+        quotient: &mut F,
+        lows: &[u8; GROUP_REACH],
+        group: &mut [F; GROUP],
+    ) -> usize {
+        let mut one = 0;
+        for (to, &(byte, shift)) in group.iter_mut().zip(group_places(self.lows, self.low_bits)) {
+            one = word.trailing_zeros();
+            let above = quotient.wrapping_add(F::from_u128(one.into()));
+            let below = low_word::<F>(lows, byte.into()).wrapping_shr(shift.into());
+            let mask = !F::MAX.wrapping_shl(self.low_bits);
+            *to = above.wrapping_shl(self.low_bits) | below & mask;
             word &= word.wrapping_sub(1);
             // Of the bits before the next one, one more is a one.
-            quotient = quotient.wrapping_sub(F::ONE);
+            *quotient = quotient.wrapping_sub(F::ONE);
         }
-        let mut low = self.lows;
-        for to in rest {
-            *to = to.wrapping_shl(low_bits) | peek_low(self.bytes, low, low_bits);
-            low = low.wrapping_add(low_bits as usize);
-        }
-        Ok(())
+        *quotient = quotient.wrapping_add(F::from_u128(u128::from(one) + 1));
+        one as usize + 1
+    }
+
+    /// Writes a group whose ones lie far apart or that is near the file's end. Gives its last
+    /// fingerprint.
+    #[cold]
+    #[inline(never)]
+    fn fill_slowly(self, bit: usize, rank: usize, group: &mut [F; GROUP]) -> Result<F> {
+        let (mut to, mut last) = (group.iter_mut(), (self.first, rank));
+        self.each_from(bit, rank, |rank, fingerprint| {
+            let Some(to) = to.next() else { return false };
+            *to = fingerprint;
+            last = (fingerprint, rank);
+            true
+        })?;
+        let (last, rank) = last;
+        self.expect_one_of(last, rank)?;
+        Ok(last)
+    }
+
+    /// The bit of the one of the fingerprint that has so many before it.
+    #[inline(always)]
+    fn one_of(&self, fingerprint: F, rank: usize) -> usize {
+        let growth = growth(self.first, fingerprint, self.low_bits);
+        growth.saturating_add((self.quotients * 8).wrapping_add(rank))
+    }
+
+    /// An error if that bit is not one of the quotients'.
+    #[inline(always)]
+    fn expect_one_of(&self, fingerprint: F, rank: usize) -> Result<()> {
+        if self.one_of(fingerprint, rank) < self.lows { Ok(()) } else { Err(too_few()) }
     }
 
     /// Where the bits behind a zero begin, given its number; `None` if there are not so many.
@@ -299,7 +370,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
             while word == 0 {
                 at += 8;
                 if at * 8 >= self.lows {
-                    return Err(Error::corruption("a block has fewer fingerprints than it says"));
+                    return Err(too_few());
                 }
                 word = self.word(at);
             }
@@ -318,18 +389,22 @@ impl<'a, F: Fingerprint> Block<'a, F> {
     }
 }
 
+#[cold]
+fn too_few() -> Error {
+    Error::corruption("a block has fewer fingerprints than it says")
+}
+
 /// As [`decode_all`](super::decode_all).
 #[inline(always)]
 pub(super) fn decode_all<'a, F: Fingerprint>(
     blocks: impl Iterator<Item = Result<Packed<'a>>>,
     out: &mut Vec<F>,
 ) -> Result<()> {
+    let mut end = out.len();
     for block in blocks {
-        let block = Block::open(&block?)?;
-        let start = out.len();
-        out.resize(start + block.after + 1, F::ZERO);
-        block.fill(out.get_mut(start..).unwrap_or_default())?;
+        end = Block::open(&block?)?.fill(out, end)?;
     }
+    out.truncate(end);
     Ok(())
 }
 
@@ -339,13 +414,26 @@ pub(super) fn visit_all<'a, F: Fingerprint>(
     blocks: impl Iterator<Item = Result<Packed<'a>>>,
     mut visit: impl FnMut(F),
 ) -> Result<()> {
-    let mut one = Vec::new();
+    let (mut some, mut end) = (Vec::new(), 0);
     for block in blocks {
-        one.clear();
-        decode_all(std::iter::once(block), &mut one)?;
-        one.iter().for_each(|&fingerprint| visit(fingerprint));
+        end = Block::open(&block?)?.fill(&mut some, end)?;
+        if end >= ROOM {
+            visit_some(some.get(..end).unwrap_or_default(), &mut visit);
+            end = 0;
+        }
     }
+    visit_some(some.get(..end).unwrap_or_default(), &mut visit);
     Ok(())
+}
+
+/// Visits each, eight in a turn of the loop.
+#[inline(always)]
+fn visit_some<F: Fingerprint>(some: &[F], visit: &mut impl FnMut(F)) {
+    let (eights, rest) = some.as_chunks::<8>();
+    for eight in eights {
+        eight.iter().for_each(|&fingerprint| visit(fingerprint));
+    }
+    rest.iter().for_each(|&fingerprint| visit(fingerprint));
 }
 
 /// As [`search`](super::search).
@@ -379,8 +467,9 @@ pub(super) fn check<F: Fingerprint>(
     mut visit: impl FnMut(F),
 ) -> Result<()> {
     let block = Block::<F>::open(&Packed { bytes, start: 0, size, coding: &Coding::EliasFano })?;
-    let mut all = vec![F::ZERO; block.after + 1];
-    block.fill(&mut all)?;
+    let mut all = Vec::new();
+    let end = block.fill(&mut all, 0)?;
+    all.truncate(end);
     if !all.is_sorted_by(|a, b| a < b) || all.last() != Some(&key) {
         return Err(Error::corruption("block does not ascend to its key"));
     }
@@ -414,9 +503,24 @@ mod tests {
     }
 
     fn read<F: Fingerprint>(block: &[u8]) -> Result<Vec<F>> {
-        let mut all = Vec::new();
-        decode_all(std::iter::once(Ok(packed(block))), &mut all)?;
-        Ok(all)
+        decode(packed(block))
+    }
+
+    /// The same where other bytes follow, so that all groups are loaded at once.
+    fn read_inside<F: Fingerprint>(block: &[u8]) -> Result<Vec<F>> {
+        let file = [&[0xff; 5], block, &[0xff; GROUP_REACH]].concat();
+        decode(Packed { bytes: &file, start: 5, ..packed(block) })
+    }
+
+    /// Decodes and visits it, each twice in a row.
+    fn decode<F: Fingerprint>(block: Packed<'_>) -> Result<Vec<F>> {
+        let (mut all, mut visited) = (vec![F::ONE], Vec::new());
+        decode_all([Ok(block), Ok(block)].into_iter(), &mut all)?;
+        visit_all([Ok(block), Ok(block)].into_iter(), |fingerprint| visited.push(fingerprint))?;
+        assert_eq!(all.split_off(1), visited);
+        let again = visited.split_off(visited.len() / 2);
+        assert_eq!(visited, again);
+        Ok(again)
     }
 
     /// Ascending values: spread ones, runs, and crowds that share their leading bits.
@@ -451,6 +555,7 @@ mod tests {
                 let (inside, behind) = rest.split_at(taken);
                 assert_eq!(block.len(), size);
                 assert_eq!(read::<F>(&block).unwrap(), inside);
+                assert_eq!(read_inside::<F>(&block).unwrap(), inside);
                 assert_eq!(packed(&block).len().unwrap(), taken);
                 check(&block, size, inside[taken - 1], |_| ()).unwrap();
                 looks_up(&block, inside);
@@ -509,6 +614,7 @@ mod tests {
         let (block, taken) = build(&run, 1024);
         assert!(taken > 4000, "{taken} neighbours in 1024 bytes");
         assert_eq!(read::<u64>(&block).unwrap(), run[..taken]);
+        assert_eq!(read_inside::<u64>(&block).unwrap(), run[..taken]);
         for value in [0, 7, u128::MAX] {
             let (block, taken) = build(&[value], 128);
             assert_eq!((read::<u128>(&block).unwrap(), taken), (vec![value], 1));
@@ -530,6 +636,7 @@ mod tests {
             // What stays in order, and ends as it should, is what the page checksum is for.
             let same = read::<u64>(&block).ok().as_deref() == Some(&all[..taken]);
             assert!(strict.is_err() || (in_order && !same), "bit {bit}");
+            let _ = read_inside::<u64>(&block);
             if let Ok(opened) = Block::<u64>::open(&packed(&block)) {
                 for &value in &all[..taken] {
                     let _ = opened.place(value);
@@ -539,6 +646,22 @@ mod tests {
         }
         for len in 0..good.len() {
             let _ = read::<u64>(&good[..len]);
+        }
+    }
+
+    #[test]
+    fn a_block_with_a_one_too_few_is_damage() {
+        let squares: Vec<u64> = (1..5000).map(|i| i * i * i).collect();
+        for size in [128, 1024] {
+            let (good, _) = build(&squares, size);
+            let opened = Block::<u64>::open(&packed(&good)).unwrap();
+            for bit in opened.quotients * 8..opened.lows {
+                let mut block = good.clone();
+                block[bit / 8] &= !(1 << (bit % 8));
+                let same = block == good;
+                assert_eq!(read::<u64>(&block).is_ok(), same, "{size}, bit {bit}");
+                assert_eq!(read_inside::<u64>(&block).is_ok(), same, "{size}, bit {bit}");
+            }
         }
     }
 

@@ -232,6 +232,36 @@ fn load_low_tail<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
     F::read_le(&word).unwrap_or(F::ZERO)
 }
 
+/// Fields of one length that are read side by side. They take as many bytes as one has bits, so that
+/// the next group's first one begins at the same bit of its byte.
+pub(crate) const GROUP: usize = 8;
+
+/// Bytes from the one where a group begins in which a word can be loaded from any that a `u8` counts.
+pub(crate) const GROUP_REACH: usize = 256 + 15;
+
+/// Byte and bit where each of a group's fields of `len` bits (fewer than 128) begins, counted from the
+/// byte in which bit `start` is.
+#[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "remainders")]
+pub(crate) fn group_places(start: usize, len: u32) -> &'static [(u8, u8); GROUP] {
+    &GROUP_PLACES[start % 8][len as usize % 128]
+}
+
+/// By the bit of its byte at which the group begins, and the fields' length.
+#[expect(clippy::indexing_slicing, reason = "computed when compiled")]
+#[expect(clippy::cast_possible_truncation, reason = "at most 7 + 7 * 127 bits")]
+static GROUP_PLACES: [[[(u8, u8); GROUP]; 128]; 8] = {
+    let mut places = [[[(0, 0); GROUP]; 128]; 8];
+    let mut number = 0;
+    while number < 8 * 128 * GROUP {
+        let (start, len, field) = (number / GROUP / 128, number / GROUP % 128, number % GROUP);
+        let bit = start + len * field;
+        places[start][len][field] = ((bit / 8) as u8, (bit % 8) as u8);
+        number += 1;
+    }
+    places
+};
+
 /// The place of the one that has so many ones below it, of which `word` must have more.
 ///
 /// By bytes in one word (Vigna, *Broadword implementation of rank/select queries*, 2008).
@@ -331,6 +361,9 @@ mod tests {
                     for (i, &value) in values.iter().enumerate() {
                         let position = start + i * len as usize;
                         assert_eq!(peek_low::<F>(bytes, position, len), value, "{start} {len} {i}");
+                        let (byte, bit) = group_places(start, len)[i];
+                        assert_eq!(usize::from(byte) * 8 + usize::from(bit), position);
+                        assert!(bit < 8);
                     }
                 }
             }

@@ -93,7 +93,7 @@ pub(super) fn scan<F: Fingerprint>(
     let Some(table) = segment.identity_table() else { return Ok(()) };
     table.visit_all(
         #[inline(always)]
-        |fingerprint| {
+        move |fingerprint| {
             let distance = fingerprint.distance(asked);
             if distance <= most {
                 hits.push(Hit { distance, fingerprint, source });
