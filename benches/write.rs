@@ -1,6 +1,7 @@
 //! Entries a second through `insert_if_novel`, by durability and threads, and through a bulk load.
 //!
-//!     cargo bench --bench write -- [--seconds 3] [--layout half-2] [--code elias-fano]
+//!     cargo bench --bench write -- --novel [--seconds 3] [--sync 1,2,8,32] [--buffered 1,2]
+//!         [--layout half-2] [--code elias-fano]
 //!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3] [--code elias-fano]
 //!         [--memory 256] [--threads 1] [--data uniform,clustered,real] [--order random,sorted,reversed]
 
@@ -17,10 +18,13 @@ use common::{Data, Random, option, options};
 use fpdb::{Db, DocId, Durability, Entry, Novelty, Phase};
 
 fn main() {
-    if !std::env::args().any(|arg| arg == "--bulk") {
+    let asked = |name: &str| std::env::args().any(|arg| arg == name);
+    if !asked("--bulk") {
         novel();
     }
-    bulk();
+    if !asked("--novel") {
+        bulk();
+    }
 }
 
 fn novel() {
@@ -31,11 +35,12 @@ fn novel() {
     println!("insert_if_novel, one call an entry, uniform data, one in ten a near-duplicate");
     println!("| layout | durability | threads | per second | times one thread | novel |");
     println!("| --- | --- | --- | --- | --- | --- |");
-    for (durability, threads) in
-        [(Durability::Sync, [1, 2, 8, 32].as_slice()), (Durability::Buffered, &[1, 2])]
-    {
+    for (durability, threads) in [
+        (Durability::Sync, option("--sync", "1,2,8,32".to_string())),
+        (Durability::Buffered, option("--buffered", "1,2".to_string())),
+    ] {
         let mut alone = None;
-        for &threads in threads {
+        for threads in threads.split(',').flat_map(str::parse) {
             let (rate, share) = insert_novel(&layout, durability, threads, time);
             let times = rate / *alone.get_or_insert(rate);
             println!(

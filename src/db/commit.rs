@@ -6,11 +6,11 @@
 //! thread does that for all that wait, without the lock.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::core::{Core, lock};
-use super::group::Lead;
+use super::group::{Groups, Lead, Role};
 use super::maintain::PanicGuard;
 use super::options::Durability;
 use crate::codec::header::FileKind;
@@ -36,6 +36,8 @@ pub(super) struct Writer {
     pub(super) next_doc: u64,
     /// Whether the log's sync before its end was asked for.
     pub(super) presynced: bool,
+    /// Who waits for commits to be synced.
+    pub(super) groups: Groups,
 }
 
 /// When a memtable is full but for one part in so many, its log is synced, under
@@ -64,28 +66,57 @@ impl<F: Fingerprint> Core<F> {
         Ok(seq)
     }
 
-    /// Waits until commit `seq` may be acknowledged. Must not be called under the writer's lock.
-    pub(super) fn acknowledge(&self, seq: u64) -> Result<()> {
+    /// Lets go of the writer, and waits until commit `seq` may be acknowledged.
+    pub(super) fn acknowledge(&self, mut writer: MutexGuard<'_, Writer>, seq: u64) -> Result<()> {
         let is_done = || self.visible.load(Ordering::Acquire) >= seq;
         if is_done() {
             return Ok(());
         }
-        let is_over = || is_done() || self.poison.get().is_some();
-        match self.sync_group.follow_or_lead(seq, is_over) {
-            Some(lead) => self.sync_leading(&lead),
-            None if is_done() => Ok(()),
-            None => self.check_writable(),
+        let role = writer.groups.join(seq);
+        drop(writer);
+        // Dropped after the lead is: the next leader is woken before the many.
+        let _waker = match role {
+            Role::Leader(waker) => Some(waker),
+            Role::Follower { over, is_last } => {
+                if is_last {
+                    self.gathered.notify_one();
+                }
+                over.wait();
+                None
+            }
+        };
+        if is_done() {
+            return Ok(());
         }
+        let lead = self.lead();
+        if is_done() {
+            return Ok(());
+        }
+        self.sync_leading(&lead, self.gather())
+    }
+
+    /// The writer, when the open group is gathered or its leader's patience is over.
+    fn gather(&self) -> MutexGuard<'_, Writer> {
+        let writer = lock(&self.writer);
+        let patience = writer.groups.patience();
+        let waits = |writer: &mut Writer| !writer.groups.is_gathered();
+        let waited = self.gathered.wait_timeout_while(writer, patience, waits);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits for the right to write to the log's file and to sync it. No other lock may be held.
+    pub(super) fn lead(&self) -> Lead<'_> {
+        lock(&self.lead)
     }
 
     /// Makes all commits so far durable, and visible.
     pub(super) fn sync_log(&self) -> Result<()> {
-        self.sync_leading(&self.sync_group.lead())
+        let lead = self.lead();
+        self.sync_leading(&lead, lock(&self.writer))
     }
 
     /// The same, for who has the lead.
-    fn sync_leading(&self, lead: &Lead<'_>) -> Result<()> {
-        let mut writer = lock(&self.writer);
+    fn sync_leading(&self, _: &Lead<'_>, mut writer: MutexGuard<'_, Writer>) -> Result<()> {
         self.check_writable()?;
         let seq = writer.seq;
         if writer.log.durable() >= writer.committed_end {
@@ -95,14 +126,15 @@ impl<F: Fingerprint> Core<F> {
         // What was taken and is not written would be a gap.
         let _guard = PanicGuard::new(self);
         let unwritten = writer.log.take();
-        lead.close_group(seq);
+        writer.groups.close(seq);
         drop(writer);
         let start = Instant::now();
         // The promise of Durability::Sync and of `Db::sync`: acknowledged commits survive a loss of
         // power. A second sync after a failed one would prove nothing.
         unwritten.write_and_sync().map_err(|e| self.poison(e))?;
-        lead.synced(start.elapsed());
+        let took = start.elapsed();
         let mut writer = lock(&self.writer);
+        writer.groups.synced(took);
         writer.log.set_durable(unwritten.end);
         if writer.committed_end <= unwritten.end {
             // Nobody writes: tell processes that read how far they may.
@@ -149,7 +181,7 @@ impl<F: Fingerprint> Core<F> {
     /// Freezes a full memtable, as soon as the one before is written.
     fn make_room(&self) -> Result<()> {
         self.wait_for_flush()?;
-        let lead = self.sync_group.lead();
+        let lead = self.lead();
         // Nobody else freezes one meanwhile.
         let version = self.current.get();
         if version.frozen.is_some() || version.active.fill() < self.tuning.memtable_entries {
@@ -171,7 +203,7 @@ impl<F: Fingerprint> Core<F> {
         self.check_writable()?;
         // First without the lead, which others wait for.
         self.flush_frozen()?;
-        let lead = self.sync_group.lead();
+        let lead = self.lead();
         self.check_writable()?;
         self.flush_frozen()?;
         let writer = lock(&self.writer);
@@ -188,7 +220,7 @@ impl<F: Fingerprint> Core<F> {
     /// (protocol P3). Until the manifest names the new log nothing is written to it.
     fn rotate(&self, lead: &Lead<'_>) -> Result<MutexGuard<'_, Writer>> {
         // What takes long comes before writers have to wait.
-        self.sync_leading(lead)?;
+        self.sync_leading(lead, lock(&self.writer))?;
         let (log_id, file) = self.new_log()?;
         let mut writer = lock(&self.writer);
         match self.change_logs(lead, &mut writer, log_id, file) {
@@ -204,7 +236,7 @@ impl<F: Fingerprint> Core<F> {
 
     fn change_logs(
         &self,
-        lead: &Lead<'_>,
+        _: &Lead<'_>,
         writer: &mut Writer,
         log_id: u64,
         file: Arc<dyn WriteFile>,
@@ -212,7 +244,7 @@ impl<F: Fingerprint> Core<F> {
         let _guard = PanicGuard::new(self);
         // The old log's end is recorded as official, so it must be there.
         let unwritten = writer.log.take();
-        lead.close_group(writer.seq);
+        writer.groups.close(writer.seq);
         unwritten.write_and_sync().map_err(|e| self.poison(e))?;
         let end = unwritten.end;
         writer.log.set_durable(end);
@@ -227,7 +259,8 @@ impl<F: Fingerprint> Core<F> {
             manifest.logs.push(LogRef { id: log_id, end: None });
         })?;
         let committed_end = log.len();
-        *writer = Writer { committed_end, log, log_id, presynced: false, ..*writer };
+        (writer.log, writer.log_id, writer.committed_end) = (log, log_id, committed_end);
+        writer.presynced = false;
         self.log_bytes.store(writer.committed_end, Ordering::Relaxed);
         let active = Arc::new(self.new_memtable(writer.next_doc));
         self.current.update(|version| Version {

@@ -1,15 +1,14 @@
 //! What all clones of a handle and its background thread share.
 //!
 //! Locks are taken in this order: the log's lead, writer, maintenance, flushing, manifest, then
-//! those inside the sync group, `Current`, memtables and plans. Who holds one of the later never
-//! takes an earlier one, so a writer may wait for the background thread. Under the manifest's lock no storage call is made but
-//! installing it.
+//! those inside `Current`, memtables and plans. Who holds one of the later never takes an earlier
+//! one, so a writer may wait for the background thread. Under the manifest's lock no storage call is
+//! made but installing it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::commit::Writer;
-use super::group::SyncGroup;
 use super::options::Tuning;
 use super::signals::Signals;
 use crate::error::{Error, ErrorKind, Result};
@@ -32,10 +31,13 @@ pub(super) struct Core<F> {
     pub(super) current: Current<F>,
     /// The last commit that is acknowledged, or may be: readers see commits up to it.
     pub(super) visible: AtomicU64,
+    /// Held by whoever writes to the log's file or syncs it.
+    pub(super) lead: Mutex<()>,
     pub(super) writer: Mutex<Writer>,
+    /// Where a leader, with the writer, waits for its group.
+    pub(super) gathered: Condvar,
     /// Bytes of the log, for who asks without waiting for the writer.
     pub(super) log_bytes: AtomicU64,
-    pub(super) sync_group: SyncGroup,
     pub(super) manifest: Mutex<Manifest>,
     /// Held by whoever replaces segments: compaction, one at a time.
     pub(super) maintenance: Mutex<()>,
@@ -120,7 +122,6 @@ impl<F: Fingerprint> Core<F> {
     /// Takes no more writes from now on, since `error` happened. Gives the error back.
     pub(super) fn poison(&self, error: Error) -> Error {
         let _ = self.poison.set(error.repeat_as(error.kind(), ""));
-        self.sync_group.wake_all();
         error
     }
 

@@ -1,144 +1,166 @@
-//! Group commit: who writes to the log's file, and who waits for it.
+//! Group commit: who writes to the log's file and syncs it, and who waits for that.
 //!
-//! Frames of commits gather in memory. One thread, which has the *lead*, writes and syncs all there
-//! are in one go: appends during a sync would wait for it in the file system. Meanwhile those of the
-//! next group gather. Each group has a door of its own to wait at, so that nobody wakes in vain.
+//! Frames of commits gather in memory. The threads that wait for them are a *group*, and who joins it
+//! first leads it: once it has the *lead*, it writes and syncs all frames there are in one go, and
+//! wakes the others. Appends during a sync would wait for it in the file system, so meanwhile the next
+//! group gathers.
+//!
+//! Who is woken asks for no lock: where dozens do at once, nearly all go back to sleep for it.
 //!
 //! Threads whose commits were just synced are likely to come back at once, and would wait for a whole
-//! sync if the next one began without them. So a leader waits a short time until as many have
-//! gathered as there were before.
+//! sync if the next one began without them. So the leader of a small group waits a short time until
+//! as many have gathered as there were before. Where there are many threads, it is better that half
+//! of them work while the sync of the others goes on.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-use super::core::lock;
+use std::sync::{Arc, MutexGuard, OnceLock};
+use std::time::Duration;
 
 /// A leader waits for others at most this part of the time that the last sync took.
 const PATIENCE: u32 = 4;
 
-/// The threads that wait for a sync.
+/// Members for whose sake a sync begins at once.
+const ENOUGH: usize = 8;
+
+/// The right to write to the log's file and to sync it.
+pub(super) type Lead<'a> = MutexGuard<'a, ()>;
+
+/// Threads that wait for one sync.
 #[derive(Debug, Default)]
-pub(super) struct SyncGroup {
-    queue: Mutex<Queue>,
-    /// The group that is being synced waits at one, the next group at the other, by turns.
-    doors: [Condvar; 2],
-    /// Where a leader waits for others.
-    gathered: Condvar,
-    /// Where waits who wants the lead for another reason than a commit.
-    free: Condvar,
+struct Group {
+    members: usize,
+    over: Arc<OnceLock<()>>,
 }
 
+/// The groups, as the writer keeps them.
 #[derive(Debug, Default)]
-struct Queue {
-    /// Whether a thread has the lead.
-    led: bool,
-    /// Groups so far, with the one that is being synced or was last.
-    groups: usize,
-    /// The last commit of that group, and how many threads wait for it.
+pub(super) struct Groups {
+    /// Takes in who waits for commits after `last`.
+    open: Group,
+    /// What is being synced or was synced last, up to commit `last`.
+    closed: Group,
     last: u64,
-    group: usize,
-    /// How many wait for the next group.
-    waiting: usize,
-    /// How many waited for either when the last sync ended, and how long it took.
+    /// How many the open group's leader waits for, and how long the last sync took.
     expected: usize,
     took: Duration,
 }
 
-/// The right to write to the log's file and to sync it. No other lock may be held when it is asked
-/// for.
+/// What a thread has to do in its group.
 #[derive(Debug)]
-pub(super) struct Lead<'a>(&'a SyncGroup);
-
-impl SyncGroup {
-    /// Waits for the lead.
-    pub(super) fn lead(&self) -> Lead<'_> {
-        let mut queue = lock(&self.queue);
-        while queue.led {
-            queue = wait(&self.free, queue);
-        }
-        queue.led = true;
-        Lead(self)
-    }
-
-    /// Waits until commit `seq` is `done`, or until this thread is to see to that: then it gets the
-    /// lead.
-    pub(super) fn follow_or_lead(
-        &self,
-        seq: u64,
-        mut done: impl FnMut() -> bool,
-    ) -> Option<Lead<'_>> {
-        let mut queue = lock(&self.queue);
-        if seq > queue.last {
-            queue.waiting += 1;
-        } else {
-            queue.group += 1;
-        }
-        if queue.waiting == queue.expected {
-            self.gathered.notify_one();
-        }
-        while !done() {
-            if !queue.led {
-                queue.led = true;
-                drop(self.gather(queue));
-                return Some(Lead(self));
-            }
-            let ahead = usize::from(seq > queue.last);
-            queue = wait(&self.doors[(queue.groups + ahead) % 2], queue);
-        }
-        None
-    }
-
-    fn gather<'a>(&self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
-        let deadline = Instant::now() + queue.took / PATIENCE;
-        while queue.waiting < queue.expected {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            let waited = self.gathered.wait_timeout(queue, left);
-            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        queue
-    }
-
-    /// Wakes all who wait, to look again.
-    pub(super) fn wake_all(&self) {
-        // With the lock, or one who has just looked would miss it.
-        drop(lock(&self.queue));
-        self.doors.iter().for_each(Condvar::notify_all);
-    }
+pub(super) enum Role {
+    /// To get the lead, and to see to it that the group's commits are synced.
+    Leader(Waker),
+    /// To sleep until the leader has done that.
+    Follower {
+        over: Arc<OnceLock<()>>,
+        /// Whether the leader waits for nobody else, and is to be told.
+        is_last: bool,
+    },
 }
 
-impl Lead<'_> {
-    /// The next group ends with commit `seq`, and is to be synced now. The writer's lock must be
-    /// held, so that no later commit is of it; the commits of the group before must be visible.
-    pub(super) fn close_group(&self, seq: u64) {
-        let mut queue = lock(&self.0.queue);
-        self.0.doors[queue.groups % 2].notify_all();
-        queue.groups += 1;
-        queue.last = seq;
-        queue.group = std::mem::take(&mut queue.waiting);
-    }
+/// Its drop wakes the others of a group: so a leader wakes them however it returns.
+#[derive(Debug)]
+pub(super) struct Waker(Arc<OnceLock<()>>);
 
-    /// The group was synced, in this time.
-    pub(super) fn synced(&self, took: Duration) {
-        let mut queue = lock(&self.0.queue);
-        queue.expected = queue.group + queue.waiting;
-        queue.took = took;
-    }
-}
-
-impl Drop for Lead<'_> {
+impl Drop for Waker {
     fn drop(&mut self) {
-        let mut queue = lock(&self.0.queue);
-        queue.led = false;
-        // The next leader first.
-        self.0.doors[(queue.groups + 1) % 2].notify_one();
-        self.0.free.notify_one();
-        self.0.doors[queue.groups % 2].notify_all();
+        // Nobody else sets it.
+        let _ = self.0.set(());
     }
 }
 
-fn wait<'a>(door: &Condvar, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
-    door.wait(queue).unwrap_or_else(PoisonError::into_inner)
+impl Groups {
+    /// Takes in a thread that waits for commit `seq`.
+    pub(super) fn join(&mut self, seq: u64) -> Role {
+        let group = if seq > self.last { &mut self.open } else { &mut self.closed };
+        group.members += 1;
+        let over = group.over.clone();
+        match group.members {
+            1 => Role::Leader(Waker(over)),
+            _ => Role::Follower { over, is_last: self.open.members == self.expected },
+        }
+    }
+
+    /// Whether the open group's leader has nobody to wait for.
+    pub(super) fn is_gathered(&self) -> bool {
+        self.open.members >= self.expected
+    }
+
+    /// How long else it waits at most.
+    pub(super) fn patience(&self) -> Duration {
+        self.took / PATIENCE
+    }
+
+    /// The open group ends with commit `last`, and is to be synced now.
+    pub(super) fn close(&mut self, last: u64) {
+        self.last = last;
+        self.closed = std::mem::take(&mut self.open);
+    }
+
+    /// The closed group was synced, in this time.
+    pub(super) fn synced(&mut self, took: Duration) {
+        self.expected = (self.closed.members + self.open.members).min(ENOUGH);
+        self.took = took;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leads(role: Role) -> Waker {
+        match role {
+            Role::Leader(waker) => waker,
+            Role::Follower { .. } => panic!("a group without a leader"),
+        }
+    }
+
+    fn follows(role: Role) -> impl Fn() -> bool {
+        match role {
+            Role::Follower { over, .. } => move || over.get().is_some(),
+            Role::Leader(_) => panic!("a second leader"),
+        }
+    }
+
+    #[test]
+    fn who_comes_first_leads_and_wakes_those_of_its_group_only() {
+        let mut groups = Groups::default();
+        let first = leads(groups.join(1));
+        let early = follows(groups.join(2));
+        groups.close(2);
+        // It depends on a commit that is being synced.
+        let late = follows(groups.join(1));
+        let second = leads(groups.join(3));
+        let next = follows(groups.join(4));
+        drop(first);
+        assert_eq!((early(), late(), next()), (true, true, false));
+        drop(second);
+        assert!(next());
+    }
+
+    #[test]
+    fn who_waits_for_commits_that_nobody_waits_for_sees_to_them_itself() {
+        let mut groups = Groups::default();
+        groups.close(2);
+        let late = leads(groups.join(1));
+        let later = follows(groups.join(2));
+        drop(late);
+        assert!(later());
+    }
+
+    #[test]
+    fn a_leader_waits_for_as_many_as_there_were_unless_it_has_enough() {
+        for (threads, expected) in [(1, 1), (3, 3), (ENOUGH, ENOUGH), (32, ENOUGH)] {
+            let mut groups = Groups::default();
+            let joining = threads / 2;
+            let _roles: Vec<Role> = (0..threads - joining).map(|_| groups.join(1)).collect();
+            groups.close(1);
+            let _next: Vec<Role> = (0..joining).map(|_| groups.join(2)).collect();
+            groups.synced(Duration::from_millis(1));
+            for members in joining..expected {
+                assert!(!groups.is_gathered(), "{members} of {threads}");
+                groups.join(2);
+            }
+            assert!(groups.is_gathered(), "{threads}");
+        }
+    }
 }

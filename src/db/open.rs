@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
 use super::commit::Writer;
 use super::core::{Core, WriterLock};
-use super::group::SyncGroup;
+use super::group::Groups;
 use super::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, Options, other_recipe};
 use super::signals::Signals;
 use super::{Db, RecoveryReport};
@@ -158,8 +158,9 @@ fn recover<F: Fingerprint>(
         current: Current::new(version),
         visible: AtomicU64::new(seq),
         log_bytes: AtomicU64::new(writer.log.len()),
+        lead: Mutex::new(()),
         writer: Mutex::new(writer),
-        sync_group: SyncGroup::default(),
+        gathered: Condvar::new(),
         manifest: Mutex::new(manifest),
         maintenance: Mutex::new(()),
         flushing: Mutex::new(()),
@@ -242,7 +243,8 @@ fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Re
         let _ = storage.remove(&FileName::Log(log.id).to_string());
     }
     let (seq, next_doc) = (manifest.last_seq, manifest.next_doc);
-    Ok(Writer { committed_end: log.len(), log, log_id, seq, next_doc, presynced: false })
+    let groups = Groups::default();
+    Ok(Writer { committed_end: log.len(), log, log_id, seq, next_doc, presynced: false, groups })
 }
 
 /// Removes what a crash left: numbered files that the manifest does not name.

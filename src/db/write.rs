@@ -98,9 +98,8 @@ impl<F: Fingerprint> Core<F> {
             }
             let (ids, ops) = insert_ops(&now, &writer, documents, &standing);
             let seq = if ops.is_empty() { writer.seq } else { self.commit(&mut writer, &ops)? };
-            drop(writer);
             // An entry that stands already may be another writer's, not yet durable.
-            self.acknowledge(seq)?;
+            self.acknowledge(writer, seq)?;
             return Ok(ids);
         }
     }
@@ -127,9 +126,8 @@ impl<F: Fingerprint> Core<F> {
                 Error::io("go on: the caller ended the batch", self.storage.root(), source)
             })?;
             let committed = if ops.is_empty() { 0 } else { self.commit(&mut writer, &ops)? };
-            drop(writer);
             let depends_on = verdicts.iter().map(|v| v.depends_on).max().unwrap_or(0);
-            self.acknowledge(committed.max(depends_on))?;
+            self.acknowledge(writer, committed.max(depends_on))?;
             return Ok(novelties);
         }
     }
@@ -212,8 +210,7 @@ impl<F: Fingerprint> Core<F> {
             // That it is gone may be another writer's doing, not yet durable.
             false => writer.seq,
         };
-        drop(writer);
-        self.acknowledge(seq)?;
+        self.acknowledge(writer, seq)?;
         Ok(stands)
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use fpdb::storage::{Sim, Storage};
+use fpdb::storage::{Fault, Sim, Storage};
 use fpdb::{Db, Durability, ErrorKind, Options};
 
 use crate::common::entry;
@@ -54,6 +54,43 @@ fn readers_do_not_wait_for_a_writer_that_waits_for_a_sync() {
         storage.hold(None);
         writer.join().unwrap();
         assert_eq!(db.query(0b0111, 1).unwrap().len(), 2);
+    }
+}
+
+/// One writer's commit is being synced, those of the others gather meanwhile.
+#[test]
+fn whichever_sync_fails_all_who_wait_for_it_or_a_later_one_are_told() {
+    const WRITERS: u64 = 6;
+    for (call, failing) in (0usize..).zip(["the first sync", "the next append", "the next sync"]) {
+        let sim = Sim::new();
+        let storage = Counting::new(sim.clone(), Duration::ZERO);
+        let options = Db::options().storage(storage.clone() as Arc<dyn Storage>);
+        let db = options.background(false).create("sim").unwrap();
+        storage.hold(Some(".log"));
+        let insert = |i: u64| {
+            let db = db.clone();
+            thread::spawn(move || db.insert(i << 40, i).map(drop).map_err(|e| e.kind()))
+        };
+        let alone = insert(0);
+        storage.wait_for_held_sync();
+        let others: Vec<_> = (1..WRITERS).map(insert).collect();
+        while (db.stats().memtable_entries as u64) < WRITERS {
+            thread::yield_now();
+        }
+        sim.fail_at(sim.calls() + call, Fault::Error, false);
+        storage.hold(None);
+        let results = at_once(move || {
+            let others = others.into_iter().map(|writer| writer.join().unwrap());
+            (alone.join().unwrap(), others.collect::<Vec<_>>())
+        });
+        let told = |kind| results.1.iter().filter(|result| **result == Err(kind)).count();
+        let (failed, refused) = (told(ErrorKind::Io), told(ErrorKind::Poisoned));
+        match call {
+            0 => assert_eq!((results.0, failed), (Err(ErrorKind::Io), 0), "{failing}"),
+            _ => assert_eq!((results.0, failed), (Ok(()), 1), "{failing}"),
+        }
+        assert_eq!(failed + refused, results.1.len(), "{failing}");
+        assert_eq!(db.snapshot().len(), u64::from(call > 0), "{failing}");
     }
 }
 
