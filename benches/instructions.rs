@@ -1,0 +1,310 @@
+//! Instructions of the hot paths, counted by valgrind and held against `benches/instructions.txt`:
+//! a guard that other load on the machine does not disturb, as it does a time.
+//!
+//!     cargo bench --bench instructions [-- --update]
+//!
+//! Fails where a path takes over 5 % more than the file says; `--update` writes the file anew. Counts
+//! depend on the compiler, so where it is not the file's, they are printed and nothing fails. They
+//! leave out what the kernel does, other threads, and waiting for memory: the other benches time that.
+
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use common::{Data, Random, load, option, options, queries, scan};
+use fpdb::{BlockCode, Db, DocId, Durability, Key, Novelty, Options};
+
+/// More is a failure, less asks for an update.
+const TOLERANCE: f64 = 0.05;
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions.txt");
+/// Bits a fingerprint and table: the default of databases that gain by a filter.
+const FILTER: u32 = 8;
+
+/// Sets up, compares answers with a scan, gives its work to [`measured`], and returns how many
+/// operations that was.
+type Path = (&'static str, fn() -> usize);
+
+const PATHS: [Path; 11] = [
+    ("query, half-2 with filter, k = 3", || query("half-2", FILTER, 3)),
+    ("query, half-2, k = 3", || query("half-2", 0, 3)),
+    ("query, single with filter, k = 3", || query("single", FILTER, 3)),
+    ("query, ring-3, k = 6", || query("ring-3", 0, 6)),
+    ("a query of a batch, half-2, k = 3", batch),
+    ("a fingerprint of a full scan, elias-fano", || full_scan(BlockCode::EliasFano)),
+    ("a fingerprint of a full scan, huffman", || full_scan(BlockCode::Huffman)),
+    ("insert_if_novel into the memtable", insert_if_novel),
+    ("an entry of a flush", flush),
+    ("an entry of a compaction", compact),
+    ("an entry of a bulk load", bulk_load),
+];
+
+/// Valgrind counts while this runs. It is told so by name, and the name must not be inlined away.
+#[inline(never)]
+fn measured<R>(work: impl FnOnce() -> R) -> R {
+    std::hint::black_box(work())
+}
+
+/// Few enough for valgrind, which takes 50 times as long, and many enough for hundreds of blocks.
+fn entries() -> usize {
+    if common::is_test() { 1 << 10 } else { 1 << 16 }
+}
+
+fn uniform() -> Vec<u64> {
+    Data::Uniform.fingerprints(entries()).unwrap()
+}
+
+/// Entries that come one by one; the memtable is laid out for them and never full.
+fn recent() -> usize {
+    entries() / 4
+}
+
+/// All work in the calling thread, which is the one that is counted, and at times of its choosing.
+fn alone(layout: &str, filter: u32) -> Options {
+    let options = options(layout, 128, filter).durability(Durability::Buffered);
+    options.memtable_entries(recent() + 1).threads(1).background(false)
+}
+
+/// A database of these fingerprints and its folder.
+fn loaded(options: Options, fingerprints: &[u64]) -> (tempfile::TempDir, Db) {
+    let folder = common::folder();
+    let (db, _) = load(options, folder.path().join("db"), fingerprints);
+    (folder, db)
+}
+
+fn query(layout: &str, filter: u32, k: u32) -> usize {
+    let fingerprints = uniform();
+    let (_folder, db) = loaded(alone(layout, filter).max_distance(k), &fingerprints);
+    let (snapshot, queries) = (db.snapshot(), queries(&fingerprints, 1000));
+    let ask = |&query: &u64| snapshot.query(query, k).unwrap().len();
+    // Pages are checked when they are first read.
+    let found: Vec<usize> = queries.iter().map(ask).collect();
+    for (&found, &query) in found.iter().zip(&queries).take(20) {
+        assert_eq!(found, scan(&fingerprints, query, k), "{layout}");
+    }
+    assert_eq!(measured(|| queries.iter().map(ask).sum::<usize>()), found.iter().sum());
+    queries.len()
+}
+
+fn batch() -> usize {
+    let fingerprints = uniform();
+    let (_folder, db) = loaded(alone("half-2", 0), &fingerprints);
+    let (snapshot, queries) = (db.snapshot(), queries(&fingerprints, entries() / 4));
+    let ask = || snapshot.query_batch(&queries, 3).unwrap();
+    let answers = ask();
+    for (answer, &query) in answers.iter().zip(&queries).take(20) {
+        assert_eq!(answer.len(), scan(&fingerprints, query, 3));
+    }
+    assert_eq!(measured(ask), answers);
+    queries.len()
+}
+
+fn full_scan(code: BlockCode) -> usize {
+    /// Beyond every plan, so all of table 0 is read; few random fingerprints are as near.
+    const DISTANCE: u32 = 17;
+    let fingerprints = uniform();
+    let (_folder, db) = loaded(alone("single", 0).code(code), &fingerprints);
+    let (snapshot, query) = (db.snapshot(), 0x0123_4567_89ab_cdef);
+    let ask = || snapshot.query(query, DISTANCE).unwrap().len();
+    assert_eq!(ask(), scan(&fingerprints, query, DISTANCE));
+    let _ = measured(ask);
+    fingerprints.len()
+}
+
+/// One document in ten is 2 bits from the one before.
+fn insert_if_novel() -> usize {
+    let (_folder, db) = loaded(alone("half-2", FILTER), &[]);
+    let mut random = Random(7);
+    let mut documents = vec![random.next()];
+    for i in 1..recent() {
+        let next = random.next();
+        documents.push(if i % 10 == 0 { random.flip(documents[i - 1], 2) } else { next });
+    }
+    let mut novel = Vec::with_capacity(documents.len());
+    measured(|| {
+        for (id, &document) in (0..).zip(&documents) {
+            let novelty = db.insert_if_novel(document, DocId(id)).unwrap();
+            novel.push(matches!(novelty, Novelty::Inserted(_)));
+        }
+    });
+    let mut seen = Vec::new();
+    for (&document, novel) in documents.iter().zip(novel).take(1000) {
+        assert_eq!(novel, scan(&seen, document, 3) == 0, "{document:x}");
+        seen.extend(novel.then_some(document));
+    }
+    documents.len()
+}
+
+/// Inserts in one commit. Ids are positions, from `first` on.
+fn insert(db: &Db, first: u64, fingerprints: &[u64]) {
+    let documents = (first..).zip(fingerprints).map(|(id, &f)| (f, Key::Id(DocId(id))));
+    let _ = db.insert_batch(&documents.collect::<Vec<_>>()).unwrap();
+}
+
+fn assert_holds(db: &Db, fingerprints: &[u64]) {
+    assert_eq!(db.stats().entries, fingerprints.len() as u64);
+    for query in queries(fingerprints, 20) {
+        assert_eq!(db.query(query, 3).unwrap().len(), scan(fingerprints, query, 3));
+    }
+}
+
+fn flush() -> usize {
+    let mut fingerprints = uniform();
+    fingerprints.truncate(recent());
+    let (_folder, db) = loaded(alone("half-2", FILTER), &[]);
+    insert(&db, 0, &fingerprints);
+    measured(|| db.flush().unwrap());
+    assert_holds(&db, &fingerprints);
+    fingerprints.len()
+}
+
+/// Of a segment and one of a third as many entries, which the flush leaves apart.
+fn compact() -> usize {
+    let fingerprints = uniform();
+    let (old, new) = fingerprints.split_at(entries() - recent());
+    let (_folder, db) = loaded(alone("half-2", FILTER), old);
+    insert(&db, old.len() as u64, new);
+    db.flush().unwrap();
+    let report = measured(|| db.compact().unwrap());
+    assert_eq!((report.segments_before, report.segments_after), (2, 1));
+    assert_holds(&db, &fingerprints);
+    fingerprints.len()
+}
+
+fn bulk_load() -> usize {
+    let (fingerprints, options) = (uniform(), alone("half-2", FILTER));
+    let (_folder, db) = measured(|| loaded(options, &fingerprints));
+    assert_holds(&db, &fingerprints);
+    fingerprints.len()
+}
+
+fn main() -> ExitCode {
+    let path = option("--path", String::new());
+    if let Some((_, run)) = PATHS.iter().find(|(name, _)| *name == path) {
+        // Run by `count`, under valgrind.
+        println!("{}", run());
+        return ExitCode::SUCCESS;
+    }
+    let valgrind = Command::new("valgrind").arg("--version").output().is_ok();
+    if !valgrind {
+        println!("no valgrind here, so no instructions are counted");
+    }
+    if common::is_test() {
+        for (_, run) in PATHS {
+            assert!(run() > 0);
+        }
+        return ExitCode::SUCCESS;
+    }
+    if !valgrind {
+        return ExitCode::FAILURE;
+    }
+    let expected = Record::read();
+    let counted = Record::count(&expected);
+    if std::env::args().any(|arg| arg == "--update") {
+        counted.write();
+        return ExitCode::SUCCESS;
+    }
+    counted.judge(&expected)
+}
+
+/// What the file holds: instructions an operation, and by which compiler.
+#[derive(Default)]
+struct Record {
+    compiler: String,
+    counts: BTreeMap<String, f64>,
+}
+
+impl Record {
+    /// Empty where there is no file.
+    fn read() -> Self {
+        let mut record = Self::default();
+        for line in std::fs::read_to_string(FILE).unwrap_or_default().lines() {
+            match line.split_once(": ") {
+                Some(("compiler", version)) => record.compiler = version.to_string(),
+                Some((name, count)) => {
+                    let count = count.parse().unwrap_or_else(|_| panic!("no number: {line}"));
+                    record.counts.insert(name.to_string(), count);
+                }
+                None => panic!("{FILE}: expected `name: count`, not {line:?}"),
+            }
+        }
+        record
+    }
+
+    /// 0 for what is not in the file.
+    fn of(&self, path: &str) -> f64 {
+        self.counts.get(path).copied().unwrap_or_default()
+    }
+
+    fn write(&self) {
+        let counts = PATHS.iter().map(|(name, _)| format!("{name}: {:.1}\n", self.of(name)));
+        let text = format!("compiler: {}\n{}", self.compiler, counts.collect::<String>());
+        std::fs::write(FILE, text).unwrap();
+        println!("written: {FILE}");
+    }
+
+    /// Counts all paths and prints them beside the expected ones.
+    fn count(expected: &Self) -> Self {
+        let version = Command::new("rustc").arg("--version").output().expect("rustc runs");
+        let version = String::from_utf8_lossy(&version.stdout);
+        let compiler = format!("{} for {}", version.trim(), std::env::consts::ARCH);
+        println!("instructions an operation, {compiler}");
+        println!("| hot path | expected | counted | difference |");
+        println!("| --- | --- | --- | --- |");
+        let (start, mut counts) = (Instant::now(), BTreeMap::new());
+        for (name, _) in PATHS {
+            let count = count(name);
+            let before = expected.of(name);
+            let percent = (count / before - 1.0) * 100.0;
+            println!("| {name} | {before:.1} | {count:.1} | {percent:+.1} % |");
+            counts.insert(name.to_string(), count);
+        }
+        println!("counted in {:.0} s", start.elapsed().as_secs_f64());
+        Self { compiler, counts }
+    }
+
+    /// Failure if a path takes more than expected, or is not in the file.
+    fn judge(&self, expected: &Self) -> ExitCode {
+        if self.compiler != expected.compiler {
+            println!("not judged: the file's counts are of {:?}", expected.compiler);
+            return ExitCode::SUCCESS;
+        }
+        let percent = TOLERANCE * 100.0;
+        let mut verdict = ExitCode::SUCCESS;
+        for (name, count) in &self.counts {
+            let share = count / expected.of(name);
+            if share > 1.0 + TOLERANCE {
+                println!("FAILED: {name}: over {percent} % more than expected");
+                verdict = ExitCode::FAILURE;
+            } else if share < 1.0 - TOLERANCE {
+                println!("{name}: over {percent} % less: keep the gain with `-- --update`");
+            }
+        }
+        if verdict == ExitCode::FAILURE {
+            println!("if that is meant, `-- --update` writes it to {FILE}");
+        }
+        verdict
+    }
+}
+
+/// Instructions an operation of the path, which runs alone in a process of its own.
+fn count(path: &str) -> f64 {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args(["--collect-atstart=no", "--toggle-collect=instructions::measured*"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--path", path])
+        .output()
+        .unwrap();
+    let (figures, messages) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{path}: {messages}");
+    let collected = messages.lines().find_map(|line| line.split_once("Collected : "));
+    let instructions: f64 = collected.and_then(|(_, n)| n.trim().parse().ok()).unwrap_or(0.0);
+    assert!(instructions > 0.0, "{path}: valgrind did not see `measured`: {messages}");
+    let operations: f64 = figures.trim().parse().expect("the path prints its operations");
+    instructions / operations
+}
