@@ -28,7 +28,7 @@ const FILTER: u32 = 8;
 /// operations that was.
 type Path = (&'static str, fn() -> usize);
 
-const PATHS: [Path; 11] = [
+const PATHS: [Path; 13] = [
     ("query, half-2 with filter, k = 3", || query("half-2", FILTER, 3)),
     ("query, half-2, k = 3", || query("half-2", 0, 3)),
     ("query, single with filter, k = 3", || query("single", FILTER, 3)),
@@ -36,6 +36,8 @@ const PATHS: [Path; 11] = [
     ("a query of a batch, half-2, k = 3", batch),
     ("a fingerprint of a full scan, elias-fano", || full_scan(BlockCode::EliasFano)),
     ("a fingerprint of a full scan, huffman", || full_scan(BlockCode::Huffman)),
+    ("query, 30 recent entries, k = 3", || query_recent(30)),
+    ("query, 3000 recent entries, k = 3", || query_recent(3000)),
     ("insert_if_novel into the memtable", insert_if_novel),
     ("an entry of a flush", flush),
     ("an entry of a compaction", compact),
@@ -86,6 +88,18 @@ fn query(layout: &str, filter: u32, k: u32) -> usize {
         assert_eq!(found, scan(&fingerprints, query, k), "{layout}");
     }
     assert_eq!(measured(|| queries.iter().map(ask).sum::<usize>()), found.iter().sum());
+    queries.len()
+}
+
+/// In a memtable that is laid out for many more.
+fn query_recent(entries: usize) -> usize {
+    let fingerprints = Data::Uniform.fingerprints(entries).unwrap();
+    let (_folder, db) = loaded(alone("half-2", FILTER).memtable_entries(1 << 17), &[]);
+    insert(&db, 0, &fingerprints);
+    let (snapshot, queries) = (db.snapshot(), queries(&fingerprints, 1000));
+    let ask = |&query: &u64| snapshot.query(query, 3).unwrap().len();
+    let expected: usize = queries.iter().map(|&query| scan(&fingerprints, query, 3)).sum();
+    assert_eq!(measured(|| queries.iter().map(ask).sum::<usize>()), expected);
     queries.len()
 }
 

@@ -192,7 +192,8 @@ impl<F: Fingerprint> Core<F> {
         seen: u64,
     ) -> Option<(Match<F>, u64)> {
         let distance = self.settings.max_distance;
-        let plan = |entries| self.planner.plan_in_memory(entries as u64, distance);
+        let capacity = memtable.capacity();
+        let plan = |entries| self.planner.plan_in_memory(entries, capacity, distance);
         let (seq, entry, distance) =
             memtable.newer_match(&looked.permuted, plan, distance, seen)?;
         Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))

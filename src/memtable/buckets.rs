@@ -71,11 +71,6 @@ impl<F: Fingerprint> Buckets<F> {
         bucket.len += 1;
     }
 
-    /// Visits every fingerprint, in no order.
-    pub(super) fn for_each(&self, visit: impl FnMut(F)) {
-        self.all.iter().flat_map(|bucket| bucket.values()).copied().for_each(visit);
-    }
-
     /// Visits those from `low` to `high` that are within `distance` of `query`, in no order.
     #[inline(always)]
     pub(super) fn for_each_near(
@@ -128,8 +123,7 @@ mod tests {
                 .map(|i| F::from_u128(if i % 3 == 0 { i << 50 | i } else { i }))
                 .collect();
             values.iter().for_each(|&value| buckets.insert(value));
-            let mut all = Vec::new();
-            buckets.for_each(|value| all.push(value));
+            let all = near(&buckets, (F::ZERO, F::MAX), F::ZERO, F::BITS);
             assert_eq!(all.len(), values.len());
             for (low, high) in [(0, u128::MAX), (0, 200), (17, 17), (100, 99 << 50), (400, 900)] {
                 let bounds = (F::from_u128(low), F::from_u128(high));

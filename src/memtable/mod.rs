@@ -143,6 +143,7 @@ impl<F> Inner<F> {
 #[derive(Debug)]
 pub(crate) struct Memtable<F> {
     permutations: Vec<Permutation<F>>,
+    capacity: usize,
     /// The document id of the first name.
     first_doc: u64,
     /// Whether any entry was ever removed here: spares readers a look at each id.
@@ -165,7 +166,7 @@ impl<F: Fingerprint> Memtable<F> {
             gain: 0,
         };
         let has_removals = AtomicBool::new(false);
-        Self { permutations, first_doc, has_removals, inner: RwLock::new(inner) }
+        Self { permutations, capacity, first_doc, has_removals, inner: RwLock::new(inner) }
     }
 
     /// The same, still empty, for the names of documents from `first_doc` on.
@@ -235,6 +236,11 @@ impl<F: Fingerprint> Memtable<F> {
         self.read().entries.len()
     }
 
+    /// How many entries it is laid out for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// The last commit taken in; 0 before the first.
     pub(crate) fn last_seq(&self) -> u64 {
         self.read().commits.last().map_or(0, |commit| commit.seq)
@@ -261,7 +267,8 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Gives `visit` every fingerprint within `distance` of the query, each once, whether an entry
-    /// stands at the reader's commit or not. `queries` is the query in each table's bit order.
+    /// stands at the reader's commit or not. `queries` is the query in each table's bit order; the
+    /// plan should be for [`capacity`](Self::capacity) entries, or a scan if there are far fewer.
     pub(crate) fn search(
         &self,
         queries: &[F],
@@ -271,13 +278,13 @@ impl<F: Fingerprint> Memtable<F> {
     ) {
         let inner = self.read();
         if plan.is_scan() {
-            inner.tables[0].for_each(|value| {
-                let d = value.distance(queries[0]);
-                if d <= distance {
-                    visit(value, d);
-                }
-            });
-            return;
+            // Not the buckets: they are many even where entries are few.
+            let fingerprints = inner.inserted.iter().map(|entry| entry.fingerprint);
+            let mut near: Vec<F> =
+                fingerprints.filter(|f| f.distance(queries[0]) <= distance).collect();
+            near.sort_unstable();
+            near.dedup();
+            return near.into_iter().for_each(|f| visit(f, f.distance(queries[0])));
         }
         cpu::fastest(
             #[inline(always)]

@@ -71,11 +71,11 @@ pub(super) fn memtables<F: Fingerprint>(
 ) {
     let first = view.version.segments.len();
     for (source, memtable) in (first..).zip(view.version.memtables()) {
-        let entries = memtable.len() as u64;
+        let entries = memtable.len();
         if entries == 0 {
             continue;
         }
-        let plan = view.planner.plan_in_memory(entries, distance);
+        let plan = view.planner.plan_in_memory(entries, memtable.capacity(), distance);
         memtable.search(queries, plan, distance, |fingerprint, distance| {
             hits.push(Hit { distance, fingerprint, source });
         });
