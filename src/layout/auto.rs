@@ -1,7 +1,7 @@
 //! The layout that suits a database's size and distance.
 
 use super::Layout;
-use super::cost::{Terms, Work};
+use super::cost::{FILTERS, Terms, Work};
 use super::presets::ring_cells;
 use super::tune::{evenly, ring_of};
 
@@ -9,20 +9,18 @@ use super::tune::{evenly, ring_of};
 const LEAST_ENTRIES: u64 = 1 << 16;
 /// What storage of a further table must divide the time by to be worth it.
 const TABLE_PENALTY: f64 = 2.75;
-/// Bits a fingerprint of a filter: none, or those of one.
-const FILTERS: [u32; 2] = [0, 8];
 const MAX_DISTANCE: u8 = 10;
 const MAX_RING: u8 = 4;
 
 impl Layout {
     /// A layout for queries of up to `max_distance` (which may exceed it, at a price) among
     /// `expected_entries` fingerprints of `bits` bits, and the bits of the prefix filter that suit
-    /// it: 10 or none.
+    /// it: 8 or none.
     ///
     /// It is a ring of 1 to 4 tables, with a filter or without: the one for which predicted time x
     /// 2.75^(storage / that of one table) is least, so a further table must save almost two thirds
-    /// of the time, and a filter, which takes a quarter of a table, a fifth. That gives `half-2`
-    /// with a filter at distance 3. Databases of less than 65,536 entries are treated as having so
+    /// of the time, and a filter, which takes a sixth of a table, a sixth. That gives `half-2` with
+    /// a filter at distance 3. Databases of less than 65,536 entries are treated as having so
     /// many, distances above 10 as 10. `bits` up to 64 counts as 64, above as 128.
     /// [`plan`](Self::plan) looks at more, and within limits.
     ///

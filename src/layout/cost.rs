@@ -187,6 +187,10 @@ impl Default for Terms {
     }
 }
 
+/// Bits a fingerprint of a filter that are considered: none, or those of one. More let less through,
+/// but that is not worth their memory.
+pub(super) const FILTERS: [u32; 2] = [0, 8];
+
 /// Bits that a fingerprint behind the first in a block takes on even data beyond log2(values /
 /// entries), whatever the width and the number; and bytes of a block before its first fingerprint.
 fn code_bits(code: BlockCode) -> (f64, f64) {

@@ -1,13 +1,12 @@
 //! Which layouts are worth having for a size and a distance, by what they would cost.
 
 use super::Layout;
-use super::cost::{Costs, Terms, Work};
+use super::cost::{Costs, FILTERS, Terms, Work};
 use super::tune;
 use crate::error::{Error, Result};
 
-/// Blocks and filters that are tried.
+/// Blocks that are tried.
 const BLOCKS: [usize; 4] = [128, 256, 512, 1024];
-const FILTERS: [u32; 2] = [0, 8];
 /// Proposals that differ by less in everything are alike.
 const ALIKE: f64 = 1.03;
 /// Largest distance that layouts are proposed for.

@@ -1,7 +1,7 @@
 //! Layouts to choose from: those with names, and rings tuned to a size and a distance.
 
 use super::components::around;
-use super::cost::{Costs, Leaves, Terms};
+use super::cost::{Costs, FILTERS, Leaves, Terms};
 use super::design::{Cut, rotations};
 use super::presets::{NAMES, ring_cells};
 use super::staircase::Staircase;
@@ -43,7 +43,8 @@ pub(super) fn layouts(bits: u32, entries: u64, distance: u8, costs: &Costs) -> R
     }
     for tables in 1..=MAX_RING.min(distance + 1) {
         for thresholds in shares(distance + 1, tables) {
-            for (filter_bits, cold) in [(0, 0.0), (10, 0.0), (0, 1.0)] {
+            let [none, one] = FILTERS;
+            for (filter_bits, cold) in [(none, 0.0), (one, 0.0), (none, 1.0)] {
                 let costs = costs.clone().cold(cold);
                 let terms = Terms { filter_bits, costs, ..Terms::default() };
                 add(ring_of(width, tuned(width, &thresholds, entries, &terms)));

@@ -279,12 +279,15 @@ impl<F: Fingerprint> Memtable<F> {
         let inner = self.read();
         if plan.is_scan() {
             // Not the buckets: they are many even where entries are few.
-            let fingerprints = inner.inserted.iter().map(|entry| entry.fingerprint);
-            let mut near: Vec<F> =
-                fingerprints.filter(|f| f.distance(queries[0]) <= distance).collect();
-            near.sort_unstable();
-            near.dedup();
-            return near.into_iter().for_each(|f| visit(f, f.distance(queries[0])));
+            let mut last = None;
+            for (&Entry { fingerprint, .. }, history) in &inner.entries {
+                let d = fingerprint.distance(queries[0]);
+                if d <= distance && last != Some(fingerprint) && history.was_inserted() {
+                    last = Some(fingerprint);
+                    visit(fingerprint, d);
+                }
+            }
+            return;
         }
         cpu::fastest(
             #[inline(always)]
@@ -441,21 +444,28 @@ mod tests {
             }
             planted.sort_unstable();
             planted.dedup();
-            for (id, &fingerprint) in (0..).zip(&planted) {
+            for ((id, &fingerprint), further) in (0..).zip(&planted).zip([0, 1, 2].iter().cycle()) {
+                // Fingerprints of several ids, some removed again; others are only removed here.
+                let others = [insert(fingerprint, id + 1000), remove(fingerprint, id)];
                 table.apply(id + 1, &[insert(fingerprint, id)]).unwrap();
+                table.apply(id + 1, &others[..*further]).unwrap();
+                table.apply(id + 1, &[remove(!fingerprint, id), remove(query ^ 3, 7)]).unwrap();
             }
             let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(query)).collect();
             for distance in 0..=4 {
-                let plan = layout.plan_for(1 << 20, distance, &Terms::default());
-                let mut found = Vec::new();
-                table.search(&queries, &plan, distance, |f, d| {
-                    assert_eq!(d, f.distance(query));
-                    found.push(f);
-                });
-                found.sort_unstable();
                 let expected: Vec<u64> =
                     planted.iter().copied().filter(|p| p.distance(query) <= distance).collect();
-                assert_eq!(found, expected, "{name} {distance}");
+                for (entries, is_scan) in [(1 << 20, false), (1, true)] {
+                    let plan = layout.plan_for(entries, distance, &Terms::default());
+                    assert_eq!(plan.is_scan(), is_scan);
+                    let mut found = Vec::new();
+                    table.search(&queries, &plan, distance, |f, d| {
+                        assert_eq!(d, f.distance(query));
+                        found.push(f);
+                    });
+                    found.sort_unstable();
+                    assert_eq!(found, expected, "{name} {distance}");
+                }
             }
         }
     }

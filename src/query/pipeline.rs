@@ -26,7 +26,7 @@ pub(super) struct Hit<F> {
 /// One table of one segment, and the probes of it.
 struct Round<'a, F> {
     source: usize,
-    table: Lens<'a, F>,
+    lens: Lens<'a, F>,
     number: usize,
     /// The fingerprint asked, in the table's bit order.
     query: F,
@@ -122,12 +122,12 @@ impl<F: Fingerprint> Search<'_, F> {
             }
             for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
                 let number = probes.first().map_or(0, |probe| probe.table.into());
-                let (table, query) = (segment.tables()[number].lens(), self.queries[number]);
-                rounds.push(Round { source, table, number, query, plan, probes });
+                let (lens, query) = (segment.tables()[number].lens(), self.queries[number]);
+                rounds.push(Round { source, lens, number, query, plan, probes });
             }
         }
         let Some(round) = rounds.first() else { return Ok(()) };
-        self.shoot(round.table.table().code(), aim(&rounds)?)
+        self.shoot(round.lens.table().code(), aim(&rounds)?)
     }
 
     /// Last stage: decodes the blocks and keeps what matches. A match that several tables accept is
@@ -155,15 +155,15 @@ impl<F: Fingerprint> Search<'_, F> {
 /// First stages: the probes as ranges, without those that a filter knows to be empty.
 #[inline(always)]
 fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
-    let unfiltered = rounds.iter().filter(|round| !round.table.table().is_filtered());
+    let unfiltered = rounds.iter().filter(|round| !round.lens.table().is_filtered());
     let sure: usize = unfiltered.map(|round| round.probes.len()).sum();
     let mut targets = Vec::with_capacity(sure + LEFT_BY_FILTERS);
     let mut asked = Asked::new();
     for round in rounds {
         for probe in round.probes {
             let (prefix, depth) = (round.query ^ probe.flips, probe.depth.into());
-            let Some(question) = round.table.ask(prefix, depth) else {
-                targets.push((round, round.table.aim(prefix, depth)));
+            let Some(question) = round.lens.ask(prefix, depth) else {
+                targets.push((round, round.lens.aim(prefix, depth)));
                 continue;
             };
             if let Some(oldest) = asked.push((round, probe, question)) {
@@ -172,7 +172,7 @@ fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
         }
     }
     asked.rest().try_for_each(|asked| settle(asked, &mut targets))?;
-    let cold = rounds.iter().any(|round| round.table.table().is_cold());
+    let cold = rounds.iter().any(|round| round.lens.table().is_cold());
     // All reads of the disk are under way before the first is waited for.
     let ahead = if cold { targets.len() } else { AHEAD };
     Ok(Queue { targets, ahead, celled: 0, found: 0, taken: 0 })
@@ -190,9 +190,9 @@ fn settle<'a, F: Fingerprint>(
     (round, probe, question): AskedProbe<'a, F>,
     targets: &mut Vec<(&'a Round<'a, F>, Target<F>)>,
 ) -> Result<()> {
-    if round.table.may_contain(question)? {
+    if round.lens.may_contain(question)? {
         let prefix = round.query ^ probe.flips;
-        targets.push((round, round.table.aim(prefix, probe.depth.into())));
+        targets.push((round, round.lens.aim(prefix, probe.depth.into())));
     }
     Ok(())
 }
@@ -260,7 +260,7 @@ impl<'a, F: Fingerprint> Queue<'a, F> {
             {
                 if let Some(block) = target.blocks.next() {
                     let Target { low, high, .. } = target;
-                    let (block, query) = (round.table.packed(block)?, round.query);
+                    let (block, query) = (round.lens.packed(block)?, round.query);
                     return Ok(Some(Job { block, query, low: *low, high: *high, tag: round }));
                 }
                 self.taken += 1;
@@ -278,12 +278,12 @@ impl<'a, F: Fingerprint> Queue<'a, F> {
         let last = targets.len();
         while *celled < last.min(*taken + 2 * *ahead) {
             let (round, target) = &mut targets[*celled];
-            round.table.find_cell(target)?;
+            round.lens.find_cell(target)?;
             *celled += 1;
         }
         while *found < last.min(*taken + *ahead) {
             let (round, target) = &mut targets[*found];
-            round.table.find_blocks(target)?;
+            round.lens.find_blocks(target)?;
             *found += 1;
         }
         Ok(())

@@ -48,7 +48,7 @@ pub(crate) struct NewDatabase {
     code: Option<BlockCode>,
 
     /// Bits a fingerprint and table of the prefix filter, 0 to 32, 0 for none: spares most look-ups
-    /// that would find nothing [default: 10 where the layout and the number of entries gain by it]
+    /// that would find nothing [default: 8 where the layout and the number of entries gain by it]
     #[arg(long, value_name = "BITS", help_heading = "A new database")]
     filter_bits: Option<u32>,
 }
