@@ -1,7 +1,7 @@
 //! What a query's steps cost, and so what a look-up of a prefix of given length does.
 //!
 //! A probe of a table first asks the table's prefix filter, if it is long enough. What passes is
-//! looked up: directory, key, and the head of one block, fetched while others are being decoded.
+//! looked up: a cell of the directory, and the head of one block, fetched while others are being decoded.
 //! Then, in the Huffman code, that block is decoded from its beginning until behind what was looked
 //! for: half a block for nothing; in the Elias–Fano code its place is found at once. Costs are those of the processor, for waits overlap; far from its caches they grow
 //! with the logarithm of the distance, since address translation gets dearer and dearer.
@@ -36,7 +36,7 @@ pub struct Costs {
     pub filter_ns: f64,
     /// What it takes more for each doubling of 1 + bytes of all filters / `cache_bytes`.
     pub filter_far_ns: f64,
-    /// A look-up: directory, key, and the head of a block.
+    /// A look-up: a cell of the directory, and the head of a block.
     pub lookup_ns: f64,
     /// What it takes more for each doubling of 1 + bytes of all tables / `cache_bytes`.
     pub lookup_far_ns: f64,
@@ -79,8 +79,8 @@ impl Default for Costs {
             segment_ns: 5.0,
             filter_ns: 10.8,
             filter_far_ns: 1.6,
-            lookup_ns: 49.5,
-            lookup_far_ns: 3.3,
+            lookup_ns: 40.0,
+            lookup_far_ns: 4.3,
             entry_ns: 4.5,
             place_ns: 4.3,
             placed_entry_ns: 2.95,
@@ -199,8 +199,10 @@ fn code_bits(code: BlockCode) -> (f64, f64) {
         BlockCode::EliasFano => (2.0, 3.0),
     }
 }
-/// Bytes of the directory for each block: entries of 4, as many as the power of two below.
-const DIRECTORY: f64 = 3.0;
+/// Bytes of a cell of the directory, and most blocks that are a cell's on average: cells are as many
+/// as a power of two.
+const CELL: f64 = 64.0;
+const BLOCKS_A_CELL: f64 = 13.0;
 /// Bytes of a page, and of its checksum.
 const PAGE: f64 = 4096.0;
 /// How much larger than the smallest a block is, in doublings.
@@ -263,7 +265,8 @@ impl Terms {
         let blocks = (n / in_block).ceil();
         let filtered = self.filter_bits > 0 && filter_says_no(filter_depth, entries);
         let filter = if filtered { n * f64::from(self.filter_bits) / 8.0 } else { 0.0 };
-        let index = blocks * (width / 8.0 + DIRECTORY);
+        let cells = (blocks / BLOCKS_A_CELL).log2().ceil().max(0.0).exp2();
+        let index = blocks * (width / 8.0) + cells * CELL;
         TableSize { in_block, blocks: blocks * block, index, filter }
     }
 
@@ -415,12 +418,12 @@ mod tests {
     fn sizes_are_those_of_tables_written() {
         use BlockCode::{EliasFano, Huffman};
         for (code, block_size, log, bytes) in [
-            (Huffman, 128, 24, 6.15),
-            (Huffman, 1024, 20, 6.03),
-            (Huffman, 1024, 24, 5.51),
-            (EliasFano, 128, 20, 6.61),
-            (EliasFano, 128, 26, 5.80),
-            (EliasFano, 256, 26, 5.40),
+            (Huffman, 128, 24, 6.41),
+            (Huffman, 1024, 20, 6.05),
+            (Huffman, 1024, 24, 5.55),
+            (EliasFano, 128, 20, 6.73),
+            (EliasFano, 128, 26, 5.92),
+            (EliasFano, 256, 26, 5.46),
         ] {
             let terms = Terms { block_size, code, ..Terms::default() };
             let size = terms.table(64, 1 << log, 32);

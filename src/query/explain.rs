@@ -161,9 +161,6 @@ impl<F: Fingerprint> View<'_, F> {
 
     fn find(&self, look_ups: &mut [LookUp<F>]) -> Result<()> {
         let segments = &self.version.segments;
-        for (source, table, target) in &mut *look_ups {
-            segments[*source].tables()[*table].lens().find_cell(target)?;
-        }
         for (source, table, target) in look_ups {
             segments[*source].tables()[*table].lens().find_blocks(target)?;
         }

@@ -175,7 +175,7 @@ fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
     let cold = rounds.iter().any(|round| round.lens.table().is_cold());
     // All reads of the disk are under way before the first is waited for.
     let ahead = if cold { targets.len() } else { AHEAD };
-    Ok(Queue { targets, ahead, celled: 0, found: 0, taken: 0 })
+    Ok(Queue { targets, ahead, found: 0, taken: 0 })
 }
 
 /// Most look-ups of a query that filters leave, more often than not.
@@ -232,19 +232,16 @@ impl<'a, F: Fingerprint> Asked<'a, F> {
     }
 }
 
-/// Look-ups that are in the same stage at a time: their waits for memory overlap with each other and
-/// with the decoding of those before.
+/// Look-ups whose blocks are found before they are decoded: their waits for memory overlap with each
+/// other and with the decoding of those before.
 const AHEAD: usize = 12;
 
-/// The look-ups of a query on their way through the middle stages, in which their cells and then
-/// their blocks are found.
+/// The look-ups of a query on their way through the middle stage, in which their blocks are found.
 struct Queue<'a, F> {
     targets: Vec<(&'a Round<'a, F>, Target<F>)>,
     /// How many are in a stage at a time.
     ahead: usize,
-    /// So many have their cells,
-    celled: usize,
-    /// so many their blocks,
+    /// So many have their blocks,
     found: usize,
     /// and so many were taken.
     taken: usize,
@@ -271,17 +268,11 @@ impl<'a, F: Fingerprint> Queue<'a, F> {
         }
     }
 
-    /// Takes look-ups through the middle stages, up to so many ahead of those taken.
+    /// Takes look-ups through the middle stage, up to so many ahead of those taken.
     #[inline(always)]
     fn move_up(&mut self) -> Result<()> {
-        let Self { targets, ahead, celled, found, taken } = self;
-        let last = targets.len();
-        while *celled < last.min(*taken + 2 * *ahead) {
-            let (round, target) = &mut targets[*celled];
-            round.lens.find_cell(target)?;
-            *celled += 1;
-        }
-        while *found < last.min(*taken + *ahead) {
+        let Self { targets, ahead, found, taken } = self;
+        while *found < targets.len().min(*taken + *ahead) {
             let (round, target) = &mut targets[*found];
             round.lens.find_blocks(target)?;
             *found += 1;

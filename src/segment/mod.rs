@@ -219,7 +219,6 @@ impl<F: Fingerprint> Segment<F> {
         let Some(table) = self.identity_table().map(Table::lens) else { return Ok(()) };
         for fingerprint in fingerprints {
             let mut target = table.aim(fingerprint, F::BITS);
-            table.find_cell(&mut target)?;
             table.find_blocks(&mut target)?;
             self.postings.fetch(target.blocks)?;
         }

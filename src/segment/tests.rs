@@ -58,7 +58,7 @@ fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) 
             let lens = table.lens();
             let _ = lens.ask(probe, 64).map(|question| lens.may_contain(question));
             let mut target = lens.aim(probe, 8);
-            let _ = lens.find_cell(&mut target).and_then(|()| lens.find_blocks(&mut target));
+            let _ = lens.find_blocks(&mut target);
             let mut blocks = target.blocks.map(|block| lens.packed(block));
             let mut next = || {
                 let Some(block) = blocks.next() else { return Ok(None) };

@@ -123,7 +123,6 @@ impl<F: Fingerprint> TableBuilder<F> {
         if !self.block.is_empty() {
             self.end_block()?;
         }
-        self.writer.write(&self.keys)?;
         let blocks = self.keys.len() / F::BYTES;
         let mut directory = Vec::new();
         put_directory(
@@ -132,6 +131,7 @@ impl<F: Fingerprint> TableBuilder<F> {
             &mut directory,
         )?;
         self.writer.write(&directory)?;
+        self.writer.write(&self.keys)?;
         self.writer.align(8)?;
         let filter_offset = self.writer.position();
         let filter_depth = self.filter.as_ref().map_or(0, FilterBuilder::depth);

@@ -8,7 +8,6 @@
 use std::ops::Range;
 
 use super::filter::{Filter, Question};
-use super::index::Cell;
 use super::reader::Table;
 use crate::block::Packed;
 use crate::error::Result;
@@ -33,8 +32,7 @@ pub(crate) struct Lens<'a, F> {
 pub(crate) struct Target<F> {
     pub low: F,
     pub high: F,
-    cell: Cell,
-    /// Blocks of the range; empty before step 5.
+    /// Blocks of the range; empty before step 4.
     pub blocks: Range<usize>,
 }
 
@@ -67,23 +65,14 @@ impl<'a, F: Fingerprint> Lens<'a, F> {
     pub(crate) fn aim(&self, prefix: F, depth: u32) -> Target<F> {
         let mask = F::prefix_mask(depth);
         let (low, high) = (prefix & mask, prefix | !mask);
-        self.table.index.prefetch_directory(&self.body, low);
-        Target { low, high, cell: Cell::default(), blocks: 0..0 }
+        self.table.index.prefetch(&self.body, low);
+        Target { low, high, blocks: 0..0 }
     }
 
     /// Step 4.
     #[inline(always)]
-    pub(crate) fn find_cell(&self, target: &mut Target<F>) -> Result<()> {
-        target.cell = self.table.index.cell(&self.body, target.low)?;
-        self.table.index.prefetch_keys(&self.body, target.cell);
-        Ok(())
-    }
-
-    /// Step 5.
-    #[inline(always)]
     pub(crate) fn find_blocks(&self, target: &mut Target<F>) -> Result<()> {
-        let Target { low, high, cell, .. } = *target;
-        target.blocks = self.table.index.blocks(&self.body, cell, low, high)?;
+        target.blocks = self.table.index.blocks(&self.body, target.low, target.high)?;
         if self.table.is_cold() {
             self.table.fetch(target.blocks.clone());
         }
@@ -95,7 +84,7 @@ impl<'a, F: Fingerprint> Lens<'a, F> {
         Ok(())
     }
 
-    /// Step 6: a block whose page has passed its checksum.
+    /// Step 5: a block whose page has passed its checksum.
     #[inline(always)]
     pub(crate) fn packed(&self, block: usize) -> Result<Packed<'a>> {
         let (start, size) = (self.table.start_of(block), self.table.block_size());

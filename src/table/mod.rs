@@ -1,8 +1,8 @@
 //! A table: one permuted, sorted set of fingerprints on disk (the paper's table, not LevelDB's).
 //!
-//! The file holds fixed-size [blocks](crate::block), then their [index](index): keys (each block's
-//! last fingerprint) and a directory over them; then, if asked for, a [prefix filter](filter). All
-//! lie at computed offsets, so opening reads none. storage-format.md, "Table".
+//! The file holds fixed-size [blocks](crate::block), then their [index](index): a directory over
+//! keys (each block's last fingerprint), and these; then, if asked for, a [prefix filter](filter).
+//! All lie at computed offsets, so opening reads none. storage-format.md, "Table".
 
 mod builder;
 mod cursor;

@@ -153,12 +153,10 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// The first block whose key is at least `target`: the one that holds it if any does. Equal to
-    /// the number of blocks if `target` is greater than every key. Reads three keys where
-    /// fingerprints are spread evenly, at most log2(blocks).
+    /// the number of blocks if `target` is greater than every key. Reads one cell of the directory,
+    /// and keys only where fingerprints crowd, then at most log2(blocks).
     pub(crate) fn find_block(&self, target: F) -> Result<usize> {
-        let body = self.file.body();
-        let cell = self.index.cell(&body, target)?;
-        self.index.first_at_least(&body, cell, target)
+        self.index.first_at_least(&self.file.body(), target)
     }
 
     /// For many look-ups whose waits for memory are to overlap.

@@ -53,7 +53,6 @@ fn below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F> {
     let table = table.lens();
     let mut target = table.aim(prefix, depth);
     let (low, high) = (target.low, target.high);
-    table.find_cell(&mut target).unwrap();
     table.find_blocks(&mut target).unwrap();
     let mut found = Vec::new();
     let mut next = || {

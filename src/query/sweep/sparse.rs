@@ -59,9 +59,6 @@ fn take<F: Fingerprint>(
         aimed.push((asked, target));
     }
     for (_, target) in &mut aimed {
-        table.find_cell(target)?;
-    }
-    for (_, target) in &mut aimed {
         table.find_blocks(target)?;
     }
     let mut jobs = aimed.into_iter().flat_map(|(asked, target)| {
