@@ -12,7 +12,7 @@ use common::{Data, load, option, options, queries};
 use fpdb::Snapshot;
 
 /// Queries that are asked one after another.
-const SINGLE: usize = 10_000;
+const SINGLE: usize = 50_000;
 
 fn main() {
     let sizes = option("--n", if common::is_test() { "12" } else { "20,22,24" }.to_string());
@@ -44,24 +44,26 @@ fn measure(snapshot: &Snapshot, fingerprints: &[u64], layout: &str, k: u32) {
     let sizes = option("--sizes", "100,1000,10000,100000,1000000".to_string());
     let sizes = if common::is_test() { "1,100,1000".to_string() } else { sizes };
     let sizes: Vec<usize> = sizes.split(',').map(|size| size.parse().expect("a number")).collect();
-    let all = queries(fingerprints, sizes.iter().copied().max().unwrap_or(0).max(SINGLE));
-    let single = || all.iter().take(SINGLE).map(|&query| snapshot.query(query, k).unwrap());
-    let expected: Vec<_> = single().collect();
+    // Small ones several times. All queries are new, as a crawler's are: what an earlier one read
+    // would be in the processor's caches.
+    let asked = |size: usize| size * (SINGLE / size).clamp(1, 10);
+    let all = queries(fingerprints, SINGLE + sizes.iter().map(|&size| asked(size)).sum::<usize>());
+    let (alone, mut rest) = all.split_at(SINGLE);
     let start = Instant::now();
-    single().for_each(|answer| _ = std::hint::black_box(answer));
+    for &query in alone {
+        std::hint::black_box(snapshot.query(query, k).unwrap());
+    }
     let one_by_one = start.elapsed().as_secs_f64() * 1e6 / SINGLE as f64;
     for size in sizes {
-        // Small ones several times, each with other queries.
-        let mut seconds = 0.0;
-        let rounds = (SINGLE / size).clamp(1, 10);
-        for round in 0..rounds {
-            let from = round * size;
-            let start = Instant::now();
-            let answers = snapshot.query_batch(&all[from..from + size], k).unwrap();
-            seconds += start.elapsed().as_secs_f64();
-            assert!(answers.iter().zip(expected.iter().skip(from)).all(|(a, b)| a == b));
+        let (queries, others) = rest.split_at(asked(size));
+        rest = others;
+        let start = Instant::now();
+        let answers: Vec<_> =
+            queries.chunks(size).map(|batch| snapshot.query_batch(batch, k).unwrap()).collect();
+        let each = start.elapsed().as_secs_f64() * 1e6 / queries.len() as f64;
+        for (answer, &query) in answers.iter().flatten().zip(queries).take(SINGLE) {
+            assert_eq!(answer, &snapshot.query(query, k).unwrap());
         }
-        let each = seconds * 1e6 / (rounds * size) as f64;
         let (n, times) = (fingerprints.len(), one_by_one / each);
         println!("| {layout} | {n} | {size} | {each:.3} | {one_by_one:.2} | {times:.1} |");
     }
