@@ -257,6 +257,17 @@ impl<'a> Body<'a> {
         Ok(self.bytes.get(offset..offset.wrapping_add(len)).unwrap_or_default())
     }
 
+    /// The word at `offset`, a multiple of 8, checked.
+    #[inline(always)]
+    pub(crate) fn word(&self, offset: usize) -> Result<u64> {
+        debug_assert!(offset.is_multiple_of(8), "such a word lies within one page");
+        if offset >= self.len || !is_checked(self.checked, offset / PAGE) {
+            self.file.check_pages(offset, 8)?;
+        }
+        let word = self.bytes.get(offset..).and_then(<[u8]>::first_chunk);
+        Ok(word.map_or(0, |word| u64::from_le_bytes(*word)))
+    }
+
     /// Requires that these bytes are in the body and their pages pass their checksums.
     #[inline(always)]
     pub(crate) fn check(&self, offset: usize, len: usize) -> Result<()> {

@@ -153,25 +153,32 @@ impl<F: Fingerprint> Search<'_, F> {
 }
 
 /// First stages: the probes as ranges, without those that a filter knows to be empty.
+///
+/// Questions are put to filters some at a time, and those before are read only then: so many are on
+/// their way from memory at a time, and few enough that they are still in the nearest cache.
 #[inline(always)]
 fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
     let unfiltered = rounds.iter().filter(|round| !round.lens.table().is_filtered());
     let sure: usize = unfiltered.map(|round| round.probes.len()).sum();
     let mut targets = Vec::with_capacity(sure + LEFT_BY_FILTERS);
-    let mut asked = Asked::new();
+    let (mut now, mut before) = (&mut [None; ASKED], &mut [None; ASKED]);
+    let mut asked_before = None;
     for round in rounds {
-        for probe in round.probes {
-            let (prefix, depth) = (round.query ^ probe.flips, probe.depth.into());
-            let Some(question) = round.lens.ask(prefix, depth) else {
-                targets.push((round, round.lens.aim(prefix, depth)));
-                continue;
-            };
-            if let Some(oldest) = asked.push((round, probe, question)) {
-                settle(oldest, &mut targets)?;
+        if !round.lens.table().is_filtered() {
+            targets.extend(round.probes.iter().map(|probe| round.aim(probe)));
+            continue;
+        }
+        for probes in round.probes.chunks(ASKED) {
+            now.iter_mut().zip(probes).for_each(|(question, probe)| *question = round.ask(probe));
+            if let Some((round, probes)) = asked_before.replace((round, probes)) {
+                settle(round, probes, before, &mut targets)?;
             }
+            std::mem::swap(&mut now, &mut before);
         }
     }
-    asked.rest().try_for_each(|asked| settle(asked, &mut targets))?;
+    if let Some((round, probes)) = asked_before {
+        settle(round, probes, before, &mut targets)?;
+    }
     let cold = rounds.iter().any(|round| round.lens.table().is_cold());
     // All reads of the disk are under way before the first is waited for.
     let ahead = if cold { targets.len() } else { AHEAD };
@@ -181,55 +188,41 @@ fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
 /// Most look-ups of a query that filters leave, more often than not.
 const LEFT_BY_FILTERS: usize = 12;
 
-/// A probe whose prefix was put to a filter.
-type AskedProbe<'a, F> = (&'a Round<'a, F>, &'a Probe<F>, Question);
+/// Questions that are put to a filter at a time.
+const ASKED: usize = 32;
 
-/// Keeps a probe that the filter does not refuse.
+impl<F: Fingerprint> Round<'_, F> {
+    #[inline(always)]
+    fn ask(&self, probe: &Probe<F>) -> Option<Question> {
+        self.lens.ask(self.query ^ probe.flips, probe.depth.into())
+    }
+
+    #[inline(always)]
+    fn aim(&self, probe: &Probe<F>) -> Aimed<'_, F> {
+        (self, self.lens.aim(self.query ^ probe.flips, probe.depth.into()))
+    }
+}
+
+/// A look-up, and of which round it is.
+type Aimed<'r, F> = (&'r Round<'r, F>, Target<F>);
+
+/// Keeps the probes that the filter does not refuse.
 #[inline(always)]
-fn settle<'a, F: Fingerprint>(
-    (round, probe, question): AskedProbe<'a, F>,
-    targets: &mut Vec<(&'a Round<'a, F>, Target<F>)>,
+fn settle<'r, F: Fingerprint>(
+    round: &'r Round<'r, F>,
+    probes: &[Probe<F>],
+    questions: &[Option<Question>],
+    targets: &mut Vec<Aimed<'r, F>>,
 ) -> Result<()> {
-    if round.lens.may_contain(question)? {
-        let prefix = round.query ^ probe.flips;
-        targets.push((round, round.lens.aim(prefix, probe.depth.into())));
+    for (probe, question) in probes.iter().zip(questions) {
+        if let Some(question) = *question
+            && !round.lens.may_contain(question)?
+        {
+            continue;
+        }
+        targets.push(round.aim(probe));
     }
     Ok(())
-}
-
-/// Questions on their way from memory, the last that were asked: many, so that the waits overlap, and
-/// few, so that they are still in the nearest cache.
-struct Asked<'a, F> {
-    questions: Vec<AskedProbe<'a, F>>,
-    oldest: usize,
-}
-
-impl<'a, F: Fingerprint> Asked<'a, F> {
-    const MOST: usize = 32;
-
-    fn new() -> Self {
-        Self { questions: Vec::with_capacity(Self::MOST), oldest: 0 }
-    }
-
-    /// Takes in a question, and gives back the oldest if there are many.
-    #[inline(always)]
-    fn push(&mut self, question: AskedProbe<'a, F>) -> Option<AskedProbe<'a, F>> {
-        if self.questions.len() < Self::MOST {
-            self.questions.push(question);
-            return None;
-        }
-        let place = self.questions.get_mut(self.oldest)?;
-        self.oldest = (self.oldest + 1) % Self::MOST;
-        Some(std::mem::replace(place, question))
-    }
-
-    /// Those not given back, the oldest first.
-    #[inline(always)]
-    fn rest(self) -> impl Iterator<Item = AskedProbe<'a, F>> {
-        let Self { mut questions, oldest } = self;
-        questions.rotate_left(oldest);
-        questions.into_iter()
-    }
 }
 
 /// Look-ups whose blocks are found before they are decoded: their waits for memory overlap with each
@@ -238,7 +231,7 @@ const AHEAD: usize = 12;
 
 /// The look-ups of a query on their way through the middle stage, in which their blocks are found.
 struct Queue<'a, F> {
-    targets: Vec<(&'a Round<'a, F>, Target<F>)>,
+    targets: Vec<Aimed<'a, F>>,
     /// How many are in a stage at a time.
     ahead: usize,
     /// So many have their blocks,

@@ -127,7 +127,6 @@ impl Filter {
     #[inline(always)]
     pub(super) fn may_contain(body: &Body<'_>, question: Question) -> Result<bool> {
         let Question { offset, mask } = question;
-        let word = u64::read_le(body.bytes(offset, 8)?).unwrap_or(u64::MAX);
-        Ok(word & mask == mask)
+        Ok(body.word(offset)? & mask == mask)
     }
 }
