@@ -14,7 +14,7 @@ use crate::{paged, settings};
 const DOCUMENT: &str = include_str!("../storage-format.md");
 
 /// The bytes of the example of that name: lines `offset | hex bytes | meaning`.
-fn example(name: &str) -> Vec<u8> {
+pub(crate) fn example(name: &str) -> Vec<u8> {
     let (_, rest) = DOCUMENT.split_once(&format!("<!-- example: {name} -->\n```text\n")).unwrap();
     let (lines, _) = rest.split_once("```").unwrap();
     let mut bytes = Vec::new();

@@ -1,10 +1,11 @@
 //! What a query's steps cost, and so what a look-up of a prefix of given length does.
 //!
 //! A probe of a table first asks the table's prefix filter, if it is long enough. What passes is
-//! looked up: a cell of the directory, and the head of one block, fetched while others are being decoded.
-//! Then, in the Huffman code, that block is decoded from its beginning until behind what was looked
-//! for: half a block for nothing; in the Elias–Fano code its place is found at once. Costs are those of the processor, for waits overlap; far from its caches they grow
-//! with the logarithm of the distance, since address translation gets dearer and dearer.
+//! looked up: a cell of the directory, and the head of one block, fetched while others are being
+//! decoded. Then, in the Huffman code, that block is decoded from its beginning until behind what was
+//! looked for: half a block for nothing; in the Elias–Fano code its place is found at once. Costs are
+//! those of the processor, for waits overlap; far from its caches they grow with the logarithm of the
+//! distance, since address translation gets dearer and dearer.
 
 use crate::codec::block_code::BlockCode;
 use crate::error::{Error, Result};

@@ -261,7 +261,7 @@ impl<'a> Body<'a> {
     #[inline(always)]
     pub(crate) fn word(&self, offset: usize) -> Result<u64> {
         debug_assert!(offset.is_multiple_of(8), "such a word lies within one page");
-        if offset >= self.len || !is_checked(self.checked, offset / PAGE) {
+        if offset.saturating_add(8) > self.len || !is_checked(self.checked, offset / PAGE) {
             self.file.check_pages(offset, 8)?;
         }
         let word = self.bytes.get(offset..).and_then(<[u8]>::first_chunk);

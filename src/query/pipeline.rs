@@ -232,7 +232,7 @@ const AHEAD: usize = 12;
 /// The look-ups of a query on their way through the middle stage, in which their blocks are found.
 struct Queue<'a, F> {
     targets: Vec<Aimed<'a, F>>,
-    /// How many are in a stage at a time.
+    /// How many have their blocks before they are taken.
     ahead: usize,
     /// So many have their blocks,
     found: usize,

@@ -202,9 +202,10 @@ impl<F: Fingerprint> Index<F> {
             not_above += i32::from(key <= most);
         }
         let crowded = mark == CROWDED;
-        let behind = |keys: i32| (before as usize).wrapping_add_signed(keys as isize);
+        let first = before as usize;
+        let behind = |keys: i32| first.wrapping_add_signed(keys as isize);
         let (first, last) =
-            if crowded { (behind(0), end as usize) } else { (behind(less), behind(not_above)) };
+            if crowded { (first, end as usize) } else { (behind(less), behind(not_above)) };
         if first > last || last > self.blocks {
             return Err(body.corruption(offset, "the directory leads to blocks that are not there"));
         }
@@ -343,18 +344,9 @@ mod tests {
 
     #[test]
     fn the_example_of_the_format_is_what_is_written() {
-        let document = include_str!("../../storage-format.md");
-        let (_, example) = document.split_once("<!-- example: cell -->\n```text\n").unwrap();
-        let (lines, _) = example.split_once("```").unwrap();
-        let column = |number| lines.lines().filter_map(move |line| line.split('|').nth(number));
-        let keys: Vec<u64> = column(2)
-            .filter_map(|told| told.trim().strip_prefix("0x")?.strip_suffix(" >> 33"))
-            .map(|key| u64::from_str_radix(key, 16).unwrap())
-            .collect();
-        let bytes: Vec<u8> = column(1)
-            .flat_map(str::split_whitespace)
-            .map(|byte| u8::from_str_radix(byte, 16).unwrap())
-            .collect();
+        let bytes = crate::format_example::example("cell");
+        let keys: [u64; 4] =
+            [0x1000_0000_0000_0000, 0x2468_acf0_0000_00ff, 0x2468_acf1_ffff_ffff, !(2 << 32)];
         let written = directory(&keys);
         assert_eq!(written[..bytes.len()], bytes);
         assert_eq!(written[bytes.len()..], bytes[bytes.len() - 4..].repeat(10));

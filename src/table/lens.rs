@@ -69,7 +69,7 @@ impl<'a, F: Fingerprint> Lens<'a, F> {
         Target { low, high, blocks: 0..0 }
     }
 
-    /// Step 4.
+    /// Step 4: which blocks the range is in.
     #[inline(always)]
     pub(crate) fn find_blocks(&self, target: &mut Target<F>) -> Result<()> {
         target.blocks = self.table.index.blocks(&self.body, target.low, target.high)?;

@@ -51,7 +51,7 @@ fn figures_are_those_of_the_bytes() {
             let sum: f64 = list.iter().map(|table| number(&table[key])).sum();
             assert_eq!(sum, number(&row[key]), "{row}");
         }
-        // Whole blocks with a key of 8 bytes each, and a directory of 64 for 7 to 13, or one alone.
+        // Whole blocks with a key of 8 bytes each, and a cell of 64 for 7 to 13 of them, or one alone.
         for table in list {
             let blocks = number(&table["bytes_blocks"]) / block;
             let cells = (number(&table["bytes_index"]) - 8.0 * blocks) / 64.0;
