@@ -141,8 +141,9 @@ impl<F: Fingerprint> Core<F> {
         let view = View { version, seq, planner: &self.planner };
         let nearest = QueryOptions::within(self.settings.max_distance).limit(1);
         let look = |&(fingerprint, _): &(F, Key<'_>)| {
-            let found = view.query(fingerprint, nearest)?.pop();
-            Ok(Looked { found, permuted: self.planner.permuted(fingerprint) })
+            let permuted = self.planner.permuted(fingerprint);
+            let found = view.query_permuted(&permuted, nearest)?.pop();
+            Ok(Looked { found, permuted })
         };
         documents.iter().map(look).collect()
     }

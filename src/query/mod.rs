@@ -59,8 +59,17 @@ pub(crate) struct View<'a, F> {
 impl<F: Fingerprint> View<'_, F> {
     /// All matches, sorted by distance, fingerprint, id; each once.
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
+        self.query_permuted(&self.planner.permuted(fingerprint), options)
+    }
+
+    /// The same, for a fingerprint that is already in each table's bit order.
+    pub(crate) fn query_permuted(
+        &self,
+        queries: &[F],
+        options: QueryOptions,
+    ) -> Result<Vec<Match<F>>> {
         let limit = options.limit.unwrap_or(usize::MAX);
-        self.matches(pipeline::search(self, fingerprint, options.distance)?, limit)
+        self.matches(pipeline::search(self, queries, options.distance)?, limit)
     }
 
     /// The answers to several queries, in their order, found by up to so many threads.

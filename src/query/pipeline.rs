@@ -34,19 +34,19 @@ struct Round<'a, F> {
     probes: &'a [Probe<F>],
 }
 
-/// Every fingerprint of the view within `distance`, once per source that has it.
+/// Finds every fingerprint of the view within `distance`, once per source that has it. `queries` is
+/// the fingerprint in each table's bit order.
 pub(super) fn search<F: Fingerprint>(
     view: &View<'_, F>,
-    fingerprint: F,
+    queries: &[F],
     distance: u32,
 ) -> Result<Vec<Hit<F>>> {
-    let queries = view.planner.permuted(fingerprint);
     let mut search = Search { view, queries, distance, hits: Vec::new() };
     cpu::fastest(
         #[inline(always)]
         || search.segments(),
     )?;
-    memtables(view, &search.queries, distance, &mut search.hits);
+    memtables(view, queries, distance, &mut search.hits);
     Ok(search.hits)
 }
 
@@ -104,8 +104,8 @@ pub(super) fn scan<F: Fingerprint>(
 
 struct Search<'a, F> {
     view: &'a View<'a, F>,
-    /// The fingerprint asked, in each table's bit order.
-    queries: Vec<F>,
+    /// The fingerprint in each table's bit order.
+    queries: &'a [F],
     distance: u32,
     hits: Vec<Hit<F>>,
 }
