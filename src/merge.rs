@@ -120,10 +120,10 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
     fn take_held(&mut self) -> Result<()> {
         const HOLDS: Net = Net { removes_older: false, inserted: true };
         let Self { segment, cursor, ready, .. } = self;
-        segment.fetch_groups(cursor.block_numbers())?;
+        segment.prefetch_id_groups(cursor.block_numbers())?;
         for (block, len, rows) in cursor.blocks() {
             let passed = len.saturating_sub(rows.len());
-            segment.group(block, len)?.for_each(|index, id| {
+            segment.id_group(block, len)?.for_each(|index, id| {
                 if let Some(&fingerprint) = index.checked_sub(passed).and_then(|i| rows.get(i)) {
                     ready.push((Entry { fingerprint, id }, HOLDS));
                 }

@@ -133,7 +133,7 @@ impl Postings {
         meta.finish("postings footer")?;
         let ends = groups.checked_add(1).and_then(|n| n.checked_mul(8));
         file.expect_body_end(ends.and_then(|len| offsets_at.checked_add(len)))?;
-        file.keep(offsets_at, ends.unwrap_or(0))?;
+        file.load_if_cold(offsets_at, ends.unwrap_or(0))?;
         Ok(Self { file, entries, groups, offsets_at })
     }
 
@@ -160,17 +160,17 @@ impl Postings {
     }
 
     /// The ids of one block of table 0, which has `fingerprints`.
-    pub(crate) fn group(&self, block: usize, fingerprints: usize) -> Result<Group<'_>> {
+    pub(crate) fn id_group(&self, block: usize, fingerprints: usize) -> Result<IdGroup<'_>> {
         let place = self.place(block)?;
-        Group::open(self.file.bytes(place.start, place.len())?, fingerprints)
+        IdGroup::open(self.file.bytes(place.start, place.len())?, fingerprints)
             .map_err(|e| e.at_path(self.file.path()).at_offset(place.start as u64))
     }
 
     /// Announces that the groups of these blocks will be read, if the file is cold.
-    pub(crate) fn fetch(&self, blocks: Range<usize>) -> Result<()> {
+    pub(crate) fn prefetch(&self, blocks: Range<usize>) -> Result<()> {
         if self.file.is_cold() && !blocks.is_empty() {
             let (start, end) = (self.place(blocks.start)?.start, self.place(blocks.end - 1)?.end);
-            self.file.fetch(start, end.saturating_sub(start));
+            self.file.prefetch(start, end.saturating_sub(start));
         }
         Ok(())
     }
@@ -187,7 +187,7 @@ impl Postings {
         let mut entries = 0u64;
         for block in 0..self.groups {
             let checked = fingerprints_in(block).and_then(|n| {
-                let group = self.group(block, n)?;
+                let group = self.id_group(block, n)?;
                 entries += group.total;
                 for index in 0..n {
                     let ids: Vec<DocId> = group.ids(index).collect();
@@ -222,7 +222,7 @@ const LOADED: u32 = 57;
 
 /// The ids of one block's fingerprints.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Group<'a> {
+pub(crate) struct IdGroup<'a> {
     bytes: &'a [u8],
     fingerprints: usize,
     count_width: u32,
@@ -231,7 +231,7 @@ pub(crate) struct Group<'a> {
     total: u64,
 }
 
-impl<'a> Group<'a> {
+impl<'a> IdGroup<'a> {
     fn open(bytes: &'a [u8], fingerprints: usize) -> Result<Self> {
         let mut head = Fields::new(bytes, 0);
         let count_width = u32::from(head.u8("count width")?);
@@ -382,7 +382,7 @@ mod tests {
         postings.verify(summary, |b| Ok(blocks[b].len()), &mut |e| panic!("{e}"));
         assert_eq!(postings.entries(), blocks.iter().flatten().flatten().count() as u64);
         for (b, block) in blocks.iter().enumerate() {
-            let group = postings.group(b, block.len()).unwrap();
+            let group = postings.id_group(b, block.len()).unwrap();
             for (i, ids) in block.iter().enumerate() {
                 assert_eq!(group.ids(i).map(|id| id.0).collect::<Vec<_>>(), *ids);
                 for &id in ids.iter().take(20).chain(ids.last()) {
@@ -392,7 +392,7 @@ mod tests {
                 }
             }
             if block.iter().flatten().any(|id| *id != block[0][0]) {
-                assert!(postings.group(b, block.len() + 9).is_err(), "another table's block");
+                assert!(postings.id_group(b, block.len() + 9).is_err(), "another table's block");
             }
         }
     }
@@ -402,9 +402,9 @@ mod tests {
         let mut endless = vec![64, 0];
         endless.put_u64(5);
         endless.extend([0xff; 8]);
-        assert!(Group::open(&endless, 1).is_err());
+        assert!(IdGroup::open(&endless, 1).is_err());
         let one_each = [0, 0, 5, 0, 0, 0, 0, 0, 0, 0];
-        assert_eq!(Group::open(&one_each, 3).unwrap().ids(2).collect::<Vec<_>>(), [DocId(5)]);
+        assert_eq!(IdGroup::open(&one_each, 3).unwrap().ids(2).collect::<Vec<_>>(), [DocId(5)]);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::{Coding, Job, Packed, other_code};
+use super::packed::{Coding, Job, Packed, other_code};
 use crate::codec::bits::{
     GROUP, GROUP_REACH, LowBitWriter, group_places, low_word, peek_low, select,
 };
@@ -220,7 +220,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
 
     /// How many fingerprints a search compares that looks for those from `low` to `high`: the first,
     /// and behind it two or those there are.
-    pub(super) fn looked_at(&self, low: F, high: F) -> Result<usize> {
+    pub(super) fn count_candidates(&self, low: F, high: F) -> Result<usize> {
         let mut inside = 0;
         self.within(low, high, |_, _| inside += 1)?;
         Ok(1 + self.after.min(inside.max(2)))

@@ -7,7 +7,7 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::huffman::{COUNT_LEN, decode};
-use super::{Coding, Job, Packed, other_code};
+use super::packed::{Coding, Job, Packed, other_code};
 use crate::codec::huffman::Decoder;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -54,7 +54,7 @@ impl<'a, F: Fingerprint> Lane<'a, F> {
     }
 
     /// How many fingerprints a search decodes that looks for those up to `high`.
-    pub(super) fn up_to(mut self, high: F) -> usize {
+    pub(super) fn count_candidates(mut self, high: F) -> usize {
         let mut steps = 1;
         while steps < self.len() && self.current <= high {
             steps += 1;

@@ -7,14 +7,15 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::codec::block_code::BlockCode;
-use crate::codec::bytes::{Fields, PutFields};
-use crate::codec::huffman::{Code, Histogram};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 
 mod elias_fano;
 pub(crate) mod huffman;
 mod lanes;
+mod packed;
+
+pub(crate) use packed::{Coding, Job, Packed};
 
 use lanes::Lane;
 
@@ -22,54 +23,7 @@ use lanes::Lane;
 pub(crate) const MIN_SIZE: usize = 128;
 pub(crate) const MAX_SIZE: usize = 4096;
 
-/// The code of one table's blocks.
-#[derive(Debug, Clone)]
-pub(crate) enum Coding {
-    Huffman(Box<Code>),
-    EliasFano,
-}
-
 impl Coding {
-    /// For a table whose neighbours differ like this.
-    pub(crate) fn new(code: BlockCode, histogram: &Histogram) -> Self {
-        match code {
-            BlockCode::Huffman => Self::Huffman(Box::new(Code::from_histogram(histogram))),
-            BlockCode::EliasFano => Self::EliasFano,
-        }
-    }
-
-    /// Appends it as a table's footer has it; `bits` is the fingerprints' width.
-    pub(crate) fn put(&self, bits: u32, out: &mut Vec<u8>) {
-        match self {
-            Self::Huffman(code) => {
-                out.put_u8(BlockCode::Huffman.number());
-                out.extend_from_slice(code.lengths(bits));
-            }
-            Self::EliasFano => out.put_u8(BlockCode::EliasFano.number()),
-        }
-    }
-
-    pub(crate) fn read(bits: u32, fields: &mut Fields<'_>) -> Result<Self> {
-        let number = fields.u8("code of blocks")?;
-        match BlockCode::from_number(number) {
-            Some(BlockCode::Huffman) => {
-                let lengths = fields.bytes(bits as usize, "code lengths")?;
-                Ok(Self::Huffman(Box::new(Code::from_lengths(lengths)?)))
-            }
-            Some(BlockCode::EliasFano) => Ok(Self::EliasFano),
-            None => Err(fields.corruption(format!("code of blocks {number}"))),
-        }
-    }
-
-    /// Which of the codes it is.
-    #[inline]
-    pub(crate) fn kind(&self) -> BlockCode {
-        match self {
-            Self::Huffman(_) => BlockCode::Huffman,
-            Self::EliasFano => BlockCode::EliasFano,
-        }
-    }
-
     /// Reads the block of `size` bytes that `bytes` begin with strictly, as none but a builder's is:
     /// ascending, `key` last, zeros where nothing is. Gives each fingerprint to `visit`.
     pub(crate) fn check<F: Fingerprint>(
@@ -137,32 +91,12 @@ impl<F: Fingerprint> BlockBuilder<F> {
     }
 }
 
-/// A block as it lies in a file.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Packed<'a> {
-    /// The file's bytes.
-    pub bytes: &'a [u8],
-    /// Where the block begins.
-    pub start: usize,
-    pub size: usize,
-    pub coding: &'a Coding,
-}
-
 impl Packed<'_> {
-    /// Number of fingerprints.
-    pub(crate) fn len(&self) -> Result<usize> {
-        let count = self.bytes.get(self.start..).and_then(<[u8]>::first_chunk);
-        match count.map(|count| u16::from_le_bytes(*count)) {
-            Some(count @ 1..) => Ok(count.into()),
-            _ => Err(Error::corruption("empty block")),
-        }
-    }
-
     /// How many fingerprints a search compares that looks for those from `low` to `high`.
-    pub(crate) fn looked_at<F: Fingerprint>(&self, low: F, high: F) -> Result<usize> {
+    pub(crate) fn count_candidates<F: Fingerprint>(&self, low: F, high: F) -> Result<usize> {
         match self.coding {
-            Coding::Huffman(_) => Ok(Lane::open(self)?.up_to(high)),
-            Coding::EliasFano => elias_fano::Block::open(self)?.looked_at(low, high),
+            Coding::Huffman(_) => Ok(Lane::open(self)?.count_candidates(high)),
+            Coding::EliasFano => elias_fano::Block::open(self)?.count_candidates(low, high),
         }
     }
 
@@ -201,17 +135,6 @@ pub(crate) fn visit_all<'a, F: Fingerprint>(
     }
 }
 
-/// A block to look through for what lies from `low` to `high`, near to `query`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Job<'a, F, T> {
-    pub block: Packed<'a>,
-    pub query: F,
-    pub low: F,
-    pub high: F,
-    /// Goes with what is found.
-    pub tag: T,
-}
-
 /// Looks through the blocks of this code that `next` gives, and passes what is within `distance` of
 /// its query to `found`, in no order.
 #[inline(always)]
@@ -225,10 +148,4 @@ pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
         BlockCode::Huffman => lanes::search(next, distance, found),
         BlockCode::EliasFano => elias_fano::search(next, distance, found),
     }
-}
-
-/// One table's blocks are in one code, and all tables' in that which the database has.
-#[cold]
-fn other_code() -> Error {
-    Error::corruption("the table is in another code than the database")
 }

@@ -289,7 +289,7 @@ impl<F: Fingerprint> Memtable<F> {
             }
             return;
         }
-        cpu::fastest(
+        cpu::with_native_instructions(
             #[inline(always)]
             || {
                 for probe in plan.probes() {

@@ -56,24 +56,24 @@ impl PagedFile {
         let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
         let file = Self { map, path: path.to_owned(), checksum, body_len, meta, checked };
         // Each page's first use asks for its checksum.
-        file.keep(body_len, file.map.len() - body_len)?;
+        file.load_if_cold(body_len, file.map.len() - body_len)?;
         Ok(file)
     }
 
     /// Whether single pages are read when they are asked for: reads should be announced by
-    /// [`fetch`](Self::fetch).
+    /// [`prefetch`](Self::prefetch).
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         self.map.is_cold()
     }
 
     /// Announces that these bytes will be read, if the file is cold, and does not wait for them.
-    pub(crate) fn fetch(&self, offset: usize, len: usize) {
+    pub(crate) fn prefetch(&self, offset: usize, len: usize) {
         self.map.fetch(offset, len.min(self.map.len().saturating_sub(offset)));
     }
 
     /// Reads a part of a cold file that every query needs.
-    pub(crate) fn keep(&self, offset: usize, len: usize) -> Result<()> {
+    pub(crate) fn load_if_cold(&self, offset: usize, len: usize) -> Result<()> {
         if !self.is_cold() {
             return Ok(());
         }
@@ -141,7 +141,7 @@ impl PagedFile {
     /// As [`bytes`](Self::bytes), and up to `behind` bytes that follow, unchecked and of no meaning:
     /// for a decoder that loads whole words.
     #[inline]
-    pub(crate) fn bytes_and_behind(
+    pub(crate) fn bytes_with_tail(
         &self,
         offset: usize,
         len: usize,
@@ -153,7 +153,7 @@ impl PagedFile {
 
     /// Reads these bytes into memory in one go, if they were not checked before. What cannot be read
     /// is found out by who checks it.
-    pub(crate) fn read_ahead(&self, offset: usize, len: usize) {
+    pub(crate) fn load(&self, offset: usize, len: usize) {
         let end = self.body_len.min(offset.saturating_add(len));
         let first = offset / PAGE;
         let is_checked = |page| is_checked(&self.checked, page);
@@ -199,7 +199,7 @@ impl PagedFile {
     pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
         for page in 0..self.body_len.div_ceil(PAGE) {
             if page % AHEAD == 0 {
-                self.fetch(page * PAGE, 2 * AHEAD * PAGE);
+                self.prefetch(page * PAGE, 2 * AHEAD * PAGE);
             }
             if let Err(error) = self.check_now(page) {
                 report(error);
@@ -208,7 +208,7 @@ impl PagedFile {
         let mut whole = crc32fast::Hasher::new();
         for (piece, bytes) in self.map.chunks(AHEAD * PAGE).enumerate() {
             let start = piece * AHEAD * PAGE;
-            self.fetch(start, 2 * AHEAD * PAGE);
+            self.prefetch(start, 2 * AHEAD * PAGE);
             match self.map.populate(start, bytes.len()) {
                 Ok(()) => whole.update(bytes),
                 Err(e) => return report(Error::io("read", &self.path, e)),

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::Plan;
 use crate::segment::Segment;
-use crate::table::Target;
+use crate::table::Lookup;
 
 /// What a query did and how long each step took. Made by
 /// [`Snapshot::explain`](crate::Snapshot::explain).
@@ -92,7 +92,7 @@ impl SegmentExplain {
 }
 
 /// A look-up: the number of its segment and of its table, and where it is.
-type LookUp<F> = (usize, usize, Target<F>);
+type LookUp<F> = (usize, usize, Lookup<F>);
 
 /// The time since the last call.
 fn lap(clock: &mut Instant) -> Duration {
@@ -144,16 +144,16 @@ impl<F: Fingerprint> View<'_, F> {
         for (source, ((segment, plan), told)) in segments.enumerate() {
             for probe in plan.probes() {
                 let (number, depth) = (usize::from(probe.table), u32::from(probe.depth));
-                let table = segment.tables()[number].lens();
+                let table = segment.tables()[number].view();
                 let prefix = queries[number] ^ probe.flips;
-                if let Some(question) = table.ask(prefix, depth) {
+                if let Some(question) = table.start_filter_check(prefix, depth) {
                     told.questions += 1;
                     if !table.may_contain(question)? {
                         told.refused += 1;
                         continue;
                     }
                 }
-                look_ups.push((source, number, table.aim(prefix, depth)));
+                look_ups.push((source, number, table.start_lookup(prefix, depth)));
             }
         }
         Ok(look_ups)
@@ -162,7 +162,7 @@ impl<F: Fingerprint> View<'_, F> {
     fn find(&self, look_ups: &mut [LookUp<F>]) -> Result<()> {
         let segments = &self.version.segments;
         for (source, table, target) in look_ups {
-            segments[*source].tables()[*table].lens().find_blocks(target)?;
+            segments[*source].tables()[*table].view().find_blocks(target)?;
         }
         Ok(())
     }
@@ -199,7 +199,7 @@ impl<F: Fingerprint> View<'_, F> {
                 hits.push(Hit { distance, fingerprint, source });
             }
         };
-        cpu::fastest(
+        cpu::with_native_instructions(
             #[inline(always)]
             || block::search(code, next, distance, found),
         )?;
@@ -216,7 +216,8 @@ impl<F: Fingerprint> View<'_, F> {
             let table = &self.version.segments[*source].tables()[*number];
             for block in target.blocks.clone() {
                 told[*source].blocks += 1;
-                told[*source].candidates += table.looked_at(block, target.low, target.high)? as u64;
+                told[*source].candidates +=
+                    table.count_candidates(block, target.low, target.high)? as u64;
             }
         }
         for hit in hits {

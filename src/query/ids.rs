@@ -29,7 +29,7 @@ impl<F: Fingerprint> View<'_, F> {
             // Each fingerprint has an id, if nothing removed it.
             let left = limit - matches.len();
             let (nearest, further) = rest.split_at_mut(end_of_group(rest, left));
-            self.fetch_ids(nearest)?;
+            self.prefetch_ids(nearest)?;
             nearest.sort_unstable_by_key(|hit| (hit.fingerprint, hit.source));
             let first = matches.len();
             for group in nearest.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
@@ -46,11 +46,11 @@ impl<F: Fingerprint> View<'_, F> {
     }
 
     /// Announces the reads for the ids of hits in cold segments.
-    fn fetch_ids(&self, hits: &[Hit<F>]) -> Result<()> {
+    fn prefetch_ids(&self, hits: &[Hit<F>]) -> Result<()> {
         for (source, segment) in self.version.segments.iter().enumerate() {
             if segment.is_cold() {
                 let here = hits.iter().filter(|hit| hit.source == source);
-                segment.fetch_ids(here.map(|hit| hit.fingerprint))?;
+                segment.prefetch_ids(here.map(|hit| hit.fingerprint))?;
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Plan, Probe};
 use crate::segment::Segment;
-use crate::table::{Lens, Question, Target};
+use crate::table::{FilterCheck, Lookup, TableView};
 
 /// A fingerprint within the distance asked, and where it was found. Ordered as answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub(super) struct Hit<F> {
 /// One table of one segment, and the probes of it.
 struct Round<'a, F> {
     source: usize,
-    lens: Lens<'a, F>,
+    table_view: TableView<'a, F>,
     number: usize,
     /// The fingerprint asked, in the table's bit order.
     query: F,
@@ -42,7 +42,7 @@ pub(super) fn search<F: Fingerprint>(
     distance: u32,
 ) -> Result<Vec<Hit<F>>> {
     let mut search = Search { view, queries, distance, hits: Vec::new() };
-    cpu::fastest(
+    cpu::with_native_instructions(
         #[inline(always)]
         || search.segments(),
     )?;
@@ -122,12 +122,12 @@ impl<F: Fingerprint> Search<'_, F> {
             }
             for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
                 let number = probes.first().map_or(0, |probe| probe.table.into());
-                let (lens, query) = (segment.tables()[number].lens(), self.queries[number]);
-                rounds.push(Round { source, lens, number, query, plan, probes });
+                let (table_view, query) = (segment.tables()[number].view(), self.queries[number]);
+                rounds.push(Round { source, table_view, number, query, plan, probes });
             }
         }
         let Some(round) = rounds.first() else { return Ok(()) };
-        self.shoot(round.lens.table().code(), aim(&rounds)?)
+        self.shoot(round.table_view.table().code(), aim(&rounds)?)
     }
 
     /// Last stage: decodes the blocks and keeps what matches. A match that several tables accept is
@@ -158,13 +158,13 @@ impl<F: Fingerprint> Search<'_, F> {
 /// their way from memory at a time, and few enough that they are still in the nearest cache.
 #[inline(always)]
 fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
-    let unfiltered = rounds.iter().filter(|round| !round.lens.table().is_filtered());
+    let unfiltered = rounds.iter().filter(|round| !round.table_view.table().is_filtered());
     let sure: usize = unfiltered.map(|round| round.probes.len()).sum();
     let mut targets = Vec::with_capacity(sure + LEFT_BY_FILTERS);
     let (mut now, mut before) = (&mut [None; ASKED], &mut [None; ASKED]);
     let mut asked_before = None;
     for round in rounds {
-        if !round.lens.table().is_filtered() {
+        if !round.table_view.table().is_filtered() {
             targets.extend(round.probes.iter().map(|probe| round.aim(probe)));
             continue;
         }
@@ -179,7 +179,7 @@ fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
     if let Some((round, probes)) = asked_before {
         settle(round, probes, before, &mut targets)?;
     }
-    let cold = rounds.iter().any(|round| round.lens.table().is_cold());
+    let cold = rounds.iter().any(|round| round.table_view.table().is_cold());
     // All reads of the disk are under way before the first is waited for.
     let ahead = if cold { targets.len() } else { AHEAD };
     Ok(Queue { targets, ahead, found: 0, taken: 0 })
@@ -193,30 +193,30 @@ const ASKED: usize = 32;
 
 impl<F: Fingerprint> Round<'_, F> {
     #[inline(always)]
-    fn ask(&self, probe: &Probe<F>) -> Option<Question> {
-        self.lens.ask(self.query ^ probe.flips, probe.depth.into())
+    fn ask(&self, probe: &Probe<F>) -> Option<FilterCheck> {
+        self.table_view.start_filter_check(self.query ^ probe.flips, probe.depth.into())
     }
 
     #[inline(always)]
     fn aim(&self, probe: &Probe<F>) -> Aimed<'_, F> {
-        (self, self.lens.aim(self.query ^ probe.flips, probe.depth.into()))
+        (self, self.table_view.start_lookup(self.query ^ probe.flips, probe.depth.into()))
     }
 }
 
 /// A look-up, and of which round it is.
-type Aimed<'r, F> = (&'r Round<'r, F>, Target<F>);
+type Aimed<'r, F> = (&'r Round<'r, F>, Lookup<F>);
 
 /// Keeps the probes that the filter does not refuse.
 #[inline(always)]
 fn settle<'r, F: Fingerprint>(
     round: &'r Round<'r, F>,
     probes: &[Probe<F>],
-    questions: &[Option<Question>],
+    questions: &[Option<FilterCheck>],
     targets: &mut Vec<Aimed<'r, F>>,
 ) -> Result<()> {
     for (probe, question) in probes.iter().zip(questions) {
         if let Some(question) = *question
-            && !round.lens.may_contain(question)?
+            && !round.table_view.may_contain(question)?
         {
             continue;
         }
@@ -249,8 +249,8 @@ impl<'a, F: Fingerprint> Queue<'a, F> {
                 && self.taken < self.found
             {
                 if let Some(block) = target.blocks.next() {
-                    let Target { low, high, .. } = target;
-                    let (block, query) = (round.lens.packed(block)?, round.query);
+                    let Lookup { low, high, .. } = target;
+                    let (block, query) = (round.table_view.packed(block)?, round.query);
                     return Ok(Some(Job { block, query, low: *low, high: *high, tag: round }));
                 }
                 self.taken += 1;
@@ -267,7 +267,7 @@ impl<'a, F: Fingerprint> Queue<'a, F> {
         let Self { targets, ahead, found, taken } = self;
         while *found < targets.len().min(*taken + *ahead) {
             let (round, target) = &mut targets[*found];
-            round.lens.find_blocks(target)?;
+            round.table_view.find_blocks(target)?;
             *found += 1;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::Segment;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::postings::{Group, Ids};
+use crate::postings::{IdGroup, Ids};
 
 /// Reads the ids of one fingerprint after another. Of fingerprints that follow each other in one block
 /// of table 0, block and group are looked for once.
@@ -20,15 +20,18 @@ struct Held<'a, F> {
     /// The last fingerprint of its block.
     key: F,
     block: usize,
-    group: Group<'a>,
+    group: IdGroup<'a>,
+}
+
+impl<F: Fingerprint> Segment<F> {
+    /// Returns a reader for the ids of several fingerprints.
+    pub(crate) fn id_reader(&self) -> IdReader<'_, F> {
+        IdReader { segment: self, held: None }
+    }
 }
 
 impl<'a, F: Fingerprint> IdReader<'a, F> {
-    pub(super) fn new(segment: &'a Segment<F>) -> Self {
-        Self { segment, held: None }
-    }
-
-    /// The ids of a fingerprint, ascending; none if it is not here.
+    /// Returns the ids of a fingerprint, ascending; `None` if the segment does not hold it.
     pub(crate) fn ids(&mut self, fingerprint: F) -> Result<Option<Ids<'a>>> {
         let Some(table) = self.segment.identity_table() else { return Ok(None) };
         let same_block = |held: &Held<'a, F>| (held.fingerprint..=held.key).contains(&fingerprint);
@@ -40,7 +43,7 @@ impl<'a, F: Fingerprint> IdReader<'a, F> {
         let held = match self.held.filter(|held| held.block == block) {
             Some(held) => Held { fingerprint, ..held },
             None => {
-                let group = self.segment.postings.group(block, table.block_len(block)?)?;
+                let group = self.segment.postings.id_group(block, table.block_len(block)?)?;
                 Held { fingerprint, key: table.key(block)?, block, group }
             }
         };

@@ -20,7 +20,7 @@ use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::names::Names;
 use crate::paged::FileSummary;
-use crate::postings::{Group, Postings};
+use crate::postings::{IdGroup, Postings};
 use crate::settings::Settings;
 use crate::storage::Storage;
 use crate::table::Table;
@@ -203,11 +203,6 @@ impl<F: Fingerprint> Segment<F> {
         self.tables.first()
     }
 
-    /// For the ids of several fingerprints.
-    pub(crate) fn id_reader(&self) -> IdReader<'_, F> {
-        IdReader::new(self)
-    }
-
     /// Whether reads should be announced, as they wait for the disk.
     pub(crate) fn is_cold(&self) -> bool {
         self.identity_table().is_some_and(Table::is_cold)
@@ -215,31 +210,31 @@ impl<F: Fingerprint> Segment<F> {
 
     /// Announces that the ids of these fingerprints, which are here, will be asked for: the reads of
     /// a cold segment, side by side for all.
-    pub(crate) fn fetch_ids(&self, fingerprints: impl Iterator<Item = F>) -> Result<()> {
-        let Some(table) = self.identity_table().map(Table::lens) else { return Ok(()) };
+    pub(crate) fn prefetch_ids(&self, fingerprints: impl Iterator<Item = F>) -> Result<()> {
+        let Some(table) = self.identity_table().map(Table::view) else { return Ok(()) };
         for fingerprint in fingerprints {
-            let mut target = table.aim(fingerprint, F::BITS);
-            table.find_blocks(&mut target)?;
-            self.postings.fetch(target.blocks)?;
+            let mut lookup = table.start_lookup(fingerprint, F::BITS);
+            table.find_blocks(&mut lookup)?;
+            self.postings.prefetch(lookup.blocks)?;
         }
         Ok(())
     }
 
     /// Announces that the ids of these blocks of table 0 will be asked for.
-    pub(crate) fn fetch_groups(&self, blocks: Range<usize>) -> Result<()> {
-        self.postings.fetch(blocks)
+    pub(crate) fn prefetch_id_groups(&self, blocks: Range<usize>) -> Result<()> {
+        self.postings.prefetch(blocks)
     }
 
     /// The ids of a block of table 0 that has so many fingerprints.
-    pub(crate) fn group(&self, block: usize, fingerprints: usize) -> Result<Group<'_>> {
-        self.postings.group(block, fingerprints)
+    pub(crate) fn id_group(&self, block: usize, fingerprints: usize) -> Result<IdGroup<'_>> {
+        self.postings.id_group(block, fingerprints)
     }
 
     /// Whether this entry stands here (be it removed by something newer or not).
     pub(crate) fn contains(&self, entry: Entry<F>) -> Result<bool> {
         let Some(table) = self.identity_table() else { return Ok(false) };
         let Some((block, index)) = table.locate(entry.fingerprint)? else { return Ok(false) };
-        Ok(self.postings.group(block, table.block_len(block)?)?.contains(index, entry.id))
+        Ok(self.postings.id_group(block, table.block_len(block)?)?.contains(index, entry.id))
     }
 
     pub(crate) fn tombstones(&self) -> Option<&Tombstones<F>> {

@@ -55,11 +55,11 @@ fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) 
         let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
         let _ = segment.name(DocId(probe));
         for table in segment.tables() {
-            let lens = table.lens();
-            let _ = lens.ask(probe, 64).map(|question| lens.may_contain(question));
-            let mut target = lens.aim(probe, 8);
-            let _ = lens.find_blocks(&mut target);
-            let mut blocks = target.blocks.map(|block| lens.packed(block));
+            let view = table.view();
+            let _ = view.start_filter_check(probe, 64).map(|check| view.may_contain(check));
+            let mut lookup = view.start_lookup(probe, 8);
+            let _ = view.find_blocks(&mut lookup);
+            let mut blocks = lookup.blocks.map(|block| view.packed(block));
             let mut next = || {
                 let Some(block) = blocks.next() else { return Ok(None) };
                 Ok(Some(Job { block: block?, query: 0, low: 0, high: u64::MAX, tag: () }))

@@ -1,5 +1,5 @@
-//! Writing a table: one pass over the fingerprints for their number and distribution, one to write
-//! them.
+//! Writing a table: one pass over the fingerprints to count them and learn their distribution, and
+//! one to write them.
 
 use super::TableOptions;
 use super::filter::FilterBuilder;
@@ -15,8 +15,8 @@ use crate::fingerprint::Fingerprint;
 use crate::paged::{FileSummary, PagedWriter};
 use crate::storage::Storage;
 
-/// What the first pass learns: how many fingerprints there are, and how neighbours differ, if the
-/// code of blocks asks for that.
+/// What the first pass learns: how many fingerprints there are and, if the block code needs it, how
+/// neighbours differ.
 #[derive(Debug)]
 pub(crate) struct Profile<F> {
     code: BlockCode,
@@ -26,12 +26,13 @@ pub(crate) struct Profile<F> {
 }
 
 impl<F: Fingerprint> Profile<F> {
-    /// For blocks in this code.
+    /// Creates an empty profile for blocks in this code.
     pub(crate) fn new(code: BlockCode) -> Self {
         Self { code, histogram: Histogram::default(), count: 0, last: F::ZERO }
     }
 
-    /// Of so many fingerprints, without a pass over them; `None` if the code asks for one.
+    /// Creates the profile of `count` fingerprints without a pass over them; `None` if the code needs
+    /// the pass.
     pub(crate) fn of_count(code: BlockCode, count: u64) -> Option<Self> {
         match code {
             BlockCode::EliasFano => Some(Self { count, ..Self::new(code) }),
@@ -39,7 +40,7 @@ impl<F: Fingerprint> Profile<F> {
         }
     }
 
-    /// Takes in a fingerprint greater than the one before.
+    /// Adds a fingerprint greater than the one before.
     #[inline]
     pub(crate) fn add(&mut self, fingerprint: F) {
         if self.count > 0 && self.code == BlockCode::Huffman {
@@ -54,15 +55,15 @@ impl<F: Fingerprint> Profile<F> {
     }
 }
 
-/// Writes one table as a stream of ascending fingerprints: those of the profile, no others.
-/// Memory: the index, and the filter if there is one.
+/// Writes one table from a stream of ascending fingerprints, which must be exactly those of the
+/// profile. Memory: the index, and the filter if there is one.
 #[derive(Debug)]
 pub(crate) struct TableBuilder<F> {
     writer: PagedWriter,
     options: TableOptions,
     coding: Coding,
     block: BlockBuilder<F>,
-    /// Finished bytes of the current block.
+    /// The bytes of the block that was finished last.
     scratch: Vec<u8>,
     keys: Vec<u8>,
     filter: Option<FilterBuilder>,
@@ -93,8 +94,8 @@ impl<F: Fingerprint> TableBuilder<F> {
         })
     }
 
-    /// Adds a fingerprint greater than the one before; true if it begins a new block behind
-    /// another.
+    /// Adds a fingerprint greater than the one before. Returns true if it begins a new block after
+    /// another block.
     #[inline]
     pub(crate) fn push(&mut self, fingerprint: F) -> Result<bool> {
         self.count += 1;
@@ -118,7 +119,7 @@ impl<F: Fingerprint> TableBuilder<F> {
         Ok(())
     }
 
-    /// Writes index, filter and footer; the file is durable afterwards.
+    /// Writes the index, the filter and the footer. The file's bytes are durable afterwards.
     pub(crate) fn finish(mut self) -> Result<FileSummary> {
         if !self.block.is_empty() {
             self.end_block()?;

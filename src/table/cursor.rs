@@ -1,4 +1,4 @@
-//! Walking a table in order, many blocks decoded at a time.
+//! A cursor that reads a table in order and decodes many blocks at a time.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,34 +8,43 @@ use super::Table;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
-/// Bytes of blocks that are decoded at a time: many enough that lanes run side by side, few enough
-/// that several cursors' fingerprints stay in the processor's cache.
+/// Bytes of blocks that are decoded at a time: enough to decode several blocks side by side, few
+/// enough that the fingerprints of several cursors stay in the processor's cache.
 const BATCH: usize = 16 << 10;
 
-/// Bytes that are announced ahead in a cold file: enough that its reads do not wait for one another,
-/// and no more than systems take on at a time.
-const AHEAD: usize = 256 << 10;
+/// Bytes of a cold file that are prefetched: enough that its reads do not wait for one another, and
+/// no more than operating systems read ahead at a time.
+const PREFETCH: usize = 256 << 10;
 
-/// Walks a table in order and knows the place of each fingerprint.
+/// Reads a table in order and knows the place of each fingerprint.
 #[derive(Debug)]
 pub(crate) struct Cursor<'a, F> {
     table: &'a Table<F>,
-    /// The first block that is decoded, and the first behind it that is not.
+    /// The first decoded block.
     first_block: usize,
+    /// The first block after the decoded ones.
     next_block: usize,
-    /// Blocks since the beginning, and the first that is not announced.
+    /// Blocks decoded since the cursor was created.
     passed: usize,
-    announced: usize,
-    /// The fingerprints of the decoded blocks, and where each block ends among them.
+    /// The first block that is not prefetched.
+    prefetched: usize,
+    /// The fingerprints of the decoded blocks.
     rows: Vec<F>,
+    /// For each decoded block, the end of its fingerprints in `rows`.
     ends: Vec<usize>,
-    /// Where it stands among them.
+    /// The index in `rows` of the next fingerprint.
     at: usize,
 }
 
+impl<F: Fingerprint> Table<F> {
+    /// Returns a cursor at the first fingerprint that is at least `low`.
+    pub(crate) fn cursor(&self, low: F) -> Result<Cursor<'_, F>> {
+        Cursor::new(self, low)
+    }
+}
+
 impl<'a, F: Fingerprint> Cursor<'a, F> {
-    /// Stands at the first fingerprint that is at least `low`.
-    pub(super) fn new(table: &'a Table<F>, low: F) -> Result<Self> {
+    fn new(table: &'a Table<F>, low: F) -> Result<Self> {
         let block = table.find_block(low)?;
         let (rows, ends) = (Vec::new(), Vec::new());
         let mut cursor = Self {
@@ -43,7 +52,7 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
             first_block: block,
             next_block: block,
             passed: 0,
-            announced: block,
+            prefetched: block,
             rows,
             ends,
             at: 0,
@@ -53,19 +62,19 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         Ok(cursor)
     }
 
-    /// The fingerprints from here on, as far as they are decoded; none behind the last.
+    /// Returns the next fingerprints that are decoded; none after the table's last fingerprint.
     #[inline]
     pub(crate) fn rows(&self) -> &[F] {
         self.rows.get(self.at..).unwrap_or_default()
     }
 
-    /// The blocks that are decoded.
+    /// Returns the numbers of the decoded blocks.
     pub(crate) fn block_numbers(&self) -> Range<usize> {
         self.first_block..self.next_block
     }
 
-    /// What is in [`rows`](Self::rows), by blocks: each block's number, how many fingerprints it has,
-    /// and those of them from here on, its last ones.
+    /// Returns [`rows`](Self::rows) by block: the block's number, how many fingerprints it has in all,
+    /// and those that the cursor has not passed.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (usize, usize, &[F])> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         let spans = (self.first_block..).zip(starts.zip(self.ends.iter().copied()));
@@ -75,7 +84,7 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         })
     }
 
-    /// Passes the next `count` of [`rows`](Self::rows).
+    /// Skips the next `count` of [`rows`](Self::rows).
     pub(crate) fn skip(&mut self, count: usize) -> Result<()> {
         self.at = self.at.saturating_add(count);
         if self.at >= self.rows.len() { self.decode() } else { Ok(()) }
@@ -87,7 +96,7 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         let end = self.next_block.saturating_add((BATCH / table.block_size()).max(1));
         let blocks = self.next_block..end.min(table.blocks());
         (self.first_block, self.next_block, self.at) = (blocks.start, blocks.end, 0);
-        self.announce(blocks.len());
+        self.prefetch(blocks.len());
         self.ends.clear();
         let mut end = 0usize;
         for block in blocks.clone() {
@@ -99,25 +108,25 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         self.check(last)
     }
 
-    /// Announces what comes next when so many blocks more are decoded: the farther ahead, the longer
-    /// this goes on, so that short walks read little in vain.
-    fn announce(&mut self, blocks: usize) {
+    /// Prefetches the blocks after the next `blocks`. The further the cursor has come, the further
+    /// ahead it prefetches, so that short reads prefetch little in vain.
+    fn prefetch(&mut self, blocks: usize) {
         self.passed = self.passed.saturating_add(blocks);
-        let ahead = self.passed.min(AHEAD / self.table.block_size());
-        if self.announced < self.next_block.saturating_add(ahead / 2) {
+        let ahead = self.passed.min(PREFETCH / self.table.block_size());
+        if self.prefetched < self.next_block.saturating_add(ahead / 2) {
             let end = self.next_block.saturating_add(ahead).min(self.table.blocks());
-            self.table.announce(self.announced..end);
-            self.announced = self.announced.max(end);
+            self.table.prefetch(self.prefetched..end);
+            self.prefetched = self.prefetched.max(end);
         }
     }
 
-    /// Lanes read any bytes as some fingerprints: a builder's ascend, and each block ends with its
-    /// key.
+    /// Checks that the decoded fingerprints ascend and that each block ends with its key. The decoders
+    /// are total: they decode even damaged bytes to some fingerprints.
     fn check(&self, last: Option<F>) -> Result<()> {
         for (block, &end) in (self.first_block..).zip(&self.ends) {
             let found = end.checked_sub(1).and_then(|last| self.rows.get(last)).copied();
             if found != Some(self.table.key(block)?) {
-                let error = Error::corruption("block does not end with its key");
+                let error = Error::corruption("the block's last fingerprint is not its key");
                 return Err(self.table.in_block(block, error));
             }
         }
@@ -125,19 +134,20 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         if follows && self.rows.is_sorted_by(|a, b| a < b) {
             return Ok(());
         }
-        let error = Error::corruption("fingerprints of these blocks do not ascend");
+        let error =
+            Error::corruption("fingerprints do not ascend in a run of blocks that begins here");
         Err(self.table.in_block(self.first_block, error))
     }
 }
 
-/// Of use to tests: one fingerprint at a time.
+/// For tests: one fingerprint at a time.
 #[cfg(test)]
 impl<F: Fingerprint> Cursor<'_, F> {
     pub(crate) fn current(&self) -> Option<F> {
         self.rows().first().copied()
     }
 
-    /// The block of the current fingerprint, and its place in it.
+    /// Returns the block of the current fingerprint and its place in the block.
     pub(crate) fn place(&self) -> (usize, usize) {
         let begun = self.ends.partition_point(|&end| end <= self.at);
         let start = if begun == 0 { 0 } else { self.ends[begun - 1] };

@@ -1,34 +1,35 @@
 //! A table: one permuted, sorted set of fingerprints on disk (the paper's table, not LevelDB's).
 //!
-//! The file holds fixed-size [blocks](crate::block), then their [index](index): a directory over
-//! keys (each block's last fingerprint), and these; then, if asked for, a [prefix filter](filter).
-//! All lie at computed offsets, so opening reads none. storage-format.md, "Table".
+//! The file holds fixed-size [blocks](crate::block), then their [index](index): the block keys (each
+//! block's last fingerprint) and a directory over them; then, if requested, a
+//! [prefix filter](filter). The offsets of all parts can be computed, so opening a table reads none of
+//! them. storage-format.md, "Table".
 
 mod builder;
 mod cursor;
 mod filter;
 mod index;
-mod lens;
 mod reader;
+mod view;
 
 pub(crate) use builder::{Profile, TableBuilder};
 pub(crate) use cursor::Cursor;
-pub(crate) use filter::Question;
-pub(crate) use lens::{Lens, Target};
+pub(crate) use filter::FilterCheck;
 pub(crate) use reader::Table;
+pub(crate) use view::{Lookup, TableView};
 
 use crate::codec::block_code::BlockCode;
 
-/// How to write a table; any mix of tables can be read.
+/// How a table is written. Tables written with different options can be read together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableOptions {
     /// Bytes of a block.
     pub block_size: usize,
-    /// How its fingerprints are written.
+    /// The code of its blocks.
     pub code: BlockCode,
-    /// Bits a fingerprint of the prefix filter; 0 for none.
+    /// Bits per fingerprint of the prefix filter; 0 for no filter.
     pub filter_bits: u32,
-    /// Leading bits that the filter knows of.
+    /// Number of leading bits that the filter checks.
     pub filter_depth: u32,
 }
 

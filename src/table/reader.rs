@@ -1,27 +1,26 @@
-//! Reading a table: find the block by its key, decode it, stop early.
+//! Reading a table: finding blocks by their keys, and decoding them.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::ops::Range;
 
-use super::cursor::Cursor;
 use super::filter::Filter;
 use super::index::Index;
-use super::lens::Lens;
 use crate::block::{self, Coding, Packed};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::FileHeader;
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::paged::{FileSummary, PagedFile};
+use crate::paged::{Body, FileSummary, PagedFile};
 use crate::storage::Storage;
 
-/// Blocks that are decoded before they are visited: what they hold fits the second-level cache.
-const SCANNED: usize = 64;
+/// Blocks that a scan decodes before it visits their fingerprints, which fit into the second-level
+/// cache.
+const SCAN_BLOCKS: usize = 64;
 
-/// Bytes behind a block that a decoder may load with its last bits.
-const BEHIND: usize = 16;
+/// Bytes after a block that a decoder may load together with the block's last bits.
+const TAIL: usize = 16;
 
 /// An open table.
 #[derive(Debug)]
@@ -35,7 +34,7 @@ pub(crate) struct Table<F> {
 }
 
 impl<F: Fingerprint> Table<F> {
-    /// Opens the file; reads its header and footer only.
+    /// Opens the file; reads only its header and footer.
     pub(crate) fn open(
         storage: &dyn Storage,
         name: &str,
@@ -60,66 +59,78 @@ impl<F: Fingerprint> Table<F> {
             && (block::MIN_SIZE..=block::MAX_SIZE).contains(&block_size);
         let counts_agree = count >= blocks as u64 && (count == 0) == (blocks == 0);
         if !size_allowed || !counts_agree || depth > 64 || (words > 0 && depth == 0) {
-            return Err(meta.corruption("table footer has impossible values"));
+            return Err(meta.corruption("the table's footer has a value that is not allowed"));
         }
         meta.finish("table footer")?;
         let filter = (words > 0).then_some(Filter { depth, offset, words });
         let parts = parts_of(blocks, block_size, words);
         let Some((index, ..)) = parts.filter(|&(_, filter, _)| filter == offset) else {
-            return Err(file.corruption(0, "the table's parts are not where its footer says"));
+            let message =
+                "the filter's offset in the table's footer does not match the block count";
+            return Err(file.corruption(0, message));
         };
         file.expect_body_end(parts.map(|(.., end)| end))?;
         let filter_len = usize::try_from(words).unwrap_or(usize::MAX).saturating_mul(8);
-        file.keep(index.start(), index.len().saturating_add(filter_len))?;
+        file.load_if_cold(index.start(), index.len().saturating_add(filter_len))?;
         Ok(Self { file, coding, block_size, count, index, filter })
     }
 
-    /// Number of fingerprints.
+    /// Returns the number of fingerprints.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.index.count()
     }
 
-    /// Bytes that should be in memory for fast answers: index, filter, and what marks checked pages.
+    /// Returns the bytes that should be in memory for fast answers: the index, the filter, and the
+    /// marks of checked pages.
     pub(crate) fn index_memory(&self) -> u64 {
         let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
         (self.index.len() + self.file.memory()) as u64 + filter
     }
 
-    /// Bytes of the blocks, of the index and of the filter.
+    /// Returns the bytes of the blocks, of the index and of the filter.
     pub(crate) fn part_sizes(&self) -> (u64, u64, u64) {
         let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
         ((self.blocks() * self.block_size) as u64, self.index.len() as u64, filter)
     }
 
-    /// Whether there is a filter.
+    /// Returns whether the table has a filter.
     #[inline]
     pub(crate) fn is_filtered(&self) -> bool {
         self.filter.is_some()
     }
 
+    /// Returns the offset of a block in the file.
     #[inline]
     pub(super) fn start_of(&self, block: usize) -> usize {
         block.saturating_add(1).saturating_mul(self.block_size)
     }
 
-    /// One block, and a few bytes behind it, which may be anything.
+    /// Returns one block and a few bytes after it, which may be anything.
     #[inline]
     fn block(&self, block: usize) -> Result<&[u8]> {
-        self.file.bytes_and_behind(self.start_of(block), self.block_size, BEHIND)
+        self.file.bytes_with_tail(self.start_of(block), self.block_size, TAIL)
     }
 
-    /// A block whose page has passed its checksum.
+    /// Returns a block whose page has passed its checksum.
     #[inline(always)]
     pub(crate) fn packed(&self, block: usize) -> Result<Packed<'_>> {
-        self.lens().packed(block)
+        self.packed_in(&self.file.body(), block)
     }
 
-    /// The code of its blocks.
+    /// Does what [`packed`](Self::packed) does, given the file's body.
+    #[inline(always)]
+    pub(super) fn packed_in<'a>(&'a self, body: &Body<'a>, block: usize) -> Result<Packed<'a>> {
+        let (start, size) = (self.start_of(block), self.block_size);
+        body.check(start, size)?;
+        Ok(Packed { bytes: body.raw(), start, size, coding: &self.coding })
+    }
+
+    /// Returns the code of the table's blocks.
     #[inline]
     pub(crate) fn code(&self) -> BlockCode {
         self.coding.kind()
@@ -129,55 +140,53 @@ impl<F: Fingerprint> Table<F> {
         self.block_size
     }
 
-    /// The last fingerprint of a block, as the index has it.
+    /// Returns a block's key from the index: the block's last fingerprint.
     pub(crate) fn key(&self, block: usize) -> Result<F> {
         self.index.key(&self.file.body(), block)
     }
 
-    /// Announces the reading of blocks in turn.
-    pub(super) fn announce(&self, blocks: Range<usize>) {
+    /// Prefetches blocks if the file is cold.
+    pub(super) fn prefetch(&self, blocks: Range<usize>) {
         if self.is_cold() {
-            self.fetch(blocks);
+            self.prefetch_cold(blocks);
         }
     }
 
-    /// Announces the reading of blocks, if the file is cold.
+    /// Prefetches blocks of a cold file.
     #[cold]
-    pub(super) fn fetch(&self, blocks: Range<usize>) {
-        self.file.fetch(self.start_of(blocks.start), blocks.len() * self.block_size);
+    pub(super) fn prefetch_cold(&self, blocks: Range<usize>) {
+        self.file.prefetch(self.start_of(blocks.start), blocks.len() * self.block_size);
     }
 
+    /// Adds the file's path and the block's offset to an error.
     #[cold]
     pub(super) fn in_block(&self, block: usize, error: Error) -> Error {
         error.at_path(self.file.path()).at_offset(((block + 1) * self.block_size) as u64)
     }
 
-    /// The first block whose key is at least `target`: the one that holds it if any does. Equal to
-    /// the number of blocks if `target` is greater than every key. Reads one cell of the directory,
-    /// and keys only where fingerprints crowd, then at most log2(blocks).
+    /// Returns the first block whose key is at least `target`: if any block holds `target`, this one
+    /// does. Returns the number of blocks if `target` is greater than every key.
+    ///
+    /// Reads one slot of the directory. Reads keys too, at most log2(blocks) of them, but only where
+    /// fingerprints crowd.
     pub(crate) fn find_block(&self, target: F) -> Result<usize> {
         self.index.first_at_least(&self.file.body(), target)
     }
 
-    /// For many look-ups whose waits for memory are to overlap.
-    #[inline(always)]
-    pub(crate) fn lens(&self) -> Lens<'_, F> {
-        Lens::new(self)
-    }
-
-    /// Whether [`Lens::find_blocks`] should be done with all look-ups before any block is decoded: it
-    /// announces the reads of their blocks.
+    /// Returns whether single pages are read from the disk when they are needed. Then
+    /// [`TableView::find_blocks`](super::TableView::find_blocks) should run for all lookups before any
+    /// block is decoded, because it prefetches their blocks.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         self.file.is_cold()
     }
 
-    /// How many fingerprints of a block a search compares that looks for those from `low` to `high`.
-    pub(crate) fn looked_at(&self, block: usize, low: F, high: F) -> Result<usize> {
-        self.packed(block)?.looked_at(low, high).map_err(|e| self.in_block(block, e))
+    /// Returns how many fingerprints of a block a search for the range from `low` to `high` compares.
+    pub(crate) fn count_candidates(&self, block: usize, low: F, high: F) -> Result<usize> {
+        self.packed(block)?.count_candidates(low, high).map_err(|e| self.in_block(block, e))
     }
 
-    /// The blocks that hold what there is from `low` to `high`, which may lie far apart.
+    /// Returns the blocks that hold the fingerprints from `low` to `high`, which may be far apart.
     pub(crate) fn blocks_between(&self, low: F, high: F) -> Result<Range<usize>> {
         let end = self.find_block(high)?.saturating_add(1).min(self.blocks());
         Ok(self.find_block(low)?.min(end)..end)
@@ -185,44 +194,45 @@ impl<F: Fingerprint> Table<F> {
 
     /// Appends the fingerprints of these blocks to `out`, in order.
     pub(crate) fn decode(&self, blocks: Range<usize>, out: &mut Vec<F>) -> Result<()> {
-        self.file.read_ahead(self.start_of(blocks.start), blocks.len() * self.block_size);
+        self.file.load(self.start_of(blocks.start), blocks.len() * self.block_size);
         let blocks = blocks.map(|block| self.packed(block));
-        cpu::fastest(
+        cpu::with_native_instructions(
             #[inline(always)]
             || block::decode_all(self.code(), blocks, out),
         )
         .map_err(|e| e.at_path(self.file.path()))
     }
 
-    /// Visits every fingerprint, in no order: what takes least time if each is looked at once.
+    /// Visits every fingerprint, in no particular order: the fastest way to see each one once.
     pub(crate) fn visit_all(&self, visit: impl FnMut(F)) -> Result<()> {
         let blocks = (0..self.blocks()).map(|block| self.packed(block));
-        cpu::fastest(
+        cpu::with_native_instructions(
             #[inline(always)]
             || block::visit_all(self.code(), blocks, visit),
         )
         .map_err(|e| e.at_path(self.file.path()))
     }
 
-    /// Visits all fingerprints in order, some at a time: for many looks at each.
+    /// Visits all fingerprints in order, in slices that stay in the cache: for callers that read each
+    /// fingerprint many times.
     pub(crate) fn scan(&self, mut visit: impl FnMut(&[F])) -> Result<()> {
-        let mut some = Vec::new();
-        for first in (0..self.blocks()).step_by(SCANNED) {
-            some.clear();
-            self.decode(first..self.blocks().min(first + SCANNED), &mut some)?;
-            visit(&some);
+        let mut fingerprints = Vec::new();
+        for first in (0..self.blocks()).step_by(SCAN_BLOCKS) {
+            fingerprints.clear();
+            self.decode(first..self.blocks().min(first + SCAN_BLOCKS), &mut fingerprints)?;
+            visit(&fingerprints);
         }
         Ok(())
     }
 
-    /// The block that a fingerprint is in, and its place in it.
+    /// Returns the block that holds a fingerprint and its place in the block.
     pub(crate) fn locate(&self, fingerprint: F) -> Result<Option<(usize, usize)>> {
         let block = self.find_block(fingerprint)?;
         Ok(self.place_in(block, fingerprint)?.map(|index| (block, index)))
     }
 
-    /// The place of a fingerprint in the block that it must be in if it is anywhere, which may be one
-    /// behind the last.
+    /// Returns the place of a fingerprint in `block`, which [`find_block`](Self::find_block) returned
+    /// for it and which may be the number of blocks.
     pub(crate) fn place_in(&self, block: usize, fingerprint: F) -> Result<Option<usize>> {
         if block == self.blocks() {
             return Ok(None);
@@ -230,22 +240,17 @@ impl<F: Fingerprint> Table<F> {
         self.packed(block)?.place(fingerprint).map_err(|e| self.in_block(block, e))
     }
 
-    /// Fingerprints in one block.
+    /// Returns the number of fingerprints in one block.
     pub(crate) fn block_len(&self, block: usize) -> Result<usize> {
         self.packed(block)?.len().map_err(|e| self.in_block(block, e))
     }
 
-    /// A cursor at the first fingerprint that is at least `low`.
-    pub(crate) fn cursor(&self, low: F) -> Result<Cursor<'_, F>> {
-        Cursor::new(self, low)
-    }
-
-    /// Reads the whole file and decodes it strictly; errors go to `report`. Gives a sum over the
-    /// set of fingerprints, made by `sum_of`, that does not depend on their order.
+    /// Reads the whole file and decodes it strictly; passes errors to `report`. Returns the sum of
+    /// `hash` over all fingerprints, which does not depend on their order.
     pub(crate) fn verify(
         &self,
         expected: FileSummary,
-        sum_of: impl Fn(F) -> u64,
+        hash: impl Fn(F) -> u64,
         report: &mut dyn FnMut(Error),
     ) -> u64 {
         self.file.verify(expected, report);
@@ -256,11 +261,11 @@ impl<F: Fingerprint> Table<F> {
                 let mut first = None;
                 self.coding.check(bytes, self.block_size, key, |f| {
                     first = first.or(Some(f));
-                    sum = sum.wrapping_add(sum_of(f));
+                    sum = sum.wrapping_add(hash(f));
                     count += 1;
                 })?;
                 if previous.is_some_and(|p| first.is_some_and(|first| p >= first)) {
-                    return Err(Error::corruption("block begins below the previous key"));
+                    return Err(Error::corruption("the block's first fingerprint is not greater than the previous block's key"));
                 }
                 previous = Some(key);
                 Ok(())
@@ -273,18 +278,22 @@ impl<F: Fingerprint> Table<F> {
             report(error);
         }
         if count != self.count {
-            report(self.file.corruption(0, "the footer's count is not that of the blocks"));
+            report(self.file.corruption(
+                0,
+                "the blocks do not hold as many fingerprints as the table's footer says",
+            ));
         }
         sum
     }
 
-    /// The whole file as it is, for a copy.
+    /// Returns all bytes of the file, for a copy.
     pub(crate) fn raw(&self) -> &[u8] {
         self.file.raw()
     }
 }
 
-/// The index, where the filter begins and the body ends; `None` if that is beyond all files.
+/// Returns the index, the filter's offset and the body's length; `None` if a value does not fit into
+/// the address space.
 fn parts_of<F: Fingerprint>(
     blocks: usize,
     block_size: usize,

@@ -44,19 +44,19 @@ fn values<F: Fingerprint>(count: u64) -> Vec<F> {
 }
 
 fn may_contain<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> bool {
-    let table = table.lens();
-    table.ask(prefix, depth).is_none_or(|question| table.may_contain(question).unwrap())
+    let table = table.view();
+    table.start_filter_check(prefix, depth).is_none_or(|check| table.may_contain(check).unwrap())
 }
 
-/// What a look-up finds, ascending.
-fn below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F> {
-    let table = table.lens();
-    let mut target = table.aim(prefix, depth);
-    let (low, high) = (target.low, target.high);
-    table.find_blocks(&mut target).unwrap();
+/// Returns what a lookup finds, ascending.
+fn found_below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F> {
+    let table = table.view();
+    let mut lookup = table.start_lookup(prefix, depth);
+    let (low, high) = (lookup.low, lookup.high);
+    table.find_blocks(&mut lookup).unwrap();
     let mut found = Vec::new();
     let mut next = || {
-        let Some(block) = target.blocks.next() else { return Ok(None) };
+        let Some(block) = lookup.blocks.next() else { return Ok(None) };
         Ok(Some(Job { block: table.packed(block)?, query: F::ZERO, low, high, tag: () }))
     };
     block::search(table.table().code(), &mut next, F::BITS, |(), f| found.push(f)).unwrap();
@@ -91,7 +91,7 @@ fn lookups<F: Fingerprint>(count: u64, options: TableOptions) {
         assert_eq!(place.is_some(), values.get(from) == Some(&target));
         for depth in [0, 1, F::BITS / 2, F::BITS - 3, F::BITS] {
             let (low, high) = (target & F::prefix_mask(depth), target | !F::prefix_mask(depth));
-            let found = below(&table, target, depth);
+            let found = found_below(&table, target, depth);
             let range =
                 values.partition_point(|&v| v < low)..values.partition_point(|&v| v <= high);
             assert_eq!(found, values[range]);

@@ -121,7 +121,7 @@ fn scan<F: Fingerprint>(
 ) -> Result<()> {
     let Some(table) = segment.identity_table() else { return Ok(()) };
     table.scan(|some| {
-        cpu::fastest(
+        cpu::with_native_instructions(
             #[inline(always)]
             || {
                 for (query, &asked) in (0..).zip(queries) {

@@ -44,7 +44,7 @@ impl<F: Fingerprint> Region<F> {
         self.decoded.extend([F::ZERO; GROUP]);
         self.depth = part.depth;
         self.bits = self.within.len().checked_ilog2().unwrap_or(0).min(F::BITS - part.depth);
-        cpu::fastest(
+        cpu::with_native_instructions(
             #[inline(always)]
             || self.fill_directory(),
         );
@@ -72,7 +72,7 @@ impl<F: Fingerprint> Region<F> {
         let mut near = Vec::new();
         for lead in leads {
             let probe = &sweep.probes[lead.probe];
-            cpu::fastest(
+            cpu::with_native_instructions(
                 #[inline(always)]
                 || self.look_up(probe, &sweep.asked[lead.asked.clone()], sweep.distance, &mut near),
             );

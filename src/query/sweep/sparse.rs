@@ -6,7 +6,7 @@ use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::Probe;
-use crate::table::Target;
+use crate::table::Lookup;
 
 /// Look-ups that go through the stages together, so that their waits for memory overlap.
 const TOGETHER: usize = 32;
@@ -40,9 +40,9 @@ fn take<F: Fingerprint>(
     part: Part<F>,
     found: &mut Vec<Found<F>>,
 ) -> Result<()> {
-    let table = sweep.table.lens();
+    let table = sweep.table.view();
     let ask = |&(asked, probe): &(Asked<F>, &Probe<F>)| {
-        table.ask(asked.value ^ probe.flips, probe.depth.into())
+        table.start_filter_check(asked.value ^ probe.flips, probe.depth.into())
     };
     let questions: Vec<_> = look_ups.iter().map(ask).collect();
     let mut aimed = Vec::with_capacity(look_ups.len());
@@ -52,7 +52,7 @@ fn take<F: Fingerprint>(
         {
             continue;
         }
-        let mut target = table.aim(asked.value ^ probe.flips, probe.depth.into());
+        let mut target = table.start_lookup(asked.value ^ probe.flips, probe.depth.into());
         // A shallow probe leads to several parts: here only this one is looked through.
         target.low = target.low.max(part.low());
         target.high = target.high.min(part.high());
@@ -62,13 +62,13 @@ fn take<F: Fingerprint>(
         table.find_blocks(target)?;
     }
     let mut jobs = aimed.into_iter().flat_map(|(asked, target)| {
-        let Target { low, high, blocks, .. } = target;
+        let Lookup { low, high, blocks, .. } = target;
         blocks.map(move |block| {
             let block = table.packed(block)?;
             Ok(Job { block, query: asked.value, low, high, tag: asked })
         })
     });
-    cpu::fastest(
+    cpu::with_native_instructions(
         #[inline(always)]
         || {
             let found = |asked, candidate| sweep.report(asked, candidate, found);

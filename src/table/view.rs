@@ -1,0 +1,98 @@
+//! Many prefix lookups in one table, step by step.
+//!
+//! Each step prefetches what the next step reads. A caller takes all its lookups through one step
+//! before the next, so that their waits for memory overlap.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::ops::Range;
+
+use super::filter::{Filter, FilterCheck};
+use super::reader::Table;
+use crate::block::Packed;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::paged::Body;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Most blocks of one lookup that are prefetched.
+const PREFETCHED_BLOCKS: usize = 3;
+
+/// A table together with its file's body, so that a lookup needs no further indirection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TableView<'a, F> {
+    table: &'a Table<F>,
+    body: Body<'a>,
+}
+
+/// A lookup in progress: all fingerprints from `low` to `high`, both inclusive.
+#[derive(Debug, Clone)]
+pub(crate) struct Lookup<F> {
+    pub low: F,
+    pub high: F,
+    /// The blocks that hold the range; empty before step 4.
+    pub blocks: Range<usize>,
+}
+
+impl<F: Fingerprint> Table<F> {
+    /// Returns a view for lookups whose waits for memory are to overlap.
+    #[inline(always)]
+    pub(crate) fn view(&self) -> TableView<'_, F> {
+        TableView { table: self, body: self.file.body() }
+    }
+}
+
+impl<'a, F: Fingerprint> TableView<'a, F> {
+    /// Returns the table.
+    pub(crate) fn table(&self) -> &'a Table<F> {
+        self.table
+    }
+
+    /// Step 1: starts to check a prefix of `depth` bits against the filter. Returns `None` if the
+    /// filter cannot rule the prefix out.
+    #[inline(always)]
+    pub(crate) fn start_filter_check(&self, prefix: F, depth: u32) -> Option<FilterCheck> {
+        // A filter says nothing about prefixes shorter than its own depth.
+        let filter = self.table.filter.as_ref().filter(|filter| filter.depth <= depth)?;
+        Some(filter.start_check(&self.body, prefix))
+    }
+
+    /// Step 2: returns false if the filter rules out that any fingerprint has the prefix.
+    #[inline(always)]
+    pub(crate) fn may_contain(&self, check: FilterCheck) -> Result<bool> {
+        Filter::may_contain(&self.body, check)
+    }
+
+    /// Step 3: starts the lookup of all fingerprints that begin with the `depth` leading bits of
+    /// `prefix`.
+    #[inline(always)]
+    pub(crate) fn start_lookup(&self, prefix: F, depth: u32) -> Lookup<F> {
+        let mask = F::prefix_mask(depth);
+        let (low, high) = (prefix & mask, prefix | !mask);
+        self.table.index.prefetch(&self.body, low);
+        Lookup { low, high, blocks: 0..0 }
+    }
+
+    /// Step 4: finds the blocks that hold the range.
+    #[inline(always)]
+    pub(crate) fn find_blocks(&self, lookup: &mut Lookup<F>) -> Result<()> {
+        lookup.blocks = self.table.index.blocks(&self.body, lookup.low, lookup.high)?;
+        if self.table.is_cold() {
+            self.table.prefetch_cold(lookup.blocks.clone());
+        }
+        for block in lookup.blocks.clone().take(PREFETCHED_BLOCKS) {
+            let start = self.table.start_of(block);
+            self.body.prefetch(start);
+            self.body.prefetch(start.wrapping_add(LINE));
+        }
+        Ok(())
+    }
+
+    /// Step 5: returns a block whose page has passed its checksum.
+    #[inline(always)]
+    pub(crate) fn packed(&self, block: usize) -> Result<Packed<'a>> {
+        self.table.packed_in(&self.body, block)
+    }
+}
