@@ -8,9 +8,9 @@
 //! one made by a newer version. A reader of the output that goes away is not an error.
 
 mod cmd;
+mod count;
 mod database;
 mod failure;
-mod generate;
 mod html;
 mod input;
 mod output;

@@ -1,6 +1,5 @@
 //! The commands, one module each: its arguments and what it does with them.
 
-mod bench;
 mod compact;
 mod create;
 mod dedup;
@@ -12,9 +11,9 @@ mod hamming;
 mod health;
 mod import;
 mod inspect;
+mod measure;
 mod plan;
 mod query;
-mod ratio;
 mod recipes;
 mod stats;
 mod verify;
@@ -42,8 +41,8 @@ pub(crate) enum Command {
     Evaluate(evaluate::Args),
     Hamming(hamming::Args),
     Recipes(recipes::Args),
-    Ratio(ratio::Args),
-    Bench(bench::Args),
+    Ratio(measure::ratio::Args),
+    Bench(measure::bench::Args),
     Plan(plan::Args),
 }
 

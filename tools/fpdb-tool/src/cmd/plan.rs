@@ -8,9 +8,9 @@ use fpdb::{Costs, Goal, Layout, Needs, Proposal, Proposals};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::count;
 use crate::database;
 use crate::failure::Outcome;
-use crate::generate::parse_count;
 use crate::input::parse_size;
 use crate::output::{self, Context, iec};
 use crate::temporary::Temporary;
@@ -32,7 +32,7 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// Number of entries, such as 50000000 or 1e9
-    #[arg(short, long = "entries", value_name = "NUMBER", value_parser = parse_count)]
+    #[arg(short, long = "entries", value_name = "NUMBER", value_parser = count::parse)]
     n: u64,
 
     /// Distance in bits of the queries, 0 to 10

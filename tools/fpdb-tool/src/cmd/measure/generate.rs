@@ -13,19 +13,16 @@ use crate::{input, progress};
 /// What a compressed list may grow to, times its size.
 const MAX_RATIO: u64 = 1000;
 
-/// The most entries to measure with.
-const MOST: u64 = 10_000_000_000;
-
 /// splitmix64
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -34,16 +31,16 @@ impl Random {
     }
 
     /// Less than `n`, which is not 0.
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
 
-    pub(crate) fn fingerprint<F: Fingerprint>(&mut self) -> F {
+    pub(super) fn fingerprint<F: Fingerprint>(&mut self) -> F {
         F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
     }
 
     /// The fingerprint with `count` of its bits changed, at most all.
-    pub(crate) fn flip<F: Fingerprint>(&mut self, fingerprint: F, count: u32) -> F {
+    pub(super) fn flip<F: Fingerprint>(&mut self, fingerprint: F, count: u32) -> F {
         let mut flips = F::ZERO;
         while flips.count_ones() < count.min(F::BITS) {
             let bit = self.below(u64::from(F::BITS));
@@ -55,7 +52,7 @@ impl Random {
 
 /// `--data`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Data {
+pub(super) enum Data {
     /// No neighbours but by chance.
     Uniform,
     /// Families of near neighbours, up to 8 bits from a uniform centre, of 1 to 2048 members.
@@ -78,7 +75,7 @@ impl FromStr for Data {
 
 impl Data {
     /// What reports call it.
-    pub(crate) fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         match self {
             Self::Uniform => "uniform".to_owned(),
             Self::Clustered => "clustered".to_owned(),
@@ -87,7 +84,7 @@ impl Data {
     }
 
     /// Makes ready: reads the file, if it is one.
-    pub(crate) fn source<F: Fingerprint>(
+    pub(super) fn source<F: Fingerprint>(
         &self,
         list: &ListArgs,
         context: &Context<'_>,
@@ -110,7 +107,7 @@ impl Data {
 
 /// Data made ready.
 #[derive(Debug)]
-pub(crate) enum Source<F> {
+pub(super) enum Source<F> {
     Uniform,
     Clustered,
     Listed(Vec<F>),
@@ -118,7 +115,7 @@ pub(crate) enum Source<F> {
 
 impl<F: Fingerprint> Source<F> {
     /// How many there are, if not as many as one likes.
-    pub(crate) fn len(&self) -> Option<u64> {
+    pub(super) fn len(&self) -> Option<u64> {
         match self {
             Self::Uniform | Self::Clustered => None,
             Self::Listed(listed) => Some(listed.len() as u64),
@@ -126,7 +123,7 @@ impl<F: Fingerprint> Source<F> {
     }
 
     /// The first `n`, the same each time. Of generated ones others for each `n`.
-    pub(crate) fn fingerprints(&self, n: u64) -> Box<dyn Iterator<Item = F> + '_> {
+    pub(super) fn fingerprints(&self, n: u64) -> Box<dyn Iterator<Item = F> + '_> {
         let mut random = Random::new(n);
         let n = usize::try_from(n).unwrap_or(usize::MAX);
         match self {
@@ -148,31 +145,9 @@ impl<F: Fingerprint> Source<F> {
     }
 }
 
-/// A number of entries: digits, or digits, `e` and a power of ten.
-pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
-    let (digits, power) = text.split_once('e').unwrap_or((text, "0"));
-    let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let number = (plain(digits) && plain(power)).then(|| {
-        let scale = 10u64.checked_pow(power.parse().ok()?)?;
-        digits.parse::<u64>().ok()?.checked_mul(scale)
-    });
-    let number = number.flatten().filter(|n| (1..=MOST).contains(n));
-    number.ok_or_else(|| "expected a number from 1 to 1e10, such as 1000000 or 1e6".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_are_written_out_or_with_a_power_of_ten() {
-        for (text, count) in [("1", 1), ("10000", 10_000), ("1e6", 1_000_000), ("25e1", 250)] {
-            assert_eq!(parse_count(text), Ok(count));
-        }
-        for wrong in ["", "0", "-1", "1e", "e6", "1e99", "1e11", "1.5e6", "1_000", "+5"] {
-            assert!(parse_count(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn clusters_are_near_their_centres_and_the_same_each_time() {

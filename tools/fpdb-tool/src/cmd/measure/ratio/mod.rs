@@ -13,8 +13,9 @@ use anyhow::{Context as _, Result, bail};
 use fpdb::{BlockCode, Fingerprint, Layout};
 use indicatif::ProgressBar;
 
+use crate::cmd::measure::generate::{Data, Source};
+use crate::count;
 use crate::failure::{self, Outcome};
-use crate::generate::{Data, Source, parse_count};
 use crate::input::fingerprints::{Format, ListArgs};
 use crate::output::{self, Context};
 use crate::temporary::{self, Temporary};
@@ -37,13 +38,13 @@ Example:
 pub(crate) struct Args {
     /// Numbers of entries, such as 50000 or 1e6 [default: the powers of ten from 1e4 to --max-n;
     /// of a file all]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_count,
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = count::parse,
         conflicts_with = "max_n")]
     n: Vec<u64>,
 
     /// The largest power of ten to go to; the default takes about a minute, 1e8 a quarter of an
     /// hour
-    #[arg(long, value_name = "NUMBER", value_parser = parse_count, default_value = "1e7")]
+    #[arg(long, value_name = "NUMBER", value_parser = count::parse, default_value = "1e7")]
     max_n: u64,
 
     /// Layouts to measure, by name

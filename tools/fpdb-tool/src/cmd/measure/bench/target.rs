@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use fpdb::{Db, DocId, Fingerprint, Ids, Key, Snapshot, Stats};
 
-use crate::generate::Random;
+use crate::cmd::measure::generate::Random;
 
 /// Fingerprints that are drawn from the database for hits, at most.
 const SAMPLE: usize = 1 << 16;

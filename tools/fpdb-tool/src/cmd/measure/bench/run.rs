@@ -9,7 +9,7 @@ use fpdb::Fingerprint;
 use super::latency::Latencies;
 use super::mix::{Kind, Mix};
 use super::target::Target;
-use crate::generate::Random;
+use crate::cmd::measure::generate::Random;
 
 /// What all threads do.
 pub(super) struct Work<'a, F: Fingerprint> {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use fpdb::{BlockCode, DocId, Entry, Fingerprint, Layout, Options, Stats, TableStats};
 
 use super::codec::{Others, Sizes};
-use crate::generate::Source;
+use crate::cmd::measure::generate::Source;
 
 /// One way to keep fingerprints.
 #[derive(Debug, Clone)]

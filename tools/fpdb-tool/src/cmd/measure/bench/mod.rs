@@ -16,9 +16,10 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use fpdb::{BlockCode, Durability, Fingerprint};
 
+use crate::cmd::measure::generate::Data;
+use crate::count;
 use crate::database::{self, by_width};
 use crate::failure::Outcome;
-use crate::generate::{Data, parse_count};
 use crate::input::fingerprints::{Format, ListArgs};
 use crate::output::{self, Context};
 use crate::progress;
@@ -60,7 +61,7 @@ pub(crate) struct Args {
 
     /// Operations to measure, by all threads together [default: 1e5, or as many as --seconds
     /// allows]
-    #[arg(long, value_name = "NUMBER", value_parser = parse_count)]
+    #[arg(long, value_name = "NUMBER", value_parser = count::parse)]
     queries: Option<u64>,
 
     /// Stop after this time
@@ -118,7 +119,7 @@ struct NewArgs {
     data: Option<Data>,
 
     /// Number of entries, such as 50000 or 1e6 [default: 1e6, of a file all]
-    #[arg(short, value_name = "NUMBER", value_parser = parse_count)]
+    #[arg(short, value_name = "NUMBER", value_parser = count::parse)]
     n: Option<u64>,
 
     /// Width of the fingerprints, 64 or 128 [default: 64]
