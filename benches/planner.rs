@@ -10,7 +10,8 @@ mod common;
 use std::time::Instant;
 
 use common::{Data, Random, load, option, options, percentile};
-use fpdb::{Costs, QueryOptions, Snapshot};
+use fpdb::layout::Costs;
+use fpdb::{QueryOptions, Snapshot};
 
 fn main() {
     let test = common::is_test();

@@ -1,38 +1,64 @@
-//! What can go wrong, in kinds that say what the caller can do.
+//! The error type of the crate. Its kinds say what the caller can do.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The result of every fallible operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What kind of failure an [`Error`] is: what the caller can do about it.
+/// The kind of an [`Error`], which decides what the caller can do about it.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, ErrorKind};
+///
+/// match Db::options().open("no/such/folder") {
+///     Ok(_) => println!("opened"),
+///     Err(error) if error.kind() == ErrorKind::NotFound => println!("create it first"),
+///     Err(error) => eprintln!("{error}"),
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no database (or no such item) at this place: create one, or look elsewhere.
+    /// There is no database, or no such file, at this path. Create a database there, or correct the
+    /// path.
     NotFound,
-    /// Something is there already: open it, or choose another place.
+    /// There is already something at this path. Open it, or choose another path.
     AlreadyExists,
-    /// Another handle or process writes to this database: wait, or open read-only.
+    /// Another handle or process is writing to this database. Wait until it has closed the
+    /// database, or open the database read-only.
     Locked,
-    /// An argument or option is out of range, or does not fit this database: correct the call.
+    /// An argument or option is out of range, or does not fit this database. Correct the call.
     InvalidArgument,
-    /// The file is sound but made by a newer version, or for another width or recipe: the message
-    /// says what was found and what this build supports.
+    /// The file is intact, but a newer version of this crate wrote it, or it is for another width or
+    /// recipe. The message says what was found and what this build supports: upgrade, or open the
+    /// database with the type and options that it was created with.
     Unsupported,
-    /// Bytes on disk are not what was written: run `verify`, restore a backup.
+    /// Bytes on disk are not what was written. Run [`Db::verify`](crate::Db::verify) to find all
+    /// damage, then restore a backup.
     Corruption,
-    /// The operating system refused: see the source. A full disk is one of these.
+    /// The operating system reported a failure, which [`source`](std::error::Error::source) holds.
+    /// Remove the cause (a full disk, for example). Then repeat the call if the error
+    /// [is retryable](Error::is_retryable), or else open the database again.
     Io,
-    /// An earlier write or sync failed, so this handle takes no more writes: reopen the database.
+    /// An earlier write or sync failed, so that what is on disk is unknown and this handle accepts
+    /// no more writes. Open the database again: recovery finds out what is on disk.
     Poisoned,
-    /// The caller's progress function said so: nothing has changed.
+    /// The handle was closed, by this clone or another one. Open the database again.
+    Closed,
+    /// The caller's progress function cancelled the operation, and nothing has changed. Repeat the
+    /// call to start over.
     Cancelled,
 }
 
-/// A failure: its [kind](Error::kind), a sentence, and where it happened.
+/// A failure: its [kind](Error::kind), a message, and where it happened.
+///
+/// The message says what happened and what the caller can do. Errors are cheap to clone, so that
+/// one failure can be reported to every caller that it affects.
 ///
 /// # Examples
 ///
@@ -41,6 +67,7 @@ pub enum ErrorKind {
 /// assert_eq!(err.kind(), fpdb::ErrorKind::NotFound);
 /// assert!(err.to_string().contains("no/such/folder"));
 /// ```
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
 #[derive(Clone)]
@@ -49,11 +76,13 @@ struct Inner {
     message: String,
     path: Option<PathBuf>,
     offset: Option<u64>,
-    source: Option<std::sync::Arc<io::Error>>,
+    source: Option<Arc<io::Error>>,
+    /// Whether the handle that reports this error is of no use any more.
+    fatal: bool,
 }
 
 impl Error {
-    /// An error of `kind` with a sentence that says what happened and what to do.
+    /// Makes an error of `kind` with a message that says what happened and what to do.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -61,20 +90,21 @@ impl Error {
             path: None,
             offset: None,
             source: None,
+            fatal: false,
         }))
     }
 
-    /// An argument that cannot be taken.
+    /// Makes an error for an argument that is not accepted.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// Damaged bytes; the reader that knows the file adds path and offset.
+    /// Makes an error for damaged bytes. The reader that knows the file adds path and offset.
     pub(crate) fn corruption(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corruption, message)
     }
 
-    /// A failed system call: `doing` completes the sentence "cannot ...".
+    /// Makes an error for a failed system call. `doing` completes the sentence "cannot ...".
     pub(crate) fn io(doing: &str, path: &Path, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -83,12 +113,14 @@ impl Error {
         };
         let mut error = Self::new(kind, format!("cannot {doing}"));
         error.0.path = Some(path.to_owned());
-        error.0.source = Some(std::sync::Arc::new(source));
+        error.0.source = Some(Arc::new(source));
         error
     }
 
-    /// A failure of the caller's own, to be handed in by an iterator that the caller gives: its
-    /// input cannot be read.
+    /// Makes an error for an iterator of the caller's own to return when it cannot read its input.
+    ///
+    /// An operation that consumes the iterator, such as [`Db::bulk_load`](crate::Db::bulk_load),
+    /// stops and returns this error.
     ///
     /// # Examples
     ///
@@ -100,43 +132,75 @@ impl Error {
     #[must_use]
     pub fn from_input(source: io::Error) -> Self {
         let mut error = Self::new(ErrorKind::Io, "cannot read the input");
-        error.0.source = Some(std::sync::Arc::new(source));
-        error
+        error.0.source = Some(Arc::new(source));
+        error.into_fatal()
     }
 
-    /// The same error, placed in a file (an inner place, set earlier, is kept).
+    /// Sets the file or folder concerned, unless one is set already: the innermost place counts.
     pub(crate) fn at_path(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.path.get_or_insert_with(|| path.into());
         self
     }
 
-    /// The same error, placed at a byte offset of its file (an inner place is kept).
+    /// Sets the byte offset in the file, unless one is set already.
     pub(crate) fn at_offset(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// A second error that tells of the same failure, under another kind.
+    /// Returns another error about the same failure, with another kind and a prefixed message.
     pub(crate) fn repeat_as(&self, kind: ErrorKind, prefix: &str) -> Self {
-        let mut inner = (*self.0).clone();
-        inner.message = format!("{prefix}{}", inner.message);
-        inner.kind = kind;
-        Self(Box::new(inner))
+        let mut error = self.clone();
+        error.0.message = format!("{prefix}{}", error.0.message);
+        error.0.kind = kind;
+        error
     }
 
-    /// What the caller can do about it.
+    /// Marks the error as one after which repeating the call is of no use.
+    pub(crate) fn into_fatal(mut self) -> Self {
+        self.0.fatal = true;
+        self
+    }
+
+    /// Returns the kind of failure, which decides what the caller can do about it.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The file or folder concerned, where there is one.
+    /// Returns whether the same call on the same handle can succeed once the cause is removed.
+    ///
+    /// This is so for [`Locked`](ErrorKind::Locked), and for those [`Io`](ErrorKind::Io) failures
+    /// after which the handle still knows what is on disk. A flush or compaction that failed in the
+    /// background because the disk was full is retryable: the next write reports the failure, no
+    /// data is lost, and the handle tries again. A failed write or sync of the log is not: the
+    /// handle accepts no more writes, and the database has to be opened again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::{Db, ErrorKind};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("crawl.fpdb");
+    /// let db = Db::options().create(&path)?;
+    /// let error = Db::options().open(&path).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Locked);
+    /// assert!(error.is_retryable());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        !self.0.fatal && matches!(self.0.kind, ErrorKind::Io | ErrorKind::Locked)
+    }
+
+    /// Returns the file or folder concerned, if there is one.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// The byte offset in that file, where it is known.
+    /// Returns the byte offset in that file, if it is known.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
@@ -177,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn message_says_what_where_and_why() {
+    fn message_says_what_failed_where_and_why() {
         let e = Error::corruption("block out of order").at_path("x/t.fpt").at_offset(4096);
         assert_eq!(e.to_string(), "block out of order (x/t.fpt, byte 4096)");
         let e = Error::io("read the manifest", Path::new("m"), io::Error::other("gone"));
@@ -186,8 +250,19 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_place_wins() {
+    fn the_innermost_place_is_kept() {
         let e = Error::corruption("x").at_offset(7).at_offset(9).at_path("a").at_path("b");
         assert_eq!((e.offset(), e.path()), (Some(7), Some(Path::new("a"))));
+    }
+
+    #[test]
+    fn io_errors_are_retryable_unless_marked_fatal() {
+        let failed = || Error::io("write the table", Path::new("t"), io::Error::other("full"));
+        assert!(failed().is_retryable());
+        assert!(failed().repeat_as(ErrorKind::Io, "in the background: ").is_retryable());
+        assert!(!failed().into_fatal().is_retryable());
+        assert!(!failed().into_fatal().clone().is_retryable());
+        assert!(!failed().repeat_as(ErrorKind::Poisoned, "").is_retryable());
+        assert!(!Error::from_input(io::Error::other("line 3")).is_retryable());
     }
 }

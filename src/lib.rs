@@ -31,7 +31,7 @@ mod files;
 mod fingerprint;
 #[cfg(test)]
 mod format_example;
-mod layout;
+pub mod layout;
 mod log;
 mod manifest;
 mod memtable;
@@ -41,11 +41,14 @@ mod paged;
 mod parallel;
 mod postings;
 mod progress;
-mod query;
+pub mod query;
 mod segment;
 mod settings;
 mod sorter;
+#[cfg(feature = "sim")]
 pub mod storage;
+#[cfg(not(feature = "sim"))]
+mod storage;
 mod table;
 #[cfg(feature = "text")]
 pub mod text;
@@ -59,8 +62,8 @@ pub use db::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Entry, Fingerprint, Match};
-pub use layout::{Costs, Goal, Layout, Needs, Proposal, Proposals};
+pub use layout::Layout;
 pub use progress::{Phase, Progress};
-pub use query::{Explain, QueryOptions, SegmentExplain};
+pub use query::QueryOptions;
 pub use settings::Ids;
 pub use storage::Access;

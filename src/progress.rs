@@ -1,69 +1,133 @@
-//! How far a long operation is, and the caller's say whether it goes on.
+//! Reports how far a long operation is, and lets the caller cancel it.
 
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a long operation is doing. A step may be left out, and come again.
+/// A step of a long operation. An operation may leave out a step, or return to it.
+///
+/// Displays as what is being done: `reading`, `sorting` or `writing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Takes entries from the caller.
+    /// Takes entries from the caller's iterator.
     Read,
-    /// Sorts in memory.
+    /// Sorts the entries in memory.
     Sort,
-    /// Writes tables, sorting again what was sorted on disk.
+    /// Writes the tables. Entries that did not fit in memory are sorted in this step.
     Write,
 }
 
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Read => "reading",
+            Self::Sort => "sorting",
+            Self::Write => "writing",
+        })
+    }
+}
+
 /// How far a long operation is.
+///
+/// Every step reports its beginning and its end. In between there are some 20 reports per second,
+/// and one for each 200th part of the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The present step.
+    /// The current step.
     pub phase: Phase,
-    /// Entries done in this step; in [`Phase::Write`], rows of tables.
+    /// Entries done in this step. In [`Phase::Write`], rows of tables.
     pub done: u64,
-    /// Of how many, where that is known; a little too many where entries come twice.
+    /// How many there are to do in this step, if that is known. It is a little too high where the
+    /// same entry occurs more than once.
     pub total: Option<u64>,
 }
 
-/// The caller's function, which may be called from any thread, one at a time.
+impl Progress {
+    /// Returns how much of this step is done, from 0 to 1, if the total is known.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use fpdb::{Db, DocId, Entry};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let db = Db::options().create(folder.path().join("load.fpdb"))?;
+    /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
+    /// db.bulk_load_with(entries, |progress| {
+    ///     if let Some(fraction) = progress.fraction() {
+    ///         eprintln!("{}: {:.0} %", progress.phase, fraction * 100.0);
+    ///     }
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a fraction for display")]
+    pub fn fraction(&self) -> Option<f64> {
+        let total = self.total?;
+        Some(if self.done >= total { 1.0 } else { self.done as f64 / total as f64 })
+    }
+}
+
+/// Time after which progress is reported again.
+const INTERVAL: Duration = Duration::from_millis(50);
+/// Parts of a step of known length after each of which progress is reported, however fast it is.
+const PARTS: u64 = 200;
+
+/// The caller's function. Any thread may call it, one at a time.
 type Report<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + Send);
 
-/// Counts what threads do, tells the caller, and ends their work when the caller says so.
+/// Counts what threads do, reports it to the caller, and stops the threads when the caller cancels.
 pub(crate) struct Meter<'a>(Mutex<State<'a>>);
 
 struct State<'a> {
     report: Report<'a>,
     progress: Progress,
+    /// What was last reported, and when.
+    reported: Option<(Progress, Instant)>,
     cancelled: bool,
 }
 
 impl<'a> Meter<'a> {
-    /// Begins with [`Phase::Read`].
-    pub(crate) fn new(report: Report<'a>) -> Self {
-        let progress = Progress { phase: Phase::Read, done: 0, total: None };
-        Self(Mutex::new(State { report, progress, cancelled: false }))
+    /// Begins with [`Phase::Read`] of `total` entries.
+    pub(crate) fn new(report: Report<'a>, total: Option<u64>) -> Self {
+        let progress = Progress { phase: Phase::Read, done: 0, total };
+        Self(Mutex::new(State { report, progress, reported: None, cancelled: false }))
     }
 
-    /// Begins the next step.
+    /// Reports the end of the current step, and begins the next one.
     pub(crate) fn begin(&self, phase: Phase, total: u64) -> Result<()> {
-        self.tell(|_| Progress { phase, done: 0, total: Some(total) })
+        self.update(|state| {
+            state.report_if(State::has_news);
+            state.progress = Progress { phase, done: 0, total: Some(total) };
+            state.report_if(|_| true);
+        })
     }
 
-    /// So many more are done. `Cancelled` if the caller does not want the rest.
+    /// Counts `more` entries as done. Fails with `Cancelled` if the caller wants no more.
     pub(crate) fn advance(&self, more: u64) -> Result<()> {
-        self.tell(|progress| Progress { done: progress.done + more, ..progress })
+        self.update(|state| {
+            state.report_if(|state| state.reported.is_none());
+            state.progress.done += more;
+            state.report_if(State::is_due);
+        })
     }
 
-    fn tell(&self, change: impl FnOnce(Progress) -> Progress) -> Result<()> {
+    /// Reports the end of the last step, when it is too late to cancel.
+    pub(crate) fn finish(&self) {
+        let _too_late = self.update(|state| state.report_if(State::has_news));
+    }
+
+    fn update(&self, change: impl FnOnce(&mut State<'_>)) -> Result<()> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = &mut *state;
-        state.progress = change(state.progress);
-        state.cancelled = state.cancelled || (state.report)(state.progress).is_break();
+        change(&mut state);
         if state.cancelled {
             return Err(Error::new(ErrorKind::Cancelled, "cancelled by the caller"));
         }
@@ -71,8 +135,96 @@ impl<'a> Meter<'a> {
     }
 }
 
+impl State<'_> {
+    fn has_news(&self) -> bool {
+        self.reported.is_none_or(|(reported, _)| reported != self.progress)
+    }
+
+    /// Whether enough was done, or enough time has passed, since the last report.
+    fn is_due(&self) -> bool {
+        let Some((reported, at)) = self.reported else { return true };
+        let Progress { done, total, .. } = self.progress;
+        let part = |total: u64| (total / PARTS).max(1);
+        total.is_some_and(|total| done >= total || done - reported.done >= part(total))
+            || at.elapsed() >= INTERVAL
+    }
+
+    fn report_if(&mut self, condition: impl FnOnce(&Self) -> bool) {
+        if !self.cancelled && condition(self) {
+            self.cancelled = (self.report)(self.progress).is_break();
+            self.reported = Some((self.progress, Instant::now()));
+        }
+    }
+}
+
 impl fmt::Debug for Meter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Meter")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Everything reported while `run` counts.
+    fn reports(total: Option<u64>, run: impl FnOnce(&Meter<'_>)) -> Vec<Progress> {
+        let mut all = Vec::new();
+        let mut report = |progress| {
+            all.push(progress);
+            ControlFlow::Continue(())
+        };
+        run(&Meter::new(&mut report, total));
+        all
+    }
+
+    #[test]
+    fn a_step_reports_its_beginning_its_end_and_some_parts_between() {
+        let all = reports(None, |meter| {
+            meter.begin(Phase::Sort, 1_000_000).unwrap();
+            (0..1_000_000).for_each(|_| meter.advance(1).unwrap());
+            meter.begin(Phase::Write, 3).unwrap();
+        });
+        let sort: Vec<Progress> = all.into_iter().filter(|p| p.phase == Phase::Sort).collect();
+        assert_eq!((sort[0].done, sort[sort.len() - 1].done), (0, 1_000_000));
+        assert!((200..2000).contains(&sort.len()), "{} reports", sort.len());
+        assert!(sort.is_sorted_by(|a, b| a.done < b.done));
+        assert_eq!(sort[sort.len() - 1].fraction(), Some(1.0));
+    }
+
+    #[test]
+    fn a_step_of_unknown_length_reports_its_end_when_the_next_begins() {
+        let all = reports(None, |meter| {
+            meter.advance(1).unwrap();
+            meter.advance(1).unwrap();
+            meter.begin(Phase::Write, 0).unwrap();
+        });
+        let done = |p: &Progress| (p.phase, p.done, p.fraction());
+        let [first, .., end, next] = &all[..] else { panic!("{all:?}") };
+        assert_eq!(done(first), (Phase::Read, 0, None));
+        assert_eq!(done(end), (Phase::Read, 2, None));
+        assert_eq!(done(next), (Phase::Write, 0, Some(1.0)));
+    }
+
+    #[test]
+    fn after_a_cancellation_nothing_is_reported() {
+        let mut calls = 0;
+        let mut cancel = |_| {
+            calls += 1;
+            ControlFlow::Break(())
+        };
+        let meter = Meter::new(&mut cancel, Some(10));
+        for _ in 0..3 {
+            assert_eq!(meter.advance(1).unwrap_err().kind(), ErrorKind::Cancelled);
+        }
+        assert_eq!(meter.begin(Phase::Sort, 1).unwrap_err().kind(), ErrorKind::Cancelled);
+        drop(meter);
+        assert_eq!(calls, 1);
+    }
+
+    #[test]
+    fn phases_display_as_what_is_being_done() {
+        assert_eq!(format!("{:>8}|", Phase::Read), " reading|");
+        assert_eq!(Phase::Write.to_string(), "writing");
     }
 }

@@ -66,7 +66,7 @@ impl Costs {
     /// ```no_run
     /// // Not run as a test: on a busy machine it takes long.
     /// let folder = tempfile::tempdir()?;
-    /// let costs = fpdb::Costs::measure(folder.path())?;
+    /// let costs = fpdb::layout::Costs::measure(folder.path())?;
     /// let db = fpdb::Db::options().costs(costs).open("crawl.fpdb")?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -121,7 +121,8 @@ impl<F: Fingerprint> Core<F> {
 
     /// Takes no more writes from now on, since `error` happened. Gives the error back.
     pub(super) fn poison(&self, error: Error) -> Error {
-        let _ = self.poison.set(error.repeat_as(error.kind(), ""));
+        let error = error.into_fatal();
+        let _ = self.poison.set(error.clone());
         error
     }
 

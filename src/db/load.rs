@@ -44,10 +44,15 @@ impl<F: Fingerprint> Core<F> {
             .at_path(self.storage.root()));
         }
         let _folder = self.keep_folder()?;
+        let entries = entries.into_iter();
+        let total = match entries.size_hint() {
+            (low, Some(high)) if low == high => Some(low as u64),
+            _ => None,
+        };
         let load = Load {
             core: self,
             threads: self.tuning.threads.unwrap_or(1),
-            meter: Meter::new(report),
+            meter: Meter::new(report, total),
         };
         let (sorter, read) = load.read(entries)?;
         self.take_background_error()?;
@@ -63,6 +68,7 @@ impl<F: Fingerprint> Core<F> {
             }
             None => 0,
         };
+        load.meter.finish();
         drop(writer);
         self.compact_as_needed();
         Ok(LoadReport { read, inserted })
@@ -93,7 +99,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 
     fn read(
         &self,
-        entries: impl IntoIterator<Item = Result<Entry<F>>>,
+        entries: impl Iterator<Item = Result<Entry<F>>>,
     ) -> Result<(Sorter<'a, Entry<F>>, u64)> {
         let mut sorter = self.sorter(5, 1);
         let mut read = 0;
@@ -104,6 +110,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
                 self.meter.advance(STEP)?;
             }
         }
+        self.meter.advance(read % STEP)?;
         Ok((sorter, read))
     }
 

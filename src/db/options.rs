@@ -235,7 +235,7 @@ impl<F: Fingerprint> Options<F> {
     /// side, and a [batch of queries](Db::query_batch). Compaction in the background takes one less,
     /// if that is not none. What they write and answer does not depend on it. At least 1, and with 1
     /// none is started. Default: as many as this process has processors, and 1 on another
-    /// [storage](Self::storage) than the disk, so that simulations can be repeated; not stored.
+    /// storage than the disk, so that simulations can be repeated; not stored.
     pub fn threads(mut self, threads: usize) -> Self {
         self.tuning.threads = Some(threads.max(1));
         self
@@ -256,7 +256,9 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// Another storage than the disk, for tests: [`storage::Sim`](crate::storage::Sim).
+    /// Uses another storage than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
+    /// with the feature `sim`.
+    #[cfg(feature = "sim")]
     pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
         Self { storage: Some(storage), ..self }
     }

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// # Examples
 ///
 /// ```
-/// use fpdb::Costs;
+/// use fpdb::layout::Costs;
 ///
 /// let costs = Costs::default().with("entry_ns", 2.5)?;
 /// assert_eq!(costs.entry_ns, 2.5);

@@ -30,7 +30,8 @@ pub enum Goal {
 /// # Examples
 ///
 /// ```
-/// use fpdb::{Goal, Layout, Needs};
+/// use fpdb::Layout;
+/// use fpdb::layout::{Goal, Needs};
 ///
 /// let needs = Needs::new(64, 10_000_000, 3).disk(200_000_000).goal(Goal::Latency);
 /// let proposals = Layout::plan(&needs)?;

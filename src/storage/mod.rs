@@ -7,8 +7,14 @@
 //! What the engine assumes of a storage is what storage-format.md, "Assumptions" says: bytes are
 //! there after the file's `sync`, names after `sync_dir`, `rename` is atomic.
 
+#![cfg_attr(
+    not(feature = "sim"),
+    allow(unreachable_pub, dead_code, reason = "public, and used, with the feature `sim` only")
+)]
+
 mod disk;
 mod mmap;
+#[cfg(feature = "sim")]
 mod sim;
 
 use std::fmt::Debug;
@@ -20,6 +26,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 pub use disk::Disk;
+#[cfg(feature = "sim")]
 pub use sim::{CrashLimits, CrashStates, Fault, Sim};
 
 /// One folder of files. Names are plain file names within it.

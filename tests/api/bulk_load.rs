@@ -172,10 +172,11 @@ fn progress_goes_on_from_phase_to_phase_and_ends_with_all() {
     assert_eq!(phases, [Phase::Read, Phase::Sort, Phase::Write]);
     for same in told.chunk_by(|a, b| a.phase == b.phase) {
         assert!(same.is_sorted_by_key(|progress| progress.done));
-        let total = same.iter().filter_map(|progress| progress.total).max();
-        assert_eq!(total.is_none(), same[0].phase == Phase::Read);
-        assert!(total.is_none_or(|total| same.iter().all(|progress| progress.done <= total)));
+        assert!(same.iter().all(|progress| progress.done <= progress.total.unwrap()));
+        assert_eq!(same[0].done, 0);
     }
+    let (read, _) = told.split_at(told.partition_point(|p| p.phase == Phase::Read));
+    assert_eq!(read.last().unwrap().fraction(), Some(1.0));
     let last = told.last().unwrap();
     assert!(last.done > 2 * report.inserted && last.total == Some(3 * report.read));
 }

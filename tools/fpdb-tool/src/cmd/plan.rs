@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
-use fpdb::{Costs, Goal, Layout, Needs, Proposal, Proposals};
+use fpdb::Layout;
+use fpdb::layout::{Costs, Goal, Needs, Proposal, Proposals};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

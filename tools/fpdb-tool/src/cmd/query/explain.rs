@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use fpdb::{Explain, Fingerprint, QueryOptions, SegmentExplain, Snapshot};
+use fpdb::query::{Explain, SegmentExplain};
+use fpdb::{Fingerprint, QueryOptions, Snapshot};
 use serde::Serialize;
 
 use super::asked::Asked;
