@@ -75,7 +75,7 @@ impl Data {
                 all
             }
             Self::Real => {
-                let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/fp_dev.u64le");
+                let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/fingerprints.u64le");
                 let bytes = std::fs::read(file).ok()?;
                 bytes.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().unwrap())).collect()
             }

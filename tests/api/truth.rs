@@ -1,11 +1,11 @@
-//! Real fingerprints with answers found by looking at every pair.
+//! Real fingerprints, whose answers were found by comparing every pair.
 //!
-//! The data is no part of the repository: where it is missing these tests say so and pass.
-//! `FPDB_FULL=1` runs the whole product of layouts, block sizes and ways to load.
+//! `tests/data/README.md` describes the data. `FPDB_FULL=1` runs every combination of layout, block
+//! size and way to load.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
 use fpdb::storage::Sim;
 use fpdb::{Db, DocId, Entry, Fingerprint, Key, Layout, Match, Options};
@@ -16,8 +16,8 @@ use crate::common::entry;
 const DISTANCES: [u32; 4] = [0, 3, 5, 8];
 
 struct Query {
-    asked: u64,
-    /// All matches within the greatest distance.
+    fingerprint: u64,
+    /// All matches within the largest distance.
     matches: Vec<Match>,
 }
 
@@ -32,46 +32,32 @@ struct Data {
     queries: Vec<Query>,
 }
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")
-}
-
-/// The data, its answers computed here and compared with those that came with it.
-fn data() -> Option<&'static Data> {
-    static DATA: OnceLock<Option<Data>> = OnceLock::new();
-    DATA.get_or_init(load).as_ref()
-}
-
-fn load() -> Option<Data> {
-    let (Ok(bytes), Ok(table)) = (
-        std::fs::read(folder().join("fp_dev.u64le")),
-        std::fs::read_to_string(folder().join("fp_dev_queries.tsv")),
-    ) else {
-        // Not by a macro, whose output the harness keeps to itself.
-        let _ = std::io::Write::write_fmt(
-            &mut std::io::stderr(),
-            format_args!(
-                "skipped: no fp_dev.u64le and fp_dev_queries.tsv in {}\n",
-                folder().display()
-            ),
-        );
-        return None;
-    };
+/// The data. Its answers are computed here and compared with those that came with it.
+static DATA: LazyLock<Data> = LazyLock::new(|| {
     let entries: Vec<Entry> = (0..)
-        .zip(bytes.as_chunks().0)
+        .zip(read("fingerprints.u64le").as_chunks().0)
         .map(|(id, &bytes)| entry(u64::from_le_bytes(bytes), id))
         .collect();
-    let queries = table.lines().skip(1).map(|line| read_query(line, &entries)).collect();
-    Some(Data { entries, queries })
+    assert_eq!(entries.len(), 63_833);
+    let table = String::from_utf8(read("queries.tsv")).unwrap();
+    let queries: Vec<Query> =
+        table.lines().skip(1).map(|line| read_query(line, &entries)).collect();
+    assert_eq!(queries.len(), 501);
+    Data { entries, queries }
+});
+
+fn read(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn read_query(line: &str, entries: &[Entry]) -> Query {
     let columns: Vec<&str> = line.split('\t').collect();
-    let asked = u64::parse(columns[0]).unwrap();
-    let query = Query { asked, matches: search(entries, asked) };
+    let fingerprint = u64::parse(columns[0]).unwrap();
+    let query = Query { fingerprint, matches: scan(entries, fingerprint) };
     for (distance, count) in DISTANCES.into_iter().zip(&columns[2..6]) {
         let expected: usize = count.parse().unwrap();
-        assert_eq!(query.expected(distance).len(), expected, "{asked:#x} within {distance}");
+        assert_eq!(query.expected(distance).len(), expected, "{fingerprint:#x} within {distance}");
     }
     let pair = |text: &str| {
         let (id, distance) = text.split_once(':').unwrap();
@@ -81,13 +67,13 @@ fn read_query(line: &str, entries: &[Entry]) -> Query {
         columns[6].split([',', ' ', ';']).filter(|text| !text.is_empty()).map(pair).collect();
     let found: BTreeMap<DocId, u32> =
         query.expected(3).iter().map(|m| (m.id, m.distance)).collect();
-    assert_eq!(found, listed, "{asked:#x}");
+    assert_eq!(found, listed, "{fingerprint:#x}");
     query
 }
 
-fn search(entries: &[Entry], asked: u64) -> Vec<Match> {
+fn scan(entries: &[Entry], fingerprint: u64) -> Vec<Match> {
     let near = |e: &Entry| {
-        let distance = e.fingerprint.distance(asked);
+        let distance = e.fingerprint.distance(fingerprint);
         Match { distance, fingerprint: e.fingerprint, id: e.id }
     };
     let mut matches: Vec<Match> = entries.iter().map(near).filter(|m| m.distance <= 8).collect();
@@ -107,7 +93,7 @@ struct Case<'a> {
     block_size: usize,
     way: Way,
     sim: Arc<Sim>,
-    /// Every how many queries one is asked.
+    /// Runs one query out of this many.
     stride: usize,
 }
 
@@ -135,7 +121,7 @@ impl Case<'_> {
         db
     }
 
-    /// Compares all answers; `keeps` says which entries are left.
+    /// Compares all answers; `keeps` selects the entries that are left.
     fn check(&self, db: &Db, when: &str, keeps: impl Fn(DocId) -> bool) {
         let snapshot = db.snapshot();
         let kept = self.data.entries.iter().filter(|e| keeps(e.id)).count();
@@ -143,14 +129,14 @@ impl Case<'_> {
         for query in self.data.queries.iter().step_by(self.stride) {
             for distance in DISTANCES {
                 let expected = query.expected(distance).iter().filter(|m| keeps(m.id)).copied();
-                let found = snapshot.query(query.asked, distance).unwrap();
+                let found = snapshot.query(query.fingerprint, distance).unwrap();
                 assert!(
                     found.iter().copied().eq(expected),
                     "{} {} {:?} {when}: {:#x} within {distance} gives {found:?}",
                     self.layout,
                     self.block_size,
                     self.way,
-                    query.asked
+                    query.fingerprint
                 );
             }
         }
@@ -186,13 +172,11 @@ fn full() -> bool {
 }
 
 fn run(layout: &str, block_size: usize, way: Way, stride: usize) {
-    if let Some(data) = data() {
-        let stride = if full() { 1 } else { stride };
-        Case { data, layout, block_size, way, sim: Sim::new(), stride }.run();
-    }
+    let stride = if full() { 1 } else { stride };
+    Case { data: &DATA, layout, block_size, way, sim: Sim::new(), stride }.run();
 }
 
-/// What is asked beyond what a layout is made for may take long plans or scans, and be right.
+/// Distances beyond what a layout is made for may take longer plans or scans, but stay exact.
 #[test]
 fn answers_on_real_fingerprints_are_exact_in_small_blocks() {
     if full() {
@@ -220,5 +204,27 @@ fn answers_on_real_fingerprints_are_exact_in_large_blocks() {
             run(layout, 1024, Way::Bulk, 4);
         }
         run("half-2", 1024, Way::Batches, 4);
+    }
+}
+
+/// Each pair within the distance is found twice, once from each side, and each entry finds itself.
+#[test]
+fn batch_query_finds_every_pair_of_real_fingerprints() {
+    let histogram = String::from_utf8(read("pair_histogram.tsv")).unwrap();
+    let pairs = histogram.lines().skip(1).map(|line| line.split_once('\t').unwrap());
+    let pairs: BTreeMap<u32, usize> =
+        pairs.map(|(d, pairs)| (d.parse().unwrap(), pairs.parse().unwrap())).collect();
+
+    let data = &*DATA;
+    let db = Db::options().storage(Sim::new()).create("sim").unwrap();
+    let _ = db.bulk_load(data.entries.iter().copied().map(Ok)).unwrap();
+    let queries: Vec<u64> = data.entries.iter().map(|e| e.fingerprint).collect();
+    let mut found = BTreeMap::<u32, usize>::new();
+    for m in db.snapshot().query_batch(&queries, 3).unwrap().into_iter().flatten() {
+        *found.entry(m.distance).or_default() += 1;
+    }
+    for distance in 0..=3 {
+        let itself = if distance == 0 { queries.len() } else { 0 };
+        assert_eq!(found[&distance], 2 * pairs[&distance] + itself, "at distance {distance}");
     }
 }

@@ -1,4 +1,5 @@
-//! Real documents, where the data for developers lies beside the checkout.
+//! Real documents and fingerprints: the sample in the repository, and a larger collection where it
+//! is beside the checkout.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,17 +9,29 @@ use serde_json::Value;
 
 use crate::common::{Folder, gzip, records};
 
-/// Times that each corpus is given again, under other ids.
-const REPEATS: usize = 20;
+/// The pages for trying fpdb, which are under licences that allow it to be included.
+pub(crate) fn sample_documents() -> PathBuf {
+    in_repository("demo/documents.ndjson.gz")
+}
 
-/// The folder of data, if it is there; if not, the test says so and has nothing to do.
-pub(crate) fn data() -> Option<PathBuf> {
+/// A file of the sample, which `tests/data/README.md` describes.
+pub(crate) fn sample(name: &str) -> PathBuf {
+    in_repository("tests/data").join(name)
+}
+
+fn in_repository(path: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The folder of the larger collection. If it is missing, prints so.
+pub(crate) fn larger_collection() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     if !folder.is_dir() {
-        // Not by a macro, whose output the harness keeps to itself.
+        // Not with a macro, whose output the test harness captures.
         let _ = std::io::Write::write_fmt(
             &mut std::io::stderr(),
-            format_args!("skipped: there is no folder shared/data beside the checkout\n"),
+            format_args!("sample only: there is no folder shared/data beside the checkout\n"),
         );
         return None;
     }
@@ -31,7 +44,7 @@ pub(crate) fn documents(file: &Path) -> Vec<Value> {
     lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
 }
 
-/// The documents once more, under ids that no other round has.
+/// The same documents under ids that no other round has.
 fn renamed(documents: &[Value], round: usize) -> String {
     let rename = |document: &Value| {
         let id = format!("round {round} {}", document["id"].as_str().unwrap());
@@ -40,11 +53,11 @@ fn renamed(documents: &[Value], round: usize) -> String {
     documents.iter().map(rename).collect()
 }
 
-fn given_again_is_all_duplicates(name: &str, recipe: &str) {
-    let Some(data) = data() else { return };
+/// Reads a file of documents, and then the same documents again and again under new ids.
+fn documents_read_again_are_all_duplicates(file: &Path, recipe: &str, rounds: usize) {
     let folder = Folder::new();
-    let file = data.join(name);
-    let documents = documents(&file);
+    let name = file.display();
+    let documents = documents(file);
     let dedup = |file: &str| {
         let report = ["--recipe", recipe, "--report", "report", "--quiet"];
         let run =
@@ -62,8 +75,8 @@ fn given_again_is_all_duplicates(name: &str, recipe: &str) {
     eprintln!("{name}: {novel} novel, {duplicates} duplicates, {skipped} skipped");
     assert!(novel > documents.len() / 2, "{novel} of {}", documents.len());
 
-    // Every round is a process of its own, and so opens the database anew.
-    for round in 0..REPEATS {
+    // Every round is a process of its own, and so opens the database again.
+    for round in 0..rounds {
         folder.write("again.gz", gzip(renamed(&documents, round).as_bytes()));
         let (run, novel, again, too_short) = dedup("again.gz");
         assert_eq!((novel, too_short), (0, skipped), "{}", run.text());
@@ -74,27 +87,35 @@ fn given_again_is_all_duplicates(name: &str, recipe: &str) {
 }
 
 #[test]
-fn english_documents_given_again_are_all_duplicates() {
-    given_again_is_all_duplicates("corpus_en.ndjson.gz", "words/1");
+fn sample_documents_read_again_are_all_duplicates() {
+    documents_read_again_are_all_duplicates(&sample_documents(), "words/1", 3);
+    #[cfg(feature = "zh")]
+    documents_read_again_are_all_duplicates(&sample_documents(), "jieba/1", 3);
+}
+
+#[test]
+fn english_documents_read_again_are_all_duplicates() {
+    let Some(data) = larger_collection() else { return };
+    documents_read_again_are_all_duplicates(&data.join("corpus_en.ndjson.gz"), "words/1", 20);
 }
 
 #[test]
 #[cfg(feature = "zh")]
-fn chinese_documents_given_again_are_all_duplicates() {
-    given_again_is_all_duplicates("corpus_zh.ndjson.gz", "jieba/1");
+fn chinese_documents_read_again_are_all_duplicates() {
+    let Some(data) = larger_collection() else { return };
+    documents_read_again_are_all_duplicates(&data.join("corpus_zh.ndjson.gz"), "jieba/1", 20);
 }
 
-/// The answers to real queries are those that were found by comparing with every fingerprint.
+/// The answers are those that were found by comparing each query with every fingerprint.
 #[test]
 fn real_fingerprints_are_found_exactly() {
-    let Some(data) = data() else { return };
     let folder = Folder::new();
-    let fingerprints = data.join("fp_dev.u64le");
+    let fingerprints = sample("fingerprints.u64le");
     let import = ["import", "dev.fpdb", "--from", "fp", "--fp-format", "bin-le"];
     let run = folder.run(&[&import[..], &[fingerprints.to_str().unwrap()]].concat());
     assert_eq!(run.code, 0, "{}", run.err);
 
-    let expected = std::fs::read_to_string(data.join("fp_dev_queries.tsv")).unwrap();
+    let expected = std::fs::read_to_string(sample("queries.tsv")).unwrap();
     let expected: Vec<Vec<&str>> =
         expected.lines().skip(1).map(|line| line.split('\t').collect()).collect();
     assert!(expected.len() > 500, "{}", expected.len());

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::common::{Folder, Run, gzip, random, records};
-use crate::corpus::{data, documents};
+use crate::corpus::{documents, larger_collection};
 
 /// A WARC record with these lines for a head, besides its length.
 fn record(head: &str, block: &[u8]) -> Vec<u8> {
@@ -329,7 +329,7 @@ fn extract_file(folder: &Folder, file: &Path, args: &[&str]) -> (Run, Value) {
 
 #[test]
 fn real_archives_hold_what_they_are_known_to_hold() {
-    let Some(data) = data() else { return };
+    let Some(data) = larger_collection() else { return };
     let folder = Folder::new();
     for (name, code, pages, broken) in [
         ("debian-docs-zh-en.warc.gz", 0, 56, 0),
@@ -358,7 +358,7 @@ fn letters(text: &str) -> String {
 
 #[test]
 fn pages_in_all_encodings_hold_the_texts_of_the_corpus() {
-    let Some(data) = data() else { return };
+    let Some(data) = larger_collection() else { return };
     let folder = Folder::new();
     let archive = data.join("warc/debian-docs-zh-en.warc.gz");
     let manifest =

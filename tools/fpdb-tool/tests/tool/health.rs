@@ -180,11 +180,10 @@ fn more_than_the_sample_is_chosen_from() {
     assert!(run.err.contains("give --from fp too"), "{}", run.err);
 }
 
-/// Real fingerprints have no fault, and what is left of them when each half is the lower one has.
+/// Real fingerprints have no fault; copies whose upper half repeats the lower half have one.
 #[test]
-fn real_fingerprints_are_told_from_broken_ones() {
-    let Some(data) = corpus::data() else { return };
-    let bytes = std::fs::read(data.join("fp_dev.u64le")).unwrap();
+fn broken_fingerprints_are_distinguished_from_real_ones() {
+    let bytes = std::fs::read(corpus::sample("fingerprints.u64le")).unwrap();
     let values: Vec<u64> = bytes.chunks_exact(8).filter_map(u64::read_le).collect();
     let report = health(&values, 0);
     assert!(verdicts(&report).iter().all(|(level, _)| *level != "fault"), "{report}");
