@@ -1,31 +1,32 @@
 //! The names of a database's files, built and parsed in one place.
 //!
-//! Logs, segments and scratch files share one ascending number, so a name never comes twice.
-//! storage-format.md, "Files".
+//! Logs, segments and the temporary files of a bulk load draw their numbers from one ascending counter,
+//! so a name is never used twice. storage-format.md, "Files".
 
-/// Says which files are live; replaced as a whole.
+/// The manifest, which says which files are live. It is replaced as a whole.
 pub(crate) const MANIFEST: &str = "MANIFEST";
-/// The next manifest, before it takes the name.
+/// The next manifest, before it is renamed to [`MANIFEST`].
 pub(crate) const MANIFEST_TMP: &str = "MANIFEST.tmp";
 
 /// A numbered file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FileName {
-    /// An append log.
+    /// A log.
     Log(u64),
-    /// One table of a segment, by its number in the layout.
+    /// One table of a segment: the segment's number and the table's number in the layout.
     Table(u64, u16),
-    /// A segment's ids.
+    /// The ids of a segment.
     Postings(u64),
-    /// What a segment removes from older ones.
+    /// The entries that a segment removes from older ones.
     Tombstones(u64),
-    /// A segment's document names.
+    /// The document names of a segment.
     Names(u64),
-    /// Records that a bulk load is sorting; of no use after a crash.
+    /// Records that a bulk load is sorting; useless after a crash.
     Run(u64),
 }
 
 impl FileName {
+    /// Returns the number of the log, segment or run.
     pub(crate) fn number(self) -> u64 {
         match self {
             Self::Log(n)
@@ -37,7 +38,7 @@ impl FileName {
         }
     }
 
-    /// The inverse of `to_string`; `None` for any other name.
+    /// Parses what `to_string` returns; `None` for any other name.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let (number, kind) = name.split_once('.')?;
         let number = u64::from_str_radix(number, 16).ok()?;
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_parse_back_and_nothing_else_does() {
+    fn file_names_parse_back_and_other_names_do_not() {
         let all = [
             FileName::Log(0),
             FileName::Table(0x1f, 3),

@@ -1,4 +1,5 @@
-//! storage-format.md cannot drift: its examples and constants are compared with what the code does.
+//! Tests that compare the examples and constants in storage-format.md with the code, so that the two
+//! cannot drift apart.
 
 use crate::block::huffman::leading_difference;
 use crate::block::{self, BlockBuilder, Coding};
@@ -13,7 +14,7 @@ use crate::{paged, settings};
 
 const DOCUMENT: &str = include_str!("../storage-format.md");
 
-/// The bytes of the example of that name: lines `offset | hex bytes | meaning`.
+/// Returns the bytes of an example, whose lines are `offset | hex bytes | meaning`.
 pub(crate) fn example(name: &str) -> Vec<u8> {
     let (_, rest) = DOCUMENT.split_once(&format!("<!-- example: {name} -->\n```text\n")).unwrap();
     let (lines, _) = rest.split_once("```").unwrap();
@@ -27,16 +28,16 @@ pub(crate) fn example(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The section under a heading of the second level.
+/// Returns the section under a heading of the second level.
 fn section(heading: &str) -> &'static str {
     let (_, rest) = DOCUMENT.split_once(&format!("\n## {heading}\n")).unwrap();
     rest.split("\n## ").next().unwrap()
 }
 
-/// The cells of each table row, without backquotes.
+/// Returns the columns of each table row, without backquotes.
 fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
-    rows.map(|row| row.split(" | ").map(|cell| cell.trim_matches('`').trim()).collect())
+    rows.map(|row| row.split(" | ").map(|column| column.trim_matches('`').trim()).collect())
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -52,12 +53,12 @@ fn header(kind: FileKind, part: u16) -> FileHeader {
 }
 
 #[test]
-fn header_example_is_what_is_written() {
+fn header_is_written_as_in_the_example() {
     assert_eq!(example("header"), header(FileKind::Table, 3).encode());
 }
 
 #[test]
-fn huffman_block_example_is_what_is_written() {
+fn huffman_block_is_written_as_in_the_example() {
     let listed =
         rows(section("Huffman block")).filter_map(|row| Some((u64::parse(row[0]).ok()?, row)));
     let listed: Vec<(u64, Vec<&str>)> = listed.filter(|(_, row)| row[0].len() == 18).collect();
@@ -84,7 +85,7 @@ fn huffman_block_example_is_what_is_written() {
 }
 
 #[test]
-fn elias_fano_block_example_is_what_is_written() {
+fn elias_fano_block_is_written_as_in_the_example() {
     let mut builder = BlockBuilder::new(128, Coding::EliasFano);
     assert!([5u64, 6, 13].into_iter().all(|fingerprint| builder.push(fingerprint)));
     let mut written = Vec::new();
@@ -96,7 +97,7 @@ fn elias_fano_block_example_is_what_is_written() {
 }
 
 #[test]
-fn watermark_example_is_what_is_written() {
+fn watermark_is_written_as_in_the_example() {
     let sim = Sim::new();
     sim.create_root().unwrap();
     let start = Start { previous_log: 0, previous_end: 0, last_seq: 5 };
@@ -109,7 +110,7 @@ fn watermark_example_is_what_is_written() {
 }
 
 #[test]
-fn presets_are_those_of_the_table() {
+fn presets_match_the_documented_table() {
     let listed: Vec<_> = rows(section("Layout")).filter(|r| r.len() == 5).collect();
     let listed = &listed[2..];
     let names: Vec<&str> = listed.iter().map(|row| row[0]).collect();
@@ -125,7 +126,7 @@ fn presets_are_those_of_the_table() {
 }
 
 #[test]
-fn constants_are_those_of_the_code() {
+fn constants_match_the_documented_ones() {
     let says = |heading: &str, text: &str| {
         assert!(section(heading).contains(text), "{heading}: {text}");
     };
@@ -153,9 +154,9 @@ fn constants_are_those_of_the_code() {
         says("Block", &format!("| {} | [{name}]", code.number()));
     }
     says("Conventions", &format!("0x{:X}", crc32fast::hash(b"123456789")));
-    says("Paged files", &format!("`{}`", hex(&paged::END_MAGIC)));
+    says("Paged files", &format!("`{}`", hex(&paged::END_MARK)));
     says("Paged files", &format!("pages of {} bytes", paged::PAGE));
-    says("Paged files", &format!("groups of {}", paged::GROUP));
+    says("Paged files", &format!("groups of {}", paged::CHECKSUMS_PER_PAGE));
     says("Paged files", &format!("trailer       {} bytes", paged::TRAILER_LEN));
     says("Limits", &format!("{} to {} bytes; 65,535", block::MIN_SIZE, block::MAX_SIZE));
     says("Limits", &format!("| max distance | {} ", settings::MAX_DISTANCE));
@@ -167,7 +168,7 @@ fn constants_are_those_of_the_code() {
 }
 
 #[test]
-fn every_section_that_the_contents_name_is_there() {
+fn table_of_contents_lists_every_section() {
     let (_, contents) = DOCUMENT.split_once("Contents: ").unwrap();
     let (contents, _) = contents.split_once("\n\n").unwrap();
     let named: Vec<&str> =

@@ -1,8 +1,8 @@
 //! Names: the document names of one segment, by id.
 //!
-//! Ids are allotted densely, so a file holds a run of them: its first id and every name after it.
-//! Names stand in chunks of 64, each a list of lengths and then the bytes; one offset a chunk. The
-//! name of a removed document becomes empty, which no name is. storage-format.md, "Names".
+//! Allotted ids are dense, so a file holds the names of consecutive ids. Names are stored in chunks of
+//! 64: first the length of each name, then the bytes of all. There is one offset per chunk. The name of
+//! a removed document becomes empty; no other name is empty. storage-format.md, "Names".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ use crate::fingerprint::DocId;
 use crate::paged::{FileSummary, PagedFile, PagedWriter};
 use crate::storage::Storage;
 
-/// Names in a chunk.
+/// Number of names in a chunk.
 const CHUNK: usize = 64;
 
 /// Writes names in id order.
@@ -41,7 +41,7 @@ impl NamesBuilder {
         Ok(Self { writer, first, count: 0, offsets, lengths, bytes })
     }
 
-    /// Adds the name of the next id; an empty one if the document was removed.
+    /// Adds the name of the next id; an empty name if the document was removed.
     pub(crate) fn push(&mut self, name: &str) -> Result<()> {
         self.lengths.put_u16(u16::try_from(name.len()).unwrap_or(u16::MAX));
         self.bytes.extend_from_slice(name.as_bytes());
@@ -57,7 +57,7 @@ impl NamesBuilder {
         Ok(())
     }
 
-    /// Writes the last chunk, the offsets and the footer; the file is durable afterwards.
+    /// Writes the last chunk, the offsets and the footer. The file's bytes are durable afterwards.
     pub(crate) fn finish(mut self) -> Result<FileSummary> {
         if !self.lengths.is_empty() {
             self.end_chunk()?;
@@ -95,7 +95,7 @@ impl Names {
         let offsets_at = usize::try_from(meta.u64("offsets")?).unwrap_or(usize::MAX);
         meta.finish("names footer")?;
         let Some(end) = first.checked_add(count) else {
-            return Err(file.corruption(0, "names of impossible ids"));
+            return Err(file.corruption(0, "the ids of the names exceed 64 bits"));
         };
         let chunks = usize::try_from(count).ok().map(|count| count.div_ceil(CHUNK));
         let ends = chunks.and_then(|n| n.checked_add(1)?.checked_mul(8));
@@ -103,12 +103,12 @@ impl Names {
         Ok(Self { file, ids: first..end, offsets_at })
     }
 
-    /// The ids whose names are here.
+    /// Returns the ids whose names the file holds.
     pub(crate) fn ids(&self) -> Range<u64> {
         self.ids.clone()
     }
 
-    /// The name of a document; `None` if its id is not of this file or it was removed.
+    /// Returns the name of a document; `None` if its id is not in this file or the document was removed.
     pub(crate) fn get(&self, id: DocId) -> Result<Option<&str>> {
         if !self.ids.contains(&id.0) {
             return Ok(None);
@@ -118,7 +118,7 @@ impl Names {
         Ok(name.filter(|name| !name.is_empty()))
     }
 
-    /// All names in id order, empty where the document was removed.
+    /// Returns all names in id order; the names of removed documents are empty.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Result<&str>> {
         let chunks = usize::try_from(self.ids.end - self.ids.start).unwrap_or(0).div_ceil(CHUNK);
         (0..chunks).flat_map(|chunk| {
@@ -136,37 +136,38 @@ impl Names {
         let start = usize::try_from(offsets.u64("chunk offset")?).unwrap_or(usize::MAX);
         let end = usize::try_from(offsets.u64("chunk end")?).unwrap_or(usize::MAX);
         let Some(len) = end.checked_sub(start) else {
-            return Err(self.file.corruption(at, "chunk of names ends before it begins"));
+            return Err(self.file.corruption(at, "a chunk of names ends before it begins"));
         };
         let left = (self.ids.end - self.ids.start).saturating_sub((chunk * CHUNK) as u64);
         let count = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
         let mut fields = Fields::new(self.file.bytes(start, len)?, start as u64);
-        let lengths = fields.bytes(count * 2, "lengths of names").map_err(|e| self.here(e))?;
+        let lengths = fields.bytes(count * 2, "lengths of names").map_err(|e| self.at_path(e))?;
         Ok(Chunk { names: self, lengths: Fields::new(lengths, start as u64), bytes: fields })
     }
 
-    fn here(&self, error: Error) -> Error {
+    /// Adds the file's path to an error.
+    fn at_path(&self, error: Error) -> Error {
         error.at_path(self.file.path())
     }
 
-    /// Reads the whole file and every name; errors go to `report`.
+    /// Reads the entire file and checks every name; passes errors to `report`.
     pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
         self.file.verify(expected, report);
         self.iter().filter_map(Result::err).for_each(report);
     }
 
-    /// The whole file as it is, for a copy.
+    /// Returns all bytes of the file, for a copy.
     pub(crate) fn raw(&self) -> &[u8] {
         self.file.raw()
     }
 
-    /// Memory held beside the map, in bytes.
+    /// Returns the memory used in addition to the map, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.file.memory()
     }
 }
 
-/// The names of one chunk, in order.
+/// An iterator over the names of one chunk, in order.
 struct Chunk<'a> {
     names: &'a Names,
     lengths: Fields<'a>,
@@ -181,9 +182,9 @@ impl<'a> Iterator for Chunk<'a> {
         let at = self.bytes.offset();
         let name = self.bytes.bytes(usize::from(len), "name").and_then(|bytes| {
             std::str::from_utf8(bytes)
-                .map_err(|_| Error::corruption("a name is not UTF-8").at_offset(at))
+                .map_err(|_| Error::corruption("a name is not valid UTF-8").at_offset(at))
         });
-        Some(name.map_err(|e| self.names.here(e)))
+        Some(name.map_err(|e| self.names.at_path(e)))
     }
 }
 

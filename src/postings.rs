@@ -1,7 +1,7 @@
-//! Postings: the ids of each fingerprint, in the order of table 0 and cut into groups where its
-//! blocks are cut, so that the place of a fingerprint is the place of its ids.
+//! Postings: the ids of each fingerprint, in the order of table 0. There is one id group per block of
+//! table 0, so the place of a fingerprint is also the place of its ids.
 //!
-//! Only a match pays for reading them. storage-format.md, "Postings".
+//! Ids are read only for matches. storage-format.md, "Postings".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,25 +16,26 @@ use crate::fingerprint::DocId;
 use crate::paged::{FileSummary, PagedFile, PagedWriter};
 use crate::storage::Storage;
 
-/// Bytes at the head of a group: width of counts, width of ids, lowest id.
-const GROUP_HEAD: usize = 1 + 1 + 8;
+/// Bytes at the start of an id group: the width of counts, the width of ids, the lowest id.
+const HEAD_LEN: usize = 1 + 1 + 8;
 
-/// Bits that hold every value up to `greatest`.
+/// Returns the number of bits that hold every value up to `greatest`, inclusive.
 fn width_of(greatest: u64) -> u32 {
     u64::BITS - greatest.leading_zeros()
 }
 
-/// Writes postings as a stream: fingerprints in table-0 order, each with its ascending ids.
+/// Writes postings as a stream: the fingerprints in the order of table 0, each with its ascending ids.
 #[derive(Debug)]
 pub(crate) struct PostingsBuilder {
     writer: PagedWriter,
-    /// Where each group begins.
+    /// The offset of each id group.
     offsets: Vec<u8>,
-    /// Number of ids of each fingerprint of the open group, and the ids.
+    /// The number of ids of each fingerprint in the open id group.
     counts: Vec<u64>,
+    /// The ids of the open id group.
     ids: Vec<u64>,
-    /// The bytes of a group, while it is ended.
-    group: Vec<u8>,
+    /// The encoded bytes of an id group.
+    encoded: Vec<u8>,
     bits: BitWriter,
     entries: u64,
 }
@@ -43,11 +44,11 @@ impl PostingsBuilder {
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
         let writer = PagedWriter::create(storage, name, header)?;
         let (offsets, counts, ids) = (Vec::new(), Vec::new(), Vec::new());
-        let (group, bits) = (Vec::new(), BitWriter::default());
-        Ok(Self { writer, offsets, counts, ids, group, bits, entries: 0 })
+        let (encoded, bits) = (Vec::new(), BitWriter::default());
+        Ok(Self { writer, offsets, counts, ids, encoded, bits, entries: 0 })
     }
 
-    /// Begins the ids of the next fingerprint; `new_block` if table 0 began a new block for it.
+    /// Begins the ids of the next fingerprint. `new_block` says whether table 0 began a new block for it.
     #[inline]
     pub(crate) fn next_fingerprint(&mut self, new_block: bool) -> Result<()> {
         if new_block {
@@ -57,7 +58,7 @@ impl PostingsBuilder {
         Ok(())
     }
 
-    /// Adds an id, greater than the one before, to the current fingerprint.
+    /// Adds an id, greater than the previous one, to the current fingerprint.
     #[inline]
     pub(crate) fn push(&mut self, id: DocId) {
         if let Some(count) = self.counts.last_mut() {
@@ -67,7 +68,7 @@ impl PostingsBuilder {
         }
     }
 
-    /// Entries so far.
+    /// Returns the number of entries so far.
     pub(crate) fn entries(&self) -> u64 {
         self.entries
     }
@@ -78,22 +79,22 @@ impl PostingsBuilder {
         let id_width = width_of(self.ids.iter().copied().max().unwrap_or(0) - base);
         let most = self.counts.iter().copied().max().unwrap_or(1);
         let count_width = width_of(most.saturating_sub(1));
-        let group = &mut self.group;
-        group.clear();
-        group.put_u8(u8::try_from(count_width).unwrap_or(0));
-        group.put_u8(u8::try_from(id_width).unwrap_or(0));
-        group.put_u64(base);
+        let encoded = &mut self.encoded;
+        encoded.clear();
+        encoded.put_u8(u8::try_from(count_width).unwrap_or(0));
+        encoded.put_u8(u8::try_from(id_width).unwrap_or(0));
+        encoded.put_u64(base);
         if count_width > 0 {
             self.counts.iter().for_each(|count| self.bits.put(count - 1, count_width));
         }
         self.ids.iter().for_each(|id| self.bits.put(id - base, id_width));
-        self.bits.drain_to(group);
+        self.bits.drain_to(encoded);
         self.counts.clear();
         self.ids.clear();
-        self.writer.write(group)
+        self.writer.write(encoded)
     }
 
-    /// Writes the last group, the offsets and the footer; the file is durable afterwards.
+    /// Writes the last id group, the offsets and the footer. The file's bytes are durable afterwards.
     pub(crate) fn finish(mut self) -> Result<FileSummary> {
         if !self.counts.is_empty() {
             self.end_group()?;
@@ -128,7 +129,7 @@ impl Postings {
         let file = PagedFile::open(storage, name, header, len)?;
         let mut meta = file.meta();
         let entries = meta.u64("entry count")?;
-        let groups = usize::try_from(meta.u64("group count")?).unwrap_or(usize::MAX);
+        let groups = usize::try_from(meta.u64("number of id groups")?).unwrap_or(usize::MAX);
         let offsets_at = usize::try_from(meta.u64("offsets")?).unwrap_or(usize::MAX);
         meta.finish("postings footer")?;
         let ends = groups.checked_add(1).and_then(|n| n.checked_mul(8));
@@ -137,36 +138,36 @@ impl Postings {
         Ok(Self { file, entries, groups, offsets_at })
     }
 
-    /// Number of entries: ids over all fingerprints.
+    /// Returns the number of entries: the ids of all fingerprints.
     pub(crate) fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Number of groups: blocks of table 0.
+    /// Returns the number of id groups, which is the number of blocks of table 0.
     pub(crate) fn groups(&self) -> usize {
         self.groups
     }
 
-    /// Where a group lies in the file.
+    /// Returns the offsets at which an id group begins and ends.
     fn place(&self, block: usize) -> Result<Range<usize>> {
         let at = self.offsets_at.saturating_add(block.saturating_mul(8));
         let mut offsets = Fields::new(self.file.bytes(at, 16)?, at as u64);
-        let start = usize::try_from(offsets.u64("group offset")?).unwrap_or(usize::MAX);
-        let end = usize::try_from(offsets.u64("group end")?).unwrap_or(usize::MAX);
+        let start = usize::try_from(offsets.u64("offset of an id group")?).unwrap_or(usize::MAX);
+        let end = usize::try_from(offsets.u64("end of an id group")?).unwrap_or(usize::MAX);
         if start > end {
-            return Err(self.file.corruption(at, "postings group ends before it begins"));
+            return Err(self.file.corruption(at, "an id group ends before it begins"));
         }
         Ok(start..end)
     }
 
-    /// The ids of one block of table 0, which has `fingerprints`.
+    /// Returns the ids of a block of table 0 that has `fingerprints` fingerprints.
     pub(crate) fn id_group(&self, block: usize, fingerprints: usize) -> Result<IdGroup<'_>> {
         let place = self.place(block)?;
         IdGroup::open(self.file.bytes(place.start, place.len())?, fingerprints)
             .map_err(|e| e.at_path(self.file.path()).at_offset(place.start as u64))
     }
 
-    /// Announces that the groups of these blocks will be read, if the file is cold.
+    /// Prefetches the ids of these blocks of table 0 if the file is cold.
     pub(crate) fn prefetch(&self, blocks: Range<usize>) -> Result<()> {
         if self.file.is_cold() && !blocks.is_empty() {
             let (start, end) = (self.place(blocks.start)?.start, self.place(blocks.end - 1)?.end);
@@ -175,8 +176,8 @@ impl Postings {
         Ok(())
     }
 
-    /// Reads the whole file and every group strictly; `fingerprints_in` tells table 0's block
-    /// lengths.
+    /// Reads the entire file and checks every id group strictly; passes errors to `report`.
+    /// `fingerprints_in` returns the number of fingerprints in a block of table 0.
     pub(crate) fn verify(
         &self,
         expected: FileSummary,
@@ -192,7 +193,9 @@ impl Postings {
                 for index in 0..n {
                     let ids: Vec<DocId> = group.ids(index).collect();
                     if ids.is_empty() || !ids.is_sorted_by(|a, b| a < b) {
-                        return Err(self.file.corruption(0, "ids of a fingerprint out of order"));
+                        return Err(self
+                            .file
+                            .corruption(0, "the ids of a fingerprint do not ascend"));
                     }
                 }
                 Ok(())
@@ -202,25 +205,27 @@ impl Postings {
             }
         }
         if entries != self.entries {
-            report(self.file.corruption(0, "the footer's count is not that of the groups"));
+            report(
+                self.file.corruption(0, "the id groups do not hold as many ids as the footer says"),
+            );
         }
     }
 
-    /// The whole file as it is, for a copy.
+    /// Returns all bytes of the file, for a copy.
     pub(crate) fn raw(&self) -> &[u8] {
         self.file.raw()
     }
 
-    /// Memory held beside the map, in bytes.
+    /// Returns the memory used in addition to the map, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.file.memory()
     }
 }
 
 /// Bits that are read at a time.
-const LOADED: u32 = 57;
+const BITS_PER_LOAD: u32 = 57;
 
-/// The ids of one block's fingerprints.
+/// The ids of the fingerprints of one block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IdGroup<'a> {
     bytes: &'a [u8],
@@ -237,9 +242,9 @@ impl<'a> IdGroup<'a> {
         let count_width = u32::from(head.u8("count width")?);
         let id_width = u32::from(head.u8("id width")?);
         let base = head.u64("lowest id")?;
-        // Ids of a fingerprint differ: without bits to differ in, each has one.
+        // The ids of a fingerprint differ. If ids have no bits, each fingerprint has exactly one.
         if count_width > 64 || id_width > 64 || (id_width == 0 && count_width > 0) {
-            return Err(Error::corruption("postings group has impossible widths"));
+            return Err(Error::corruption("an id group has widths that are not allowed"));
         }
         let mut group = Self { bytes, fingerprints, count_width, id_width, base, total: 0 };
         group.total = group.count_before(fingerprints);
@@ -247,25 +252,25 @@ impl<'a> IdGroup<'a> {
             .saturating_mul(u64::from(count_width))
             .saturating_add(group.total.saturating_mul(u64::from(id_width)));
         if bits.div_ceil(8) != head.remaining() as u64 {
-            return Err(Error::corruption("postings group has another length than its counts say"));
+            return Err(Error::corruption("the length of an id group does not match its counts"));
         }
         Ok(group)
     }
 
-    /// The number of ids of the first `index` fingerprints.
+    /// Returns the number of ids of the first `index` fingerprints.
     fn count_before(&self, index: usize) -> u64 {
         if self.count_width == 0 {
             return index as u64;
         }
         let width = self.count_width;
-        // As many fields as one load has: their order does not matter to a sum.
-        let together = (LOADED / width).max(1);
+        // As many fields as one load provides. Their order does not matter for the sum.
+        let per_load = (BITS_PER_LOAD / width).max(1);
         let mask = u64::MAX >> (64 - width);
-        let mut counts = BitReader::new(self.bytes, GROUP_HEAD * 8);
+        let mut counts = BitReader::new(self.bytes, HEAD_LEN * 8);
         let mut sum = index as u64;
         let mut left = index;
         while left > 0 {
-            let fields = u32::try_from(left).map_or(together, |left| left.min(together));
+            let fields = u32::try_from(left).map_or(per_load, |left| left.min(per_load));
             let mut word = counts.take(fields * width);
             for _ in 0..fields {
                 sum = sum.saturating_add(word & mask);
@@ -276,15 +281,15 @@ impl<'a> IdGroup<'a> {
         sum
     }
 
-    /// The number of ids of the fingerprint at place `index`.
+    /// Returns the number of ids of the fingerprint at place `index`.
     fn count_at(&self, index: usize) -> u64 {
-        let mut counts = BitReader::new(self.bytes, GROUP_HEAD * 8);
+        let mut counts = BitReader::new(self.bytes, HEAD_LEN * 8);
         counts.skip_fields(index, self.count_width);
         counts.take(self.count_width).saturating_add(1)
     }
 
-    /// Whether the fingerprint at place `index` has this id: a search among its ids, which may be
-    /// very many.
+    /// Returns whether the fingerprint at place `index` has this id. This is a binary search, because a
+    /// fingerprint may have very many ids.
     pub(crate) fn contains(&self, index: usize, id: DocId) -> bool {
         let ids = self.ids(index);
         let (mut low, mut high) = (0, ids.left);
@@ -299,10 +304,10 @@ impl<'a> IdGroup<'a> {
         false
     }
 
-    /// Gives every id with the place of its fingerprint, in order.
+    /// Passes every id and the place of its fingerprint to `visit`, in order.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, DocId)) {
-        let mut counts = BitReader::new(self.bytes, GROUP_HEAD * 8);
-        let counts_end = GROUP_HEAD * 8 + self.fingerprints * self.count_width as usize;
+        let mut counts = BitReader::new(self.bytes, HEAD_LEN * 8);
+        let counts_end = HEAD_LEN * 8 + self.fingerprints * self.count_width as usize;
         let mut ids = BitReader::new(self.bytes, counts_end);
         for index in 0..self.fingerprints {
             let more = if self.count_width == 0 { 0 } else { counts.take(self.count_width) };
@@ -312,10 +317,10 @@ impl<'a> IdGroup<'a> {
         }
     }
 
-    /// The ids of the fingerprint at place `index`, ascending, decoded as they are asked for.
+    /// Returns the ids of the fingerprint at place `index`, ascending. They are decoded lazily.
     pub(crate) fn ids(&self, index: usize) -> Ids<'a> {
         let before = self.count_before(index);
-        let counts_end = GROUP_HEAD * 8 + self.fingerprints * self.count_width as usize;
+        let counts_end = HEAD_LEN * 8 + self.fingerprints * self.count_width as usize;
         let skipped = usize::try_from(before).unwrap_or(usize::MAX);
         let position = counts_end.saturating_add(skipped.saturating_mul(self.id_width as usize));
         Ids {
@@ -327,7 +332,7 @@ impl<'a> IdGroup<'a> {
     }
 }
 
-/// The ids of one fingerprint, ascending.
+/// An iterator over the ids of one fingerprint, ascending.
 #[derive(Debug, Clone)]
 pub(crate) struct Ids<'a> {
     bits: BitReader<'a>,
@@ -337,7 +342,7 @@ pub(crate) struct Ids<'a> {
 }
 
 impl Ids<'_> {
-    /// The id at place `index` of those left.
+    /// Returns the id at index `index` of those left.
     fn get(&self, index: u64) -> DocId {
         let skipped = usize::try_from(index).unwrap_or(usize::MAX);
         let mut bits = self.bits.clone();
@@ -364,7 +369,7 @@ mod tests {
     const HEADER: FileHeader =
         FileHeader { kind: FileKind::Postings, bits: 64, part: 0, file_id: 1, database_id: 2 };
 
-    /// Blocks of fingerprints of ids.
+    /// The ids of each fingerprint of each block.
     type Blocks = Vec<Vec<Vec<u64>>>;
 
     fn round_trip(blocks: &Blocks) {
@@ -398,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_ids_that_take_no_bits_are_refused() {
+    fn several_ids_per_fingerprint_of_zero_bits_are_rejected() {
         let mut endless = vec![64, 0];
         endless.put_u64(5);
         endless.extend([0xff; 8]);
@@ -408,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_round_trip_in_groups_of_every_shape() {
+    fn ids_round_trip_in_id_groups_of_every_shape() {
         round_trip(&vec![]);
         round_trip(&vec![vec![vec![0]]]);
         round_trip(&vec![vec![vec![u64::MAX]], vec![vec![0, u64::MAX], vec![5]]]);

@@ -1,8 +1,8 @@
 //! Tombstones: the entries that a segment removes from *older* segments.
 //!
-//! A sorted array of (fingerprint, id) records, searched in place. Each stands for exactly one live
-//! entry of an older segment, so counts of entries stay exact. A segment's tombstones do not touch
-//! its own entries. storage-format.md, "Tombstones".
+//! The file is a sorted array of (fingerprint, id) records, which is searched in place. Each record
+//! removes exactly one live entry of an older segment, so entry counts stay exact. A segment's
+//! tombstones do not affect its own entries. storage-format.md, "Tombstones".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::paged::{FileSummary, PagedFile, PagedWriter};
 use crate::storage::Storage;
 
-/// Writes ascending entries to a file.
+/// Writes a file of tombstones for these entries, which must ascend.
 pub(crate) fn write<F: Fingerprint>(
     storage: &dyn Storage,
     name: &str,
@@ -46,7 +46,8 @@ pub(crate) struct Tombstones<F> {
 }
 
 impl<F: Fingerprint> Tombstones<F> {
-    const RECORD: usize = F::BYTES + 8;
+    /// Bytes of a record.
+    const RECORD_LEN: usize = F::BYTES + 8;
 
     pub(crate) fn open(
         storage: &dyn Storage,
@@ -58,23 +59,24 @@ impl<F: Fingerprint> Tombstones<F> {
         let mut meta = file.meta();
         let count = usize::try_from(meta.u64("tombstone count")?).unwrap_or(usize::MAX);
         meta.finish("tombstones footer")?;
-        let len = count.checked_mul(Self::RECORD);
+        let len = count.checked_mul(Self::RECORD_LEN);
         file.expect_body_end(len.and_then(|len| HEADER_LEN.checked_add(len)))?;
         Ok(Self { file, count, width: PhantomData })
     }
 
+    /// Returns the number of tombstones.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     fn get(&self, index: usize) -> Result<Entry<F>> {
-        let offset = HEADER_LEN.saturating_add(index.saturating_mul(Self::RECORD));
-        let mut fields = Fields::new(self.file.bytes(offset, Self::RECORD)?, offset as u64);
+        let offset = HEADER_LEN.saturating_add(index.saturating_mul(Self::RECORD_LEN));
+        let mut fields = Fields::new(self.file.bytes(offset, Self::RECORD_LEN)?, offset as u64);
         let fingerprint = fields.fingerprint("fingerprint")?;
         Ok(Entry { fingerprint, id: DocId(fields.u64("id")?) })
     }
 
-    /// The first place whose entry is at least `target`.
+    /// Returns the index of the first tombstone that is at least `target`.
     pub(crate) fn lower_bound(&self, target: Entry<F>) -> Result<usize> {
         let (mut low, mut high) = (0, self.count);
         while low < high {
@@ -88,35 +90,36 @@ impl<F: Fingerprint> Tombstones<F> {
         Ok(low)
     }
 
+    /// Returns whether there is a tombstone for this entry.
     pub(crate) fn contains(&self, entry: Entry<F>) -> Result<bool> {
-        let place = self.lower_bound(entry)?;
-        Ok(place < self.count && self.get(place)? == entry)
+        let index = self.lower_bound(entry)?;
+        Ok(index < self.count && self.get(index)? == entry)
     }
 
-    /// All entries from place `from` on, ascending.
+    /// Returns the tombstones from index `from` on, ascending.
     pub(crate) fn iter_from(&self, from: usize) -> impl Iterator<Item = Result<Entry<F>>> {
         (from..self.count).map(|index| self.get(index))
     }
 
-    /// Reads the whole file strictly; errors go to `report`.
+    /// Reads the entire file strictly; passes errors to `report`.
     pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
         self.file.verify(expected, report);
         let mut previous = None;
         for entry in self.iter_from(0) {
             match entry {
                 Ok(entry) if previous.is_none_or(|p| p < entry) => previous = Some(entry),
-                Ok(_) => report(self.file.corruption(HEADER_LEN, "tombstones out of order")),
+                Ok(_) => report(self.file.corruption(HEADER_LEN, "the tombstones do not ascend")),
                 Err(error) => report(error),
             }
         }
     }
 
-    /// The whole file as it is, for a copy.
+    /// Returns all bytes of the file, for a copy.
     pub(crate) fn raw(&self) -> &[u8] {
         self.file.raw()
     }
 
-    /// Memory held beside the map, in bytes.
+    /// Returns the memory used in addition to the map, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.file.memory()
     }

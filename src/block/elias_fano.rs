@@ -1,15 +1,16 @@
-//! Blocks in the code of Elias and Fano: a place in the middle is found without what comes before.
+//! Blocks in the code of Elias and Fano: a fingerprint in the middle is found without decoding those
+//! before it.
 //!
-//! A fingerprint's low bits are written as they are; of what is above them, the quotient, only the
-//! growth from one fingerprint to the next is, in unary. With low bits for the block's own spread
-//! that takes about two bits more than the low ones (Elias, 1974; Vigna, *Quasi-succinct indices*,
-//! 2013). storage-format.md, "Elias–Fano block".
+//! The low bits of each fingerprint are stored as they are. The bits above them are the quotient; only
+//! its growth from one fingerprint to the next is stored, in unary. If the number of low bits fits the
+//! block's spread, a fingerprint takes about two bits more than its low bits (Elias, 1974; Vigna,
+//! *Quasi-succinct indices*, 2013). storage-format.md, "Elias–Fano block".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::packed::{Coding, Job, Packed, other_code};
 use crate::codec::bits::{
-    GROUP, GROUP_REACH, LowBitWriter, group_places, low_word, peek_low, select,
+    BATCH, BATCH_REACH, LowBitWriter, batch_places, low_word, peek_low, select,
 };
 use crate::codec::bytes::PutFields;
 use crate::error::{Error, Result};
@@ -18,32 +19,32 @@ use crate::fingerprint::Fingerprint;
 /// Bytes before the first fingerprint: the count and the number of low bits.
 const HEAD_LEN: usize = 3;
 
-/// Most fingerprints of one quotient that are seen in one load.
-const MOST_CROWD: usize = 50;
+/// Most fingerprints of one quotient that a single load covers.
+const MAX_CROWD: usize = 50;
 
-/// Places for fingerprints that are made at a time: enough that it is seldom, few enough that what
-/// is in use stays in the processor's nearest cache.
-const ROOM: usize = 1024;
+/// Number of fingerprints by which the output grows: enough that it grows rarely, few enough that the
+/// part in use stays in the first-level cache.
+const GROWTH: usize = 1024;
 
-/// Most low bits: what one load has, wherever it begins.
-const fn most_low_bits<F: Fingerprint>() -> u32 {
+/// Returns the largest number of low bits: as many as one load provides at any bit offset.
+const fn max_low_bits<F: Fingerprint>() -> u32 {
     F::BITS - 7
 }
 
-/// Fills one block after another.
+/// Builds one block after another.
 #[derive(Debug)]
 pub(crate) struct Builder<F> {
     size: usize,
     fingerprints: Vec<F>,
-    /// Low bits with which these fit.
+    /// A number of low bits with which these fit into the block.
     low_bits: u32,
     lows: LowBitWriter<F>,
 }
 
 impl<F: Fingerprint> Builder<F> {
-    /// `size` as of any block.
+    /// Creates a builder of blocks of `size` bytes.
     pub(super) fn new(size: usize) -> Self {
-        let low_bits = most_low_bits::<F>();
+        let low_bits = max_low_bits::<F>();
         Self { size, fingerprints: Vec::new(), low_bits, lows: LowBitWriter::default() }
     }
 
@@ -51,12 +52,12 @@ impl<F: Fingerprint> Builder<F> {
         self.fingerprints.is_empty()
     }
 
-    /// The block's key, once it has a fingerprint.
+    /// Returns the last fingerprint of the block, which becomes its key.
     pub(super) fn last(&self) -> F {
         self.fingerprints.last().copied().unwrap_or(F::ZERO)
     }
 
-    /// Adds a fingerprint greater than the last one; false if the block has no room for it.
+    /// Adds a fingerprint greater than the last one. Returns false if the block has no room for it.
     #[must_use]
     #[inline]
     pub(super) fn push(&mut self, fingerprint: F) -> bool {
@@ -86,7 +87,7 @@ impl<F: Fingerprint> Builder<F> {
         out.put_fingerprint(first);
         let quotients = out.len() * 8;
         out.resize(begin + self.size, 0);
-        // Set from the back of the block, where their number is not yet known.
+        // The low bits end with the block, so where they start depends on their number.
         let start = self.size * 8 - rest.len() * low_bits as usize;
         self.lows.start_at(start);
         for (rank, &fingerprint) in rest.iter().enumerate() {
@@ -99,51 +100,52 @@ impl<F: Fingerprint> Builder<F> {
         let to = out.get_mut(begin + start / 8..).unwrap_or_default();
         to.iter_mut().zip(self.lows.finish()).for_each(|(to, from)| *to |= from);
         self.fingerprints.clear();
-        self.low_bits = most_low_bits::<F>();
+        self.low_bits = max_low_bits::<F>();
     }
 }
 
-/// By how much the quotient of `last` is greater than that of `first`.
+/// Returns by how much the quotient of `last` exceeds that of `first`.
 #[inline(always)]
 fn growth<F: Fingerprint>(first: F, last: F, low_bits: u32) -> usize {
     let growth = last.wrapping_shr(low_bits).wrapping_sub(first.wrapping_shr(low_bits));
     usize::try_from(growth.to_u128()).unwrap_or(usize::MAX)
 }
 
-/// Bits of a block behind its first fingerprint if `after` others follow, the last one as given.
+/// Returns the bits that a block takes after its first fingerprint if `after` others follow, of which
+/// `last` is the last.
 #[inline]
 fn bits_of<F: Fingerprint>(first: F, last: F, after: usize, low_bits: u32) -> usize {
-    let of_lows = after * (low_bits as usize + 1);
-    growth(first, last, low_bits).saturating_add(of_lows + 1)
+    let lows = after * (low_bits as usize + 1);
+    growth(first, last, low_bits).saturating_add(lows + 1)
 }
 
-/// The number of low bits that takes least room.
+/// Returns the number of low bits that takes the least room.
 fn best_low_bits<F: Fingerprint>(first: F, last: F, after: usize) -> u32 {
     let Some(after_log) = after.checked_ilog2() else { return 0 };
     let range_log = F::BITS - 1 - last.wrapping_sub(first).leading_zeros().min(F::BITS - 1);
-    // Between half and twice the mean distance.
+    // Such that 2^middle is between half and twice the mean difference of neighbours.
     let middle = range_log.saturating_sub(after_log);
-    let tried = (middle.saturating_sub(2)..=middle).map(|l| l.min(most_low_bits::<F>()));
+    let tried = (middle.saturating_sub(2)..=middle).map(|l| l.min(max_low_bits::<F>()));
     tried.min_by_key(|&l| bits_of(first, last, after, l)).unwrap_or(0)
 }
 
-/// A block to be read.
+/// An opened block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block<'a, F> {
     /// The file that the block is in.
     bytes: &'a [u8],
     first: F,
     low_bits: u32,
-    /// Fingerprints behind the first.
+    /// Number of fingerprints after the first.
     after: usize,
-    /// The byte at which the quotients begin.
+    /// The byte offset at which the quotients begin.
     quotients: usize,
-    /// The bit at which the low bits begin and the quotients have ended.
+    /// The bit offset at which the low bits begin; the quotients end before it.
     lows: usize,
 }
 
 impl<'a, F: Fingerprint> Block<'a, F> {
-    /// Reads the block's head.
+    /// Reads the start of the block.
     #[inline(always)]
     pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
         let Packed { bytes, start, size, coding } = *block;
@@ -157,14 +159,14 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         let quotients = start + HEAD_LEN + F::BYTES;
         let lows_len = after.wrapping_mul(low_bits as usize);
         let end = (start + size) * 8;
-        if count == 0 || low_bits > most_low_bits::<F>() || lows_len > end - quotients * 8 {
-            let error = Error::corruption("a block's head has impossible values");
+        if count == 0 || low_bits > max_low_bits::<F>() || lows_len > end - quotients * 8 {
+            let error = Error::corruption("the start of the block has a value that is not allowed");
             return Err(error.at_offset(start as u64));
         }
         Ok(Self { bytes, first, low_bits, after, quotients, lows: end - lows_len })
     }
 
-    /// Visits what there is from `low` to `high`, with its place in the block, in order.
+    /// Visits the fingerprints from `low` to `high` with their places in the block, in order.
     #[inline(always)]
     fn within(&self, low: F, high: F, mut visit: impl FnMut(usize, F)) -> Result<()> {
         if (low..=high).contains(&self.first) {
@@ -174,10 +176,11 @@ impl<'a, F: Fingerprint> Block<'a, F> {
             return Ok(());
         }
         let growth = growth(self.first, low.max(self.first), self.low_bits);
-        let Some(position) = self.behind_zero(growth) else { return Ok(()) };
-        // Before it are the zeros up to this one, and a one for each fingerprint.
+        let Some(position) = self.after_zero(growth) else { return Ok(()) };
+        // The bits before `position` are the zeros up to and including this one, and a one per
+        // fingerprint.
         let rank = position.wrapping_sub(self.quotients * 8).wrapping_sub(growth).wrapping_sub(1);
-        self.each_from(position, rank, |place, fingerprint| {
+        self.visit_from(position, rank, |place, fingerprint| {
             if fingerprint >= low && fingerprint <= high {
                 visit(place, fingerprint);
             }
@@ -185,25 +188,25 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         })
     }
 
-    /// Visits what there is behind the first fingerprint from `low` to `high`, and maybe some others,
-    /// and tells which are there at all.
+    /// Visits the fingerprints from `low` to `high`, apart from the first, and possibly others. The
+    /// flag passed to `visit` is false for values that are not in the block.
     ///
-    /// Most often it is one quotient's, of which there are none, one or two: two are visited in any
-    /// case, since a guess of their number would often be wrong and cost more.
+    /// Usually the range has one quotient with no, one or two fingerprints. Two are visited in any
+    /// case, because the processor would often mispredict their number, which costs more.
     #[inline(always)]
     fn candidates(&self, low: F, high: F, mut visit: impl FnMut(bool, F)) -> Result<()> {
         if self.after == 0 || high <= self.first {
             return Ok(());
         }
         let growth = growth(self.first, low.max(self.first), self.low_bits);
-        let Some(position) = self.behind_zero(growth) else { return Ok(()) };
+        let Some(position) = self.after_zero(growth) else { return Ok(()) };
         let rank = position.wrapping_sub(self.quotients * 8).wrapping_sub(growth).wrapping_sub(1);
         let crowd = (self.word(position / 8) >> (position % 8)).trailing_ones() as usize;
-        // Behind the last quotient there may at once be low bits.
+        // The low bits may follow directly after the last quotient.
         let crowd = crowd.min(self.after.saturating_sub(rank));
         let one_quotient = low.wrapping_shr(self.low_bits) == high.wrapping_shr(self.low_bits);
-        if !one_quotient || crowd > MOST_CROWD {
-            return self.each_from(position, rank, |_, fingerprint| {
+        if !one_quotient || crowd > MAX_CROWD {
+            return self.visit_from(position, rank, |_, fingerprint| {
                 visit(true, fingerprint);
                 fingerprint <= high
             });
@@ -218,123 +221,128 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         Ok(())
     }
 
-    /// How many fingerprints a search compares that looks for those from `low` to `high`: the first,
-    /// and behind it two or those there are.
+    /// Returns how many fingerprints a search for the range from `low` to `high` compares: the first
+    /// of the block, and those in the range but at least two.
     pub(super) fn count_candidates(&self, low: F, high: F) -> Result<usize> {
         let mut inside = 0;
         self.within(low, high, |_, _| inside += 1)?;
         Ok(1 + self.after.min(inside.max(2)))
     }
 
-    /// The place of a fingerprint, if the block has it.
+    /// Returns the place of a fingerprint, if the block holds it.
     pub(super) fn place(&self, fingerprint: F) -> Result<Option<usize>> {
         let mut found = None;
         self.within(fingerprint, fingerprint, |place, _| found = Some(place))?;
         Ok(found)
     }
 
-    /// Writes all fingerprints in order to `out` from place `start` on, and gives the place behind
-    /// them. `out` grows as needed, and what it has behind is of no meaning.
+    /// Writes all fingerprints in order to `out`, beginning at index `start`, and returns the index
+    /// after them. `out` grows as needed; its contents after that index are meaningless.
     ///
-    /// Always a whole group, most often with all its ones from one load, so that no branch depends on
-    /// how they lie.
+    /// Writes full batches, usually with all ones of a batch from one load, so that no branch depends
+    /// on the positions of the ones.
     #[inline(always)]
     fn fill(self, out: &mut Vec<F>, start: usize) -> Result<usize> {
         let end = start.saturating_add(1 + self.after);
-        if out.len() < end.saturating_add(GROUP) {
-            out.resize(end + ROOM, F::ZERO);
+        if out.len() < end.saturating_add(BATCH) {
+            out.resize(end + GROWTH, F::ZERO);
         }
         let to = out.get_mut(start..).and_then(<[F]>::split_first_mut);
         let Some((first, rest)) = to else { return Ok(end) };
         *first = self.first;
         let (mut bit, mut low) = (self.quotients * 8, self.lows);
-        // Of a one at `bit`. The first bit is a zero, that of the first fingerprint's own.
+        // The quotient of a one at `bit`. The first bit is the zero of the first fingerprint's quotient.
         let mut quotient = self.first.wrapping_shr(self.low_bits).wrapping_sub(F::ONE);
         let mut left = self.after;
-        for group in rest.as_chunks_mut().0 {
+        for batch in rest.as_chunks_mut().0 {
             if left == 0 {
                 break;
             }
-            let wanted = left.min(GROUP);
+            let wanted = left.min(BATCH);
             let word = self.word(bit / 8) >> (bit % 8);
             let byte = low / 8;
-            let lows = self.bytes.get(byte..byte.wrapping_add(GROUP_REACH));
+            let lows = self.bytes.get(byte..byte.wrapping_add(BATCH_REACH));
             let lows = lows.filter(|_| word.count_ones() as usize >= wanted);
             if let Some(lows) = lows.and_then(<[u8]>::first_chunk) {
-                let passed = self.fill_group(word, &mut quotient, lows, group);
+                let passed = self.fill_batch(word, &mut quotient, lows, batch);
                 bit = bit.wrapping_add(passed);
             } else {
                 let rank = self.after - left;
-                let last = self.fill_slowly(bit, rank, group)?;
-                bit = self.one_of(last, rank + wanted) + 1;
+                let last = self.fill_batch_slowly(bit, rank, batch)?;
+                bit = self.position_of_one(last, rank + wanted) + 1;
                 quotient = last.wrapping_shr(self.low_bits);
             }
-            low = low.wrapping_add(GROUP * self.low_bits as usize);
+            low = low.wrapping_add(BATCH * self.low_bits as usize);
             left -= wanted;
         }
         let last = out.get(end.wrapping_sub(1)).copied().unwrap_or(self.first);
-        self.expect_one_of(last, self.after)?;
+        self.expect_one(last, self.after)?;
         Ok(end)
     }
 
-    /// Writes a group with its ones in `word`, given the quotient of one at the word's lowest bit and
-    /// the bytes from the one on where the low bits begin. Gives how many bits it passed.
+    /// Writes a batch whose ones are in `word`, given the quotient of a one at the word's lowest bit and
+    /// the bytes from where the low bits begin. Returns the number of bits that it consumed.
     #[inline(always)]
-    fn fill_group(
+    fn fill_batch(
         &self,
         mut word: u64,
         quotient: &mut F,
-        lows: &[u8; GROUP_REACH],
-        group: &mut [F; GROUP],
+        lows: &[u8; BATCH_REACH],
+        batch: &mut [F; BATCH],
     ) -> usize {
         let mut one = 0;
-        for (to, &(byte, shift)) in group.iter_mut().zip(group_places(self.lows, self.low_bits)) {
+        for (to, &(byte, shift)) in batch.iter_mut().zip(batch_places(self.lows, self.low_bits)) {
             one = word.trailing_zeros();
             let above = quotient.wrapping_add(F::from_u128(one.into()));
             let below = low_word::<F>(lows, byte.into()).wrapping_shr(shift.into());
             let mask = !F::MAX.wrapping_shl(self.low_bits);
             *to = above.wrapping_shl(self.low_bits) | below & mask;
             word &= word.wrapping_sub(1);
-            // Of the bits before the next one, one more is a one.
+            // One more of the bits before the next one bit is a one.
             *quotient = quotient.wrapping_sub(F::ONE);
         }
         *quotient = quotient.wrapping_add(F::from_u128(u128::from(one) + 1));
         one as usize + 1
     }
 
-    /// Writes a group whose ones lie far apart or that is near the file's end. Gives its last
+    /// Writes a batch whose ones are far apart or that is near the end of the file. Returns its last
     /// fingerprint.
     #[cold]
     #[inline(never)]
-    fn fill_slowly(self, bit: usize, rank: usize, group: &mut [F; GROUP]) -> Result<F> {
-        let (mut to, mut last) = (group.iter_mut(), (self.first, rank));
-        self.each_from(bit, rank, |rank, fingerprint| {
+    fn fill_batch_slowly(self, bit: usize, rank: usize, batch: &mut [F; BATCH]) -> Result<F> {
+        let (mut to, mut last) = (batch.iter_mut(), (self.first, rank));
+        self.visit_from(bit, rank, |rank, fingerprint| {
             let Some(to) = to.next() else { return false };
             *to = fingerprint;
             last = (fingerprint, rank);
             true
         })?;
         let (last, rank) = last;
-        self.expect_one_of(last, rank)?;
+        self.expect_one(last, rank)?;
         Ok(last)
     }
 
-    /// The bit of the one of the fingerprint that has so many before it.
+    /// Returns the bit offset of a fingerprint's one, given the number of fingerprints before it.
     #[inline(always)]
-    fn one_of(&self, fingerprint: F, rank: usize) -> usize {
+    fn position_of_one(&self, fingerprint: F, rank: usize) -> usize {
         let growth = growth(self.first, fingerprint, self.low_bits);
         growth.saturating_add((self.quotients * 8).wrapping_add(rank))
     }
 
-    /// An error if that bit is not one of the quotients'.
+    /// Returns an error if that bit is outside of the quotients.
     #[inline(always)]
-    fn expect_one_of(&self, fingerprint: F, rank: usize) -> Result<()> {
-        if self.one_of(fingerprint, rank) < self.lows { Ok(()) } else { Err(too_few()) }
+    fn expect_one(&self, fingerprint: F, rank: usize) -> Result<()> {
+        if self.position_of_one(fingerprint, rank) < self.lows {
+            Ok(())
+        } else {
+            Err(too_few_ones())
+        }
     }
 
-    /// Where the bits behind a zero begin, given its number; `None` if there are not so many.
+    /// Returns the bit offset after the zero with this number, counted from 0; `None` if there are
+    /// fewer zeros.
     #[inline(always)]
-    fn behind_zero(&self, mut number: usize) -> Option<usize> {
+    fn after_zero(&self, mut number: usize) -> Option<usize> {
         let mut at = self.quotients;
         while at * 8 < self.lows {
             let word = self.word(at);
@@ -348,15 +356,16 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         None
     }
 
+    /// Loads the word at a byte offset.
     #[inline(always)]
     fn word(&self, at: usize) -> u64 {
         low_word(self.bytes, at)
     }
 
-    /// Visits the fingerprints whose ones stand from `position` on, the first of them being of this
-    /// rank behind the block's first, as long as `visit` says so.
+    /// Visits the fingerprints whose ones are at `position` or after it, until `visit` returns false.
+    /// `rank` is the number of ones before `position`.
     #[inline(always)]
-    fn each_from(
+    fn visit_from(
         &self,
         position: usize,
         rank: usize,
@@ -370,13 +379,13 @@ impl<'a, F: Fingerprint> Block<'a, F> {
             while word == 0 {
                 at += 8;
                 if at * 8 >= self.lows {
-                    return Err(too_few());
+                    return Err(too_few_ones());
                 }
                 word = self.word(at);
             }
             let position = (at * 8).wrapping_add(word.trailing_zeros() as usize);
             word &= word.wrapping_sub(1);
-            // Zeros before, without that of the first's own quotient.
+            // The zeros before the one, without the zero of the first fingerprint's quotient.
             let growth = position.wrapping_sub(self.quotients * 8).wrapping_sub(rank + 1);
             let quotient = base.wrapping_add(F::from_u128(growth as u128));
             let lows = peek_low(self.bytes, low, self.low_bits);
@@ -390,11 +399,11 @@ impl<'a, F: Fingerprint> Block<'a, F> {
 }
 
 #[cold]
-fn too_few() -> Error {
-    Error::corruption("a block has fewer fingerprints than it says")
+fn too_few_ones() -> Error {
+    Error::corruption("the block has fewer fingerprints than its count says")
 }
 
-/// As [`decode_all`](super::decode_all).
+/// Does what [`decode_all`](super::decode_all) does.
 #[inline(always)]
 pub(super) fn decode_all<'a, F: Fingerprint>(
     blocks: impl Iterator<Item = Result<Packed<'a>>>,
@@ -408,35 +417,35 @@ pub(super) fn decode_all<'a, F: Fingerprint>(
     Ok(())
 }
 
-/// As [`visit_all`](super::visit_all).
+/// Does what [`visit_all`](super::visit_all) does.
 #[inline(always)]
 pub(super) fn visit_all<'a, F: Fingerprint>(
     blocks: impl Iterator<Item = Result<Packed<'a>>>,
     mut visit: impl FnMut(F),
 ) -> Result<()> {
-    let (mut some, mut end) = (Vec::new(), 0);
+    let (mut decoded, mut end) = (Vec::new(), 0);
     for block in blocks {
-        end = Block::open(&block?)?.fill(&mut some, end)?;
-        if end >= ROOM {
-            visit_some(some.get(..end).unwrap_or_default(), &mut visit);
+        end = Block::open(&block?)?.fill(&mut decoded, end)?;
+        if end >= GROWTH {
+            visit_slice(decoded.get(..end).unwrap_or_default(), &mut visit);
             end = 0;
         }
     }
-    visit_some(some.get(..end).unwrap_or_default(), &mut visit);
+    visit_slice(decoded.get(..end).unwrap_or_default(), &mut visit);
     Ok(())
 }
 
-/// Visits each, eight in a turn of the loop.
+/// Visits each fingerprint, eight per iteration.
 #[inline(always)]
-fn visit_some<F: Fingerprint>(some: &[F], visit: &mut impl FnMut(F)) {
-    let (eights, rest) = some.as_chunks::<8>();
+fn visit_slice<F: Fingerprint>(fingerprints: &[F], visit: &mut impl FnMut(F)) {
+    let (eights, rest) = fingerprints.as_chunks::<8>();
     for eight in eights {
         eight.iter().for_each(|&fingerprint| visit(fingerprint));
     }
     rest.iter().for_each(|&fingerprint| visit(fingerprint));
 }
 
-/// As [`search`](super::search).
+/// Does what [`search`](super::search) does.
 #[inline(always)]
 pub(super) fn search<'a, F: Fingerprint, T: Copy>(
     mut next: impl FnMut() -> Result<Option<Job<'a, F, T>>>,
@@ -445,10 +454,10 @@ pub(super) fn search<'a, F: Fingerprint, T: Copy>(
 ) -> Result<()> {
     while let Some(job) = next()? {
         let block = Block::open(&job.block)?;
-        // Rarely near, so that this is asked first.
-        let mut take = |there: bool, fingerprint: F| {
+        // The distance is tested first because it is rarely small enough.
+        let mut take = |is_present: bool, fingerprint: F| {
             let near = fingerprint.distance(job.query) <= distance;
-            if near && there && (job.low..=job.high).contains(&fingerprint) {
+            if near && is_present && (job.low..=job.high).contains(&fingerprint) {
                 found(job.tag, fingerprint);
             }
         };
@@ -458,8 +467,8 @@ pub(super) fn search<'a, F: Fingerprint, T: Copy>(
     Ok(())
 }
 
-/// Reads a whole block strictly: ascending, `key` last, zeros between quotients and low bits. Gives
-/// each fingerprint to `visit`.
+/// Checks a block strictly: the fingerprints ascend, `key` is the last, and the bits between quotients
+/// and low bits are zero. Passes each fingerprint to `visit`.
 pub(super) fn check<F: Fingerprint>(
     bytes: &[u8],
     size: usize,
@@ -471,16 +480,16 @@ pub(super) fn check<F: Fingerprint>(
     let end = block.fill(&mut all, 0)?;
     all.truncate(end);
     if !all.is_sorted_by(|a, b| a < b) || all.last() != Some(&key) {
-        return Err(Error::corruption("block does not ascend to its key"));
+        return Err(Error::corruption("the block's fingerprints do not ascend to its key"));
     }
     all.into_iter().for_each(&mut visit);
-    // With the ones read are all of these bits: any other set is too many.
+    // All ones among these bits were read as fingerprints. Any other one should not be set.
     let mut ones = 0;
     for bit in block.quotients * 8..block.lows {
         ones += usize::from(bytes.get(bit / 8).copied().unwrap_or(0) >> (bit % 8) & 1);
     }
     if ones != block.after {
-        return Err(Error::corruption("bits set behind the last quotient of a block"));
+        return Err(Error::corruption("bits are set after the block's last quotient"));
     }
     Ok(())
 }
@@ -506,13 +515,13 @@ mod tests {
         decode(packed(block))
     }
 
-    /// The same where other bytes follow, so that all groups are loaded at once.
+    /// Decodes a block that other bytes follow, so that every batch is loaded at once.
     fn read_inside<F: Fingerprint>(block: &[u8]) -> Result<Vec<F>> {
-        let file = [&[0xff; 5], block, &[0xff; GROUP_REACH]].concat();
+        let file = [&[0xff; 5], block, &[0xff; BATCH_REACH]].concat();
         decode(Packed { bytes: &file, start: 5, ..packed(block) })
     }
 
-    /// Decodes and visits it, each twice in a row.
+    /// Decodes a block twice in a row, visits it twice in a row, and compares the results.
     fn decode<F: Fingerprint>(block: Packed<'_>) -> Result<Vec<F>> {
         let (mut all, mut visited) = (vec![F::ONE], Vec::new());
         decode_all([Ok(block), Ok(block)].into_iter(), &mut all)?;
@@ -523,7 +532,7 @@ mod tests {
         Ok(again)
     }
 
-    /// Ascending values: spread ones, runs, and crowds that share their leading bits.
+    /// Returns ascending values: spread ones, runs, and crowds that share their leading bits.
     fn values<F: Fingerprint>() -> Vec<F> {
         let mut values = vec![F::ZERO, F::MAX];
         let mut x = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
@@ -552,20 +561,20 @@ mod tests {
             let mut rest = &values[..];
             while !rest.is_empty() {
                 let (block, taken) = build(rest, size);
-                let (inside, behind) = rest.split_at(taken);
+                let (inside, after) = rest.split_at(taken);
                 assert_eq!(block.len(), size);
                 assert_eq!(read::<F>(&block).unwrap(), inside);
                 assert_eq!(read_inside::<F>(&block).unwrap(), inside);
                 assert_eq!(packed(&block).len().unwrap(), taken);
                 check(&block, size, inside[taken - 1], |_| ()).unwrap();
-                looks_up(&block, inside);
-                rest = behind;
+                check_lookups(&block, inside);
+                rest = after;
             }
         }
     }
 
-    /// Ranges of every width around each of some values are found whole, and places.
-    fn looks_up<F: Fingerprint>(block: &[u8], inside: &[F]) {
+    /// Checks that ranges of many widths around some of the values are found in full, and places.
+    fn check_lookups<F: Fingerprint>(block: &[u8], inside: &[F]) {
         let opened = Block::<F>::open(&packed(block)).unwrap();
         for (place, &value) in inside.iter().enumerate().step_by(1 + inside.len() / 50) {
             assert_eq!(opened.place(value).unwrap(), Some(place));
@@ -596,20 +605,20 @@ mod tests {
     }
 
     #[test]
-    fn a_block_by_hand() {
-        // Least room is taken by one low bit: quotients 2, 3, 6, low bits of the last two 0 and 1.
+    fn small_block_matches_the_one_made_by_hand() {
+        // One low bit takes the least room: the quotients are 2, 3, 6, the low bits of the last two 0 and 1.
         let (block, taken) = build(&[5u64, 6, 13], 128);
         assert_eq!(taken, 3);
         assert_eq!(block[..3], [3, 0, 1]);
         assert_eq!(block[3..11], 5u64.to_le_bytes());
-        // A zero for 2, a zero for 3 and a one, zeros for 4, 5 and 6 and a one.
+        // A zero for 2; a zero and a one for 3; zeros for 4, 5 and 6, and a one.
         assert_eq!(block[11], 0b0100_0100);
         assert_eq!(block[127], 0b1000_0000);
         assert!(block[12..127].iter().all(|&byte| byte == 0));
     }
 
     #[test]
-    fn neighbours_in_one_run_and_a_lone_fingerprint_have_blocks() {
+    fn runs_of_neighbours_and_single_fingerprints_round_trip() {
         let run: Vec<u64> = (1000..9000).collect();
         let (block, taken) = build(&run, 1024);
         assert!(taken > 4000, "{taken} neighbours in 1024 bytes");
@@ -633,7 +642,7 @@ mod tests {
             let strict = check(&block, block.len(), key, |_: u64| ());
             let in_order = read::<u64>(&block)
                 .is_ok_and(|v| v.is_sorted_by(|a, b| a < b) && v.last() == Some(&key));
-            // What stays in order, and ends as it should, is what the page checksum is for.
+            // Only the page checksum can find a change that keeps the order and the key.
             let same = read::<u64>(&block).ok().as_deref() == Some(&all[..taken]);
             assert!(strict.is_err() || (in_order && !same), "bit {bit}");
             let _ = read_inside::<u64>(&block);
@@ -650,7 +659,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_with_a_one_too_few_is_damage() {
+    fn missing_one_bit_is_damage() {
         let squares: Vec<u64> = (1..5000).map(|i| i * i * i).collect();
         for size in [128, 1024] {
             let (good, _) = build(&squares, size);
@@ -666,11 +675,11 @@ mod tests {
     }
 
     #[test]
-    fn a_head_with_impossible_values_is_damage() {
-        for head in [[0, 0, 0], [1, 0, 58], [200, 0, 57], [255, 255, 1]] {
+    fn invalid_start_of_a_block_is_damage() {
+        for start in [[0, 0, 0], [1, 0, 58], [200, 0, 57], [255, 255, 1]] {
             let mut block = vec![0; 128];
-            block[..3].copy_from_slice(&head);
-            assert!(read::<u64>(&block).is_err(), "{head:?}");
+            block[..3].copy_from_slice(&start);
+            assert!(read::<u64>(&block).is_err(), "{start:?}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Blocks in the paper's code.
 //!
-//! The first fingerprint whole; for each next one the code of h, the position of the highest bit in
-//! which it differs from the one before, then its bits below h (paper, section 3.2). In ascending
-//! order the bit at h is 1, so it is not written. storage-format.md, "Huffman block".
+//! A block has the first fingerprint in full. For each further one it has the codeword of h, the
+//! position of the highest bit in which the fingerprint differs from the previous one, and then the
+//! bits below h (paper, section 3.2). As fingerprints ascend, the bit at h is 1, so it is not written.
+//! storage-format.md, "Huffman block".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,18 +13,18 @@ use crate::codec::huffman::{Code, Decoder};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
-/// Bytes of the count at the head of a block.
+/// Bytes of the count at the start of a block.
 pub(super) const COUNT_LEN: usize = 2;
 
-/// The position of the highest bit in which two unequal fingerprints differ, counted from the
-/// lowest.
+/// Returns the position of the highest bit in which two unequal fingerprints differ, counted from the
+/// lowest bit.
 #[inline]
 pub(crate) fn leading_difference<F: Fingerprint>(a: F, b: F) -> u32 {
     debug_assert!(a != b);
     F::BITS - 1 - (a ^ b).leading_zeros()
 }
 
-/// Fills one block after another.
+/// Builds one block after another.
 #[derive(Debug)]
 pub(crate) struct Builder<F> {
     size: usize,
@@ -35,7 +36,8 @@ pub(crate) struct Builder<F> {
 }
 
 impl<F: Fingerprint> Builder<F> {
-    /// `size` as of any block; the code must know all differences to come.
+    /// Creates a builder of blocks of `size` bytes. `code` must have a codeword for every leading
+    /// difference to come.
     pub(crate) fn new(size: usize, code: Box<Code>) -> Self {
         Self { size, code, first: F::ZERO, last: F::ZERO, count: 0, bits: BitWriter::default() }
     }
@@ -44,12 +46,12 @@ impl<F: Fingerprint> Builder<F> {
         self.count == 0
     }
 
-    /// The block's key, once it has a fingerprint.
+    /// Returns the last fingerprint of the block, which becomes its key.
     pub(crate) fn last(&self) -> F {
         self.last
     }
 
-    /// Adds a fingerprint greater than the last one; false if the block has no room for it.
+    /// Adds a fingerprint greater than the last one. Returns false if the block has no room for it.
     #[must_use]
     #[inline]
     pub(crate) fn push(&mut self, fingerprint: F) -> bool {
@@ -80,24 +82,24 @@ impl<F: Fingerprint> Builder<F> {
     }
 }
 
-/// How the fingerprint behind one is written.
+/// The encoded difference between a fingerprint and the next one.
 struct Difference<F> {
     /// The highest bit that differs.
     h: u32,
-    /// Bits of the codeword and of those below `h`; no greater than `h` if no codeword stands here.
+    /// Length of the codeword plus `h`; not greater than `h` if there is no codeword here.
     len: u32,
     /// The bits below `h`.
     below: F,
 }
 
-/// What stands at bit `position`. Total: other bytes than a builder's give some difference.
+/// Decodes the difference at bit `position`. This is total: any bytes decode to some difference.
 #[inline(always)]
 fn difference_at<F: Fingerprint>(bytes: &[u8], code: &Decoder, position: usize) -> Difference<F> {
     let peeked: F = peek(bytes, position);
     let (h, len) = code.decode(peeked.top64());
-    // A table's code has symbols below its width only, so no shift here needs a check.
+    // A table's code only has symbols below the width, so no shift here needs a check.
     let below = match len <= F::BITS - UNPEEKED {
-        // Nearly always: one load has the codeword and all below it.
+        // Nearly always: one load contains the codeword and all bits below `h`.
         true => peeked.wrapping_shr(F::BITS.wrapping_sub(len)) & !F::MAX.wrapping_shl(h),
         false => below_at(bytes, position.wrapping_add(len.wrapping_sub(h) as usize), h),
     };
@@ -109,7 +111,8 @@ fn below_at<F: Fingerprint>(bytes: &[u8], position: usize, h: u32) -> F {
     BitReader::new(bytes, position).take_low_bits(h)
 }
 
-/// The fingerprint behind `current`, written at bit `position`, and where it ends.
+/// Decodes the fingerprint after `current` at bit `position`. Returns the position after it and the
+/// fingerprint.
 #[inline(always)]
 pub(super) fn decode<F: Fingerprint>(
     bytes: &[u8],
@@ -122,10 +125,10 @@ pub(super) fn decode<F: Fingerprint>(
     (position.wrapping_add(len as usize), next)
 }
 
-/// Reads a block, one fingerprint after another, without allocating.
+/// Reads a block strictly, one fingerprint after another, without allocating.
 #[derive(Debug)]
 pub(crate) struct Reader<'a, F> {
-    /// The block and any bytes behind it.
+    /// The block and any bytes after it.
     bytes: &'a [u8],
     code: &'a Decoder,
     position: usize,
@@ -137,29 +140,29 @@ pub(crate) struct Reader<'a, F> {
 }
 
 impl<'a, F: Fingerprint> Reader<'a, F> {
-    /// `bytes` begin with one whole block of `size` bytes; the table's code must be given. Stands
-    /// at the first fingerprint.
+    /// Creates a reader at the first fingerprint of the block of `size` bytes at the start of `bytes`.
+    /// `code` must be the table's.
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], size: usize, code: &'a Decoder) -> Result<Self> {
         let count = bytes.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
         let first = bytes.get(COUNT_LEN..).and_then(F::read_le);
         let (Some(left), Some(current)) = (u32::from(count).checked_sub(1), first) else {
-            return Err(Error::corruption("empty block"));
+            return Err(Error::corruption("the block has no fingerprints"));
         };
         let position = (COUNT_LEN + F::BYTES) * 8;
         Ok(Self { bytes, code, position, current, left, end: size * 8 })
     }
 
-    /// The fingerprint it stands at.
+    /// Returns the current fingerprint.
     #[inline]
     pub(crate) fn current(&self) -> F {
         self.current
     }
 
-    /// Goes to the next fingerprint, a greater one; false if this is the last.
+    /// Advances to the next fingerprint, which is greater. Returns false if there is none.
     ///
-    /// Bytes that no builder wrote give an error or some ascending fingerprints, never a panic and
-    /// never more steps than the count says; [`check`] finds what this lets pass.
+    /// Damaged bytes result in an error or in some ascending fingerprints, never in a panic and never
+    /// in more steps than the count allows. [`check`] finds the damage that this method misses.
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<bool> {
         if self.left == 0 {
@@ -168,20 +171,20 @@ impl<'a, F: Fingerprint> Reader<'a, F> {
         let Difference { h, len, below } = difference_at(self.bytes, self.code, self.position);
         let above = self.current.wrapping_shr(h);
         if len <= h || above & F::ONE == F::ONE {
-            return Err(Error::corruption("block has a codeword that cannot stand there"));
+            return Err(Error::corruption("the block has an invalid codeword"));
         }
         self.position = self.position.wrapping_add(len as usize);
         self.current = (above | F::ONE).wrapping_shl(h) | below;
         self.left = self.left.wrapping_sub(1);
         if self.position > self.end {
-            return Err(Error::corruption("block ends within a fingerprint"));
+            return Err(Error::corruption("the block ends in the middle of a fingerprint"));
         }
         Ok(true)
     }
 }
 
-/// Reads a whole block strictly: `key` last, zeros behind. Gives each fingerprint to `visit`.
-/// `bytes` begin with the block of `size` bytes.
+/// Checks the block of `size` bytes at the start of `bytes` strictly: `key` is the last fingerprint,
+/// and the bits after it are zero. Passes each fingerprint to `visit`.
 pub(crate) fn check<F: Fingerprint>(
     bytes: &[u8],
     size: usize,
@@ -197,12 +200,12 @@ pub(crate) fn check<F: Fingerprint>(
         }
     }
     if reader.current() != key {
-        return Err(Error::corruption("block does not end with its key"));
+        return Err(Error::corruption("the block's last fingerprint is not its key"));
     }
     let mut padding = BitReader::new(bytes, reader.position);
     while padding.position() < reader.end {
         if padding.take(1) != 0 {
-            return Err(Error::corruption("bits set behind the last fingerprint of a block"));
+            return Err(Error::corruption("bits are set after the block's last fingerprint"));
         }
     }
     Ok(())
@@ -240,7 +243,7 @@ mod tests {
         Ok(values)
     }
 
-    /// Ascending values with neighbours at every leading difference.
+    /// Returns ascending values whose neighbours have every leading difference.
     fn values<F: Fingerprint>() -> Vec<F> {
         let mut values = vec![F::ZERO];
         let mut x = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
@@ -276,15 +279,15 @@ mod tests {
     }
 
     #[test]
-    fn a_block_by_hand() {
-        // 5, then 6 (h = 1, below 0), then 13 (h = 3, below 101): codes 1 -> 0, 3 -> 1.
+    fn small_block_matches_the_one_made_by_hand() {
+        // 5, then 6 (h = 1, bit below: 0), then 13 (h = 3, bits below: 101). Codewords: 1 -> 0, 3 -> 1.
         let (_, block, taken) = build(&[5u64, 6, 13], 128);
         assert_eq!(taken, 3);
         assert_eq!(&block[..11], [3, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0b0011_0100]);
     }
 
     #[test]
-    fn flipped_bytes_never_panic_and_check_finds_those_that_change_an_answer() {
+    fn flipped_bits_never_panic_and_check_finds_those_that_change_an_answer() {
         let all = values::<u64>();
         let (code, good, taken) = build(&all, 256);
         for bit in 0..good.len() * 8 {
@@ -292,13 +295,13 @@ mod tests {
             block[bit / 8] ^= 1 << (bit % 8);
             let strict = check(&block, block.len(), &code, all[taken - 1], |_| ());
             if read::<u64>(&block, &code).ok().as_deref() != Some(&all[..taken]) {
-                // A change that stays in order is what the page checksum is for.
+                // Only the page checksum can find a change that keeps the order and the key.
                 let in_order = read::<u64>(&block, &code).is_ok_and(|v| {
                     v.is_sorted_by(|a, b| a < b) && v.last() == Some(&all[taken - 1])
                 });
                 assert!(strict.is_err() || in_order, "bit {bit}");
             } else {
-                assert!(strict.is_err(), "bit {bit} is padding and set");
+                assert!(strict.is_err(), "bit {bit} is padding but set");
             }
         }
         for len in 0..good.len() {
@@ -307,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_block_is_damage() {
+    fn block_without_fingerprints_is_damage() {
         assert!(Reader::<u64>::new(&[0; 128], 128, code_for(&[1u64, 2]).decoder()).is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! Several blocks at a time.
+//! Decoding several Huffman blocks side by side.
 //!
-//! Where a codeword begins is known only when the one before is decoded, so within a block the
-//! processor mostly waits. Between blocks it need not: each is a lane of its own, and all lanes
-//! take a step before any takes the next.
+//! The start of a codeword is known only when the one before is decoded, so within a block the
+//! processor mostly waits. Blocks do not depend on each other: each is a lane of its own, and all lanes
+//! take a step before any of them takes the next.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,11 +12,11 @@ use crate::codec::huffman::Decoder;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
-/// Lanes that run at a time: enough to keep the processor busy, few enough for its registers.
+/// Number of lanes: enough to keep the processor busy, few enough for its registers.
 const LANES: usize = 4;
 
-/// Steps that lanes take before it is seen which of them are done. The shorter, the less is decoded
-/// in vain; the longer, the less is decided.
+/// Steps that the lanes take before a check which of them are done. A shorter stride decodes less in
+/// vain; a longer one branches less.
 const STRIDE: u32 = 6;
 
 /// A block being decoded.
@@ -25,15 +25,15 @@ pub(crate) struct Lane<'a, F> {
     /// The file that the block is in.
     bytes: &'a [u8],
     code: &'a Decoder,
-    /// In bits from the file's beginning.
+    /// In bits from the start of the file.
     position: usize,
     current: F,
-    /// Fingerprints from `current` on.
+    /// Fingerprints that are left, including `current`.
     left: u32,
 }
 
 impl<'a, F: Fingerprint> Lane<'a, F> {
-    /// Stands at the block's first fingerprint.
+    /// Creates a lane at the block's first fingerprint.
     #[inline(always)]
     pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
         let Packed { bytes, start, coding, .. } = *block;
@@ -42,18 +42,18 @@ impl<'a, F: Fingerprint> Lane<'a, F> {
         let count = head.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
         let first = head.get(COUNT_LEN..).and_then(F::read_le);
         let (1.., Some(current)) = (count, first) else {
-            return Err(Error::corruption("empty block").at_offset(start as u64));
+            return Err(Error::corruption("the block has no fingerprints").at_offset(start as u64));
         };
         let position = (start + COUNT_LEN + F::BYTES) * 8;
         Ok(Self { bytes, code: code.decoder(), position, current, left: count.into() })
     }
 
-    /// Number of fingerprints.
+    /// Returns the number of fingerprints that are left.
     pub(super) fn len(&self) -> usize {
         self.left as usize
     }
 
-    /// How many fingerprints a search decodes that looks for those up to `high`.
+    /// Returns how many fingerprints a search up to `high` decodes.
     pub(super) fn count_candidates(mut self, high: F) -> usize {
         let mut steps = 1;
         while steps < self.len() && self.current <= high {
@@ -63,11 +63,12 @@ impl<'a, F: Fingerprint> Lane<'a, F> {
         steps.next_multiple_of(STRIDE as usize).min(self.len())
     }
 
+    /// Advances to the next fingerprint.
     fn step(&mut self) {
         (self.position, self.current) = decode(self.bytes, self.code, self.position, self.current);
     }
 
-    /// The place of a fingerprint, if the block has it.
+    /// Returns the place of a fingerprint, if the block holds it.
     pub(super) fn place(mut self, fingerprint: F) -> Option<usize> {
         let mut place = 0;
         while self.current < fingerprint {
@@ -81,9 +82,9 @@ impl<'a, F: Fingerprint> Lane<'a, F> {
     }
 }
 
-/// A lane of a search.
+/// A lane of a search and what it searches for.
 #[derive(Debug, Clone, Copy)]
-struct Running<'a, F, T> {
+struct SearchLane<'a, F, T> {
     lane: Lane<'a, F>,
     query: F,
     low: F,
@@ -91,7 +92,7 @@ struct Running<'a, F, T> {
     tag: T,
 }
 
-impl<'a, F: Fingerprint, T> Running<'a, F, T> {
+impl<'a, F: Fingerprint, T> SearchLane<'a, F, T> {
     #[inline(always)]
     fn open(job: Job<'a, F, T>) -> Result<Self> {
         let Job { block, query, low, high, tag } = job;
@@ -99,7 +100,7 @@ impl<'a, F: Fingerprint, T> Running<'a, F, T> {
     }
 }
 
-/// As [`search`](super::search).
+/// Does what [`search`](super::search) does.
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "lanes are numbered below LANES")]
 pub(super) fn search<'a, F: Fingerprint, T: Copy>(
@@ -108,16 +109,16 @@ pub(super) fn search<'a, F: Fingerprint, T: Copy>(
     mut found: impl FnMut(T, F),
 ) -> Result<()> {
     let Some(first) = next()? else { return Ok(()) };
-    let first = Running::open(first)?;
-    // What is done runs on for nothing until there is another, or all are.
-    let done = Running { lane: Lane { left: 0, ..first.lane }, ..first };
+    let first = SearchLane::open(first)?;
+    // A lane that is done keeps running in vain until it gets another block or all lanes are done.
+    let done = SearchLane { lane: Lane { left: 0, ..first.lane }, ..first };
     let mut running = [first, done, done, done];
     let mut near = Vec::new();
     loop {
         let mut busy = 0;
         for job in &mut running {
             if job.lane.left == 0 {
-                *job = next()?.map(Running::open).transpose()?.unwrap_or(done);
+                *job = next()?.map(SearchLane::open).transpose()?.unwrap_or(done);
             }
             busy |= job.lane.left;
         }
@@ -131,26 +132,26 @@ pub(super) fn search<'a, F: Fingerprint, T: Copy>(
             }
         });
         for (lane, step, fingerprint) in near.drain(..) {
-            // Behind a block's end a lane reads what counts for nothing.
-            let Running { lane, low, high, tag, .. } = running[lane];
+            // What a lane decodes after the end of its block is meaningless.
+            let SearchLane { lane, low, high, tag, .. } = running[lane];
             if step < lane.left && (low..=high).contains(&fingerprint) {
                 found(tag, fingerprint);
             }
         }
-        for Running { lane, high, .. } in &mut running {
+        for SearchLane { lane, high, .. } in &mut running {
             lane.left = if lane.current > *high { 0 } else { lane.left.saturating_sub(STRIDE) };
         }
     }
 }
 
-/// Rarely called: out of the way of the loop.
+/// Pushes to a vector, outside of the hot loop because matches are rare.
 #[cold]
 #[inline(never)]
 fn push<T>(all: &mut Vec<T>, one: T) {
     all.push(one);
 }
 
-/// Visits every fingerprint of these blocks, in no order.
+/// Visits every fingerprint of these blocks, in no particular order.
 #[inline(always)]
 pub(super) fn visit_all<'a, F: Fingerprint>(
     mut lanes: impl Iterator<Item = Result<Lane<'a, F>>>,
@@ -181,13 +182,13 @@ pub(super) fn visit_all<'a, F: Fingerprint>(
     }
 }
 
-/// Fingerprints of each lane that are decoded before they are put in order.
+/// Fingerprints that each lane decodes before they are copied to the output.
 const ROW: usize = 64;
 
 /// Appends all fingerprints of these blocks to `out`, block after block.
 ///
-/// A lane that is done before the others runs on for nothing: that costs less than to go on with
-/// fewer lanes, or to see after each step which are done.
+/// A lane that is done before the others keeps running in vain. That costs less than continuing with
+/// fewer lanes or checking after each step which lanes are done.
 #[inline(always)]
 pub(super) fn decode_all<'a, F: Fingerprint>(
     mut lanes: impl Iterator<Item = Result<Lane<'a, F>>>,
@@ -209,7 +210,7 @@ pub(super) fn decode_all<'a, F: Fingerprint>(
     Ok(())
 }
 
-/// Decodes these blocks to their ends.
+/// Decodes all lanes to the ends of their blocks.
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "lanes and steps are numbered below LANES and ROW")]
 fn take_rows<F: Fingerprint>(
@@ -237,15 +238,16 @@ fn take_rows<F: Fingerprint>(
     }
 }
 
-/// Each lane in turn visits its current fingerprint and goes to the next, `steps` times.
+/// Takes `steps` steps: in each, every lane in turn passes its current fingerprint to `visit` and
+/// advances.
 #[inline(always)]
-#[expect(clippy::indexing_slicing, reason = "all arrays have N places")]
+#[expect(clippy::indexing_slicing, reason = "all arrays have N items")]
 fn run<F: Fingerprint, const N: usize>(
     lanes: [&mut Lane<'_, F>; N],
     steps: u32,
     mut visit: impl FnMut(usize, u32, F),
 ) {
-    // Copies, so that they live in registers.
+    // Copied so that they stay in registers.
     let bytes = lanes.each_ref().map(|lane| lane.bytes);
     let codes = lanes.each_ref().map(|lane| lane.code);
     let mut positions = lanes.each_ref().map(|lane| lane.position);

@@ -1,8 +1,9 @@
 //! A block: ascending fingerprints in a fixed number of bytes, the unit of decompression.
 //!
-//! All blocks of a table are in one of two codes: the paper's ([`huffman`]), which is read from the
-//! beginning, many blocks side by side ([`lanes`]), or [`elias_fano`], in which a place is found at
-//! once. In both the first two bytes are the number of fingerprints. storage-format.md, "Block".
+//! All blocks of a table are in one of two codes: the paper's ([`huffman`]), which is decoded from the
+//! beginning, several blocks side by side ([`lanes`]), or [`elias_fano`], in which any fingerprint is
+//! found directly. In both, the first two bytes are the number of fingerprints. storage-format.md,
+//! "Block".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,13 +20,15 @@ pub(crate) use packed::{Coding, Job, Packed};
 
 use lanes::Lane;
 
-/// Smallest and largest block in bytes; sizes are powers of two, so that a block lies in one page.
+/// Size of the smallest block in bytes. Sizes are powers of two, so that a block is within one page.
 pub(crate) const MIN_SIZE: usize = 128;
+/// Size of the largest block in bytes.
 pub(crate) const MAX_SIZE: usize = 4096;
 
 impl Coding {
-    /// Reads the block of `size` bytes that `bytes` begin with strictly, as none but a builder's is:
-    /// ascending, `key` last, zeros where nothing is. Gives each fingerprint to `visit`.
+    /// Checks strictly that the first `size` bytes of `bytes` are a block as a builder writes it: the
+    /// fingerprints ascend, `key` is the last, and unused bits are zero. Passes each fingerprint to
+    /// `visit`.
     pub(crate) fn check<F: Fingerprint>(
         &self,
         bytes: &[u8],
@@ -40,7 +43,7 @@ impl Coding {
     }
 }
 
-/// Fills one block after another.
+/// Builds one block after another.
 #[derive(Debug)]
 pub(crate) enum BlockBuilder<F> {
     Huffman(huffman::Builder<F>),
@@ -48,7 +51,7 @@ pub(crate) enum BlockBuilder<F> {
 }
 
 impl<F: Fingerprint> BlockBuilder<F> {
-    /// `size` in bytes, a power of two from `MIN_SIZE` to `MAX_SIZE`.
+    /// Creates a builder of blocks of `size` bytes, a power of two from `MIN_SIZE` to `MAX_SIZE`.
     pub(crate) fn new(size: usize, coding: Coding) -> Self {
         debug_assert!(size.is_power_of_two() && (MIN_SIZE..=MAX_SIZE).contains(&size));
         match coding {
@@ -64,7 +67,7 @@ impl<F: Fingerprint> BlockBuilder<F> {
         }
     }
 
-    /// The block's key, once it has a fingerprint.
+    /// Returns the last fingerprint of the block, which becomes its key.
     pub(crate) fn last(&self) -> F {
         match self {
             Self::Huffman(builder) => builder.last(),
@@ -72,7 +75,7 @@ impl<F: Fingerprint> BlockBuilder<F> {
         }
     }
 
-    /// Adds a fingerprint greater than the last one; false if the block has no room for it.
+    /// Adds a fingerprint greater than the last one. Returns false if the block has no room for it.
     #[must_use]
     #[inline]
     pub(crate) fn push(&mut self, fingerprint: F) -> bool {
@@ -92,7 +95,7 @@ impl<F: Fingerprint> BlockBuilder<F> {
 }
 
 impl Packed<'_> {
-    /// How many fingerprints a search compares that looks for those from `low` to `high`.
+    /// Returns how many fingerprints a search for the range from `low` to `high` compares.
     pub(crate) fn count_candidates<F: Fingerprint>(&self, low: F, high: F) -> Result<usize> {
         match self.coding {
             Coding::Huffman(_) => Ok(Lane::open(self)?.count_candidates(high)),
@@ -100,7 +103,7 @@ impl Packed<'_> {
         }
     }
 
-    /// The place of a fingerprint in the block, if it has one.
+    /// Returns the place of a fingerprint in the block, if the block holds it.
     pub(crate) fn place<F: Fingerprint>(&self, fingerprint: F) -> Result<Option<usize>> {
         match self.coding {
             Coding::Huffman(_) => Ok(Lane::open(self)?.place(fingerprint)),
@@ -122,7 +125,7 @@ pub(crate) fn decode_all<'a, F: Fingerprint>(
     }
 }
 
-/// Visits the fingerprints of blocks of this code, in no order.
+/// Visits the fingerprints of blocks of this code, in no particular order.
 #[inline(always)]
 pub(crate) fn visit_all<'a, F: Fingerprint>(
     code: BlockCode,
@@ -135,8 +138,8 @@ pub(crate) fn visit_all<'a, F: Fingerprint>(
     }
 }
 
-/// Looks through the blocks of this code that `next` gives, and passes what is within `distance` of
-/// its query to `found`, in no order.
+/// Searches the blocks of this code that `next` returns, and passes the fingerprints within `distance`
+/// bits of their query to `found`, in no particular order.
 #[inline(always)]
 pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
     code: BlockCode,

@@ -1,4 +1,4 @@
-//! What the code of a block and a block in a file are, apart from the codes themselves.
+//! A block in a file and the code that it is written in, independent of how each code works.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,7 +7,7 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::huffman::{Code, Histogram};
 use crate::error::{Error, Result};
 
-/// The code of one table's blocks.
+/// The code of one table's blocks, with the table's Huffman code if it has one.
 #[derive(Debug, Clone)]
 pub(crate) enum Coding {
     Huffman(Box<Code>),
@@ -15,7 +15,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// For a table whose neighbours differ like this.
+    /// Creates the coding for a table whose leading differences are distributed like `histogram`.
     pub(crate) fn new(code: BlockCode, histogram: &Histogram) -> Self {
         match code {
             BlockCode::Huffman => Self::Huffman(Box::new(Code::from_histogram(histogram))),
@@ -23,7 +23,7 @@ impl Coding {
         }
     }
 
-    /// Appends it as a table's footer has it; `bits` is the fingerprints' width.
+    /// Appends the coding in the form of a table's footer; `bits` is the width of the fingerprints.
     pub(crate) fn put(&self, bits: u32, out: &mut Vec<u8>) {
         match self {
             Self::Huffman(code) => {
@@ -34,19 +34,20 @@ impl Coding {
         }
     }
 
+    /// Reads the coding from a table's footer.
     pub(crate) fn read(bits: u32, fields: &mut Fields<'_>) -> Result<Self> {
-        let number = fields.u8("code of blocks")?;
+        let number = fields.u8("block code")?;
         match BlockCode::from_number(number) {
             Some(BlockCode::Huffman) => {
                 let lengths = fields.bytes(bits as usize, "code lengths")?;
                 Ok(Self::Huffman(Box::new(Code::from_lengths(lengths)?)))
             }
             Some(BlockCode::EliasFano) => Ok(Self::EliasFano),
-            None => Err(fields.corruption(format!("code of blocks {number}"))),
+            None => Err(fields.corruption(format!("{number} is not the number of a block code"))),
         }
     }
 
-    /// Which of the codes it is.
+    /// Returns the block code.
     #[inline]
     pub(crate) fn kind(&self) -> BlockCode {
         match self {
@@ -56,41 +57,42 @@ impl Coding {
     }
 }
 
-/// A block as it lies in a file.
+/// An encoded block in a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packed<'a> {
     /// The file's bytes.
     pub bytes: &'a [u8],
-    /// Where the block begins.
+    /// The block's offset in the file.
     pub start: usize,
     pub size: usize,
     pub coding: &'a Coding,
 }
 
 impl Packed<'_> {
-    /// Number of fingerprints.
+    /// Returns the number of fingerprints.
     pub(crate) fn len(&self) -> Result<usize> {
         let count = self.bytes.get(self.start..).and_then(<[u8]>::first_chunk);
         match count.map(|count| u16::from_le_bytes(*count)) {
             Some(count @ 1..) => Ok(count.into()),
-            _ => Err(Error::corruption("empty block")),
+            _ => Err(Error::corruption("the block has no fingerprints")),
         }
     }
 }
 
-/// A block to look through for what lies from `low` to `high`, near to `query`.
+/// A search of one block for the fingerprints from `low` to `high`, inclusive, that are near `query`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job<'a, F, T> {
     pub block: Packed<'a>,
     pub query: F,
     pub low: F,
     pub high: F,
-    /// Goes with what is found.
+    /// Is returned with each match.
     pub tag: T,
 }
 
-/// One table's blocks are in one code, and all tables' in that which the database has.
+/// Returns the error for a block that is not in the code that is being decoded: all tables of a
+/// database have the same block code.
 #[cold]
 pub(super) fn other_code() -> Error {
-    Error::corruption("the table is in another code than the database")
+    Error::corruption("the table's block code is not the database's")
 }

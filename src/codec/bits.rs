@@ -1,7 +1,7 @@
 //! Bit strings, most significant bit first: the first bit written is the top bit of the first byte.
 //!
-//! storage-format.md, "Conventions". Reading past the end gives zero bits; a decoder compares its
-//! [position](BitReader::position) with the end once, instead of checking every field.
+//! storage-format.md, "Conventions". Reads past the end return zero bits, so a decoder can compare its
+//! [position](BitReader::position) with the end once instead of checking every field.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,25 +11,25 @@ use crate::fingerprint::Fingerprint;
 #[derive(Debug, Default)]
 pub(crate) struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits not yet in `bytes`, at the top of the word; always fewer than 64.
+    /// Bits that are not yet in `bytes`, at the top of the word; always fewer than 64.
     pending: u64,
     pending_len: u32,
 }
 
 impl BitWriter {
-    /// Bits written so far.
+    /// Returns the number of bits written so far.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() * 8 + self.pending_len as usize
     }
 
-    /// Appends the low `len` bits of `value` (`len` up to 64), which has no others set.
+    /// Appends the low `len` bits of `value`, which must have no other bits set. `len` is at most 64.
     #[inline]
     pub(crate) fn put(&mut self, value: u64, len: u32) {
         debug_assert!(len <= 64 && (len == 64 || value >> len == 0));
         let free = 64 - self.pending_len;
         match len.checked_sub(free) {
-            // By 64 only if nothing is put and nothing pending: then the value is zero.
+            // The shift is by 64 only if `len` is 0 and nothing is pending; then the value is zero.
             None => {
                 self.pending |= value.wrapping_shl(free - len);
                 self.pending_len += len;
@@ -43,8 +43,8 @@ impl BitWriter {
         }
     }
 
-    /// Appends `word`, a number of `word_len` bits (up to 64), and then the low `len` bits of a
-    /// fingerprint; bits above them are ignored.
+    /// Appends `word`, a number of `word_len` bits (at most 64), and then the low `len` bits of a
+    /// fingerprint. The fingerprint's higher bits are ignored.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "masked to 64 bits")]
     pub(crate) fn put_with_low_bits<F: Fingerprint>(
@@ -56,7 +56,7 @@ impl BitWriter {
     ) {
         let low = (value & !F::prefix_mask(F::BITS - len)).to_u128();
         if word_len + len < 64 {
-            // Most often in a table of 64 bits.
+            // The usual case for 64-bit fingerprints.
             return self.put(word << len | low as u64, word_len + len);
         }
         self.put(word, word_len);
@@ -68,16 +68,16 @@ impl BitWriter {
         }
     }
 
-    /// Pads with zero bits to a whole byte, appends the bytes to `out`, and is empty again.
+    /// Pads the bits with zeros to a full byte, appends the bytes to `out`, and empties the writer.
     pub(crate) fn drain_to(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.bytes);
-        let whole = self.pending_len.div_ceil(8) as usize;
-        out.extend(self.pending.to_be_bytes().iter().take(whole));
+        let bytes = self.pending_len.div_ceil(8) as usize;
+        out.extend(self.pending.to_be_bytes().iter().take(bytes));
         (self.pending, self.pending_len) = (0, 0);
     }
 }
 
-/// Reads bits from a slice; beyond its end there are zeros.
+/// Reads bits from a slice, followed by endless zeros.
 #[derive(Debug, Clone)]
 pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
@@ -85,35 +85,37 @@ pub(crate) struct BitReader<'a> {
 }
 
 impl<'a> BitReader<'a> {
-    /// Starts at bit `position` of `bytes`.
+    /// Creates a reader at bit `position` of `bytes`.
     pub(crate) fn new(bytes: &'a [u8], position: usize) -> Self {
         Self { bytes, position }
     }
 
-    /// The next bit's index.
+    /// Returns the index of the next bit.
     #[inline]
     pub(crate) fn position(&self) -> usize {
         self.position
     }
 
-    /// 57 bits or more from the current position on, at the top of the word.
+    /// Returns the next bits, at least 57, at the top of the word.
     #[inline]
     fn peek(&self) -> u64 {
         peek(self.bytes, self.position)
     }
 
+    /// Skips `len` bits.
     #[inline]
     pub(crate) fn skip(&mut self, len: u32) {
-        // Far from overflow: callers stop at the end of their bytes, and this is the hottest line.
+        // Unchecked because this is the hottest line. It is far from overflow, as callers stop at the
+        // end of their bytes.
         self.position = self.position.wrapping_add(len as usize);
     }
 
-    /// Passes `count` fields of `len` bits.
+    /// Skips `count` fields of `len` bits each.
     pub(crate) fn skip_fields(&mut self, count: usize, len: u32) {
         self.position = self.position.saturating_add(count.saturating_mul(len as usize));
     }
 
-    /// The next `len` bits, up to 64.
+    /// Reads the next `len` bits, at most 64.
     #[inline]
     pub(crate) fn take(&mut self, len: u32) -> u64 {
         if len <= PEEKED {
@@ -125,7 +127,7 @@ impl<'a> BitReader<'a> {
         high << 32 | self.take(32)
     }
 
-    /// The next `len` bits as the low bits of a fingerprint.
+    /// Reads the next `len` bits as the low bits of a fingerprint.
     #[inline]
     pub(crate) fn take_low_bits<F: Fingerprint>(&mut self, len: u32) -> F {
         if len <= 64 {
@@ -136,22 +138,23 @@ impl<'a> BitReader<'a> {
     }
 }
 
-/// Bits of a word that [`peek`] has no room for: it loads from a whole byte on.
+/// Bits that [`peek`] may lack at the end of its word, because it loads from a byte boundary.
 pub(crate) const UNPEEKED: u32 = 7;
 
 const PEEKED: u32 = 64 - UNPEEKED;
 
-/// The bits from `position` on, at the top of a word; its last [`UNPEEKED`] may be missing.
+/// Returns the bits from `position` on, at the top of a word whose last [`UNPEEKED`] bits may be
+/// missing.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "only three bits are wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "only the low three bits are used")]
 pub(crate) fn peek<W: Fingerprint>(bytes: &[u8], position: usize) -> W {
     let byte = position / 8;
-    // One comparison, as an eighth of a number is far from overflow.
+    // A single comparison: `byte` is an eighth of a number, so the sum is far from overflow.
     let word = bytes.get(byte..byte.wrapping_add(W::BYTES)).and_then(W::read_be);
     word.unwrap_or_else(|| load_tail(bytes, byte)).wrapping_shl(position as u32 % 8)
 }
 
-/// What there is from `byte` on, less than a word, as the top of a big-endian word.
+/// Loads the bytes from `byte` to the end, fewer than a word, as the top of a big-endian word.
 #[cold]
 fn load_tail<W: Fingerprint>(bytes: &[u8], byte: usize) -> W {
     let mut word = [0u8; 16];
@@ -161,10 +164,11 @@ fn load_tail<W: Fingerprint>(bytes: &[u8], byte: usize) -> W {
     W::read_be(&word).unwrap_or(W::ZERO)
 }
 
-// The same with the least significant bit first: the first bit written is the lowest bit of the first
-// byte. Where places are counted and not read one after another it saves turning bytes around.
+// What follows is the same with the least significant bit first: the first bit written is the lowest
+// bit of the first byte. Decoders that compute positions instead of reading bit after bit need no byte
+// swaps this way.
 
-/// Appends bits to a byte buffer, least significant first; for many short strings, one after another.
+/// Appends many short bit strings to a byte buffer, least significant bit first.
 #[derive(Debug, Default)]
 pub(crate) struct LowBitWriter<F> {
     bytes: Vec<u8>,
@@ -173,7 +177,7 @@ pub(crate) struct LowBitWriter<F> {
 }
 
 impl<F: Fingerprint> LowBitWriter<F> {
-    /// Begins anew with the bit that has this number in its own byte, and zeros before it there.
+    /// Empties the writer and starts at bit `bit % 8` of a byte, with zeros before that bit.
     pub(crate) fn start_at(&mut self, bit: usize) {
         self.bytes.clear();
         self.pending = F::ZERO;
@@ -182,7 +186,8 @@ impl<F: Fingerprint> LowBitWriter<F> {
         self.pending_len = before;
     }
 
-    /// Appends the low `len` bits of `value` (fewer than the width), which has no others set.
+    /// Appends the low `len` bits of `value`, which must have no other bits set. `len` is less than
+    /// the width.
     #[inline]
     pub(crate) fn put(&mut self, value: F, len: u32) {
         debug_assert!(len < F::BITS && value >> len == F::ZERO);
@@ -190,7 +195,7 @@ impl<F: Fingerprint> LowBitWriter<F> {
         let end = self.pending_len + len;
         if let Some(over) = end.checked_sub(F::BITS) {
             self.pending.write_le(&mut self.bytes);
-            // By the width only if nothing is over: then nothing is wanted either.
+            // The shift is by the full width only if `over` is 0; then its result is not used.
             let rest = value.wrapping_shr(F::BITS - self.pending_len);
             self.pending = if over == 0 { F::ZERO } else { rest };
             self.pending_len = over;
@@ -199,30 +204,31 @@ impl<F: Fingerprint> LowBitWriter<F> {
         }
     }
 
-    /// All bytes, the last one padded with zeros.
+    /// Returns all bytes, the last one padded with zeros.
     pub(crate) fn finish(&mut self) -> &[u8] {
-        let whole = self.bytes.len() + self.pending_len.div_ceil(8) as usize;
+        let len = self.bytes.len() + self.pending_len.div_ceil(8) as usize;
         self.pending.write_le(&mut self.bytes);
-        self.bytes.get(..whole).unwrap_or(&self.bytes)
+        self.bytes.get(..len).unwrap_or(&self.bytes)
     }
 }
 
-/// The `len` bits from `position` on (at most the width less [`UNPEEKED`]); beyond the end, zeros.
+/// Returns the `len` bits from `position` on, where `len` is at most the width minus [`UNPEEKED`].
+/// Bits past the end are zero.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "only three bits are wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "only the low three bits are used")]
 pub(crate) fn peek_low<F: Fingerprint>(bytes: &[u8], position: usize, len: u32) -> F {
     let word: F = low_word(bytes, position / 8);
     word.wrapping_shr(position as u32 % 8) & !F::MAX.wrapping_shl(len)
 }
 
-/// The bytes from `byte` on as a little-endian word; beyond the end, zeros.
+/// Returns the bytes from `byte` on as a little-endian word. Bytes past the end are zero.
 #[inline(always)]
 pub(crate) fn low_word<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
     let word = bytes.get(byte..byte.wrapping_add(F::BYTES)).and_then(F::read_le);
     word.unwrap_or_else(|| load_low_tail(bytes, byte))
 }
 
-/// What there is from `byte` on, less than a word, as the low bytes of a little-endian word.
+/// Loads the bytes from `byte` to the end, fewer than a word, as the low bytes of a little-endian word.
 #[cold]
 fn load_low_tail<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
     let mut word = [0u8; 16];
@@ -232,29 +238,29 @@ fn load_low_tail<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
     F::read_le(&word).unwrap_or(F::ZERO)
 }
 
-/// Fields of one length that are read side by side. They take as many bytes as one has bits, so that
-/// the next group's first one begins at the same bit of its byte.
-pub(crate) const GROUP: usize = 8;
+/// Fields of equal length that are read side by side, called a batch. Eight fields of n bits take n
+/// bytes, so the next batch begins at the same bit of its byte.
+pub(crate) const BATCH: usize = 8;
 
-/// Bytes from the one where a group begins in which a word can be loaded from any that a `u8` counts.
-pub(crate) const GROUP_REACH: usize = 256 + 15;
+/// Bytes from the start of a batch within which a word can be loaded at every `u8` offset.
+pub(crate) const BATCH_REACH: usize = 256 + 15;
 
-/// Byte and bit where each of a group's fields of `len` bits (fewer than 128) begins, counted from the
-/// byte in which bit `start` is.
+/// Returns for each field of a batch the byte and the bit at which it begins. Fields have `len` bits
+/// (fewer than 128); bytes are counted from the one that contains bit `start`.
 #[inline(always)]
-#[expect(clippy::indexing_slicing, reason = "remainders")]
-pub(crate) fn group_places(start: usize, len: u32) -> &'static [(u8, u8); GROUP] {
-    &GROUP_PLACES[start % 8][len as usize % 128]
+#[expect(clippy::indexing_slicing, reason = "both indices are remainders")]
+pub(crate) fn batch_places(start: usize, len: u32) -> &'static [(u8, u8); BATCH] {
+    &BATCH_PLACES[start % 8][len as usize % 128]
 }
 
-/// By the bit of its byte at which the group begins, and the fields' length.
-#[expect(clippy::indexing_slicing, reason = "computed when compiled")]
+/// Indexed by the bit at which the batch begins in its byte, and by the length of a field.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 #[expect(clippy::cast_possible_truncation, reason = "at most 7 + 7 * 127 bits")]
-static GROUP_PLACES: [[[(u8, u8); GROUP]; 128]; 8] = {
-    let mut places = [[[(0, 0); GROUP]; 128]; 8];
+static BATCH_PLACES: [[[(u8, u8); BATCH]; 128]; 8] = {
+    let mut places = [[[(0, 0); BATCH]; 128]; 8];
     let mut number = 0;
-    while number < 8 * 128 * GROUP {
-        let (start, len, field) = (number / GROUP / 128, number / GROUP % 128, number % GROUP);
+    while number < 8 * 128 * BATCH {
+        let (start, len, field) = (number / BATCH / 128, number / BATCH % 128, number % BATCH);
         let bit = start + len * field;
         places[start][len][field] = ((bit / 8) as u8, (bit % 8) as u8);
         number += 1;
@@ -262,19 +268,21 @@ static GROUP_PLACES: [[[(u8, u8); GROUP]; 128]; 8] = {
     places
 };
 
-/// The place of the one that has so many ones below it, of which `word` must have more.
+/// Returns the position of the one bit that has `below` one bits below it. `word` must have more than
+/// `below` one bits.
 ///
-/// By bytes in one word (Vigna, *Broadword implementation of rank/select queries*, 2008).
+/// Counts bytes in parallel within one word (Vigna, *Broadword implementation of rank/select queries*,
+/// 2008).
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "bytes are wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "reduced to a byte")]
 pub(crate) fn select(word: u64, below: usize) -> usize {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
-    // In each byte the ones up to and with it.
+    // Each byte holds the number of ones up to and including that byte of `word`.
     let up_to = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(EACH);
     let wanted = EACH.wrapping_mul(below as u64) | EACH << 7;
-    // A byte's top bit stays where no more ones are up to it than are wanted below.
+    // The top bit of a byte stays set if at most `below` ones are up to and including that byte.
     let passed = (wanted.wrapping_sub(up_to) & EACH << 7).count_ones();
     let shift = passed % 8 * 8;
     let before = (up_to << 8).wrapping_shr(shift) as usize % 256;
@@ -283,10 +291,10 @@ pub(crate) fn select(word: u64, below: usize) -> usize {
     shift as usize + usize::from(within.copied().unwrap_or(0))
 }
 
-/// For each byte and number the place of the one with so many below it.
+/// For each byte and each n below 8: the position of the byte's one bit with n ones below it.
 static SELECT_IN_BYTE: [u8; 2048] = select_in_bytes();
 
-#[expect(clippy::indexing_slicing, reason = "computed when compiled")]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 #[expect(clippy::cast_possible_truncation, reason = "below eight")]
 const fn select_in_bytes() -> [u8; 2048] {
     let mut places = [0; 2048];
@@ -310,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_bit_written_is_the_top_bit() {
+    fn first_bit_written_is_the_top_bit() {
         let mut w = BitWriter::default();
         w.put(0b1, 1);
         w.put(0b0110, 4);
@@ -342,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn low_bits_of_every_width_are_found_wherever_they_begin() {
+    fn low_bits_of_every_width_round_trip_at_every_offset() {
         fn round_trip<F: Fingerprint>() {
             let mut writer = LowBitWriter::default();
             for start in 0..8 {
@@ -361,7 +369,7 @@ mod tests {
                     for (i, &value) in values.iter().enumerate() {
                         let position = start + i * len as usize;
                         assert_eq!(peek_low::<F>(bytes, position, len), value, "{start} {len} {i}");
-                        let (byte, bit) = group_places(start, len)[i];
+                        let (byte, bit) = batch_places(start, len)[i];
                         assert_eq!(usize::from(byte) * 8 + usize::from(bit), position);
                         assert!(bit < 8);
                     }
@@ -387,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_end_there_are_zeros() {
+    fn bits_past_the_end_are_zero() {
         let mut r = BitReader::new(&[0xff], 4);
         assert_eq!(r.take(8), 0xf0);
         assert_eq!(r.take(64), 0);

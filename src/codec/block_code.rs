@@ -1,30 +1,43 @@
-//! The codes that blocks may be in, by name and by number.
+//! The codes in which blocks can be written, by name and by number.
 
 use std::fmt;
 
 use crate::error::{Error, Result};
 
-/// How the fingerprints of a block are written. Chosen when a database is created, for all its
-/// tables; answers are the same.
+/// How the fingerprints of a block are encoded.
+///
+/// The code is chosen when a database is created and applies to all its tables. It affects size and
+/// speed, never the answers.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::BlockCode;
+///
+/// assert_eq!(BlockCode::default(), BlockCode::EliasFano);
+/// assert_eq!(BlockCode::Huffman.to_string(), "huffman");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum BlockCode {
-    /// The code of Elias and Fano: a query reads of a block what it asks for and no more. About 0.6
-    /// bits a fingerprint above the entropy of evenly spread ones; crowds of near neighbours are not
-    /// much shorter.
+    /// The code of Elias and Fano. A query decodes only the part of a block that it needs. Takes about
+    /// 0.6 bits per fingerprint more than the entropy of evenly spread fingerprints; crowds of near
+    /// neighbours are not much shorter.
     #[default]
     EliasFano,
-    /// The paper's (section 3.2): the position of the highest bit that differs from the fingerprint
-    /// before, in a Huffman code, then the bits below. A query decodes a block from its beginning.
-    /// About 2.5 bits above the entropy of evenly spread fingerprints; crowds of near neighbours
-    /// become shorter.
+    /// The code of the paper (section 3.2): the position of the highest bit that differs from the
+    /// previous fingerprint, in a Huffman code, then the bits below it. A query decodes a block from
+    /// its beginning. Takes about 2.5 bits per fingerprint more than the entropy of evenly spread
+    /// fingerprints; crowds of near neighbours become shorter.
     Huffman,
 }
 
 impl BlockCode {
     pub(crate) const ALL: [Self; 2] = [Self::EliasFano, Self::Huffman];
 
-    /// The name, as a command line has it.
+    /// Returns the code's name, as used on the command line.
+    ///
+    /// # Examples
     ///
     /// ```
     /// assert_eq!(fpdb::BlockCode::EliasFano.name(), "elias-fano");
@@ -37,20 +50,30 @@ impl BlockCode {
         }
     }
 
-    /// The code of that name.
+    /// Returns the code with this name.
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another name; it lists those there
-    /// are.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no code with this name. The
+    /// message lists the names.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::BlockCode;
+    ///
+    /// assert_eq!(BlockCode::parse("huffman")?, BlockCode::Huffman);
+    /// assert!(BlockCode::parse("gzip").is_err());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn parse(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|code| code.name() == name).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            Error::invalid(format!("block code {name:?}: expected one of {names}"))
+            Error::invalid(format!("unknown block code {name:?}: choose one of {names}"))
         })
     }
 
-    /// Its number in files.
+    /// Returns the code's number in files.
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::Huffman => 0,
@@ -58,6 +81,7 @@ impl BlockCode {
         }
     }
 
+    /// Returns the code with this number in files.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.number() == number)
     }

@@ -1,4 +1,4 @@
-//! Whole fields: little-endian integers and length-prefixed strings, read with bounds checked.
+//! Byte-aligned fields: little-endian integers and length-prefixed strings, read with bounds checks.
 //!
 //! storage-format.md, "Conventions".
 
@@ -9,7 +9,7 @@ use byteorder::{ByteOrder, LE};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
-/// Appends whole fields to a buffer.
+/// Appends fields to a buffer.
 pub(crate) trait PutFields {
     fn put_u8(&mut self, value: u8);
     fn put_u16(&mut self, value: u16);
@@ -17,7 +17,7 @@ pub(crate) trait PutFields {
     fn put_u64(&mut self, value: u64);
     fn put_u128(&mut self, value: u128);
     fn put_fingerprint<F: Fingerprint>(&mut self, value: F);
-    /// A u32 length, then the bytes. `bytes` must be shorter than 4 GiB, which callers see to.
+    /// Appends a u32 length, then the bytes. Callers ensure that `bytes` is shorter than 4 GiB.
     fn put_string(&mut self, bytes: &[u8]);
 }
 
@@ -47,7 +47,7 @@ impl PutFields for Vec<u8> {
     }
 }
 
-/// Takes whole fields off the front of a slice. Every error is `Corruption` at the field's offset.
+/// Takes fields off the front of a slice. Every error is `Corruption` at the field's offset.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields<'a> {
     rest: &'a [u8],
@@ -55,26 +55,26 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// `offset`: where in its file `bytes` begin, for messages.
+    /// Creates a reader of `bytes`, which begin at `offset` in their file; messages name the offset.
     pub(crate) fn new(bytes: &'a [u8], offset: u64) -> Self {
         Self { rest: bytes, offset }
     }
 
-    /// Where the next field begins.
+    /// Returns the offset of the next field in the file.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
+    /// Returns the number of bytes left.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next `n` bytes; `what` names them in the error.
+    /// Takes the next `n` bytes; `what` names them in the error.
     pub(crate) fn bytes(&mut self, n: usize, what: &str) -> Result<&'a [u8]> {
         let Some((head, rest)) = self.rest.split_at_checked(n) else {
-            return Err(
-                self.corruption(format!("{what}: {n} bytes expected, {} left", self.rest.len()))
-            );
+            return Err(self
+                .corruption(format!("{what}: {n} bytes expected, only {} left", self.rest.len())));
         };
         self.rest = rest;
         self.offset += n as u64;
@@ -101,20 +101,20 @@ impl<'a> Fields<'a> {
         F::read_le(bytes).ok_or_else(|| self.corruption(format!("{what}: cut short")))
     }
 
-    /// A u32 length, then that many bytes.
+    /// Takes a u32 length, then that many bytes.
     pub(crate) fn string(&mut self, what: &str) -> Result<&'a [u8]> {
         let len = self.u32(what)?;
         self.bytes(usize::try_from(len).unwrap_or(usize::MAX), what)
     }
 
-    /// A u32 length, then that many bytes of UTF-8.
+    /// Takes a u32 length, then that many bytes of UTF-8.
     pub(crate) fn text(&mut self, what: &str) -> Result<&'a str> {
         let at = self.offset;
         std::str::from_utf8(self.string(what)?)
-            .map_err(|_| Error::corruption(format!("{what}: not UTF-8")).at_offset(at))
+            .map_err(|_| Error::corruption(format!("{what}: not valid UTF-8")).at_offset(at))
     }
 
-    /// Requires that nothing is left.
+    /// Returns an error if any bytes are left.
     pub(crate) fn finish(self, what: &str) -> Result<()> {
         if self.rest.is_empty() {
             return Ok(());
@@ -122,7 +122,7 @@ impl<'a> Fields<'a> {
         Err(self.corruption(format!("{what}: {} bytes too many", self.rest.len())))
     }
 
-    /// An error placed at the next field.
+    /// Returns an error at the offset of the next field.
     pub(crate) fn corruption(&self, message: impl Into<String>) -> Error {
         Error::corruption(message).at_offset(self.offset)
     }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn every_truncation_is_an_error_with_its_offset() {
+    fn every_truncation_is_an_error_with_an_offset() {
         let bytes = sample();
         for len in 0..bytes.len() {
             let err = read(&bytes[..len]).unwrap_err();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_left_over_are_an_error() {
+    fn trailing_bytes_are_an_error() {
         let mut bytes = sample();
         bytes.push(0);
         assert!(read(&bytes).unwrap_err().to_string().contains("1 bytes too many"));

@@ -1,7 +1,7 @@
-//! The first 64 bytes of every file: what it is, of which version, and of which database.
+//! The first 64 bytes of every file: what it is, its format version, and its database.
 //!
-//! storage-format.md, "File header". The first 16 bytes keep their meaning in every version, under
-//! a checksum of their own: a flipped bit there reads as damage, not as a newer version.
+//! storage-format.md, "File header". The first 16 bytes keep their meaning in every version. They have
+//! a checksum of their own, so that a flipped bit there reads as damage, not as a newer version.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,17 +10,19 @@ use std::fmt;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Bytes of a file header.
+/// Length of a file header in bytes.
 pub(crate) const HEADER_LEN: usize = 64;
 const PREAMBLE_LEN: usize = 16;
 const RESERVED_LEN: usize = 12;
 
-/// Begins with a byte that no text has and holds both line ends, so that a transfer as text shows.
+/// Begins with a byte that does not occur in text and contains both kinds of line ends, so that a
+/// transfer in text mode damages it visibly.
 const MAGIC: [u8; 8] = [0x8f, b'f', b'p', b'd', b'b', b'\r', b'\n', 0x1a];
 
-/// The format's major version: another one cannot be read.
+/// The format's major version. A file with another one cannot be read.
 pub(crate) const MAJOR: u16 = 0;
-/// The format's minor version: a newer one cannot be read either until version 1 freezes the rule.
+/// The format's minor version. A file with another one cannot be read either; version 1.0 will settle
+/// what a reader may do with a newer one.
 pub(crate) const MINOR: u16 = 1;
 
 /// What a file holds. The numbers are part of the format.
@@ -47,13 +49,13 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// Says which file of which database this is.
+/// Identifies a file: which file of which database it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub kind: FileKind,
     /// Fingerprint width in bits.
     pub bits: u32,
-    /// For a table its number in the layout, else 0.
+    /// A table's number in the layout; 0 for other kinds.
     pub part: u16,
     /// The segment's or log's number; 0 for the manifest.
     pub file_id: u64,
@@ -73,7 +75,8 @@ impl FileHeader {
         out
     }
 
-    /// The bytes that tell this file from every other, under every checksum in it.
+    /// Returns the bytes that distinguish this file from every other. Every checksum in the file covers
+    /// them.
     pub(crate) fn identity(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(32);
         out.put_u8(self.kind as u8);
@@ -85,21 +88,25 @@ impl FileHeader {
         out
     }
 
-    /// Reads the header of a file that must be of `kind`. The version is judged before the rest.
+    /// Reads the header of a file that must be of `kind`. Checks the version before everything else.
     pub(crate) fn decode(kind: FileKind, bytes: &[u8]) -> Result<Self> {
         check_preamble(kind, bytes)?;
         let mut fields = Fields::new(bytes, 0);
         let covered = fields.bytes(HEADER_LEN - 4, "file header")?;
         if fields.u32("file header checksum")? != crc32fast::hash(covered) {
-            return Err(Error::corruption("file header fails its checksum").at_offset(0));
+            return Err(
+                Error::corruption("the file header does not match its checksum").at_offset(0)
+            );
         }
         let mut fields = Fields::new(covered, 0);
         fields.bytes(PREAMBLE_LEN, "preamble")?;
         let found = fields.u8("file kind")?;
         if found != kind as u8 {
-            return Err(
-                Error::corruption(format!("not a {kind} file (kind {found})")).at_offset(16)
-            );
+            return Err(Error::corruption(format!(
+                "the file is of kind {found}, but a {kind} file is kind {}",
+                kind as u8
+            ))
+            .at_offset(16));
         }
         let bits = u32::from(fields.u8("width")?);
         let part = fields.u16("part")?;
@@ -108,33 +115,49 @@ impl FileHeader {
         let database_id = fields.u128("database id")?;
         let reserved = fields.bytes(RESERVED_LEN, "reserved")?;
         if !matches!(bits, 64 | 128) || zero != 0 || reserved.iter().any(|&b| b != 0) {
-            return Err(Error::corruption("file header has impossible values").at_offset(16));
+            return Err(
+                Error::corruption("the file header has a value that is not allowed").at_offset(16)
+            );
         }
         Ok(Self { kind, bits, part, file_id, database_id })
     }
 
-    /// Reads a header and requires it to be exactly this one.
+    /// Reads a header and returns an error if it is not exactly this one.
     pub(crate) fn expect(&self, bytes: &[u8]) -> Result<()> {
         let found = Self::decode(self.kind, bytes)?;
         if found == *self {
             return Ok(());
         }
-        Err(Error::corruption(format!(
-            "the file belongs elsewhere: expected {self:?}, found {found:?}"
-        ))
-        .at_offset(16))
+        let message = format!(
+            "the file belongs elsewhere: its header says {found}, expected was {self}; \
+             put the right file here"
+        );
+        Err(Error::corruption(message).at_offset(16))
+    }
+}
+
+impl fmt::Display for FileHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, bits, part, file_id, database_id } = self;
+        write!(f, "{kind} ")?;
+        if *kind == FileKind::Table {
+            write!(f, "{part} ")?;
+        }
+        write!(f, "of file number {file_id:08x}, {bits} bits, database {database_id:032x}")
     }
 }
 
 fn check_preamble(kind: FileKind, bytes: &[u8]) -> Result<()> {
     let mut fields = Fields::new(bytes, 0);
     if fields.bytes(MAGIC.len(), "magic").ok() != Some(&MAGIC) {
-        return Err(Error::corruption(format!("not an fpdb {kind} file")).at_offset(0));
+        return Err(Error::corruption(format!("this is not an fpdb {kind} file")).at_offset(0));
     }
     let (major, minor) = (fields.u16("major version")?, fields.u16("minor version")?);
     let covered = bytes.get(..PREAMBLE_LEN - 4).unwrap_or_default();
     if fields.u32("version checksum")? != crc32fast::hash(covered) {
-        return Err(Error::corruption("file version fails its checksum").at_offset(0));
+        return Err(
+            Error::corruption("the file's version does not match its checksum").at_offset(0)
+        );
     }
     if (major, minor) == (MAJOR, MINOR) {
         return Ok(());
@@ -143,7 +166,9 @@ fn check_preamble(kind: FileKind, bytes: &[u8]) -> Result<()> {
         if (major, minor) > (MAJOR, MINOR) { "use a newer fpdb" } else { "use an older fpdb" };
     Err(Error::new(
         ErrorKind::Unsupported,
-        format!("format version {major}.{minor}, this build reads {MAJOR}.{MINOR}: {remedy}"),
+        format!(
+            "the file has format version {major}.{minor}, this build reads {MAJOR}.{MINOR}: {remedy}"
+        ),
     ))
 }
 
@@ -156,16 +181,22 @@ mod tests {
     }
 
     #[test]
-    fn header_round_trips_and_has_its_length() {
+    fn header_round_trips_and_rejects_another_file() {
         let bytes = header().encode();
         assert_eq!(bytes.len(), HEADER_LEN);
         header().expect(&bytes).unwrap();
         let other = FileHeader { part: 4, ..header() };
-        assert!(other.expect(&bytes).unwrap_err().to_string().contains("belongs elsewhere"));
+        assert!(
+            other
+                .expect(&bytes)
+                .unwrap_err()
+                .to_string()
+                .contains("table 4 of file number 00000007")
+        );
     }
 
     #[test]
-    fn every_flipped_bit_and_truncation_is_damage_not_the_future() {
+    fn every_flipped_bit_and_truncation_is_damage_not_a_newer_version() {
         let good = header().encode();
         for bit in 0..good.len() * 8 {
             let mut bytes = good.clone();
@@ -178,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_version_is_unsupported_and_named() {
+    fn newer_version_is_unsupported_and_its_number_reported() {
         let mut bytes = header().encode();
         bytes[8] = 9;
         let crc = crc32fast::hash(&bytes[..12]);

@@ -1,18 +1,18 @@
-//! The code of leading-difference positions: a length-limited canonical Huffman code.
+//! The code of leading differences: a length-limited canonical Huffman code.
 //!
-//! One code serves one table. It is made from the table's own distribution of h, the position of
-//! the highest bit in which two neighbours differ (paper, section 3.2), and written as one length
-//! per symbol; lengths determine the codewords. storage-format.md, "Huffman code".
+//! Each table has its own code, made from the table's distribution of h, the position of the highest
+//! bit in which two neighbours differ (paper, section 3.2). The code is stored as one length per
+//! symbol; the lengths determine the codewords. storage-format.md, "Huffman code".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::error::{Error, Result};
 
-/// Longest codeword in bits. Rarer symbols than 2^-11 cost next to nothing, and a decode table of
-/// 2^11 two-byte slots (4 KiB) leaves room for others in the first-level cache.
+/// Length of the longest codeword in bits. Symbols rarer than 2^-11 cost next to nothing, and a decode
+/// table of 2^11 two-byte slots (4 KiB) leaves room for other tables in the first-level cache.
 pub(crate) const MAX_LENGTH: u32 = 11;
 
-/// Symbols are bit positions of the widest fingerprint.
+/// Number of symbols: the bit positions of the widest fingerprint.
 pub(crate) const MAX_SYMBOLS: usize = 128;
 
 const SLOTS: usize = 1 << MAX_LENGTH;
@@ -28,6 +28,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
+    /// Counts one occurrence of `h`.
     pub(crate) fn add(&mut self, h: u32) {
         if let Some(count) = self.0.get_mut(h as usize) {
             *count += 1;
@@ -35,8 +36,8 @@ impl Histogram {
     }
 }
 
-/// A canonical code: codewords of one length are consecutive numbers, given out in symbol order,
-/// shorter ones first.
+/// A canonical code: codewords of equal length are consecutive numbers in symbol order, and shorter
+/// codewords come first.
 #[derive(Debug, Clone)]
 pub(crate) struct Code {
     lengths: [u8; MAX_SYMBOLS],
@@ -44,17 +45,18 @@ pub(crate) struct Code {
     decoder: Box<Decoder>,
 }
 
-/// The part of a code that decoding needs: by the next `MAX_LENGTH` bits, symbol << 8 | length +
-/// symbol; 0 where no codeword leads. The sum is what a decoder waits for: that many bits on begins
-/// the next codeword.
+/// The part of a code that decoding needs, indexed by the next `MAX_LENGTH` bits: each slot holds
+/// symbol << 8 | length + symbol, or 0 if the bits do not begin with a codeword. The sum is what a
+/// decoder waits for: the next codeword begins that many bits further on.
 #[derive(Debug, Clone)]
 pub(crate) struct Decoder([u16; SLOTS]);
 
 impl Decoder {
-    /// The codeword that leads `peeked` (next bit on top): its symbol, and its length and symbol
-    /// added up; the sum is no greater than the symbol if no codeword leads.
+    /// Decodes the codeword at the start of `peeked`, whose top bit comes first. Returns the symbol, and
+    /// the sum of its length and the symbol. The sum is not greater than the symbol if there is no
+    /// codeword.
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "11 bits are less than 2048")]
+    #[expect(clippy::indexing_slicing, reason = "a number of 11 bits is below 2048")]
     pub(crate) fn decode(&self, peeked: u64) -> (u32, u32) {
         let slot = self.0[(peeked >> (64 - MAX_LENGTH)) as usize];
         (u32::from(slot >> 8), u32::from(slot & 0xff))
@@ -62,24 +64,27 @@ impl Decoder {
 }
 
 impl Code {
-    /// The best code for a distribution with no codeword over `MAX_LENGTH` bits.
+    /// Returns the best code for a distribution that has no codeword longer than `MAX_LENGTH` bits.
     pub(crate) fn from_histogram(histogram: &Histogram) -> Self {
-        // Made by package-merge, the lengths satisfy Kraft's equality by construction.
+        // The lengths satisfy Kraft's equality because package-merge made them.
         Self::assign(package_merge(&histogram.0))
     }
 
-    /// The code with these lengths, one for each symbol of a width; 0 where a symbol has no
-    /// codeword.
+    /// Returns the code with these lengths, one for each bit position of a fingerprint; 0 means that
+    /// the symbol has no codeword.
     ///
-    /// Refused: a length over the limit; lengths that leave codewords unused or overlap, except
-    /// that a single symbol has one of one bit, and that there may be no symbol at all.
+    /// Returns an error if a length exceeds the limit, or if the codewords would overlap or would not
+    /// use all bit strings. There are two exceptions: a code may have no symbol at all, or a single
+    /// symbol with a codeword of one bit.
     pub(crate) fn from_lengths(given: &[u8]) -> Result<Self> {
         let mut lengths = [0u8; MAX_SYMBOLS];
         let mut used = 0usize;
         let mut kraft = 0usize;
         for (to, &length) in lengths.iter_mut().zip(given) {
             if u32::from(length) > MAX_LENGTH {
-                return Err(Error::corruption(format!("code length {length} over {MAX_LENGTH}")));
+                return Err(Error::corruption(format!(
+                    "a code length is {length}, the longest allowed is {MAX_LENGTH}"
+                )));
             }
             *to = length;
             if length > 0 {
@@ -87,18 +92,18 @@ impl Code {
                 kraft += SLOTS >> length;
             }
         }
-        let sound = match used {
+        let is_valid = match used {
             0 => true,
             1 => kraft == SLOTS / 2,
             _ => kraft == SLOTS,
         };
-        if !sound || given.len() > MAX_SYMBOLS {
-            return Err(Error::corruption("code lengths do not make a complete code"));
+        if !is_valid || given.len() > MAX_SYMBOLS {
+            return Err(Error::corruption("the code lengths do not form a complete prefix code"));
         }
         Ok(Self::assign(lengths))
     }
 
-    /// Gives out codewords; `lengths` must be sound.
+    /// Assigns codewords to valid lengths.
     fn assign(lengths: [u8; MAX_SYMBOLS]) -> Self {
         let decoder = Box::new(Decoder([0; SLOTS]));
         let mut code = Self { lengths, words: [0; MAX_SYMBOLS], decoder };
@@ -120,12 +125,12 @@ impl Code {
         code
     }
 
-    /// The lengths of the first `symbols` symbols, as written in a table.
+    /// Returns the lengths of the first `symbols` symbols, as a table's footer stores them.
     pub(crate) fn lengths(&self, symbols: u32) -> &[u8] {
         self.lengths.get(..symbols as usize).unwrap_or(&self.lengths)
     }
 
-    /// The codeword of `h` and its length. `h` must have occurred in the histogram.
+    /// Returns the codeword of `h` and its length. `h` must have occurred in the histogram.
     #[inline]
     pub(crate) fn word(&self, h: u32) -> (u64, u32) {
         let word = self.words.get(h as usize).copied().unwrap_or(0);
@@ -134,14 +139,15 @@ impl Code {
         (u64::from(word), u32::from(length))
     }
 
+    /// Returns the part of the code that decoding needs.
     pub(crate) fn decoder(&self) -> &Decoder {
         &self.decoder
     }
 }
 
-/// Code lengths of least total cost with none over `MAX_LENGTH` (Larmore and Hirschberg, 1990).
-/// Equal weights are ordered by symbol, and a single symbol comes before a package of the same
-/// weight, so that one distribution always gives one code.
+/// Returns the code lengths of least total cost with none longer than `MAX_LENGTH` (package-merge:
+/// Larmore and Hirschberg, 1990). Equal weights are ordered by symbol, and a single symbol comes before
+/// a package of the same weight, so that equal distributions always give equal codes.
 fn package_merge(counts: &[u64; MAX_SYMBOLS]) -> [u8; MAX_SYMBOLS] {
     let mut singles: Vec<(u64, Vec<usize>)> = counts
         .iter()
@@ -171,7 +177,7 @@ fn package_merge(counts: &[u64; MAX_SYMBOLS]) -> [u8; MAX_SYMBOLS] {
     lengths
 }
 
-/// Items of a pair taken together.
+/// Combines the items of a pair.
 fn package(pair: &[(u64, Vec<usize>)]) -> (u64, Vec<usize>) {
     let weight = pair.iter().map(|(weight, _)| weight).sum();
     (weight, pair.iter().flat_map(|(_, symbols)| symbols.iter().copied()).collect())
@@ -191,7 +197,7 @@ mod tests {
         Code::from_histogram(&histogram)
     }
 
-    /// Least cost by plain Huffman merging, where the limit does not bite.
+    /// Returns the least cost without a length limit, by plain Huffman merging.
     fn huffman_cost(counts: &[u64]) -> u64 {
         let mut weights = counts.to_vec();
         let mut cost = 0;
@@ -205,9 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn a_small_code_is_the_one_made_by_hand() {
-        // Weights 1, 2, 4, 4 at symbols 9, 5, 6, 7: of equal weights the lower symbol is taken as
-        // the lighter.
+    fn small_code_matches_the_one_made_by_hand() {
+        // Symbols 9, 5, 6, 7 have weights 1, 2, 4, 4. Of equal weights, the lower symbol counts as the
+        // lighter.
         let code = code_of(&[(9, 1), (5, 2), (7, 4), (6, 4)]);
         assert_eq!(&code.lengths(10)[5..10], [3, 2, 1, 0, 3]);
         assert_eq!(code.word(7), (0b0, 1));
@@ -217,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_equal_unlimited_huffman_where_the_limit_does_not_bite() {
+    fn cost_equals_unlimited_huffman_if_no_length_reaches_the_limit() {
         let counts: Vec<u64> = (0..40u64).map(|i| 100 + i * i % 37).collect();
         let pairs: Vec<(u32, u64)> = (0..).zip(counts.iter().copied()).collect();
         let code = code_of(&pairs);
@@ -226,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn skewed_weights_stay_within_the_limit_and_complete() {
+    fn skewed_weights_give_a_complete_code_within_the_limit() {
         let mut histogram = Histogram::default();
         for s in 0..60 {
             histogram.0[s] = 1 << s;
@@ -253,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn one_symbol_has_one_bit_and_none_has_none() {
+    fn single_symbol_takes_one_bit_and_no_symbol_none() {
         let code = code_of(&[(3, 5)]);
         assert_eq!(code.word(3), (0, 1));
         assert_eq!(code.decoder().decode(0), (3, 4));
@@ -263,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn unsound_lengths_are_refused() {
+    fn invalid_lengths_are_rejected() {
         let mut lengths = [0u8; 64];
         lengths[0] = 12;
         assert!(Code::from_lengths(&lengths).is_err(), "too long");

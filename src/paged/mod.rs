@@ -1,8 +1,8 @@
 //! Immutable files of checked pages: what tables, postings, tombstones and names have in common.
 //!
-//! A file is a body, the checksums of its 4 KiB pages, and a footer (storage-format.md, "Paged
-//! files"). A body begins with the file header. Nothing is read at open but header and footer; a
-//! page is checked when it is first touched.
+//! A file is a body, the checksums of the body's 4 KiB pages, and a footer (storage-format.md, "Paged
+//! files"). The body begins with the file header. Opening a file reads only its header and footer; a
+//! page is checked when it is first used.
 
 mod reader;
 mod writer;
@@ -12,26 +12,26 @@ pub(crate) use writer::{FileSummary, PagedWriter};
 
 use crate::codec::header::FileHeader;
 
-/// Bytes under one checksum: the unit in which devices and caches lose data, and short enough for
-/// CRC-32 to find any three flipped bits.
+/// Bytes of a page, which one checksum covers: the unit in which devices and caches lose data, and
+/// short enough for CRC-32 to find any three flipped bits.
 pub(crate) const PAGE: usize = 4096;
 
-/// Page checksums in one group; a group is a page of its own with its own checksum at the end.
-pub(crate) const GROUP: usize = PAGE / 4 - 1;
+/// Page checksums in one checksum page, which ends with a checksum of its own.
+pub(crate) const CHECKSUMS_PER_PAGE: usize = PAGE / 4 - 1;
 
-/// body length u64, meta length u32, checksum u32, end magic.
+/// Length of the trailer: body length (u64), meta length (u32), checksum (u32), end mark.
 pub(crate) const TRAILER_LEN: usize = 24;
 
-/// The last bytes of every paged file: a file cut short, or grown, does not end with it.
-pub(crate) const END_MAGIC: [u8; 8] = [0x8f, b'f', b'p', b'e', b'n', b'd', b'\r', 0x1a];
+/// The last bytes of every paged file. A file that was cut short or grew does not end with them.
+pub(crate) const END_MARK: [u8; 8] = [0x8f, b'f', b'p', b'e', b'n', b'd', b'\r', 0x1a];
 
-/// Set in the number under a checksum that covers page checksums rather than a page.
-const GROUP_MARK: u64 = 1 << 63;
-/// The number under the footer's checksum.
-const FOOTER_MARK: u64 = u64::MAX;
+/// Added to a checksum page's index to form the number that its checksum covers.
+const CHECKSUM_PAGE_FLAG: u64 = 1 << 63;
+/// The number that the footer's checksum covers.
+const FOOTER_NUMBER: u64 = u64::MAX;
 
-/// CRC-32 over the file's identity, the number of the covered piece, and its bytes: a page that
-/// strayed from another place or file fails.
+/// A CRC-32 over the file's identity, the number of the covered piece, and its bytes. A page that was
+/// copied from another place or file does not match it.
 #[derive(Debug, Clone)]
 struct Checksum(crc32fast::Hasher);
 

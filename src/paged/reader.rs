@@ -1,36 +1,39 @@
-//! Reading a paged file: header and footer at open, pages when first touched.
+//! Reading a paged file: header and footer when it is opened, pages when they are first used.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Checksum, END_MAGIC, FOOTER_MARK, FileSummary, GROUP, GROUP_MARK, PAGE, TRAILER_LEN};
+use super::{
+    CHECKSUM_PAGE_FLAG, CHECKSUMS_PER_PAGE, Checksum, END_MARK, FOOTER_NUMBER, FileSummary, PAGE,
+    TRAILER_LEN,
+};
 use crate::codec::bytes::Fields;
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::storage::{Map, Storage};
 
-/// Pages that are announced at a time where a whole cold file is read.
-const AHEAD: usize = 64;
+/// Pages that are prefetched at a time when an entire cold file is read.
+const PREFETCH_PAGES: usize = 64;
 
-/// An open, immutable file. Bytes are handed out only after their pages passed their checksums.
+/// An open, immutable file. Its bytes are returned only after their pages have passed their checksums.
 #[derive(Debug)]
 pub(crate) struct PagedFile {
     map: Map,
     path: PathBuf,
     checksum: Checksum,
     body_len: usize,
-    /// Where meta begins and how long it is.
+    /// The offset and the length of the meta fields.
     meta: (usize, usize),
-    /// One bit a page: it passed its checksum. Setting a bit twice does no harm, and the bytes
-    /// never change, so no ordering is needed between threads.
+    /// One bit per page, set once the page has passed its checksum. Setting a bit twice is harmless,
+    /// and the file's bytes never change, so threads need no memory ordering.
     checked: Box<[AtomicU64]>,
 }
 
 impl PagedFile {
-    /// Opens a file that must be `header`'s and as long as `expected_len`.
+    /// Opens a file that must have exactly this header and the length `expected_len`.
     pub(crate) fn open(
         storage: &dyn Storage,
         name: &str,
@@ -45,7 +48,7 @@ impl PagedFile {
     fn from_map(map: Map, path: &Path, header: &FileHeader, expected_len: u64) -> Result<Self> {
         if map.len() as u64 != expected_len {
             return Err(Error::corruption(format!(
-                "the manifest says {expected_len} bytes, the file has {}",
+                "the file has {} bytes, the manifest says {expected_len}",
                 map.len()
             )));
         }
@@ -55,24 +58,24 @@ impl PagedFile {
         let words = body_len.div_ceil(PAGE).div_ceil(64);
         let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
         let file = Self { map, path: path.to_owned(), checksum, body_len, meta, checked };
-        // Each page's first use asks for its checksum.
+        // The first use of each page needs its checksum.
         file.load_if_cold(body_len, file.map.len() - body_len)?;
         Ok(file)
     }
 
-    /// Whether single pages are read when they are asked for: reads should be announced by
-    /// [`prefetch`](Self::prefetch).
+    /// Returns whether single pages are read from the disk when they are needed. Callers should then
+    /// [`prefetch`](Self::prefetch) what they are about to read.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         self.map.is_cold()
     }
 
-    /// Announces that these bytes will be read, if the file is cold, and does not wait for them.
+    /// Prefetches these bytes if the file is cold, without waiting for them.
     pub(crate) fn prefetch(&self, offset: usize, len: usize) {
         self.map.fetch(offset, len.min(self.map.len().saturating_sub(offset)));
     }
 
-    /// Reads a part of a cold file that every query needs.
+    /// Reads a part that every query needs into memory if the file is cold.
     pub(crate) fn load_if_cold(&self, offset: usize, len: usize) -> Result<()> {
         if !self.is_cold() {
             return Ok(());
@@ -81,7 +84,7 @@ impl PagedFile {
         self.map.populate(offset, len).map_err(|e| Error::io("read", &self.path, e))
     }
 
-    /// The file's path, for messages.
+    /// Returns the file's path, for messages.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -91,38 +94,43 @@ impl PagedFile {
         self.body_len
     }
 
-    /// Requires that the body ends where its parts do; `end` is `None` if that is beyond all files.
-    /// Every kind asks this at open, before it goes by a count or an offset of its footer.
+    /// Returns an error unless the body ends at `end`, the end of its last part; `None` stands for an
+    /// end outside of the address space. Every kind of file checks this when it is opened, before it
+    /// relies on a count or an offset in its footer.
     pub(crate) fn expect_body_end(&self, end: Option<usize>) -> Result<()> {
         if end == Some(self.body_len) {
             return Ok(());
         }
-        Err(self.corruption(self.body_len, "the body has another length than the footer says"))
+        Err(self.corruption(
+            self.body_len,
+            "the length of the body does not match the counts in the footer",
+        ))
     }
 
-    /// The kind's own part of the footer, with its offset.
+    /// Returns the kind's own fields in the footer, with their offset.
     pub(crate) fn meta(&self) -> Fields<'_> {
         let (start, len) = self.meta;
         Fields::new(self.map.get(start..start + len).unwrap_or_default(), start as u64)
     }
 
-    /// Memory held beside the map, in bytes.
+    /// Returns the memory used in addition to the map, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.checked.len() * 8
     }
 
-    /// The body, for many reads in a row.
+    /// Returns the body, for many reads in a row.
     #[inline(always)]
     pub(crate) fn body(&self) -> Body<'_> {
         Body { bytes: &self.map, checked: &self.checked, len: self.body_len, file: self }
     }
 
-    /// `len` bytes of the body at `offset`, checked.
+    /// Returns `len` bytes of the body at `offset`, checked.
     #[inline]
     pub(crate) fn bytes(&self, offset: usize, len: usize) -> Result<&[u8]> {
         self.body().bytes(offset, len)
     }
 
+    /// Checks all pages of these bytes that were not checked before.
     #[cold]
     #[inline(never)]
     fn check_pages(&self, offset: usize, len: usize) -> Result<()> {
@@ -138,21 +146,16 @@ impl PagedFile {
         Ok(())
     }
 
-    /// As [`bytes`](Self::bytes), and up to `behind` bytes that follow, unchecked and of no meaning:
-    /// for a decoder that loads whole words.
+    /// Returns what [`bytes`](Self::bytes) does and up to `tail` bytes that follow, which are not
+    /// checked and mean nothing. For decoders that load words.
     #[inline]
-    pub(crate) fn bytes_with_tail(
-        &self,
-        offset: usize,
-        len: usize,
-        behind: usize,
-    ) -> Result<&[u8]> {
+    pub(crate) fn bytes_with_tail(&self, offset: usize, len: usize, tail: usize) -> Result<&[u8]> {
         let checked = self.bytes(offset, len)?;
-        Ok(self.map.get(offset..offset + len + behind).unwrap_or(checked))
+        Ok(self.map.get(offset..offset + len + tail).unwrap_or(checked))
     }
 
-    /// Reads these bytes into memory in one go, if they were not checked before. What cannot be read
-    /// is found out by who checks it.
+    /// Reads these bytes into memory in one go, unless they were checked before. Ignores read errors:
+    /// checking the pages reports them.
     pub(crate) fn load(&self, offset: usize, len: usize) {
         let end = self.body_len.min(offset.saturating_add(len));
         let first = offset / PAGE;
@@ -163,14 +166,15 @@ impl PagedFile {
         }
     }
 
+    /// Reads a page and checks it, even if it was checked before.
     fn check_now(&self, page: usize) -> Result<()> {
         let offset = page * PAGE;
         let end = self.body_len.min(offset + PAGE);
-        // Where the system can, a page that cannot be read becomes an error here and not a fault.
+        // If the operating system supports it, an unreadable page is an error here, not a fault later.
         self.map.populate(offset, end - offset).map_err(|e| Error::io("read", &self.path, e))?;
         let bytes = self.map.get(offset..end).unwrap_or_default();
         if self.checksum.piece(page as u64, bytes) != self.page_checksum(page)? {
-            return Err(self.corruption(offset, "page fails its checksum"));
+            return Err(self.corruption(offset, "the page does not match its checksum"));
         }
         if let Some(word) = self.checked.get(page / 64) {
             word.fetch_or(1 << (page % 64), Ordering::Relaxed);
@@ -178,89 +182,93 @@ impl PagedFile {
         Ok(())
     }
 
-    /// The recorded checksum of a page, its group checked.
+    /// Returns the stored checksum of a page, after checking the checksum page that it is in.
     fn page_checksum(&self, page: usize) -> Result<u32> {
-        let group = page / GROUP;
+        let checksum_page = page / CHECKSUMS_PER_PAGE;
         let pages = self.body_len.div_ceil(PAGE);
-        let len = (pages - group * GROUP).min(GROUP) * 4;
-        let start = self.body_len + group * PAGE;
+        let len = (pages - checksum_page * CHECKSUMS_PER_PAGE).min(CHECKSUMS_PER_PAGE) * 4;
+        let start = self.body_len + checksum_page * PAGE;
         let crcs = self.map.get(start..start + len).unwrap_or_default();
         let mut own = Fields::new(self.map.get(start + len..).unwrap_or_default(), start as u64);
-        let own = own.u32("checksum of checksums").map_err(|e| e.at_path(&self.path))?;
-        if own != self.checksum.piece(GROUP_MARK | group as u64, crcs) {
-            return Err(self.corruption(start, "page checksums fail their checksum"));
+        let own = own.u32("checksum of page checksums").map_err(|e| e.at_path(&self.path))?;
+        if own != self.checksum.piece(CHECKSUM_PAGE_FLAG | checksum_page as u64, crcs) {
+            return Err(
+                self.corruption(start, "the page checksums do not match their own checksum")
+            );
         }
-        let at = page % GROUP * 4;
+        let at = page % CHECKSUMS_PER_PAGE * 4;
         Fields::new(crcs.get(at..).unwrap_or_default(), (start + at) as u64).u32("page checksum")
     }
 
-    /// Reads every byte: each page against its checksum, the whole against `expected`. Errors are
-    /// passed to `report`, and the reading goes on.
+    /// Reads every byte and checks each page and the entire file against their checksums. Passes errors
+    /// to `report` and continues.
     pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
         for page in 0..self.body_len.div_ceil(PAGE) {
-            if page % AHEAD == 0 {
-                self.prefetch(page * PAGE, 2 * AHEAD * PAGE);
+            if page % PREFETCH_PAGES == 0 {
+                self.prefetch(page * PAGE, 2 * PREFETCH_PAGES * PAGE);
             }
             if let Err(error) = self.check_now(page) {
                 report(error);
             }
         }
-        let mut whole = crc32fast::Hasher::new();
-        for (piece, bytes) in self.map.chunks(AHEAD * PAGE).enumerate() {
-            let start = piece * AHEAD * PAGE;
-            self.prefetch(start, 2 * AHEAD * PAGE);
+        let mut file_crc = crc32fast::Hasher::new();
+        for (piece, bytes) in self.map.chunks(PREFETCH_PAGES * PAGE).enumerate() {
+            let start = piece * PREFETCH_PAGES * PAGE;
+            self.prefetch(start, 2 * PREFETCH_PAGES * PAGE);
             match self.map.populate(start, bytes.len()) {
-                Ok(()) => whole.update(bytes),
+                Ok(()) => file_crc.update(bytes),
                 Err(e) => return report(Error::io("read", &self.path, e)),
             }
         }
-        if whole.finalize() != expected.crc {
-            report(self.corruption(0, "the file fails the manifest's checksum"));
+        if file_crc.finalize() != expected.crc {
+            report(self.corruption(0, "the file does not match its checksum in the manifest"));
         }
     }
 
-    /// The whole file as it is, for a copy.
+    /// Returns all bytes of the file, for a copy.
     pub(crate) fn raw(&self) -> &[u8] {
         &self.map
     }
 
-    /// An error at a place of this file.
+    /// Returns an error at an offset of this file.
     #[cold]
     pub(crate) fn corruption(&self, offset: usize, message: &str) -> Error {
         Error::corruption(message).at_path(&self.path).at_offset(offset as u64)
     }
 
+    /// Returns the error for bytes that are not all in the body.
     #[cold]
     fn outside(&self, offset: usize, len: usize) -> Error {
-        let message = format!("{len} bytes asked for, the body ends at {}", self.body_len);
+        let message =
+            format!("{len} bytes expected here, but the body ends at byte {}", self.body_len);
         self.corruption(offset, &message)
     }
 }
 
-/// The body of an open file with what every read of it needs at hand, some steps nearer than from
-/// the file.
+/// The body of an open file. Holds everything that a read needs, so that a read does not go through
+/// the file's own structures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Body<'a> {
-    /// The whole file.
+    /// All bytes of the file.
     bytes: &'a [u8],
     checked: &'a [AtomicU64],
-    /// The body's length.
+    /// Length of the body.
     len: usize,
     file: &'a PagedFile,
 }
 
 impl<'a> Body<'a> {
-    /// `len` bytes at `offset`, checked.
+    /// Returns `len` bytes at `offset`, checked.
     #[inline(always)]
     pub(crate) fn bytes(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
         self.check(offset, len)?;
         Ok(self.bytes.get(offset..offset.wrapping_add(len)).unwrap_or_default())
     }
 
-    /// The word at `offset`, a multiple of 8, checked.
+    /// Returns the word at `offset`, which must be a multiple of 8, checked.
     #[inline(always)]
     pub(crate) fn word(&self, offset: usize) -> Result<u64> {
-        debug_assert!(offset.is_multiple_of(8), "such a word lies within one page");
+        debug_assert!(offset.is_multiple_of(8), "an aligned word is within one page");
         if offset.saturating_add(8) > self.len || !is_checked(self.checked, offset / PAGE) {
             self.file.check_pages(offset, 8)?;
         }
@@ -268,10 +276,10 @@ impl<'a> Body<'a> {
         Ok(word.map_or(0, |word| u64::from_le_bytes(*word)))
     }
 
-    /// Requires that these bytes are in the body and their pages pass their checksums.
+    /// Returns an error unless these bytes are in the body and their pages pass their checksums.
     #[inline(always)]
     pub(crate) fn check(&self, offset: usize, len: usize) -> Result<()> {
-        // Nearly always: within one page, which was checked before.
+        // Nearly always the bytes are within one page that was checked before.
         let within = offset % PAGE + len <= PAGE && offset.saturating_add(len) <= self.len;
         if within && is_checked(self.checked, offset / PAGE) {
             return Ok(());
@@ -279,58 +287,63 @@ impl<'a> Body<'a> {
         self.file.check_pages(offset, len)
     }
 
-    /// The whole file, whether checked or not.
+    /// Returns all bytes of the file, checked or not.
     #[inline(always)]
     pub(crate) fn raw(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Asks for the surroundings of a byte without waiting for them.
+    /// Prefetches the cache line of a byte without waiting for it.
     #[inline(always)]
     pub(crate) fn prefetch(&self, offset: usize) {
         cpu::prefetch(self.bytes, offset);
     }
 
-    /// As [`PagedFile::corruption`].
+    /// Does what [`PagedFile::corruption`] does.
     #[cold]
     pub(crate) fn corruption(&self, offset: usize, message: &str) -> Error {
         self.file.corruption(offset, message)
     }
 }
 
-/// Whether a page passed its checksum before.
+/// Returns whether a page has passed its checksum before.
 #[inline(always)]
 fn is_checked(checked: &[AtomicU64], page: usize) -> bool {
     let word = checked.get(page / 64);
     word.is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)
 }
 
-/// The body's length, and where meta begins and how long it is.
+/// Returns the body's length, and the offset and the length of the meta fields.
 fn read_footer(file: &[u8], checksum: &Checksum) -> Result<(usize, (usize, usize))> {
     let trailer = file.len().saturating_sub(TRAILER_LEN);
     let mut fields = Fields::new(file.get(trailer..).unwrap_or_default(), trailer as u64);
     let body = fields.u64("body length")?;
-    let meta_len = fields.u32("footer length")? as usize;
+    let meta_len = fields.u32("meta length")? as usize;
     let crc = fields.u32("footer checksum")?;
-    if fields.bytes(END_MAGIC.len(), "end mark")? != END_MAGIC {
+    if fields.bytes(END_MARK.len(), "end mark")? != END_MARK {
         return Err(
-            Error::corruption("the file does not end with an end mark").at_offset(trailer as u64)
+            Error::corruption("the file does not end with the end mark").at_offset(trailer as u64)
         );
     }
     let Some(start) = trailer.checked_sub(meta_len) else {
-        return Err(Error::corruption("footer longer than the file").at_offset(trailer as u64));
+        return Err(
+            Error::corruption("the footer is longer than the file").at_offset(trailer as u64)
+        );
     };
     let covered = file.get(start..trailer + 12).unwrap_or_default();
-    if checksum.piece(FOOTER_MARK, covered) != crc {
-        return Err(Error::corruption("footer fails its checksum").at_offset(start as u64));
+    if checksum.piece(FOOTER_NUMBER, covered) != crc {
+        return Err(
+            Error::corruption("the footer does not match its checksum").at_offset(start as u64)
+        );
     }
     let body_len = usize::try_from(body).unwrap_or(usize::MAX);
     let pages = body_len.div_ceil(PAGE);
-    let checksums = pages.saturating_add(pages.div_ceil(GROUP)).saturating_mul(4);
+    let checksums = pages.saturating_add(pages.div_ceil(CHECKSUMS_PER_PAGE)).saturating_mul(4);
     if body_len < HEADER_LEN || body_len.saturating_add(checksums) != start {
-        return Err(
-            Error::corruption("body length does not fit the file's").at_offset(trailer as u64)
-        );
+        return Err(Error::corruption(
+            "the body length in the footer does not match the file's length",
+        )
+        .at_offset(trailer as u64));
     }
     Ok((body_len, (start, meta_len)))
 }

@@ -8,7 +8,7 @@ use crate::storage::{Sim, Storage};
 const HEADER: FileHeader =
     FileHeader { kind: FileKind::Names, bits: 64, part: 0, file_id: 5, database_id: 77 };
 
-/// A file with a body of `len` bytes after the header.
+/// Creates a file whose body has `len` bytes after the header.
 fn file_of(len: usize) -> (Arc<Sim>, FileSummary) {
     let sim = Sim::new();
     sim.create_root().unwrap();
@@ -28,8 +28,17 @@ fn read_all(sim: &Sim, summary: FileSummary) -> Result<Vec<u8>, Error> {
 }
 
 #[test]
-fn bodies_round_trip_at_page_and_group_boundaries() {
-    for len in [0, 1, PAGE - 65, PAGE - 64, PAGE - 63, 3 * PAGE, GROUP * PAGE, (GROUP + 1) * PAGE] {
+fn bodies_round_trip_at_boundaries_of_pages_and_checksum_pages() {
+    for len in [
+        0,
+        1,
+        PAGE - 65,
+        PAGE - 64,
+        PAGE - 63,
+        3 * PAGE,
+        CHECKSUMS_PER_PAGE * PAGE,
+        (CHECKSUMS_PER_PAGE + 1) * PAGE,
+    ] {
         let (sim, summary) = file_of(len);
         let body = read_all(&sim, summary).unwrap();
         assert_eq!(body.len(), len + 64);
@@ -67,13 +76,13 @@ fn every_truncation_and_growth_is_found_at_open() {
         bytes.resize(len, 0);
         sim.set_contents("f", &bytes);
         assert_eq!(read_all(&sim, summary).unwrap_err().kind(), ErrorKind::Corruption);
-        let lied = FileSummary { len: len as u64, ..summary };
-        assert_eq!(read_all(&sim, lied).unwrap_err().kind(), ErrorKind::Corruption);
+        let wrong_length = FileSummary { len: len as u64, ..summary };
+        assert_eq!(read_all(&sim, wrong_length).unwrap_err().kind(), ErrorKind::Corruption);
     }
 }
 
 #[test]
-fn a_page_moved_elsewhere_is_found() {
+fn page_copied_to_another_place_is_found() {
     let (sim, summary) = file_of(4 * PAGE);
     let mut bytes = sim.contents("f").unwrap();
     bytes.copy_within(PAGE..2 * PAGE, 2 * PAGE);
@@ -83,7 +92,7 @@ fn a_page_moved_elsewhere_is_found() {
 }
 
 #[test]
-fn damage_elsewhere_does_not_keep_a_sound_page_from_being_read() {
+fn undamaged_pages_of_a_damaged_file_are_readable() {
     let (sim, summary) = file_of(4 * PAGE);
     let mut bytes = sim.contents("f").unwrap();
     bytes[3 * PAGE] ^= 1;
@@ -97,7 +106,7 @@ fn damage_elsewhere_does_not_keep_a_sound_page_from_being_read() {
 }
 
 #[test]
-fn reading_beyond_the_body_is_an_error() {
+fn reading_past_the_body_is_an_error() {
     let (sim, summary) = file_of(10);
     let file = PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
     assert!(file.bytes(70, 5).is_err());

@@ -1,15 +1,15 @@
-//! Writing a paged file, as a stream.
+//! Writing a paged file as a stream.
 
 use std::sync::Arc;
 
-use super::{Checksum, END_MAGIC, FOOTER_MARK, GROUP, GROUP_MARK, PAGE};
+use super::{CHECKSUM_PAGE_FLAG, CHECKSUMS_PER_PAGE, Checksum, END_MARK, FOOTER_NUMBER, PAGE};
 use crate::codec::bytes::PutFields;
 use crate::codec::header::FileHeader;
 use crate::error::Result;
 use crate::storage::{Storage, WriteFile};
 
-/// Bytes gathered before they go to the file: whole pages, few system calls, and so many that Linux
-/// caches the file in pages of 2 MiB, which it then maps as such.
+/// Bytes that are buffered before they go to the file: a multiple of the page size, large enough for
+/// few system calls and for Linux to cache the file in pages of 2 MiB, which it then maps as such.
 const BUFFER: usize = 1024 * PAGE;
 
 /// What the manifest records of a finished file.
@@ -17,20 +17,20 @@ const BUFFER: usize = 1024 * PAGE;
 pub(crate) struct FileSummary {
     /// Length in bytes.
     pub len: u64,
-    /// CRC-32 of the whole file, independent of the checksums inside.
+    /// CRC-32 of all bytes, independent of the checksums inside the file.
     pub crc: u32,
 }
 
-/// Writes one file: body bytes in order, then [`finish`](Self::finish). Memory: the buffer and four
-/// bytes a page.
+/// Writes one file: the bytes of the body in order, then [`finish`](Self::finish). Memory: the buffer
+/// and four bytes per page.
 #[derive(Debug)]
 pub(crate) struct PagedWriter {
     file: Arc<dyn WriteFile>,
     checksum: Checksum,
     buffer: Vec<u8>,
     written: u64,
-    whole: crc32fast::Hasher,
-    pages: Vec<u32>,
+    file_crc: crc32fast::Hasher,
+    page_checksums: Vec<u32>,
 }
 
 impl PagedWriter {
@@ -41,14 +41,14 @@ impl PagedWriter {
             checksum: Checksum::of_file(header),
             buffer: Vec::with_capacity(BUFFER + PAGE),
             written: 0,
-            whole: crc32fast::Hasher::new(),
-            pages: Vec::new(),
+            file_crc: crc32fast::Hasher::new(),
+            page_checksums: Vec::new(),
         };
         writer.write(&header.encode())?;
         Ok(writer)
     }
 
-    /// Bytes of the body so far.
+    /// Returns the length of the body so far.
     pub(crate) fn position(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
@@ -57,8 +57,8 @@ impl PagedWriter {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= BUFFER {
-            let whole_pages = self.buffer.len() / PAGE * PAGE;
-            self.write_out(whole_pages)?;
+            let full_pages = self.buffer.len() / PAGE * PAGE;
+            self.write_out(full_pages)?;
         }
         Ok(())
     }
@@ -69,37 +69,37 @@ impl PagedWriter {
         if over > 0 { self.write(&vec![0; alignment - over]) } else { Ok(()) }
     }
 
-    /// Writes checksums and footer, and makes the file's bytes durable. `meta` is the kind's own
+    /// Writes the checksums and the footer, and makes the file's bytes durable. `meta` is the kind's own
     /// part of the footer.
     pub(crate) fn finish(mut self, meta: &[u8]) -> Result<FileSummary> {
         self.write_out(self.buffer.len())?;
         let body_len = self.written;
         let mut tail = Vec::new();
-        for (group, crcs) in (0u64..).zip(self.pages.chunks(GROUP)) {
+        for (index, crcs) in (0u64..).zip(self.page_checksums.chunks(CHECKSUMS_PER_PAGE)) {
             let start = tail.len();
             crcs.iter().for_each(|&crc| tail.put_u32(crc));
-            let crc = self.checksum.piece(GROUP_MARK | group, &tail[start..]);
+            let crc = self.checksum.piece(CHECKSUM_PAGE_FLAG | index, &tail[start..]);
             tail.put_u32(crc);
         }
         let start = tail.len();
         tail.extend_from_slice(meta);
         tail.put_u64(body_len);
         tail.put_u32(u32::try_from(meta.len()).unwrap_or(u32::MAX));
-        let crc = self.checksum.piece(FOOTER_MARK, &tail[start..]);
+        let crc = self.checksum.piece(FOOTER_NUMBER, &tail[start..]);
         tail.put_u32(crc);
-        tail.extend_from_slice(&END_MAGIC);
+        tail.extend_from_slice(&END_MARK);
         self.append(&tail)?;
-        // The manifest that will name this file must never be durable before its bytes are.
+        // The bytes must be durable before a manifest that names this file is.
         self.file.sync()?;
-        Ok(FileSummary { len: self.written, crc: self.whole.finalize() })
+        Ok(FileSummary { len: self.written, crc: self.file_crc.finalize() })
     }
 
-    /// Checksums and writes the first `len` buffered bytes.
+    /// Writes the first `len` buffered bytes and computes their page checksums.
     fn write_out(&mut self, len: usize) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
         for page in buffer[..len].chunks(PAGE) {
-            let number = self.pages.len() as u64;
-            self.pages.push(self.checksum.piece(number, page));
+            let number = self.page_checksums.len() as u64;
+            self.page_checksums.push(self.checksum.piece(number, page));
         }
         self.append(&buffer[..len])?;
         buffer.drain(..len);
@@ -109,7 +109,7 @@ impl PagedWriter {
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.append(bytes)?;
-        self.whole.update(bytes);
+        self.file_crc.update(bytes);
         self.written += bytes.len() as u64;
         Ok(())
     }

@@ -1,7 +1,8 @@
-//! A segment: an immutable set of entries, one file a table, plus ids, tombstones and names.
+//! A segment: an immutable set of entries, with one file per table, and files for ids, tombstones and
+//! names.
 //!
-//! Segments are ordered by age. Each holds entries that no older one holds live, and tombstones
-//! that remove entries of older ones only. storage-format.md, "Segment".
+//! Segments are ordered by age. A segment never holds an entry that is still live in an older one, and
+//! its tombstones only remove entries of older segments. storage-format.md, "Segment".
 
 mod ids;
 mod writer;
@@ -26,19 +27,21 @@ use crate::storage::Storage;
 use crate::table::Table;
 use crate::tombstones::Tombstones;
 
-/// A segment's counts stay below, so that sums over segments never overflow.
+/// Each count of a segment is below this, so that sums over segments never overflow.
 const COUNT_LIMIT: u64 = 1 << 48;
 
-/// What the manifest says of a segment.
+/// What the manifest says about a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SegmentMeta {
     /// The number in its files' names.
     pub id: u64,
-    /// Different fingerprints: rows of each table.
+    /// Number of distinct fingerprints, which every table holds.
     pub fingerprints: u64,
+    /// Number of entries.
     pub entries: u64,
+    /// Number of tombstones.
     pub removed: u64,
-    /// One a table.
+    /// The file of each table.
     pub tables: Vec<FileSummary>,
     pub postings: FileSummary,
     pub tombstones: Option<FileSummary>,
@@ -46,7 +49,7 @@ pub(crate) struct SegmentMeta {
 }
 
 impl SegmentMeta {
-    /// Its files with their lengths and checksums.
+    /// Returns the segment's files with their lengths and checksums.
     pub(crate) fn files(&self) -> Vec<(FileName, FileSummary)> {
         let tables =
             (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
@@ -57,11 +60,12 @@ impl SegmentMeta {
             .collect()
     }
 
-    /// Bytes of all files.
+    /// Returns the bytes of all files.
     pub(crate) fn bytes(&self) -> u64 {
         self.files().iter().map(|(_, file)| file.len).sum()
     }
 
+    /// Appends the segment's record in the manifest.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.put_u64(self.id);
         out.put_u64(self.fingerprints);
@@ -74,28 +78,29 @@ impl SegmentMeta {
         put_file(out, self.names.as_ref());
     }
 
+    /// Reads the manifest's record of a segment with this number of tables.
     pub(crate) fn decode(tables: usize, fields: &mut Fields<'_>) -> Result<Self> {
         let id = fields.u64("segment number")?;
         let fingerprints = fields.u64("fingerprint count")?;
         let entries = fields.u64("entry count")?;
         let removed = fields.u64("tombstone count")?;
         if [fingerprints, entries, removed].iter().any(|&count| count >= COUNT_LIMIT) {
-            return Err(fields.corruption("a segment's count is beyond its limit"));
+            return Err(fields.corruption("a count of a segment is 2^48 or more"));
         }
         let mut required = |what| match take_file(fields) {
             Ok(Some(file)) => Ok(file),
-            Ok(None) => Err(Error::corruption(format!("a segment without {what}"))),
+            Ok(None) => Err(Error::corruption(format!("a segment has no {what}"))),
             Err(error) => Err(error),
         };
-        let tables = (0..tables).map(|_| required("a table")).collect::<Result<_>>()?;
-        let postings = required("postings")?;
+        let tables = (0..tables).map(|_| required("table file")).collect::<Result<_>>()?;
+        let postings = required("postings file")?;
         let tombstones = take_file(fields)?;
         let names = take_file(fields)?;
         Ok(Self { id, fingerprints, entries, removed, tables, postings, tombstones, names })
     }
 }
 
-/// Length and checksum; length 0 stands for no file.
+/// Appends a file's length and checksum; length 0 stands for no file.
 fn put_file(out: &mut Vec<u8>, file: Option<&FileSummary>) {
     out.put_u64(file.map_or(0, |f| f.len));
     out.put_u32(file.map_or(0, |f| f.crc));
@@ -115,12 +120,12 @@ pub(crate) struct Segment<F> {
     tombstones: Option<Tombstones<F>>,
     names: Option<Names>,
     storage: Arc<dyn Storage>,
-    /// Set once no manifest names it: the last one to drop it removes its files.
+    /// Set once no manifest names the segment. Then dropping its last reference removes its files.
     obsolete: AtomicBool,
 }
 
 impl<F: Fingerprint> Segment<F> {
-    /// Opens all files; reads headers and footers only.
+    /// Opens all files; reads only their headers and footers.
     pub(crate) fn open(
         storage: &Arc<dyn Storage>,
         settings: &Settings,
@@ -158,7 +163,7 @@ impl<F: Fingerprint> Segment<F> {
         Ok(segment)
     }
 
-    /// The manifest's counts are those of the files.
+    /// Checks that the files have the counts that the manifest says.
     fn check_counts(&self) -> Result<()> {
         let tables_agree = self.tables.iter().all(|t| t.count() == self.meta.fingerprints);
         let tombstones = self.tombstones.as_ref().map_or(0, Tombstones::count);
@@ -170,17 +175,18 @@ impl<F: Fingerprint> Segment<F> {
             return Ok(());
         }
         let first = self.storage.root().join(FileName::Table(self.meta.id, 0).to_string());
-        Err(Error::corruption("the segment's files disagree with the manifest on counts")
+        Err(Error::corruption("the segment's files do not have the counts that the manifest says")
             .at_path(first))
     }
 
-    /// A query looks through the blocks of all tables together, so they are in one code.
+    /// Checks that all tables have the database's block code, because a query searches the blocks of all
+    /// tables together.
     fn check_code(&self, settings: &Settings) -> Result<()> {
         for (t, table) in (0u16..).zip(&self.tables) {
             if table.code() != settings.code {
                 let name = FileName::Table(self.meta.id, t).to_string();
                 let message = format!(
-                    "the table's block code is {}, the database's {}",
+                    "the table's block code is {}, the database's is {}",
                     table.code(),
                     settings.code
                 );
@@ -190,26 +196,29 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
+    /// Returns what the manifest says about the segment.
     pub(crate) fn meta(&self) -> &SegmentMeta {
         &self.meta
     }
 
+    /// Returns the tables in the order of the layout.
     pub(crate) fn tables(&self) -> &[Table<F>] {
         &self.tables
     }
 
-    /// Table 0, whose bit order is the fingerprint's own.
+    /// Returns table 0, whose bit order is the fingerprint's own.
     pub(crate) fn identity_table(&self) -> Option<&Table<F>> {
         self.tables.first()
     }
 
-    /// Whether reads should be announced, as they wait for the disk.
+    /// Returns whether single pages are read from the disk when they are needed, so that callers should
+    /// prefetch.
     pub(crate) fn is_cold(&self) -> bool {
         self.identity_table().is_some_and(Table::is_cold)
     }
 
-    /// Announces that the ids of these fingerprints, which are here, will be asked for: the reads of
-    /// a cold segment, side by side for all.
+    /// Prefetches the ids of these fingerprints, all of which the segment holds, so that the reads of a
+    /// cold segment overlap.
     pub(crate) fn prefetch_ids(&self, fingerprints: impl Iterator<Item = F>) -> Result<()> {
         let Some(table) = self.identity_table().map(Table::view) else { return Ok(()) };
         for fingerprint in fingerprints {
@@ -220,42 +229,44 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Announces that the ids of these blocks of table 0 will be asked for.
+    /// Prefetches the ids of these blocks of table 0 if the segment is cold.
     pub(crate) fn prefetch_id_groups(&self, blocks: Range<usize>) -> Result<()> {
         self.postings.prefetch(blocks)
     }
 
-    /// The ids of a block of table 0 that has so many fingerprints.
+    /// Returns the ids of a block of table 0 that has `fingerprints` fingerprints.
     pub(crate) fn id_group(&self, block: usize, fingerprints: usize) -> Result<IdGroup<'_>> {
         self.postings.id_group(block, fingerprints)
     }
 
-    /// Whether this entry stands here (be it removed by something newer or not).
+    /// Returns whether the segment holds this entry, even if something newer removes it.
     pub(crate) fn contains(&self, entry: Entry<F>) -> Result<bool> {
         let Some(table) = self.identity_table() else { return Ok(false) };
         let Some((block, index)) = table.locate(entry.fingerprint)? else { return Ok(false) };
         Ok(self.postings.id_group(block, table.block_len(block)?)?.contains(index, entry.id))
     }
 
+    /// Returns the tombstones, if the segment has any.
     pub(crate) fn tombstones(&self) -> Option<&Tombstones<F>> {
         self.tombstones.as_ref()
     }
 
-    /// Whether this segment removes the entry from older ones.
+    /// Returns whether this segment removes the entry from older segments.
     pub(crate) fn removes(&self, entry: Entry<F>) -> Result<bool> {
         self.tombstones.as_ref().map_or(Ok(false), |t| t.contains(entry))
     }
 
+    /// Returns the names, if the segment has any.
     pub(crate) fn names(&self) -> Option<&Names> {
         self.names.as_ref()
     }
 
-    /// The name of a document whose id is of this segment's run.
+    /// Returns the name of a document; `None` if the segment does not have it.
     pub(crate) fn name(&self, id: DocId) -> Result<Option<&str>> {
         self.names.as_ref().map_or(Ok(None), |names| names.get(id))
     }
 
-    /// Bytes that should be in memory for fast answers.
+    /// Returns the bytes that should be in memory for fast answers.
     pub(crate) fn index_memory(&self) -> u64 {
         let tables: u64 = self.tables.iter().map(Table::index_memory).sum();
         let others = self.postings.memory()
@@ -264,7 +275,7 @@ impl<F: Fingerprint> Segment<F> {
         tables + others as u64
     }
 
-    /// Reads every file strictly and compares the tables as sets; errors go to `report`.
+    /// Reads every file strictly and checks that all tables hold the same set; passes errors to `report`.
     pub(crate) fn verify(&self, settings: &Settings, report: &mut dyn FnMut(Error)) {
         let mut sums = Vec::new();
         let permutations = settings.permutations::<F>();
@@ -287,7 +298,7 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// The bytes of each file, in the order of [`SegmentMeta::files`].
+    /// Returns the bytes of each file, in the order of [`SegmentMeta::files`].
     pub(crate) fn raw_files(&self) -> Vec<&[u8]> {
         let tables = self.tables.iter().map(Table::raw);
         tables
@@ -297,7 +308,8 @@ impl<F: Fingerprint> Segment<F> {
             .collect()
     }
 
-    /// Says that no manifest names it any more: its files go when its last user does.
+    /// Marks the segment as obsolete because no manifest names it any more. Its files are removed when
+    /// the last reference to it is dropped.
     pub(crate) fn retire(&self) {
         self.obsolete.store(true, Ordering::Relaxed);
     }
@@ -307,14 +319,14 @@ impl<F> Drop for Segment<F> {
     fn drop(&mut self) {
         if self.obsolete.load(Ordering::Relaxed) {
             for (name, _) in self.meta.files() {
-                // What cannot be removed now is swept at the next open.
+                // If this fails, the next open removes the file as an orphan.
                 let _ = self.storage.remove(&name.to_string());
             }
         }
     }
 }
 
-/// One fingerprint's share of an order-free sum over a set.
+/// Returns a hash of a fingerprint. Sums of these hashes compare sets regardless of their order.
 fn set_hash<F: Fingerprint>(fingerprint: F) -> u64 {
     let mut bytes = Vec::with_capacity(F::BYTES);
     fingerprint.write_le(&mut bytes);

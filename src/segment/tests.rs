@@ -7,8 +7,8 @@ use crate::paged::PagedWriter;
 use crate::settings::Ids as KindOfIds;
 use crate::storage::Sim;
 
-/// More errors than this are not found in so small a segment by a reader that keeps to its files.
-const MOST_ERRORS: usize = 500;
+/// More errors than `verify` can report for so small a segment if it stays within its files.
+const MAX_ERRORS: usize = 500;
 
 fn settings() -> Settings {
     Settings {
@@ -23,7 +23,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A segment of 90 fingerprints with three ids each, with tombstones and names.
+/// Writes a segment of 90 fingerprints with three ids each, with tombstones and names.
 fn written(storage: &Arc<dyn Storage>, settings: &Settings) -> SegmentMeta {
     let mut fingerprints: Vec<u64> =
         (0..90u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i).collect();
@@ -43,12 +43,12 @@ fn written(storage: &Arc<dyn Storage>, settings: &Settings) -> SegmentMeta {
     writer.finish().unwrap()
 }
 
-/// Uses all that the segment's readers use; errors are welcome, panics and endless loops not.
-fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) {
+/// Reads the segment in every way. Errors are allowed; panics and endless loops are not.
+fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) {
     let Ok(segment) = Segment::<u64>::open(storage, settings, meta.clone()) else { return };
     let mut errors = 0;
     segment.verify(settings, &mut |_| errors += 1);
-    assert!(errors < MOST_ERRORS, "{errors} errors");
+    assert!(errors < MAX_ERRORS, "{errors} errors");
     segment.index_memory();
     for probe in [0, 7, u64::MAX / 2, u64::MAX] {
         let _ = segment.id_reader().ids(probe).map(|ids| ids.into_iter().flatten().count());
@@ -71,9 +71,9 @@ fn use_all(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) 
     }
 }
 
-/// Calls `damage` with body and meta of each file in turn, for as many cases as it takes, and tries
-/// what it makes of them under good checksums.
-fn under_good_checksums(damage: impl Fn(&mut [u8], &mut [u8], usize) -> bool) {
+/// Reads the segment with each file damaged in turn, under valid checksums. `damage` changes the body
+/// and the meta of a file; it is called for cases 0, 1, … until it returns false.
+fn damaged_under_valid_checksums(damage: impl Fn(&mut [u8], &mut [u8], usize) -> bool) {
     let settings = settings();
     let sim = Sim::new();
     sim.create_root().unwrap();
@@ -95,15 +95,15 @@ fn under_good_checksums(damage: impl Fn(&mut [u8], &mut [u8], usize) -> bool) {
             let mut writer = PagedWriter::create(&*storage, &name, &header).unwrap();
             writer.write(&body[HEADER_LEN..]).unwrap();
             writer.finish(&footer).unwrap();
-            use_all(&storage, &settings, &meta);
+            read_everything(&storage, &settings, &meta);
         }
         sim.set_contents(&name, &good);
     }
-    use_all(&storage, &settings, &meta);
+    read_everything(&storage, &settings, &meta);
     assert!(Segment::<u64>::open(&storage, &settings, meta).is_ok());
 }
 
-/// Body and meta of a paged file.
+/// Returns the body and the meta of a paged file.
 fn parts(file: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let trailer = file.len() - 24;
     let body = u64::from_le_bytes(*file[trailer..].first_chunk().unwrap());
@@ -113,10 +113,10 @@ fn parts(file: &[u8]) -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn any_number_in_a_footer_is_an_error_or_does_no_harm() {
+fn any_number_in_a_footer_is_an_error_or_harmless() {
     const VALUES: [u64; 8] =
         [0, 1, 2, u32::MAX as u64, 1 << 58, (1 << 61) - 1, u64::MAX - 1, u64::MAX];
-    under_good_checksums(|_, meta, case| {
+    damaged_under_valid_checksums(|_, meta, case| {
         let (at, value) = (case / VALUES.len() * 4, VALUES[case % VALUES.len()]);
         let Some(field) = meta.get_mut(at..at + 8) else { return false };
         field.copy_from_slice(&value.to_le_bytes());
@@ -125,8 +125,8 @@ fn any_number_in_a_footer_is_an_error_or_does_no_harm() {
 }
 
 #[test]
-fn any_byte_of_a_body_is_an_error_or_does_no_harm() {
-    under_good_checksums(|body, _, case| {
+fn any_byte_in_a_body_is_an_error_or_harmless() {
+    damaged_under_valid_checksums(|body, _, case| {
         let Some(byte) = body.get_mut(HEADER_LEN + case / 3) else { return false };
         *byte = [0, 0xff, *byte ^ 1][case % 3];
         true

@@ -1,10 +1,11 @@
 //! The index of a table: which block may hold a fingerprint.
 //!
-//! Keys, the last fingerprint of each block, and over them a directory: for each value of their
-//! leading bits a cell, which has the keys that begin with it, cut short, in one line of the
-//! processor's caches. So a look-up waits for one line, however many blocks there are; where
-//! fingerprints crowd behind one prefix it bisects the keys. (The paper, section 3.2, interpolates
-//! over the keys: as few steps on even data, but more misses of the cache, one waiting for the other.)
+//! The index is the block keys, which are the last fingerprints of the blocks, and a directory over
+//! them. The directory has a slot for each value of the leading bits. A slot fills one cache line and
+//! holds part of each key that begins with its value. So a lookup waits for one cache line, no matter
+//! how many blocks there are. If too many keys share a slot, the lookup bisects the keys. (The paper,
+//! section 3.2, interpolates over the keys. On even data that takes as few steps, but more cache
+//! misses, each of which waits for the one before.)
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,55 +17,57 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::paged::Body;
 
-/// Bytes of a cell.
-const CELL: usize = 64;
+/// Bytes of a directory slot: one cache line.
+const SLOT_LEN: usize = 64;
 
-/// Keys that a cell has room for.
-const ROOM: usize = 15;
+/// Number of keys that fit into a slot.
+const SLOT_KEYS: usize = 15;
 
-/// Most keys of a cell on average: few enough that on even data hardly any has more than there is
-/// room for.
-const USUAL: usize = 13;
+/// Greatest average number of keys per slot: few enough that on even data hardly any slot has more
+/// keys than fit.
+const MAX_MEAN_KEYS: usize = 13;
 
-/// Of a key's bits behind those of the cell so many are in it: what signed words compare.
-const KEPT: u32 = 31;
+/// Key bits stored per directory slot, taken after the bits that select the slot: as many as a
+/// comparison of signed words takes.
+const KEY_BITS: u32 = 31;
 
-/// In place of a key where there is none; no key in a cell is equal.
-const NONE: u32 = !0 >> (32 - KEPT);
+/// Marks an unused place in a slot. No stored key is equal to it.
+const NONE: u32 = !0 >> (32 - KEY_BITS);
 
-/// In place of the first key: only the keys themselves tell more.
+/// Takes the place of the first key in a crowded slot, for which the lookup must read the keys.
 const CROWDED: u32 = !0;
 
-/// Where keys and directory lie in a file.
+/// The places of the directory and the keys in a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Index<F> {
     blocks: usize,
     directory: usize,
     keys: usize,
-    /// Leading bits that the directory tells apart.
+    /// Number of leading bits that select a slot.
     depth: u32,
     width: PhantomData<F>,
 }
 
-/// So many that a cell has its usual number of keys, or at least half of it.
+/// Returns the number of leading bits that select a slot: the smallest one with at most
+/// [`MAX_MEAN_KEYS`] keys per slot on average.
 fn depth_for(blocks: usize) -> u32 {
-    blocks.div_ceil(USUAL).next_power_of_two().trailing_zeros()
+    blocks.div_ceil(MAX_MEAN_KEYS).next_power_of_two().trailing_zeros()
 }
 
-/// The number of the cell: the `depth` leading bits.
+/// Returns the index of a fingerprint's slot: its `depth` leading bits.
 #[inline(always)]
-fn cell_of<F: Fingerprint>(fingerprint: F, depth: u32) -> usize {
-    // In two shifts: one of all 64 bits cannot be.
+fn slot_of<F: Fingerprint>(fingerprint: F, depth: u32) -> usize {
+    // Two shifts, because a single one by all 64 bits is not allowed.
     (fingerprint.top64() >> 1 >> (63 - depth)) as usize
 }
 
-/// What a cell keeps of a key: the bits behind the `depth` leading ones.
+/// Returns the part of a key that a slot stores: the bits after the `depth` leading ones.
 #[inline(always)]
-fn kept<F: Fingerprint>(fingerprint: F, depth: u32) -> u32 {
-    (fingerprint.top64() << depth >> (64 - KEPT)) as u32
+fn key_part<F: Fingerprint>(fingerprint: F, depth: u32) -> u32 {
+    (fingerprint.top64() << depth >> (64 - KEY_BITS)) as u32
 }
 
-/// Appends the directory of these keys, ascending and `blocks` of them.
+/// Appends the directory of `blocks` ascending keys.
 pub(super) fn put_directory<F: Fingerprint>(
     blocks: usize,
     keys: impl Iterator<Item = F>,
@@ -72,15 +75,17 @@ pub(super) fn put_directory<F: Fingerprint>(
 ) -> Result<()> {
     let depth = depth_for(blocks);
     if u32::try_from(blocks).is_err() {
-        return Err(Error::invalid(format!("{blocks} blocks are too many for one table")));
+        return Err(Error::invalid(format!(
+            "a table can have at most 2^32 - 1 blocks, not {blocks}: choose a larger block size"
+        )));
     }
     let (mut keys, mut before) = (keys.peekable(), 0u32);
-    for cell in 0..1 << depth {
-        let (mut few, mut count, mut crowded) = ([NONE; ROOM], 0, false);
-        while let Some(key) = keys.next_if(|&key| cell_of(key, depth) == cell) {
-            let kept = kept(key, depth);
-            match few.get_mut(count) {
-                Some(place) if kept != NONE => *place = kept,
+    for slot in 0..1 << depth {
+        let (mut parts, mut count, mut crowded) = ([NONE; SLOT_KEYS], 0, false);
+        while let Some(key) = keys.next_if(|&key| slot_of(key, depth) == slot) {
+            let part = key_part(key, depth);
+            match parts.get_mut(count) {
+                Some(place) if part != NONE => *place = part,
                 _ => crowded = true,
             }
             count += 1;
@@ -88,112 +93,113 @@ pub(super) fn put_directory<F: Fingerprint>(
         out.put_u32(before);
         before += u32::try_from(count).unwrap_or(0);
         if crowded {
-            few = [0; ROOM];
-            let [mark, end, ..] = &mut few;
+            parts = [0; SLOT_KEYS];
+            let [mark, end, ..] = &mut parts;
             (*mark, *end) = (CROWDED, before);
         }
-        few.into_iter().for_each(|kept| out.put_u32(kept));
+        parts.into_iter().for_each(|part| out.put_u32(part));
     }
     Ok(())
 }
 
-/// What a cell tells of a range in it: the first block whose key is at least the lowest value is not
-/// before `first`, and the first whose key is at least the highest not behind `last`. Either may be one
-/// behind all blocks.
-struct Seen {
+/// What a slot says about a range within it: the first block whose key is at least the lowest value is
+/// not before `first`, and the first block whose key is at least the highest value is not after `last`.
+/// Either may be the number of blocks.
+struct SlotBounds {
     first: usize,
     last: usize,
-    /// They are the cell's ends, and may lie far apart.
+    /// The slot is crowded, so these are the bounds of the entire slot and may be far apart.
     crowded: bool,
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// The index of so many blocks, its directory from `offset` on; `None` if that is beyond all
-    /// files.
+    /// Returns the index of a table with this number of blocks, whose directory begins at `offset`;
+    /// `None` if that does not fit into the address space.
     pub(super) fn new(blocks: usize, offset: usize) -> Option<Self> {
         let depth = depth_for(u32::try_from(blocks).ok()? as usize);
-        let keys = offset.checked_add(CELL << depth)?;
+        let keys = offset.checked_add(SLOT_LEN << depth)?;
         keys.checked_add(blocks.checked_mul(F::BYTES)?)?;
         Some(Self { blocks, directory: offset, keys, depth, width: PhantomData })
     }
 
-    /// Where it begins in the file.
+    /// Returns the offset at which the index begins.
     pub(super) fn start(&self) -> usize {
         self.directory
     }
 
-    /// Where it ends in the file.
+    /// Returns the offset at which the index ends.
     pub(super) fn end(&self) -> usize {
         self.keys + self.blocks * F::BYTES
     }
 
-    /// Bytes of directory and keys.
+    /// Returns the bytes of the directory and the keys.
     pub(super) fn len(&self) -> usize {
         self.end() - self.directory
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub(super) fn count(&self) -> usize {
         self.blocks
     }
 
-    /// The key of a block.
+    /// Returns the key of a block.
     #[inline(always)]
     pub(super) fn key(&self, body: &Body<'_>, block: usize) -> Result<F> {
         let offset = self.keys.saturating_add(block.saturating_mul(F::BYTES));
         let bytes = body.bytes(offset, F::BYTES)?;
-        F::read_le(bytes).ok_or_else(|| body.corruption(offset, "key cut short"))
+        F::read_le(bytes).ok_or_else(|| body.corruption(offset, "the key is cut short"))
     }
 
-    /// Fetches the cell of `target` ahead.
+    /// Prefetches the slot of `target`.
     #[inline(always)]
     pub(super) fn prefetch(&self, body: &Body<'_>, target: F) {
-        body.prefetch(self.directory + cell_of(target, self.depth) * CELL);
+        body.prefetch(self.directory + slot_of(target, self.depth) * SLOT_LEN);
     }
 
-    /// The first block whose key is at least `target`; the number of blocks if there is none.
+    /// Returns the first block whose key is at least `target`; the number of blocks if there is none.
     pub(super) fn first_at_least(&self, body: &Body<'_>, target: F) -> Result<usize> {
-        let cell = cell_of(target, self.depth);
-        let Seen { first, last, .. } = self.see(body, cell, target, target)?;
+        let slot = slot_of(target, self.depth);
+        let SlotBounds { first, last, .. } = self.read_slot(body, slot, target, target)?;
         self.bisect(body, first..last, target)
     }
 
-    /// The blocks that hold what there is from `low` to `high`, and seldom others beside them.
+    /// Returns the blocks that hold the fingerprints from `low` to `high`, and rarely other blocks too.
     #[inline(always)]
     pub(super) fn blocks(&self, body: &Body<'_>, low: F, high: F) -> Result<Range<usize>> {
-        let cell = cell_of(low, self.depth);
-        if cell == cell_of(high, self.depth) {
-            let Seen { first, last, crowded } = self.see(body, cell, low, high)?;
+        let slot = slot_of(low, self.depth);
+        if slot == slot_of(high, self.depth) {
+            let SlotBounds { first, last, crowded } = self.read_slot(body, slot, low, high)?;
             if !crowded {
                 return Ok(first..(last + 1).min(self.blocks));
             }
         }
-        self.exactly(body, low, high)
+        self.blocks_by_keys(body, low, high)
     }
 
-    /// The blocks that hold what there is from `low` to `high`, as the keys tell.
+    /// Returns the blocks that hold the fingerprints from `low` to `high`, found by reading keys.
     #[inline(never)]
-    fn exactly(&self, body: &Body<'_>, low: F, high: F) -> Result<Range<usize>> {
+    fn blocks_by_keys(&self, body: &Body<'_>, low: F, high: F) -> Result<Range<usize>> {
         let first = self.first_at_least(body, low)?;
         let last = self.first_at_least(body, high)?;
         Ok(first..(last + 1).min(self.blocks))
     }
 
-    /// Reads the cell, in which are `low` and `high`.
+    /// Reads the slot that contains both `low` and `high`.
     ///
-    /// All its words are compared, however many count: a processor would often guess wrong where to
-    /// stop.
+    /// Compares all words of the slot, even those that hold no key, because the processor would often
+    /// mispredict where to stop.
     #[inline(always)]
-    fn see(&self, body: &Body<'_>, cell: usize, low: F, high: F) -> Result<Seen> {
-        let offset = self.directory + cell * CELL;
-        let bytes: &[u8; CELL] = body.bytes(offset, CELL)?.first_chunk().unwrap_or(&[0; CELL]);
+    fn read_slot(&self, body: &Body<'_>, slot: usize, low: F, high: F) -> Result<SlotBounds> {
+        let offset = self.directory + slot * SLOT_LEN;
+        let bytes: &[u8; SLOT_LEN] =
+            body.bytes(offset, SLOT_LEN)?.first_chunk().unwrap_or(&[0; SLOT_LEN]);
         let words = bytes.as_chunks().0;
         let [before, mark, end] =
             [0, 1, 2].map(|place| words.get(place).map_or(0, |&word| u32::from_le_bytes(word)));
         let [least, most, before_signed] =
-            [kept(low, self.depth), kept(high, self.depth).min(NONE - 1), before]
+            [key_part(low, self.depth), key_part(high, self.depth).min(NONE - 1), before]
                 .map(u32::cast_signed);
-        // The first word is no key: what it adds is taken off again.
+        // The first word is not a key, so what the loop adds for it is subtracted here.
         let mut less = -i32::from(before_signed < least);
         let mut not_above = -i32::from(before_signed <= most);
         for &word in words {
@@ -203,16 +209,19 @@ impl<F: Fingerprint> Index<F> {
         }
         let crowded = mark == CROWDED;
         let first = before as usize;
-        let behind = |keys: i32| first.wrapping_add_signed(keys as isize);
+        let after = |keys: i32| first.wrapping_add_signed(keys as isize);
         let (first, last) =
-            if crowded { (first, end as usize) } else { (behind(less), behind(not_above)) };
+            if crowded { (first, end as usize) } else { (after(less), after(not_above)) };
         if first > last || last > self.blocks {
-            return Err(body.corruption(offset, "the directory leads to blocks that are not there"));
+            return Err(body.corruption(
+                offset,
+                "the directory refers to blocks that the table does not have",
+            ));
         }
-        Ok(Seen { first, last, crowded })
+        Ok(SlotBounds { first, last, crowded })
     }
 
-    /// The first of these blocks whose key is at least `target`, or the one behind them.
+    /// Returns the first of these blocks whose key is at least `target`, or the block after them.
     fn bisect(&self, body: &Body<'_>, blocks: Range<usize>, target: F) -> Result<usize> {
         let Range { start: mut first, end: mut last } = blocks;
         while first < last {
@@ -226,7 +235,7 @@ impl<F: Fingerprint> Index<F> {
         Ok(first)
     }
 
-    /// Whether the directory is that of the keys.
+    /// Checks that the directory matches the keys.
     pub(super) fn check(&self, body: &Body<'_>) -> Result<()> {
         let mut keys = Vec::with_capacity(self.blocks);
         for block in 0..self.blocks {
@@ -235,7 +244,7 @@ impl<F: Fingerprint> Index<F> {
         let mut expected = Vec::with_capacity(self.keys - self.directory);
         put_directory(self.blocks, keys.into_iter(), &mut expected)?;
         if body.bytes(self.directory, expected.len())? != expected {
-            return Err(body.corruption(self.directory, "the directory is not that of the keys"));
+            return Err(body.corruption(self.directory, "the directory does not match the keys"));
         }
         Ok(())
     }
@@ -254,8 +263,8 @@ mod tests {
         bytes
     }
 
-    /// A file with this directory and the keys only.
-    fn written<F: Fingerprint>(mut bytes: Vec<u8>, keys: &[F]) -> (PagedFile, Index<F>) {
+    /// Writes a file that has only this directory and the keys.
+    fn write_file<F: Fingerprint>(mut bytes: Vec<u8>, keys: &[F]) -> (PagedFile, Index<F>) {
         let sim = Sim::new();
         sim.create_root().unwrap();
         let header = FileHeader {
@@ -266,8 +275,8 @@ mod tests {
             database_id: 2,
         };
         let mut writer = PagedWriter::create(&*sim, "i", &header).unwrap();
-        writer.align(CELL).unwrap();
-        let index = Index::new(keys.len(), CELL).unwrap();
+        writer.align(SLOT_LEN).unwrap();
+        let index = Index::new(keys.len(), SLOT_LEN).unwrap();
         keys.iter().for_each(|&key| bytes.put_fingerprint(key));
         assert_eq!(bytes.len(), index.len());
         writer.write(&bytes).unwrap();
@@ -275,20 +284,21 @@ mod tests {
         (PagedFile::open(&*sim, "i", &header, summary.len).unwrap(), index)
     }
 
-    fn blocks_are_found<F: Fingerprint>(keys: &[F], crowded: usize) {
-        let (file, index) = written(directory(keys), keys);
+    /// Checks lookups of every kind, and that `crowded` slots are crowded.
+    fn check_lookups<F: Fingerprint>(keys: &[F], crowded: usize) {
+        let (file, index) = write_file(directory(keys), keys);
         let body = file.body();
         index.check(&body).unwrap();
         let of_range = |low: F, high: F| {
             let first = keys.partition_point(|&key| key < low);
             first..(keys.partition_point(|&key| key < high) + 1).min(keys.len())
         };
-        let cells = 0..1usize << index.depth;
-        let is_crowded = |cell: &usize| {
-            let bytes = body.bytes(index.directory + cell * CELL, 8).unwrap();
+        let slots = 0..1usize << index.depth;
+        let is_crowded = |slot: &usize| {
+            let bytes = body.bytes(index.directory + slot * SLOT_LEN, 8).unwrap();
             bytes[4..] == CROWDED.to_le_bytes()
         };
-        assert_eq!(cells.filter(is_crowded).count(), crowded);
+        assert_eq!(slots.filter(is_crowded).count(), crowded);
         let mut targets = vec![F::ZERO, F::MAX];
         for &key in keys {
             targets.extend([key, key.wrapping_sub(F::ONE), key.wrapping_add(F::ONE), !key]);
@@ -303,11 +313,11 @@ mod tests {
                     (index.blocks(&body, low, high).unwrap(), of_range(low, high));
                 assert!(found.start <= needed.start && needed.end <= found.end);
                 assert!(found.end <= keys.len());
-                // More only where keys agree in all that cells keep.
+                // There may be more blocks only if keys agree in all bits that slots store.
                 let agrees = |&key: &F| {
-                    (cell_of(key, index.depth) == cell_of(target, index.depth))
-                        && (kept(key, index.depth) == kept(low, index.depth)
-                            || kept(key, index.depth) == kept(high, index.depth))
+                    (slot_of(key, index.depth) == slot_of(target, index.depth))
+                        && (key_part(key, index.depth) == key_part(low, index.depth)
+                            || key_part(key, index.depth) == key_part(high, index.depth))
                 };
                 let more = found.len() - needed.len();
                 assert!(more <= keys.iter().filter(|key| agrees(key)).count());
@@ -316,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn even_crowded_and_equal_looking_keys_lead_to_their_blocks_at_both_widths() {
+    fn blocks_are_found_for_even_crowded_and_similar_keys_at_both_widths() {
         let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let even = |count| {
             let mut keys: Vec<u64> = (0..count).map(spread).collect();
@@ -324,36 +334,36 @@ mod tests {
             keys
         };
         for count in [0, 1, 2, 13, 14, 200, 500] {
-            blocks_are_found(&even(count), 0);
+            check_lookups(&even(count), 0);
         }
-        // As many as a cell has room for, one more, and two such cells.
+        // As many keys as fit into a slot, one more, and two such slots.
         let run = |count: u64| (0..count).map(|i| 5 << 60 | i << 30);
-        blocks_are_found(&run(15).collect::<Vec<u64>>(), 0);
-        blocks_are_found(&run(16).collect::<Vec<u64>>(), 1);
-        blocks_are_found(&run(13).chain(run(13).map(|key| key | 1 << 63)).collect::<Vec<u64>>(), 0);
-        // The same in what cells keep, and all ones in it.
-        blocks_are_found(&(7 << 40..(7 << 40) + 11).collect::<Vec<u64>>(), 0);
-        blocks_are_found(&[1, u64::MAX - (1 << 33) - 1, u64::MAX - (1 << 33)], 0);
-        blocks_are_found(&[1, u64::MAX - 5, u64::MAX], 1);
+        check_lookups(&run(15).collect::<Vec<u64>>(), 0);
+        check_lookups(&run(16).collect::<Vec<u64>>(), 1);
+        check_lookups(&run(13).chain(run(13).map(|key| key | 1 << 63)).collect::<Vec<u64>>(), 0);
+        // Keys that are equal in the bits that slots store, and keys whose stored bits are all ones.
+        check_lookups(&(7 << 40..(7 << 40) + 11).collect::<Vec<u64>>(), 0);
+        check_lookups(&[1, u64::MAX - (1 << 33) - 1, u64::MAX - (1 << 33)], 0);
+        check_lookups(&[1, u64::MAX - 5, u64::MAX], 1);
         let mut wide: Vec<u128> =
             even(200).iter().map(|&v| u128::from(v) << 64 | u128::from(spread(v))).collect();
         wide.extend((0..20).map(|i| u128::MAX - (i << 20)));
         wide.sort_unstable();
-        blocks_are_found(&wide, 1);
+        check_lookups(&wide, 1);
     }
 
     #[test]
-    fn the_example_of_the_format_is_what_is_written() {
+    fn directory_slot_is_written_as_in_the_format_example() {
         let bytes = crate::format_example::example("cell");
         let keys: [u64; 4] =
             [0x1000_0000_0000_0000, 0x2468_acf0_0000_00ff, 0x2468_acf1_ffff_ffff, !(2 << 32)];
-        let written = directory(&keys);
-        assert_eq!(written[..bytes.len()], bytes);
-        assert_eq!(written[bytes.len()..], bytes[bytes.len() - 4..].repeat(10));
+        let slot = directory(&keys);
+        assert_eq!(slot[..bytes.len()], bytes);
+        assert_eq!(slot[bytes.len()..], bytes[bytes.len() - 4..].repeat(10));
     }
 
     #[test]
-    fn a_cell_that_leads_nowhere_is_damage() {
+    fn slot_that_refers_to_missing_blocks_is_damage() {
         let even: Vec<u64> = (0..56).map(|i| i << 58).collect();
         let crowd: Vec<u64> = (0..40).map(|i| i << 30).collect();
         for (keys, place, words) in [
@@ -364,10 +374,10 @@ mod tests {
             for word in words {
                 let mut bytes = directory(keys);
                 bytes[4 * place..][..4].copy_from_slice(&word.to_le_bytes());
-                let (file, index) = written(bytes, keys);
+                let (file, index) = write_file(bytes, keys);
                 let body = file.body();
                 assert!(index.check(&body).is_err());
-                // Behind all of the first cell's keys.
+                // After all keys of the first slot.
                 assert!(index.first_at_least(&body, u64::MAX >> 3).is_err(), "{place} {word}");
                 assert!(
                     index.blocks(&body, u64::MAX >> 4, u64::MAX >> 3).is_err(),

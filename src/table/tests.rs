@@ -30,7 +30,7 @@ fn splitmix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Spread values, a dense run, and a run that shares its top half.
+/// Returns spread values, a dense run, and a run whose values share their top half.
 fn values<F: Fingerprint>(count: u64) -> Vec<F> {
     let mut state = count;
     let mut next = || u128::from(splitmix(&mut state)) << 64 | u128::from(splitmix(&mut state));
@@ -67,18 +67,18 @@ fn found_below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F
 const SMALL: TableOptions =
     TableOptions { block_size: 128, code: BlockCode::Huffman, filter_bits: 0, filter_depth: 0 };
 
-/// As small, in each code.
-fn codes() -> impl Iterator<Item = TableOptions> {
+/// Returns the options of [`SMALL`] in each block code.
+fn small_in_each_code() -> impl Iterator<Item = TableOptions> {
     BlockCode::ALL.into_iter().map(|code| TableOptions { code, ..SMALL })
 }
 
-fn lookups<F: Fingerprint>(count: u64, options: TableOptions) {
+fn check_lookups<F: Fingerprint>(count: u64, options: TableOptions) {
     let values = values::<F>(count);
     let (table, summary) = build(&values, options);
     assert_eq!(table.count(), values.len() as u64);
     table.verify(summary, |_| 1, &mut |e| panic!("{e}"));
     let mut all = Vec::new();
-    table.scan(|some| all.extend_from_slice(some)).unwrap();
+    table.scan(|fingerprints| all.extend_from_slice(fingerprints)).unwrap();
     assert_eq!(all, values);
     let mut targets = vec![F::ZERO, F::MAX];
     for &v in values.iter().step_by(7) {
@@ -101,20 +101,20 @@ fn lookups<F: Fingerprint>(count: u64, options: TableOptions) {
 }
 
 #[test]
-fn every_range_and_place_is_found_at_both_widths_and_all_sizes() {
+fn every_range_and_place_is_found_at_both_widths() {
     for count in [0, 1, 2, 30, 3000] {
-        for small in codes() {
-            lookups::<u64>(count, small);
-            lookups::<u128>(count, small);
+        for small in small_in_each_code() {
+            check_lookups::<u64>(count, small);
+            check_lookups::<u128>(count, small);
             let large =
                 TableOptions { block_size: 4096, filter_bits: 10, filter_depth: 32, ..small };
-            lookups::<u64>(count, large);
+            check_lookups::<u64>(count, large);
         }
     }
 }
 
 #[test]
-fn places_count_from_the_start_of_each_block() {
+fn places_are_counted_from_the_start_of_each_block() {
     let values = values::<u64>(500);
     let (table, _) = build(&values, SMALL);
     let mut cursor = table.cursor(0).unwrap();
@@ -132,7 +132,7 @@ fn places_count_from_the_start_of_each_block() {
 }
 
 #[test]
-fn a_filter_lets_every_present_prefix_through_and_few_others() {
+fn filter_passes_every_present_prefix_and_few_others() {
     let mut state = 9;
     let mut values: Vec<u64> = (0..4000).map(|_| splitmix(&mut state)).collect();
     values.sort_unstable();
@@ -141,11 +141,11 @@ fn a_filter_lets_every_present_prefix_through_and_few_others() {
     assert!(values.iter().all(|&v| may_contain(&table, v, 32)));
     let absent = (0..20_000).filter(|_| may_contain(&table, splitmix(&mut state), 40)).count();
     assert!(absent < 20_000 * 3 / 100, "{absent} of 20000 absent prefixes passed");
-    assert!(may_contain(&table, 0, 31), "a shorter prefix cannot be refused");
+    assert!(may_contain(&table, 0, 31), "a shorter prefix cannot be ruled out");
 }
 
 #[test]
-fn equal_sets_give_equal_bytes() {
+fn equal_sets_are_written_as_equal_bytes() {
     let values = values::<u64>(100);
     let (a, b) = (build(&values, SMALL), build(&values, SMALL));
     assert_eq!(a.0.raw(), b.0.raw());
