@@ -6,31 +6,33 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use fpdb_web::{Extraction, Extractor, Page, Record};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::failure::{self, Outcome};
 use crate::input::pool::{self, Emit};
 use crate::input::walk::Walk;
-use crate::input::web::{CharsetSource, Event, Format, Options, Page, Record, Records, TextMode};
-use crate::input::{self, parse_size, parse_threads};
+use crate::input::{self, Compression, Input, parse_size, parse_threads, web};
 use crate::output::{self, Context};
 use crate::progress;
 
-/// Records to a batch, which is what threads hand each other, and bytes that fill one.
+/// Records per batch, which is what threads pass to each other, and bytes that fill one.
 const BATCH_RECORDS: usize = 64;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Prints the texts of web pages, as fingerprints are made of them
 ///
-/// Reads archives of crawls, WARC 0.17 to 1.1 and ARC 1, plain or gzipped, or HTML files. Prints
-/// NDJSON, a page a line in the order of the files: {"id": URL or path, "text", "charset",
-/// "charset_source", "language"}: the source is what told the charset, `bom`, `header`, `meta` or
-/// `detected`; the language is a guess, or null.
+/// Reads archives of crawls (WARC 0.17 to 1.1 and ARC 1, uncompressed or gzip) or HTML files, and
+/// prints NDJSON, one page per line in the order of the files: {"id": URL or path, "text",
+/// "extraction", "charset", "charset_source", "language"}. The extraction is the name of the way
+/// from page to text. The charset source says what determined the charset: `bom`, `header`, `meta`
+/// or `detected`. The language is a guess, or null.
 ///
-/// Pages are answers of status 200 with HTML or plain text, and records of such text without an
-/// answer around it. What else an archive holds is counted. Where an archive is damaged, this is
-/// told, reading goes on with the next record that can be found, and the exit code is 2 at the
-/// end, unless --skip-bad is given.
+/// Pages are responses with status 200 that hold HTML or plain text, and records of such documents
+/// without a response. All other records are counted. Damage to an archive is reported, and reading
+/// goes on with the next record that can be found; the exit code is then 2, unless --skip-bad is
+/// given.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Archives or HTML files, or folders of them; `-` is standard input
@@ -41,18 +43,23 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     from: Option<Source>,
 
-    /// What of a page to print
-    #[arg(long, value_enum, default_value = "main")]
-    text: TextMode,
+    /// How text is made of web pages: main/1 keeps the main content, strip/1 everything that a
+    /// page shows
+    #[arg(long, value_name = "NAME", default_value = "main", value_parser = web::parse_extraction)]
+    extraction: Extraction,
 
-    /// Exit with 0 though there was damage
+    /// Exit with 0 even if there was damage
     #[arg(long)]
     skip_bad: bool,
 
-    /// The largest record of an archive, or page, to read, as stored and decoded; larger ones are
-    /// counted
+    /// The largest record or page to read, as stored and decoded; larger ones are counted
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_document: usize,
+
+    /// Stop at a compressed HTML file that grows to more than this many times its size, beyond the
+    /// first 64 MiB
+    #[arg(long, value_name = "TIMES", default_value_t = 1000)]
+    max_ratio: u64,
 
     /// Threads that make texts, and at most as many that read files [default: all cores]
     #[arg(long, value_name = "N", value_parser = parse_threads)]
@@ -64,8 +71,16 @@ pub(crate) struct Args {
 enum Source {
     /// An archive of a crawl, WARC or ARC
     Warc,
-    /// One page a file
+    /// One page per file
     Html,
+}
+
+/// How files are read.
+struct Reading {
+    from: Option<Source>,
+    max_document: usize,
+    max_ratio: u64,
+    bar: ProgressBar,
 }
 
 /// A page as it is printed.
@@ -73,29 +88,30 @@ enum Source {
 struct Line<'a> {
     id: &'a str,
     text: &'a str,
+    extraction: &'static str,
     charset: &'static str,
-    charset_source: CharsetSource,
+    charset_source: String,
     language: Option<&'static str>,
 }
 
-/// What was read. Each record is a page, skipped or broken.
+/// Counts of what was read. Each record is a page, skipped or broken.
 #[derive(Debug, Serialize)]
 struct Summary {
     r#type: &'static str,
     records: u64,
     pages: u64,
     broken: u64,
-    /// Records without a page, by the reason.
+    /// Records without a page, by reason.
     skipped: BTreeMap<String, u64>,
 }
 
 /// Records of one file.
 struct Batch {
     label: String,
-    records: Vec<Record>,
+    records: Vec<fpdb_web::Result<Record>>,
 }
 
-/// What came of a batch.
+/// The result of a batch.
 #[derive(Default)]
 struct Made {
     lines: Vec<u8>,
@@ -108,19 +124,18 @@ struct Made {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         input::check_all(&self.files)?;
-        let options = Options { text: self.text, max_record: self.max_document };
         let bar = progress::over_files(context, &self.files);
-        let (from, over) = (self.from, bar.clone());
-        let read = move |path: Result<PathBuf>, emit: Emit<'_, Batch>| {
-            let path = path?;
-            let format = format(from, &path);
-            let records = Records::open(&path, format, options, &over)?;
-            read_batches(&input::label(&path), records, emit);
-            Ok(())
+        let reading = Reading {
+            from: self.from,
+            max_document: self.max_document,
+            max_ratio: self.max_ratio,
+            bar: bar.clone(),
         };
+        let read = move |path: Result<PathBuf>, emit: Emit<'_, Batch>| reading.read(&path?, emit);
+        let extractor = web::extractor(self.extraction, self.max_document);
         let threads = self.threads.unwrap_or_else(input::all_cores);
         let made = pool::start(Walk::new(&self.files), threads, threads, read, move |batch| {
-            make(batch, &options)
+            make(batch, &extractor)
         })?;
         let mut summary = Summary::new();
         for made in made {
@@ -128,40 +143,48 @@ impl Args {
         }
         bar.finish_and_clear();
         if context.json {
-            // Standard output is for the pages alone.
+            // Standard output is for the pages only.
             output::json_line(context.err, &summary)?;
         } else {
             context.say(&summary);
         }
         if summary.broken > 0 && !self.skip_bad {
             context.out.flush()?;
-            bail!("{} broken records were passed over; all others were read", summary.broken);
+            bail!("skipped {} broken records; all others were read", summary.broken);
         }
         Ok(Outcome::Done)
     }
 }
 
-fn format(from: Option<Source>, path: &Path) -> Format {
-    let named_html = || {
-        let bare = match path.extension() {
-            Some(extension) if extension == "gz" => path.file_stem().map(Path::new),
-            _ => Some(path),
+impl Reading {
+    /// Reads a file into batches of records.
+    fn read(&self, path: &Path, emit: Emit<'_, Batch>) -> Result<()> {
+        let label = input::label(path);
+        let is_html = match self.from {
+            Some(source) => source == Source::Html,
+            None => input::is_html(path),
         };
-        let extension = bare.and_then(Path::extension).unwrap_or_default();
-        extension.eq_ignore_ascii_case("html") || extension.eq_ignore_ascii_case("htm")
-    };
-    match from {
-        Some(Source::Html) => Format::Html,
-        None if named_html() => Format::Html,
-        Some(Source::Warc) | None => Format::Warc,
+        if is_html {
+            let mut input = Input::open(path, Compression::ByContent, self.max_ratio, &self.bar)?;
+            let bytes = web::read_whole(path, &mut input, self.max_document)?;
+            read_batches(&label, [Ok(web::html(path, bytes)?)], emit);
+        } else {
+            let limits = web::limits(self.max_document);
+            read_batches(&label, web::open_archive(path, limits, &self.bar)?, emit);
+        }
+        Ok(())
     }
 }
 
-fn read_batches(label: &str, records: Records, emit: Emit<'_, Batch>) {
+fn read_batches(
+    label: &str,
+    records: impl IntoIterator<Item = fpdb_web::Result<Record>>,
+    emit: Emit<'_, Batch>,
+) {
     let empty = || Batch { label: label.to_owned(), records: Vec::new() };
     let (mut batch, mut bytes) = (empty(), 0);
     for record in records {
-        bytes += record.len();
+        bytes += record.as_ref().map_or(0, Record::size);
         batch.records.push(record);
         if batch.records.len() >= BATCH_RECORDS || bytes >= BATCH_BYTES {
             bytes = 0;
@@ -175,19 +198,20 @@ fn read_batches(label: &str, records: Records, emit: Emit<'_, Batch>) {
     }
 }
 
-fn make(batch: Batch, options: &Options) -> Result<Made> {
+fn make(batch: Batch, extractor: &Extractor) -> Result<Made> {
     let mut made = Made::default();
     for record in batch.records {
-        match record.extract(options) {
-            Event::Page(page) => {
+        match record.and_then(|record| extractor.record(&record)) {
+            Ok(fpdb_web::Outcome::Page(page)) => {
                 made.pages += 1;
                 output::json_line(&mut made.lines, &Line::of(&page))?;
             }
-            Event::Skipped { reason, .. } => {
+            Ok(fpdb_web::Outcome::Skipped(reason)) => {
                 *made.skipped.entry(reason.to_string()).or_default() += 1;
             }
-            Event::Broken { offset, error } => {
-                made.broken.push(format!("{}, offset {offset}: {error}", batch.label));
+            Err(error) => {
+                let (offset, message) = (error.offset(), error.message());
+                made.broken.push(format!("{}, offset {offset}: {message}", batch.label));
             }
         }
     }
@@ -197,11 +221,12 @@ fn make(batch: Batch, options: &Options) -> Result<Made> {
 impl<'a> Line<'a> {
     fn of(page: &'a Page) -> Self {
         Self {
-            id: &page.id,
+            id: &page.url,
             text: &page.text,
+            extraction: page.extraction.name(),
             charset: page.charset,
-            charset_source: page.charset_source,
-            language: page.language(),
+            charset_source: page.charset_source.to_string(),
+            language: fpdb_web::language(&page.text),
         }
     }
 }
@@ -211,7 +236,7 @@ impl Summary {
         Self { r#type: "summary", records: 0, pages: 0, broken: 0, skipped: BTreeMap::new() }
     }
 
-    /// Prints what came of a batch, or of a file that could not be read, and counts it.
+    /// Prints the result of a batch, or of a file that could not be read, and counts it.
     fn add(&mut self, made: Result<Result<Made>>, context: &mut Context<'_>) -> Result<()> {
         let made = made.and_then(|made| made).unwrap_or_else(|error| Made {
             broken: vec![failure::sentence(&error)],
@@ -219,7 +244,7 @@ impl Summary {
         });
         context.out.write_all(&made.lines)?;
         for error in &made.broken {
-            // An error, so told in quiet too.
+            // It is an error, so --quiet does not suppress it.
             let _ = writeln!(context.err, "fpdb-tool: {}", output::printable(error));
         }
         self.pages += made.pages;

@@ -1,25 +1,26 @@
-//! What is read: records, which one thread takes from a file, and the documents that are made of
-//! them, which any thread can do.
+//! What is read: entries, which one thread takes from a file, and the documents that any thread
+//! makes of them.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::ndjson::Fields;
-use super::web;
+use fpdb_web::{Extractor, SkipReason};
 
-/// Bytes of the longest name that a database takes.
+use super::ndjson::Fields;
+
+/// Bytes of the longest name that a database accepts.
 const MAX_ID: usize = 65_535;
 
-/// What a fingerprint is made of, and the id it goes by.
+/// A text to make a fingerprint of, and its id.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) id: String,
     pub(crate) text: String,
-    /// The line or row that it stands on, as it is in the file; None if it stands on none.
+    /// The line or row of the file that holds it, unchanged; None if it is not on a line.
     pub(crate) raw: Option<Vec<u8>>,
 }
 
-/// Where something stands, for messages.
+/// The place of something in the input, for messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) file: Arc<str>,
@@ -28,12 +29,12 @@ pub(crate) struct Place {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum At {
-    /// It is all of the file.
+    /// The entire file.
     File,
     Line(u64),
-    /// In bytes from the beginning, of a compressed file as it is stored.
+    /// Bytes from the beginning of the file as it is stored, compressed or not.
     Offset(u64),
-    /// From 0.
+    /// Counted from 0.
     #[cfg(feature = "parquet")]
     Row(u64),
 }
@@ -50,8 +51,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// A piece of a file, as it comes from its reader.
-pub(super) struct Record {
+/// A piece of a file, as its reader emits it.
+pub(super) struct Entry {
     pub(super) place: Place,
     pub(super) content: Content,
 }
@@ -61,23 +62,23 @@ pub(super) enum Content {
     Json(Vec<u8>),
     /// A line of text.
     Line { id: String, bytes: Vec<u8> },
-    /// A row of a table, as it is and by its values.
+    /// A row of a table: its bytes, and its id and text.
     Row(Vec<u8>, Result<(String, String), String>),
-    /// The row above the rows.
+    /// The header row of a table.
     Header(Vec<u8>),
-    /// A whole file of text.
+    /// A file of text.
     Text { id: String, bytes: Vec<u8> },
     /// An id and a text.
     #[cfg(feature = "parquet")]
     Pair(String, String),
-    /// A record of an archive, or a page.
-    Web(web::Record),
-    /// What could not be a document, and why.
+    /// A record of an archive, damage in the place of one, or an HTML file.
+    Web(fpdb_web::Result<fpdb_web::Record>),
+    /// Something that cannot be a document, and why.
     Bad(String),
 }
 
 impl Content {
-    /// Bytes of memory that it takes.
+    /// Returns about how many bytes of memory it takes.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Json(raw) | Self::Header(raw) => raw.len(),
@@ -85,38 +86,37 @@ impl Content {
             Self::Line { bytes, .. } | Self::Text { bytes, .. } => bytes.len(),
             #[cfg(feature = "parquet")]
             Self::Pair(id, text) => id.len() + text.len(),
-            Self::Web(record) => record.len(),
+            Self::Web(record) => record.as_ref().map_or(0, fpdb_web::Record::size),
             Self::Bad(message) => message.len(),
         }
     }
 }
 
-/// What became of a record.
+/// The result of making a document of an entry.
 #[derive(Debug)]
 pub(crate) enum Outcome<T> {
     Document(T),
     /// The header row of a table.
     Header(Vec<u8>),
-    /// It should be a document and is none.
+    /// It should be a document, but is not.
     Bad(String),
-    /// Damage in an archive, which says nothing about the records around it.
+    /// Damage in an archive, which does not affect the records around it.
     Broken(String),
-    /// It is no document, and nothing is wrong with it.
+    /// It is not a document, and nothing is wrong with it.
     Ignored(String),
 }
 
-/// What records are made to documents by.
+/// How documents are made of entries.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     pub(super) fields: Fields,
     pub(super) max_document: usize,
-    pub(super) web: web::Options,
+    pub(super) extractor: Extractor,
 }
 
 impl Rules {
-    /// Makes a document of a record, if it is one that may be stored. Of a record of an archive,
-    /// `at` becomes where it begins.
-    pub(super) fn apply(&self, content: Content, at: &mut At) -> Outcome<Document> {
+    /// Makes a document of an entry, if it can be stored.
+    pub(super) fn apply(&self, content: Content) -> Outcome<Document> {
         let found = match content {
             Content::Json(raw) => {
                 self.fields.parse(&raw).map(|(id, text)| Document { id, text, raw: Some(raw) })
@@ -133,22 +133,19 @@ impl Rules {
             Content::Header(raw) => return Outcome::Header(raw),
             Content::Bad(message) => Err(message),
             Content::Web(record) => {
-                let event = record.extract(&self.web);
-                if let At::Offset(offset) = at {
-                    *offset = event.offset();
-                }
-                match event {
-                    web::Event::Page(page) => {
-                        Ok(Document { id: page.id, text: page.text, raw: None })
+                let outcome = record.and_then(|record| self.extractor.record(&record));
+                match outcome {
+                    Ok(fpdb_web::Outcome::Page(page)) => {
+                        Ok(Document { id: page.url, text: page.text, raw: None })
                     }
-                    web::Event::Skipped { reason: web::Reason::TooLarge, .. } => {
+                    Ok(fpdb_web::Outcome::Skipped(SkipReason::TooLarge)) => {
                         let message = format!("more than {} bytes", self.max_document);
                         return Outcome::Broken(message + " (--max-document)");
                     }
-                    web::Event::Skipped { reason, .. } => {
+                    Ok(fpdb_web::Outcome::Skipped(reason)) => {
                         return Outcome::Ignored(reason.to_string());
                     }
-                    web::Event::Broken { error, .. } => return Outcome::Broken(error),
+                    Err(error) => return Outcome::Broken(error.message().to_owned()),
                 }
             }
         };

@@ -151,6 +151,11 @@ impl Kind {
     }
 }
 
+/// Returns whether the name of a file says that it holds HTML.
+pub(crate) fn is_html(path: &Path) -> bool {
+    Kind::of_name(path) == Some(Kind::Html)
+}
+
 /// What first bytes look like beyond doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {

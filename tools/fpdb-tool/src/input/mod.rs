@@ -32,7 +32,7 @@ use anyhow::{Context, Result, bail};
 pub(crate) use decompress::{Compression, Input};
 pub(crate) use document::Document;
 pub(crate) use intake::{Intake, Item};
-pub(crate) use kind::{From, Source};
+pub(crate) use kind::{From, Source, is_html};
 pub(crate) use size::parse_size;
 pub(crate) use source::{DocumentArgs, all_cores, parse_threads};
 

@@ -1,23 +1,23 @@
-//! The readers: from a file of a kind to its records.
+//! The readers: from a file to its records.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use fpdb_web::Record;
 use indicatif::ProgressBar;
 
 use super::csv::{Header, Row, Rows};
-use super::decompress::{Compression, Input, ZSTD_MAGIC, told};
-use super::document::{At, Content, Place, Record};
+use super::decompress::{Compression, Input, told};
+use super::document::{At, Content, Entry, Place};
 use super::kind::{From, Kind};
 use super::lines::{Line, Lines};
 use super::pool::Emit;
-use super::{is_stdin, label, open_file, walk, web};
+use super::{is_stdin, label, walk, web};
 
-/// Records to a batch, which is what threads hand each other.
+/// Records per batch, which is what threads pass to each other.
 const BATCH_RECORDS: usize = 128;
-/// Bytes from which on a batch is full, whatever the number of its records.
+/// Bytes from which a batch is full, whatever the number of its records.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// How files are read.
@@ -29,61 +29,62 @@ pub(super) struct Reading {
     pub(super) max_line: usize,
     pub(super) max_document: usize,
     pub(super) max_ratio: u64,
-    /// What is wrong with a record, or with a file before its first record, is a bad record.
+    /// Whether a wrong record, or a file that is wrong before its first record, is a bad record
+    /// instead of a failure.
     pub(super) skip_bad: bool,
-    pub(super) web: web::Options,
     pub(super) bar: ProgressBar,
 }
 
 /// Puts the records of one file into batches.
 struct Sink<'a, 'e> {
-    emit: Emit<'e, Vec<Record>>,
-    batch: Vec<Record>,
+    emit: Emit<'e, Vec<Entry>>,
+    batch: Vec<Entry>,
     bytes: usize,
     file: &'a Arc<str>,
     stop_at_bad: bool,
 }
 
 impl Sink<'_, '_> {
-    /// Takes a record; false if no more are wanted.
+    /// Adds a record. Returns false if no more are wanted.
     fn put(&mut self, at: At, content: Content) -> bool {
-        // What follows would be read for nothing, and may be no end of it.
+        // Nobody would use what follows, and standard input may never end.
         let last = self.stop_at_bad && matches!(content, Content::Bad(_));
         self.bytes += content.len();
-        self.batch.push(Record { place: Place { file: Arc::clone(self.file), at }, content });
+        self.batch.push(Entry { place: Place { file: Arc::clone(self.file), at }, content });
         let full = self.batch.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES;
-        if full || last { self.hand_on() && !last } else { true }
+        if full || last { self.emit_batch() && !last } else { true }
     }
 
-    fn hand_on(&mut self) -> bool {
+    fn emit_batch(&mut self) -> bool {
         self.bytes = 0;
         self.batch.is_empty() || (self.emit)(std::mem::take(&mut self.batch))
     }
 }
 
 impl Reading {
-    /// Reads a file into batches of records. If it fails, those before the failure are emitted.
-    pub(super) fn read(&self, path: Result<PathBuf>, emit: Emit<'_, Vec<Record>>) -> Result<()> {
+    /// Reads a file into batches of records. If it fails, the records before the failure are
+    /// emitted.
+    pub(super) fn read(&self, path: Result<PathBuf>, emit: Emit<'_, Vec<Entry>>) -> Result<()> {
         let path = match path {
             Ok(path) => path,
             Err(error) if !self.skip_bad => return Err(error),
-            // What is no path has no records either; the error names it.
+            // A path that cannot be read has no records; the error names it.
             Err(error) => {
                 let file = Arc::from("");
                 let mut sink = self.sink(emit, &file);
                 sink.put(At::File, Content::Bad(crate::failure::sentence(&error)));
-                sink.hand_on();
+                sink.emit_batch();
                 return Ok(());
             }
         };
         let file = Arc::from(label(&path));
         let mut sink = self.sink(emit, &file);
         let read = self.read_kind(&path, &mut sink);
-        sink.hand_on();
+        sink.emit_batch();
         read
     }
 
-    fn sink<'a, 'e>(&self, emit: Emit<'e, Vec<Record>>, file: &'a Arc<str>) -> Sink<'a, 'e> {
+    fn sink<'a, 'e>(&self, emit: Emit<'e, Vec<Entry>>, file: &'a Arc<str>) -> Sink<'a, 'e> {
         Sink { emit, batch: Vec::new(), bytes: 0, file, stop_at_bad: !self.skip_bad }
     }
 
@@ -92,7 +93,7 @@ impl Reading {
             let named = self.from == From::Auto;
             Kind::of_name(path).filter(|_| named)
         });
-        // These have readers that open files themselves.
+        // The readers of these formats open the file themselves.
         match kind {
             Some(Kind::Warc) => return self.archive(path, sink),
             Some(Kind::Parquet) => return self.parquet(path, sink),
@@ -125,7 +126,7 @@ impl Reading {
                 self.whole(path, &mut input, sink, |id, bytes| Content::Text { id, bytes })
             }
             Kind::Html => self.whole(path, &mut input, sink, |id, bytes| {
-                Content::Web(web::Record::html(id, bytes))
+                Content::Web(Ok(Record::resource(id, "text/html", bytes)))
             }),
             Kind::Warc | Kind::Parquet if is_stdin(path) => {
                 bail!("{}: say what it holds with --from: it cannot be read twice", sink.file)
@@ -188,11 +189,9 @@ impl Reading {
         sink: &mut Sink<'_, '_>,
         content: impl Fn(String, Vec<u8>) -> Content,
     ) -> Result<()> {
-        let limit = self.max_document as u64;
-        let mut bytes = Vec::new();
-        let read = input.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(told);
-        read.with_context(|| format!("cannot read {}", sink.file))?;
-        let content = if bytes.len() as u64 > limit {
+        let limit = self.max_document;
+        let bytes = web::read_whole(path, input, limit)?;
+        let content = if bytes.len() > limit {
             Content::Bad(format!("a document of more than {limit} bytes (--max-document)"))
         } else {
             match walk::id_of(path) {
@@ -205,12 +204,10 @@ impl Reading {
     }
 
     fn archive(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
-        if begins_with_zstd(path) {
-            bail!("{}: archives compressed with zstd cannot be read, only with gzip", sink.file);
-        }
-        for record in web::Records::open(path, web::Format::Warc, self.web, &self.bar)? {
-            // Its place is known only when it is extracted.
-            if !sink.put(At::Offset(0), Content::Web(record)) {
+        let limits = web::limits(self.max_document);
+        for record in web::open_archive(path, limits, &self.bar)? {
+            let offset = record.as_ref().map_or_else(fpdb_web::Error::offset, |r| r.offset());
+            if !sink.put(At::Offset(offset), Content::Web(record)) {
                 break;
             }
         }
@@ -236,13 +233,4 @@ impl Reading {
     fn parquet(&self, _: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
         bail!("{}: Parquet needs the cargo feature \"parquet\", which this build lacks", sink.file)
     }
-}
-
-/// Whether a regular file is compressed with zstd. What cannot be read is not.
-fn begins_with_zstd(path: &Path) -> bool {
-    let mut magic = [0; ZSTD_MAGIC.len()];
-    !is_stdin(path)
-        && path.is_file()
-        && open_file(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok())
-        && magic == ZSTD_MAGIC
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::thread;
 
 use anyhow::Result;
+use fpdb_web::Extraction;
 use indicatif::ProgressBar;
 
-use super::document::{Content, Document, Outcome, Place, Record, Rules};
+use super::document::{Content, Document, Entry, Outcome, Place, Rules};
 use super::intake::{Intake, Item, Results};
 use super::kind::From;
 use super::ndjson::Fields;
@@ -26,9 +27,10 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
 
-    /// What of a web page is its text
-    #[arg(long, value_enum, default_value = "main")]
-    text: web::TextMode,
+    /// How text is made of web pages: main/1 keeps the main content, strip/1 everything that a
+    /// page shows
+    #[arg(long, value_name = "NAME", default_value = "main", value_parser = web::parse_extraction)]
+    extraction: Extraction,
 
     /// Pass over what is no document (bad lines, files that cannot be told, damage in an archive)
     /// rather than stop at the first
@@ -72,11 +74,10 @@ impl DocumentArgs {
         bar: &ProgressBar,
         make: impl Fn(Document) -> T + Send + Sync + 'static,
     ) -> Result<Intake<T>> {
-        let web = web::Options { text: self.text, max_record: self.max_document };
         let rules = Rules {
             fields: Fields::new(&self.id_field, &self.text_field),
             max_document: self.max_document,
-            web,
+            extractor: web::extractor(self.extraction, self.max_document),
         };
         let reading = Reading {
             from,
@@ -86,14 +87,13 @@ impl DocumentArgs {
             max_document: self.max_document,
             max_ratio: self.max_ratio,
             skip_bad: self.skip_bad,
-            web,
             bar: bar.clone(),
         };
         let threads = self.threads.unwrap_or_else(all_cores);
         let one_file = matches!(files, [file] if !file.is_dir());
-        let work = move |records: Vec<Record>| -> Results<T> {
-            let make = |record| make_item(record, &rules, &make);
-            records.into_iter().map(make).collect()
+        let work = move |entries: Vec<Entry>| -> Results<T> {
+            let make = |entry| make_item(entry, &rules, &make);
+            entries.into_iter().map(make).collect()
         };
         let results = pool::start(
             Walk::new(files),
@@ -107,13 +107,13 @@ impl DocumentArgs {
 }
 
 fn make_item<T>(
-    record: Record,
+    entry: Entry,
     rules: &Rules,
     make: &impl Fn(Document) -> T,
 ) -> (Place, Outcome<Item<T>>) {
-    let Record { mut place, content } = record;
+    let Entry { place, content } = entry;
     let (bytes, tabular) = (content.len(), matches!(content, Content::Row(..)));
-    let outcome = match rules.apply(content, &mut place.at) {
+    let outcome = match rules.apply(content) {
         Outcome::Document(document) => {
             Outcome::Document(Item { made: make(document), place: place.clone(), bytes, tabular })
         }

@@ -315,7 +315,7 @@ fn strip_keeps_what_main_leaves_out() {
     );
     let main = folder.ok("extract a.html").records();
     assert_eq!(main[0]["text"], paragraph.trim());
-    let strip = folder.ok("extract a.html --text strip").records();
+    let strip = folder.ok("extract a.html --extraction strip/1").records();
     assert_eq!(strip[0]["text"], format!("menu\n{}\nend", paragraph.trim()));
     assert_eq!(strip[0]["language"], "eng");
 }
@@ -373,7 +373,7 @@ fn pages_in_all_encodings_hold_the_texts_of_the_corpus() {
         .map(|d| (d["id"].as_str().unwrap().to_owned(), d["text"].as_str().unwrap().to_owned()))
         .collect();
     for mode in ["main", "strip"] {
-        let (run, summary) = extract_file(&folder, &archive, &["--text", mode]);
+        let (run, summary) = extract_file(&folder, &archive, &["--extraction", mode]);
         let skipped = serde_json::json!({
             "warcinfo": 1, "request": 6, "revisit": 5, "status_404": 5, "status_301": 5,
             "media_type": 5,

@@ -1,17 +1,17 @@
-//! Character references: `&amp;`, `&#20013;`, `&eacute` and the like, as the HTML standard reads
-//! them in text.
+//! Character references, such as `&amp;`, `&#20013;` and `&eacute`, as the HTML standard defines
+//! them for text.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The names of the standard, whose list is closed: a line each, with the code points in hex. Those
-/// with a star are known without a semicolon too.
+/// The names of the standard, whose list will not grow: one per line, with the code points in
+/// hexadecimal. Names with a star may be written without a semicolon.
 const NAMES: &str = include_str!("entities.txt");
 
-/// Bytes of the longest name.
+/// A bound on the bytes of a name.
 const MAX_NAME: usize = 32;
 
-/// What a name stands for.
+/// The one or two characters that a reference means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Characters {
     pub(super) first: char,
@@ -24,8 +24,8 @@ impl From<char> for Characters {
     }
 }
 
-/// Reads the reference that `text` begins with, behind its `&`. Returns what it stands for and the
-/// number of bytes it takes; none if it is no reference.
+/// Parses the reference that `text` begins with, after its `&`. Returns its characters and its
+/// length in bytes, or None if it is not a reference.
 pub(super) fn parse(text: &str) -> Option<(Characters, usize)> {
     match text.strip_prefix('#') {
         Some(number) => numeric(number).map(|(c, taken)| (c.into(), taken + 1)),
@@ -48,7 +48,7 @@ fn named(text: &str) -> Option<(Characters, usize)> {
     })
 }
 
-/// The names that most references have.
+/// The names that most references use.
 fn common(name: &str) -> Option<Characters> {
     let c = match name {
         "amp" => '&',
@@ -84,14 +84,15 @@ fn numeric(text: &str) -> Option<(char, usize)> {
         return None;
     }
     let digits = digits.get(..length)?;
-    // What is too large for the number is no character either.
+    // A number that does not fit is not a character either.
     let value = u32::from_str_radix(digits, if hex { 16 } else { 10 }).unwrap_or(u32::MAX);
     let taken = usize::from(hex) + length;
     let semicolon = text.as_bytes().get(taken) == Some(&b';');
     Some((character(value), taken + usize::from(semicolon)))
 }
 
-/// The character of a number. Numbers of C1 controls stand for what windows-1252 has there.
+/// Returns the character of a number. Numbers of C1 control characters mean the characters that
+/// windows-1252 has there.
 fn character(value: u32) -> char {
     match value {
         0 => char::REPLACEMENT_CHARACTER,
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_numbers_are_read() {
+    fn names_and_numbers_are_parsed() {
         for (text, characters, taken) in [
             ("amp;x", "&", 4),
             ("ampx", "&", 3),
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn all_names_of_the_standard_are_there() {
+    fn the_list_of_names_is_complete() {
         assert_eq!(names().len(), 2125);
         assert_eq!(names().values().filter(|(_, bare)| *bare).count(), 106);
         assert_eq!(names().keys().map(|name| name.len()).max(), Some(MAX_NAME - 1));

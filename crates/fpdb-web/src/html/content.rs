@@ -1,48 +1,48 @@
-//! The content of a page, without what surrounds it on every page of its site.
+//! The main content of a page, without what surrounds it on every page of its site.
 //!
-//! Blocks are told apart by their length and by how much of them is links: paragraphs are long and
-//! have few, menus are short and are nothing else (Kohlschuetter et al., "Boilerplate Detection
-//! using Shallow Text Features", 2010). What is short is judged by its neighbours: headings and
-//! items between paragraphs belong to them. Lengths are in bytes of UTF-8, which measure alike
-//! what a text says in scripts with letters and in Chinese.
+//! Blocks are classified by their length and by their share of links: paragraphs are long and have
+//! few links, menus are short and consist of links (Kohlschuetter et al., "Boilerplate Detection
+//! using Shallow Text Features", 2010). Short blocks are judged by their neighbours: headings and
+//! items between paragraphs belong to them. Lengths are in bytes of UTF-8, which measure the amount
+//! of content about equally in alphabetic scripts and in Chinese.
 
 use std::ops::Range;
 
-use super::text::{Block, Kind, Text, Zone};
+use super::layout::{Block, Kind, Text, Zone};
 
-/// Bytes of a paragraph, whatever its neighbours.
+/// Bytes from which a block is content, whatever its neighbours.
 const LONG: usize = 200;
-/// Bytes of what may be one, if a neighbour is.
+/// Bytes from which a block is content if a neighbour is.
 const MEDIUM: usize = 70;
-/// Bytes outside of links that make a sentence about them, if they are in a paragraph or item.
+/// Bytes outside of links from which a paragraph or item with links is a sentence about them.
 const SENTENCE: usize = 30;
-/// Percent of a block that may be links, and of one in an element for text.
+/// The largest share of links, in percent, of a block, and of a paragraph or item.
 const MAX_LINKED: usize = 40;
 const MAX_LINKED_PROSE: usize = 60;
-/// Percent of the text outside of links and menus that the content is at least, and of the text
-/// with its links. If less was found, the page is of a kind that has no paragraphs, and all of it
-/// is taken.
+/// The smallest share, in percent, that the content may have of the text outside of links and menus,
+/// and of the text including links. A page with less has no paragraphs, so all of it is kept.
 const MIN_SHARE: usize = 50;
 const MIN_LINKED_SHARE: usize = 10;
-/// Blocks of links in a row that make a menu.
+/// Consecutive blocks of links from which they are a menu.
 const MENU: usize = 3;
-/// Blocks of links in a row that may be a list of references, if they stand in the content.
+/// Consecutive blocks of links up to which they are a list of references, if they are in the
+/// content.
 const MAX_LIST: usize = 24;
 
-/// What a block seems to be by itself.
+/// What a block seems to be, judged by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Guess {
+enum Class {
     Content,
-    /// Content if a block on either side may be.
+    /// Content if a block on either side is not surroundings.
     Likely,
-    /// As the blocks on both sides.
+    /// Content if the blocks on both sides are.
     Short,
     Surroundings,
 }
 
-/// The content of a page, or all of its text if no content stands out.
-pub(super) fn of(page: &Text) -> String {
-    let chosen = choose(&page.blocks, &guess_all(&page.blocks));
+/// Returns the main content of a page, or all of its text if no content stands out.
+pub(super) fn main_content(page: &Text) -> String {
+    let chosen = choose(&page.blocks, &classify_all(&page.blocks));
     let outside_menus = |b: &&Block| b.zone != Zone::Surroundings;
     let all = size(page.blocks.iter().filter(outside_menus));
     let content = size(kept(&page.blocks, &chosen));
@@ -57,7 +57,7 @@ pub(super) fn of(page: &Text) -> String {
     }
 }
 
-/// Lengths of blocks, with and without what stands in links.
+/// The length of blocks, with and without what is in links.
 struct Size {
     bytes: usize,
     unlinked: usize,
@@ -71,118 +71,119 @@ fn size<'a>(blocks: impl Iterator<Item = &'a Block>) -> Size {
     })
 }
 
-/// By what the blocks are, and by what stands next to them.
-fn guess_all(blocks: &[Block]) -> Vec<Guess> {
-    let mut guesses: Vec<Guess> = blocks.iter().map(guess).collect();
-    let text = paragraphs(blocks, &guesses);
-    trust_links(&mut guesses, |at, length| length <= MAX_LIST && text.contains(&at));
-    trust_prose(blocks, &mut guesses, &text);
-    trust_links(&mut guesses, |_, length| length < MENU);
-    for (guess, block) in guesses.iter_mut().zip(blocks) {
+/// Classifies the blocks by themselves and by their neighbours.
+fn classify_all(blocks: &[Block]) -> Vec<Class> {
+    let mut classes: Vec<Class> = blocks.iter().map(class).collect();
+    let text = paragraphs(blocks, &classes);
+    trust_links(&mut classes, |at, length| length <= MAX_LIST && text.contains(&at));
+    trust_prose(blocks, &mut classes, &text);
+    trust_links(&mut classes, |_, length| length < MENU);
+    for (class, block) in classes.iter_mut().zip(blocks) {
         if block.zone == Zone::Surroundings {
-            *guess = Guess::Surroundings;
+            *class = Class::Surroundings;
         }
     }
-    guesses
+    classes
 }
 
-/// From the first paragraph to the last.
-fn paragraphs(blocks: &[Block], guesses: &[Guess]) -> Range<usize> {
-    let is_paragraph = |(block, guess): (&Block, &Guess)| {
+/// Returns the range from the first paragraph to the last.
+fn paragraphs(blocks: &[Block], classes: &[Class]) -> Range<usize> {
+    let is_paragraph = |(block, class): (&Block, &Class)| {
         let long = block.end - block.start >= MEDIUM && block.kind != Kind::Heading;
-        long && block.zone != Zone::Surroundings && *guess != Guess::Surroundings
+        long && block.zone != Zone::Surroundings && *class != Class::Surroundings
     };
-    let mut all = blocks.iter().zip(guesses);
+    let mut all = blocks.iter().zip(classes);
     let first = all.clone().position(is_paragraph).unwrap_or_default();
     first..all.rposition(is_paragraph).unwrap_or_default()
 }
 
-/// Takes blocks of links in a row for what is around them, if `trusted` by their place and number.
-fn trust_links(guesses: &mut [Guess], trusted: impl Fn(usize, usize) -> bool) {
+/// Classifies runs of blocks of links like their neighbours, if `trusted` accepts their place and
+/// number.
+fn trust_links(classes: &mut [Class], trusted: impl Fn(usize, usize) -> bool) {
     let mut at = 0;
-    for run in guesses.chunk_by_mut(|a, b| a == b) {
-        if run.first() == Some(&Guess::Surroundings) && trusted(at, run.len()) {
-            run.fill(Guess::Short);
+    for run in classes.chunk_by_mut(|a, b| a == b) {
+        if run.first() == Some(&Class::Surroundings) && trusted(at, run.len()) {
+            run.fill(Class::Short);
         }
         at += run.len();
     }
 }
 
-/// A short paragraph or item may be content as a longer one may, if it is next to anything but
-/// links. So may a cell among the paragraphs; others may be there for the layout.
-fn trust_prose(blocks: &[Block], guesses: &mut [Guess], text: &Range<usize>) {
+/// Classifies short paragraphs and items like longer ones if they are next to anything but links.
+/// So it does cells between paragraphs; other cells may serve the layout.
+fn trust_prose(blocks: &[Block], classes: &mut [Class], text: &Range<usize>) {
     let mut before = None;
     for (at, block) in blocks.iter().enumerate() {
-        let after = guesses.get(at + 1).copied();
-        let Some(guess) = guesses.get_mut(at) else { return };
-        let is_text = |side: Option<Guess>| side.is_some_and(|side| side != Guess::Surroundings);
+        let after = classes.get(at + 1).copied();
+        let Some(class) = classes.get_mut(at) else { return };
+        let is_text = |side: Option<Class>| side.is_some_and(|side| side != Class::Surroundings);
         let by_text = is_text(before) || is_text(after);
-        before = Some(*guess);
+        before = Some(*class);
         let is_prose = match block.kind {
             Kind::Prose => true,
             Kind::Cell => text.contains(&at),
             Kind::Heading | Kind::Other => false,
         };
-        if is_prose && *guess == Guess::Short && by_text {
-            *guess = Guess::Likely;
+        if is_prose && *class == Class::Short && by_text {
+            *class = Class::Likely;
         }
     }
 }
 
-fn guess(block: &Block) -> Guess {
+fn class(block: &Block) -> Class {
     let length = block.end - block.start;
     let unlinked = length.saturating_sub(block.linked);
     let max_linked = if block.kind == Kind::Prose { MAX_LINKED_PROSE } else { MAX_LINKED };
     match length {
-        _ if unlinked >= LONG => Guess::Content,
-        _ if block.kind == Kind::Prose && block.linked > 0 && unlinked >= SENTENCE => Guess::Likely,
-        _ if block.linked * 100 > length * max_linked => Guess::Surroundings,
-        LONG.. => Guess::Content,
-        MEDIUM.. => Guess::Likely,
-        _ if block.zone == Zone::Content => Guess::Likely,
-        _ => Guess::Short,
+        _ if unlinked >= LONG => Class::Content,
+        _ if block.kind == Kind::Prose && block.linked > 0 && unlinked >= SENTENCE => Class::Likely,
+        _ if block.linked * 100 > length * max_linked => Class::Surroundings,
+        LONG.. => Class::Content,
+        MEDIUM.. => Class::Likely,
+        _ if block.zone == Zone::Content => Class::Likely,
+        _ => Class::Short,
     }
 }
 
-/// Whether each block is content.
-fn choose(blocks: &[Block], guesses: &[Guess]) -> Vec<bool> {
-    let before = nearest(guesses.iter());
-    let mut after = nearest(guesses.iter().rev());
+/// Decides for each block whether it is content.
+fn choose(blocks: &[Block], classes: &[Class]) -> Vec<bool> {
+    let before = nearest(classes.iter());
+    let mut after = nearest(classes.iter().rev());
     after.reverse();
     let sides = before.iter().zip(&after);
-    let chosen = guesses.iter().zip(blocks).zip(sides).map(|((guess, block), (before, after))| {
-        let before = before.is_some_and(|side| side != Guess::Surroundings);
-        let after = after.is_some_and(|side| side != Guess::Surroundings);
-        match guess {
-            Guess::Content => true,
-            Guess::Surroundings => false,
-            Guess::Likely => before || after,
+    let chosen = classes.iter().zip(blocks).zip(sides).map(|((class, block), (before, after))| {
+        let before = before.is_some_and(|side| side != Class::Surroundings);
+        let after = after.is_some_and(|side| side != Class::Surroundings);
+        match class {
+            Class::Content => true,
+            Class::Surroundings => false,
+            Class::Likely => before || after,
             // A heading belongs to what follows.
-            Guess::Short if block.kind == Kind::Heading => after,
-            Guess::Short => before && after,
+            Class::Short if block.kind == Kind::Heading => after,
+            Class::Short => before && after,
         }
     });
     chosen.collect()
 }
 
-/// For each block, the nearest one before it that is not short.
-fn nearest<'a>(guesses: impl Iterator<Item = &'a Guess>) -> Vec<Option<Guess>> {
+/// Returns, for each block, the class of the nearest block before it that is not short.
+fn nearest<'a>(classes: impl Iterator<Item = &'a Class>) -> Vec<Option<Class>> {
     let mut last = None;
-    let mut next = |guess: &Guess| {
+    let mut next = |class: &Class| {
         let before = last;
-        if *guess != Guess::Short {
-            last = Some(*guess);
+        if *class != Class::Short {
+            last = Some(*class);
         }
         before
     };
-    guesses.map(&mut next).collect()
+    classes.map(&mut next).collect()
 }
 
 fn kept<'a>(blocks: &'a [Block], chosen: &'a [bool]) -> impl Iterator<Item = &'a Block> {
     blocks.iter().zip(chosen).filter_map(|(block, chosen)| chosen.then_some(block))
 }
 
-/// These blocks, each behind the separator that it has in the page.
+/// Joins blocks, each with the separator that it has in the page before it.
 fn join<'a>(page: &Text, blocks: impl Iterator<Item = &'a Block>) -> String {
     let mut text = String::with_capacity(page.text.len());
     for block in blocks {
@@ -195,10 +196,10 @@ fn join<'a>(page: &Text, blocks: impl Iterator<Item = &'a Block>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::web::text;
+    use crate::html::layout::lay_out;
 
     fn content(html: &str) -> String {
-        of(&text::of(html))
+        main_content(&lay_out(html))
     }
 
     fn paragraph(word: &str) -> String {
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_links_or_of_short_lines_is_taken_whole() {
+    fn a_page_of_links_or_of_short_lines_is_kept_entirely() {
         let links = "<p><a href=x>one</a></p><p><a href=x>two</a></p>";
         assert_eq!(content(links), "one\ntwo");
         let short = "<nav>menu</nav><p>one</p><p>two</p><p>three <a href=x>four</a></p>";
@@ -244,14 +245,14 @@ mod tests {
     }
 
     #[test]
-    fn a_small_part_does_not_stand_for_the_page() {
+    fn a_small_part_does_not_replace_the_page() {
         let posts: String = (0..40).map(|i| format!("<li>short post number {i}")).collect();
         let html = format!("<p>{}</p><ul>{posts}</ul>", paragraph("rule"));
         assert!(content(&html).contains("post number 39"));
     }
 
     #[test]
-    fn chinese_is_measured_by_what_it_says() {
+    fn lengths_fit_chinese_too() {
         let text =
             "这一段文字有足够的长度，所以不管它的邻居是什么，都应当算作正文的一部分，而不是菜单。"
                 .repeat(2);

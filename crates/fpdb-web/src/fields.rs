@@ -1,13 +1,13 @@
-//! Named fields, as the heads of WARC records and HTTP messages have them.
+//! Header fields of WARC records and HTTP messages.
 
-/// The fields of a head.
-#[derive(Debug, Default)]
-pub(super) struct Fields(Vec<(String, String)>);
+/// The fields of a header, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// Reads lines of `name: value`. A line that begins with white space goes on with the one
-    /// before; a line that is no field counts for nothing.
-    pub(super) fn parse(lines: &[u8]) -> Self {
+    /// Parses lines of the form `name: value`. A line that begins with white space continues the
+    /// line before it. Lines that are not fields are ignored.
+    pub(crate) fn parse(lines: &[u8]) -> Self {
         let mut fields: Vec<(String, String)> = Vec::new();
         for line in lines.split(|&b| b == b'\n') {
             let folded = matches!(line.first(), Some(b' ' | b'\t'));
@@ -26,14 +26,22 @@ impl Fields {
         Self(fields)
     }
 
-    /// The value of the first field of this name, in whatever case.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    /// Returns the value of the first field of this name, ignoring case.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }
 
-    /// The values of all fields of this name.
-    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
+    /// Returns the values of all fields of this name, ignoring case.
+    pub(crate) fn all<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> impl DoubleEndedIterator<Item = &'a str> + Clone {
         self.0.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+    }
+
+    /// Returns the bytes of all names and values.
+    pub(crate) fn size(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 }
 
@@ -42,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_found_in_any_case_and_folded() {
+    fn fields_are_found_in_any_case_and_unfolded() {
         let fields = Fields::parse(
             b"CONTENT-type : text/html;\r\n\tcharset=big5\r\nnothing\nX: 1\nx:\n 2\r\n\r\n",
         );
@@ -52,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fold_without_a_field_counts_for_nothing() {
+    fn a_continuation_line_without_a_field_is_ignored() {
         assert_eq!(Fields::parse(b" folded\r\na:b").get("a"), Some("b"));
     }
 }

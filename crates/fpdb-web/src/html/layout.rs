@@ -1,52 +1,52 @@
 //! The text that a page shows, in blocks of lines.
 //!
-//! White space is as a browser lays it out: runs of it are one space, `<br>` ends a line, blocks
-//! are lines of their own, and `<pre>` keeps its lines. A no-break space counts as a space. A line
-//! end between two characters of a script that is written without spaces counts for nothing, so a
-//! Chinese text does not depend on where its source is broken.
+//! White space is laid out as in a browser: a run of it is one space, `<br>` ends a line, each block
+//! has its own lines, and `<pre>` keeps its lines. A no-break space counts as a space. A line end
+//! between two characters of a script that is written without spaces is dropped, so a Chinese text
+//! does not depend on where the lines of its source end.
 
 use super::entities;
-use super::html::{Element, Token, Tokens};
+use super::tokens::{Element, Token, Tokens};
 
 /// The text of a page.
 #[derive(Debug, Default)]
 pub(super) struct Text {
-    /// The blocks, with a separator between each and the next.
+    /// The text of the blocks, with a separator between each two.
     pub(super) text: String,
     pub(super) blocks: Vec<Block>,
 }
 
-/// A run of text that is laid out as one: a paragraph, an item, a cell.
+/// A run of text that is laid out as a unit: a paragraph, an item, a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Bytes of it that stand in links, with the spaces before them.
+    /// Bytes of it that are in links, with the spaces before them.
     pub(super) linked: usize,
     pub(super) kind: Kind,
     pub(super) zone: Zone,
 }
 
-/// What a block stands in.
+/// What kind of element a block is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Heading,
-    /// An element that is there for text: a paragraph, an item.
+    /// An element for text: a paragraph, an item.
     Prose,
-    /// A cell of a table, which may be one of data or of the layout.
+    /// A cell of a table, which may hold data or serve the layout.
     Cell,
     Other,
 }
 
-/// What a block is part of, by the page's own word.
+/// Which part of the page a block is in, if the page declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Zone {
-    Unsaid,
+    Undeclared,
     Content,
     Surroundings,
 }
 
-/// What stands between the text so far and the text to come.
+/// The white space between the text so far and the text to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     None,
@@ -62,24 +62,24 @@ struct Writer {
     text: String,
     blocks: Vec<Block>,
     gap: Gap,
-    /// The block that is being written, if it has any text.
+    /// The block that is being written, once it has text.
     block: Option<Block>,
-    /// What is to stand before the next block.
+    /// The separator before the next block.
     separator: char,
     pre: usize,
     links: usize,
     headings: usize,
-    /// What the last tag of a block began, but for headings.
+    /// The kind that the last tag of a block began, except for headings.
     kind: Kind,
     surrounding: usize,
     header: usize,
     content: usize,
 }
 
-/// The text of a page.
-pub(super) fn of(html: &str) -> Text {
+/// Lays out a page.
+pub(super) fn lay_out(html: &str) -> Text {
     let mut writer = Writer::new(html.len());
-    for token in Tokens::of(html) {
+    for token in Tokens::new(html) {
         match token {
             Token::Text(text) => writer.write(text),
             Token::Open(element) => writer.tag(element, true),
@@ -90,8 +90,8 @@ pub(super) fn of(html: &str) -> Text {
     Text { text: writer.text, blocks: writer.blocks }
 }
 
-/// A plain text: its lines, with line feeds and without spaces at their ends.
-pub(super) fn plain(text: &str) -> String {
+/// Lays out a plain text: its lines, with line feeds and without white space at their ends.
+pub(crate) fn plain_text(text: &str) -> String {
     let mut lines = text.lines().map(str::trim_end);
     let first = lines.next().unwrap_or_default().to_owned();
     let text = lines.fold(first, |mut text, line| {
@@ -133,7 +133,7 @@ impl Writer {
                 }
                 return;
             }
-            // Links do not nest: one that is not ended ends with the next.
+            // Links do not nest: one without an end ends where the next begins.
             Element::Link => {
                 self.links = usize::from(open);
                 return;
@@ -158,13 +158,13 @@ impl Writer {
 
     fn zone(&self) -> Zone {
         match (self.surrounding, self.content, self.header) {
-            (0, 0, 0) => Zone::Unsaid,
+            (0, 0, 0) => Zone::Undeclared,
             (0, 1.., _) => Zone::Content,
             _ => Zone::Surroundings,
         }
     }
 
-    /// Ends the block. What comes next is divided from it by this separator, or a stronger one.
+    /// Ends the block. This separator, or a stronger one, divides it from the next block.
     fn end_block(&mut self, separator: char) {
         self.gap = Gap::None;
         let Some(mut block) = self.block.take() else {
@@ -186,7 +186,7 @@ impl Writer {
         let mut rest = text;
         while let Some(&byte) = rest.as_bytes().first() {
             let taken = match byte {
-                // A browser leaves them out.
+                // Browsers drop them.
                 0 => 1,
                 b'&' => self.reference(rest),
                 b' ' | b'\t' | b'\n' | 0x0c | b'\r' => {
@@ -207,7 +207,7 @@ impl Writer {
         }
     }
 
-    /// Writes what the reference stands for, or its `&`. Returns the bytes it took.
+    /// Writes the characters of a reference, or its `&`. Returns the number of bytes consumed.
     fn reference(&mut self, text: &str) -> usize {
         let found = text.get(1..).and_then(entities::parse);
         let Some((characters, taken)) = found else {
@@ -232,9 +232,9 @@ impl Writer {
         self.gap = self.gap.max(gap);
     }
 
-    /// White space that is shown as it is.
+    /// Writes white space that is kept as it is.
     fn keep(&mut self, c: char) {
-        // A text begins with none, and a carriage return is one half of a line end.
+        // A block does not begin with white space, and a carriage return is half of a line end.
         let Some(block) = self.block.filter(|_| c != '\r') else { return };
         if c == '\n' {
             let kept = self.text.trim_end_matches([' ', '\t']).len().max(block.start);
@@ -281,16 +281,16 @@ impl Writer {
     }
 }
 
-/// Bytes up to what is not to be copied as it is.
+/// Returns the number of bytes up to the next that cannot be copied as it is.
 fn word(bytes: &[u8]) -> usize {
     let is_end = |b: &u8| matches!(b, 0 | b' ' | b'\n' | b'\t' | 0x0c | b'\r' | b'&' | 0xc2);
-    // The first byte may be one that begins a character as well as a no-break space.
+    // The first byte may be one that begins either a no-break space or another character.
     let rest = bytes.get(1..).unwrap_or_default();
     1 + rest.iter().position(is_end).unwrap_or(rest.len())
 }
 
-/// Whether a character is of Chinese or Japanese, with their punctuation and wide forms.
-pub(super) fn is_unspaced(c: char) -> bool {
+/// Returns whether a character belongs to Chinese or Japanese, including punctuation and wide forms.
+pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe4f}' | '\u{ff01}'..='\u{ff60}'
@@ -302,11 +302,11 @@ mod tests {
     use super::*;
 
     fn text(html: &str) -> String {
-        of(html).text
+        lay_out(html).text
     }
 
     #[test]
-    fn white_space_is_as_a_browser_lays_it_out() {
+    fn white_space_is_laid_out_as_in_a_browser() {
         for (html, expected) in [
             ("<p> a \r\n\t b </p>", "a b"),
             ("<p>a</p>\n<p>b<div>c</div>d", "a\nb\nc\nd"),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_read() {
+    fn references_are_decoded() {
         assert_eq!(
             text("AT&amp;T &lt;b&gt; &copy &#20013;&#x6587; a & b &x;"),
             "AT&T <b> © 中文 a & b &x;"
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn chinese_does_not_depend_on_where_its_source_is_broken() {
+    fn chinese_does_not_depend_on_line_ends_in_its_source() {
         assert_eq!(
             text("<p>中文\n  排版，\n不加空格 的\nword\n中"),
             "中文排版，不加空格 的 word 中"
@@ -344,21 +344,23 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_left_out() {
+    fn zero_characters_are_dropped() {
         assert_eq!(text("a\0b \0c<p>\0</p>d\0"), "ab c\nd");
     }
 
     #[test]
     fn blocks_know_their_links_and_zones() {
-        let page = of("<nav><a href=x>one</a> | <a href=x>two of them</a></nav>\
-             <main><h1>h</h1>t <a href=x>l</a><li>item</li><td>cell</main>");
-        let told: Vec<_> = page
+        let page = lay_out(
+            "<nav><a href=x>one</a> | <a href=x>two of them</a></nav>\
+             <main><h1>h</h1>t <a href=x>l</a><li>item</li><td>cell</main>",
+        );
+        let blocks: Vec<_> = page
             .blocks
             .iter()
             .map(|b| (&page.text[b.start..b.end], b.linked, b.kind, b.zone))
             .collect();
         assert_eq!(
-            told,
+            blocks,
             [
                 ("one | two of them", 15, Kind::Other, Zone::Surroundings),
                 ("h", 0, Kind::Heading, Zone::Content),

@@ -1,37 +1,42 @@
-//! Stored bytes, counted, of which the last ones can be read again.
+//! A reader that counts bytes and can go back over the last ones.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
-/// Bytes that can be gone back over. A damaged gzip member is seldom found out more than some
-/// kilobytes after the damage.
+/// Bytes that can be gone back over. Decompression rarely notices damage to a gzip member more
+/// than a few kilobytes after it.
 const WINDOW: usize = 1 << 20;
+/// Bytes per call of the inner reader.
+const BUFFER: usize = 1 << 16;
 
-/// A reader that knows where it stands, and can go back a little.
-pub(super) struct Tape {
-    inner: Box<dyn BufRead + Send>,
-    /// What was read since the mark, or the end of it.
+/// A reader that knows its offset and can go back to a recent one.
+pub(super) struct Tape<R> {
+    /// None for a placeholder that reads as empty.
+    inner: Option<BufReader<R>>,
+    /// The bytes read since the mark, or the last ones of them.
     kept: Vec<u8>,
-    /// The next byte, if it is one of those kept.
+    /// The index in `kept` of the next byte; its length if the next byte is not kept.
     replay: usize,
-    /// Where the first of the bytes kept stands.
+    /// The offset of the first byte in `kept`.
     start: u64,
 }
 
-impl Tape {
-    pub(super) fn new(inner: Box<dyn BufRead + Send>) -> Self {
+impl<R: Read> Tape<R> {
+    pub(super) fn new(inner: R) -> Self {
+        let inner = Some(BufReader::with_capacity(BUFFER, inner));
         Self { inner, kept: Vec::new(), replay: 0, start: 0 }
     }
 
+    /// An empty reader.
     pub(super) fn empty() -> Self {
-        Self::new(Box::new(io::empty()))
+        Self { inner: None, kept: Vec::new(), replay: 0, start: 0 }
     }
 
-    /// Where the next byte stands.
+    /// Returns the offset of the next byte.
     pub(super) fn offset(&self) -> u64 {
         self.start + self.replay as u64
     }
 
-    /// From here on, bytes are kept; those before are not needed again.
+    /// Keeps bytes from here on. Those before can no longer be gone back to.
     pub(super) fn mark(&mut self) {
         self.start = self.offset();
         self.kept.drain(..self.replay);
@@ -43,9 +48,21 @@ impl Tape {
         let back = offset.saturating_sub(self.start);
         self.replay = usize::try_from(back).unwrap_or(usize::MAX).min(self.replay);
     }
+
+    fn fill_inner(&mut self) -> io::Result<&[u8]> {
+        let Some(inner) = &mut self.inner else { return Ok(&[]) };
+        loop {
+            match inner.fill_buf() {
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        inner.fill_buf()
+    }
 }
 
-impl Read for Tape {
+impl<R: Read> Read for Tape<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.fill_buf()?.read(into)?;
         self.consume(read);
@@ -53,19 +70,12 @@ impl Read for Tape {
     }
 }
 
-impl BufRead for Tape {
+impl<R: Read> BufRead for Tape<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.replay < self.kept.len() {
             return Ok(self.kept.get(self.replay..).unwrap_or_default());
         }
-        loop {
-            match self.inner.fill_buf() {
-                Ok(_) => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        self.inner.fill_buf()
+        self.fill_inner()
     }
 
     fn consume(&mut self, count: usize) {
@@ -73,11 +83,10 @@ impl BufRead for Tape {
             self.replay = (self.replay + count).min(self.kept.len());
             return;
         }
-        // What was filled is still there, so this reads nothing.
-        if let Some(bytes) = self.inner.fill_buf().ok().and_then(|bytes| bytes.get(..count)) {
-            self.kept.extend_from_slice(bytes);
-        }
-        self.inner.consume(count);
+        let Some(inner) = &mut self.inner else { return };
+        // The bytes are in the buffer already, so this does not read.
+        self.kept.extend_from_slice(inner.buffer().get(..count).unwrap_or_default());
+        inner.consume(count);
         if self.kept.len() > 2 * WINDOW {
             let old = self.kept.len() - WINDOW;
             self.kept.drain(..old);
@@ -92,9 +101,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_read_since_the_mark_is_read_again() {
-        let mut tape = Tape::new(Box::new(&b"abcdefgh"[..]));
-        let read = |tape: &mut Tape, count: usize| {
+    fn bytes_read_since_the_mark_can_be_read_again() {
+        let mut tape = Tape::new(&b"abcdefgh"[..]);
+        let read = |tape: &mut Tape<&[u8]>, count: usize| {
             let mut bytes = vec![0; count];
             tape.read_exact(&mut bytes).unwrap();
             String::from_utf8(bytes).unwrap()
@@ -111,9 +120,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_window_is_kept() {
-        let bytes: &'static [u8] = vec![7; 5 * WINDOW].leak();
-        let mut tape = Tape::new(Box::new(bytes));
+    fn only_a_window_of_bytes_is_kept() {
+        let bytes = vec![7; 5 * WINDOW];
+        let mut tape = Tape::new(bytes.as_slice());
         io::copy(&mut tape, &mut io::sink()).unwrap();
         assert_eq!(tape.offset(), bytes.len() as u64);
         tape.rewind(0);

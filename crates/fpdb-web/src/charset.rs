@@ -1,61 +1,138 @@
-//! The encoding of a page, found as the WHATWG standards have it: a byte order mark before the
-//! Content-Type header, that before what the page says of itself, and the bytes last.
+//! The encoding of a page, found as the WHATWG standards define it: by the byte order mark, else
+//! by the Content-Type header, else by what the page says of itself, else by the bytes.
 //!
 //! (HTML standard, "Determining the character encoding"; Encoding standard for the labels, which
-//! make windows-1252 of ISO-8859-1 and decode GBK as the gb18030 that contains it.)
+//! read ISO-8859-1 as windows-1252 and decode GBK as its superset gb18030.)
 
 use std::borrow::Cow;
+use std::fmt;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-use super::page::CharsetSource;
-
-/// The part of a page where it may say its encoding.
+/// Bytes at the beginning of a page in which it may declare its encoding.
 const PRESCAN: usize = 1024;
+
+/// What determined the encoding of a page.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::{CharsetSource, decode};
+///
+/// let source = |content_type| decode(b"<meta charset=big5>", content_type, "").source;
+/// assert_eq!(source("text/html; charset=gbk"), CharsetSource::Header);
+/// assert_eq!(source("text/html"), CharsetSource::Meta);
+/// assert_eq!(source("text/plain"), CharsetSource::Detected);
+/// assert_eq!(CharsetSource::Meta.to_string(), "meta");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CharsetSource {
+    /// A byte order mark.
+    Bom,
+    /// The Content-Type header.
+    Header,
+    /// The page's own `<meta>` element or XML declaration.
+    Meta,
+    /// The bytes themselves: nothing declares the encoding.
+    Detected,
+}
+
+impl fmt::Display for CharsetSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bom => "bom",
+            Self::Header => "header",
+            Self::Meta => "meta",
+            Self::Detected => "detected",
+        })
+    }
+}
+
+/// A document as characters.
+///
+/// # Examples
+///
+/// ```
+/// let decoded = fpdb_web::decode(b"caf\xe9", "text/plain; charset=iso-8859-1", "");
+/// assert_eq!((&*decoded.text, decoded.charset), ("café", "windows-1252"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decoded<'a> {
+    /// The characters. Whatever is not valid in the encoding is replaced by U+FFFD.
+    pub text: Cow<'a, str>,
+    /// The name of the encoding in the Encoding standard: `UTF-8`, `gb18030`, `Big5`.
+    pub charset: &'static str,
+    /// What determined the encoding.
+    pub source: CharsetSource,
+}
+
+/// Decodes a document, given the value of its Content-Type header and its URL. Both may be empty.
+///
+/// An HTML document may declare its encoding itself; it is recognised by the header. Where nothing
+/// declares the encoding, it is guessed from the bytes, with the top-level domain of the URL as a
+/// hint.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::{CharsetSource, decode};
+///
+/// let page = b"<meta charset=gbk><p>\xd6\xd0\xce\xc4";
+/// let decoded = decode(page, "text/html", "http://a.example/");
+/// assert!(decoded.text.ends_with("中文"));
+/// assert_eq!((decoded.charset, decoded.source), ("GBK", CharsetSource::Meta));
+/// ```
+pub fn decode<'a>(bytes: &'a [u8], content_type: &str, url: &str) -> Decoded<'a> {
+    let html = matches!(essence(content_type).as_str(), "text/html" | "application/xhtml+xml");
+    decode_with(bytes, Hints { content_type, url, html })
+}
 
 /// What is known of a document besides its bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Told<'a> {
+pub(crate) struct Hints<'a> {
     /// The value of its Content-Type header.
-    pub(super) content_type: &'a str,
-    pub(super) url: &'a str,
-    /// It is HTML: it may say its encoding itself.
-    pub(super) html: bool,
+    pub(crate) content_type: &'a str,
+    pub(crate) url: &'a str,
+    /// Whether it is HTML, which may declare its encoding itself.
+    pub(crate) html: bool,
 }
 
-/// Decodes a document. What is no text in its encoding is replaced by U+FFFD.
-pub(super) fn decode<'a>(
-    bytes: &'a [u8],
-    told: Told<'_>,
-) -> (Cow<'a, str>, &'static Encoding, CharsetSource) {
-    let (encoding, source) = find(bytes, told);
+/// Decodes a document.
+pub(crate) fn decode_with<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Decoded<'a> {
+    let (encoding, source) = find(bytes, hints);
     let (text, encoding, _) = encoding.decode(bytes);
-    (text, encoding, source)
+    Decoded { text, charset: encoding.name(), source }
 }
 
-fn find(bytes: &[u8], told: Told<'_>) -> (&'static Encoding, CharsetSource) {
+/// Returns the media type without its parameters, in lower case.
+pub(crate) fn essence(content_type: &str) -> String {
+    content_type.split([';', ',']).next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn find(bytes: &[u8], hints: Hints<'_>) -> (&'static Encoding, CharsetSource) {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return (encoding, CharsetSource::Bom);
     }
-    if let Some(encoding) = in_content_type(told.content_type.as_bytes()).and_then(of_label) {
+    if let Some(encoding) = in_content_type(hints.content_type.as_bytes()).and_then(of_label) {
         return (encoding, CharsetSource::Header);
     }
     let start = bytes.get(..PRESCAN).unwrap_or(bytes);
-    if let Some(encoding) = told.html.then(|| prescan(start)).flatten() {
+    if let Some(encoding) = hints.html.then(|| prescan(start)).flatten() {
         return (encoding, CharsetSource::Meta);
     }
     let detected = match start {
-        // What is so written without saying so would be read as text between zeros.
-        [b'<', 0, ..] if told.html => UTF_16LE,
-        [0, b'<', ..] if told.html => UTF_16BE,
-        _ => detect(bytes, told.url),
+        // Undeclared UTF-16 would be read as text with zeros in between.
+        [b'<', 0, ..] if hints.html => UTF_16LE,
+        [0, b'<', ..] if hints.html => UTF_16BE,
+        _ => detect(bytes, hints.url),
     };
     (detected, CharsetSource::Detected)
 }
 
-/// The encoding of a label. Labels of what is decoded to nothing count as unknown: ISO-2022-KR
-/// and the like, which are refused to browsers for the safety of scripts.
+/// Returns the encoding of a label. The labels that the standard maps to the replacement encoding,
+/// such as ISO-2022-KR, count as unknown: browsers refuse them for security reasons.
 fn of_label(label: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label_no_replacement(label)
 }
@@ -67,17 +144,17 @@ fn detect(bytes: &[u8], url: &str) -> &'static Encoding {
     detector.guess(tld.as_deref().map(str::as_bytes), Utf8Detection::Allow)
 }
 
-/// The last label of the URL's host, in lower case.
+/// Returns the last label of the URL's host, in lower case.
 fn tld(url: &str) -> Option<String> {
     let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?.split(':').next()?;
     let label = host.trim_end_matches('.').rsplit('.').next()?.to_ascii_lowercase();
-    // What the detector demands.
+    // The detector panics on other characters.
     label.bytes().all(|b| b.is_ascii_lowercase() || b == b'-').then_some(label)
 }
 
-/// The value of the parameter `charset`: of a Content-Type header, or the content of a `<meta>`
-/// that stands for one.
+/// Returns the value of the parameter `charset` of a Content-Type header, or of a `<meta>` that is
+/// equivalent to one.
 fn in_content_type(value: &[u8]) -> Option<&[u8]> {
     let mut rest = value;
     loop {
@@ -95,7 +172,8 @@ fn in_content_type(value: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What a page says of itself among its first bytes: in a `<meta>`, or else as XML.
+/// Returns the encoding that a page declares in its first bytes: in a `<meta>`, or else in an XML
+/// declaration.
 fn prescan(start: &[u8]) -> Option<&'static Encoding> {
     in_meta(start).or_else(|| xml_encoding(start).and_then(of_label).map(not_utf_16))
 }
@@ -120,7 +198,7 @@ fn in_meta(start: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// The value of `encoding` in an XML declaration.
+/// Returns the value of `encoding` in an XML declaration.
 fn xml_encoding(start: &[u8]) -> Option<&[u8]> {
     let declaration = start.strip_prefix(b"<?xml")?;
     let declaration = declaration.get(..memchr::memchr(b'>', declaration)?)?;
@@ -145,12 +223,12 @@ fn of_meta(attributes: &[(Vec<u8>, &[u8])]) -> Option<&'static Encoding> {
     of_label(label).map(not_utf_16)
 }
 
-/// Who could read the declaration as ASCII was not reading UTF-16.
+/// Replaces UTF-16, since a declaration that can be read as ASCII is not in UTF-16.
 fn not_utf_16(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding }
 }
 
-/// The attributes of a tag, from behind its name: names in lower case, and values.
+/// Returns the attributes of a tag, given what follows its name: names in lower case, and values.
 fn attributes(mut rest: &[u8]) -> Vec<(Vec<u8>, &[u8])> {
     let mut attributes = Vec::new();
     let take = |rest: &mut &[u8], end: &dyn Fn(u8) -> bool| {
@@ -195,12 +273,12 @@ mod tests {
 
     fn found(bytes: &[u8], content_type: &str) -> (&'static str, CharsetSource) {
         let (encoding, source) =
-            find(bytes, Told { content_type, url: "http://a.example/", html: true });
+            find(bytes, Hints { content_type, url: "http://a.example/", html: true });
         (encoding.name(), source)
     }
 
     #[test]
-    fn a_mark_goes_before_the_header_and_that_before_the_page() {
+    fn the_byte_order_mark_overrides_the_header_and_the_header_the_page() {
         let page = b"<meta charset=big5>";
         let marked = [b"\xef\xbb\xbf", &page[..]].concat();
         assert_eq!(found(&marked, "text/html; charset=gbk"), ("UTF-8", CharsetSource::Bom));
@@ -210,14 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn utf_16_is_known_by_its_first_character() {
+    fn undeclared_utf_16_is_recognised_by_its_first_character() {
         for (page, name) in [(b"<\0p\0>\0", "UTF-16LE"), (b"\0<\0p\0>", "UTF-16BE")] {
             assert_eq!(found(page, "text/html"), (name, CharsetSource::Detected));
         }
     }
 
     #[test]
-    fn labels_mean_what_the_standard_says() {
+    fn labels_mean_what_the_standard_defines() {
         for (label, name) in [
             ("ISO-8859-1", "windows-1252"),
             ("us-ascii", "windows-1252"),
@@ -228,7 +306,7 @@ mod tests {
             let header = format!("text/html; Charset={label}");
             assert_eq!(found(b"", &header), (name, CharsetSource::Header), "{header}");
         }
-        // Unknown ones, and those that a browser refuses, say nothing.
+        // Unknown labels, and those that browsers refuse, are ignored.
         for label in ["none", "iso-2022-kr", ""] {
             let source = found(b"<meta charset=big5>", &format!("text/html; charset={label}")).1;
             assert_eq!(source, CharsetSource::Meta, "{label}");
@@ -236,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_say_their_encoding_in_many_ways() {
+    fn pages_declare_their_encoding_in_many_ways() {
         for page in [
             "<!doctype html><META CHARSET='big5'/>",
             "<meta content='text/html; charset=big5' http-equiv=\"Content-Type\">",
@@ -255,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_says_is_told_by_the_bytes() {
+    fn an_undeclared_encoding_is_detected_from_the_bytes() {
         let text = "文本的编码没有人说，所以要从字节里看出来。";
         let (gbk, ..) = encoding_rs::GBK.encode(text);
         assert_eq!(found(&gbk, "text/html"), ("GBK", CharsetSource::Detected));
@@ -263,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_any_form_are_fit_for_the_detector() {
+    fn hosts_of_any_form_are_accepted_by_the_detector() {
         for (url, label) in [
             ("http://u@A.example.TW.:8080/x.cn", Some("tw")),
             ("http://127.0.0.1/", None),

@@ -1,14 +1,14 @@
-//! A scanner of HTML: tags and text, in one pass, with the errors that pages have.
+//! A scanner of HTML: tags and text, in one pass, tolerating the errors that pages have.
 //!
-//! It finds the same tags and text as a browser, but builds no tree: what is nested in what, the
-//! caller keeps as far as it matters.
+//! It finds the same tags and text as a browser, but builds no tree. The caller tracks nesting as
+//! far as it matters.
 
 use memchr::{memchr, memchr3, memmem};
 
 /// A piece of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// Text as it is written: its character references are to be read.
+    /// Text as it is written, with its character references.
     Text(&'a str),
     Open(Element),
     Close(Element),
@@ -17,30 +17,30 @@ pub(super) enum Token<'a> {
 /// What an element means for the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Element {
-    /// Part of a line, or unknown, which comes to the same.
+    /// Part of a line. Unknown elements are treated in the same way.
     Inline,
     /// Begins and ends a block of lines.
     Block,
-    /// A block that is there for text, not to lay out the page: a paragraph, an item.
+    /// A block for text rather than for the layout of the page: a paragraph, an item.
     Prose,
     Heading,
     /// A cell of a table.
     Cell,
     /// Ends a line.
     Break,
-    /// Text whose line ends and spaces count.
+    /// Text whose line ends and spaces are kept.
     Pre,
-    /// `<a>` with an address.
+    /// `<a>` with an `href`.
     Link,
-    /// What surrounds the content by its own word: `nav`, `aside`, `footer`.
+    /// An element for what surrounds the content: `nav`, `aside`, `footer`.
     Surrounding,
     /// `header`, of the page or of an article.
     Header,
-    /// What is content by its own word: `main`, `article`.
+    /// An element for the content: `main`, `article`.
     Content,
-    /// Nothing in it is shown, and no tag in it counts: its end is found by its name.
+    /// An element whose content is not shown and contains no tags except its own end tag.
     Raw,
-    /// Nothing in it is shown; such elements may nest.
+    /// An element whose content is not shown; such elements may nest.
     Hidden,
 }
 
@@ -72,10 +72,10 @@ impl Element {
     }
 }
 
-/// Bytes of the longest name that means anything.
+/// Bytes of the longest name in [`Element::of`].
 const MAX_NAME: usize = 10;
 
-/// The name of a tag, in lower case; the empty one is unknown.
+/// The name of a tag in lower case. It is empty if the name is unknown.
 #[derive(Clone, Copy)]
 struct Name {
     bytes: [u8; MAX_NAME],
@@ -102,14 +102,15 @@ impl Name {
 pub(super) struct Tokens<'a> {
     html: &'a str,
     at: usize,
-    /// Of XML, `<script/>` has no content. Of HTML it is a start tag as any.
+    /// Whether the page is XML, where `<script/>` has no content. In HTML it is a start tag.
     xml: bool,
-    /// Elements that were not ended: not looked for again, or time would be quadratic.
+    /// Names of hidden elements without an end tag. Searching for the end tag of each of them again
+    /// would take quadratic time.
     unended: Vec<[u8; MAX_NAME]>,
 }
 
 impl<'a> Tokens<'a> {
-    pub(super) fn of(html: &'a str) -> Self {
+    pub(super) fn new(html: &'a str) -> Self {
         let xml = html.trim_start_matches('\u{feff}').trim_start().starts_with("<?xml");
         Self { html, at: 0, xml, unended: Vec::new() }
     }
@@ -118,13 +119,13 @@ impl<'a> Tokens<'a> {
         self.html.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Moves behind what ends with `end`, or to the end of the page.
-    fn skip_behind(&mut self, end: &[u8]) {
+    /// Skips everything up to and including `end`, or to the end of the page.
+    fn skip_past(&mut self, end: &[u8]) {
         let found = memmem::find(self.rest(), end).map(|at| self.at + at + end.len());
         self.at = found.unwrap_or(self.html.len());
     }
 
-    /// Text up to the next tag. A `<` that begins no tag is text.
+    /// Returns the text up to the next tag. A `<` that begins no tag is text.
     fn text(&mut self) -> Token<'a> {
         let start = self.at;
         let rest = self.rest();
@@ -166,7 +167,7 @@ impl<'a> Tokens<'a> {
         Token::Open(element)
     }
 
-    /// Moves behind the `>` of a tag, which may stand in its values too. Returns what is before.
+    /// Skips the `>` that ends a tag, which may also occur in its values. Returns what is before it.
     fn attributes(&mut self) -> &'a [u8] {
         let rest = self.rest();
         let mut from = 0;
@@ -182,10 +183,10 @@ impl<'a> Tokens<'a> {
             if quote == b'>' {
                 break at;
             }
-            // Elsewhere than behind `=`, a quote is part of a name.
+            // Except after `=`, a quote is part of a name.
             if before.ends_with(b"=") {
                 let value = rest.get(from..).unwrap_or_default();
-                // A value without end would take all of the page. Then its quote is no quote.
+                // A value without an end would take up the rest of the page, so its quote is ignored.
                 from += memchr(quote, value).map_or(0, |end| end + 1);
             }
         };
@@ -193,7 +194,7 @@ impl<'a> Tokens<'a> {
         rest.get(..end).unwrap_or_default()
     }
 
-    /// Moves to the end tag of this name.
+    /// Moves to the end tag of this name, or to the end of the page.
     fn skip_raw(&mut self, name: &Name) {
         let rest = self.rest();
         let mut from = 0;
@@ -208,7 +209,7 @@ impl<'a> Tokens<'a> {
         self.at = self.html.len();
     }
 
-    /// Moves to the end tag of an element of this name, if it has one.
+    /// Moves to the end tag of a hidden element, if it has one.
     fn skip_hidden(&mut self, name: &Name) {
         if self.unended.contains(&name.bytes) {
             return;
@@ -232,13 +233,13 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Whether an `<a>` leads anywhere. One that does not is a place that others lead to, and in pages
-/// that are half XML it is never ended.
+/// Returns whether an `<a>` has an address. One without is the target of other links, and pages
+/// that mix HTML and XML never end it.
 fn has_href(attributes: &[u8]) -> bool {
     attributes.windows(4).any(|window| window.eq_ignore_ascii_case(b"href"))
 }
 
-/// Whether this begins a tag, a comment or another thing that is not text.
+/// Returns whether this begins a tag, a comment or anything else that is not text.
 fn is_markup(rest: &[u8]) -> bool {
     match rest {
         [b'<', b'/', next, ..] => *next != b'<',
@@ -247,7 +248,7 @@ fn is_markup(rest: &[u8]) -> bool {
     }
 }
 
-/// Whether a tag begins with this name and no longer one.
+/// Returns whether a tag has exactly this name.
 fn is_named(tag: &[u8], name: &Name) -> bool {
     let name = name.as_bytes();
     let ends = |b: &u8| b.is_ascii_whitespace() || *b == b'/' || *b == b'>';
@@ -269,13 +270,13 @@ impl<'a> Iterator for Tokens<'a> {
             }
             match rest {
                 [b'<', b'!', b'-', b'-', ..] => {
-                    // `<!-->` and `<!--->` are whole comments, so the dashes may be shared.
+                    // `<!-->` and `<!--->` are complete comments: the dashes serve as both ends.
                     let short = rest.starts_with(b"<!-->") || rest.starts_with(b"<!--->");
                     self.at += if short { 2 } else { 4 };
-                    self.skip_behind(if short { b">" } else { b"-->" });
+                    self.skip_past(if short { b">" } else { b"-->" });
                 }
-                [b'<', b'/', name, ..] if !name.is_ascii_alphabetic() => self.skip_behind(b">"),
-                [b'<', b'!' | b'?', ..] => self.skip_behind(b">"),
+                [b'<', b'/', name, ..] if !name.is_ascii_alphabetic() => self.skip_past(b">"),
+                [b'<', b'!' | b'?', ..] => self.skip_past(b">"),
                 _ => return Some(self.tag()),
             }
         }
@@ -286,9 +287,9 @@ impl<'a> Iterator for Tokens<'a> {
 mod tests {
     use super::*;
 
-    /// The text, with `[` and `]` for tags of blocks and links.
+    /// The text, with `[` and `]` for the tags of paragraphs and links.
     fn scanned(html: &str) -> String {
-        Tokens::of(html).fold(String::new(), |mut out, token| {
+        Tokens::new(html).fold(String::new(), |mut out, token| {
             match token {
                 Token::Text(text) => out += text,
                 Token::Open(Element::Prose | Element::Link) => out.push('['),
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_passed_over() {
+    fn comments_scripts_and_hidden_elements_are_skipped() {
         for (html, text) in [
             ("<!doctype html><?xml version='1.0'?>x", "x"),
             ("a<!-- <p>b --c> -->d<!-->e<!--->f", "adef"),

@@ -1,0 +1,131 @@
+//! The error type of this crate.
+
+use std::fmt;
+use std::io;
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What kind of error occurred.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::{Archive, ErrorKind};
+///
+/// let error = Archive::new(&b"not an archive"[..])?.next().unwrap().unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Record);
+/// # Ok::<(), fpdb_web::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The reader of the archive failed, with an error of this kind.
+    Io(io::ErrorKind),
+    /// The gzip data of the archive is damaged or cut off.
+    Gzip,
+    /// The bytes are not a record, or not a complete one.
+    Record,
+    /// A gzip member holds several records. This is reported once per archive, and all records
+    /// are read nevertheless.
+    SharedMember,
+    /// A record that should hold an HTTP response does not begin with one.
+    Response,
+    /// The body of an HTTP response cannot be decoded.
+    Coding,
+    /// Something exceeds one of the [`Limits`](crate::Limits).
+    Limit,
+    /// There is no extraction of this name.
+    UnknownExtraction,
+}
+
+/// An error, with the place in the input where it occurred.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::{Archive, ErrorKind};
+///
+/// let archive = b"WARC/1.0\r\nWARC-Type: response\r\n\r\n";
+/// let error = Archive::new(&archive[..])?.next().unwrap().unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Record);
+/// assert_eq!(error.message(), "the record has no Content-Length");
+/// assert_eq!(error.offset(), 0);
+/// assert_eq!(error.to_string(), "the record has no Content-Length (at byte 0)");
+/// # Ok::<(), fpdb_web::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    offset: u64,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), offset: 0 }
+    }
+
+    /// The same error at another offset.
+    pub(crate) fn at(self, offset: u64) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// The same error, with a message that begins with what it concerns.
+    pub(crate) fn about(self, subject: &str) -> Self {
+        Self { message: format!("{subject}: {}", self.message), ..self }
+    }
+
+    /// Returns what kind of error occurred.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_web::{ErrorKind, Extraction};
+    /// let error = Extraction::named("main/999").unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::UnknownExtraction);
+    /// ```
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the description of the error, without its place.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_web::Response;
+    /// let error = Response::parse(b"<html>").unwrap_err();
+    /// assert_eq!(error.message(), "expected an HTTP status line, found \"<html>\"");
+    /// ```
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns where the record begins that the error occurred in: the offset in the file as it
+    /// is stored, of the record itself or of the gzip member that it begins in. For input that is
+    /// not an archive, it is 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_web::Archive;
+    /// let error = Archive::new(&b"\r\n\r\nnot a record"[..])?.next().unwrap().unwrap_err();
+    /// assert_eq!(error.offset(), 4);
+    /// # Ok::<(), fpdb_web::Error>(())
+    /// ```
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ErrorKind::UnknownExtraction => f.write_str(&self.message),
+            _ => write!(f, "{} (at byte {})", self.message, self.offset),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,409 @@
+//! HTTP responses as crawls store them: their headers, and bodies in any coding.
+//!
+//! Archives do not always store what was sent: some crawlers undo a coding and leave the header
+//! that announced it. So if a body does not have the form of a coding, the coding counts as undone.
+//! A body that ends too early, as when the connection broke, is decoded as far as it goes.
+
+use std::io::{self, Read};
+
+use brotli_decompressor::Decompressor;
+use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::fields::Fields;
+use crate::limits::Limits;
+
+/// An HTTP response as an archive stores it: its header, and its body as it was sent.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::{Limits, Response};
+///
+/// let bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+/// let response = Response::parse(bytes)?;
+/// assert_eq!((response.status(), response.header("transfer-encoding")), (200, Some("chunked")));
+/// assert_eq!(response.decode_body(&Limits::default())?.as_deref(), Some(&b"hello"[..]));
+/// # Ok::<(), fpdb_web::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response<'a> {
+    status: u16,
+    fields: Fields,
+    body: &'a [u8],
+}
+
+impl<'a> Response<'a> {
+    /// Parses a response with the default [`Limits`]. If its header has no end, there is no body.
+    ///
+    /// # Errors
+    ///
+    /// An error of kind [`Response`](ErrorKind::Response) if the first line is not a status line,
+    /// and of kind [`Limit`](ErrorKind::Limit) if the header is too long.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let response = fpdb_web::Response::parse(b"HTTP/1.0 404 Not Found\n\nnothing here")?;
+    /// assert_eq!(response.status(), 404);
+    /// # Ok::<(), fpdb_web::Error>(())
+    /// ```
+    pub fn parse(bytes: &'a [u8]) -> Result<Self> {
+        Self::with_limits(bytes, &Limits::default())
+    }
+
+    /// Parses a response with these limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_web::{Limits, Response};
+    /// assert!(Response::with_limits(b"HTTP/1.0 200 OK", &Limits::default().max_header(4)).is_err());
+    /// ```
+    pub fn with_limits(bytes: &'a [u8], limits: &Limits) -> Result<Self> {
+        let (head, body) = split_header(bytes);
+        if head.len() > limits.header {
+            let message = format!("the header of a response has more than {} bytes", limits.header);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
+        let status = status(line).ok_or_else(|| {
+            let line = line.get(..40).unwrap_or(line).trim_ascii();
+            let line = String::from_utf8_lossy(line);
+            let message = format!("expected an HTTP status line, found {line:?}");
+            Error::new(ErrorKind::Response, message)
+        })?;
+        Ok(Self { status, fields: Fields::parse(head.get(line.len()..).unwrap_or_default()), body })
+    }
+
+    /// Returns the status code.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(fpdb_web::Response::parse(b"HTTP/2 200")?.status(), 200);
+    /// # Ok::<(), fpdb_web::Error>(())
+    /// ```
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Returns the value of the first header field of this name, ignoring case.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let response = fpdb_web::Response::parse(b"HTTP/1.1 200 OK\r\nETag: x\r\n\r\n")?;
+    /// assert_eq!(response.header("etag"), Some("x"));
+    /// # Ok::<(), fpdb_web::Error>(())
+    /// ```
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.fields.get(name)
+    }
+
+    /// Returns the body as it is stored.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(fpdb_web::Response::parse(b"HTTP/1.1 200 OK\n\nbody")?.body(), b"body");
+    /// # Ok::<(), fpdb_web::Error>(())
+    /// ```
+    pub fn body(&self) -> &'a [u8] {
+        self.body
+    }
+
+    /// Undoes all transfer and content codings of the body: `chunked`, `gzip`, `deflate`, `br` and,
+    /// with the feature `zstd`, `zstd`. Returns None if the body exceeds the [size
+    /// limit](Limits::max_record) at any step.
+    ///
+    /// # Errors
+    ///
+    /// An error of kind [`Coding`](ErrorKind::Coding) if the body is damaged, and of kind
+    /// [`Limit`](ErrorKind::Limit) if the header names too many codings.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_web::{Limits, Response};
+    ///
+    /// let response = Response::parse(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n<p>plain")?;
+    /// // The crawler has undone the coding already.
+    /// assert_eq!(response.decode_body(&Limits::default())?.as_deref(), Some(&b"<p>plain"[..]));
+    /// assert_eq!(response.decode_body(&Limits::default().max_record(3))?, None);
+    /// # Ok::<(), fpdb_web::Error>(())
+    /// ```
+    pub fn decode_body(&self, limits: &Limits) -> Result<Option<Vec<u8>>> {
+        // The order of the fields is the order of encoding. Transfer codings were applied last.
+        let names = ["Transfer-Encoding", "Content-Encoding"];
+        let values = names.iter().flat_map(|name| self.fields.all(name).rev());
+        let codings = values.flat_map(|value| value.rsplit(',').map(str::trim));
+        if codings.clone().nth(limits.codings).is_some() {
+            let message = format!("the body has more than {} codings", limits.codings);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let mut body = self.body.to_vec();
+        for coding in codings {
+            if body.len() > limits.record {
+                break;
+            }
+            body = decode(coding, body, limits.record)?;
+        }
+        Ok(Some(body).filter(|body| body.len() <= limits.record))
+    }
+}
+
+/// Returns the header with its last line end, and what follows the blank line after it.
+fn split_header(block: &[u8]) -> (&[u8], &[u8]) {
+    let mut line = 0;
+    while let Some(end) = memchr::memchr(b'\n', block.get(line..).unwrap_or_default()) {
+        let next = line + end + 1;
+        let is_blank = matches!(block.get(line..next), Some(b"\n" | b"\r\n"));
+        if is_blank && line > 0 {
+            return (block.get(..line).unwrap_or_default(), block.get(next..).unwrap_or_default());
+        }
+        line = next;
+    }
+    (block, &[])
+}
+
+fn status(line: &[u8]) -> Option<u16> {
+    let line = std::str::from_utf8(line.get(..line.len().min(64))?).ok()?;
+    let mut words = line.split_ascii_whitespace();
+    let version = words.next()?;
+    version.get(..5)?.eq_ignore_ascii_case("HTTP/").then_some(())?;
+    words.next()?.parse().ok().filter(|status| (100..1000).contains(status))
+}
+
+/// Undoes one coding. Of a result that exceeds the limit, one byte more than the limit is returned.
+fn decode(coding: &str, body: Vec<u8>, limit: usize) -> Result<Vec<u8>> {
+    let bytes = body.as_slice();
+    match coding.to_ascii_lowercase().as_str() {
+        "chunked" => Ok(unchunk(bytes).unwrap_or(body)),
+        "gzip" | "x-gzip" if bytes.starts_with(&[0x1f, 0x8b]) => {
+            read("gzip", GzDecoder::new(bytes), limit)
+        }
+        "deflate" if is_zlib(bytes) => read("deflate", ZlibDecoder::new(bytes), limit),
+        // Without the zlib header: as some servers send it, against the standard.
+        "deflate" if !is_text(bytes) => read("deflate", DeflateDecoder::new(bytes), limit),
+        "br" if !is_text(bytes) => read("br", Decompressor::new(bytes, 1 << 12), limit),
+        #[cfg(feature = "zstd")]
+        "zstd" if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => {
+            let decoder = zstd::stream::read::Decoder::with_buffer(bytes);
+            read("zstd", decoder.map_err(|e| damaged("zstd", &e))?, limit)
+        }
+        #[cfg(not(feature = "zstd"))]
+        "zstd" => {
+            let message = "zstd body: this build lacks the feature \"zstd\"";
+            Err(Error::new(ErrorKind::Coding, message))
+        }
+        _ => Ok(body),
+    }
+}
+
+fn is_zlib(bytes: &[u8]) -> bool {
+    matches!(bytes, [a, b, ..] if a & 15 == 8 && (u16::from(*a) << 8 | u16::from(*b)) % 31 == 0)
+}
+
+/// Returns whether this is most likely text, so that a coding has been undone already.
+fn is_text(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    bytes.is_empty() || bytes.starts_with(b"<")
+}
+
+fn read(name: &str, decoder: impl Read, limit: usize) -> Result<Vec<u8>> {
+    let mut body = Vec::new();
+    match decoder.take((limit as u64).saturating_add(1)).read_to_end(&mut body) {
+        Ok(_) => Ok(body),
+        // The body is cut off: what there is of it is the page.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !body.is_empty() => Ok(body),
+        Err(error) => Err(damaged(name, &error)),
+    }
+}
+
+fn damaged(coding: &str, error: &io::Error) -> Error {
+    Error::new(ErrorKind::Coding, format!("{coding} body: {error}"))
+}
+
+/// Joins the chunks of a body. Returns None if it does not begin with a chunk, and so is not
+/// chunked.
+fn unchunk(body: &[u8]) -> Option<Vec<u8>> {
+    let mut content = Vec::with_capacity(body.len());
+    let mut rest = body;
+    let mut first = true;
+    loop {
+        let chunk = chunk(rest);
+        let Some((data, after)) = chunk else {
+            // The rest of the body is cut off or damaged. A browser shows what came before.
+            return if first { None } else { Some(content) };
+        };
+        if data.is_empty() {
+            return Some(content);
+        }
+        content.extend_from_slice(data);
+        (rest, first) = (after, false);
+    }
+}
+
+/// Returns the data of the first chunk, and what follows it. If the body is cut off within the
+/// chunk, returns the data that there is.
+fn chunk(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr::memchr(b'\n', bytes.get(..bytes.len().min(256))?)?;
+    let line = std::str::from_utf8(bytes.get(..end)?).ok()?;
+    let size = line.split(';').next()?.trim();
+    let digits = !size.is_empty() && size.bytes().all(|b| b.is_ascii_hexdigit());
+    let size = usize::from_str_radix(size, 16).ok().filter(|_| digits)?;
+    let data = bytes.get(end + 1..)?;
+    let Some(after) = data.get(size..) else { return Some((data, &[])) };
+    let after = match after {
+        [b'\r', b'\n', after @ ..] | [b'\n', after @ ..] => after,
+        [] | [b'\r'] => &[],
+        _ => return None,
+    };
+    Some((data.get(..size)?, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+
+    use super::*;
+
+    const PAGE: &[u8] = b"<p>some text, some text, some text</p>";
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn chunked(bytes: &[u8]) -> Vec<u8> {
+        let mut body = Vec::new();
+        for chunk in bytes.chunks(7) {
+            write!(body, "{:03X};ext=1\r\n", chunk.len()).unwrap();
+            body.extend_from_slice(chunk);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"0\r\nTrailer: x\r\n\r\n");
+        body
+    }
+
+    fn body(header: &str, body: &[u8]) -> Result<Vec<u8>> {
+        let bytes = [b"HTTP/1.1 200 OK\r\n", header.as_bytes(), b"\r\n\r\n", body].concat();
+        let limits = Limits::default().max_record(1000);
+        Ok(Response::parse(&bytes).unwrap().decode_body(&limits)?.expect("within the limit"))
+    }
+
+    #[test]
+    fn codings_are_undone_in_reverse_order() {
+        let head = "content-ENCODING: gzip\r\ntransfer-encoding:\r\n\tChunked";
+        assert_eq!(body(head, &chunked(&gzip(PAGE))).unwrap(), PAGE);
+        assert_eq!(body("Transfer-Encoding: gzip, chunked", &chunked(&gzip(PAGE))).unwrap(), PAGE);
+        let twice = "Content-Encoding: gzip\r\nContent-Encoding: x-gzip";
+        assert_eq!(body(twice, &gzip(&gzip(PAGE))).unwrap(), PAGE);
+        assert_eq!(body("Content-Encoding: identity", PAGE).unwrap(), PAGE);
+    }
+
+    #[test]
+    fn deflate_is_decoded_with_and_without_zlib_header() {
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
+        zlib.write_all(PAGE).unwrap();
+        assert_eq!(body("Content-Encoding: deflate", &zlib.finish().unwrap()).unwrap(), PAGE);
+        let mut raw = DeflateEncoder::new(Vec::new(), Compression::default());
+        raw.write_all(PAGE).unwrap();
+        assert_eq!(body("Content-Encoding: deflate", &raw.finish().unwrap()).unwrap(), PAGE);
+    }
+
+    #[test]
+    #[cfg(feature = "zstd")]
+    fn zstd_is_decoded() {
+        let frame = zstd::encode_all(PAGE, 3).unwrap();
+        assert_eq!(body("Content-Encoding: zstd", &frame).unwrap(), PAGE);
+    }
+
+    #[test]
+    fn brotli_is_decoded() {
+        // How a brotli encoder writes a short text: uncompressed, in a stream of one block.
+        let stream = b"\x0b\x02\x80hello\x03";
+        assert_eq!(body("Content-Encoding: br", stream).unwrap(), b"hello");
+    }
+
+    #[test]
+    fn a_coding_that_has_been_undone_already_is_ignored() {
+        for head in ["Transfer-Encoding: chunked", "Content-Encoding: gzip", "Content-Encoding: br"]
+        {
+            assert_eq!(body(head, PAGE).unwrap(), PAGE, "{head}");
+        }
+        // It begins with what could be the size of a chunk, but no chunk follows.
+        let numbers = b"10\nbottles of milk, and then 9";
+        assert_eq!(body("Transfer-Encoding: chunked", numbers).unwrap(), numbers);
+    }
+
+    #[test]
+    fn a_truncated_body_is_decoded_as_far_as_it_goes() {
+        let chunks = chunked(PAGE);
+        let cut = body("Transfer-Encoding: chunked", &chunks[..36]).unwrap();
+        assert!(cut.len() > 7 && PAGE.starts_with(&cut));
+        let long: Vec<u8> = (0..900u32).map(|i| (i * i % 251) as u8).collect();
+        let zipped = gzip(&long);
+        let cut = body("Content-Encoding: gzip", &zipped[..zipped.len() - 9]).unwrap();
+        assert!(cut.len() > 100 && long.starts_with(&cut), "{}", cut.len());
+    }
+
+    #[test]
+    fn a_body_that_grows_beyond_the_limit_is_not_decoded_further() {
+        let bomb = gzip(&gzip(&vec![b' '; 1 << 20]));
+        for header in ["Content-Encoding: gzip, gzip", "Content-Encoding: gzip,gzip,gzip"] {
+            let bytes = [format!("HTTP/1.1 200 OK\n{header}\n\n").as_bytes(), &bomb].concat();
+            let response = Response::parse(&bytes).unwrap();
+            let limits = Limits::default().max_record(1000);
+            assert_eq!(response.decode_body(&limits), Ok(None), "{header}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_body_is_an_error() {
+        let mut damaged = gzip(PAGE);
+        damaged[12] ^= 0xff;
+        let error = body("Content-Encoding: gzip", &damaged).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Coding);
+        assert!(error.message().starts_with("gzip body: "), "{error}");
+    }
+
+    /// Each coding is a pass over the body, so many of them would take quadratic time.
+    #[test]
+    fn the_number_of_codings_is_limited_over_all_fields() {
+        let many = vec!["chunked"; 100_000].join(", ");
+        let mixed = "Transfer-Encoding: a, b, c, d, e\r\nContent-Encoding: f, g\r\n\
+                     content-encoding: h, i";
+        for header in [&format!("Transfer-Encoding: {many}"), mixed] {
+            let error = body(header, PAGE).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+            assert_eq!(error.message(), "the body has more than 8 codings");
+        }
+        let eight = ["chunked"; 8].join(",");
+        assert_eq!(body(&format!("Transfer-Encoding: {eight}"), PAGE).unwrap(), PAGE);
+    }
+
+    #[test]
+    fn headers_may_have_any_line_ends() {
+        for block in ["HTTP/1.0 404 Not Found\nA: b\n\nbody", "http/2 404\r\na:b\r\n\r\nbody"] {
+            let response = Response::parse(block.as_bytes()).unwrap();
+            assert_eq!(
+                (response.status(), response.header("A"), response.body()),
+                (404, Some("b"), &b"body"[..])
+            );
+        }
+        assert_eq!(Response::parse(b"HTTP/1.1 200").unwrap().body, b"");
+        for block in ["", "<html>", "HTTP/1.1", "HTTP/1.1 2", "HTTP/1.1 x\r\n\r\n"] {
+            assert!(Response::parse(block.as_bytes()).is_err(), "{block}");
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! From a record, a response or a document to a page.
+
+use std::fmt;
+
+use crate::archive::{Record, RecordKind};
+use crate::charset::{CharsetSource, Hints, decode_with, essence};
+use crate::error::Result;
+use crate::extraction::Extraction;
+use crate::html::plain_text;
+use crate::http::Response;
+use crate::limits::Limits;
+
+/// A web page as text.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::{CharsetSource, Extractor};
+///
+/// let body = b"<meta charset=big5><p>\xa4\xa4\xa4\xe5";
+/// let page = Extractor::default().document("http://a.example/", "text/html", body).page().unwrap();
+/// assert_eq!(page.url, "http://a.example/");
+/// assert_eq!(page.text, "中文");
+/// assert_eq!((page.charset, page.charset_source), ("Big5", CharsetSource::Meta));
+/// assert_eq!(page.extraction.name(), "main/1");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Page {
+    /// The URL as it was given.
+    pub url: String,
+    /// The text: lines without white space at their ends.
+    pub text: String,
+    /// The name of the page's encoding in the Encoding standard: `UTF-8`, `gb18030`, `Big5`.
+    pub charset: &'static str,
+    /// What determined the encoding.
+    pub charset_source: CharsetSource,
+    /// The extraction that made the text.
+    pub extraction: Extraction,
+}
+
+/// The result of reading a record: a page, or the reason why it holds none.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::{Extractor, Outcome, SkipReason};
+///
+/// let outcome = Extractor::default().response("u", b"HTTP/1.1 404 Not Found\r\n\r\n")?;
+/// assert_eq!(outcome, Outcome::Skipped(SkipReason::Status(404)));
+/// assert!(outcome.page().is_none());
+/// # Ok::<(), fpdb_web::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// A page.
+    Page(Page),
+    /// Nothing is wrong with the record, but it holds no page, or a page beyond the size limit.
+    Skipped(SkipReason),
+}
+
+impl Outcome {
+    /// Returns the page, if there is one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let outcome = fpdb_web::Extractor::default().document("u", "text/plain", b"text");
+    /// assert_eq!(outcome.page().unwrap().text, "text");
+    /// ```
+    pub fn page(self) -> Option<Page> {
+        match self {
+            Self::Page(page) => Some(page),
+            Self::Skipped(_) => None,
+        }
+    }
+}
+
+/// Why a record yields no page.
+///
+/// The [`Display`](fmt::Display) form is one word, by which records can be counted: `request`,
+/// `status_404`, `media_type`.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::{RecordKind, SkipReason};
+/// assert_eq!(SkipReason::Record(RecordKind::Warcinfo).to_string(), "warcinfo");
+/// assert_eq!(SkipReason::Status(301).to_string(), "status_301");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// A record of a kind that holds no page.
+    Record(RecordKind),
+    /// A response with a status other than 200.
+    Status(u16),
+    /// Neither HTML nor plain text.
+    MediaType,
+    /// More bytes than the [limit](Limits::max_record).
+    TooLarge,
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Record(RecordKind::Warcinfo) => "warcinfo",
+            Self::Record(RecordKind::Request) => "request",
+            Self::Record(RecordKind::Metadata) => "metadata",
+            Self::Record(RecordKind::Revisit) => "revisit",
+            Self::Record(_) => "other_record",
+            Self::Status(status) => return write!(f, "status_{status}"),
+            Self::MediaType => "media_type",
+            Self::TooLarge => "too_large",
+        })
+    }
+}
+
+/// What a document is, as far as it has text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Html,
+    Plain,
+}
+
+/// Returns what a document is: by its media type or, if that is empty, by its first byte.
+fn kind(content_type: &str, bytes: &[u8]) -> Option<Kind> {
+    match essence(content_type).as_str() {
+        "text/html" | "application/xhtml+xml" => Some(Kind::Html),
+        "text/plain" => Some(Kind::Plain),
+        "" if bytes.trim_ascii_start().starts_with(b"<") => Some(Kind::Html),
+        _ => None,
+    }
+}
+
+/// Makes text of pages, whichever way they arrive: as records of an archive, as HTTP responses or
+/// as documents. The same page gives the same text on each of these paths.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::{Extraction, Extractor, Limits};
+///
+/// let extractor = Extractor::new(Extraction::STRIP_1).limits(Limits::default().max_record(1 << 20));
+/// let html = b"<nav>menu</nav><p>text";
+/// let document = extractor.document("http://a.example/", "text/html", html);
+/// assert_eq!(document.page().unwrap().text, "menu\ntext");
+/// let response = [b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", &html[..]].concat();
+/// let response = extractor.response("http://a.example/", &response)?;
+/// assert_eq!(response.page().unwrap().text, "menu\ntext");
+/// # Ok::<(), fpdb_web::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extractor {
+    extraction: Extraction,
+    limits: Limits,
+}
+
+impl Extractor {
+    /// Makes an extractor with the default [`Limits`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_web::{Extraction, Extractor};
+    /// assert_eq!(Extractor::new(Extraction::MAIN_1), Extractor::default());
+    /// ```
+    pub fn new(extraction: Extraction) -> Self {
+        Self { extraction, limits: Limits::default() }
+    }
+
+    /// Sets the limits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_web::{Extractor, Limits};
+    /// let extractor = Extractor::default().limits(Limits::default().max_record(10 << 20));
+    /// ```
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Returns the extraction that makes the texts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(fpdb_web::Extractor::default().extraction().name(), "main/1");
+    /// ```
+    pub fn extraction(&self) -> Extraction {
+        self.extraction
+    }
+
+    /// Makes a page of a record of an archive. This is most of the work of reading an archive, and
+    /// can be done on any thread.
+    ///
+    /// Pages are responses with status 200, resources and conversions, if they are HTML or plain
+    /// text.
+    ///
+    /// # Errors
+    ///
+    /// An error of kind [`Response`](crate::ErrorKind::Response),
+    /// [`Coding`](crate::ErrorKind::Coding) or [`Limit`](crate::ErrorKind::Limit) if the record's
+    /// response cannot be read. The error has the record's offset, and its message begins with the
+    /// URL.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use fpdb_web::{Archive, Extractor, Outcome};
+    ///
+    /// let extractor = Extractor::default();
+    /// for record in Archive::new(std::fs::File::open("crawl.warc.gz")?)? {
+    ///     if let Outcome::Page(page) = extractor.record(&record?)? {
+    ///         println!("{}: {} bytes of text", page.url, page.text.len());
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn record(&self, record: &Record) -> Result<Outcome> {
+        let is_capture = matches!(
+            record.kind(),
+            RecordKind::Response | RecordKind::Resource | RecordKind::Conversion
+        );
+        if !is_capture {
+            return Ok(Outcome::Skipped(SkipReason::Record(record.kind())));
+        }
+        if record.is_truncated() {
+            return Ok(Outcome::Skipped(SkipReason::TooLarge));
+        }
+        if essence(record.content_type()) == "application/http" {
+            let outcome = self.response(record.url(), record.block());
+            return outcome.map_err(|error| error.about(record.url()).at(record.offset()));
+        }
+        Ok(self.document(record.url(), record.content_type(), record.block()))
+    }
+
+    /// Makes a page of an HTTP response, with its header. It is a page if the status is 200 and
+    /// the body is HTML or plain text.
+    ///
+    /// # Errors
+    ///
+    /// An error of kind [`Response`](crate::ErrorKind::Response),
+    /// [`Coding`](crate::ErrorKind::Coding) or [`Limit`](crate::ErrorKind::Limit) if the response
+    /// cannot be read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let response = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>Hello";
+    /// let outcome = fpdb_web::Extractor::default().response("http://a.example/", response)?;
+    /// assert_eq!(outcome.page().unwrap().text, "Hello");
+    /// # Ok::<(), fpdb_web::Error>(())
+    /// ```
+    pub fn response(&self, url: &str, bytes: &[u8]) -> Result<Outcome> {
+        let response = Response::with_limits(bytes, &self.limits)?;
+        if response.status() != 200 {
+            return Ok(Outcome::Skipped(SkipReason::Status(response.status())));
+        }
+        let content_type = response.header("Content-Type").unwrap_or_default();
+        // Checked before the body is decoded, which takes time.
+        if !content_type.is_empty() && kind(content_type, &[]).is_none() {
+            return Ok(Outcome::Skipped(SkipReason::MediaType));
+        }
+        Ok(match response.decode_body(&self.limits)? {
+            Some(body) => self.document(url, content_type, &body),
+            None => Outcome::Skipped(SkipReason::TooLarge),
+        })
+    }
+
+    /// Makes a page of a document, given its URL and the value of its Content-Type header. It is a
+    /// page if it is HTML or plain text. If the value is empty, a document that begins with `<` is
+    /// HTML.
+    ///
+    /// This is the function for a crawler whose HTTP client has decoded the body already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let extractor = fpdb_web::Extractor::default();
+    /// let outcome = extractor.document("http://a.example/", "text/html; charset=gbk", b"\xd6\xd0");
+    /// assert_eq!(outcome.page().unwrap().text, "中");
+    /// ```
+    pub fn document(&self, url: &str, content_type: &str, bytes: &[u8]) -> Outcome {
+        if bytes.len() > self.limits.record {
+            return Outcome::Skipped(SkipReason::TooLarge);
+        }
+        let Some(kind) = kind(content_type, bytes) else {
+            return Outcome::Skipped(SkipReason::MediaType);
+        };
+        let decoded = decode_with(bytes, Hints { content_type, url, html: kind == Kind::Html });
+        let text = match kind {
+            Kind::Html => self.extraction.text(&decoded.text),
+            Kind::Plain => plain_text(&decoded.text),
+        };
+        Outcome::Page(Page {
+            url: url.to_owned(),
+            text,
+            charset: decoded.charset,
+            charset_source: decoded.source,
+            extraction: self.extraction,
+        })
+    }
+}

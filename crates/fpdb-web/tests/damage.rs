@@ -1,0 +1,194 @@
+//! Damage of every kind at every place: it may cost records, but never causes a panic or an endless
+//! loop.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use fpdb_web::{Archive, Error, ErrorKind, Extractor, Limits, Outcome, Page};
+
+type Outcomes = Vec<Result<Outcome, Error>>;
+
+fn outcomes(bytes: &[u8], limits: Limits) -> Outcomes {
+    let extractor = Extractor::default().limits(limits);
+    let records = Archive::with_limits(bytes, limits).unwrap();
+    records.map(|record| extractor.record(&record?)).collect()
+}
+
+fn pages(outcomes: &Outcomes) -> Vec<&Page> {
+    let page = |outcome| match outcome {
+        &Ok(Outcome::Page(ref page)) => Some(page),
+        _ => None,
+    };
+    outcomes.iter().filter_map(page).collect()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn record(url: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let header = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html{headers}\r\n\r\n");
+    let header = format!(
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\n\
+         Content-Type: application/http\r\nContent-Length: {}\r\n\r\n{header}",
+        header.len() + body.len()
+    );
+    [header.as_bytes(), body, b"\r\n\r\n"].concat()
+}
+
+/// A small archive of each kind, with pages of each encoding.
+fn samples() -> Vec<Vec<u8>> {
+    let page = b"<!doctype html><meta charset=gbk><title>t</title><p class=\"a>b\">\xd6\xd0&amp;\
+        &#x4e2d;<script>x</script><pre>a\n b</pre><!-- c --><svg></svg><a href=x>link</a>";
+    let chunked = [b"20\r\n", &page[..32], b"\r\n0\r\n\r\n"].concat();
+    let records = [
+        record("u:1", "", page),
+        record("u:2", "\r\nTransfer-Encoding: chunked", &chunked),
+        record("u:3", "; charset=utf-8\r\nContent-Encoding: gzip", &gzip(page)),
+        record("u:4", "\r\nContent-Encoding: br", b"\x0b\x02\x80hello\x03"),
+    ];
+    let answer = "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>text";
+    let arc = format!(
+        "filedesc://x 127.0.0.1 20140216050221 text/plain 3\n1 0\n\nhttp://a/ 127.0.0.1 \
+         20140216050221 text/html {}\n{answer}\n",
+        answer.len()
+    );
+    let members = records.iter().flat_map(|record| gzip(record)).collect();
+    vec![
+        records.concat(),
+        gzip(&records.concat()),
+        members,
+        arc.clone().into(),
+        gzip(arc.as_bytes()),
+    ]
+}
+
+fn check(bytes: &[u8]) {
+    assert!(outcomes(bytes, Limits::default()).len() < bytes.len() + 10);
+}
+
+#[test]
+fn every_flipped_byte_is_survived() {
+    for sample in samples() {
+        for at in 0..sample.len() {
+            for flip in [0x01, 0xff] {
+                let mut damaged = sample.clone();
+                damaged[at] ^= flip;
+                check(&damaged);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_truncation_is_survived() {
+    for sample in samples() {
+        let complete = outcomes(&sample, Limits::default()).len();
+        for at in 0..sample.len() {
+            check(&sample[..at]);
+            check(&sample[at..]);
+            let cut = outcomes(&sample[..at], Limits::default());
+            assert!(cut.len() <= complete + 1, "cut at {at}");
+        }
+    }
+}
+
+#[test]
+fn records_after_a_wrong_length_are_found() {
+    let page = |i: usize| record(&format!("u:{i}"), "", b"<p>text");
+    let wrong = |length: &str| {
+        let header = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: u:0\r\n";
+        format!("{header}Content-Length: {length}\r\n\r\nHTTP/1.1 200 OK\r\n\r\n\r\n\r\n")
+            .into_bytes()
+    };
+    for length in ["1", "100", "1000", "1000000000000000000", "-1", "99999999999999999999"] {
+        let bytes = [page(1), wrong(length), page(2), page(3)].concat();
+        // That a member holds several records is an error too.
+        for (bytes, errors) in [(gzip(&bytes), 2), (bytes, 1)] {
+            let outcomes = outcomes(&bytes, Limits::default());
+            let found = (pages(&outcomes).len(), outcomes.len());
+            assert_eq!(found, (3, 3 + errors), "{length}: {outcomes:?}");
+        }
+    }
+}
+
+#[test]
+fn an_archive_compressed_as_a_whole_is_read_and_reported_once() {
+    let bytes: Vec<u8> = (0..5).flat_map(|i| record(&format!("u:{i}"), "", b"<p>text")).collect();
+    let outcomes = outcomes(&gzip(&bytes), Limits::default());
+    let urls: Vec<_> = pages(&outcomes).iter().map(|page| page.url.as_str()).collect();
+    assert_eq!(urls, ["u:0", "u:1", "u:2", "u:3", "u:4"]);
+    assert_eq!(outcomes.len(), 6);
+    assert_eq!(outcomes[1].as_ref().unwrap_err().kind(), ErrorKind::SharedMember);
+}
+
+/// It would be quadratic if all records were read again because of each wrong length.
+#[test]
+fn a_file_of_wrong_lengths_is_read_a_bounded_number_of_times() {
+    let wrong = String::from_utf8(record("u:1", "", b"<p>text")).unwrap();
+    let wrong = wrong.replace("Content-Length: ", "Content-Length: 9");
+    let limits = Limits::default().max_record(1 << 16);
+    let outcomes = outcomes(wrong.repeat(1 << 13).as_bytes(), limits);
+    assert!(outcomes.len() < 1 << 13, "{}", outcomes.len());
+}
+
+#[test]
+fn the_size_limit_applies_to_every_stage() {
+    let sample = record("u:1", "\r\nContent-Encoding: gzip", &gzip(&[b' '; 100_000]));
+    for (max_record, expected) in [(100, 0), (1000, 0), (200_000, 1)] {
+        let outcomes = outcomes(&sample, Limits::default().max_record(max_record));
+        let found = (pages(&outcomes).len(), outcomes.len());
+        assert_eq!(found, (expected, 1), "{max_record}: {outcomes:?}");
+    }
+}
+
+/// Each coding is a pass over the body: 90 KB of them once took more than 90 seconds.
+#[test]
+fn a_record_with_very_many_codings_costs_no_more_than_an_error() {
+    let codings = vec!["chunked"; 10_000].join(",");
+    let many = record("u:1", &format!("\r\nTransfer-Encoding: {codings}"), &[b'x'; 100_000]);
+    let outcomes = outcomes(&[many, record("u:2", "", b"<p>text")].concat(), Limits::default());
+    let error = outcomes[0].as_ref().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert_eq!(error.message(), "u:1: the body has more than 8 codings");
+    assert_eq!(pages(&outcomes).len(), 1);
+}
+
+#[test]
+fn errors_have_the_offset_of_their_record() {
+    let good = record("u:1", "", b"<p>text");
+    let bad = record("u:2", "\r\nContent-Encoding: gzip", b"\x1f\x8bnot gzip");
+    for (bytes, offset) in [
+        ([good.clone(), bad.clone()].concat(), good.len()),
+        ([gzip(&good), gzip(&bad)].concat(), gzip(&good).len()),
+    ] {
+        let outcomes = outcomes(&bytes, Limits::default());
+        let error = outcomes[1].as_ref().unwrap_err();
+        assert_eq!((error.kind(), error.offset()), (ErrorKind::Coding, offset as u64), "{error}");
+        assert!(error.message().starts_with("u:2: gzip body: "), "{error}");
+    }
+}
+
+/// A reader whose connection breaks.
+struct Broken(bool);
+
+impl std::io::Read for Broken {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if std::mem::replace(&mut self.0, true) {
+            return Err(std::io::ErrorKind::ConnectionReset.into());
+        }
+        into[..5].copy_from_slice(b"WARC/");
+        Ok(5)
+    }
+}
+
+#[test]
+fn a_failing_reader_is_one_error_and_the_end() {
+    let mut archive = Archive::new(Broken(false)).unwrap();
+    let error = archive.next().unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io(std::io::ErrorKind::ConnectionReset));
+    assert!(archive.next().is_none());
+}
