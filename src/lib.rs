@@ -1,21 +1,42 @@
-#![doc = include_str!("../README.md")]
+//! An embedded database that finds near-duplicates exactly: it stores 64- or 128-bit fingerprints of
+//! documents and returns all that differ from a given one in at most k bits.
 //!
-//! # The modules, from the ground up
+//! [`Db`] is a database open for reading and writing, [`Reader`] one that another process may be
+//! writing to, and [`Snapshot`] the state of either at one moment. [`Options`] has everything that
+//! can be chosen when a database is created or opened. With the feature `text`, the module `text`
+//! makes fingerprints from text; with `zh` it also segments Chinese.
 //!
-//! | layer | modules | what they know |
-//! | --- | --- | --- |
-//! | 0 | `error` `fingerprint` | kinds of failure; the widths |
-//! | 1 | `codec` [`storage`] `files` | bytes and bits; the one door to files; their names |
-//! | 2 | `layout` `paged` | bit orders and plans; files of checked pages |
-//! | 3 | `block` | compressed fingerprints |
-//! | 4 | `table` `postings` `names` `tombstones` | the kinds of files of a segment |
-//! | 5 | `settings` `log` `sorter` | what never changes; the append log; sorting on disk |
-//! | 6 | `segment` `memtable` | a set of entries on disk, and in memory |
-//! | 7 | `manifest` `version` | what is live, on disk and in memory |
-//! | 8 | `merge` `query` | entries in order; matches |
-//! | 9 | `compaction` | flush, and keeping segments few |
-//! | 10 | `db` | the handle |
-//! | beside | `text` | from text to fingerprint (feature `text`, Chinese with `zh`) |
+//! # Examples
+//!
+//! ```
+//! use fpdb::{Db, Ids, Novelty};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("crawl.fpdb");
+//! let db = Db::options().max_distance(3).ids(Ids::Names).create(&path)?;
+//! assert!(matches!(db.insert_if_novel(0b1100, "https://a.example/")?, Novelty::Inserted(_)));
+//! assert!(matches!(db.insert_if_novel(0b1110, "https://b.example/")?, Novelty::Duplicate(_)));
+//! assert_eq!(db.query(0b0000, 2)?.len(), 1);
+//! db.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # More
+//!
+//! The repository has a README with a longer example and a table of figures, `docs/design.md` on how
+//! the database works at run time, `docs/benchmarks.md`, `recipes.md` on which recipe and distance to
+//! choose, and `storage-format.md` on the files.
+//!
+//! # Debug builds
+//!
+//! The code that searches and inserts is generic, so Cargo compiles most of it with *your* crate, and
+//! without optimization a query takes ten to twenty times as long. An `opt-level` for this package
+//! alone does not help; set one for yours:
+//!
+//! ```toml
+//! [profile.dev]
+//! opt-level = 1
+//! ```
 
 #![warn(missing_docs)]
 // Only storage/ may name files: the lists are in clippy.toml.
@@ -67,3 +88,8 @@ pub use progress::{Phase, Progress};
 pub use query::QueryOptions;
 pub use settings::Ids;
 pub use storage::Access;
+
+/// Compiles and runs the README's example with the other examples.
+#[cfg(all(doctest, feature = "text"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
