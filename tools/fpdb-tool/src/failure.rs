@@ -5,39 +5,42 @@ use std::io::{self, Write};
 use anyhow::Result;
 use fpdb::ErrorKind;
 
-const FAILED_CHECK: u8 = 1;
+use crate::output::{printable, printable_lines};
+
+const CHECK_FAILED: u8 = 1;
 const ERROR: u8 = 2;
 const LOCKED: u8 = 3;
 const NEWER_FORMAT: u8 = 4;
 
-/// What a command that ran to its end found.
+/// How a command ended that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It did what it was asked to do.
     Done,
-    /// It was asked to check something, and the answer is no.
+    /// The command checked something, and the check failed.
     CheckFailed,
 }
 
-/// The exit code of a run; an error is written to `err`.
+/// Returns the exit code of a run. Writes an error to `err`.
 pub(crate) fn exit_code(result: Result<Outcome>, err: &mut dyn Write) -> u8 {
     match result {
         Ok(Outcome::Done) => 0,
-        Ok(Outcome::CheckFailed) => FAILED_CHECK,
+        Ok(Outcome::CheckFailed) => CHECK_FAILED,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
-            // Nobody is left to be told of a failure to tell.
-            let _ = writeln!(err, "fpdb-tool: {}", sentence(&error));
+            // If standard error fails too, there is nowhere to report that.
+            let _ = writeln!(err, "fpdb-tool: {}", printable(&sentence(&error)));
             code_of(&error)
         }
     }
 }
 
-/// Writes what clap has to say, help or a usage error, and returns the exit code.
+/// Writes what clap has to say, which is help or a usage error, and returns the exit code.
 pub(crate) fn usage(stop: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     if stop.use_stderr() {
-        let text = stop.render().to_string();
-        // clap begins errors with a word of its own, and help, where usage shows it, with none.
+        // A usage error quotes the arguments, which may be file names.
+        let text = printable_lines(&stop.render().to_string());
+        // clap starts its errors with `error: `. The help that it shows instead of an error, when
+        // there are no arguments, starts with no such word.
         let _ = match text.strip_prefix("error: ") {
             Some(sentence) => write!(err, "fpdb-tool: {sentence}"),
             None => write!(err, "{text}"),
@@ -48,26 +51,29 @@ pub(crate) fn usage(stop: &clap::Error, out: &mut dyn Write, err: &mut dyn Write
     exit_code(written.map(|()| Outcome::Done).map_err(Into::into), err)
 }
 
-/// The error and its causes on one line. A cause that the message before it already ends with is
-/// not said again.
+/// Returns the error and its causes on one line. Leaves out a cause that the message before it
+/// already ends with.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |text, cause| {
         let cause = cause.to_string();
         match text.as_str() {
             "" => cause,
-            told if told.ends_with(&cause) => text,
-            told => format!("{told}: {cause}"),
+            so_far if so_far.ends_with(&cause) => text,
+            so_far => format!("{so_far}: {cause}"),
         }
     })
 }
 
-/// An error of the library as one of usage: whatever its kind, it does not speak of the database.
+/// Turns an error of the library into a usage error, with exit code 2 whatever its kind. For errors
+/// that are about an argument and not about the database.
 pub(crate) fn as_usage(error: &fpdb::Error) -> anyhow::Error {
     anyhow::Error::msg(error.to_string())
 }
 
-/// Commands look at a database's width and recipe before they open it. So what the library itself
-/// finds unsupported is the format.
+/// Returns the exit code of an error.
+///
+/// Commands check a database's width and recipe before they open it, so `Unsupported` from the
+/// library is about the format.
 fn code_of(error: &anyhow::Error) -> u8 {
     let kind = error.chain().find_map(|cause| cause.downcast_ref::<fpdb::Error>());
     match kind.map(fpdb::Error::kind) {
@@ -91,26 +97,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn sentence_names_each_cause_once() {
         let refused = io::Error::other("refused");
         let error = anyhow::Error::new(refused).context("cannot read x: refused").context("top");
         assert_eq!(sentence(&error), "top: cannot read x: refused");
     }
 
     #[test]
-    fn a_broken_pipe_is_quiet_however_deep_it_lies() {
-        let mut told = Vec::new();
+    fn a_broken_pipe_is_quiet_at_any_depth() {
+        let mut err = Vec::new();
         let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
         let error = Err(pipe).context("cannot write").context("cannot commit");
-        assert_eq!(exit_code(error, &mut told), 0);
-        assert!(told.is_empty());
+        assert_eq!(exit_code(error, &mut err), 0);
+        assert!(err.is_empty());
     }
 
     #[test]
-    fn kinds_of_failure_have_codes_of_their_own() {
+    fn a_missing_database_is_an_error_with_a_sentence() {
         let missing = fpdb::describe("no/such/database").unwrap_err();
-        let mut told = Vec::new();
-        assert_eq!(exit_code(Err(missing.into()), &mut told), ERROR);
-        assert!(told.starts_with(b"fpdb-tool: "), "{}", String::from_utf8_lossy(&told));
+        let mut err = Vec::new();
+        assert_eq!(exit_code(Err(missing.into()), &mut err), ERROR);
+        assert!(err.starts_with(b"fpdb-tool: "), "{}", String::from_utf8_lossy(&err));
+    }
+
+    #[test]
+    fn control_characters_in_an_error_are_escaped() {
+        let mut err = Vec::new();
+        exit_code(Err(anyhow::anyhow!("cannot open \u{1b}[31m")), &mut err);
+        assert_eq!(err, b"fpdb-tool: cannot open \\u{1b}[31m\n");
     }
 }

@@ -1,11 +1,12 @@
-//! The operator's tool of fpdb. Each command is a module of `cmd` of its own; the work is the
-//! library's.
+//! The command-line tool of fpdb. Each command is a module of `cmd`; the library `fpdb` does the
+//! work.
 //!
-//! What holds for all of them: data goes to standard output and talk to standard error, `-` is
-//! standard input, fingerprints are written as `0x` and all their digits, commands that only read
-//! open the database read-only and so run beside a writer, and the exit code is 0 for done, 1 for
-//! a check that failed, 2 for an error, 3 for a database that another process writes to, and 4 for
-//! one made by a newer version. A reader of the output that goes away is not an error.
+//! All commands follow the same rules. Data goes to standard output and messages to standard error.
+//! `-` means standard input. Fingerprints are written as `0x` and all their digits. Commands that
+//! only read open the database read-only, so they run beside a writer. The exit code is 0 for
+//! success, 1 for a check that failed, 2 for an error, 3 for a database that another process is
+//! writing to, and 4 for a database made by a newer version. It is no error when the reader of the
+//! output goes away, but it is one when standard output is closed from the start.
 
 mod cmd;
 mod count;
@@ -22,30 +23,33 @@ mod temporary;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use failure::Outcome;
 use output::Context;
 
-/// The exit codes, as `--help` tells them.
+/// The exit codes, as `--help` shows them.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  done (a query without a match and a dedup with duplicates too)
-  1  a check failed: verify found damage, health a fault, query --exit-status no match
+  0  success, also if a query has no match or all documents are duplicates
+  1  a check failed: verify found damage, health found a fault, or query --exit-status found no match
   2  an error
-  3  another process writes to the database
-  4  the database was made by a newer version";
+  3  another process is writing to the database
+  4  the database was made by a newer version
 
-/// Makes, fills, asks, checks and maintains fpdb databases: exact near-duplicate indexes of
+Example:
+  fpdb-tool dedup crawl.fpdb pages.ndjson > novel.ndjson";
+
+/// Creates, fills, queries, checks and maintains fpdb databases: exact near-duplicate indexes of
 /// fingerprints.
 #[derive(Parser)]
 #[command(name = "fpdb-tool", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 struct Cli {
-    /// Write results as JSON: one object, or one record a line and a summary record last
+    /// Write results as JSON: one object, or one record per line with a summary record last
     #[arg(long, global = true)]
     json: bool,
 
-    /// Say nothing on standard error but errors
+    /// Write only errors to standard error
     #[arg(short, long, global = true)]
     quiet: bool,
 
@@ -53,10 +57,11 @@ struct Cli {
     command: cmd::Command,
 }
 
-/// Runs the tool with these arguments, the program's name first, and returns its exit code.
+/// Runs the tool with these arguments, of which the first is the program's name, and returns its
+/// exit code.
 ///
-/// Results are written to `out`, which is flushed, and all else to `err`. Progress bars alone go
-/// to the standard error of the process, if that is a terminal.
+/// Writes results to `out`, which it flushes, and everything else to `err`. Only progress bars go
+/// directly to the standard error of the process, if that is a terminal.
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
@@ -66,7 +71,8 @@ pub fn run(
         Ok(cli) => cli,
         Err(stop) => return failure::usage(&stop, out, err),
     };
-    let mut context = Context { out, err, json: cli.json, quiet: cli.quiet };
+    let mut context =
+        Context { out, err, json: cli.json, quiet: cli.quiet, command_line: Cli::command };
     let result = cli.command.run(&mut context).and_then(|outcome: Outcome| {
         context.out.flush()?;
         Ok(outcome)
@@ -76,8 +82,6 @@ pub fn run(
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -1,62 +1,69 @@
-//! How results look: JSON lines, sizes and columns for people.
+//! How results look: JSON lines, sizes, and columns for people.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-/// Where a command writes, and how.
+/// Where a command writes, and in which form.
 pub(crate) struct Context<'a> {
-    /// Data.
+    /// For data.
     pub(crate) out: &'a mut dyn Write,
-    /// Talk.
+    /// For messages.
     pub(crate) err: &'a mut dyn Write,
-    /// Data as JSON.
+    /// Writes data as JSON.
     pub(crate) json: bool,
-    /// No talk.
+    /// Writes no messages.
     pub(crate) quiet: bool,
+    /// Returns the definition of the command line, for the commands that describe it.
+    pub(crate) command_line: fn() -> clap::Command,
 }
 
 impl Context<'_> {
-    /// A sentence to the person at the terminal. Whether it arrives is no concern of the command.
+    /// Writes a message to the person at the terminal, with control characters escaped. A command
+    /// goes on if that fails.
     pub(crate) fn say(&mut self, sentence: impl Display) {
         if !self.quiet {
-            let _ = writeln!(self.err, "{sentence}");
+            let _ = writeln!(self.err, "{}", printable(&sentence.to_string()));
         }
     }
 
-    /// The one result of a command: as a JSON object on standard output, or told as a sentence.
+    /// Writes the one result of a command: as a JSON object on standard output, or else as a
+    /// message.
     pub(crate) fn conclude(
         &mut self,
         object: &impl Serialize,
-        told: impl Display,
+        sentence: impl Display,
     ) -> io::Result<()> {
         if self.json {
             return json_line(self.out, object);
         }
-        self.say(told);
+        self.say(sentence);
         Ok(())
     }
 }
 
-/// One JSON value on a line of its own.
+/// Writes a JSON value and a line feed.
 pub(crate) fn json_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.write_all(b"\n")
 }
 
-/// Labels and values in two columns.
+/// Writes labels and values in two columns, with control characters in the values escaped.
 pub(crate) fn rows(out: &mut dyn Write, rows: &[(&str, String)]) -> io::Result<()> {
     let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
-    rows.iter().try_for_each(|(label, value)| writeln!(out, "{label:width$}  {value}"))
+    rows.iter().try_for_each(|(label, value)| writeln!(out, "{label:width$}  {}", printable(value)))
 }
 
-/// A header and lines in columns as wide as their widest cell, numbers to the right.
+/// Writes a header and lines in columns as wide as their widest cell, with numbers aligned to the
+/// right and control characters escaped.
 pub(crate) fn table<const N: usize>(
     out: &mut dyn Write,
     header: [&str; N],
     lines: &[[String; N]],
 ) -> io::Result<()> {
+    let cells = |line: &[String; N]| std::array::from_fn(|i| printable(&line[i]));
+    let lines: Vec<[String; N]> = lines.iter().map(cells).collect();
     let widths: [usize; N] = std::array::from_fn(|i| {
         lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0).max(header[i].len())
     });
@@ -77,7 +84,7 @@ pub(crate) fn is_number(cell: &str) -> bool {
     cell.starts_with(|c: char| c.is_ascii_digit()) && !cell.starts_with("0x")
 }
 
-/// A number of bytes as people read it: `1.25 GiB`.
+/// Formats a number of bytes for people: `1.25 GiB`.
 pub(crate) fn iec(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -88,11 +95,20 @@ pub(crate) fn iec(bytes: u64) -> String {
     format!("{value:.2} {}", UNITS[power - 1])
 }
 
-/// Text for a line on a terminal: control characters, which could move the cursor or make a line
-/// of two, are escaped.
+/// Returns text for one line on a terminal. Control characters are escaped because they could move
+/// the cursor or split the line.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().fold(String::new(), |mut line, c| {
-        if c.is_control() {
+    escape(text, char::is_control)
+}
+
+/// Like [`printable`], for text of several lines.
+pub(crate) fn printable_lines(text: &str) -> String {
+    escape(text, |c| c.is_control() && c != '\n')
+}
+
+fn escape(text: &str, needs_escape: impl Fn(char) -> bool) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
+        if needs_escape(c) {
             line.extend(c.escape_default())
         } else {
             line.push(c)
@@ -125,5 +141,10 @@ mod tests {
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(printable("a\u{1b}[2Jb\n去"), "a\\u{1b}[2Jb\\n去");
+        assert_eq!(printable_lines("a\u{1b}[2Jb\n去"), "a\\u{1b}[2Jb\n去");
+        let mut out = Vec::new();
+        rows(&mut out, &[("recipe", "\u{9b}31m".into())]).unwrap();
+        table(&mut out, ["file"], &[["a\r".into()]]).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "recipe  \\u{9b}31m\nfile\na\\r\n");
     }
 }

@@ -1,6 +1,8 @@
-//! The commands, one module each: its arguments and what it does with them.
+//! The commands. Each has a module with its arguments and what it does with them.
 
+mod backup;
 mod compact;
+mod completions;
 mod create;
 mod dedup;
 mod evaluate;
@@ -11,10 +13,12 @@ mod hamming;
 mod health;
 mod import;
 mod inspect;
+mod man;
 mod measure;
 mod plan;
 mod query;
 mod recipes;
+mod remove;
 mod stats;
 mod verify;
 
@@ -32,11 +36,13 @@ pub(crate) enum Command {
     Query(query::Args),
     Extract(extract::Args),
     Export(export::Args),
+    Remove(remove::Args),
     Fingerprint(fingerprint::Args),
     Stats(stats::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
     Compact(compact::Args),
+    Backup(backup::Args),
     Health(health::Args),
     Evaluate(evaluate::Args),
     Hamming(hamming::Args),
@@ -44,6 +50,8 @@ pub(crate) enum Command {
     Ratio(measure::ratio::Args),
     Bench(measure::bench::Args),
     Plan(plan::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Command {
@@ -55,11 +63,13 @@ impl Command {
             Self::Query(args) => args.run(context),
             Self::Extract(args) => args.run(context),
             Self::Export(args) => args.run(context),
+            Self::Remove(args) => args.run(context),
             Self::Fingerprint(args) => args.run(context),
             Self::Stats(args) => args.run(context),
             Self::Inspect(args) => args.run(context),
             Self::Verify(args) => args.run(context),
             Self::Compact(args) => args.run(context),
+            Self::Backup(args) => args.run(context),
             Self::Health(args) => args.run(context),
             Self::Evaluate(args) => args.run(context),
             Self::Hamming(args) => args.run(context),
@@ -67,6 +77,8 @@ impl Command {
             Self::Ratio(args) => args.run(context),
             Self::Bench(args) => args.run(context),
             Self::Plan(args) => args.run(context),
+            Self::Completions(args) => args.run(context),
+            Self::Man(args) => args.run(context),
         }
     }
 }

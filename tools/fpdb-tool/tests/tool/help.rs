@@ -2,18 +2,20 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 22] = [
     "create",
     "import",
     "dedup",
     "query",
     "extract",
     "export",
+    "remove",
     "fingerprint",
     "stats",
     "inspect",
     "verify",
     "compact",
+    "backup",
     "health",
     "evaluate",
     "hamming",
@@ -21,6 +23,8 @@ const COMMANDS: [&str; 18] = [
     "ratio",
     "bench",
     "plan",
+    "completions",
+    "man",
 ];
 
 #[test]

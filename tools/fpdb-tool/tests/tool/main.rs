@@ -1,5 +1,6 @@
-//! The tool as its users have it: the built binary, its output and its exit codes.
+//! Tests of the built binary: its output and its exit codes.
 
+mod backup;
 mod bench;
 mod common;
 mod corpus;
@@ -28,5 +29,8 @@ mod quality;
 mod query;
 mod ratio;
 mod recipes;
+mod remove;
+mod shell;
 mod sources;
+mod terminal;
 mod wrong_input;

@@ -1,0 +1,77 @@
+//! `backup`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use fpdb::{Fingerprint, Options};
+use serde::Serialize;
+
+use crate::database::by_width;
+use crate::failure::Outcome;
+use crate::output::{Context, iec};
+use crate::progress;
+
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool backup crawl.fpdb /backups/crawl.fpdb";
+
+/// Copies a database into a new folder
+///
+/// The copy is a database of its own. Each file is compared with its checksum while it is copied,
+/// so a damaged database is not backed up. If the backup fails, what it wrote is removed. Other
+/// processes can read the database while it is copied, but not write to it.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+
+    /// The folder to copy to, which must be missing or empty
+    #[arg(value_name = "DEST")]
+    destination: PathBuf,
+}
+
+/// `fpdb.backup/1`
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    path: String,
+    files: u64,
+    bytes: u64,
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        let bits = fpdb::describe(&self.path)?.bits;
+        let bar = progress::working(context, "copying");
+        let copied = by_width!(bits, |options| self.copy(options));
+        bar.finish_and_clear();
+        copied?;
+        let (files, bytes) = count(&self.destination)?;
+        let path = self.destination.display().to_string();
+        let sentence =
+            format!("copied {} to {path}: {files} files, {}", self.path.display(), iec(bytes));
+        context.conclude(&Report { schema: "fpdb.backup/1", path, files, bytes }, sentence)?;
+        Ok(Outcome::Done)
+    }
+
+    fn copy<F: Fingerprint>(&self, options: Options<F>) -> Result<()> {
+        // Nothing is compacted just because a backup opens the database.
+        let db = options.background(false).open(&self.path)?;
+        db.backup(&self.destination)?;
+        db.close()?;
+        Ok(())
+    }
+}
+
+/// Returns the number of files in a folder and their bytes.
+fn count(folder: &Path) -> Result<(u64, u64)> {
+    let count = || -> std::io::Result<(u64, u64)> {
+        fs::read_dir(folder)?.try_fold((0, 0), |(files, bytes), entry| {
+            Ok((files + 1, bytes + entry?.metadata()?.len()))
+        })
+    };
+    count().with_context(|| format!("cannot list {}", folder.display()))
+}

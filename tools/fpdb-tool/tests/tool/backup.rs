@@ -1,0 +1,61 @@
+//! `backup`
+
+use std::fs;
+
+use crate::common::Folder;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let list: String = (0..2000u64).map(|i| format!("{:016x}\n", i * 0x9e37_79b9)).collect();
+    folder.write("list", list);
+    folder.ok("import db list");
+    folder
+}
+
+#[test]
+fn a_backup_has_every_entry_and_is_a_database_of_its_own() {
+    let folder = folder();
+    let report = folder.ok("backup db copy --json").json();
+    assert_eq!((&report["schema"], &report["path"]), (&"fpdb.backup/1".into(), &"copy".into()));
+    let files = fs::read_dir(folder.file("copy")).unwrap();
+    assert_eq!(report["files"], files.count());
+    assert!(report["bytes"].as_u64() > Some(2000 * 8), "{report}");
+    assert_eq!(folder.ok("export copy").out, folder.ok("export db").out);
+    folder.ok("verify copy");
+    folder.ok("remove copy --fingerprint 0x0 --id 0");
+    assert_eq!(folder.ok("stats db --json").json()["entries"], 2000);
+    let run = folder.ok("backup db again");
+    assert!(run.out.is_empty() && run.err.starts_with("copied db to again: "), "{run:?}");
+}
+
+#[test]
+fn backup_refuses_a_folder_that_holds_anything() {
+    let folder = folder();
+    fs::create_dir(folder.file("full")).unwrap();
+    folder.write("full/note", "mine");
+    let run = folder.exits(2, "backup db full");
+    assert!(run.err.contains("full"), "{}", run.err);
+    assert_eq!(fs::read_dir(folder.file("full")).unwrap().count(), 1);
+    folder.exits(2, "backup db db");
+    folder.exits(2, "backup nowhere copy");
+    assert!(!folder.file("copy").exists());
+    fs::create_dir(folder.file("empty")).unwrap();
+    folder.ok("backup db empty");
+}
+
+#[test]
+fn a_backup_of_a_damaged_database_fails_and_leaves_nothing() {
+    let folder = folder();
+    let largest = fs::read_dir(folder.file("db"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .max_by_key(|file| fs::metadata(file).unwrap().len())
+        .unwrap();
+    let mut bytes = fs::read(&largest).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&largest, bytes).unwrap();
+    folder.exits(2, "backup db copy");
+    let left = fs::read_dir(folder.file("copy")).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
+}
