@@ -1,4 +1,4 @@
-//! Finding, making and opening the database that a command names.
+//! Finds, describes and creates the database that a command names.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::{BlockCode, Description, ErrorKind, Fingerprint, Ids, Layout, Options};
 
-/// Runs an expression with options of the width that a database has: `u64` or `u128`.
+/// Evaluates an expression with options of a database's width: `u64` or `u128`.
 macro_rules! by_width {
     ($bits:expr, |$options:ident| $body:expr) => {
         if $bits == 128 {
@@ -20,41 +20,43 @@ macro_rules! by_width {
 }
 pub(crate) use by_width;
 
-/// What is settled when a database is made.
+/// The options of a new database, which keeps them for good.
 #[derive(clap::Args, Clone)]
 pub(crate) struct NewDatabase {
-    /// Distance in bits up to which queries are answered from the tables, 0 to 10 [default: 3]
+    /// Largest distance in bits that the tables can answer queries for, from 0 to 10 [default: 3]
     #[arg(short = 'k', long, value_name = "BITS", help_heading = "A new database")]
     max_distance: Option<u32>,
 
-    /// Layout of the tables: the name of a preset, such as ring-4 or half-2, a ring as `plan` names
-    /// them, such as ring:25/19/20, or `auto`, which chooses by distance and expected entries
-    /// [default: auto]
+    /// Layout of the tables: a preset such as ring-4 or half-2, a ring as `plan` lists them, such as
+    /// ring:25/19/20, or `auto`, which chooses by distance and expected entries [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "A new database")]
     layout: Option<String>,
 
-    /// Number of entries to expect; `--layout auto` goes by it [default: 1000000]
+    /// Expected number of entries, from which `--layout auto` chooses the layout [default: 1000000]
     #[arg(long = "expected", value_name = "ENTRIES", help_heading = "A new database")]
     expected_entries: Option<u64>,
 
-    /// Size of a block of a table, a power of two from 128 to 4096: small ones are faster to
-    /// probe, large ones take less space
+    /// Size of a table's blocks in bytes, a power of two from 128 to 4096. Small blocks are faster
+    /// to probe, large blocks take less space [default: 128]
     #[arg(long, value_name = "BYTES", help_heading = "A new database")]
     block_size: Option<usize>,
 
-    /// Code of the blocks: elias-fano, which is faster to probe and mostly shorter, or huffman, the
-    /// paper's, which is shorter for crowds of near neighbours [default: elias-fano]
+    /// Code of the blocks: elias-fano, which is faster to probe and usually smaller, or huffman, the
+    /// paper's code, which is smaller where many fingerprints are near each other [default:
+    /// elias-fano]
     #[arg(long, value_name = "CODE", value_parser = BlockCode::parse, help_heading = "A new database")]
     code: Option<BlockCode>,
 
-    /// Bits a fingerprint and table of the prefix filter, 0 to 32, 0 for none: spares most look-ups
-    /// that would find nothing [default: 8 where the layout and the number of entries gain by it]
+    /// Bits per fingerprint, per table, of the prefix filter, which avoids most lookups that would
+    /// find nothing; from 0 to 32, where 0 means no filter [default: 8 if the layout and the number
+    /// of entries benefit from it]
     #[arg(long, value_name = "BITS", help_heading = "A new database")]
     filter_bits: Option<u32>,
 }
 
 impl NewDatabase {
-    /// Options to make a database with. What is not given is left to the library's defaults.
+    /// Adds these options to `options`. The library has defaults for those that are absent, and
+    /// refuses to open an existing database whose options differ.
     pub(crate) fn options<F: Fingerprint>(&self, mut options: Options<F>) -> Result<Options<F>> {
         if let Some(max_distance) = self.max_distance {
             options = options.max_distance(max_distance);
@@ -76,42 +78,14 @@ impl NewDatabase {
             Some(name) => Ok(options.layout(Layout::preset(name, F::BITS)?)),
         }
     }
-
-    /// Refuses to go on with a database that was made otherwise than is asked for here.
-    pub(crate) fn check_against(&self, found: &Description) -> Result<()> {
-        let differs = |what: &str, found: &str, asked: &str| {
-            anyhow::anyhow!("the database has {what} {found}, not {asked}, and keeps it for life")
-        };
-        if let Some(asked) = self.max_distance.filter(|&asked| asked != found.max_distance) {
-            let found = found.max_distance.to_string();
-            return Err(differs("max-distance", &found, &asked.to_string()));
-        }
-        if let Some(asked) = self.block_size.filter(|&asked| asked != found.block_size) {
-            let found = found.block_size.to_string();
-            return Err(differs("block-size", &found, &asked.to_string()));
-        }
-        if let Some(asked) = self.code.filter(|&asked| asked != found.code) {
-            return Err(differs("code", found.code.name(), asked.name()));
-        }
-        if let Some(asked) = self.filter_bits.filter(|&asked| asked != found.filter_bits) {
-            let found = found.filter_bits.to_string();
-            return Err(differs("filter-bits", &found, &asked.to_string()));
-        }
-        match self.layout.as_deref() {
-            Some(asked) if asked != "auto" && asked != found.layout.name() => {
-                Err(differs("layout", found.layout.name(), asked))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 /// `--ids`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdKind {
-    /// Numbers that you choose
+    /// You choose numbers
     User,
-    /// Names (URLs, say), numbered by the database
+    /// You choose names, such as URLs, and the database numbers them
     Names,
 }
 
@@ -124,7 +98,7 @@ impl From<IdKind> for Ids {
     }
 }
 
-/// The word for a kind of ids: what `--ids` takes.
+/// Returns the word for a kind of ids, which `--ids` accepts.
 pub(crate) fn id_kind(ids: Ids) -> &'static str {
     match ids {
         Ids::User => "user",
@@ -132,13 +106,13 @@ pub(crate) fn id_kind(ids: Ids) -> &'static str {
     }
 }
 
-/// The version of a database's format: `1.0`.
-pub(crate) fn format_version(found: &Description) -> String {
-    let (major, minor) = found.format_version;
+/// Returns the version of a database's format, such as `1.0`.
+pub(crate) fn format_version(description: &Description) -> String {
+    let (major, minor) = description.format_version;
     format!("{major}.{minor}")
 }
 
-/// The width of fingerprints, as `--bits` takes it.
+/// Parses a width of fingerprints, the value of `--bits`.
 pub(crate) fn parse_bits(text: &str) -> Result<u32, String> {
     match text {
         "64" => Ok(64),
@@ -147,18 +121,19 @@ pub(crate) fn parse_bits(text: &str) -> Result<u32, String> {
     }
 }
 
-/// The width of a database's fingerprints, or the one asked for where there is none yet.
-pub(crate) fn width(found: Option<&Description>, asked: Option<u32>) -> Result<u32> {
-    match (found, asked) {
-        (Some(found), Some(asked)) if found.bits != asked => {
-            bail!("the database has fingerprints of {} bits", found.bits)
+/// Returns the width of an existing database's fingerprints, or the requested width for a new one.
+pub(crate) fn width(existing: Option<&Description>, requested: Option<u32>) -> Result<u32> {
+    match (existing, requested) {
+        (Some(existing), Some(requested)) if existing.bits != requested => {
+            bail!("the database has {}-bit fingerprints, not {requested}-bit", existing.bits)
         }
-        (Some(found), _) => Ok(found.bits),
-        (None, asked) => Ok(asked.unwrap_or(64)),
+        (Some(existing), _) => Ok(existing.bits),
+        (None, requested) => Ok(requested.unwrap_or(64)),
     }
 }
 
-/// The description of a database, `None` where there is none yet or only a half-made one.
+/// Returns the description of a database, or `None` if there is none yet or its creation was
+/// interrupted.
 pub(crate) fn find(path: &Path) -> Result<Option<Description>> {
     match fpdb::describe(path) {
         Ok(description) => Ok(Some(description)),
@@ -167,13 +142,13 @@ pub(crate) fn find(path: &Path) -> Result<Option<Description>> {
     }
 }
 
-/// Refuses a database whose ids are not of the kind that a command needs.
-pub(crate) fn need_ids(found: &Description, needed: Ids, command: &str) -> Result<()> {
-    if found.ids != needed {
+/// Refuses a database whose kind of ids is not the one that a command needs.
+pub(crate) fn need_ids(existing: &Description, needed: Ids, command: &str) -> Result<()> {
+    if existing.ids != needed {
         bail!(
-            "{command} needs a database made with --ids {}; this one has --ids {}",
+            "{command} needs a database created with --ids {}; this one has --ids {}",
             id_kind(needed),
-            id_kind(found.ids)
+            id_kind(existing.ids)
         );
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Progress bars: on standard error, if that is a terminal and nobody asked for quiet.
+//! Progress bars, which are drawn on standard error if that is a terminal and `--quiet` is absent.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::Context;
 
-/// A bar over the bytes of input files, or a counter of bytes if their sizes are not known.
+/// Returns a bar over the bytes of input files, or a counter of bytes if their sizes are unknown.
 pub(crate) fn over_files(context: &Context<'_>, files: &[PathBuf]) -> ProgressBar {
     if !is_wanted(context) {
         return ProgressBar::hidden();
@@ -21,12 +21,12 @@ pub(crate) fn over_files(context: &Context<'_>, files: &[PathBuf]) -> ProgressBa
     }
 }
 
-/// A sign of life for work whose length is not known.
-pub(crate) fn working(context: &Context<'_>, on: &'static str) -> ProgressBar {
+/// Returns a spinner for work of unknown length.
+pub(crate) fn working(context: &Context<'_>, activity: &'static str) -> ProgressBar {
     if !is_wanted(context) {
         return ProgressBar::hidden();
     }
-    spinner("{spinner} {msg} {elapsed}").with_message(on)
+    spinner("{spinner} {msg} {elapsed}").with_message(activity)
 }
 
 fn is_wanted(context: &Context<'_>) -> bool {
@@ -39,7 +39,7 @@ fn spinner(template: &str) -> ProgressBar {
     bar
 }
 
-/// The style of a template; a wrong one would cost the looks only.
+/// Returns the style of a template. A wrong template only makes the bar look different.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

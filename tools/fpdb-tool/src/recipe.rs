@@ -1,4 +1,4 @@
-//! Recipes by name, at the width that a command works at.
+//! Recipes by name, at the width of a command's fingerprints.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use fpdb::{Db, Description, ErrorKind, Ids, Options};
 use crate::database::{self, NewDatabase};
 use crate::failure;
 
-/// A width, with its recipes.
+/// A width of fingerprints that has recipes.
 pub(crate) trait Width: fpdb::text::Width {
-    /// The recipe of this name or alias; the error lists those that there are.
+    /// Returns the recipe with this name or alias. The error lists the recipes that exist.
     fn recipe(name: &str) -> fpdb::Result<Recipe<Self>>;
 }
 
@@ -27,56 +27,54 @@ impl Width for u128 {
     }
 }
 
-/// The recipe of a new database, unless another is asked for: an alias of the library.
+/// The recipe of a new database unless `--recipe` names another: an alias of the library.
 pub(crate) const DEFAULT: &str = "default";
 
-/// Opens or makes the database that a command puts documents into, with the recipe to do it by:
-/// the one asked for, or else the database's, or else the default.
+/// Opens or creates the database that a command stores documents in. Also returns the recipe: the
+/// requested one, or else the database's, or else the default.
 pub(crate) fn open<F: Width>(
     path: &Path,
     mut options: Options<F>,
-    found: Option<&Description>,
+    existing: Option<&Description>,
     new: &NewDatabase,
-    asked: Option<&str>,
+    requested: Option<&str>,
     command: &str,
 ) -> Result<(Db<F>, Recipe<F>)> {
-    let recipe = of_database(found, asked)?;
-    if let Some(found) = found {
-        database::need_ids(found, Ids::Names, command)?;
-        new.check_against(found)?;
-    } else {
-        options = new.options(options)?.ids(Ids::Names);
+    let recipe = of_database(existing, requested)?;
+    if let Some(existing) = existing {
+        database::need_ids(existing, Ids::Names, command)?;
     }
-    // By its own name: what an alias stands for may be another recipe one day.
+    options = new.options(options)?.ids(Ids::Names);
+    // Its name rather than an alias, which may stand for another recipe one day.
     let options = options.recipe(recipe.name());
-    let db = match found {
+    let db = match existing {
         Some(_) => options.open(path),
         None => options.open_or_create(path),
     };
     match db {
-        // The format was read before, so what does not fit is the recipe.
+        // The format is supported, because the manifest was read before. So this is about the recipe.
         Err(error) if error.kind() == ErrorKind::Unsupported => Err(failure::as_usage(&error)),
         db => Ok((db?, recipe)),
     }
 }
 
-/// The recipe to ask or fill a database by: the one asked for, or else the database's, or else the
-/// default. It fails if the database is of another than is asked for.
+/// Returns the recipe for queries and documents: the requested one, or else the database's, or else
+/// the default. Fails if the requested recipe is not the database's.
 pub(crate) fn of_database<F: Width>(
-    found: Option<&Description>,
-    asked: Option<&str>,
+    existing: Option<&Description>,
+    requested: Option<&str>,
 ) -> Result<Recipe<F>> {
-    let stored = found.and_then(|found| found.recipe.as_deref());
-    let recipe = named::<F>(asked.or(stored).unwrap_or(DEFAULT))?;
+    let stored = existing.and_then(|existing| existing.recipe.as_deref());
+    let recipe = named::<F>(requested.or(stored).unwrap_or(DEFAULT))?;
     match stored {
         Some(stored) if stored != recipe.name() => {
-            bail!("the database is of recipe {stored}, so {} does not fit it", recipe.name())
+            bail!("the database has fingerprints of recipe {stored}, not {}", recipe.name())
         }
         _ => Ok(recipe),
     }
 }
 
-/// The recipe of this name. Whatever is wrong with the name is an error of usage.
+/// Returns the recipe with this name. An unknown name is a usage error.
 pub(crate) fn named<F: Width>(name: &str) -> Result<Recipe<F>> {
     F::recipe(name).map_err(|e| failure::as_usage(&e))
 }

@@ -11,19 +11,26 @@ use crate::failure::Outcome;
 use crate::output::{Context, iec};
 use crate::progress;
 
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool compact crawl.fpdb";
+
 /// Merges all segments into one
 ///
-/// What is removed goes, and queries have one segment to ask. Room for a second copy is needed
-/// while it runs. Other processes may read meanwhile, but not write.
+/// This returns the space of removed entries to the disk, and leaves queries only one segment to
+/// search. It needs disk space for a second copy while it runs. Other processes can read the
+/// database at the same time, but not write to it.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
 }
 
+/// `fpdb.compact/1`
 #[derive(Serialize)]
-struct Compacted {
+struct Report {
     schema: &'static str,
     bytes_before: u64,
     bytes_after: u64,
@@ -38,21 +45,21 @@ impl Args {
         let done = by_width!(bits, |options| self.compact(options));
         bar.finish_and_clear();
         let (before, after) = done?;
-        let compacted = Compacted {
+        let report = Report {
             schema: "fpdb.compact/1",
             bytes_before: before.bytes_total,
             bytes_after: after.bytes_total,
             segments_before: before.segments.len(),
             segments_after: after.segments.len(),
         };
-        let told = format!(
+        let sentence = format!(
             "before {} (segments: {}), after {} (segments: {})",
-            iec(compacted.bytes_before),
-            compacted.segments_before,
-            iec(compacted.bytes_after),
-            compacted.segments_after
+            iec(report.bytes_before),
+            report.segments_before,
+            iec(report.bytes_after),
+            report.segments_after
         );
-        context.conclude(&compacted, told)?;
+        context.conclude(&report, sentence)?;
         Ok(Outcome::Done)
     }
 

@@ -12,19 +12,24 @@ use crate::failure::Outcome;
 use crate::output::Context;
 use crate::recipe::Width;
 
-/// Makes an empty database
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool create crawl.fpdb --ids names --recipe words/1 --max-distance 3";
+
+/// Creates an empty database
 ///
-/// A database is a folder. It must not exist yet, or be what an interrupted creation left.
+/// A database is a folder. The folder must not exist yet, unless an interrupted creation left it.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// The folder to make
+    /// The folder to create
     #[arg(value_name = "DB")]
     path: PathBuf,
 
     #[command(flatten)]
     new: NewDatabase,
 
-    /// Who numbers the documents
+    /// Kind of the documents' ids
     #[arg(long, value_enum, default_value = "user", help_heading = "A new database")]
     ids: IdKind,
 
@@ -32,7 +37,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = "64", value_parser = database::parse_bits, help_heading = "A new database")]
     bits: u32,
 
-    /// The recipe that its fingerprints come from, such as words/1: text of another is refused
+    /// Recipe of the fingerprints, such as words/1. The database then refuses fingerprints of other
+    /// recipes [default: none]
     #[arg(long, value_name = "NAME", help_heading = "A new database")]
     recipe: Option<String>,
 }
@@ -54,45 +60,45 @@ struct Created<'a> {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         let known = by_width!(self.bits, |options| self.create(options))?;
-        let made = fpdb::describe(&self.path)?;
+        let description = fpdb::describe(&self.path)?;
         if let Some(name) = self.recipe.filter(|_| !known) {
             context.say(format_args!(
-                "note: {name} is no recipe of this tool, so dedup cannot use it"
+                "note: this tool has no recipe {name}, so dedup cannot use the database"
             ));
         }
         let created = Created {
             schema: "fpdb.create/1",
             path: self.path.display().to_string(),
-            bits: made.bits,
-            ids: database::id_kind(made.ids),
-            max_distance: made.max_distance,
-            layout: made.layout.name(),
-            block_size: made.block_size,
-            code: made.code.name(),
-            filter_bits: made.filter_bits,
-            recipe: made.recipe.as_deref(),
+            bits: description.bits,
+            ids: database::id_kind(description.ids),
+            max_distance: description.max_distance,
+            layout: description.layout.name(),
+            block_size: description.block_size,
+            code: description.code.name(),
+            filter_bits: description.filter_bits,
+            recipe: description.recipe.as_deref(),
         };
-        let told = format!(
-            "made {}: {} bits, distance {}, layout {}, blocks of {} bytes in {}, filters of {} bits, \
-             ids: {}",
+        let sentence = format!(
+            "created {}: {} bits, max distance {}, layout {}, blocks of {} bytes in {}, filters of \
+             {} bits, ids: {}",
             created.path,
-            made.bits,
-            made.max_distance,
+            description.bits,
+            description.max_distance,
             created.layout,
-            made.block_size,
+            description.block_size,
             created.code,
-            made.filter_bits,
+            description.filter_bits,
             created.ids
         );
-        context.conclude(&created, told)?;
+        context.conclude(&created, sentence)?;
         Ok(Outcome::Done)
     }
 
-    /// Makes the database. Says whether the tool knows its recipe, if it has one.
+    /// Creates the database. Returns whether it has a recipe that the tool knows.
     fn create<F: Width>(&self, options: Options<F>) -> Result<bool> {
         let mut options = self.new.options(options)?.ids(self.ids.into());
         let known = self.recipe.as_deref().and_then(|name| F::recipe(name).ok());
-        // By its own name: what an alias stands for may be another recipe one day.
+        // Its name rather than an alias, which may stand for another recipe one day.
         if let Some(name) = known.as_ref().map(Recipe::name).or(self.recipe.as_deref()) {
             options = options.recipe(name);
         }

@@ -12,28 +12,33 @@ use crate::database::by_width;
 use crate::failure::Outcome;
 use crate::output::{Context, json_line};
 
-/// Writes all entries, sorted by fingerprint, then id
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool export crawl.fpdb > crawl.csv";
+
+/// Writes all entries, sorted by fingerprint and then by id
 ///
-/// What is written is one moment's state, also while another process writes to the database.
+/// The output is the state at one moment, even if another process is writing to the database.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// How to write an entry; --json is short for ndjson
+    /// Format of the output; --json is short for --format ndjson
     #[arg(long, value_enum, default_value = "csv")]
-    format: Format,
+    format: ExportFormat,
 }
 
 /// `--format`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    /// A header line, then fingerprint,id or, in a database with names, fingerprint,id,name
+enum ExportFormat {
+    /// A header and one line per entry: fingerprint,id or, with names, fingerprint,id,name
     Csv,
-    /// A record an entry, and a summary record last
+    /// One record per entry and a summary record last
     Ndjson,
-    /// The fingerprint in hex
+    /// One fingerprint per line, in hex
     Hex,
 }
 
@@ -55,7 +60,7 @@ struct Summary {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         let description = fpdb::describe(&self.path)?;
-        let format = if context.json { Format::Ndjson } else { self.format };
+        let format = if context.json { ExportFormat::Ndjson } else { self.format };
         by_width!(description.bits, |options| self.export(options, &description, format, context))?;
         Ok(Outcome::Done)
     }
@@ -64,20 +69,20 @@ impl Args {
         &self,
         options: Options<F>,
         description: &Description,
-        format: Format,
+        format: ExportFormat,
         context: &mut Context<'_>,
     ) -> Result<()> {
         let names = description.ids == Ids::Names;
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         let records = snapshot.iter().map(|entry| {
             let Entry { fingerprint, id } = entry?;
-            let name = if names && format != Format::Hex { snapshot.name(id)? } else { None };
+            let name = if names && format != ExportFormat::Hex { snapshot.name(id)? } else { None };
             Ok(Record { r#type: "entry", fingerprint: fingerprint.to_hex(), id: id.0, name })
         });
         match format {
-            Format::Csv => write_csv(records, names, context.out),
-            Format::Ndjson => write_ndjson(records, context.out),
-            Format::Hex => write_hex(records, context.out),
+            ExportFormat::Csv => write_csv(records, names, context.out),
+            ExportFormat::Ndjson => write_ndjson(records, context.out),
+            ExportFormat::Hex => write_hex(records, context.out),
         }
     }
 }
@@ -99,7 +104,7 @@ fn write_csv(
     Ok(())
 }
 
-/// The failed write in an error of csv, so that a broken pipe is known as one.
+/// Extracts the failed write from an error of csv, so that a broken pipe is recognized.
 fn io_error(error: csv::Error) -> anyhow::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error.into(),

@@ -18,33 +18,38 @@ use crate::output::{Context, json_line};
 /// Bytes of the longest line that may hold two fingerprints.
 const MAX_LINE: usize = 4096;
 
-/// Shows in how many bits fingerprints differ, and in which
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool hamming 0x0123456789abcdef 0x0123456789abcdff";
+
+/// Shows the bits in which two fingerprints differ
 ///
-/// Fingerprints are in hex, with 0x or with all digits of the width or with a letter among the
-/// digits, else in decimal, with or without sign. They are 64 bits wide if both fit, else 128. Bit
-/// 0 is the least significant.
+/// A number is read as hex if it starts with 0x, has all digits of the width, or contains a letter.
+/// Otherwise it is read as decimal, with or without a sign. Fingerprints are 64 bits wide if both
+/// fit, else 128 bits. Bit 0 is the least significant.
 ///
-/// With `-`, pairs are read from standard input, two fingerprints a line, and each is answered by
-/// a line: both, their distance, the bits that differ.
+/// With `-`, reads pairs from standard input, two fingerprints per line, and prints one line per
+/// pair: both fingerprints, their distance and the bits that differ.
 ///
-/// With --json, one object, {"schema":"fpdb.hamming/1",...}, or with `-` a record a pair,
-/// {"type":"pair",...}, and a summary record last.
+/// With --json, prints one object, {"schema":"fpdb.hamming/1",...}, or with `-` one record per
+/// pair, {"type":"pair",...}, and a summary record last.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// Two fingerprints, or `-`
     #[arg(value_name = "FINGERPRINT", required = true, num_args = 1..=2, allow_negative_numbers = true)]
     fingerprints: Vec<String>,
 
-    /// Width of the fingerprints, 64 or 128 [default: as they are written]
+    /// Width of the fingerprints in bits, 64 or 128 [default: as they are written]
     #[arg(long, value_parser = database::parse_bits)]
     bits: Option<u32>,
 
-    /// How the fingerprints are written: auto, hex, dec or i64
+    /// Notation of the fingerprints: auto, hex, dec or i64
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
     fp_format: Format,
 }
 
-/// Two fingerprints of a width, zero-extended.
+/// Two fingerprints of one width, zero-extended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pair {
     bits: u32,
@@ -63,7 +68,7 @@ struct Report {
     b: String,
     bits: u32,
     distance: u32,
-    /// Rising; bit 0 is the least significant.
+    /// Ascending. Bit 0 is the least significant.
     differing_bits: Vec<u32>,
 }
 
@@ -76,7 +81,7 @@ struct Summary {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         if matches!(self.fp_format, Format::BinLe | Format::BinBe) {
-            bail!("hamming takes fingerprints as text");
+            bail!("hamming reads fingerprints as text, not in binary");
         }
         match self.fingerprints.as_slice() {
             [a, b] => {
@@ -128,7 +133,7 @@ impl Args {
         match self.bits {
             Some(128) => self.pair_of::<u128>(a, b),
             Some(_) => self.pair_of::<u64>(a, b),
-            // 32 digits are all those of 128 bits, though the leading ones be zeros.
+            // 32 digits mean 128 bits, even if the leading digits are zeros.
             None if [a, b].iter().any(|text| text.len() == 32) => self.pair_of::<u128>(a, b),
             None => self.pair_of::<u64>(a, b).or_else(|_| self.pair_of::<u128>(a, b)),
         }
@@ -161,8 +166,8 @@ impl Pair {
         }
     }
 
-    /// Both in binary by bytes, eight a row, each byte under the number of its highest bit, with a
-    /// mark under each bit that differs.
+    /// Draws both in binary, eight bytes per row. The number of its highest bit is above each byte,
+    /// and a mark is below each bit that differs.
     fn picture(&self) -> String {
         let Report { a, b, distance, differing_bits, .. } = self.report(None, None);
         let mut text = format!(

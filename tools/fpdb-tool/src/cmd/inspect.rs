@@ -11,11 +11,16 @@ use crate::database::{by_width, format_version, id_kind};
 use crate::failure::Outcome;
 use crate::output::{self, Context, iec};
 
-/// Shows what a database is made of: format, layout, segments, files
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool inspect crawl.fpdb";
+
+/// Shows the format, the layout, the segments and the files of a database
 ///
-/// The order of a table's cells is what it is sorted by: cell 0 has the leading bits of the
-/// fingerprint, and table 0 has the cells in their own order.
+/// A table is sorted by its cells in the order shown. Cell 0 has the leading bits of the
+/// fingerprint, and table 0 has the cells in ascending order.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
@@ -41,16 +46,16 @@ struct Report {
 #[derive(Serialize)]
 struct LayoutReport {
     name: String,
-    /// Widths of the cells in bits, the most significant first.
+    /// Widths of the cells in bits, the most significant cell first.
     cells: Vec<u8>,
     tables: Vec<TableReport>,
 }
 
 #[derive(Serialize)]
 struct TableReport {
-    /// The cells by which the table is sorted, the first one first.
+    /// The cells in the order in which they sort the table.
     cell_order: Vec<u16>,
-    /// The same as bits of the fingerprint, bit 0 being the lowest.
+    /// The same order in bits of the fingerprint. Bit 0 is the least significant.
     bit_order: Vec<u32>,
 }
 
@@ -109,7 +114,7 @@ impl LayoutReport {
     }
 }
 
-/// The bits of the fingerprint in the order in which a table is sorted by them.
+/// Returns the bits of the fingerprint in the order in which they sort a table.
 fn bit_order(layout: &Layout, table: usize) -> Vec<u32> {
     let cells = layout.cells();
     let cell_bits = |&cell: &u16| {
@@ -127,7 +132,7 @@ impl Segment {
     }
 }
 
-/// The files in the folder, by name.
+/// Returns the files in the folder, sorted by name.
 fn files(path: &Path) -> Result<Vec<FileReport>> {
     let list = || -> std::io::Result<Vec<FileReport>> {
         let mut files = Vec::new();
@@ -136,7 +141,7 @@ fn files(path: &Path) -> Result<Vec<FileReport>> {
             let name = entry.file_name().to_string_lossy().into_owned();
             match entry.metadata() {
                 Ok(metadata) => files.push(FileReport { name, bytes: metadata.len() }),
-                // A writer may delete what it no longer needs at any time.
+                // A writer may delete a file that it no longer needs at any time.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -187,7 +192,7 @@ fn list<T: ToString>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// Bits as falling ranges: `31..0 63..32`.
+/// Formats bits as descending ranges: `31..0 63..32`.
 fn ranges(bits: &[u32]) -> String {
     let runs = bits.chunk_by(|a, b| *a == b + 1);
     runs.map(|run| format!("{}..{}", run[0], run[run.len() - 1])).collect::<Vec<_>>().join(" ")
@@ -198,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_follow_the_cells() {
+    fn bit_order_follows_the_order_of_the_cells() {
         let layout = Layout::preset("half-2", 64).unwrap();
         assert_eq!(ranges(&bit_order(&layout, 0)), "63..0");
         assert_eq!(ranges(&bit_order(&layout, 1)), "31..0 63..32");

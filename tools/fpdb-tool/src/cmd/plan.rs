@@ -20,15 +20,26 @@ const EXAMPLE: &str = "\
 Example:
   fpdb-tool plan -n 1e9 -k 3 --memory 8GiB --disk 64GiB --goal latency";
 
-/// Lists the layouts worth having for a number of entries and a distance
+/// Lists the best layouts for a number of entries and a distance
 ///
-/// Of the presets, of rings of cells with widths tuned to the number, and of rings of covering
-/// designs, with and without prefix filters, with blocks of 128 to 1024 bytes, those are listed
-/// that no other is as good as in time, storage and memory alike; the best for the goal first.
-/// Figures are predictions for evenly spread data in one segment: prefixes looked for, those left by
-/// the filters, fingerprints decoded, bytes of the tables (ids come on top: 3 bytes each and more),
-/// of index and filters, which should be in memory, microseconds in memory, and pages read and
-/// microseconds where no block is in memory.
+/// Considers the presets, rings of cells whose widths are tuned to the number of entries, and rings
+/// of covering designs, with and without prefix filters and with blocks of 128 to 1024 bytes. Lists
+/// each layout that no other matches in time, storage and memory at once, the best one for the goal
+/// first.
+///
+/// The figures are predictions for evenly distributed fingerprints in one segment:
+///
+/// - probes: prefixes looked up; lookups: those that the filters let through
+///
+/// - candidates: fingerprints decoded
+///
+/// - disk: size of the tables; ids take at least 3 bytes each in addition
+///
+/// - memory: size of directory and filters, which should stay in memory
+///
+/// - us: microseconds per query if all blocks are in memory
+///
+/// - reads and cold us: pages read and microseconds per query if no block is in memory
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -36,54 +47,54 @@ pub(crate) struct Args {
     #[arg(short, long = "entries", value_name = "NUMBER", value_parser = count::parse)]
     n: u64,
 
-    /// Distance in bits of the queries, 0 to 10
+    /// Distance of the queries in bits, from 0 to 10
     #[arg(short = 'k', long = "distance", value_name = "BITS", default_value_t = 3)]
     distance: u32,
 
-    /// Width of the fingerprints, 64 or 128
+    /// Width of the fingerprints in bits, 64 or 128
     #[arg(long, value_parser = database::parse_bits, default_value = "64")]
     bits: u32,
 
-    /// Memory that index and filters may take, such as 8GiB
+    /// Most memory that directory and filters may take, such as 8GiB [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
 
-    /// Disk that tables may take, such as 64GiB
+    /// Most disk space that the tables may take, such as 64GiB [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     disk: Option<usize>,
 
-    /// What the layout should be good at
+    /// What to optimize the layout for
     #[arg(long, value_enum, default_value = "latency")]
     goal: GoalArg,
 
-    /// List so many, 0 for all
+    /// Number of layouts to list, 0 for all
     #[arg(long, value_name = "NUMBER", default_value_t = 16)]
     top: usize,
 
-    /// Measure first what queries cost on this machine: some seconds, and 300 MiB on the disk
+    /// First measure what queries cost on this machine, which takes some seconds and 300 MiB of disk
     #[arg(long, conflicts_with = "costs")]
     calibrate: bool,
 
-    /// Costs as measured: with --calibrate written into this file, which is replaced, else read
+    /// With --calibrate, write the measured costs to this file, which is replaced
     #[arg(long, value_name = "FILE")]
     save_costs: Option<PathBuf>,
 
-    /// Go by these costs, a file that --save-costs wrote [default: those of the library]
+    /// Use the costs in this file, which --save-costs wrote [default: costs built into the library]
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
 
-    /// Where --calibrate writes its databases [default: the system's folder for temporary files]
+    /// Folder for the databases of --calibrate [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy)]
 enum GoalArg {
-    /// The least time in memory
+    /// Least time with all blocks in memory
     Latency,
-    /// The least storage
+    /// Least storage
     Storage,
-    /// The least time on the device
+    /// Least time with no block in memory
     Cold,
 }
 
@@ -96,7 +107,7 @@ struct Report {
     costs: Map<String, Value>,
     considered: usize,
     beyond_limits: usize,
-    /// The command that makes a database like the first.
+    /// The command that creates a database with the first layout.
     create: String,
     layouts: Vec<Row>,
 }
@@ -120,7 +131,7 @@ struct Row {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         if self.save_costs.is_some() && !self.calibrate {
-            bail!("--save-costs needs --calibrate, which measures them");
+            bail!("--save-costs needs --calibrate, which measures the costs");
         }
         let costs = self.costs(context)?;
         let mut needs = Needs::new(self.bits, self.n, self.distance).costs(costs.clone());
@@ -135,9 +146,9 @@ impl Args {
         if let Some(bytes) = self.disk {
             needs = needs.disk(bytes as u64);
         }
-        let found = Layout::plan(&needs)?;
-        let Some(best) = found.best.first() else { bail!("no layout is within the limits") };
-        let report = self.report(&found, self.create(best), &costs);
+        let proposals = Layout::plan(&needs)?;
+        let Some(best) = proposals.best.first() else { bail!("no layout is within the limits") };
+        let report = self.report(&proposals, self.create(best), &costs);
         if context.json {
             output::json_line(context.out, &report)?;
             return Ok(Outcome::Done);
@@ -155,7 +166,7 @@ impl Args {
         }
         let folder = Temporary::new(self.folder.as_deref())?;
         folder.need(300 << 20)?;
-        context.say("measuring what queries cost here ...");
+        context.say("measuring what queries cost on this machine ...");
         let costs = Costs::measure(folder.path())?;
         if let Some(path) = &self.save_costs {
             let text = serde_json::to_string_pretty(&named(&costs))?;
@@ -165,17 +176,17 @@ impl Args {
         Ok(costs)
     }
 
-    fn report(&self, found: &Proposals, create: String, costs: &Costs) -> Report {
+    fn report(&self, proposals: &Proposals, create: String, costs: &Costs) -> Report {
         Report {
             schema: "fpdb.plan/1",
             bits: self.bits,
             entries: self.n,
             distance: self.distance,
             costs: named(costs),
-            considered: found.considered,
-            beyond_limits: found.beyond_limits,
+            considered: proposals.considered,
+            beyond_limits: proposals.beyond_limits,
             create,
-            layouts: found.best.iter().map(Row::of).collect(),
+            layouts: proposals.best.iter().map(Row::of).collect(),
         }
     }
 
@@ -198,7 +209,7 @@ fn read(path: &Path) -> Result<Costs> {
     let values: Map<String, Value> = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let mut costs = Costs::default();
     for (name, value) in values {
-        let value = value.as_f64().with_context(|| format!("{name} is {value}, no number"))?;
+        let value = value.as_f64().with_context(|| format!("{name} is {value}, not a number"))?;
         costs = costs.with(&name, value)?;
     }
     Ok(costs)
@@ -264,15 +275,18 @@ impl Report {
         let lines: Vec<_> = self.layouts.iter().take(top).map(Row::cells).collect();
         output::table(context.out, header, &lines)?;
         if self.layouts.len() > lines.len() {
-            context.say(format_args!("and {} more: --top 0", self.layouts.len() - lines.len()));
+            context.say(format_args!(
+                "{} more are listed with --top 0",
+                self.layouts.len() - lines.len()
+            ));
         }
         if self.beyond_limits > 0 {
             context.say(format_args!(
-                "{} of {} are left out, beyond the limits of memory or disk",
+                "{} of {} layouts exceed the limits of memory or disk and are left out",
                 self.beyond_limits, self.considered
             ));
         }
-        context.say(format_args!("to make the first: {}", self.create));
+        context.say(format_args!("to create a database with the first layout: {}", self.create));
         Ok(())
     }
 }
@@ -282,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_come_back_from_a_file_and_wrong_ones_are_refused() {
+    fn costs_are_read_back_from_a_file_and_wrong_ones_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("costs.json");
         let costs = Costs::default().with("entry_ns", 1.5).unwrap();

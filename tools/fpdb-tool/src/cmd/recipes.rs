@@ -7,14 +7,19 @@ use serde::Serialize;
 use crate::failure::{self, Outcome};
 use crate::output::{self, Context, json_line};
 
-/// Shows the recipes of this build: the ways from text to fingerprint
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool recipes words/1";
+
+/// Lists the recipes of this build, which turn text into fingerprints
 ///
-/// Fingerprints of one recipe, or one width, cannot be compared with those of another. A document
-/// with fewer distinct features than the recipe's minimum has no fingerprint. An alias may stand
-/// for another recipe in a later version of this tool; databases remember the recipe's name.
+/// Only fingerprints of the same recipe and the same width can be compared. A document with fewer
+/// distinct features than the recipe's minimum has no fingerprint. An alias may stand for another
+/// recipe in a later version of this tool, so databases store the recipe's name instead.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// Show this one only; an alias is fine
+    /// Show only this recipe, given by its name or an alias
     #[arg(value_name = "NAME")]
     name: Option<String>,
 }
@@ -32,17 +37,17 @@ struct Line {
     name: String,
     /// Widths in bits.
     widths: Vec<u32>,
-    /// Below this number of distinct features, a text has no fingerprint; 0 if all have one.
+    /// A text with fewer distinct features has no fingerprint. 0 if every text has one.
     min_features: usize,
     purpose: String,
     aliases: Vec<&'static str>,
 }
 
-/// A recipe that this build lacks.
+/// A recipe that this build does not contain.
 #[derive(Serialize)]
 struct LeftOut {
     name: &'static str,
-    /// The cargo feature that brings it.
+    /// The cargo feature that adds it.
     needs_feature: &'static str,
 }
 
@@ -62,7 +67,7 @@ impl Args {
     }
 }
 
-/// All recipes, those of 64 bits first.
+/// Returns all recipes, those with 64 bits first.
 fn all() -> Result<Vec<Line>> {
     let mut names: Vec<&str> = Recipe::names().collect();
     for name in Recipe::names128() {
@@ -115,7 +120,7 @@ impl Report {
         output::table(context.out, header, &lines.collect::<Vec<_>>())?;
         for LeftOut { name, needs_feature } in &self.left_out {
             context.say(format_args!(
-                "{name} is not in this build: it needs the cargo feature {needs_feature:?}"
+                "this build does not contain {name}, which needs the cargo feature {needs_feature:?}"
             ));
         }
         Ok(())

@@ -10,11 +10,16 @@ use crate::database::{by_width, format_version, id_kind};
 use crate::failure::Outcome;
 use crate::output::{self, Context, iec};
 
-/// Shows how many entries there are and what they take
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool stats crawl.fpdb";
+
+/// Shows the number of entries and the space they take
 ///
-/// Bits per fingerprint per table are of the table files of the segments; the entropy bound is
-/// what no encoding of as many uniformly random fingerprints can go below.
+/// Bits per fingerprint per table count the table files of the segments. The entropy bound is the
+/// least that any encoding of the same number of uniformly random fingerprints can take.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]

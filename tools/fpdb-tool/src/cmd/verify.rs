@@ -1,5 +1,7 @@
 //! `verify`
 
+use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -11,17 +13,23 @@ use crate::failure::Outcome;
 use crate::output::{Context, iec, json_line, printable};
 use crate::progress;
 
-/// Reads every byte and tells of damage
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool verify crawl.fpdb";
+
+/// Reads every byte and reports damage
 ///
-/// Exits with 0 if all is sound and with 1 if not; each damage found is a line with the file and
-/// the offset in it. Nothing is changed.
+/// Lists each damaged file, with the offset and the kind of each damage in it, and changes nothing.
+/// The exit code is 0 if the database is sound and 1 if it is damaged.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
 }
 
+/// `fpdb.verify/1`
 #[derive(Serialize)]
 struct Report {
     schema: &'static str,
@@ -57,14 +65,7 @@ impl Args {
         if context.json {
             json_line(context.out, &report)?;
         } else {
-            for damage in &report.errors {
-                writeln!(context.out, "damage: {}", printable(&damage.message))?;
-            }
-            let (files, bytes) = (report.files, iec(report.bytes));
-            context.say(match report.errors.len() {
-                0 => format!("sound: {files} files, {bytes}"),
-                errors => format!("{errors} errors in {files} files, {bytes}"),
-            });
+            report.print(context)?;
         }
         Ok(if report.clean { Outcome::Done } else { Outcome::CheckFailed })
     }
@@ -76,14 +77,14 @@ impl Args {
             Err(error) => return Err(error.into()),
         };
         match by_width!(description.bits, |options| self.read_all(options)) {
-            Ok(found) => Ok(Report {
+            Ok(verified) => Ok(Report {
                 schema: "fpdb.verify/1",
-                clean: found.errors.is_empty(),
-                files: found.files as u64,
-                bytes: found.bytes,
-                errors: found.errors.iter().map(Damage::from).collect(),
+                clean: verified.errors.is_empty(),
+                files: verified.files as u64,
+                bytes: verified.bytes,
+                errors: verified.errors.iter().map(Damage::from).collect(),
             }),
-            // There is a manifest, so a file that it names and that is missing is damage too.
+            // The manifest exists, so a missing file that it names is damage too.
             Err(error) if matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NotFound) => {
                 Ok(unreadable(&error))
             }
@@ -96,7 +97,50 @@ impl Args {
     }
 }
 
-/// The report on a database so damaged that it cannot be opened.
+impl Report {
+    /// Prints the damage by file, and says what to do about it.
+    fn print(&self, context: &mut Context<'_>) -> io::Result<()> {
+        let mut by_file: BTreeMap<&str, Vec<&Damage>> = BTreeMap::new();
+        for damage in &self.errors {
+            by_file.entry(damage.file.as_deref().unwrap_or("database")).or_default().push(damage);
+        }
+        for (file, damages) in &by_file {
+            writeln!(context.out, "damaged: {}", printable(file))?;
+            for damage in damages {
+                writeln!(context.out, "  {}", printable(&damage.line()))?;
+            }
+        }
+        let (files, bytes) = (self.files, iec(self.bytes));
+        if self.clean {
+            context.say(format_args!("sound: {files} files, {bytes}"));
+            return Ok(());
+        }
+        context.say(format_args!(
+            "damaged: {} places in {} files, of {files} files, {bytes}",
+            self.errors.len(),
+            by_file.len()
+        ));
+        context.say(
+            "to do: restore a backup, or create the database again from its documents; until then, \
+             queries that need a damaged place fail",
+        );
+        Ok(())
+    }
+}
+
+impl Damage {
+    /// The message without the file, which stands above it.
+    fn line(&self) -> String {
+        let Some(file) = &self.file else { return self.message.clone() };
+        let Some(offset) = self.offset else {
+            return self.message.replace(&format!(" ({file})"), "");
+        };
+        let message = self.message.replace(&format!(" ({file}, byte {offset})"), "");
+        format!("byte {offset}: {message}")
+    }
+}
+
+/// Returns the report on a database so damaged that it cannot be opened.
 fn unreadable(error: &Error) -> Report {
     Report { schema: "fpdb.verify/1", clean: false, files: 0, bytes: 0, errors: vec![error.into()] }
 }

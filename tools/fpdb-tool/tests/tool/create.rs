@@ -56,17 +56,21 @@ fn the_code_of_blocks_is_shown_and_kept() {
             let line = text.lines().find(|line| line.starts_with("block code ")).unwrap();
             assert!(line.ends_with(has), "{text}");
         }
-        let told = format!("the database has code {has}, not {other}");
+        let message = format!("the database has {has}");
         for command in ["import {db} docs --from ndjson", "dedup {db} docs --from ndjson"] {
             let command = command.replace("{db}", db);
             let run = folder.exits(2, &format!("{command} --code {other}"));
-            assert!(run.err.contains(&told), "{command}: {}", run.err);
+            assert!(
+                run.err.contains(&message) && run.err.contains(other),
+                "{command}: {}",
+                run.err
+            );
             folder.ok(&format!("{command} --code {has}"));
         }
     }
     folder.ok("import numbers list --code huffman");
     let run = folder.exits(2, "import numbers list --code elias-fano");
-    assert!(run.err.contains("has code huffman, not elias-fano"), "{}", run.err);
+    assert!(run.err.contains("has huffman") && run.err.contains("elias-fano"), "{}", run.err);
     folder.ok("dedup pages docs --from ndjson --recipe default --code huffman");
     assert_eq!(folder.ok("stats pages --json").json()["code"], "huffman");
 }
@@ -92,7 +96,7 @@ fn options_that_no_database_can_have_are_refused() {
 fn an_unknown_recipe_is_noted() {
     let folder = Folder::new();
     let run = folder.ok("create a --recipe words/999");
-    assert!(run.err.contains("words/999 is no recipe"), "{}", run.err);
+    assert!(run.err.contains("has no recipe words/999"), "{}", run.err);
     let run = folder.ok("create b --recipe words/999 --quiet");
     assert!(run.err.is_empty(), "{}", run.err);
 }

@@ -123,7 +123,9 @@ fn verify_names_the_damaged_file() {
         bytes[at] ^= 0x10;
         fs::write(file, &bytes).unwrap();
         let run = folder.exits(1, "verify a");
-        assert!(run.text().starts_with("damage: ") && run.text().contains(name), "{}", run.text());
+        let text = run.text();
+        assert!(text.starts_with("damaged: a") && text.contains(&format!("{name}\n  ")), "{text}");
+        assert!(run.err.contains("restore a backup"), "{}", run.err);
         let report = folder.exits(1, "verify a --json").json();
         assert_eq!(report["clean"], false);
         let error = &report["errors"][0];

@@ -28,18 +28,14 @@ impl Args {
     pub(super) fn list<F: Fingerprint>(
         &self,
         options: Options<F>,
-        found: Option<&Description>,
+        existing: Option<&Description>,
         context: &mut Context<'_>,
     ) -> Result<()> {
-        let names = self.are_names(found);
-        if let Some(found) = found {
-            database::need_ids(found, if names { Ids::Names } else { Ids::User }, "import")?;
-            self.new.check_against(found)?;
+        let names = self.are_names(existing);
+        if let Some(existing) = existing {
+            database::need_ids(existing, if names { Ids::Names } else { Ids::User }, "import")?;
         }
-        let db = match found {
-            Some(_) => options.open(&self.path)?,
-            None => self.new.options(options)?.open_or_create(&self.path)?,
-        };
+        let db = self.new.options(options)?.open_or_create(&self.path)?;
         let bar = progress::over_files(context, &self.files);
         let lists = Lists {
             args: &self.list,
