@@ -156,7 +156,7 @@ fn constants_match_the_documented_ones() {
     says("Conventions", &format!("0x{:X}", crc32fast::hash(b"123456789")));
     says("Paged files", &format!("`{}`", hex(&paged::END_MARK)));
     says("Paged files", &format!("pages of {} bytes", paged::PAGE));
-    says("Paged files", &format!("groups of {}", paged::CHECKSUMS_PER_PAGE));
+    says("Paged files", &format!("checksum pages of {}", paged::CHECKSUMS_PER_PAGE));
     says("Paged files", &format!("trailer       {} bytes", paged::TRAILER_LEN));
     says("Limits", &format!("{} to {} bytes; 65,535", block::MIN_SIZE, block::MAX_SIZE));
     says("Limits", &format!("| max distance | {} ", settings::MAX_DISTANCE));

@@ -168,7 +168,8 @@ impl Manifest {
         Self::decode(&bytes).map_err(|e| e.at_path(path))
     }
 
-    /// Makes this the manifest, durably (protocol P2 to P5: whatever it names must be durable).
+    /// Makes this the current manifest, durably. All files that it names must be durable already
+    /// (storage-format.md, "Install").
     pub(crate) fn install(&self, storage: &dyn Storage) -> Result<()> {
         self.prepare(storage)?;
         Self::publish(storage)
