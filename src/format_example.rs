@@ -159,7 +159,7 @@ fn constants_match_the_documented_ones() {
     says("Paged files", &format!("checksum pages of {}", paged::CHECKSUMS_PER_PAGE));
     says("Paged files", &format!("trailer       {} bytes", paged::TRAILER_LEN));
     says("Limits", &format!("{} to {} bytes; 65,535", block::MIN_SIZE, block::MAX_SIZE));
-    says("Limits", &format!("| max distance | {} ", settings::MAX_DISTANCE));
+    says("Limits", &format!("| max distance | {} ", crate::layout::MAX_DATABASE_DISTANCE));
     says("Limits", &format!("| filter | {} bits", settings::MAX_FILTER_BITS));
     says("Limits", &format!("| {} bytes; 64 bytes |", settings::MAX_RECIPE));
     says("Limits", &format!("| codeword | {} bits |", crate::codec::huffman::MAX_LENGTH));

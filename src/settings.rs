@@ -1,4 +1,4 @@
-//! What is chosen when a database is created and never changes: stored in its manifest.
+//! The settings of a database: chosen when it is created, stored in its manifest, never changed.
 
 use crate::block;
 use crate::codec::block_code::BlockCode;
@@ -6,27 +6,38 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Layout, Permutation};
+use crate::layout::{Layout, MAX_DATABASE_DISTANCE, Permutation};
 use crate::table::TableOptions;
 
-/// Where document ids come from. Chosen at creation, one kind for the whole database.
+/// Where document ids come from. Chosen when a database is created, for the entire database.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, DocId, Ids};
+///
+/// let folder = tempfile::tempdir()?;
+/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
+/// let id = db.insert(0x00ff, "https://example.org/")?;
+/// assert_eq!(db.name(id)?.as_deref(), Some("https://example.org/"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ids {
-    /// The caller gives each document a number.
+    /// The caller gives each document an id.
     User,
-    /// The caller gives each document a name (a URL, say); numbers are allotted in commit order.
+    /// The caller gives each document a name, for example a URL. The database assigns ids in commit
+    /// order.
     Names,
 }
 
-/// Greatest distance a database can be made for.
-pub(crate) const MAX_DISTANCE: u32 = 10;
-/// Longest name of a recipe in bytes.
+/// Most bytes of a recipe's name.
 pub(crate) const MAX_RECIPE: usize = 255;
-/// Most bits a fingerprint of a prefix filter.
+/// Most bits per fingerprint of a prefix filter.
 pub(crate) const MAX_FILTER_BITS: u32 = 32;
 
-/// The unchanging part of the manifest. storage-format.md, "Manifest".
+/// The part of the manifest that never changes. See storage-format.md, "Manifest".
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub database_id: u128,
@@ -40,7 +51,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Refuses what no database can have.
+    /// Refuses settings that no database can have.
     pub(crate) fn check(&self) -> Result<()> {
         let (size, k) = (self.block_size, self.max_distance);
         if !size.is_power_of_two() || !(block::MIN_SIZE..=block::MAX_SIZE).contains(&size) {
@@ -50,30 +61,32 @@ impl Settings {
                 block::MAX_SIZE
             )));
         }
-        if k > MAX_DISTANCE {
-            return Err(Error::invalid(format!("max distance {k}: expected 0 to {MAX_DISTANCE}")));
+        if k > MAX_DATABASE_DISTANCE.into() {
+            return Err(Error::invalid(format!(
+                "max distance {k}: expected 0 to {MAX_DATABASE_DISTANCE}"
+            )));
         }
         if self.filter_bits > MAX_FILTER_BITS {
             return Err(Error::invalid(format!(
-                "filter of {} bits a fingerprint: expected 0 to {MAX_FILTER_BITS}",
+                "filter of {} bits per fingerprint: expected 0 to {MAX_FILTER_BITS}",
                 self.filter_bits
             )));
         }
         match &self.recipe {
             Some(name) if name.is_empty() || name.len() > MAX_RECIPE => Err(Error::invalid(
-                format!("a recipe's name has 1 to {MAX_RECIPE} bytes, this one {}", name.len()),
+                format!("recipe name of {} bytes: expected 1 to {MAX_RECIPE}", name.len()),
             )),
             _ => Ok(()),
         }
     }
 
-    /// The header of one of this database's files.
+    /// Returns the header of one of this database's files.
     pub(crate) fn header(&self, kind: FileKind, part: u16, file_id: u64) -> FileHeader {
         let (bits, database_id) = (self.layout.bits(), self.database_id);
         FileHeader { kind, bits, part, file_id, database_id }
     }
 
-    /// How table `table` of a new segment is written.
+    /// Returns how table `table` of a new segment is written.
     pub(crate) fn table_options(&self, table: usize) -> TableOptions {
         TableOptions {
             block_size: self.block_size,
@@ -83,7 +96,7 @@ impl Settings {
         }
     }
 
-    /// The tables' bit orders.
+    /// Returns the bit orders of the tables.
     pub(crate) fn permutations<F: Fingerprint>(&self) -> Vec<Permutation<F>> {
         self.layout.permutations()
     }
@@ -101,7 +114,7 @@ impl Settings {
         self.layout.encode(out);
     }
 
-    /// Reads what [`encode`](Self::encode) wrote; the header tells id and width.
+    /// Reads what [`encode`](Self::encode) wrote. The header has the database's id and width.
     pub(crate) fn decode(header: &FileHeader, fields: &mut Fields<'_>) -> Result<Self> {
         let max_distance = fields.u32("max distance")?;
         let ids = match fields.u8("kind of ids")? {

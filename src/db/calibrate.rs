@@ -8,7 +8,7 @@ use super::{Db, Options, Snapshot};
 use crate::codec::block_code::BlockCode;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
-use crate::layout::{Costs, Layout, doublings_of_block};
+use crate::layout::{Costs, Layout, block_doublings};
 use crate::query::QueryOptions;
 
 /// Entries of the databases: one that is in every cache, one that is in few.
@@ -187,8 +187,8 @@ impl Run {
             let options = QueryOptions::within(self.distance);
             for segment in self.snapshot.explain(stranger(i), &options)?.segments {
                 let share = 1.0 / COUNTED as f64;
-                seen.questions += share * segment.questions as f64;
-                seen.lookups += share * (segment.probes - segment.refused) as f64;
+                seen.questions += share * segment.filter_checks as f64;
+                seen.lookups += share * (segment.probes - segment.filtered_out) as f64;
                 seen.entries += share * segment.candidates as f64;
             }
         }
@@ -229,7 +229,7 @@ impl Observation {
         let (decoded, placed, places) = match self.code {
             BlockCode::Huffman => (self.entries, 0.0, 0.0),
             BlockCode::EliasFano => {
-                (0.0, self.entries, self.lookups * doublings_of_block(self.block_size))
+                (0.0, self.entries, self.lookups * block_doublings(self.block_size))
             }
         };
         [

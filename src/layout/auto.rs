@@ -1,31 +1,31 @@
-//! The layout that suits a database's size and distance.
+//! The choice of a layout for a database's size and distance.
 
-use super::Layout;
 use super::cost::{FILTERS, Terms, Work};
+use super::design::split_evenly;
 use super::presets::ring_cells;
-use super::tune::{evenly, ring_of};
+use super::tune::ring_of;
+use super::{Layout, MAX_DATABASE_DISTANCE};
 
-/// Fewest entries reckoned with: a smaller database is fast with any layout, and may grow.
+/// Fewest entries that are assumed: a smaller database is fast with any layout, and may grow.
 const LEAST_ENTRIES: u64 = 1 << 16;
-/// What storage of a further table must divide the time by to be worth it.
+/// Factor by which the storage of one more table must divide the time to be worth it.
 const TABLE_PENALTY: f64 = 2.75;
-const MAX_DISTANCE: u8 = 10;
 const MAX_RING: u8 = 4;
 
 impl Layout {
-    /// A layout for queries of up to `max_distance` (which may exceed it, at a price) among
-    /// `expected_entries` fingerprints of `bits` bits, and the bits of the prefix filter that suit
-    /// it: 8 or none.
+    /// Chooses a layout for queries within `max_distance` among `expected_entries` fingerprints of
+    /// `bits` bits, and the bits per fingerprint of a prefix filter that suits it: 8 or 0 (none).
+    /// Queries at larger distances remain possible, but are slower.
     ///
-    /// It is a ring of 1 to 4 tables, with a filter or without: the one for which predicted time x
-    /// 2.75^(storage / that of one table) is least, so a further table must save almost two thirds
-    /// of the time, and a filter, which takes a sixth of a table, a sixth. That gives `half-2` with
-    /// a filter at distance 3. Databases of less than 65,536 entries are treated as having so
-    /// many, distances above 10 as 10. `bits` up to 64 counts as 64, above as 128.
-    /// [`plan`](Self::plan) looks at more, and within limits.
+    /// The layout is a ring of 1 to 4 tables, with or without a filter. It is the one for which
+    /// predicted time × 2.75^(storage / storage of one table) is least. So one more table must save
+    /// almost two thirds of the time, and a filter, which takes a sixth of a table, must save a
+    /// sixth. At distance 3 that gives `half-2` with a filter. Fewer than 65,536 entries count as
+    /// 65,536, and distances above 10 as 10. `bits` up to 64 counts as 64, and above as 128.
+    /// [`plan`](Self::plan) considers more layouts, and limits of memory and disk.
     ///
-    /// The result is named as the preset that it equals, or else by the widths of its cells, as in
-    /// `ring:21/21/22`; [`preset`](Self::preset) knows both.
+    /// The result has the name of the preset that it equals, or else is named after the widths of
+    /// its cells, as in `ring:21/21/22`. [`preset`](Self::preset) accepts both.
     ///
     /// # Examples
     ///
@@ -38,9 +38,10 @@ impl Layout {
     #[must_use]
     pub fn auto(bits: u32, max_distance: u32, expected_entries: u64) -> (Self, u32) {
         let bits = if bits > 64 { 128 } else { 64 };
-        let distance = u8::try_from(max_distance).map_or(MAX_DISTANCE, |k| k.min(MAX_DISTANCE));
+        let distance = u8::try_from(max_distance)
+            .map_or(MAX_DATABASE_DISTANCE, |k| k.min(MAX_DATABASE_DISTANCE));
         let rings = (1..=MAX_RING.min(distance + 1))
-            .map(|tables| ring_of(bits, ring_cells(bits, &evenly(distance + 1, tables))));
+            .map(|tables| ring_of(bits, ring_cells(bits, &split_evenly(distance + 1, tables))));
         let mut best = (ring_of(bits, vec![bits]), 0);
         let mut least = f64::INFINITY;
         for layout in rings {
@@ -54,14 +55,16 @@ impl Layout {
         best
     }
 
-    /// The bits of the prefix filter that suit this layout, by the rule of [`auto`](Self::auto).
+    /// Returns the bits per fingerprint of the prefix filter that suits this layout, by the rule of
+    /// [`auto`](Self::auto).
     pub(crate) fn auto_filter(&self, max_distance: u32, expected_entries: u64) -> u32 {
-        let weighed = self.weighed(max_distance.min(MAX_DISTANCE.into()), expected_entries);
+        let weighed =
+            self.weighed(max_distance.min(MAX_DATABASE_DISTANCE.into()), expected_entries);
         let all = FILTERS.into_iter().zip(weighed);
         all.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(filter_bits, _)| filter_bits)
     }
 
-    /// For each filter, predicted time times the penalty for storage.
+    /// Returns, for each filter, the predicted time multiplied by the penalty for storage.
     fn weighed(&self, distance: u32, entries: u64) -> Vec<f64> {
         let entries = entries.max(LEAST_ENTRIES);
         let terms = FILTERS.map(|filter_bits| Terms { filter_bits, ..Terms::default() });
@@ -80,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn follows_the_distance_and_the_size() {
+    fn choice_follows_the_distance_and_the_size() {
         let name = |k, log| {
             let (layout, filter) = Layout::auto(64, k, 1u64 << log);
             format!("{layout} {filter}")

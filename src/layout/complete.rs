@@ -1,34 +1,34 @@
 //! The completeness check: is every pattern of k errors accepted by some table?
 //!
-//! The steps of all tables cut the word into classes of bits that no step tells apart. Patterns
-//! that put as many errors into each class share one fate, so a depth-first search over those
-//! counts decides, and ends at a counterexample if there is one.
+//! The steps of all tables divide the word into classes of bits that no step distinguishes. All
+//! patterns with the same number of errors in each class are accepted by the same tables. So a
+//! depth-first search over these numbers decides, and stops at a counterexample if there is one.
 
 use std::fmt;
 
-/// One step of a table's staircase: at most `most` errors among `bits`, given in the unpermuted
-/// word's order.
+/// One step of a table's staircase: at most `most` errors among `bits`, which are bits of the
+/// unpermuted word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BitStep {
     pub(super) bits: u128,
     pub(super) most: u32,
 }
 
-/// What the check found.
+/// The result of the check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Every pattern is accepted by some table.
     Complete,
-    /// These are accepted by none.
+    /// No table accepts these patterns.
     Hole(Hole),
-    /// Given up: the allowance of search nodes is used up.
+    /// The check gave up, because it used all search nodes that were allowed.
     Undecided,
 }
 
-/// Error patterns that no table accepts: so many errors in each class of bits.
+/// Error patterns that no table accepts, as a number of errors in each class of bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hole {
-    /// Sets of bits and the number of errors in each; sets without error are left out.
+    /// Sets of bits and the number of errors in each. Sets without errors are left out.
     pub(super) errors: Vec<(u128, u32)>,
 }
 
@@ -42,10 +42,11 @@ impl fmt::Display for Hole {
     }
 }
 
-/// Whether every pattern of `weight` errors within `word` exceeds no step of some table.
+/// Checks whether each pattern of `weight` errors within `word` is accepted by some table, that is,
+/// exceeds none of its steps.
 ///
-/// `word` has at least `weight` bits; every step's bits lie within it; at most 64 tables. Every
-/// node of the search takes one from `nodes`.
+/// `word` has at least `weight` bits and contains the bits of every step. There are at most 64
+/// tables. Every node of the search takes one from `nodes`.
 pub(super) fn check(word: u128, tables: &[Vec<BitStep>], weight: u32, nodes: &mut u32) -> Verdict {
     debug_assert!(tables.len() <= 64 && word.count_ones() >= weight);
     let mut search = Search::new(word, tables, weight, *nodes);
@@ -58,7 +59,7 @@ pub(super) fn check(word: u128, tables: &[Vec<BitStep>], weight: u32, nodes: &mu
     }
 }
 
-/// Cuts `word` into classes that no step tells apart.
+/// Divides `word` into classes of bits that no step distinguishes.
 fn refine<'a>(word: u128, steps: impl Iterator<Item = &'a BitStep>) -> Vec<u128> {
     let mut classes = vec![word];
     for step in steps {
@@ -71,21 +72,23 @@ fn refine<'a>(word: u128, steps: impl Iterator<Item = &'a BitStep>) -> Vec<u128>
 struct Class {
     bits: u128,
     width: u32,
-    /// Steps (by index) whose bits include the class, and the tables they belong to.
+    /// Indexes of the steps whose bits include the class.
     steps: Vec<usize>,
+    /// The tables of these steps, one bit per table.
     tables: u64,
 }
 
 struct Search {
     classes: Vec<Class>,
     counts: Vec<u32>,
-    /// Per step: errors that it still allows (negative: exceeded), bits in classes not yet decided.
+    /// For each step, the errors that it still allows. It is exceeded if this is negative.
     slack: Vec<i64>,
+    /// For each step, its bits in classes that are not yet decided.
     open: Vec<i64>,
-    /// Per table: its steps, as a range of step indexes. Steps that `weight` errors cannot exceed
-    /// are left out.
+    /// For each table, the range of its steps. Steps that `weight` errors cannot exceed are left
+    /// out.
     tables: Vec<std::ops::Range<usize>>,
-    /// Nodes that may still be looked at.
+    /// Nodes that may still be visited.
     nodes: u32,
 }
 
@@ -102,7 +105,7 @@ impl Search {
             .into_iter()
             .map(|bits| class_of(bits, &steps, &ranges))
             .collect();
-        // Classes in many tables' prefixes first: they decide most.
+        // Classes in the prefixes of many tables come first, because they decide most.
         classes.sort_by_key(|class| (std::cmp::Reverse(class.tables.count_ones()), class.bits));
         Self {
             counts: vec![0; classes.len()],
@@ -114,12 +117,12 @@ impl Search {
         }
     }
 
-    /// Whether `left` errors can be put into the classes from `at` on so that no table accepts;
-    /// leaves the counts behind if so. `None`: given up.
+    /// Returns whether `left` errors can be put into the classes from `at` on so that no table
+    /// accepts. If so, `counts` holds these errors. Returns `None` if the search gave up.
     fn descend(&mut self, at: usize, left: u32) -> Option<bool> {
         self.nodes = self.nodes.checked_sub(1)?;
-        let Some(alive) = self.alive_if_hopeful(at, left) else { return Some(false) };
-        if alive == 0 {
+        let Some(accepting) = self.accepting_tables(at, left) else { return Some(false) };
+        if accepting == 0 {
             self.place_rest(left);
             return Some(true);
         }
@@ -137,24 +140,27 @@ impl Search {
         Some(false)
     }
 
-    /// The tables that accept so far; `None` if the errors left cannot make all of them fail.
-    fn alive_if_hopeful(&self, at: usize, left: u32) -> Option<u64> {
-        let mut alive = 0u64;
+    /// Returns the tables that still accept, or `None` if the errors left cannot make all of them
+    /// fail.
+    fn accepting_tables(&self, at: usize, left: u32) -> Option<u64> {
+        let mut accepting = 0u64;
         let mut needed = 0;
         for (table, steps) in self.tables.iter().enumerate() {
             let need = self.errors_to_fail(steps.clone(), left)?;
             if need > 0 {
-                alive |= 1 << table;
+                accepting |= 1 << table;
                 needed += need;
             }
         }
-        // One error counts towards every table that has its class in a prefix, and no more.
+        // One error counts for every table that has its class in a prefix, and for no others.
         let open = self.classes.get(at..).unwrap_or_default();
-        let reach = open.iter().map(|class| (class.tables & alive).count_ones()).max().unwrap_or(0);
-        (needed <= i64::from(left) * i64::from(reach)).then_some(alive)
+        let reach =
+            open.iter().map(|class| (class.tables & accepting).count_ones()).max().unwrap_or(0);
+        (needed <= i64::from(left) * i64::from(reach)).then_some(accepting)
     }
 
-    /// Least further errors with which a table fails: 0 if it has; `None` if it cannot.
+    /// Returns the fewest further errors that make a table fail: 0 if it has failed, `None` if it
+    /// cannot fail.
     fn errors_to_fail(&self, steps: std::ops::Range<usize>, left: u32) -> Option<i64> {
         steps
             .filter(|&step| self.slack[step] < i64::from(left).min(self.open[step]).max(0))
@@ -188,7 +194,7 @@ impl Search {
         }
     }
 
-    /// All tables have failed: the rest may go anywhere.
+    /// Puts the errors left anywhere, once all tables have failed.
     fn place_rest(&mut self, mut left: u32) {
         for (count, class) in self.counts.iter_mut().zip(&self.classes) {
             let more = left.min(class.width - *count);
@@ -266,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn verdict_is_that_of_brute_force() {
+    fn verdict_equals_brute_force() {
         let mut rng = Rng(7);
         let (mut complete, mut holes) = (0, 0);
         for _ in 0..600 {
@@ -284,7 +290,7 @@ mod tests {
                     assert_is_hole(&hole, &tables, weight);
                     holes += 1;
                 }
-                Verdict::Undecided => panic!("given up"),
+                Verdict::Undecided => panic!("undecided"),
             }
         }
         assert!(complete > 100 && holes > 100, "{complete} complete, {holes} with a hole");
@@ -340,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_says_where_the_errors_are() {
+    fn hole_names_the_bits_with_errors() {
         let halves = [vec![step(0xff00, 0)], vec![step(0xff, 1)]];
         let verdict = check(0xffff, &halves, 3, &mut ENOUGH.clone());
         let Verdict::Hole(hole) = verdict else { panic!("{verdict:?}") };
@@ -349,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_up_when_the_allowance_is_spent() {
+    fn check_is_undecided_when_it_runs_out_of_nodes() {
         let halves = [vec![step(0xff00, 0)], vec![step(0xff, 1)]];
         assert_eq!(check(0xffff, &halves, 3, &mut 1), Verdict::Undecided);
     }

@@ -1,10 +1,11 @@
 //! Candidates: ways to share errors out among the tables of a layout, or of a part of it.
 //!
-//! A *part* is a run of cells and the tables whose orders begin with just these cells. Staircases
-//! of its tables that are complete for m - 1 errors within it have *value* m. Parts that make up
-//! the word, each going on into the next round the ring, are complete together if their values sum
-//! to k + 1: this is the ring with a part in place of each cell. A part of value m that goes on has
-//! the bound m - 1 over its whole width, then m + m' - 1 over it and the next part, and so on.
+//! A *part* is a run of cells, together with the tables whose orders begin with exactly these cells.
+//! Staircases of its tables have the *value* m if they are complete for m - 1 errors within the
+//! part. Parts that make up the word, and whose staircases continue around the ring, are complete
+//! together if the sum of their values is k + 1. This is a ring with a part in place of each cell.
+//! The staircase of a part of value m has the bound m - 1 over the width of the part, then the bound
+//! m + m' - 1 over it and the next part, and so on.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -19,18 +20,18 @@ use crate::fingerprint::Fingerprint;
 /// Search nodes for the check of one candidate.
 const MAX_NODES: u32 = 3_000;
 
-/// Ways to share a part's value out among its own parts.
+/// Most ways to share a part's value out among its own parts.
 const MAX_SHARINGS: usize = 256;
 
-/// A run of cells and the tables (by number) that lead with all of them.
+/// A run of cells, and the tables (by number) that begin with all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) cells: Range<usize>,
     pub(super) tables: Vec<usize>,
 }
 
-/// Which tables are asked, and for what within their part.
-pub(super) type Asks = Vec<(usize, Vec<Step>)>;
+/// The tables to search, and the steps of each within its part.
+pub(super) type Assignment = Vec<(usize, Vec<Step>)>;
 
 impl Part {
     pub(super) fn whole(layout: &Layout) -> Self {
@@ -42,9 +43,9 @@ impl Part {
         layout.cells[self.cells.clone()].iter().sum()
     }
 
-    /// The part as a ring of smaller ones: one begins at each cell with which a table leads whose
-    /// order is a rotation. Tables that do not go round these parts in turn are left out. `None`
-    /// if there are fewer than two parts.
+    /// Divides the part into a ring of smaller parts. One begins at each cell that is first in a
+    /// table whose order is a rotation. Tables that do not contain these parts one after another are
+    /// left out. Returns `None` if there are fewer than two parts.
     pub(super) fn ring(&self, layout: &Layout) -> Option<Vec<Self>> {
         let mut starts: Vec<usize> =
             self.tables.iter().filter_map(|&t| self.rotation_start(layout, t)).collect();
@@ -67,7 +68,7 @@ impl Part {
         Some(parts)
     }
 
-    /// The table's order of this part's cells, which come first in it.
+    /// Returns the table's order of this part's cells, which are its first cells.
     fn order<'a>(&self, layout: &'a Layout, table: usize) -> &'a [u16] {
         &layout.order(table)[..self.cells.len()]
     }
@@ -79,7 +80,7 @@ impl Part {
         rotation.eq(order.iter().map(|&c| usize::from(c))).then_some(self.cells.start + first)
     }
 
-    /// Which of `parts` the table leads with, if it then goes through the others in turn.
+    /// Returns which of `parts` the table begins with, if the others follow one after another.
     fn home(&self, layout: &Layout, table: usize, parts: &[Self]) -> Option<usize> {
         let mut order = self.order(layout, table);
         let home = parts.iter().position(|p| p.cells.contains(&usize::from(order[0])))?;
@@ -95,29 +96,30 @@ impl Part {
     }
 }
 
-type Known = HashMap<(Range<usize>, u8), Vec<Asks>>;
+/// Candidates by cells and value.
+type Known = HashMap<(Range<usize>, u8), Vec<Assignment>>;
 
-/// Makes candidates for parts of one layout, from the bit orders that the probes use.
+/// Makes candidates for the parts of one layout, from the bit orders that the probes use.
 pub(super) struct Candidates<'a, F> {
     pub(super) layout: &'a Layout,
     orders: &'a [Permutation<F>],
-    /// Search nodes that checks may still take; what is undecided is no candidate.
+    /// Search nodes that checks may still use. What stays undecided is no candidate.
     nodes: Cell<u32>,
-    /// What was checked already, by cells and value.
+    /// Candidates that were already checked.
     known: RefCell<Known>,
 }
 
 impl<'a, F: Fingerprint> Candidates<'a, F> {
-    /// For checks that take up to `nodes` search nodes in all.
+    /// Allows checks to use up to `nodes` search nodes in all.
     pub(super) fn new(layout: &'a Layout, orders: &'a [Permutation<F>], nodes: u32) -> Self {
         Self { layout, orders, nodes: Cell::new(nodes), known: RefCell::default() }
     }
 
-    /// Ways to give a part this value; nothing asked gives 0. There is one at least for a part that
-    /// has a table. `value` is at most the part's width + 1.
-    pub(super) fn for_part(&self, part: &Part, value: u8) -> Vec<Asks> {
+    /// Returns ways to give a part this value. Value 0 needs no table. There is at least one way for
+    /// a part that has a table. `value` is at most the part's width + 1.
+    pub(super) fn for_part(&self, part: &Part, value: u8) -> Vec<Assignment> {
         if value == 0 {
-            return vec![Asks::new()];
+            return vec![Assignment::new()];
         }
         let mut all = self.balls(part, value);
         all.extend(self.common(part, value));
@@ -125,15 +127,15 @@ impl<'a, F: Fingerprint> Candidates<'a, F> {
         all
     }
 
-    /// The part's first table alone, with all errors allowed anywhere.
-    pub(super) fn balls(&self, part: &Part, value: u8) -> Vec<Asks> {
+    /// Uses only the part's first table, with all errors allowed anywhere.
+    pub(super) fn balls(&self, part: &Part, value: u8) -> Vec<Assignment> {
         let step = Step { depth: part.width(self.layout), most: value - 1 };
         part.tables.first().map(|&table| vec![(table, vec![step])]).into_iter().collect()
     }
 
-    /// The same staircase for all the tables, in as many ways as there are numbers of errors to
-    /// begin with.
-    pub(super) fn common(&self, part: &Part, value: u8) -> Vec<Asks> {
+    /// Uses the same staircase for all tables, in one way for each number of errors that it can begin
+    /// with.
+    pub(super) fn common(&self, part: &Part, value: u8) -> Vec<Assignment> {
         let most = value - 1;
         let from = if part.tables.len() > 1 { 0 } else { most };
         let make = || (from..most).filter_map(|lead| self.common_from(part, most, lead)).collect();
@@ -141,43 +143,46 @@ impl<'a, F: Fingerprint> Candidates<'a, F> {
         self.known.borrow_mut().entry(key).or_insert_with(make).clone()
     }
 
-    /// As far as cells go, at most `lead` errors in as many
-    /// bits as is complete, then `lead` + 1 in as many as then is, and so on to `most` in all.
-    fn common_from(&self, part: &Part, most: u8, lead: u8) -> Option<Asks> {
+    /// Makes a staircase that begins with `lead` errors: it allows `lead` errors in as many leading
+    /// bits as is still complete, then `lead` + 1 errors in as many as is still complete, and so on
+    /// up to `most` errors. All steps end where cells end.
+    fn common_from(&self, part: &Part, most: u8, lead: u8) -> Option<Assignment> {
         let width = part.width(self.layout);
-        let mut asks: Asks = part.tables.iter().map(|&table| (table, Vec::new())).collect();
+        let mut assignment: Assignment =
+            part.tables.iter().map(|&table| (table, Vec::new())).collect();
         let depths = self.depths(part);
         let mut deeper = depths.as_slice();
         for allowed in lead..most {
-            let with = |depth: u8| self.with_step(&asks, depth, allowed);
+            let with = |depth: u8| self.with_step(&assignment, depth, allowed);
             let complete =
                 deeper.partition_point(|&depth| self.is_complete(part, &with(depth), most));
             let (taken, rest) = deeper.split_at(complete);
             match taken.last() {
-                Some(&deepest) => asks = with(deepest),
+                Some(&deepest) => assignment = with(deepest),
                 None if allowed == lead => return None,
                 None => {}
             }
             deeper = rest;
         }
-        for (_, steps) in &mut asks {
+        for (_, steps) in &mut assignment {
             steps.push(Step { depth: width, most });
         }
-        Some(asks)
+        Some(assignment)
     }
 
-    /// Each table with a further step that ends at its last cell end up to `depth`.
-    fn with_step(&self, asks: &Asks, depth: u8, most: u8) -> Asks {
+    /// Adds a step to each table. It ends where the table's last cell within `depth` ends.
+    fn with_step(&self, assignment: &Assignment, depth: u8, most: u8) -> Assignment {
         let further = |(table, steps): &(usize, Vec<Step>)| {
             let end = self.ends(*table).take_while(|&end| end <= depth).last().unwrap_or(0);
             let mut steps = steps.clone();
             steps.push(Step { depth: end, most });
             (*table, steps)
         };
-        asks.iter().map(further).collect()
+        assignment.iter().map(further).collect()
     }
 
-    /// Where cells end in any of the part's tables, from where all of them have one cell at least.
+    /// Returns where cells end in any of the part's tables, beginning where each table has at least
+    /// one cell.
     fn depths(&self, part: &Part) -> Vec<u8> {
         let width = part.width(self.layout);
         let lead = part.tables.iter().filter_map(|&t| self.ends(t).next()).max().unwrap_or(0);
@@ -188,7 +193,7 @@ impl<'a, F: Fingerprint> Candidates<'a, F> {
         ends
     }
 
-    /// Where the table's cells end.
+    /// Returns where the table's cells end.
     fn ends(&self, table: usize) -> impl Iterator<Item = u8> {
         self.layout.order(table).iter().scan(0, |end, &cell| {
             *end += self.layout.cells[usize::from(cell)];
@@ -196,32 +201,34 @@ impl<'a, F: Fingerprint> Candidates<'a, F> {
         })
     }
 
-    /// The part as a ring of smaller ones, each asked by one table as a ball, for all the ways to
-    /// share the value out fairly evenly.
-    fn thresholds(&self, part: &Part, value: u8) -> Vec<Asks> {
+    /// Divides the part into a ring of smaller parts, each with one table that allows its errors
+    /// anywhere in that part, for all ways to share the value out fairly evenly.
+    fn thresholds(&self, part: &Part, value: u8) -> Vec<Assignment> {
         let Some(ring) = part.ring(self.layout) else { return Vec::new() };
-        // Every part of a ring has the table of the rotation that begins it.
+        // Every part of a ring has the table whose rotation begins with it.
         let cells = u8::try_from(ring.len()).unwrap_or(u8::MAX);
         let fair = value.div_ceil(cells) + 1;
         let widths: Vec<u8> = ring.iter().map(|p| p.width(self.layout)).collect();
         let limits: Vec<u8> = widths.iter().map(|&width| width.min(fair)).collect();
         let mut all = Vec::new();
         share(value, &limits, &mut Vec::new(), &mut |values| {
-            let asked = (0..ring.len()).filter(|&i| values[i] > 0);
-            let ask = |i: usize| (ring[i].tables[0], around(&widths, values, i, Vec::new()));
-            all.push(asked.map(ask).collect());
+            let used = (0..ring.len()).filter(|&i| values[i] > 0);
+            let steps = |i: usize| (ring[i].tables[0], around(&widths, values, i, Vec::new()));
+            all.push(used.map(steps).collect());
             all.len() < MAX_SHARINGS
         });
         all
     }
 
-    /// Whether these tables accept every pattern of `weight` errors within the part.
-    fn is_complete(&self, part: &Part, asks: &Asks, weight: u8) -> bool {
+    /// Returns whether these tables accept every pattern of `weight` errors within the part.
+    fn is_complete(&self, part: &Part, assignment: &Assignment, weight: u8) -> bool {
         let start: u32 = self.layout.cells[..part.cells.start].iter().map(|&w| u32::from(w)).sum();
         let end = start + u32::from(part.width(self.layout));
         let word = F::prefix_mask(end) & !F::prefix_mask(start);
-        let tables: Vec<_> =
-            asks.iter().map(|(table, steps)| bit_steps(&self.orders[*table], steps)).collect();
+        let tables: Vec<_> = assignment
+            .iter()
+            .map(|(table, steps)| bit_steps(&self.orders[*table], steps))
+            .collect();
         let allowed = self.nodes.get().min(MAX_NODES);
         let mut nodes = allowed;
         let verdict = complete::check(word.to_u128(), &tables, weight.into(), &mut nodes);
@@ -230,7 +237,7 @@ impl<'a, F: Fingerprint> Candidates<'a, F> {
     }
 }
 
-/// A staircase's steps as sets of bits of the unpermuted word.
+/// Converts the steps of a staircase to sets of bits of the unpermuted word.
 pub(super) fn bit_steps<F: Fingerprint>(order: &Permutation<F>, steps: &[Step]) -> Vec<BitStep> {
     let bit_step = |step: &Step| BitStep {
         bits: order.invert(F::prefix_mask(step.depth.into())).to_u128(),
@@ -239,7 +246,7 @@ pub(super) fn bit_steps<F: Fingerprint>(order: &Permutation<F>, steps: &[Step]) 
     steps.iter().map(bit_step).collect()
 }
 
-/// The steps of part `home` of a ring, of `inner` steps within it, on round the whole ring.
+/// Continues the `inner` steps of part `home` of a ring around the entire ring.
 pub(super) fn around(widths: &[u8], values: &[u8], home: usize, mut inner: Vec<Step>) -> Vec<Step> {
     let (mut depth, mut sum) = (0, 0);
     for turn in 0..widths.len() {
@@ -251,8 +258,8 @@ pub(super) fn around(widths: &[u8], values: &[u8], home: usize, mut inner: Vec<S
     inner
 }
 
-/// Calls `found` with the ways to write `total` as a sum of one number up to each limit, until it
-/// returns false, which is then returned.
+/// Calls `found` with each way to write `total` as a sum of one number up to each limit, until `found`
+/// returns false. Then returns false too.
 fn share(
     total: u8,
     limits: &[u8],
@@ -266,9 +273,9 @@ fn share(
     let Some((&limit, rest)) = limits.split_first() else { return found(chosen) };
     for value in 0..=limit.min(total) {
         chosen.push(value);
-        let go_on = share(total - value, rest, chosen, found);
+        let more = share(total - value, rest, chosen, found);
         chosen.pop();
-        if !go_on {
+        if !more {
             return false;
         }
     }

@@ -1,20 +1,21 @@
-//! What a query's steps cost, and so what a look-up of a prefix of given length does.
+//! The cost model: what the steps of a query cost, and so the cost of looking up a prefix.
 //!
-//! A probe of a table first asks the table's prefix filter, if it is long enough. What passes is
-//! looked up: a cell of the directory, and the head of one block, fetched while others are being
-//! decoded. Then, in the Huffman code, that block is decoded from its beginning until behind what was
-//! looked for: half a block for nothing; in the Elias–Fano code its place is found at once. Costs are
-//! those of the processor, for waits overlap; far from its caches they grow with the logarithm of the
-//! distance, since address translation gets dearer and dearer.
+//! A probe is first checked against the table's prefix filter, if the prefix is long enough. If it
+//! passes, it is looked up: an entry of the directory, and the head of one block, which is prefetched
+//! while others are being decoded. In the Huffman code, that block is then decoded from its beginning
+//! until after the wanted fingerprints, half a block of which was not wanted. In the Elias–Fano code,
+//! the position is found at once. Costs are those of the processor, because waits overlap. Far from
+//! its caches they grow with the logarithm of the size, since address translation gets more and more
+//! expensive.
 
 use crate::codec::block_code::BlockCode;
 use crate::error::{Error, Result};
 
-/// What the steps of a query cost on a machine. Plans are chosen by it, so it decides how fast an
-/// answer is found and never which.
+/// What the steps of a query cost on a machine. Plans are chosen by these costs. They decide how fast
+/// an answer is found, and never which answer.
 ///
-/// Each is a number of nanoseconds unless said. The defaults were measured with this engine on a
-/// server of 2024; [`measure`](Self::measure) measures another machine.
+/// All costs are in nanoseconds, unless noted otherwise. The defaults were measured with this engine
+/// on a server of 2024. [`measure`](Self::measure) measures another machine.
 ///
 /// # Examples
 ///
@@ -29,47 +30,49 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Costs {
-    /// A query, whatever it does.
+    /// Fixed cost of a query.
     pub query_ns: f64,
-    /// Each segment that it asks beyond the first.
+    /// Each segment that a query searches beyond the first.
     pub segment_ns: f64,
-    /// A question to a prefix filter.
+    /// Checking a prefix against a prefix filter.
     pub filter_ns: f64,
-    /// What it takes more for each doubling of 1 + bytes of all filters / `cache_bytes`.
+    /// Extra cost of such a check for each doubling of 1 + bytes of all filters / `cache_bytes`.
     pub filter_far_ns: f64,
-    /// A look-up: a cell of the directory, and the head of a block.
+    /// A lookup: an entry of the directory, and the head of a block.
     pub lookup_ns: f64,
-    /// What it takes more for each doubling of 1 + bytes of all tables / `cache_bytes`.
+    /// Extra cost of a lookup for each doubling of 1 + bytes of all tables / `cache_bytes`.
     pub lookup_far_ns: f64,
-    /// An entry decoded and compared, in a block in the Huffman code that a look-up led to.
+    /// Decoding and comparing one entry, in a block in the Huffman code that a lookup led to.
     pub entry_ns: f64,
-    /// Finding the place in a block in the Elias–Fano code, for each doubling of the block beyond the
-    /// smallest.
+    /// Finding the position in a block in the Elias–Fano code, for each doubling of the block size
+    /// beyond the smallest.
     pub place_ns: f64,
-    /// An entry read at its place and compared, in such a block.
+    /// Reading and comparing one entry at its position in such a block.
     pub placed_entry_ns: f64,
-    /// An entry of a full scan.
+    /// One entry of a full scan.
     pub scan_entry_ns: f64,
-    /// Of a sweep over a table for many queries at once: an entry decoded and entered into the
+    /// In a sweep over a table for many queries at once: decoding an entry, and adding it to the
     /// directory of a region.
     pub sweep_entry_ns: f64,
-    /// Bringing a query into its place in a table's order.
+    /// In a sweep: permuting a query into a table's bit order, and sorting it among the others.
     pub sweep_query_ns: f64,
-    /// Looking up, in a region, where a probe of a query leads.
+    /// In a sweep: looking up a probe of a query in a region.
     pub sweep_lookup_ns: f64,
-    /// What a look-up takes more than in a query where a part of the table is not worth decoding.
+    /// In a sweep: extra cost of a lookup, compared with a single query, where a part of the table
+    /// is not worth decoding entirely.
     pub sweep_alone_ns: f64,
-    /// Comparing a decoded entry with a query, where all are compared with all.
+    /// In a sweep: comparing a decoded entry with a query, where every entry is compared with every
+    /// query.
     pub sweep_compare_ns: f64,
-    /// Bytes from which on memory is far.
+    /// Bytes beyond which memory counts as far. Not in nanoseconds.
     pub cache_bytes: f64,
-    /// Reading a page of 4 KiB from the device, with others at the same time.
+    /// Reading a page of 4 KiB from the device, while others are read too.
     pub page_ns: f64,
-    /// What the reads of a query take beyond that, once.
+    /// Extra cost of the reads of a query, once per query.
     pub batch_ns: f64,
     /// Share of the blocks that must be read from the device: 0 for a database in memory, 1 for one
-    /// that was just opened or is many times larger than memory. Index and filters count as in
-    /// memory.
+    /// that was just opened or is many times larger than memory. Index and filters are assumed to be
+    /// in memory. Not in nanoseconds.
     pub cold_share: f64,
 }
 
@@ -100,21 +103,34 @@ impl Default for Costs {
 }
 
 impl Costs {
-    /// The costs by name, for keeping them elsewhere.
+    /// Returns all costs by name, for example to write them to a file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::layout::Costs;
+    ///
+    /// for (name, value) in Costs::default().values() {
+    ///     println!("{name} = {value}");
+    /// }
+    /// ```
     #[must_use]
     pub fn values(&self) -> [(&'static str, f64); 19] {
         let mut copy = self.clone();
         copy.fields().map(|(name, value)| (name, *value))
     }
 
-    /// These costs with one of them changed; takes what [`values`](Self::values) gives.
+    /// Changes one cost. Accepts the names and values that [`values`](Self::values) returns.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` if there is no such cost, or the value is negative or no number.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no such cost, or the value
+    /// is not finite or less than 0.
     pub fn with(mut self, name: &str, value: f64) -> Result<Self> {
         if !(value.is_finite() && value >= 0.0) {
-            return Err(Error::invalid(format!("cost {name}: {value} is no number from 0 up")));
+            return Err(Error::invalid(format!(
+                "cost {name}: {value} must be finite and at least 0"
+            )));
         }
         let Some((_, field)) = self.fields().into_iter().find(|(known, _)| *known == name) else {
             return Err(Error::invalid(format!("no cost is named {name:?}")));
@@ -123,7 +139,7 @@ impl Costs {
         Ok(self)
     }
 
-    /// These costs for data of which so much, 0 to 1, must be read from the device.
+    /// Sets the share of the blocks, 0 to 1, that must be read from the device.
     #[must_use]
     pub fn cold(self, share: f64) -> Self {
         Self { cold_share: share.clamp(0.0, 1.0), ..self }
@@ -153,18 +169,18 @@ impl Costs {
         ]
     }
 
-    /// How far data of so many bytes is, in doublings.
+    /// Returns how far away data of this many bytes is, in doublings.
     pub(crate) fn doublings(&self, bytes: f64) -> f64 {
         (1.0 + bytes / self.cache_bytes.max(1.0)).log2()
     }
 
-    /// A query that does nothing.
+    /// Returns the time of a query that does nothing.
     pub(crate) fn least_ns(&self) -> f64 {
         self.query_ns + self.cold_share * self.batch_ns
     }
 }
 
-/// What a plan goes by beside the layout, the number of entries and the distance: how tables are
+/// What a plan depends on besides the layout, the number of entries and the distance: how tables are
 /// written, and what reading them costs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Terms {
@@ -172,7 +188,7 @@ pub(crate) struct Terms {
     pub block_size: usize,
     /// Code of a block.
     pub code: BlockCode,
-    /// Bits a fingerprint of the prefix filter; 0 for none.
+    /// Bits per fingerprint of the prefix filter; 0 for none.
     pub filter_bits: u32,
     pub costs: Costs,
 }
@@ -188,90 +204,97 @@ impl Default for Terms {
     }
 }
 
-/// Bits a fingerprint of a filter that are considered: none, or those of one. More let less through,
-/// but that is not worth their memory.
+/// Sizes of a filter that are considered, in bits per fingerprint: no filter, or this one. A larger
+/// filter lets less through, but that is not worth its memory.
 pub(super) const FILTERS: [u32; 2] = [0, 8];
 
-/// Bits that a fingerprint behind the first in a block takes on even data beyond log2(values /
-/// entries), whatever the width and the number; and bytes of a block before its first fingerprint.
+/// Returns two sizes of a block's code. The first is the bits that each fingerprint after the first
+/// takes beyond log2(values / entries) on evenly spread data, whatever the width and the number. The
+/// second is the bytes of a block before its first fingerprint.
 fn code_bits(code: BlockCode) -> (f64, f64) {
     match code {
         BlockCode::Huffman => (3.4, 2.0),
         BlockCode::EliasFano => (2.0, 3.0),
     }
 }
-/// Bytes of a cell of the directory, and most blocks that are a cell's on average: cells are as many
-/// as a power of two.
-const CELL: f64 = 64.0;
-const BLOCKS_A_CELL: f64 = 13.0;
-/// Bytes of a page, and of its checksum.
+
+/// Bytes of an entry of the directory.
+const DIRECTORY_ENTRY: f64 = 64.0;
+/// Most blocks per entry of the directory, on average. The number of entries is a power of two.
+const BLOCKS_PER_DIRECTORY_ENTRY: f64 = 13.0;
+/// Bytes of a page.
 const PAGE: f64 = 4096.0;
-/// How much larger than the smallest a block is, in doublings.
-pub(crate) fn doublings_of_block(bytes: usize) -> f64 {
+
+/// Returns how much larger than the smallest block this one is, in doublings.
+pub(crate) fn block_doublings(bytes: usize) -> f64 {
     (bytes as f64 / 128.0).log2()
 }
 
-/// Entries compared in a block in the Elias–Fano code, whether they are asked for or not.
+/// Entries compared per lookup in a block in the Elias–Fano code, whether they are wanted or not.
 const PLACED: f64 = 3.0;
-/// Entries decoded behind what was looked for, until it is seen that nothing more can come.
+/// Entries decoded after the wanted ones, before it is known that no more can follow.
 const OVERRUN: f64 = 3.5;
 
-/// Whether a filter of the `depth` leading bits of so many fingerprints is worth having: if most
-/// prefixes occur, it could not say no.
-pub(crate) fn filter_says_no(depth: u32, count: u64) -> bool {
+/// Returns whether a filter of the `depth` leading bits of `count` fingerprints is worth having. If
+/// most prefixes occur, it rules out too few.
+pub(crate) fn filter_is_useful(depth: u32, count: u64) -> bool {
     (1..=64).contains(&depth)
         && count > 0
         && (depth == 64 || 1u64 << depth >= count.saturating_mul(2))
 }
 
-/// The share of absent prefixes that a filter of so many bits a key lets through: as a Bloom filter
-/// of 4 hash functions, and a good third more since a key's bits lie in one word.
+/// Returns the share of absent prefixes that a filter of `filter_bits` bits per key lets through: that
+/// of a Bloom filter of 4 hash functions, and over a third more, since the bits of a key are in one
+/// word.
 fn false_positives(filter_bits: u32) -> f64 {
     (1.4 * (1.0 - (-4.0 / f64::from(filter_bits)).exp()).powi(4)).min(1.0)
 }
 
-/// One table's expected measures.
+/// The expected size of one table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TableSize {
     /// Fingerprints in a block.
     pub(super) in_block: f64,
-    /// Bytes of the blocks, and of what should be in memory: index and filter.
+    /// Bytes of the blocks.
     pub(super) blocks: f64,
+    /// Bytes of the index, which should be in memory.
     pub(super) index: f64,
+    /// Bytes of the filter, which should be in memory.
     pub(super) filter: f64,
 }
 
 impl TableSize {
+    /// Returns the bytes of the file, with a checksum of 4 bytes per page.
     pub(super) fn bytes(&self) -> f64 {
         (self.blocks + self.index + self.filter) * (1.0 + 4.0 / PAGE)
     }
 
-    /// Pages of its blocks.
+    /// Returns the number of pages of the blocks.
     pub(super) fn pages(&self) -> f64 {
         self.blocks / PAGE
     }
 }
 
 impl Terms {
-    /// The expected size of a table of so many fingerprints, spread evenly.
+    /// Returns the expected size of a table of `entries` evenly spread fingerprints.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn table(&self, bits: u32, entries: u64, filter_depth: u32) -> TableSize {
         let (n, width) = (entries.max(1) as f64, f64::from(bits));
         let (beyond, head) = code_bits(self.code);
         let each = (width - n.log2() + beyond).max(1.0);
         let block = self.block_size as f64;
-        // On average half a fingerprint's room is left at a block's end.
+        // On average, space for half a fingerprint is left at the end of a block.
         let room = ((block - head) * 8.0 - width) / each - 0.5;
         let in_block = (1.0 + room.max(0.0)).min(n);
         let blocks = (n / in_block).ceil();
-        let filtered = self.filter_bits > 0 && filter_says_no(filter_depth, entries);
+        let filtered = self.filter_bits > 0 && filter_is_useful(filter_depth, entries);
         let filter = if filtered { n * f64::from(self.filter_bits) / 8.0 } else { 0.0 };
-        let cells = (blocks / BLOCKS_A_CELL).log2().ceil().max(0.0).exp2();
-        let index = blocks * (width / 8.0) + cells * CELL;
+        let directory_entries = (blocks / BLOCKS_PER_DIRECTORY_ENTRY).log2().ceil().max(0.0).exp2();
+        let index = blocks * (width / 8.0) + directory_entries * DIRECTORY_ENTRY;
         TableSize { in_block, blocks: blocks * block, index, filter }
     }
 
-    /// A query that reads all of a table.
+    /// Returns the work of a query that reads an entire table.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn scan(&self, bits: u32, entries: u64) -> Work {
         let (n, costs) = (entries as f64, &self.costs);
@@ -282,15 +305,15 @@ impl Terms {
     }
 }
 
-/// What a list of look-ups does, as expected, and takes.
+/// What a list of lookups is expected to do, and the time that it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Work {
     pub ns: f64,
-    /// Prefixes looked for.
+    /// Prefixes to look up.
     pub probes: f64,
-    /// Of these, asked of a filter first.
-    pub questions: f64,
-    /// And looked up in the index.
+    /// Probes that are checked against a filter first.
+    pub filter_checks: f64,
+    /// Probes that are looked up in the index.
     pub lookups: f64,
     /// Entries decoded.
     pub entries: f64,
@@ -305,7 +328,7 @@ impl std::ops::Add for Work {
         Self {
             ns: self.ns + other.ns,
             probes: self.probes + other.probes,
-            questions: self.questions + other.questions,
+            filter_checks: self.filter_checks + other.filter_checks,
             lookups: self.lookups + other.lookups,
             entries: self.entries + other.entries,
             pages: self.pages + other.pages,
@@ -313,20 +336,20 @@ impl std::ops::Add for Work {
     }
 }
 
-/// What looking up one prefix costs, for each length that it may have.
+/// The cost of looking up one prefix, for each length of the prefix.
 #[derive(Debug)]
 pub(super) struct Leaves {
     pub(super) by_depth: Vec<Work>,
-    /// Longer prefixes cost the same.
+    /// Prefixes longer than this cost the same as one of this length.
     pub(super) deepest: u8,
 }
 
-/// Below 2^-6 entries a look-up's cost no longer falls with its depth.
+/// Below 2^-6 expected entries, the cost of a lookup no longer falls with its depth.
 const DEPTH_BELOW_ONE_ENTRY: u32 = 6;
 
 impl Leaves {
-    /// For a table whose filter, if it has one, is over its `filter_depth` leading bits, one of
-    /// `tables` like it.
+    /// Computes the costs for one of `tables` equal tables. Its filter, if it has one, covers the
+    /// `filter_depth` leading bits.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn new(
         terms: &Terms,
@@ -344,27 +367,27 @@ impl Leaves {
         let occupied = 1.0 - (-n * 2f64.powi(-filter_depth.cast_signed())).exp();
         let passing = occupied + (1.0 - occupied) * false_positives(terms.filter_bits);
         let page_ns = costs.cold_share * costs.page_ns;
-        let (place_ns, entry_ns, in_vain) = match terms.code {
+        let (place_ns, entry_ns, unwanted) = match terms.code {
             BlockCode::Huffman => {
-                let in_vain = (size.in_block - 1.0) / 2.0 + OVERRUN.min(size.in_block / 2.0);
-                (0.0, costs.entry_ns, in_vain)
+                let unwanted = (size.in_block - 1.0) / 2.0 + OVERRUN.min(size.in_block / 2.0);
+                (0.0, costs.entry_ns, unwanted)
             }
             BlockCode::EliasFano => {
-                let place_ns = costs.place_ns * doublings_of_block(terms.block_size);
+                let place_ns = costs.place_ns * block_doublings(terms.block_size);
                 (place_ns, costs.placed_entry_ns, PLACED.min(size.in_block))
             }
         };
         let leaf = |depth: u32| {
             let below = n * 2f64.powi(-depth.cast_signed());
-            let asked = size.filter > 0.0 && depth >= filter_depth;
-            let (questions, lookups) = if asked { (1.0, passing) } else { (0.0, 1.0) };
-            let entries = lookups * in_vain + below;
+            let checked = size.filter > 0.0 && depth >= filter_depth;
+            let (filter_checks, lookups) = if checked { (1.0, passing) } else { (0.0, 1.0) };
+            let entries = lookups * unwanted + below;
             let pages = lookups + below / size.in_block * terms.block_size as f64 / PAGE;
-            let ns = questions * filter_ns
+            let ns = filter_checks * filter_ns
                 + lookups * (lookup_ns + place_ns)
                 + entries * entry_ns
                 + pages * page_ns;
-            Work { ns, probes: 1.0, questions, lookups, entries, pages }
+            Work { ns, probes: 1.0, filter_checks, lookups, entries, pages }
         };
         let to_one_entry = u64::BITS - entries.leading_zeros() + DEPTH_BELOW_ONE_ENTRY;
         let filtered = if size.filter > 0.0 { filter_depth } else { 0 };
@@ -378,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_go_out_and_come_back_by_name() {
+    fn costs_round_trip_by_name() {
         let odd = Costs { entry_ns: 1.25, cold_share: 0.5, ..Costs::default() };
         let back = odd
             .values()
@@ -391,20 +414,20 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_spares_look_ups_where_prefixes_are_rare() {
+    fn filter_saves_lookups_where_prefixes_are_rare() {
         let terms = Terms { filter_bits: 10, ..Terms::default() };
         let leaves = Leaves::new(&terms, 64, 1 << 20, 32, 2);
         let (above, below) = (leaves.by_depth[31], leaves.by_depth[32]);
-        assert_eq!((above.questions, above.lookups), (0.0, 1.0));
-        assert_eq!(below.questions, 1.0);
+        assert_eq!((above.filter_checks, above.lookups), (0.0, 1.0));
+        assert_eq!(below.filter_checks, 1.0);
         assert!((0.012..0.022).contains(&below.lookups), "{below:?}");
         assert!(below.ns < above.ns / 3.0);
         let crowded = Leaves::new(&terms, 64, 1 << 32, 32, 2);
-        assert_eq!(crowded.by_depth[32].questions, 0.0);
+        assert_eq!(crowded.by_depth[32].filter_checks, 0.0);
     }
 
     #[test]
-    fn larger_blocks_cost_entries_and_larger_tables_time() {
+    fn larger_blocks_decode_more_and_larger_tables_take_longer() {
         let leaf = |block_size, log: u32| {
             let terms = Terms { block_size, code: BlockCode::Huffman, ..Terms::default() };
             Leaves::new(&terms, 64, 1 << log, 32, 2).by_depth[32]
@@ -414,9 +437,9 @@ mod tests {
         assert!(leaf(128, 16).pages >= 1.0);
     }
 
-    /// Bytes a fingerprint, as the tool's `ratio` tells them.
+    /// Bytes per fingerprint, as measured with `fpdb-tool ratio`.
     #[test]
-    fn sizes_are_those_of_tables_written() {
+    fn predicted_sizes_are_those_of_written_tables() {
         use BlockCode::{EliasFano, Huffman};
         for (code, block_size, log, bytes) in [
             (Huffman, 128, 24, 6.41),

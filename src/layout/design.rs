@@ -1,14 +1,15 @@
-//! Rings of parts, each a cell or a covering design, and how such a layout is written.
+//! Rings of parts, where each part is a cell or a covering design, and the names of such layouts.
 //!
-//! A covering design cuts its part into cells and leads each table by some of them, so that of few
-//! wrong cells all miss some table's lead.
+//! A covering design cuts its part into cells, and each of its tables begins with some of them. If
+//! few cells are wrong, some table begins with none of them.
 
+/// The widths of the cells, and the order of the cells in each table.
 pub(super) type Cut = (Vec<u8>, Vec<Vec<u16>>);
 
-/// A part: its width in bits, and the name of its covering design if it is more than one cell.
+/// A part: its width in bits, and the name of its covering design if it has more than one cell.
 pub(super) type PartOf<'a> = (u8, Option<&'a str>);
 
-/// `ring:` and parts, as in `ring:28/36:3c2`.
+/// Parses `ring:` and its parts, as in `ring:28/36:3c2`.
 pub(super) fn parse(name: &str, bits: u8) -> Option<Cut> {
     let parts = name.strip_prefix("ring:")?.split('/').map(|part| {
         let (width, design) = part.split_once(':').map_or((part, None), |(w, d)| (w, Some(d)));
@@ -19,7 +20,8 @@ pub(super) fn parse(name: &str, bits: u8) -> Option<Cut> {
     if sum != u32::from(bits) { None } else { ring(&parts) }
 }
 
-/// The ring of these parts. `None` if there is no such design, or no room for its cells.
+/// Makes the ring of these parts. Returns `None` if there is no such design, or if a part has fewer
+/// bits than its design has cells.
 pub(super) fn ring(parts: &[PartOf<'_>]) -> Option<Cut> {
     let (mut widths, mut designs) = (Vec::new(), Vec::new());
     for &(width, design) in parts {
@@ -29,7 +31,7 @@ pub(super) fn ring(parts: &[PartOf<'_>]) -> Option<Cut> {
         };
         let count = u8::try_from(cells).ok().filter(|&count| (1..=width).contains(&count))?;
         designs.push((widths.len(), cells, led_by(cells, &leads)));
-        widths.extend(even(width, count));
+        widths.extend(split_evenly(width, count));
     }
     let mut orders = Vec::new();
     for (home, (start, _, tables)) in designs.iter().enumerate() {
@@ -45,7 +47,8 @@ pub(super) fn ring(parts: &[PartOf<'_>]) -> Option<Cut> {
     Some((widths, orders))
 }
 
-/// A design's number of cells, and which of them lead each table: those of the first are the first.
+/// Returns the number of cells of a design, and the cells that each table begins with. The first
+/// table begins with the first cells.
 fn leads(name: &str) -> Option<(usize, Vec<Vec<usize>>)> {
     let odd = |value: usize| value.count_ones() % 2 == 1;
     let shifted = |cells: usize, block: &[usize]| -> Vec<Vec<usize>> {
@@ -53,18 +56,18 @@ fn leads(name: &str) -> Option<(usize, Vec<Vec<usize>>)> {
     };
     let (cells, sets) = match name {
         "pairs" => (4, subsets(4, 2)),
-        // Of the projective plane of order 2 the complements of the lines.
+        // The complements of the lines of the projective plane of order 2.
         "fano" => (7, shifted(7, &[2, 4, 5, 6])),
-        // Any three cells miss some block of five.
+        // For any three cells, some block of five contains none of them.
         "biplane" => (11, shifted(11, &[1, 3, 4, 5, 9])),
-        // The planes of the affine space of 8 points: any three lie in one.
+        // The planes of the affine space of 8 points: any three points are in one plane.
         "affine" => {
             let plane = |normal: usize, side: bool| {
                 (0..8).filter(|point| odd(point & normal) == side).collect()
             };
             (8, (1..8).flat_map(|normal| [plane(normal, true), plane(normal, false)]).collect())
         }
-        // Of the projective space of 15 points the complements of the planes.
+        // The complements of the planes of the projective space of 15 points.
         "plane" => {
             let outside = |normal: usize| (0..15).filter(|p| odd((p + 1) & normal)).collect();
             (15, (1..16).map(outside).collect())
@@ -74,7 +77,7 @@ fn leads(name: &str) -> Option<(usize, Vec<Vec<usize>>)> {
     Some((cells, renumbered(cells, sets)))
 }
 
-/// `3c2` to `8c7`: as many tables as cells, each led by all but one.
+/// `3c2` to `8c7`: as many tables as cells, each of which begins with all cells but one.
 fn all_but_one(name: &str) -> Option<(usize, Vec<Vec<usize>>)> {
     let cells = (3..=8).find(|cells| name == format!("{cells}c{}", cells - 1))?;
     Some((
@@ -83,7 +86,7 @@ fn all_but_one(name: &str) -> Option<(usize, Vec<Vec<usize>>)> {
     ))
 }
 
-/// The sets with cells numbered so that the first set's come first.
+/// Renumbers the cells so that those of the first set come first.
 fn renumbered(cells: usize, sets: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     let first = sets.first().cloned().unwrap_or_default();
     let rest = (0..cells).filter(|cell| !first.contains(cell));
@@ -92,7 +95,8 @@ fn renumbered(cells: usize, sets: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     sets.iter().map(|set| set.iter().map(number).collect()).collect()
 }
 
-/// Every cell leads once, the others follow round the ring.
+/// Returns all rotations of the cells: each cell is first in one table, and the others follow around
+/// the ring.
 pub(super) fn rotations(cells: usize) -> Vec<Vec<u16>> {
     (0..cells).map(|first| around(first, cells).collect()).collect()
 }
@@ -101,12 +105,12 @@ fn around(first: usize, cells: usize) -> impl Iterator<Item = u16> {
     (first..first + cells).map(move |cell| index(cell % cells))
 }
 
-/// Cells as equal as they can be, the wider ones first.
-pub(super) fn even(bits: u8, cells: u8) -> Vec<u8> {
-    (0..cells).map(|cell| bits / cells + u8::from(cell < bits % cells)).collect()
+/// Splits `value` into `n` shares as equal as possible, the larger ones first.
+pub(super) fn split_evenly(value: u8, n: u8) -> Vec<u8> {
+    (0..n).map(|share| value / n + u8::from(share < value % n)).collect()
 }
 
-/// All sets of `size` of the cells, in lexical order.
+/// Returns all sets of `size` cells, in lexical order.
 pub(super) fn subsets(cells: usize, size: usize) -> Vec<Vec<usize>> {
     let sets = (0u32..1 << cells).filter(|set| set.count_ones() as usize == size);
     let mut sets: Vec<Vec<usize>> =
@@ -115,8 +119,8 @@ pub(super) fn subsets(cells: usize, size: usize) -> Vec<Vec<usize>> {
     sets
 }
 
-/// One table for each set, led by its cells, the rest following round the ring. A set of
-/// neighbours gives a rotation.
+/// Returns the order of one table per set: first the cells of the set, then the others, around the
+/// ring. A set of neighbours gives a rotation.
 pub(super) fn led_by(cells: usize, sets: &[Vec<usize>]) -> Vec<Vec<u16>> {
     let order = |set: &Vec<usize>| {
         let span = |first: &usize| set.iter().map(|c| (c + cells - first) % cells).max();

@@ -1,4 +1,4 @@
-//! A layout as stored: name, width, cells, orders. storage-format.md, "Layout".
+//! The stored form of a layout: name, width, cells, orders. See storage-format.md, "Layout".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,8 +7,8 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::error::Result;
 
 impl Layout {
-    /// Appends the layout: name (string), u8 bits, u8 number of cells, a u8 width for each, u8
-    /// number of tables, and for each table a u8 for each cell.
+    /// Appends the layout: name (string), u8 bits, u8 number of cells, a u8 width per cell, u8 number
+    /// of tables, and a u8 per cell for each table.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.put_string(self.name.as_bytes());
         out.put_u8(self.bits);
@@ -20,7 +20,7 @@ impl Layout {
         }
     }
 
-    /// Reads what [`encode`](Self::encode) wrote; all that [`Layout::new`] requires is checked.
+    /// Reads what [`encode`](Self::encode) wrote. Checks all that [`Layout::new`] requires.
     pub(crate) fn decode(fields: &mut Fields<'_>) -> Result<Self> {
         let start = fields.clone();
         let name = fields.text("layout name")?;
@@ -38,7 +38,7 @@ impl Layout {
     }
 }
 
-/// Counts and cell numbers of a layout are at most 64.
+/// Narrows a count or a cell number of a layout, which is at most 64.
 fn small(value: usize) -> u8 {
     u8::try_from(value).unwrap_or(u8::MAX)
 }

@@ -1,31 +1,40 @@
-//! Layouts: in which bit orders a database keeps its fingerprints, and which prefixes of each a
-//! query looks up.
+//! Layouts: the bit orders in which a database keeps its fingerprints, and how to choose them.
 //!
-//! **Tables and cells.** A table holds every fingerprint with its bits in one order, sorted, so
-//! that all entries with given *leading* bits lie together (Manku, Jain, Das Sarma, "Detecting
+//! | type | what it is |
+//! | --- | --- |
+//! | [`Layout`] | one bit order per table; also at the root of the crate |
+//! | [`Needs`], [`Goal`] | what [`Layout::plan`] is given: size, distance, limits |
+//! | [`Proposals`], [`Proposal`] | what it returns: layouts, with predicted time and storage |
+//! | [`Costs`] | what the steps of a query cost on a machine |
+//!
+//! **Tables and cells.** A table holds every fingerprint with its bits in one order, sorted. So all
+//! entries with given *leading* bits are next to each other (Manku, Jain, Das Sarma, "Detecting
 //! Near-Duplicates for Web Crawling", WWW 2007, section 3.1). The word is cut into *cells* of
-//! neighbouring bits; a bit order is an order of the cells. Of k wrong bits in four cells at most k
-//! fall on any one table's leading cells, and if the tables lead with different cells some table
-//! has few wrong bits in front: there a short list of prefixes finds the entry.
+//! neighbouring bits, and a bit order is an order of the cells. Suppose k bits of a fingerprint are
+//! wrong. If the tables begin with different cells, some table has few of the wrong bits in its
+//! leading cells, and there a short list of prefixes finds the entry.
 //!
-//! **Staircases.** How few is settled when a query is planned, not when the layout is made. A
-//! [`Staircase`](staircase::Staircase) allows a table so many wrong bits in its first cell, so many
-//! in its first two, and so on, and the table then *accepts* those error patterns. A set of
+//! **Staircases.** How few is decided when a query is planned, not when the layout is made. A
+//! *staircase* says how many wrong bits a table allows in its first cell, in its first two cells,
+//! and so on. The table *accepts* the error patterns that stay within these bounds. A set of
 //! staircases is *complete* for k if every pattern of k wrong bits is accepted by some table. The
-//! paper's designs allow none in a prefix of fixed length, which takes 10 to 20 copies of the data
-//! to be fast. A few tables asked cleverly beat them: let the tables' orders go round a ring of
-//! cells and let thresholds t of sum k + 1 be shared among the cells; a table that allows t - 1
-//! errors in its first cell, t + t' - 1 in its first two, ... then accepts each pattern of weight k
-//! in *exactly one* of the tables (Raney's lemma; the "pigeonring" of Qin and Xiao, VLDB 2018).
-//! A ring's cell may itself be a small covering design, see [`components`].
+//! designs of the paper allow no wrong bits in a prefix of fixed length, and need 10 to 20 copies of
+//! the data to be fast. A few tables with better staircases beat them. Let the orders of the tables
+//! be the rotations of a ring of cells, and share thresholds t with the sum k + 1 among the cells. A
+//! table then allows t - 1 errors in its first cell, t + t' - 1 errors in its first two cells, and
+//! so on. Each pattern of k wrong bits is accepted by *exactly one* of these tables (Raney's lemma;
+//! the "pigeonring" of Qin and Xiao, VLDB 2018). A cell of the ring may itself be a small covering
+//! design.
 //!
-//! **Plans.** [`Layout::plan_for`] shares the errors out for one size and one distance, walks the
-//! tables' tries for the cheapest list of prefixes, and falls back to a scan where that is
-//! cheaper. Whatever it chose is checked for completeness from the bit orders that the probes use.
-//!
-//! Submodules: `order` (permutations), `staircase`, `complete` (the check), `cost` (what look-ups
-//! cost), `trie` (walks), `components` (candidates), `search` and `plan` (the choice), `design` and
-//! `presets` (how layouts are made), `tune`, `propose` and `auto` (which one to take), `encoding`.
+//! **Plans.** A plan is made for one size and one distance. It shares the errors out among the
+//! tables, finds the cheapest list of prefixes to look up in each table, and falls back to a scan
+//! where that is cheaper. Every plan is checked for completeness, from the bit orders that its
+//! lookups use.
+
+// Submodules: `order` (permutations), `staircase`, `complete` (the check), `cost` (what lookups
+// cost), `probe` (one lookup), `trie` (the cheapest lookups of one table), `components` (candidates),
+// `search` and `plan` (the choice), `design` and `presets` (how layouts are made), `tune`, `propose`
+// and `auto` (which layout to use), `encoding` (bytes).
 
 mod auto;
 mod complete;
@@ -36,6 +45,7 @@ mod encoding;
 mod order;
 mod plan;
 mod presets;
+mod probe;
 mod propose;
 mod search;
 mod staircase;
@@ -45,15 +55,18 @@ mod tune;
 use std::fmt;
 
 pub use cost::Costs;
-pub(crate) use cost::{Terms, doublings_of_block, filter_says_no};
+pub(crate) use cost::{Terms, block_doublings, filter_is_useful};
 pub(crate) use order::Permutation;
-pub(crate) use plan::{Plan, Probe};
+pub(crate) use plan::Plan;
+pub(crate) use probe::Probe;
 pub use propose::{Goal, Needs, Proposal, Proposals};
-pub(crate) use trie::MAX_DISTANCE;
+pub(crate) use trie::MAX_PLANNED_DISTANCE;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
+/// Largest distance that a database can be created for.
+pub(crate) const MAX_DATABASE_DISTANCE: u8 = 10;
 /// Most tables that a layout may have.
 const MAX_TABLES: usize = 64;
 /// Most cells that a layout may have.
@@ -61,14 +74,15 @@ const MAX_CELLS: usize = 64;
 /// Most bytes in a layout's name.
 const MAX_NAME: usize = 64;
 
-/// In which bit orders a database keeps its fingerprints: one table for each.
+/// The bit orders in which a database keeps its fingerprints: one table for each.
 ///
-/// The word is cut into cells of neighbouring bits, the most significant first; a table's order is
-/// an order of the cells, and the table keeps every fingerprint rearranged so, sorted. Table 0
-/// keeps them as they are. A database's layout is chosen when it is created and stored with it.
+/// The word is cut into cells of neighbouring bits, the most significant first. Each table has an
+/// order of the cells, and keeps every fingerprint with its cells in that order, sorted. Table 0
+/// keeps fingerprints as they are. A database's layout is chosen when it is created and stored with
+/// it.
 ///
-/// Every table is a copy of the data (4 to 6 bytes a fingerprint each at 64 bits), and more of
-/// them make queries faster. The layout fixes no distance: any layout answers any distance
+/// Every table is a copy of the data (4 to 6 bytes per fingerprint at 64 bits), and more tables make
+/// queries faster. The layout does not fix a distance: every layout answers queries at any distance
 /// exactly, some faster than others.
 ///
 /// | preset | tables | for |
@@ -76,8 +90,8 @@ const MAX_NAME: usize = 64;
 /// | `single` | 1 | least storage |
 /// | `half-2` | 2 | distances up to 3 |
 /// | `ring-3` | 3 | distances 4 to 10 |
-/// | `ring-4` | 4 | the same below some 2^24 entries; anything at 128 bits |
-/// | `tri-4`, `tri-6`, `quad-8`, `biplane-11`, `affine-14`, `plane-15` | 4 to 15 | distance 3, latency before storage |
+/// | `ring-4` | 4 | distances 4 to 10 below some 2^24 entries; anything at 128 bits |
+/// | `tri-4`, `tri-6`, `quad-8`, `biplane-11`, `affine-14`, `plane-15` | 4 to 15 | distance 3, low latency, at the price of storage |
 /// | `pairs-6` | 6 | distance 2 |
 /// | `paper-4`, `paper-10`, `paper-16`, `paper-20` | 4 to 20 | the designs named in the WWW 2007 paper, section 3.1.1 |
 ///
@@ -100,11 +114,11 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout of your own: `bits` is 64 or 128, `cells` the widths of the cells from the most
-    /// significant bit on, `orders` the order of the cells in each table.
+    /// Makes a layout of your own. `bits` is 64 or 128, `cells` are the widths of the cells from the
+    /// most significant bit on, and `orders` is the order of the cells in each table.
     ///
-    /// Tables whose order is a rotation of the cells make the best use of each other: they are
-    /// asked as a ring.
+    /// Tables whose orders are rotations of the cells work together best: they are searched as a
+    /// ring.
     ///
     /// # Errors
     ///
@@ -129,54 +143,56 @@ impl Layout {
         Ok(Self { name: name.to_owned(), bits, cells: cells.to_vec(), orders: orders.to_vec() })
     }
 
-    /// Its name: of a preset, as given to [`new`](Self::new), or made by [`auto`](Self::auto).
+    /// Returns the name: that of a preset, the one given to [`new`](Self::new), or the one made by
+    /// [`auto`](Self::auto).
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The width of its fingerprints: 64 or 128.
+    /// Returns the width of the fingerprints: 64 or 128.
     #[must_use]
     pub fn bits(&self) -> u32 {
         self.bits.into()
     }
 
-    /// Number of tables, 1 to 64.
+    /// Returns the number of tables, 1 to 64.
     #[must_use]
     pub fn tables(&self) -> usize {
         self.orders.len()
     }
 
-    /// Widths of the cells in bits, the most significant first.
+    /// Returns the widths of the cells in bits, the most significant cell first.
     #[must_use]
     pub fn cells(&self) -> &[u8] {
         &self.cells
     }
 
-    /// The order of the cells in one table.
+    /// Returns the order of the cells in one table.
     ///
     /// # Panics
     ///
-    /// If there is no such table.
+    /// Panics if there is no such table.
     #[must_use]
     pub fn order(&self, table: usize) -> &[u16] {
         &self.orders[table]
     }
 
-    /// Leading bits of a table that its prefix filter is over: those of its first cell.
+    /// Returns the number of leading bits that a table's prefix filter covers: those of its first
+    /// cell, at most 64.
     pub(crate) fn filter_depth(&self, table: usize) -> u8 {
         let first = self.orders.get(table).and_then(|order| order.first());
         let width = first.and_then(|&cell| self.cells.get(usize::from(cell)));
         width.map_or(64, |&width| width.min(64))
     }
 
-    /// The bit order of one table, ready to apply. `F` must have the layout's width.
+    /// Returns the bit order of one table, ready to apply. `F` must have the layout's width.
     pub(crate) fn permutation<F: Fingerprint>(&self, table: usize) -> Permutation<F> {
         debug_assert_eq!(F::BITS, self.bits());
         Permutation::new(&self.cells, self.order(table))
     }
 
-    /// The bit orders of all tables.
+    /// Returns the bit orders of all tables.
     pub(crate) fn permutations<F: Fingerprint>(&self) -> Vec<Permutation<F>> {
         (0..self.tables()).map(|table| self.permutation(table)).collect()
     }
@@ -232,7 +248,7 @@ fn check_orders(cells: usize, orders: &[Vec<u16>]) -> Result<()> {
         }
     }
     if !orders.first().is_some_and(|order| order.is_sorted()) {
-        return Err(Error::invalid("layout table 0: its cells must stand in their own order"));
+        return Err(Error::invalid("layout table 0: its cells must be in ascending order"));
     }
     Ok(())
 }

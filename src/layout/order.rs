@@ -1,17 +1,17 @@
-//! A table's bit order as a few masks and rotations.
+//! Permutations: a table's bit order as a few masks and rotations.
 
 use crate::fingerprint::Fingerprint;
 
 /// A bit order, ready to apply.
 ///
-/// Cells that move by the same amount move together, so a rotation of the cells is one rotation of
-/// the word, and the identity one by zero.
+/// Cells that move by the same amount move together. So a rotation of the cells is one rotation of
+/// the word, and the identity is a rotation by zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Permutation<F> {
     terms: Box<[Term<F>]>,
 }
 
-/// The bits of `mask`, a set of bits of the unpermuted word, move up by `amount`, round the end.
+/// The bits of `mask`, in the unpermuted word, are rotated left by `amount`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Term<F> {
     mask: F,
@@ -19,10 +19,11 @@ struct Term<F> {
 }
 
 impl<F: Fingerprint> Permutation<F> {
-    /// The order that puts cell `order[0]` at the most significant end, then `order[1]`, ...
+    /// Makes the order that puts cell `order[0]` at the most significant end, then `order[1]`, and so
+    /// on.
     ///
-    /// `cells` are the widths in the unpermuted word and sum to `F::BITS`; `order` holds each cell
-    /// once.
+    /// `cells` are the widths in the unpermuted word, and their sum is `F::BITS`. `order` contains
+    /// each cell once.
     pub(crate) fn new(cells: &[u8], order: &[u16]) -> Self {
         let mut terms: Vec<Term<F>> = Vec::new();
         let mut target = 0;
@@ -41,7 +42,7 @@ impl<F: Fingerprint> Permutation<F> {
         Self { terms: terms.into() }
     }
 
-    /// The fingerprint with its bits in this order.
+    /// Returns the fingerprint with its bits in this order.
     #[inline]
     pub(crate) fn apply(&self, value: F) -> F {
         self.terms
@@ -49,7 +50,7 @@ impl<F: Fingerprint> Permutation<F> {
             .fold(F::ZERO, |word, term| word | (value & term.mask).rotate_left(term.amount))
     }
 
-    /// The fingerprint of which this is the permuted one.
+    /// Returns the fingerprint whose permuted form this is.
     #[inline]
     pub(crate) fn invert(&self, permuted: F) -> F {
         self.terms.iter().fold(F::ZERO, |word, term| {
@@ -64,8 +65,8 @@ mod tests {
     use crate::layout::Layout;
     use crate::layout::tests::Rng;
 
-    /// Bit by bit, position 0 being the most significant bit.
-    fn slowly<F: Fingerprint>(cells: &[u8], order: &[u16], value: F) -> F {
+    /// Permutes bit by bit. Position 0 is the most significant bit.
+    fn permute_bit_by_bit<F: Fingerprint>(cells: &[u8], order: &[u16], value: F) -> F {
         let mut out = F::ZERO;
         let mut target = 0;
         for &cell in order {
@@ -79,7 +80,7 @@ mod tests {
         out
     }
 
-    fn agrees<F: Fingerprint>() {
+    fn check<F: Fingerprint>() {
         let mut rng = Rng(1);
         for name in Layout::preset_names() {
             let layout = Layout::preset(name, F::BITS).unwrap();
@@ -90,7 +91,10 @@ mod tests {
                 for _ in 0..50 {
                     let value = rng.fingerprint::<F>();
                     let permuted = order.apply(value);
-                    assert_eq!(permuted, slowly(layout.cells(), layout.order(table), value));
+                    assert_eq!(
+                        permuted,
+                        permute_bit_by_bit(layout.cells(), layout.order(table), value)
+                    );
                     assert_eq!(order.invert(permuted), value);
                 }
             }
@@ -98,9 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn applies_as_bit_by_bit_and_inverts() {
-        agrees::<u64>();
-        agrees::<u128>();
+    fn permutation_equals_bit_by_bit_and_inverts() {
+        check::<u64>();
+        check::<u128>();
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The layouts with names.
 
 use super::Layout;
-use super::design::{self, Cut, even, rotations};
+use super::design::{self, Cut, rotations, split_evenly};
 use crate::error::{Error, Result};
 
 pub(super) const NAMES: [&str; 15] = [
@@ -23,19 +23,20 @@ pub(super) const NAMES: [&str; 15] = [
 ];
 
 impl Layout {
-    /// The layout of that name for fingerprints of `bits` bits (64 or 128): one of the table
-    /// [above](Layout), or `ring:` and the parts of a ring in the word's order.
+    /// Returns the layout of that name for fingerprints of `bits` bits (64 or 128). The name is one of
+    /// the [table of presets](Layout), or `ring:` and the parts of a ring, in the order of the word.
     ///
-    /// A part is its width in bits, as in `ring:25/19/20`: each leads one table, the others follow
-    /// round the ring. Or it is cut into cells that lead several tables, as in `ring:28/36:3c2`, by
-    /// a covering design: `3c2`, `4c3` to `8c7` (as many tables as cells, each led by all cells but
-    /// one), `pairs` (6 tables, led by two of four cells), `fano` (7), `biplane` (11), `affine`
-    /// (14), `plane` (15).
+    /// A part is its width in bits, as in `ring:25/19/20`: each part comes first in one table, and
+    /// the others follow around the ring. A part can also be cut into cells by a covering design, as
+    /// in `ring:28/36:3c2`, and then several tables begin with some of its cells. The designs are
+    /// `3c2`, `4c3` to `8c7` (as many tables as cells, each of which begins with all cells but one),
+    /// `pairs` (6 tables, which begin with two of four cells), `fano` (7 tables), `biplane` (11),
+    /// `affine` (14) and `plane` (15).
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another name or width; the
-    /// message lists the names.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another name or width. The message
+    /// lists the names.
     ///
     /// # Examples
     ///
@@ -61,7 +62,7 @@ impl Layout {
         Self::new(name, bits, &cells, &orders)
     }
 
-    /// The names that [`preset`](Self::preset) knows.
+    /// Returns the names of the presets, as [`preset`](Self::preset) accepts them.
     ///
     /// # Examples
     ///
@@ -89,15 +90,16 @@ fn cut(name: &str, bits: u8) -> Option<Cut> {
         "biplane-11" => design::ring(&[(bits, Some("biplane"))])?,
         "affine-14" => design::ring(&[(bits, Some("affine"))])?,
         "plane-15" => design::ring(&[(bits, Some("plane"))])?,
-        "paper-10" => (even(bits, 5), design::led_by(5, &design::subsets(5, 2))),
+        "paper-10" => (split_evenly(bits, 5), design::led_by(5, &design::subsets(5, 2))),
         "paper-16" => paper_16(bits),
-        "paper-20" => (even(bits, 6), design::led_by(6, &design::subsets(6, 3))),
+        "paper-20" => (split_evenly(bits, 6), design::led_by(6, &design::subsets(6, 3))),
         _ => design::parse(name, bits)?,
     })
 }
 
-/// Ring cells for thresholds t: widths in proportion to t + 2.5, which is near the best for all
-/// sizes (a cell that allows more errors takes more prefixes for each of its bits, but needs them).
+/// Returns the cells of a ring for thresholds t: widths in proportion to t + 2.5, which is nearly the
+/// best for all sizes (a cell that allows more errors needs more prefixes per bit, but also more
+/// bits).
 pub(super) fn ring_cells(bits: u8, thresholds: &[u8]) -> Vec<u8> {
     let shares: Vec<u32> = thresholds.iter().map(|&t| 2 * u32::from(t) + 5).collect();
     let total: u32 = shares.iter().sum();
@@ -105,12 +107,13 @@ pub(super) fn ring_cells(bits: u8, thresholds: &[u8]) -> Vec<u8> {
     (0..shares.len()).map(|cell| narrow(end(cell + 1) - end(cell))).collect()
 }
 
-/// Four blocks, one leads; the three others together cut in four, one of these follows.
-/// All in quarters of a block, for the pieces lie across the blocks: that makes sixteen cells.
+/// Four blocks, one of which comes first. The three others together are cut into four pieces, one of
+/// which follows. Everything is in quarters of a block, because the pieces cross the borders of the
+/// blocks: that makes sixteen cells.
 fn paper_16(bits: u8) -> Cut {
     let unit = bits / 16;
-    // Where pieces end, in units of a quarter block; the three other blocks follow the leading one
-    // round the ring, and a piece is three units of them.
+    // Where pieces end, in quarters of a block. The three other blocks follow the first one around
+    // the ring, and a piece is three quarters of a block.
     let ends = |block: u8| (0..4).map(move |piece| (4 * block + 4 + 3 * piece) % 16);
     let mut cuts: Vec<u8> = (0..4).flat_map(ends).chain([0, 4, 8, 12]).collect();
     cuts.sort_unstable();

@@ -1,31 +1,29 @@
-//! Which layouts are worth having for a size and a distance, by what they would cost.
+//! Proposes layouts for a size and a distance, by their predicted time and storage.
 
-use super::Layout;
 use super::cost::{Costs, FILTERS, Terms, Work};
 use super::tune;
+use super::{Layout, MAX_DATABASE_DISTANCE};
 use crate::error::{Error, Result};
 
-/// Blocks that are tried.
-const BLOCKS: [usize; 4] = [128, 256, 512, 1024];
-/// Proposals that differ by less in everything are alike.
-const ALIKE: f64 = 1.03;
-/// Largest distance that layouts are proposed for.
-const MAX_DISTANCE: u8 = 10;
+/// Block sizes that are tried.
+const BLOCK_SIZES: [usize; 4] = [128, 256, 512, 1024];
+/// Factor below which a difference between proposals does not count.
+const TOLERANCE: f64 = 1.03;
 
-/// What a layout should be good at.
+/// What a layout should be best at. See [`Needs`] for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Goal {
-    /// Queries of a database in memory take the least time.
+    /// The shortest queries of a database that is in memory.
     #[default]
     Latency,
-    /// The least storage.
+    /// The least storage on disk.
     Storage,
-    /// Queries of a database on the device take the least time.
+    /// The shortest queries of a database that must be read from the device.
     Cold,
 }
 
-/// What a layout is proposed for.
+/// The database that [`Layout::plan`] proposes layouts for: its size, its distance, and limits.
 ///
 /// # Examples
 ///
@@ -53,111 +51,119 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Queries of up to `distance` bits, 0 to 10, among `entries` fingerprints of `bits` bits, 64 or
-    /// 128. The goal is latency, there are no limits, and costs are the library's.
+    /// Describes queries within `distance` (0 to 10) among `entries` fingerprints of `bits` bits (64
+    /// or 128). The goal is latency, there are no limits, and the costs are the defaults.
     pub fn new(bits: u32, entries: u64, distance: u32) -> Self {
         let (memory, disk) = (None, None);
         Self { bits, entries, distance, memory, disk, goal: Goal::Latency, costs: Costs::default() }
     }
 
-    /// Bytes that index and filters may take in memory.
+    /// Sets a limit for the bytes of index and filters, which should be in memory. Default: none.
     pub fn memory(self, bytes: u64) -> Self {
         Self { memory: Some(bytes), ..self }
     }
 
-    /// Bytes that tables may take on disk. Ids come on top.
+    /// Sets a limit for the bytes of the tables on disk. Ids come on top. Default: none.
     pub fn disk(self, bytes: u64) -> Self {
         Self { disk: Some(bytes), ..self }
     }
 
-    /// What to order by.
+    /// Sets what the layout should be best at. Default: [`Goal::Latency`].
     pub fn goal(self, goal: Goal) -> Self {
         Self { goal, ..self }
     }
 
-    /// Of the machine that it is for.
+    /// Sets the costs of the machine. Default: [`Costs::default`].
     pub fn costs(self, costs: Costs) -> Self {
         Self { costs, ..self }
     }
 }
 
-/// A layout, how to write its tables, and what to expect of it on evenly spread data.
+/// A layout, how to write its tables, and its predicted size and speed for evenly spread data.
+///
+/// See [`Needs`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Proposal {
-    /// The layout; [`Layout::preset`] knows its name.
+    /// The layout. [`Layout::preset`] accepts its name.
     pub layout: Layout,
     /// Bytes of a block.
     pub block_size: usize,
-    /// Bits a fingerprint and table of the prefix filter.
+    /// Bits of the prefix filter per fingerprint, per table. 0 is no filter.
     pub filter_bits: u32,
-    /// Prefixes that a query looks for.
+    /// Prefixes that a query probes.
     pub probes: f64,
-    /// Of these, left by the filters.
+    /// Probes that the filters leave to be looked up.
     pub lookups: f64,
-    /// Fingerprints that it decodes and compares.
+    /// Fingerprints that a query decodes and compares.
     pub candidates: f64,
-    /// Bytes of the tables.
+    /// Bytes of the tables on disk.
     pub disk_bytes: u64,
     /// Bytes of index and filters, which should be in memory.
     pub memory_bytes: u64,
-    /// Microseconds of a query of a database in memory, in one segment, without matches.
+    /// Microseconds of a query without matches, for a database in memory of one segment.
     pub query_us: f64,
-    /// Pages that a query reads if no block is in memory, planned for that.
+    /// Pages that a query reads if no block is in memory, with a plan made for that.
     pub cold_reads: f64,
-    /// Microseconds that it takes then.
+    /// Microseconds of such a query.
     pub cold_us: f64,
 }
 
-/// What [`Layout::plan`] found.
+/// The layouts that [`Layout::plan`] proposes. See [`Needs`] for an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Proposals {
-    /// Those that no other is as good as in time, storage and memory alike; the best for the goal
-    /// first. Empty if the limits allow none.
+    /// The Pareto-optimal proposals, the best for the goal first: no other proposal is at least as
+    /// good in time, storage and memory together. Empty if no layout is within the limits.
     pub best: Vec<Proposal>,
-    /// How many were looked at,
+    /// Number of proposals that were considered.
     pub considered: usize,
-    /// and how many of these are beyond the limits of memory or disk.
+    /// Number of considered proposals that are beyond the limits of memory or disk.
     pub beyond_limits: usize,
 }
 
 impl Layout {
-    /// The layouts that are worth having: of the presets, of rings with widths tuned to the number
-    /// of entries, and of rings of covering designs, with and without filters, with blocks of 128
-    /// to 1024 bytes. Takes less than 0.1 s up to distance 4, about 1 s for 10.
+    /// Proposes the layouts that are worth having for these needs.
+    ///
+    /// It considers the presets, rings with widths tuned to the number of entries, and rings of
+    /// covering designs, each with and without filters and with blocks of 128 to 1024 bytes. This
+    /// takes less than 0.1 s up to distance 4, and about 1 s for distance 10.
+    ///
+    /// See [`Needs`] for an example.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a width or a distance that no database can have.
-    ///
-    /// See [`Needs`] for an example.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a width or a distance that no
+    /// database can have.
     pub fn plan(needs: &Needs) -> Result<Proposals> {
-        let distance = u8::try_from(needs.distance).ok().filter(|&k| k <= MAX_DISTANCE);
+        let distance = u8::try_from(needs.distance).ok().filter(|&k| k <= MAX_DATABASE_DISTANCE);
         let distance = distance.ok_or_else(|| {
-            Error::invalid(format!("distance {}: expected 0 to {MAX_DISTANCE}", needs.distance))
+            Error::invalid(format!(
+                "distance {}: expected 0 to {MAX_DATABASE_DISTANCE}",
+                needs.distance
+            ))
         })?;
         let (mut all, mut considered) = (Vec::new(), 0);
         for layout in tune::layouts(needs.bits, needs.entries, distance, &needs.costs)? {
-            let mut written = ways_to_write(needs, &layout);
-            considered += written.len();
-            written.retain(|written| written.is_within(needs));
-            all.extend(propose(needs, &layout, &written));
+            let mut formats = table_formats(needs, &layout);
+            considered += formats.len();
+            formats.retain(|format| format.is_within(needs));
+            all.extend(propose(needs, &layout, &formats));
         }
         let beyond_limits = considered - all.len();
-        Ok(Proposals { best: front(all, needs.goal), considered, beyond_limits })
+        Ok(Proposals { best: pareto_front(all, needs.goal), considered, beyond_limits })
     }
 }
 
-/// How tables may be written, and the bytes that they take.
-struct Written {
+/// A way to write the tables, and the bytes that they take.
+struct TableFormat {
     block_size: usize,
     filter_bits: u32,
     disk: f64,
     memory: f64,
 }
 
-impl Written {
+impl TableFormat {
     fn terms(&self, costs: &Costs, cold_share: f64) -> Terms {
         let Self { block_size, filter_bits, .. } = *self;
         Terms { block_size, filter_bits, costs: costs.clone().cold(cold_share), ..Terms::default() }
@@ -171,55 +177,55 @@ impl Written {
     }
 }
 
-/// The ways to write a layout's tables, but for filters that would be as none.
-fn ways_to_write(needs: &Needs, layout: &Layout) -> Vec<Written> {
-    let mut ways = Vec::new();
-    for (block_size, filter_bits) in BLOCKS.into_iter().flat_map(|b| FILTERS.map(|f| (b, f))) {
-        let mut written = Written { block_size, filter_bits, disk: 0.0, memory: 0.0 };
-        let terms = written.terms(&needs.costs, 0.0);
+/// Returns the ways to write a layout's tables, without filters that would be of no use.
+fn table_formats(needs: &Needs, layout: &Layout) -> Vec<TableFormat> {
+    let mut formats = Vec::new();
+    for (block_size, filter_bits) in BLOCK_SIZES.into_iter().flat_map(|b| FILTERS.map(|f| (b, f))) {
+        let mut format = TableFormat { block_size, filter_bits, disk: 0.0, memory: 0.0 };
+        let terms = format.terms(&needs.costs, 0.0);
         let mut filters = 0.0;
         for table in 0..layout.tables() {
             let size = terms.table(needs.bits, needs.entries, layout.filter_depth(table).into());
-            written.disk += size.bytes();
-            written.memory += size.index + size.filter;
+            format.disk += size.bytes();
+            format.memory += size.index + size.filter;
             filters += size.filter;
         }
         if filter_bits == 0 || filters > 0.0 {
-            ways.push(written);
+            formats.push(format);
         }
     }
-    ways
+    formats
 }
 
-/// What to expect of a layout, for each way to write it.
+/// Predicts the size and speed of a layout, for each way to write it.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "an estimate, from 0 up"
 )]
-fn propose(needs: &Needs, layout: &Layout, written: &[Written]) -> Vec<Proposal> {
-    let warm_and_cold = |w: &Written| [0.0, 1.0].map(|share| w.terms(&needs.costs, share));
-    let terms: Vec<Terms> = written.iter().flat_map(warm_and_cold).collect();
+fn propose(needs: &Needs, layout: &Layout, formats: &[TableFormat]) -> Vec<Proposal> {
+    let warm_and_cold = |f: &TableFormat| [0.0, 1.0].map(|share| f.terms(&needs.costs, share));
+    let terms: Vec<Terms> = formats.iter().flat_map(warm_and_cold).collect();
     let works = layout.works(needs.entries, needs.distance, &terms);
     let (works, _) = works.as_chunks::<2>();
-    let proposal = |(written, [warm, cold]): (&Written, &[Work; 2])| Proposal {
+    let proposal = |(format, [warm, cold]): (&TableFormat, &[Work; 2])| Proposal {
         layout: layout.clone(),
-        block_size: written.block_size,
-        filter_bits: written.filter_bits,
+        block_size: format.block_size,
+        filter_bits: format.filter_bits,
         probes: warm.probes,
         lookups: warm.lookups,
         candidates: warm.entries,
-        disk_bytes: written.disk as u64,
-        memory_bytes: written.memory as u64,
+        disk_bytes: format.disk as u64,
+        memory_bytes: format.memory as u64,
         query_us: warm.ns / 1e3,
         cold_reads: cold.pages,
         cold_us: cold.ns / 1e3,
     };
-    written.iter().zip(works).map(proposal).collect()
+    formats.iter().zip(works).map(proposal).collect()
 }
 
-/// Those that none before in the goal's order is as good as.
-fn front(mut all: Vec<Proposal>, goal: Goal) -> Vec<Proposal> {
+/// Returns the Pareto-optimal proposals, the best for the goal first.
+fn pareto_front(mut all: Vec<Proposal>, goal: Goal) -> Vec<Proposal> {
     let time = |p: &Proposal| if goal == Goal::Cold { p.cold_us } else { p.query_us };
     let (disk, memory) = (|p: &Proposal| p.disk_bytes as f64, |p: &Proposal| p.memory_bytes as f64);
     match goal {
@@ -231,9 +237,9 @@ fn front(mut all: Vec<Proposal>, goal: Goal) -> Vec<Proposal> {
     let mut best: Vec<Proposal> = Vec::new();
     for p in all {
         let as_good = |q: &Proposal| {
-            time(q) <= time(&p) * ALIKE
-                && disk(q) <= disk(&p) * ALIKE
-                && memory(q) <= memory(&p) * ALIKE
+            time(q) <= time(&p) * TOLERANCE
+                && disk(q) <= disk(&p) * TOLERANCE
+                && memory(q) <= memory(&p) * TOLERANCE
         };
         if !best.iter().any(as_good) {
             best.push(p);
@@ -247,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_proposed_is_worse_than_another_or_beyond_the_limits() {
+    fn every_proposal_is_pareto_optimal_and_within_the_limits() {
         for goal in [Goal::Latency, Goal::Storage, Goal::Cold] {
             let needs = Needs::new(64, 1 << 24, 3).disk(500 << 20).memory(150 << 20).goal(goal);
             let found = Layout::plan(&needs).unwrap();
@@ -266,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_tables_with_a_filter_are_the_choice_for_small_distances() {
+    fn two_tables_with_a_filter_are_best_for_distance_3() {
         let found = Layout::plan(&Needs::new(64, 1 << 23, 3).disk(130_000_000)).unwrap();
         let best = &found.best[0];
         assert_eq!((best.layout.tables(), best.filter_bits), (2, 8), "{best:?}");

@@ -1,51 +1,53 @@
-//! The search for what to ask of each table.
+//! The search for the cheapest staircase for each table.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Layout;
-use super::components::{Asks, Candidates, Part, around};
+use super::components::{Assignment, Candidates, Part, around};
 use super::cost::{Leaves, Terms, Work};
 use super::staircase::{Staircase, Step};
 use super::trie::Trie;
 use crate::fingerprint::Fingerprint;
 
-/// A query with more lookups than this scans instead; the list has 16 or 32 bytes for each.
+/// A query with more probes than this scans instead. The list takes 16 or 32 bytes per probe.
 const MAX_PROBES: f64 = 1_048_576.0;
-/// Partial ways to share the errors out round a ring that are looked at. Rings of up to six parts
-/// need fewer up to distance 10; with more the fairest come first.
+/// Most partial ways to share the errors out around a ring that are considered. Rings of up to six
+/// parts need fewer up to distance 10. With more parts, the most even ways come first.
 const SHARINGS: u32 = 4_000;
 
-/// The search for the cheapest complete set of staircases. Branch and bound: what is at hand so
-/// far, at first the scan, bounds what is looked at.
+/// The search for the cheapest complete set of staircases. It is branch and bound: the best so far,
+/// at first the scan, bounds what is considered.
 pub(super) struct Search<'a, F> {
     layout: &'a Layout,
     candidates: &'a Candidates<'a, F>,
     terms: &'a Terms,
     distance: u8,
-    /// Tables to ask; none if a scan is cheapest.
+    /// The tables to search, with their staircases. `None` if a scan is cheapest.
     pub(super) best: Option<Vec<(usize, Staircase)>>,
     pub(super) best_work: Work,
-    /// What a look-up costs in each table; tables whose filters are alike share it.
+    /// What a lookup costs in each table. Tables whose filters have the same depth share it.
     pub(super) leaves: Vec<Rc<Leaves>>,
-    /// Partial ways to share the errors out that may still be looked at.
+    /// Partial ways to share the errors out that may still be considered.
     sharings: u32,
-    /// Costs known already: tables of equal cells share them, and staircases that differ only below
-    /// all look-ups.
+    /// Costs already computed. Tables with equal cells share them, and so do staircases that differ
+    /// only at depths that no lookup reaches.
     known: HashMap<(u8, Vec<Step>), Work>,
 }
 
-/// A way to give a part its value, and what it costs at least, whatever the other parts do.
+/// A way to give a part its value, and a lower bound of its cost, whatever the other parts do.
 struct Way {
-    asks: Asks,
+    assignment: Assignment,
     least_ns: f64,
 }
 
-/// A ring's parts: for each, its width and, for each value, the ways to it.
+/// The parts of a ring: for each part its width and, for each value, the ways to give it that
+/// value.
 struct Ring {
     widths: Vec<u8>,
     ways: Vec<Vec<Vec<Way>>>,
-    /// For each part and each value that is left for it and those after it, what they cost at least.
+    /// For each part, and each value that is left for it and the parts after it: a lower bound of
+    /// their cost.
     floors: Vec<Vec<f64>>,
 }
 
@@ -66,7 +68,7 @@ impl Ring {
     }
 }
 
-/// What a look-up costs in each table.
+/// Returns what a lookup costs in each table.
 fn leaves(layout: &Layout, entries: u64, terms: &Terms) -> Vec<Rc<Leaves>> {
     let mut known: HashMap<u8, Rc<Leaves>> = HashMap::new();
     let mut of = |table| {
@@ -79,8 +81,8 @@ fn leaves(layout: &Layout, entries: u64, terms: &Terms) -> Vec<Rc<Leaves>> {
 }
 
 impl<'a, F: Fingerprint> Search<'a, F> {
-    /// Looks for the cheapest staircases for these terms. Distances up to
-    /// [`MAX_DISTANCE`](super::MAX_DISTANCE).
+    /// Finds the cheapest staircases for these terms, for distances up to
+    /// [`MAX_PLANNED_DISTANCE`](super::MAX_PLANNED_DISTANCE).
     pub(super) fn run(
         candidates: &'a Candidates<'a, F>,
         entries: u64,
@@ -106,33 +108,33 @@ impl<'a, F: Fingerprint> Search<'a, F> {
     fn consider_all(&mut self) {
         let whole = Part::whole(self.layout);
         let value = self.distance + 1;
-        for asks in self.candidates.balls(&whole, value) {
-            self.consider(asks);
+        for assignment in self.candidates.balls(&whole, value) {
+            self.consider(assignment);
         }
         let ring = whole.ring(self.layout);
         let in_ring = ring.iter().flatten().map(|part| part.tables.len()).sum::<usize>();
         if let Some(parts) = ring {
             self.consider_ring(&parts);
         }
-        // Tables that do not fit the ring would not be asked otherwise.
+        // Otherwise, tables that do not fit the ring would never be searched.
         if in_ring < self.layout.tables() {
-            for asks in self.candidates.common(&whole, value) {
-                self.consider(asks);
+            for assignment in self.candidates.common(&whole, value) {
+                self.consider(assignment);
             }
         }
     }
 
-    fn consider(&mut self, asks: Asks) {
+    fn consider(&mut self, assignment: Assignment) {
         let stairs = |(table, steps)| (table, self.staircase(steps, self.distance));
-        let asks: Vec<(usize, Staircase)> = asks.into_iter().map(stairs).collect();
+        let staircases: Vec<(usize, Staircase)> = assignment.into_iter().map(stairs).collect();
         let mut work = Work { ns: self.terms.costs.least_ns(), ..Work::default() };
-        for (table, stairs) in &asks {
+        for (table, stairs) in &staircases {
             work = work + self.cost(*table, stairs);
             if work.ns >= self.best_work.ns || work.probes > MAX_PROBES {
                 return;
             }
         }
-        self.best = Some(asks);
+        self.best = Some(staircases);
         self.best_work = work;
     }
 
@@ -140,14 +142,14 @@ impl<'a, F: Fingerprint> Search<'a, F> {
         Staircase::new(steps, self.layout.bits, most)
     }
 
-    /// The look-ups for one table.
+    /// Returns the cost of all lookups in one table.
     fn cost(&mut self, table: usize, stairs: &Staircase) -> Work {
         let leaves = &self.leaves[table];
         let key = (self.layout.filter_depth(table), stairs.down_to(leaves.deepest));
         *self.known.entry(key).or_insert_with(|| Trie::new(stairs, leaves).work)
     }
 
-    /// All ways to share distance + 1 out among the parts.
+    /// Considers the ways to share distance + 1 out among the parts.
     fn consider_ring(&mut self, parts: &[Part]) {
         let widths: Vec<u8> = parts.iter().map(|part| part.width(self.layout)).collect();
         let mut ways = Vec::with_capacity(parts.len());
@@ -161,21 +163,21 @@ impl<'a, F: Fingerprint> Search<'a, F> {
 
     fn ways(&mut self, part: &Part, value: u8) -> Vec<Way> {
         let mut ways = Vec::new();
-        for asks in self.candidates.for_part(part, value) {
+        for assignment in self.candidates.for_part(part, value) {
             let mut least_ns = 0.0;
-            for (table, steps) in &asks {
+            for (table, steps) in &assignment {
                 let stairs = self.staircase(steps.clone(), value - 1);
                 least_ns += self.cost(*table, &stairs).ns;
             }
             if least_ns < self.best_work.ns {
-                ways.push(Way { asks, least_ns });
+                ways.push(Way { assignment, least_ns });
             }
         }
         ways.sort_by(|a, b| a.least_ns.total_cmp(&b.least_ns));
         ways
     }
 
-    /// Gives values to the parts from `values.len()` on; `least_ns` is the bound for those before.
+    /// Gives values to the parts from `values.len()` on. `least_ns` is the bound for the parts before.
     fn share_out(&mut self, ring: &Ring, left: u8, least_ns: f64, values: &mut Vec<u8>) {
         let Some(ways) = ring.ways.get(values.len()) else {
             if left == 0 {
@@ -185,7 +187,7 @@ impl<'a, F: Fingerprint> Search<'a, F> {
         };
         let Some(sharings) = self.sharings.checked_sub(1) else { return };
         self.sharings = sharings;
-        // Fair shares first: good plans found early bound the rest.
+        // Even shares come first: a good plan that is found early bounds the rest.
         let open: u32 = ring.widths[values.len()..].iter().map(|&width| u32::from(width)).sum();
         let fair = u32::from(left) * u32::from(ring.widths[values.len()]) / open;
         let mut order: Vec<u8> = (0..=left).collect();
@@ -203,35 +205,41 @@ impl<'a, F: Fingerprint> Search<'a, F> {
         }
     }
 
-    /// With the values settled, each part's way is chosen on its own.
+    /// Chooses the best way for each part on its own, now that the values are fixed.
     fn consider_values(&mut self, ring: &Ring, values: &[u8]) {
-        let mut asks = Asks::new();
+        let mut assignment = Assignment::new();
         for (part, ways) in ring.ways.iter().enumerate() {
-            let mut best: Option<(f64, Asks)> = None;
+            let mut best: Option<(f64, Assignment)> = None;
             for way in &ways[usize::from(values[part])] {
                 if best.as_ref().is_some_and(|(ns, _)| *ns <= way.least_ns) {
                     break;
                 }
-                let (ns, asks) = self.go_round(ring, values, part, way);
+                let (ns, of_part) = self.around_ring(ring, values, part, way);
                 if best.as_ref().is_none_or(|(best_ns, _)| ns < *best_ns) {
-                    best = Some((ns, asks));
+                    best = Some((ns, of_part));
                 }
             }
-            asks.extend(best.into_iter().flat_map(|(_, asks)| asks));
+            assignment.extend(best.into_iter().flat_map(|(_, of_part)| of_part));
         }
-        self.consider(asks);
+        self.consider(assignment);
     }
 
-    /// The tables of a part, going on round the ring, and what they cost.
-    fn go_round(&mut self, ring: &Ring, values: &[u8], part: usize, way: &Way) -> (f64, Asks) {
+    /// Continues the staircases of a part's tables around the ring, and returns their cost too.
+    fn around_ring(
+        &mut self,
+        ring: &Ring,
+        values: &[u8],
+        part: usize,
+        way: &Way,
+    ) -> (f64, Assignment) {
         let mut ns = 0.0;
-        let mut asks = Asks::with_capacity(way.asks.len());
-        for (table, steps) in &way.asks {
+        let mut assignment = Assignment::with_capacity(way.assignment.len());
+        for (table, steps) in &way.assignment {
             let steps = around(&ring.widths, values, part, steps.clone());
             let stairs = self.staircase(steps.clone(), self.distance);
             ns += self.cost(*table, &stairs).ns;
-            asks.push((*table, steps));
+            assignment.push((*table, steps));
         }
-        (ns, asks)
+        (ns, assignment)
     }
 }

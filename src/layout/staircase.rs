@@ -1,11 +1,11 @@
-//! How many wrong bits a table allows in its leading bits.
+//! Staircases: how many wrong bits a table allows in its leading bits.
 
 use crate::fingerprint::Fingerprint;
 
-/// At most `most` wrong bits among the `depth` leading ones.
+/// A bound: at most `most` wrong bits among the `depth` leading bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Step {
-    /// Leading bits concerned, in the table's own order; at least one.
+    /// Number of leading bits, in the table's bit order; at least one.
     pub(crate) depth: u8,
     /// Wrong bits allowed among them.
     pub(crate) most: u8,
@@ -13,20 +13,20 @@ pub(crate) struct Step {
 
 /// The error patterns that a table accepts: those that exceed no step.
 ///
-/// Invariant: depths and allowances both rise strictly, and the last step covers the whole word.
-/// A pattern below an accepted one (with some of its errors only) is accepted too, so what is
-/// complete for a weight is complete for every lower one.
+/// Invariant: depths and bounds both rise strictly, and the last step covers the entire word. A
+/// pattern that has only some of the errors of an accepted pattern is accepted too, so what is
+/// complete for a weight is complete for every lower weight.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Staircase {
     steps: Box<[Step]>,
 }
 
 impl Staircase {
-    /// `steps` with depths that do not fall, from 1 to `bits`; patterns of more than
-    /// `distance` errors are never accepted.
+    /// Makes a staircase of `steps`, whose depths do not fall, from 1 to `bits`. Patterns of more
+    /// than `distance` errors are never accepted.
     pub(crate) fn new(mut steps: Vec<Step>, bits: u8, distance: u8) -> Self {
         steps.push(Step { depth: bits, most: distance });
-        // A step forbids nothing where one as deep or deeper allows no more.
+        // A step forbids nothing if one that is as deep or deeper allows no more.
         let mut kept: Vec<Step> = Vec::with_capacity(steps.len());
         for step in steps.into_iter().rev() {
             match kept.last() {
@@ -44,7 +44,7 @@ impl Staircase {
         &self.steps
     }
 
-    /// The steps, cut off at this depth.
+    /// Returns the steps, cut off at this depth.
     pub(crate) fn down_to(&self, depth: u8) -> Vec<Step> {
         let above = self.steps.partition_point(|step| step.depth < depth);
         let mut steps = self.steps[..self.steps.len().min(above + 1)].to_vec();
@@ -54,7 +54,8 @@ impl Staircase {
         steps
     }
 
-    /// Whether the table looks where an entry with this error is. `error` is in the table's order.
+    /// Returns whether the table's lookups find an entry with this error. `error` is in the table's
+    /// bit order.
     #[inline]
     pub(crate) fn accepts<F: Fingerprint>(&self, error: F) -> bool {
         self.steps.iter().all(|step| {
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_off_it_tells_what_leading_bits_allow() {
+    fn cut_off_staircase_bounds_the_leading_bits() {
         let stairs = Staircase::new(vec![step(10, 0), step(20, 1)], 64, 3);
         assert_eq!(stairs.down_to(10), [step(10, 0)]);
         assert_eq!(stairs.down_to(15), [step(10, 0), step(15, 1)]);
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_up_to_each_step_and_not_beyond() {
+    fn patterns_are_accepted_up_to_each_step_and_not_beyond() {
         let stairs = Staircase::new(vec![step(8, 0), step(16, 1)], 64, 2);
         assert!(stairs.accepts(0u64));
         assert!(!stairs.accepts(1u64 << 56));

@@ -26,7 +26,7 @@ fn identity(cells: u16) -> Vec<u16> {
 }
 
 #[test]
-fn presets_have_the_cells_they_are_known_for() {
+fn presets_have_the_known_cells() {
     let cells = |name| Layout::preset(name, 64).unwrap().cells;
     assert_eq!(cells("ring-3"), [25, 19, 20]);
     assert_eq!(cells("ring-4"), [16; 4]);
@@ -46,7 +46,7 @@ fn presets_have_the_cells_they_are_known_for() {
     }
 }
 
-/// The leading bits that every set of errors in table order must leave alone, for each table.
+/// Returns, for each table, the number of bits in its first cells.
 fn leads(layout: &Layout, count: impl Fn(usize) -> usize) -> Vec<u32> {
     (0..layout.tables())
         .map(|t| {
@@ -59,7 +59,7 @@ fn leads(layout: &Layout, count: impl Fn(usize) -> usize) -> Vec<u32> {
 }
 
 #[test]
-fn exact_presets_lead_with_the_bits_they_are_known_for() {
+fn exact_presets_begin_with_the_known_number_of_bits() {
     let all = |name: &str, cells: usize| leads(&Layout::preset(name, 64).unwrap(), |_| cells);
     let range = |leads: Vec<u32>| (*leads.iter().min().unwrap(), *leads.iter().max().unwrap());
     assert_eq!(range(all("paper-4", 1)), (16, 16));
@@ -87,7 +87,7 @@ fn an_unknown_preset_is_refused_with_the_names() {
 }
 
 #[test]
-fn rings_and_designs_are_known_by_their_parts() {
+fn rings_and_designs_are_parsed_from_their_parts() {
     for (name, cells, tables) in [
         ("ring:21/21/22", 3, 3),
         ("ring:41:pairs/23", 5, 7),
@@ -103,7 +103,7 @@ fn rings_and_designs_are_known_by_their_parts() {
 }
 
 #[test]
-fn new_refuses_what_is_no_layout() {
+fn new_refuses_invalid_layouts() {
     let ok = |name: &str, bits, cells: &[u8], orders: &[Vec<u16>]| {
         let result = Layout::new(name, bits, cells, orders);
         assert!(result.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::InvalidArgument));

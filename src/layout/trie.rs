@@ -1,37 +1,37 @@
-//! What a staircase costs on a table of given size, and the prefixes to look up for it.
+//! The cost of a staircase on a table of a given size, and the prefixes to look up for it.
 //!
-//! A table is walked as a binary trie over its leading bits. Node (d, j): d bits passed, j of them
-//! flipped; its subtable holds some entries / 2^d. Flipping the next bit is allowed while j is
-//! below the staircase's bound there; once it is reached, the descent goes on to the end of the
-//! cell with one child, at no cost. Any set of nodes that cuts every path will do: the cheapest is
-//! found from the deep end upwards.
+//! A table is walked as a binary trie over its leading bits. At node (d, j), d bits have been passed
+//! and j of them flipped, and some entries / 2^d are below the node. The next bit may be flipped
+//! while j is below the bound of the staircase at that depth. Once the bound is reached, the descent
+//! continues to the end of the cell with one child, at no cost. Any set of nodes that cuts every
+//! path is a valid list of lookups. The cheapest set is found from the deepest nodes upwards.
 
 use super::cost::{Leaves, Work};
-use super::plan::Probe;
+use super::probe::Probe;
 use super::staircase::Staircase;
 use crate::fingerprint::Fingerprint;
 
-/// Largest distance that is planned for; beyond it a query scans.
-pub(crate) const MAX_DISTANCE: u32 = 16;
+/// Largest distance for which lookups are planned. Beyond it, a query scans.
+pub(crate) const MAX_PLANNED_DISTANCE: u32 = 16;
 
 const MAX_DEPTH: usize = 128;
-const FLIPS: usize = MAX_DISTANCE as usize + 2;
+const FLIPS: usize = MAX_PLANNED_DISTANCE as usize + 2;
 
 /// The cheapest walk of one table.
 pub(super) struct Trie {
-    /// All its lookups.
+    /// What all its lookups do and cost.
     pub(super) work: Work,
-    /// Per depth: most flips within it and one bit more.
+    /// For each depth, the most flips within that depth and the next bit.
     budgets: [u8; MAX_DEPTH],
-    /// Per depth: a bit for each number of flips with which the walk ends there.
+    /// For each depth, one bit per number of flips with which the walk ends there.
     stops: [u32; MAX_DEPTH],
-    /// Depth at which it ends in any case.
+    /// Depth at which the walk ends in any case.
     deepest: usize,
     bits: usize,
 }
 
 impl Trie {
-    /// Distances up to [`MAX_DISTANCE`].
+    /// Finds the cheapest walk, for distances up to [`MAX_PLANNED_DISTANCE`].
     pub(super) fn new(stairs: &Staircase, leaves: &Leaves) -> Self {
         let mut trie = Self::unwalked(stairs, leaves);
         trie.decide(leaves);
@@ -50,7 +50,7 @@ impl Trie {
     }
 
     fn decide(&mut self, leaves: &Leaves) {
-        // Per number of flips, the best from this depth on.
+        // For each number of flips, the cheapest walk from this depth on.
         let mut best = [leaves.by_depth[self.deepest]; FLIPS];
         for depth in (0..self.deepest).rev() {
             let end_here = leaves.by_depth[depth];
@@ -69,7 +69,7 @@ impl Trie {
         self.work = best[0];
     }
 
-    /// Appends the lookups, depth first, unflipped before flipped.
+    /// Appends the lookups, depth first, unflipped bits before flipped ones.
     pub(super) fn walk<F: Fingerprint>(&self, table: u16, probes: &mut Vec<Probe<F>>) {
         self.visit(Probe { table, depth: 0, flips: F::ZERO }, 0, probes);
     }
@@ -77,7 +77,7 @@ impl Trie {
     fn visit<F: Fingerprint>(&self, mut node: Probe<F>, flips: u8, probes: &mut Vec<Probe<F>>) {
         let depth = usize::from(node.depth);
         if depth >= self.deepest || self.stops[depth] >> flips & 1 == 1 {
-            // A deeper prefix with the same patterns below it leads to fewer entries.
+            // A deeper prefix that covers the same patterns leads to fewer entries.
             let free = self.budgets[depth..self.bits].iter().take_while(|&&most| most == flips);
             node.depth += u8::try_from(free.count()).unwrap_or(0);
             probes.push(node);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn every_accepted_pattern_lies_below_exactly_one_probe() {
+    fn every_accepted_pattern_is_covered_by_exactly_one_probe() {
         let mut rng = Rng(3);
         for round in 0..60 {
             let bits = 12 + u8::try_from(rng.below(3)).unwrap();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_is_that_of_the_probes() {
+    fn cost_of_a_walk_is_the_sum_of_its_probes() {
         let stairs = Staircase::new(vec![Step { depth: 32, most: 1 }], 64, 3);
         let leaves = Leaves::new(&Terms::default(), 64, 1 << 26, 32, 2);
         let trie = Trie::new(&stairs, &leaves);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn used_up_flips_run_on_to_the_end_of_the_cell() {
+    fn probe_without_flips_left_extends_to_the_end_of_the_cell() {
         let stairs = Staircase::new(vec![Step { depth: 40, most: 0 }], 64, 3);
         let mut probes = Vec::new();
         let leaves = Leaves::new(&Terms::default(), 64, 1 << 20, 32, 2);

@@ -1,19 +1,20 @@
-//! Layouts to choose from: those with names, and rings tuned to a size and a distance.
+//! The layouts to choose from: those with names, and rings tuned to a size and a distance.
 
 use super::components::around;
 use super::cost::{Costs, FILTERS, Leaves, Terms};
-use super::design::{Cut, rotations};
+use super::design::{Cut, rotations, split_evenly};
 use super::presets::{NAMES, ring_cells};
 use super::staircase::Staircase;
 use super::trie::Trie;
 use super::{Layout, check_cells};
 use crate::error::Result;
 
-/// Most tables of a ring that is tried, and from which number on only even shares are.
+/// Most tables of a ring that is tried.
 const MAX_RING: u8 = 8;
+/// Number of tables from which on only even shares are tried.
 const EVEN_FROM: u8 = 5;
-/// Rings with designs that were found to be good (annealing over widths and parts), besides the
-/// presets.
+/// Rings with covering designs, besides the presets, that proved good in a search (annealing over
+/// widths and parts).
 const RINGS: [&str; 6] = [
     "ring:41:pairs/23",
     "ring:39:fano/25",
@@ -23,7 +24,7 @@ const RINGS: [&str; 6] = [
     "ring:32:pairs/32",
 ];
 
-/// What is looked at, each once, those with names first. Distances up to 10.
+/// Returns the layouts to consider, each once, those with names first. Distances up to 10.
 ///
 /// # Errors
 ///
@@ -54,7 +55,7 @@ pub(super) fn layouts(bits: u32, entries: u64, distance: u8, costs: &Costs) -> R
     Ok(layouts)
 }
 
-/// The ring of cells of these widths.
+/// Returns the ring of cells of these widths.
 pub(super) fn ring_of(bits: u8, cells: Vec<u8>) -> Layout {
     let widths: Vec<String> = cells.iter().map(u8::to_string).collect();
     let (cells, orders): Cut = (cells, rotations(widths.len()));
@@ -68,15 +69,10 @@ pub(super) fn ring_of(bits: u8, cells: Vec<u8>) -> Layout {
     Layout { name, bits, cells, orders }
 }
 
-/// `value` in `n` shares, the larger ones first.
-pub(super) fn evenly(value: u8, n: u8) -> Vec<u8> {
-    (0..n).map(|share| value / n + u8::from(share < value % n)).collect()
-}
-
-/// Ways to share `value` out among `n`: evenly, and if they are few, with one unit of the last share
-/// given to the first.
+/// Returns ways to share `value` out among `n`: evenly and, if there are few shares, with one unit
+/// of the last share given to the first.
 fn shares(value: u8, n: u8) -> Vec<Vec<u8>> {
-    let even = evenly(value, n);
+    let even = split_evenly(value, n);
     let mut uneven = even.clone();
     match uneven.as_mut_slice() {
         [first, .., last] if n < EVEN_FROM && *last > 1 => {
@@ -88,8 +84,8 @@ fn shares(value: u8, n: u8) -> Vec<Vec<u8>> {
     }
 }
 
-/// The widths of a ring's cells that are best for these thresholds: from a good start bits are moved
-/// from cell to cell as long as it helps.
+/// Returns the best widths of a ring's cells for these thresholds. From a good start, bits are moved
+/// from cell to cell as long as that helps.
 fn tuned(bits: u8, thresholds: &[u8], entries: u64, terms: &Terms) -> Vec<u8> {
     let cost = |widths: &[u8]| ring_ns(bits, widths, thresholds, entries, terms);
     let mut widths = ring_cells(bits, thresholds);
@@ -119,7 +115,7 @@ fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |a| (0..n).filter(move |&b| a != b).map(move |b| (a, b)))
 }
 
-/// The look-ups of a ring of one table a cell.
+/// Returns the time of the lookups in a ring with one table per cell.
 fn ring_ns(bits: u8, widths: &[u8], thresholds: &[u8], entries: u64, terms: &Terms) -> f64 {
     let distance = thresholds.iter().sum::<u8>() - 1;
     let table = |home: usize| {
@@ -136,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rings_are_tuned_to_better_than_the_rule_of_thumb() {
+    fn tuned_rings_are_no_slower_than_the_rule_of_thumb() {
         let terms = Terms::default();
         for thresholds in [&[2, 2][..], &[2, 1, 1], &[3, 2, 2], &[2, 2, 2, 1]] {
             let start = ring_cells(64, thresholds);

@@ -1,17 +1,17 @@
-//! Many queries at once.
+//! Many queries at once: one by one, or together in a sweep.
 
-use super::ids::StandingIds;
+use super::ids::LiveIds;
 use super::pipeline::{self, Hit};
-use super::sweep::{self, Found};
+use super::sweep::{self, QueryHit};
 use super::{QueryOptions, View};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Match};
 
-/// Queries that are answered together at most. Beside the answers a million take some 40 MiB at 64
-/// bits and 70 at 128: the queries in one table's order, and what is found.
+/// Most queries that are answered together. Besides the answers, a million queries take some 40 MiB
+/// at 64 bits and 70 MiB at 128: the queries in one table's bit order, and the hits.
 const CHUNK: usize = 1 << 20;
 
-/// The answers to all queries, in their order.
+/// Answers all queries, in their order.
 pub(super) fn query_batch<F: Fingerprint>(
     view: &View<'_, F>,
     queries: &[F],
@@ -21,7 +21,7 @@ pub(super) fn query_batch<F: Fingerprint>(
     let mut answers = Vec::with_capacity(queries.len());
     for chunk in queries.chunks(CHUNK) {
         if sweep::pays(view, chunk.len(), distance) {
-            answers.append(&mut together(view, chunk, distance, threads)?);
+            answers.append(&mut sweep_all(view, chunk, distance, threads)?);
             continue;
         }
         for &query in chunk {
@@ -31,48 +31,47 @@ pub(super) fn query_batch<F: Fingerprint>(
     Ok(answers)
 }
 
-fn together<F: Fingerprint>(
+/// Answers the queries in one sweep.
+fn sweep_all<F: Fingerprint>(
     view: &View<'_, F>,
     queries: &[F],
     distance: u32,
     threads: usize,
 ) -> Result<Vec<Vec<Match<F>>>> {
-    let mut found = sweep::segments(view, queries, distance, threads)?;
+    let mut all_hits = sweep::segments(view, queries, distance, threads)?;
+    let mut hits = Vec::new();
     for (query, &fingerprint) in (0..).zip(queries) {
-        let hits = pipeline::search_memtables(view, fingerprint, distance);
-        found.extend(hits.into_iter().map(|Hit { fingerprint, source, .. }| Found {
-            fingerprint,
-            source,
-            query,
-        }));
+        let permuted = view.planner.permuted(fingerprint);
+        pipeline::search_memtables(view, &permuted, distance, &mut hits);
+        let of_query = |Hit { fingerprint, source, .. }| QueryHit { fingerprint, source, query };
+        all_hits.extend(hits.drain(..).map(of_query));
     }
-    with_ids(view, queries, found)
+    with_ids(view, queries, all_hits)
 }
 
-/// Makes answers of what was found: the ids of each fingerprint are read once, and in the order of
-/// table 0.
+/// Turns hits into answers. The ids of each fingerprint are read once, in the order of table 0.
 fn with_ids<F: Fingerprint>(
     view: &View<'_, F>,
     queries: &[F],
-    mut found: Vec<Found<F>>,
+    mut all_hits: Vec<QueryHit<F>>,
 ) -> Result<Vec<Vec<Match<F>>>> {
-    found.sort_unstable();
+    all_hits.sort_unstable();
     let mut answers = vec![Vec::new(); queries.len()];
-    let (mut hits, mut askers) = (Vec::new(), Vec::new());
-    let mut ids = StandingIds::new(view);
-    for group in found.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+    let (mut hits, mut numbers) = (Vec::new(), Vec::new());
+    let mut ids = LiveIds::new(view);
+    for group in all_hits.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
         hits.clear();
         hits.extend(group.chunk_by(|a, b| a.source == b.source).filter_map(|same| {
-            let &Found { fingerprint, source, .. } = same.first()?;
+            let &QueryHit { fingerprint, source, .. } = same.first()?;
             Some(Hit { distance: 0, fingerprint, source })
         }));
-        askers.clear();
-        askers.extend(group.iter().map(|found| found.query as usize));
-        askers.sort_unstable();
-        askers.dedup();
+        numbers.clear();
+        numbers.extend(group.iter().map(|hit| hit.query as usize));
+        numbers.sort_unstable();
+        numbers.dedup();
         let ids = ids.of(&hits, usize::MAX)?;
         let fingerprint = group[0].fingerprint;
-        for &query in &askers {
+        for &query in &numbers {
             let distance = fingerprint.distance(queries[query]);
             answers[query].extend(ids.iter().map(|&id| Match { distance, fingerprint, id }));
         }

@@ -1,76 +1,90 @@
-//! What a query did, step by step and counted: the same steps as in [`pipeline`](super::pipeline),
-//! each taken by all look-ups before the next begins, so that they can be timed apart.
+//! Measures a query: its steps, counted and timed.
+//!
+//! The steps are those of [`pipeline`](super::pipeline). Here each ends before the next begins, so
+//! that they can be timed separately.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::pipeline::{Hit, scan};
+use super::pipeline::{self, LookupQueue, TableLookup, TableProbes};
 use super::{QueryOptions, View};
-use crate::block::{self, Job};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::Plan;
 use crate::segment::Segment;
-use crate::table::Lookup;
 
-/// What a query did and how long each step took. Made by
+/// What a query did, and how long each step took. Made by
 /// [`Snapshot::explain`](crate::Snapshot::explain).
 ///
-/// Steps are timed one after another; a query overlaps them, so [`total`](Self::total) is less than
-/// their sum where much is to be done.
+/// The steps are timed one after another. A query overlaps them, so [`total`](Self::total) is less
+/// than their sum where there is much to do.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, QueryOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let db = Db::options().create(folder.path().join("crawl.fpdb"))?;
+/// db.insert(0x00ff, 1)?;
+/// db.flush()?;
+/// let explain = db.snapshot().explain(0x00fe, &QueryOptions::within(3))?;
+/// assert_eq!((explain.matches, explain.segments.len()), (1, 1));
+/// println!("{:?} to plan, {:?} in all", explain.plan, explain.total);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Explain {
-    /// Of each segment, the oldest first.
+    /// What the query did in each segment, the oldest segment first.
     pub segments: Vec<SegmentExplain>,
-    /// Entries in memory that were not yet written as a segment.
+    /// Entries in the memtables, which are not yet part of a segment.
     pub recent: u64,
-    /// Matches, as many as options allow.
+    /// Number of matches, at most the limit of the query options.
     pub matches: usize,
-    /// Making or finding the plans.
+    /// Time to make the plans, or to find those made earlier, and to list the probes.
     pub plan: Duration,
-    /// Computing the probes and asking the filters.
-    pub aim: Duration,
-    /// Finding the blocks.
+    /// Time to check the probes against the prefix filters.
+    pub filter: Duration,
+    /// Time to find the blocks of the lookups.
     pub find: Duration,
-    /// Decoding and comparing, or scanning.
+    /// Time to decode the blocks and compare their fingerprints, or to scan.
     pub decode: Duration,
-    /// Looking through the recent entries.
+    /// Time to search the memtables.
     pub memory: Duration,
-    /// Sorting the matches and reading their ids.
+    /// Time to sort the matches and read their ids.
     pub ids: Duration,
-    /// The same query answered once more, as ever.
+    /// Time of the same query when it is run again in the normal way.
     pub total: Duration,
 }
 
-/// What a query did in one segment.
+/// What a query did in one segment. Part of an [`Explain`], whose documentation has an example.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct SegmentExplain {
     /// The segment's number.
     pub id: u64,
-    /// Different fingerprints in it.
+    /// Number of different fingerprints in the segment.
     pub fingerprints: u64,
-    /// Whether all of it was read, because no plan is predicted to be cheaper.
+    /// Whether the entire segment was read, because no plan is predicted to be cheaper.
     pub scanned: bool,
-    /// Tables asked.
+    /// Number of tables that were searched.
     pub tables: usize,
-    /// Prefixes looked for.
+    /// Number of prefixes that were looked up in all tables.
     pub probes: usize,
-    /// Of these, asked of a filter first.
-    pub questions: usize,
-    /// Of these, refused by it.
-    pub refused: usize,
-    /// Blocks that the others led to.
+    /// Number of probes that were checked against a prefix filter first.
+    pub filter_checks: usize,
+    /// Number of probes that a filter ruled out.
+    pub filtered_out: usize,
+    /// Number of blocks that the other probes led to.
     pub blocks: usize,
-    /// Fingerprints decoded and compared.
+    /// Number of fingerprints that were decoded and compared.
     pub candidates: u64,
-    /// Fingerprints found within the distance.
+    /// Number of fingerprints within the distance.
     pub found: usize,
-    /// What the plan expected to decode, on evenly spread data.
+    /// Number of candidates that the plan expected, for evenly spread data.
     pub expected_candidates: f64,
-    /// And how long it expected a query of this segment alone to take, without matches.
+    /// Time that the plan expected for a query of this segment alone, without matches.
     pub expected: Duration,
 }
 
@@ -91,138 +105,77 @@ impl SegmentExplain {
     }
 }
 
-/// A look-up: the number of its segment and of its table, and where it is.
-type LookUp<F> = (usize, usize, Lookup<F>);
-
-/// The time since the last call.
+/// Returns the time since the last call.
 fn lap(clock: &mut Instant) -> Duration {
     let now = Instant::now();
     now - std::mem::replace(clock, now)
 }
 
 impl<F: Fingerprint> View<'_, F> {
-    /// What a query does, and how long it takes.
+    /// Runs a query, and returns what it did and how long each step took.
     pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
+        let QueryOptions { distance, limit } = options;
         let queries = self.planner.permuted(fingerprint);
         let segments = &self.version.segments;
-        let mut told = Explain::default();
+        let (mut explain, mut hits, mut scanned) = (Explain::default(), Vec::new(), Vec::new());
         let mut clock = Instant::now();
-        let plan_of =
-            |s: &Arc<Segment<F>>| self.planner.plan(s.meta().fingerprints, options.distance);
-        let plans: Vec<&Plan<F>> = segments.iter().map(plan_of).collect();
-        told.plan = lap(&mut clock);
-        told.segments =
-            segments.iter().zip(&plans).map(|(s, p)| SegmentExplain::of(s, p)).collect();
-
-        let mut look_ups = self.aim_counted(&queries, &plans, &mut told.segments)?;
-        told.aim = lap(&mut clock);
-        self.find(&mut look_ups)?;
-        told.find = lap(&mut clock);
-        let mut hits = self.decode(&queries, options.distance, &plans, &look_ups)?;
-        told.decode = lap(&mut clock);
-        self.count(&look_ups, &hits, &mut told.segments)?;
-
+        let tables = pipeline::table_probes(self, &queries, distance, |source, _| {
+            scanned.push(source);
+            Ok(())
+        })?;
+        explain.plan = lap(&mut clock);
+        let mut queue = LookupQueue::start(&tables)?;
+        explain.filter = lap(&mut clock);
+        queue.find_all_blocks()?;
+        explain.find = lap(&mut clock);
+        let lookups = queue.lookups().to_vec();
         clock = Instant::now();
-        super::pipeline::memtables(self, &queries, options.distance, &mut hits);
-        told.memory = lap(&mut clock);
-        told.recent = self.version.memtables().map(|m| m.len() as u64).sum();
-        let _ = self.matches(hits, options.limit.unwrap_or(usize::MAX))?;
-        told.ids = lap(&mut clock);
-        told.matches = self.query(fingerprint, options)?.len();
-        told.total = lap(&mut clock);
-        Ok(told)
-    }
-
-    fn aim_counted(
-        &self,
-        queries: &[F],
-        plans: &[&Plan<F>],
-        told: &mut [SegmentExplain],
-    ) -> Result<Vec<LookUp<F>>> {
-        let mut look_ups = Vec::new();
-        let segments = self.version.segments.iter().zip(plans).zip(told);
-        for (source, ((segment, plan), told)) in segments.enumerate() {
-            for probe in plan.probes() {
-                let (number, depth) = (usize::from(probe.table), u32::from(probe.depth));
-                let table = segment.tables()[number].view();
-                let prefix = queries[number] ^ probe.flips;
-                if let Some(question) = table.start_filter_check(prefix, depth) {
-                    told.questions += 1;
-                    if !table.may_contain(question)? {
-                        told.refused += 1;
-                        continue;
-                    }
-                }
-                look_ups.push((source, number, table.start_lookup(prefix, depth)));
-            }
+        for source in scanned {
+            pipeline::scan(&segments[source], fingerprint, distance, source, &mut hits)?;
         }
-        Ok(look_ups)
-    }
-
-    fn find(&self, look_ups: &mut [LookUp<F>]) -> Result<()> {
-        let segments = &self.version.segments;
-        for (source, table, target) in look_ups {
-            segments[*source].tables()[*table].view().find_blocks(target)?;
-        }
-        Ok(())
-    }
-
-    fn decode(
-        &self,
-        queries: &[F],
-        distance: u32,
-        plans: &[&Plan<F>],
-        look_ups: &[LookUp<F>],
-    ) -> Result<Vec<Hit<F>>> {
-        let segments = &self.version.segments;
-        let mut hits = Vec::new();
-        for (source, (segment, _)) in
-            segments.iter().zip(plans).enumerate().filter(|(_, (_, plan))| plan.is_scan())
-        {
-            scan(segment, queries[0], distance, source, &mut hits)?;
-        }
-        let Some(segment) = segments.first() else { return Ok(hits) };
-        let code = segment.tables()[0].code();
-        let mut blocks = look_ups
-            .iter()
-            .flat_map(|look_up| look_up.2.blocks.clone().map(move |block| (look_up, block)));
-        let next = || {
-            let Some(((source, table, target), block)) = blocks.next() else { return Ok(None) };
-            let block = segments[*source].tables()[*table].packed(block)?;
-            let (query, low, high) = (queries[*table], target.low, target.high);
-            Ok(Some(Job { block, query, low, high, tag: (*source, *table) }))
-        };
-        let found = |(source, table): (usize, usize), candidate: F| {
-            let fingerprint = self.planner.permutations()[table].invert(candidate);
-            if plans[source].reports(table, fingerprint ^ queries[0]) {
-                let distance = fingerprint.distance(queries[0]);
-                hits.push(Hit { distance, fingerprint, source });
-            }
-        };
         cpu::with_native_instructions(
             #[inline(always)]
-            || block::search(code, next, distance, found),
+            || pipeline::decode(self, &tables, &queries, distance, queue, &mut hits),
         )?;
-        Ok(hits)
-    }
+        explain.decode = lap(&mut clock);
 
-    fn count(
-        &self,
-        look_ups: &[LookUp<F>],
-        hits: &[Hit<F>],
-        told: &mut [SegmentExplain],
-    ) -> Result<()> {
-        for (source, number, target) in look_ups {
-            let table = &self.version.segments[*source].tables()[*number];
-            for block in target.blocks.clone() {
-                told[*source].blocks += 1;
-                told[*source].candidates +=
-                    table.count_candidates(block, target.low, target.high)? as u64;
-            }
-        }
-        for hit in hits {
-            told[hit.source].found += 1;
-        }
-        Ok(())
+        let plan = |segment: &Segment<F>| self.planner.plan(segment.meta().fingerprints, distance);
+        explain.segments = segments.iter().map(|s| SegmentExplain::of(s, plan(s))).collect();
+        hits.iter().for_each(|hit| explain.segments[hit.source].found += 1);
+        count(&tables, &lookups, &mut explain.segments)?;
+
+        clock = Instant::now();
+        pipeline::search_memtables(self, &queries, distance, &mut hits);
+        explain.memory = lap(&mut clock);
+        explain.recent = self.version.memtables().map(|m| m.len() as u64).sum();
+        let _ = self.matches(hits, limit.unwrap_or(usize::MAX))?;
+        explain.ids = lap(&mut clock);
+        explain.matches = self.query(fingerprint, options)?.len();
+        explain.total = lap(&mut clock);
+        Ok(explain)
     }
+}
+
+/// Counts what the lookups did in each segment.
+fn count<F: Fingerprint>(
+    tables: &[TableProbes<'_, F>],
+    lookups: &[TableLookup<'_, F>],
+    segments: &mut [SegmentExplain],
+) -> Result<()> {
+    for table in tables {
+        let checks = table.probes.iter().filter(|probe| table.start_filter_check(probe).is_some());
+        segments[table.source].filter_checks += checks.count();
+        segments[table.source].filtered_out += table.probes.len();
+    }
+    for (table, lookup) in lookups {
+        let segment = &mut segments[table.source];
+        segment.filtered_out -= 1;
+        for block in lookup.blocks.clone() {
+            segment.blocks += 1;
+            let candidates =
+                table.table_view.table().count_candidates(block, lookup.low, lookup.high)?;
+            segment.candidates += candidates as u64;
+        }
+    }
+    Ok(())
 }

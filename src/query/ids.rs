@@ -1,4 +1,4 @@
-//! From fingerprints that were found to answers: ids are read of what was found, and of nothing else.
+//! From hits to answers: the ids of the fingerprints that were found are read, and no others.
 
 use super::View;
 use super::pipeline::Hit;
@@ -6,15 +6,15 @@ use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::segment::{IdReader, Segment};
 
-/// Reads the standing ids of fingerprints, fastest if these ascend.
-pub(super) struct StandingIds<'a, F> {
+/// Reads the live ids of fingerprints, fastest if the fingerprints ascend.
+pub(super) struct LiveIds<'a, F> {
     view: &'a View<'a, F>,
-    /// One a segment.
+    /// One per segment.
     segments: Vec<IdReader<'a, F>>,
 }
 
 impl<F: Fingerprint> View<'_, F> {
-    /// What was found, as answers, at most so many: sorted by distance, fingerprint, id.
+    /// Turns hits into answers: at most `limit` matches, sorted by distance, fingerprint, id.
     pub(super) fn matches(&self, mut hits: Vec<Hit<F>>, limit: usize) -> Result<Vec<Match<F>>> {
         let mut matches = Vec::new();
         if hits.is_empty() {
@@ -23,10 +23,11 @@ impl<F: Fingerprint> View<'_, F> {
         if limit < hits.len() {
             hits.sort_unstable();
         }
-        let mut ids = StandingIds::new(self);
+        let mut ids = LiveIds::new(self);
         let mut rest = &mut *hits;
         while matches.len() < limit && !rest.is_empty() {
-            // Each fingerprint has an id, if nothing removed it.
+            // A fingerprint has at least one id, unless all were removed: as many fingerprints as
+            // matches are still wanted are usually enough.
             let left = limit - matches.len();
             let (nearest, further) = rest.split_at_mut(end_of_group(rest, left));
             self.prefetch_ids(nearest)?;
@@ -37,7 +38,7 @@ impl<F: Fingerprint> View<'_, F> {
                 let ids = ids.of(group, left)?;
                 matches.extend(ids.into_iter().map(|id| Match { distance, fingerprint, id }));
             }
-            // Of one distance they are in order.
+            // Matches at the same distance are in order already: the sort is stable.
             matches[first..].sort_by_key(|found: &Match<F>| found.distance);
             matches.truncate(limit);
             rest = further;
@@ -45,7 +46,7 @@ impl<F: Fingerprint> View<'_, F> {
         Ok(matches)
     }
 
-    /// Announces the reads for the ids of hits in cold segments.
+    /// Prefetches the ids of hits in cold segments.
     fn prefetch_ids(&self, hits: &[Hit<F>]) -> Result<()> {
         for (source, segment) in self.version.segments.iter().enumerate() {
             if segment.is_cold() {
@@ -56,7 +57,7 @@ impl<F: Fingerprint> View<'_, F> {
         Ok(())
     }
 
-    /// Whether sources from number `from` on (segments, then memtables) remove anything.
+    /// Returns whether any source from number `from` on (segments, then memtables) removes entries.
     fn has_removals(&self, from: usize) -> bool {
         let mut segments = self.version.segments.iter().skip(from);
         let mut memtables =
@@ -65,7 +66,7 @@ impl<F: Fingerprint> View<'_, F> {
             || memtables.any(crate::memtable::Memtable::has_removals)
     }
 
-    /// Whether sources from number `from` on remove this entry.
+    /// Returns whether any source from number `from` on removes this entry.
     fn is_removed(&self, entry: Entry<F>, from: usize) -> Result<bool> {
         for segment in self.version.segments.iter().skip(from) {
             if segment.removes(entry)? {
@@ -77,7 +78,7 @@ impl<F: Fingerprint> View<'_, F> {
     }
 }
 
-/// Where the group of one fingerprint's hits ends that hit `at` is the first behind or in the midst of.
+/// Returns the end of the group of equal fingerprints that contains `hits[at - 1]`.
 fn end_of_group<F: Fingerprint>(hits: &[Hit<F>], at: usize) -> usize {
     let Some(last) = at.checked_sub(1).and_then(|last| hits.get(last)) else {
         return hits.len();
@@ -85,14 +86,14 @@ fn end_of_group<F: Fingerprint>(hits: &[Hit<F>], at: usize) -> usize {
     at + hits[at..].iter().take_while(|hit| hit.fingerprint == last.fingerprint).count()
 }
 
-impl<'a, F: Fingerprint> StandingIds<'a, F> {
+impl<'a, F: Fingerprint> LiveIds<'a, F> {
     pub(super) fn new(view: &'a View<'a, F>) -> Self {
         let segments = view.version.segments.iter().map(|s| Segment::id_reader(s)).collect();
         Self { view, segments }
     }
 
-    /// The ids of one fingerprint, hit in these sources: standing ones, ascending, each once, at most
-    /// `limit`.
+    /// Returns the live ids of one fingerprint, which `hits` found in these sources: ascending, each
+    /// once, at most `limit`.
     pub(super) fn of(&mut self, hits: &[Hit<F>], limit: usize) -> Result<Vec<DocId>> {
         let mut ids = Vec::new();
         for hit in hits {
@@ -108,21 +109,21 @@ impl<'a, F: Fingerprint> StandingIds<'a, F> {
 
     fn of_source(&mut self, hit: &Hit<F>, limit: usize, out: &mut Vec<DocId>) -> Result<()> {
         let Hit { fingerprint, source, .. } = *hit;
-        let behind = self.segments.len();
+        let segments = self.segments.len();
         if let Some(segment) = self.segments.get_mut(source) {
             let ids = segment.ids(fingerprint)?;
-            return self.keep_standing(hit, ids.into_iter().flatten(), limit, out);
+            return self.keep_live(hit, ids.into_iter().flatten(), limit, out);
         }
-        let Some(memtable) = self.view.version.memtables().nth(source - behind) else {
+        let Some(memtable) = self.view.version.memtables().nth(source - segments) else {
             return Ok(());
         };
-        // Those that a newer memtable removes must not use up the limit.
-        let most = if self.view.has_removals(source + 1) { usize::MAX } else { limit };
-        self.keep_standing(hit, memtable.ids(fingerprint, self.view.seq, most), limit, out)
+        // Ids that a newer memtable removes must not use up the limit.
+        let read_limit = if self.view.has_removals(source + 1) { usize::MAX } else { limit };
+        self.keep_live(hit, memtable.ids(fingerprint, self.view.seq, read_limit), limit, out)
     }
 
-    /// Appends those of a source's ids that nothing newer removes, at most `limit`.
-    fn keep_standing(
+    /// Appends the ids of one source that no newer source removes, at most `limit`.
+    fn keep_live(
         &self,
         hit: &Hit<F>,
         ids: impl IntoIterator<Item = DocId>,
@@ -130,13 +131,13 @@ impl<'a, F: Fingerprint> StandingIds<'a, F> {
         out: &mut Vec<DocId>,
     ) -> Result<()> {
         let Hit { fingerprint, source, .. } = *hit;
-        let checked = self.view.has_removals(source + 1);
+        let must_check = self.view.has_removals(source + 1);
         let start = out.len();
         for id in ids {
             if out.len() - start >= limit {
                 break;
             }
-            if !checked || !self.view.is_removed(Entry { fingerprint, id }, source + 1)? {
+            if !must_check || !self.view.is_removed(Entry { fingerprint, id }, source + 1)? {
                 out.push(id);
             }
         }

@@ -1,8 +1,19 @@
-//! Answering: which entries of a version are within a distance of a fingerprint.
+//! Queries: what they ask for, and what [`Snapshot::explain`](crate::Snapshot::explain) reports
+//! about one.
 //!
-//! A query runs in stages over all tables of all segments at once: every probe is computed before
-//! the first is made ([`pipeline`]), each match is reported by one table only, and ids are read for
-//! matches alone.
+//! A query is answered step by step, over all tables of all segments at once. It plans its probes,
+//! checks them against the prefix filters, finds the blocks that they lead to, and decodes and
+//! compares what the blocks hold. Each match is reported by exactly one table, and ids are read for
+//! matches only. A batch of queries is answered in one sweep over the tables, where that is cheaper.
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`QueryOptions`] | the distance and the limit of a query |
+//! | [`Explain`] | what a query did, counted and timed step by step |
+//! | [`SegmentExplain`] | what a query did in one segment |
+
+// Submodules: `planner` (plans, made once), `pipeline` (one query), `near` (comparing), `ids` (from
+// hits to answers), `batch` and `sweep` (many queries), `explain` (measuring one query).
 
 mod batch;
 mod explain;
@@ -19,13 +30,21 @@ use crate::error::Result;
 use crate::fingerprint::{DocId, Fingerprint, Match};
 use crate::version::Version;
 
-/// What a query asks for.
+/// The distance and the limit of a query.
 ///
 /// # Examples
 ///
 /// ```
-/// use fpdb::QueryOptions;
-/// let options = QueryOptions::within(3).limit(10);
+/// use fpdb::{Db, QueryOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let db = Db::options().create(folder.path().join("crawl.fpdb"))?;
+/// for (id, fingerprint) in (0..).zip([0b0000, 0b0001, 0b0011, 0b0111]) {
+///     db.insert(fingerprint, id)?;
+/// }
+/// let nearest = db.query(0b0000, &QueryOptions::within(2).limit(2))?;
+/// assert_eq!(nearest.iter().map(|m| m.distance).collect::<Vec<_>>(), [0, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -35,20 +54,26 @@ pub struct QueryOptions {
 }
 
 impl QueryOptions {
-    /// All matches at a distance up to and with `distance`, in bits. Any distance may be asked; up
-    /// to the database's own it is fast, far beyond it becomes a scan.
+    /// Finds all matches within `distance`: entries whose fingerprint differs from the query's in at
+    /// most `distance` bits, inclusive.
+    ///
+    /// Any distance is allowed and answered exactly. Up to the database's maximum distance, queries
+    /// are fast. Beyond it they take longer with every bit, until the database is scanned.
     pub fn within(distance: u32) -> Self {
         Self { distance, limit: None }
     }
 
-    /// At most `limit` matches: the nearest ones. Default: all. A group of equal fingerprints can
-    /// be huge (empty pages, log-in pages); ids beyond the limit are not read.
+    /// Returns at most `limit` matches: the nearest ones, and at equal distances those of lower
+    /// fingerprint and id. Without a limit, all matches are returned.
+    ///
+    /// Very many documents can have the same fingerprint (empty pages, log-in pages). Ids beyond the
+    /// limit are not read.
     pub fn limit(self, limit: usize) -> Self {
         Self { limit: Some(limit), ..self }
     }
 }
 
-/// A version as a reader sees it: up to commit `seq`.
+/// A version as a reader sees it: all commits up to and including `seq`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a, F> {
     pub version: &'a Version<F>,
@@ -57,12 +82,12 @@ pub(crate) struct View<'a, F> {
 }
 
 impl<F: Fingerprint> View<'_, F> {
-    /// All matches, sorted by distance, fingerprint, id; each once.
+    /// Returns all matches, each once, sorted by distance, fingerprint, id.
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
         self.query_permuted(&self.planner.permuted(fingerprint), options)
     }
 
-    /// The same, for a fingerprint that is already in each table's bit order.
+    /// Does the same for a fingerprint that is already in each table's bit order.
     pub(crate) fn query_permuted(
         &self,
         queries: &[F],
@@ -72,7 +97,7 @@ impl<F: Fingerprint> View<'_, F> {
         self.matches(pipeline::search(self, queries, options.distance)?, limit)
     }
 
-    /// The answers to several queries, in their order, found by up to so many threads.
+    /// Answers several queries, in their order, with up to `threads` threads.
     pub(crate) fn query_batch(
         &self,
         fingerprints: &[F],
@@ -82,10 +107,11 @@ impl<F: Fingerprint> View<'_, F> {
         batch::query_batch(self, fingerprints, distance, threads)
     }
 
-    /// The nearest match within `distance`; of several, the one of lowest fingerprint and id.
+    /// Returns the nearest match within `distance`. Of several, it is the one with the lowest
+    /// fingerprint and id.
     ///
-    /// Radii are tried from 0 up: a near match is found by few probes, and the sum of all radii
-    /// costs little more than the last.
+    /// Radii are tried from 0 up: few probes find a near match, and all radii together cost little
+    /// more than the last one.
     pub(crate) fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
         let mut radius = 0;
         loop {
@@ -98,7 +124,7 @@ impl<F: Fingerprint> View<'_, F> {
         }
     }
 
-    /// The ids of a fingerprint, ascending.
+    /// Returns the ids of a fingerprint, ascending.
     pub(crate) fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
         let options = QueryOptions::within(0);
         Ok(self.query(fingerprint, options)?.into_iter().map(|m| m.id).collect())

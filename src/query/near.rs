@@ -2,18 +2,18 @@
 
 use crate::fingerprint::Fingerprint;
 
-/// Fingerprints that are compared before it is decided whether any is near: nearly always none is.
+/// Fingerprints that are compared before a branch on whether any is near: nearly always none is.
 const GROUP: usize = 8;
 
-/// Passes to `found` what is within `distance` of `asked`, in order.
+/// Passes each fingerprint within `distance` of `query` to `found`, in order.
 #[inline(always)]
 pub(super) fn for_each_near<F: Fingerprint>(
     fingerprints: &[F],
-    asked: F,
+    query: F,
     distance: u32,
     mut found: impl FnMut(F),
 ) {
-    let is_near = |f: &F| f.distance(asked) <= distance;
+    let is_near = |f: &F| f.distance(query) <= distance;
     let (groups, rest) = fingerprints.as_chunks::<GROUP>();
     for group in groups {
         if group.iter().fold(false, |any, f| any | is_near(f)) {

@@ -1,12 +1,17 @@
-//! All probes of a query, of all tables and segments, stage by stage.
+//! One query: all its lookups, in all tables of all segments, step by step.
 //!
-//! Stages rather than probe after probe: each stage is a loop over independent look-ups, which the
-//! processor overlaps, and fetches ahead what the next one reads, so that the waits for memory overlap
-//! too. Blocks are decoded several at a time.
+//! All lookups take one step before the next step begins. Each step is a loop over independent
+//! lookups, so the processor overlaps them, and prefetches what the next step reads, so that the
+//! waits for memory overlap too. Blocks are decoded several at a time.
+//!
+//! 1. [`table_probes`] plans: the probes of each table.
+//! 2. [`LookupQueue::start`] checks the probes against the prefix filters, and makes lookups of
+//!    those that are left.
+//! 3. [`LookupQueue::next`] finds the blocks of each lookup, some lookups ahead of step 4.
+//! 4. [`decode`] decodes the blocks, and keeps the fingerprints that match.
 
 use super::View;
 use crate::block::{self, Job};
-use crate::codec::block_code::BlockCode;
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -14,7 +19,7 @@ use crate::layout::{Plan, Probe};
 use crate::segment::Segment;
 use crate::table::{FilterCheck, Lookup, TableView};
 
-/// A fingerprint within the distance asked, and where it was found. Ordered as answers are.
+/// A fingerprint within the distance, and the source that has it. Ordered as answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hit<F> {
     pub(super) distance: u32,
@@ -23,47 +28,57 @@ pub(super) struct Hit<F> {
     pub(super) source: usize,
 }
 
-/// One table of one segment, and the probes of it.
-struct Round<'a, F> {
-    source: usize,
-    table_view: TableView<'a, F>,
-    number: usize,
-    /// The fingerprint asked, in the table's bit order.
-    query: F,
-    plan: &'a Plan<F>,
-    probes: &'a [Probe<F>],
+/// The probes of one query in one table of one segment.
+pub(super) struct TableProbes<'a, F> {
+    pub(super) source: usize,
+    pub(super) table_view: TableView<'a, F>,
+    /// The number of the table in the layout.
+    pub(super) number: usize,
+    /// The query's fingerprint in the table's bit order.
+    pub(super) query: F,
+    pub(super) plan: &'a Plan<F>,
+    pub(super) probes: &'a [Probe<F>],
 }
 
 /// Finds every fingerprint of the view within `distance`, once per source that has it. `queries` is
-/// the fingerprint in each table's bit order.
+/// the query's fingerprint in each table's bit order.
 pub(super) fn search<F: Fingerprint>(
     view: &View<'_, F>,
     queries: &[F],
     distance: u32,
 ) -> Result<Vec<Hit<F>>> {
-    let mut search = Search { view, queries, distance, hits: Vec::new() };
+    let mut hits = Vec::new();
     cpu::with_native_instructions(
         #[inline(always)]
-        || search.segments(),
+        || search_segments(view, queries, distance, &mut hits),
     )?;
-    memtables(view, queries, distance, &mut search.hits);
-    Ok(search.hits)
+    search_memtables(view, queries, distance, &mut hits);
+    Ok(hits)
 }
 
-/// As [`search`], in the memtables only.
-pub(super) fn search_memtables<F: Fingerprint>(
+#[inline(always)]
+fn search_segments<F: Fingerprint>(
     view: &View<'_, F>,
-    fingerprint: F,
+    queries: &[F],
     distance: u32,
-) -> Vec<Hit<F>> {
-    let queries = view.planner.permuted(fingerprint);
-    let mut hits = Vec::new();
-    memtables(view, &queries, distance, &mut hits);
-    hits
+    hits: &mut Vec<Hit<F>>,
+) -> Result<()> {
+    let tables = table_probes(
+        view,
+        queries,
+        distance,
+        #[inline(always)]
+        |source, segment| scan(segment, queries[0], distance, source, hits),
+    )?;
+    if tables.is_empty() {
+        return Ok(());
+    }
+    let queue = LookupQueue::start(&tables)?;
+    decode(view, &tables, queries, distance, queue, hits)
 }
 
-/// The same, for the fingerprint in each table's bit order.
-pub(super) fn memtables<F: Fingerprint>(
+/// Searches the memtables only. `queries` is the query's fingerprint in each table's bit order.
+pub(super) fn search_memtables<F: Fingerprint>(
     view: &View<'_, F>,
     queries: &[F],
     distance: u32,
@@ -82,11 +97,11 @@ pub(super) fn memtables<F: Fingerprint>(
     }
 }
 
-/// Reads all of table 0, where that is predicted to cost less than probing.
+/// Compares the query with all of table 0, where that is predicted to cost less than probing.
 pub(super) fn scan<F: Fingerprint>(
     segment: &Segment<F>,
-    asked: F,
-    most: u32,
+    query: F,
+    max_distance: u32,
     source: usize,
     hits: &mut Vec<Hit<F>>,
 ) -> Result<()> {
@@ -94,180 +109,197 @@ pub(super) fn scan<F: Fingerprint>(
     table.visit_all(
         #[inline(always)]
         move |fingerprint| {
-            let distance = fingerprint.distance(asked);
-            if distance <= most {
+            let distance = fingerprint.distance(query);
+            if distance <= max_distance {
                 hits.push(Hit { distance, fingerprint, source });
             }
         },
     )
 }
 
-struct Search<'a, F> {
-    view: &'a View<'a, F>,
-    /// The fingerprint in each table's bit order.
-    queries: &'a [F],
-    distance: u32,
-    hits: Vec<Hit<F>>,
-}
-
-impl<F: Fingerprint> Search<'_, F> {
-    #[inline(always)]
-    fn segments(&mut self) -> Result<()> {
-        let segments = &self.view.version.segments;
-        let mut rounds = Vec::with_capacity(segments.len() * self.queries.len());
-        for (source, segment) in segments.iter().enumerate() {
-            let plan = self.view.planner.plan(segment.meta().fingerprints, self.distance);
-            if plan.is_scan() {
-                scan(segment, self.queries[0], self.distance, source, &mut self.hits)?;
-            }
-            for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
-                let number = probes.first().map_or(0, |probe| probe.table.into());
-                let (table_view, query) = (segment.tables()[number].view(), self.queries[number]);
-                rounds.push(Round { source, table_view, number, query, plan, probes });
-            }
-        }
-        let Some(round) = rounds.first() else { return Ok(()) };
-        self.shoot(round.table_view.table().code(), aim(&rounds)?)
-    }
-
-    /// Last stage: decodes the blocks and keeps what matches. A match that several tables accept is
-    /// left to the first of them.
-    #[inline(always)]
-    fn shoot(&mut self, code: BlockCode, mut queue: Queue<'_, F>) -> Result<()> {
-        let Self { view, queries, distance, hits } = self;
-        let found = |round: &Round<'_, F>, candidate: F| {
-            let fingerprint = view.planner.permutations()[round.number].invert(candidate);
-            if round.plan.reports(round.number, fingerprint ^ queries[0]) {
-                let distance = fingerprint.distance(queries[0]);
-                hits.push(Hit { distance, fingerprint, source: round.source });
-            }
-        };
-        block::search(
-            code,
-            #[inline(always)]
-            || queue.next(),
-            *distance,
-            found,
-        )
-    }
-}
-
-/// First stages: the probes as ranges, without those that a filter knows to be empty.
-///
-/// Questions are put to filters some at a time, and those before are read only then: so many are on
-/// their way from memory at a time, and few enough that they are still in the nearest cache.
+/// Step 1: plans the query. Segments whose plan is a scan are passed to `scan`, with their number.
 #[inline(always)]
-fn aim<'r, F: Fingerprint>(rounds: &'r [Round<'r, F>]) -> Result<Queue<'r, F>> {
-    let unfiltered = rounds.iter().filter(|round| !round.table_view.table().is_filtered());
-    let sure: usize = unfiltered.map(|round| round.probes.len()).sum();
-    let mut targets = Vec::with_capacity(sure + LEFT_BY_FILTERS);
-    let (mut now, mut before) = (&mut [None; ASKED], &mut [None; ASKED]);
-    let mut asked_before = None;
-    for round in rounds {
-        if !round.table_view.table().is_filtered() {
-            targets.extend(round.probes.iter().map(|probe| round.aim(probe)));
-            continue;
+pub(super) fn table_probes<'a, F: Fingerprint>(
+    view: &View<'a, F>,
+    queries: &[F],
+    distance: u32,
+    mut scan: impl FnMut(usize, &Segment<F>) -> Result<()>,
+) -> Result<Vec<TableProbes<'a, F>>> {
+    let segments = &view.version.segments;
+    let mut tables = Vec::with_capacity(segments.len() * queries.len());
+    for (source, segment) in segments.iter().enumerate() {
+        let plan = view.planner.plan(segment.meta().fingerprints, distance);
+        if plan.is_scan() {
+            scan(source, segment)?;
         }
-        for probes in round.probes.chunks(ASKED) {
-            now.iter_mut().zip(probes).for_each(|(question, probe)| *question = round.ask(probe));
-            if let Some((round, probes)) = asked_before.replace((round, probes)) {
-                settle(round, probes, before, &mut targets)?;
-            }
-            std::mem::swap(&mut now, &mut before);
+        for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
+            let number = probes.first().map_or(0, |probe| probe.table.into());
+            let (table_view, query) = (segment.tables()[number].view(), queries[number]);
+            tables.push(TableProbes { source, table_view, number, query, plan, probes });
         }
     }
-    if let Some((round, probes)) = asked_before {
-        settle(round, probes, before, &mut targets)?;
-    }
-    let cold = rounds.iter().any(|round| round.table_view.table().is_cold());
-    // All reads of the disk are under way before the first is waited for.
-    let ahead = if cold { targets.len() } else { AHEAD };
-    Ok(Queue { targets, ahead, found: 0, taken: 0 })
+    Ok(tables)
 }
 
-/// Most look-ups of a query that filters leave, more often than not.
+/// Step 4: decodes the blocks of the lookups and keeps what matches. A match that several tables
+/// accept is reported by the first of them only.
+#[inline(always)]
+pub(super) fn decode<F: Fingerprint>(
+    view: &View<'_, F>,
+    tables: &[TableProbes<'_, F>],
+    queries: &[F],
+    distance: u32,
+    mut queue: LookupQueue<'_, F>,
+    hits: &mut Vec<Hit<F>>,
+) -> Result<()> {
+    let Some(first) = tables.first() else { return Ok(()) };
+    let found = |table: &TableProbes<'_, F>, candidate: F| {
+        let fingerprint = view.planner.permutations()[table.number].invert(candidate);
+        if table.plan.reports(table.number, fingerprint ^ queries[0]) {
+            let distance = fingerprint.distance(queries[0]);
+            hits.push(Hit { distance, fingerprint, source: table.source });
+        }
+    };
+    block::search(
+        first.table_view.table().code(),
+        #[inline(always)]
+        || queue.next(),
+        distance,
+        found,
+    )
+}
+
+/// Most lookups of a query that filters leave, more often than not.
 const LEFT_BY_FILTERS: usize = 12;
 
-/// Questions that are put to a filter at a time.
-const ASKED: usize = 32;
+/// Probes that are checked against a filter at a time.
+const CHECKED_TOGETHER: usize = 32;
 
-impl<F: Fingerprint> Round<'_, F> {
+/// Lookups whose blocks are found before they are decoded: their waits for memory overlap with each
+/// other and with the decoding of the lookups before them.
+const AHEAD: usize = 12;
+
+impl<F: Fingerprint> TableProbes<'_, F> {
     #[inline(always)]
-    fn ask(&self, probe: &Probe<F>) -> Option<FilterCheck> {
+    pub(super) fn start_filter_check(&self, probe: &Probe<F>) -> Option<FilterCheck> {
         self.table_view.start_filter_check(self.query ^ probe.flips, probe.depth.into())
     }
 
     #[inline(always)]
-    fn aim(&self, probe: &Probe<F>) -> Aimed<'_, F> {
+    fn start_lookup(&self, probe: &Probe<F>) -> TableLookup<'_, F> {
         (self, self.table_view.start_lookup(self.query ^ probe.flips, probe.depth.into()))
     }
 }
 
-/// A look-up, and of which round it is.
-type Aimed<'r, F> = (&'r Round<'r, F>, Lookup<F>);
+/// A lookup, and the table that it is in.
+pub(super) type TableLookup<'a, F> = (&'a TableProbes<'a, F>, Lookup<F>);
 
-/// Keeps the probes that the filter does not refuse.
+/// Keeps the probes that the filter does not rule out.
 #[inline(always)]
-fn settle<'r, F: Fingerprint>(
-    round: &'r Round<'r, F>,
+fn keep_possible<'a, F: Fingerprint>(
+    table: &'a TableProbes<'a, F>,
     probes: &[Probe<F>],
-    questions: &[Option<FilterCheck>],
-    targets: &mut Vec<Aimed<'r, F>>,
+    checks: &[Option<FilterCheck>],
+    lookups: &mut Vec<TableLookup<'a, F>>,
 ) -> Result<()> {
-    for (probe, question) in probes.iter().zip(questions) {
-        if let Some(question) = *question
-            && !round.table_view.may_contain(question)?
+    for (probe, check) in probes.iter().zip(checks) {
+        if let Some(check) = *check
+            && !table.table_view.may_contain(check)?
         {
             continue;
         }
-        targets.push(round.aim(probe));
+        lookups.push(table.start_lookup(probe));
     }
     Ok(())
 }
 
-/// Look-ups whose blocks are found before they are decoded: their waits for memory overlap with each
-/// other and with the decoding of those before.
-const AHEAD: usize = 12;
-
-/// The look-ups of a query on their way through the middle stage, in which their blocks are found.
-struct Queue<'a, F> {
-    targets: Vec<Aimed<'a, F>>,
-    /// How many have their blocks before they are taken.
+/// The lookups of a query in the middle step, which finds their blocks.
+pub(super) struct LookupQueue<'a, F> {
+    lookups: Vec<TableLookup<'a, F>>,
+    /// By how many lookups finding blocks is ahead of decoding them.
     ahead: usize,
-    /// So many have their blocks,
+    /// Number of lookups whose blocks are found.
     found: usize,
-    /// and so many were taken.
+    /// Number of lookups whose blocks have all been handed out.
     taken: usize,
 }
 
-impl<'a, F: Fingerprint> Queue<'a, F> {
-    /// The next block to decode, and what to look for in it.
+impl<'a, F: Fingerprint> LookupQueue<'a, F> {
+    /// Step 2: makes lookups of the probes that no filter rules out.
+    ///
+    /// Filter checks are started for a group of probes at a time, and the checks of the group before
+    /// are read only then. So a group's worth of reads is on its way from memory at any time, and
+    /// few enough that they are still in the nearest cache when they are needed.
     #[inline(always)]
-    fn next(&mut self) -> Result<Option<Job<'a, F, &'a Round<'a, F>>>> {
+    pub(super) fn start(tables: &'a [TableProbes<'a, F>]) -> Result<Self> {
+        let unfiltered = tables.iter().filter(|table| !table.table_view.table().is_filtered());
+        let certain: usize = unfiltered.map(|table| table.probes.len()).sum();
+        let mut lookups = Vec::with_capacity(certain + LEFT_BY_FILTERS);
+        let mut checks = &mut [None; CHECKED_TOGETHER];
+        let mut checks_before = &mut [None; CHECKED_TOGETHER];
+        let mut probes_before = None;
+        for table in tables {
+            if !table.table_view.table().is_filtered() {
+                lookups.extend(table.probes.iter().map(|probe| table.start_lookup(probe)));
+                continue;
+            }
+            for probes in table.probes.chunks(CHECKED_TOGETHER) {
+                checks
+                    .iter_mut()
+                    .zip(probes)
+                    .for_each(|(check, probe)| *check = table.start_filter_check(probe));
+                if let Some((table, probes)) = probes_before.replace((table, probes)) {
+                    keep_possible(table, probes, checks_before, &mut lookups)?;
+                }
+                std::mem::swap(&mut checks, &mut checks_before);
+            }
+        }
+        if let Some((table, probes)) = probes_before {
+            keep_possible(table, probes, checks_before, &mut lookups)?;
+        }
+        let cold = tables.iter().any(|table| table.table_view.table().is_cold());
+        // All reads of the disk are under way before the first is waited for.
+        let ahead = if cold { lookups.len() } else { AHEAD };
+        Ok(Self { lookups, ahead, found: 0, taken: 0 })
+    }
+
+    /// Step 3 for all lookups at once.
+    pub(super) fn find_all_blocks(&mut self) -> Result<()> {
+        self.ahead = self.lookups.len();
+        self.find_blocks_ahead()
+    }
+
+    pub(super) fn lookups(&self) -> &[TableLookup<'a, F>] {
+        &self.lookups
+    }
+
+    /// Step 3: the next block to decode, and what to look for in it.
+    #[inline(always)]
+    fn next(&mut self) -> Result<Option<Job<'a, F, &'a TableProbes<'a, F>>>> {
         loop {
-            if let Some((round, target)) = self.targets.get_mut(self.taken)
+            if let Some((table, lookup)) = self.lookups.get_mut(self.taken)
                 && self.taken < self.found
             {
-                if let Some(block) = target.blocks.next() {
-                    let Lookup { low, high, .. } = target;
-                    let (block, query) = (round.table_view.packed(block)?, round.query);
-                    return Ok(Some(Job { block, query, low: *low, high: *high, tag: round }));
+                if let Some(block) = lookup.blocks.next() {
+                    let Lookup { low, high, .. } = lookup;
+                    let (block, query) = (table.table_view.packed(block)?, table.query);
+                    return Ok(Some(Job { block, query, low: *low, high: *high, tag: table }));
                 }
                 self.taken += 1;
-            } else if self.taken == self.targets.len() {
+            } else if self.taken == self.lookups.len() {
                 return Ok(None);
             }
-            self.move_up()?;
+            self.find_blocks_ahead()?;
         }
     }
 
-    /// Takes look-ups through the middle stage, up to so many ahead of those taken.
+    /// Finds the blocks of the lookups that follow those taken, up to `ahead` of them.
     #[inline(always)]
-    fn move_up(&mut self) -> Result<()> {
-        let Self { targets, ahead, found, taken } = self;
-        while *found < targets.len().min(*taken + *ahead) {
-            let (round, target) = &mut targets[*found];
-            round.table_view.find_blocks(target)?;
+    fn find_blocks_ahead(&mut self) -> Result<()> {
+        let Self { lookups, ahead, found, taken } = self;
+        while *found < lookups.len().min(*taken + *ahead) {
+            let (table, lookup) = &mut lookups[*found];
+            table.table_view.find_blocks(lookup)?;
             *found += 1;
         }
         Ok(())

@@ -1,12 +1,12 @@
-//! Plans, made once per size of segment and distance asked.
+//! Plans, made once per size class and distance.
 
 use std::sync::OnceLock;
 
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Costs, Layout, MAX_DISTANCE, Permutation, Plan, Terms};
+use crate::layout::{Costs, Layout, MAX_PLANNED_DISTANCE, Permutation, Plan, Terms};
 use crate::settings::Settings;
 
-/// A layout's bit orders, and the plans made for it so far.
+/// The bit orders of a layout, and the plans made for it so far.
 #[derive(Debug)]
 pub(crate) struct Planner<F> {
     layout: Layout,
@@ -16,19 +16,19 @@ pub(crate) struct Planner<F> {
     memtables: Plans<F>,
 }
 
-/// By size class and distance.
+/// Plans by size class and distance.
 type Plans<F> = Box<[[OnceLock<Box<Plan<F>>>; DISTANCES]]>;
 
-/// Distances with plans of their own; all from the last on share one.
-const DISTANCES: usize = MAX_DISTANCE as usize + 2;
+/// Number of distances that have their own plan. All larger ones share the last plan, a scan.
+const DISTANCES: usize = MAX_PLANNED_DISTANCE as usize + 2;
 
-/// Size classes are numbers that share their highest bit and so many further ones. Segments have
-/// finer ones; memtables grow, and must not wait for plans.
+/// A size class contains the numbers that share their highest bit and this many bits after it.
+/// Segments have finer classes. Memtables grow through the classes, and must not wait for plans.
 const SEGMENT_BITS: u32 = 2;
 const MEMTABLE_BITS: u32 = 0;
 
 impl<F: Fingerprint> Planner<F> {
-    /// The planner of a database.
+    /// Makes the planner of a database.
     pub(crate) fn of(settings: &Settings, costs: Costs) -> Self {
         let Settings { block_size, code, filter_bits, .. } = *settings;
         let permutations = settings.permutations();
@@ -49,20 +49,20 @@ impl<F: Fingerprint> Planner<F> {
         &self.terms.costs
     }
 
-    /// The fingerprint in each table's bit order.
+    /// Returns the fingerprint in each table's bit order.
     pub(crate) fn permuted(&self, fingerprint: F) -> Vec<F> {
         self.permutations.iter().map(|p| p.apply(fingerprint)).collect()
     }
 
-    /// The plan for a segment of about so many fingerprints.
+    /// Returns the plan for a segment of about this many fingerprints.
     #[inline]
     pub(crate) fn plan(&self, fingerprints: u64, distance: u32) -> &Plan<F> {
         let place = place(&self.segments, class(fingerprints, SEGMENT_BITS), distance);
         place.get_or_init(|| self.make(middle(fingerprints, SEGMENT_BITS), distance, &self.terms))
     }
 
-    /// The plan for a memtable of about so many fingerprints, laid out for so many: probes are as
-    /// narrow as its buckets, however few these hold.
+    /// Returns the plan for a memtable of about `fingerprints` fingerprints that is laid out for
+    /// `capacity`. Probes are as narrow as the memtable's buckets, however few entries these hold.
     #[inline]
     pub(crate) fn plan_in_memory(
         &self,
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Planner<F> {
 
     #[cold]
     fn make(&self, fingerprints: u64, distance: u32, terms: &Terms) -> Box<Plan<F>> {
-        Box::new(self.layout.plan_for(fingerprints, distance.min(MAX_DISTANCE + 1), terms))
+        Box::new(self.layout.plan_for(fingerprints, distance.min(MAX_PLANNED_DISTANCE + 1), terms))
     }
 }
 
@@ -97,13 +97,13 @@ fn unplanned<F: Fingerprint>(bits: u32) -> Plans<F> {
     (0..=class(u64::MAX, bits)).map(|_| std::array::from_fn(|_| OnceLock::new())).collect()
 }
 
-/// Beyond the distances that are planned for every plan is a scan.
+/// The place of the plan. Beyond the planned distances every plan is a scan.
 #[inline]
 fn place<F>(plans: &Plans<F>, class: usize, distance: u32) -> &OnceLock<Box<Plan<F>>> {
-    &plans[class][distance.min(MAX_DISTANCE + 1) as usize]
+    &plans[class][distance.min(MAX_PLANNED_DISTANCE + 1) as usize]
 }
 
-/// The number of a size class: that of the highest bit, and the `bits` below it.
+/// The number of a size class: the position of the highest bit, and the `bits` bits below it.
 #[inline]
 fn class(n: u64, bits: u32) -> usize {
     let Some(high) = n.checked_ilog2() else { return 0 };
@@ -111,7 +111,7 @@ fn class(n: u64, bits: u32) -> usize {
     ((high as usize + 1) << bits) + usize::try_from(below).unwrap_or(0)
 }
 
-/// The middle of the class of `n`.
+/// Returns the middle of the size class of `n`.
 fn middle(n: u64, bits: u32) -> u64 {
     let rest = n.checked_ilog2().unwrap_or(0).saturating_sub(bits);
     (n >> rest << rest) + ((1 << rest) >> 1)
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn probes_of_a_memtable_are_as_narrow_as_its_buckets_however_few_entries_these_hold() {
+    fn memtable_probes_are_as_narrow_as_its_buckets_however_few_entries_it_holds() {
         let layout = Layout::preset("half-2", 64).unwrap();
         let permutations = layout.permutations::<u64>();
         let planner = Planner {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_share_a_plan_lie_around_the_one_it_is_for() {
+    fn a_plan_is_made_for_the_middle_of_its_size_class() {
         for (n, whole, quarter) in
             [(0, 0, 0), (1, 1, 1), (2, 3, 2), (7, 6, 7), (8, 12, 9), (1023, 768, 960)]
         {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_one_class_have_one_middle() {
+    fn all_sizes_of_a_class_have_the_same_middle() {
         let sizes =
             (0..5000).chain((0..64).flat_map(|bit| [1 << bit, 3 << bit >> 1, u64::MAX >> bit]));
         for n in sizes {

@@ -1,4 +1,4 @@
-//! Batches against single queries. Regions are tiny here, so that small tables have many.
+//! Compares batches with single queries. Regions are tiny here, so that small tables have many.
 
 use crate::storage::Sim;
 use crate::{BlockCode, Db, DocId, Fingerprint, Key, Layout, Options};
@@ -23,7 +23,7 @@ impl Rng {
         F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
     }
 
-    /// `weight` bits set, all within some narrow stretch of the word or anywhere.
+    /// A value with `weight` bits set, all of them in a narrow range of the word or anywhere.
     fn error<F: Fingerprint>(&mut self, weight: u32) -> F {
         let bits = F::BITS as usize;
         let width = if self.below(2) == 0 { weight as usize + self.below(12) } else { bits };
@@ -47,7 +47,7 @@ struct Setup {
     threads: usize,
 }
 
-/// Uniform ones, families of near neighbours, and a run that shares its leading bits.
+/// Uniform fingerprints, families of near neighbours, and a run that shares its leading bits.
 fn fingerprints<F: Fingerprint>(rng: &mut Rng, count: usize) -> Vec<F> {
     let hot: F = rng.fingerprint::<F>() & F::prefix_mask(F::BITS / 2);
     let mut all: Vec<F> = Vec::with_capacity(count);
@@ -66,7 +66,7 @@ fn fingerprints<F: Fingerprint>(rng: &mut Rng, count: usize) -> Vec<F> {
     all
 }
 
-/// Entries with up to distance + 1 errors, strangers, and every fifth query twice.
+/// Stored fingerprints with up to distance + 1 bits flipped, random ones, and repeated queries.
 fn queries<F: Fingerprint>(rng: &mut Rng, all: &[F], setup: Setup) -> Vec<F> {
     let mut queries: Vec<F> = Vec::with_capacity(setup.queries);
     while queries.len() < setup.queries {
@@ -80,8 +80,8 @@ fn queries<F: Fingerprint>(rng: &mut Rng, all: &[F], setup: Setup) -> Vec<F> {
     queries
 }
 
-/// Two bulk-loaded segments, one flushed one with removals of theirs, and a memtable that removes
-/// more.
+/// Makes two bulk-loaded segments, a flushed segment that removes some of their entries, and a
+/// memtable that removes more.
 fn fill<F: Fingerprint>(db: &Db<F>, rng: &mut Rng, all: &[F]) {
     let entry = |(id, &fingerprint): (u64, &F)| Ok(crate::Entry { fingerprint, id: DocId(id) });
     let old = all.len() * 3 / 4;
@@ -101,7 +101,7 @@ fn fill<F: Fingerprint>(db: &Db<F>, rng: &mut Rng, all: &[F]) {
     }
 }
 
-fn agree<F: Fingerprint>(options: Options<F>, setup: Setup) {
+fn check<F: Fingerprint>(options: Options<F>, setup: Setup) {
     let mut rng = Rng(setup.count as u64 ^ u64::from(setup.distance) << 20);
     let layout = Layout::preset(setup.layout, F::BITS).unwrap();
     let options = options.layout(layout).block_size(128).filter_bits(setup.filter_bits);
@@ -135,41 +135,41 @@ const SETUP: Setup = Setup {
 };
 
 #[test]
-fn a_batch_answers_as_single_queries_do_in_every_layout() {
+fn batch_equals_single_queries_in_every_layout() {
     for &layout in Layout::preset_names() {
         for code in BlockCode::ALL {
             let setup = Setup { layout, code, count: 1500, queries: 300, ..SETUP };
-            agree(Options::<u64>::new(), setup);
+            check(Options::<u64>::new(), setup);
         }
     }
 }
 
 #[test]
-fn a_batch_answers_as_single_queries_do_at_every_distance() {
+fn batch_equals_single_queries_at_every_distance() {
     for distance in 0..=10 {
         for layout in ["single", "half-2", "ring-4"] {
             let setup = Setup { layout, distance, count: 1500, queries: 200, ..SETUP };
-            agree(Options::<u64>::new(), setup);
-            agree(Options::bits128(), Setup { layout: "half-2", ..setup });
+            check(Options::<u64>::new(), setup);
+            check(Options::bits128(), Setup { layout: "half-2", ..setup });
         }
     }
 }
 
 #[test]
-fn a_batch_of_any_size_answers_as_single_queries_do() {
+fn batch_of_any_size_equals_single_queries() {
     for queries in [1, 2, 15, 16, 17, 40, 100, 2000] {
         for filter_bits in [0, 10] {
             for count in [40, 6000] {
                 let setup = Setup { count, queries, filter_bits, ..SETUP };
-                agree(Options::<u64>::new(), setup);
-                agree(Options::bits128(), Setup { threads: 3, code: BlockCode::Huffman, ..setup });
+                check(Options::<u64>::new(), setup);
+                check(Options::bits128(), Setup { threads: 3, code: BlockCode::Huffman, ..setup });
             }
         }
     }
 }
 
 #[test]
-fn an_empty_batch_and_an_empty_database_are_answered() {
+fn empty_batch_and_empty_database_give_empty_answers() {
     let db = Db::options().storage(Sim::new()).create("empty").unwrap();
     assert_eq!(db.query_batch(&[], 3).unwrap(), [] as [Vec<_>; 0]);
     assert_eq!(db.query_batch(&[5; 40], 3).unwrap(), vec![Vec::new(); 40]);

@@ -9,7 +9,7 @@
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::filter_says_no;
+use crate::layout::filter_is_useful;
 use crate::paged::Body;
 
 /// Bits set in a word for one prefix.
@@ -58,7 +58,7 @@ impl FilterBuilder {
     /// `count` fingerprints. Returns `None` if it would rarely rule a prefix out because most prefixes
     /// occur.
     pub(super) fn new(bits: u32, depth: u32, count: u64) -> Option<Self> {
-        if bits == 0 || !filter_says_no(depth, count) {
+        if bits == 0 || !filter_is_useful(depth, count) {
             return None;
         }
         let words = usize::try_from(count.saturating_mul(u64::from(bits)).div_ceil(64)).ok()?;

@@ -7,7 +7,7 @@ use crate::layout::tests::Rng;
 
 const SIZES: [u64; 3] = [1 << 14, 1 << 23, 1 << 30];
 
-/// A pattern of `weight` errors: anywhere, in a run, or crowded into a window of some bits.
+/// Returns a pattern of `weight` errors: anywhere, in a run, or within a window of some bits.
 fn pattern<F: Fingerprint>(rng: &mut Rng, weight: u32) -> F {
     let window = match rng.below(4) {
         0 => weight,
@@ -22,8 +22,8 @@ fn pattern<F: Fingerprint>(rng: &mut Rng, weight: u32) -> F {
     error.rotate_left(rng.below(F::BITS))
 }
 
-/// Plants patterns of every weight up to the distance: each must be reported by one table, and by
-/// exactly one of that table's probes.
+/// Plants patterns of every weight up to the distance. Exactly one table, and exactly one of its
+/// probes, must report each.
 fn finds_all<F: Fingerprint>(layout: &Layout, plan: &Plan<F>, distance: u32, rng: &mut Rng) {
     if plan.is_scan() {
         assert!(plan.probes().is_empty() && plan.reports(0, F::ONE));
@@ -73,7 +73,7 @@ fn every_preset_finds_every_planted_pattern_once_at_128_bits() {
     every_preset_finds_all::<u128>();
 }
 
-/// Cells and orders of no design: a ring, covering designs and nothing of the sort.
+/// Makes a layout without any design: its orders are rotations of the cells, some with a swap.
 fn random_layout(rng: &mut Rng) -> Layout {
     let mut cells = Vec::new();
     let mut left = 64;
@@ -96,7 +96,7 @@ fn random_layout(rng: &mut Rng) -> Layout {
 }
 
 #[test]
-fn layouts_of_no_design_find_every_planted_pattern_once() {
+fn random_layouts_find_every_planted_pattern_once() {
     let mut rng = Rng(12);
     for _ in 0..60 {
         let layout = random_layout(&mut rng);
@@ -108,7 +108,7 @@ fn layouts_of_no_design_find_every_planted_pattern_once() {
 }
 
 #[test]
-fn the_finest_rings_are_planned_within_bounds() {
+fn rings_of_the_narrowest_cells_are_planned_within_bounds() {
     let mut rng = Rng(13);
     for (width, cells) in [(1u8, 64u16), (4, 16)] {
         let around = |first| (first..first + cells).map(|cell| cell % cells).collect();
@@ -136,18 +136,18 @@ fn a_plan_for_three_errors_is_not_complete_for_four() {
 
 fn holes<F: Fingerprint>(layout: &Layout) -> bool {
     let mut plan = layout.plan_for::<F>(1 << 26, 3, &Terms::default());
-    for asked in &mut plan.asked {
-        let steps = asked.stairs.steps();
-        asked.stairs = Staircase::new(steps[..steps.len() - 1].to_vec(), layout.bits, 4);
+    for table in &mut plan.tables {
+        let steps = table.stairs.steps();
+        table.stairs = Staircase::new(steps[..steps.len() - 1].to_vec(), layout.bits, 4);
     }
     matches!(plan.verdict(4), Verdict::Hole(_))
 }
 
 #[test]
-fn a_table_written_in_another_order_than_asked_is_noticed() {
+fn table_with_another_order_than_its_probes_is_noticed() {
     let mut plan =
         Layout::preset("ring-3", 64).unwrap().plan_for::<u64>(1 << 26, 3, &Terms::default());
-    plan.asked[1].order = plan.asked[0].order.clone();
+    plan.tables[1].order = plan.tables[0].order.clone();
     assert!(matches!(plan.verdict(3), Verdict::Hole(_)));
 }
 
@@ -158,8 +158,8 @@ fn half_2_takes_about_46_probes_for_three_errors() {
     assert!((40..=56).contains(&plan.probes().len()), "{}", plan.probes().len());
 }
 
-/// Predictions in microseconds, as computed once by another program from these costs, and 11.5
-/// entries in vain for each look-up.
+/// Predictions in microseconds, computed once by another program from these costs and 11.5 entries
+/// per lookup that are decoded without need.
 #[test]
 fn predictions_agree_with_an_independent_calculation() {
     let costs =
@@ -189,7 +189,7 @@ fn predictions_agree_with_an_independent_calculation() {
 }
 
 #[test]
-fn little_data_or_many_errors_are_scanned() {
+fn few_entries_or_many_errors_are_scanned() {
     let layout = Layout::preset("half-2", 64).unwrap();
     for entries in [0, 1, 10, 50] {
         assert!(layout.plan_for::<u64>(entries, 3, &Terms::default()).is_scan(), "{entries}");

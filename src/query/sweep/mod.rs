@@ -1,11 +1,12 @@
-//! Many queries, table after table.
+//! A batch of queries, answered in one pass over each table.
 //!
-//! For each table the queries are brought into its bit order and sorted. Then the table is walked
-//! in parts, each a prefix and what lies below it. A probe's flips lead queries of one prefix to
-//! one part, so for each probe those concerned are neighbours among the sorted queries. A part is
-//! decoded once and kept in the cache while all of them look their candidates up; where they are
-//! so few that this would cost more, their blocks are decoded one by one ([`sparse`]). Blocks are
-//! taken in the order of the file either way.
+//! For each table, the queries are permuted into its bit order and sorted. Then the table is
+//! traversed in parts. A part is a prefix and all fingerprints that begin with it. A probe's flips
+//! take all queries with one prefix to the same part, so for each probe, the queries concerned are
+//! neighbours among the sorted queries. A part is decoded once and kept in the cache while all of
+//! them look up their candidates ([`region`]). Where they are so few that this would cost more,
+//! only the blocks that they need are decoded ([`sparse`]). Either way, blocks are read in the
+//! order of the file.
 
 mod region;
 mod sparse;
@@ -24,40 +25,41 @@ use crate::segment::Segment;
 use crate::table::Table;
 use region::Region;
 
-/// A fingerprint near to a query, and where it was found; ordered as ids are read.
+/// A fingerprint within the distance of one query, and the source that has it. Ordered as ids are
+/// read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Found<F> {
+pub(super) struct QueryHit<F> {
     pub(super) fingerprint: F,
-    /// As of a [`Hit`](super::pipeline::Hit).
+    /// The source, numbered as in a [`Hit`](super::pipeline::Hit).
     pub(super) source: usize,
-    /// The query's number.
+    /// The position of the query in the batch.
     pub(super) query: u32,
 }
 
-/// Fingerprints of a region: with their directory they are to fit the second-level cache. Few in
-/// tests, so that small tables have many regions.
+/// Fingerprints of a region. Together with their directory they fit the second-level cache. There
+/// are few in tests, so that small tables have many regions.
 const REGION: u64 = if cfg!(test) { 1 << 5 } else { 1 << 14 };
 
-/// A part is not split further if so many blocks would come on a query and a probe.
+/// A part is not split further if there are at least this many blocks per query and probe.
 const SPARSE: u64 = 16;
 
-/// Queries and probes that a part is to have at first.
+/// Pairs of query and probe that each part has at first, if possible.
 const PART: u64 = if cfg!(test) { 1 } else { 256 };
 
 /// How a segment is searched for many queries.
-enum Way {
-    /// All is compared with all.
+enum Method {
+    /// Compares every fingerprint with every query.
     Scan,
-    /// Candidates are looked up, table after table.
+    /// Looks up candidates, table by table.
     Sweep,
 }
 
-/// Whether so many queries are answered sooner together than one after another.
+/// Returns whether this many queries are answered faster together than one by one.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 pub(super) fn pays<F: Fingerprint>(view: &View<'_, F>, queries: usize, distance: u32) -> bool {
     let costs = view.planner.costs();
     let segments = &view.version.segments;
-    // Of each segment is told what it takes alone.
+    // The time of each plan is that of a query of one segment alone.
     let further = segments.len().saturating_sub(1) as f64;
     let (mut together, mut single) = (0.0, further * (costs.segment_ns - costs.least_ns()));
     for segment in segments {
@@ -68,65 +70,66 @@ pub(super) fn pays<F: Fingerprint>(view: &View<'_, F>, queries: usize, distance:
     together < queries as f64 * single
 }
 
-/// The cheaper way, and its time.
+/// Returns the cheaper method, and its predicted time.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn choose<F: Fingerprint>(
     costs: &Costs,
     plan: &Plan<F>,
     segment: &Segment<F>,
     queries: usize,
-) -> (Way, f64) {
+) -> (Method, f64) {
     let (entries, queries) = (segment.meta().fingerprints as f64, queries as f64);
     let scan = entries * (costs.sweep_entry_ns + queries * costs.sweep_compare_ns);
     let tables = plan.probes().chunk_by(|a, b| a.table == b.table).count() as f64;
-    let of_table = entries * costs.sweep_entry_ns + queries * costs.sweep_query_ns;
+    let per_table = entries * costs.sweep_entry_ns + queries * costs.sweep_query_ns;
     let lookups = queries * plan.probes().len() as f64;
-    let sweep = tables * of_table + lookups * costs.sweep_lookup_ns;
-    if plan.is_scan() || scan < sweep { (Way::Scan, scan) } else { (Way::Sweep, sweep) }
+    let sweep = tables * per_table + lookups * costs.sweep_lookup_ns;
+    if plan.is_scan() || scan < sweep { (Method::Scan, scan) } else { (Method::Sweep, sweep) }
 }
 
-/// What the segments hold within `distance` of each query, once per segment that has it.
+/// Finds all fingerprints in segments within `distance` of each query, once per segment that has
+/// them.
 pub(super) fn segments<F: Fingerprint>(
     view: &View<'_, F>,
     queries: &[F],
     distance: u32,
     threads: usize,
-) -> Result<Vec<Found<F>>> {
+) -> Result<Vec<QueryHit<F>>> {
     let mut found = Vec::new();
     for (source, segment) in view.version.segments.iter().enumerate() {
         let plan = view.planner.plan(segment.meta().fingerprints, distance);
-        if let (Way::Scan, _) = choose(view.planner.costs(), plan, segment, queries.len()) {
+        if let (Method::Scan, _) = choose(view.planner.costs(), plan, segment, queries.len()) {
             scan(source, segment, queries, distance, &mut found)?;
             continue;
         }
         for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
             let number = probes.first().map_or(0, |probe| probe.table.into());
-            let asked = sorted(queries, |query| view.planner.permutations()[number].apply(query));
+            let permutation = &view.planner.permutations()[number];
+            let queries = &sorted(queries, |query| permutation.apply(query))[..];
             let table = &segment.tables()[number];
-            let asked = &asked[..];
-            let sweep = Sweep { view, source, table, number, plan, probes, asked, distance };
+            let sweep = Sweep { view, source, table, number, plan, probes, queries, distance };
             found.append(&mut sweep.run(threads)?);
         }
     }
     Ok(found)
 }
 
-/// Compares all of table 0 with all queries: each fingerprint is decoded once.
+/// Compares all of table 0 with all queries. Each fingerprint is decoded once.
 fn scan<F: Fingerprint>(
     source: usize,
     segment: &Segment<F>,
     queries: &[F],
     distance: u32,
-    found: &mut Vec<Found<F>>,
+    found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
     let Some(table) = segment.identity_table() else { return Ok(()) };
     table.scan(|some| {
         cpu::with_native_instructions(
             #[inline(always)]
             || {
-                for (query, &asked) in (0..).zip(queries) {
-                    for_each_near(some, asked, distance, |fingerprint| {
-                        found.push(Found { fingerprint, source, query });
+                for (query, &value) in (0..).zip(queries) {
+                    for_each_near(some, value, distance, |fingerprint| {
+                        found.push(QueryHit { fingerprint, source, query });
                     });
                 }
             },
@@ -134,18 +137,18 @@ fn scan<F: Fingerprint>(
     })
 }
 
-/// A query in a table's bit order.
+/// A query in a table's bit order, and its position in the batch.
 #[derive(Debug, Clone, Copy)]
-struct Asked<F> {
+struct PermutedQuery<F> {
     value: F,
     number: u32,
 }
 
-fn sorted<F: Fingerprint>(queries: &[F], order: impl Fn(F) -> F) -> Vec<Asked<F>> {
-    let mut asked: Vec<Asked<F>> =
-        (0..).zip(queries).map(|(number, &query)| Asked { value: order(query), number }).collect();
-    asked.sort_unstable_by_key(|asked| asked.value);
-    asked
+fn sorted<F: Fingerprint>(queries: &[F], permute: impl Fn(F) -> F) -> Vec<PermutedQuery<F>> {
+    let permuted = |(number, &query)| PermutedQuery { value: permute(query), number };
+    let mut permuted: Vec<PermutedQuery<F>> = (0..).zip(queries).map(permuted).collect();
+    permuted.sort_unstable_by_key(|query| query.value);
+    permuted
 }
 
 /// One table of one segment, its probes, and the queries.
@@ -156,11 +159,12 @@ struct Sweep<'a, F> {
     number: usize,
     plan: &'a Plan<F>,
     probes: &'a [Probe<F>],
-    asked: &'a [Asked<F>],
+    /// Sorted by value.
+    queries: &'a [PermutedQuery<F>],
     distance: u32,
 }
 
-/// What lies below a prefix of a table.
+/// The fingerprints of a table that begin with a prefix.
 #[derive(Debug, Clone, Copy)]
 struct Part<F> {
     prefix: F,
@@ -182,19 +186,19 @@ impl<F: Fingerprint> Part<F> {
     }
 }
 
-/// The queries that a probe leads to a part.
+/// A probe, and the queries that it takes to a part: a range of the sorted queries.
 #[derive(Debug, Clone)]
-struct Lead {
+struct ProbeQueries {
     probe: usize,
-    asked: Range<usize>,
+    queries: Range<usize>,
 }
 
-fn pairs(leads: &[Lead]) -> u64 {
-    leads.iter().map(|lead| lead.asked.len() as u64).sum()
+fn pairs(routes: &[ProbeQueries]) -> u64 {
+    routes.iter().map(|route| route.queries.len() as u64).sum()
 }
 
 impl<F: Fingerprint> Sweep<'_, F> {
-    fn run(&self, threads: usize) -> Result<Vec<Found<F>>> {
+    fn run(&self, threads: usize) -> Result<Vec<QueryHit<F>>> {
         let found = Mutex::new(Vec::new());
         let depth = self.first_depth();
         parallel::for_each(
@@ -204,7 +208,7 @@ impl<F: Fingerprint> Sweep<'_, F> {
             |worker, part: usize| {
                 let prefix = if depth == 0 { 0 } else { (part as u128) << (F::BITS - depth) };
                 let part = Part { prefix: F::from_u128(prefix), depth };
-                let all = |probe| Lead { probe, asked: 0..self.asked.len() };
+                let all = |probe| ProbeQueries { probe, queries: 0..self.queries.len() };
                 worker.visit(part, self.narrow((0..self.probes.len()).map(all), part))?;
                 found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.found);
                 Ok(())
@@ -213,48 +217,54 @@ impl<F: Fingerprint> Sweep<'_, F> {
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// So deep that parts are about as large as regions, but no deeper than the queries reach.
+    /// The depth at which parts are about as large as regions, or at which each still has enough
+    /// pairs of query and probe, whichever is less.
     fn first_depth(&self) -> u32 {
-        let pairs = self.asked.len() as u64 * self.probes.len() as u64;
+        let pairs = self.queries.len() as u64 * self.probes.len() as u64;
         let parts = (self.table.count() / REGION).min(pairs / PART);
         parts.checked_ilog2().unwrap_or(0)
     }
 
-    /// Of queries that probes lead to what `part` is in, those that they lead to `part`.
-    fn narrow(&self, leads: impl Iterator<Item = Lead>, part: Part<F>) -> Vec<Lead> {
-        let narrowed = leads.map(|Lead { probe, asked }| {
+    /// Narrows the queries that probes take to a part around `part` to those that they take to
+    /// `part`.
+    fn narrow(
+        &self,
+        routes: impl Iterator<Item = ProbeQueries>,
+        part: Part<F>,
+    ) -> Vec<ProbeQueries> {
+        let narrowed = routes.map(|ProbeQueries { probe, queries }| {
             let Probe { flips, depth, .. } = self.probes[probe];
             let mask = F::prefix_mask(part.depth.min(depth.into()));
             let prefix = (part.prefix ^ flips) & mask;
-            let among = &self.asked[asked.clone()];
+            let among = &self.queries[queries.clone()];
             let from = among.partition_point(|a| a.value < prefix);
             let to = from + among[from..].partition_point(|a| a.value & mask == prefix);
-            Lead { probe, asked: asked.start + from..asked.start + to }
+            ProbeQueries { probe, queries: queries.start + from..queries.start + to }
         });
-        narrowed.filter(|lead| !lead.asked.is_empty()).collect()
+        narrowed.filter(|route| !route.queries.is_empty()).collect()
     }
 
-    /// Whether a near fingerprint of the table is to be reported for a query here, and as what.
-    fn report(&self, asked: Asked<F>, candidate: F, found: &mut Vec<Found<F>>) {
+    /// Reports a near fingerprint for a query, unless another table reports it.
+    fn report(&self, query: PermutedQuery<F>, candidate: F, found: &mut Vec<QueryHit<F>>) {
         let order = &self.view.planner.permutations()[self.number];
         let fingerprint = order.invert(candidate);
-        if self.plan.reports(self.number, fingerprint ^ order.invert(asked.value)) {
-            found.push(Found { fingerprint, source: self.source, query: asked.number });
+        if self.plan.reports(self.number, fingerprint ^ order.invert(query.value)) {
+            found.push(QueryHit { fingerprint, source: self.source, query: query.number });
         }
     }
 }
 
-/// Takes the parts of a table, one after another.
+/// Searches parts of a table, one after another.
 struct Worker<'a, F> {
     sweep: &'a Sweep<'a, F>,
     region: Region<F>,
-    found: Vec<Found<F>>,
+    found: Vec<QueryHit<F>>,
 }
 
 impl<F: Fingerprint> Worker<'_, F> {
-    fn visit(&mut self, part: Part<F>, leads: Vec<Lead>) -> Result<()> {
+    fn visit(&mut self, part: Part<F>, routes: Vec<ProbeQueries>) -> Result<()> {
         let sweep = self.sweep;
-        let pairs = pairs(&leads);
+        let pairs = pairs(&routes);
         if pairs == 0 {
             return Ok(());
         }
@@ -262,25 +272,25 @@ impl<F: Fingerprint> Worker<'_, F> {
         let count = blocks.len() as u64;
         if count > self.region_blocks() && part.depth < F::BITS && pairs * SPARSE > count {
             for half in part.halves() {
-                self.visit(half, sweep.narrow(leads.iter().cloned(), half))?;
+                self.visit(half, sweep.narrow(routes.iter().cloned(), half))?;
             }
             return Ok(());
         }
         if self.is_sparse(pairs, count) {
-            return sparse::search(sweep, &leads, part, &mut self.found);
+            return sparse::search(sweep, &routes, part, &mut self.found);
         }
         self.region.load(sweep.table, blocks, part)?;
-        self.region.search(sweep, &leads, &mut self.found);
+        self.region.search(sweep, &routes, &mut self.found);
         Ok(())
     }
 
-    /// Blocks of a region.
+    /// Returns the number of blocks in a region.
     fn region_blocks(&self) -> u64 {
         let table = self.sweep.table;
         (REGION * table.blocks() as u64 / table.count().max(1)).max(1)
     }
 
-    /// Whether blocks one by one cost less than all of them.
+    /// Returns whether decoding only the blocks that are needed costs less than decoding all.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn is_sparse(&self, pairs: u64, blocks: u64) -> bool {
         let Sweep { view, table, plan, .. } = self.sweep;

@@ -2,34 +2,35 @@
 
 use std::ops::Range;
 
-use super::{Asked, Found, Lead, Part, Sweep};
+use super::{Part, PermutedQuery, ProbeQueries, QueryHit, Sweep};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::Probe;
 use crate::table::Table;
 
-/// Candidates that are compared before it is seen whether there are more. A directory's entry has
-/// one or two, so nearly always there are not, and a processor guesses that.
+/// Candidates that are compared before a check for more. An entry of the directory has one or two,
+/// so there are nearly never more, and the processor predicts that.
 const GROUP: usize = 4;
 
-/// The fingerprints of a part, and for each value of the bits behind its prefix where they begin.
+/// The fingerprints of a part, with a directory: where the fingerprints begin for each value of the
+/// bits after the prefix.
 #[derive(Debug, Default)]
 pub(super) struct Region<F> {
-    /// At least [`GROUP`] more than those in the part follow.
+    /// Those of the part are followed by at least [`GROUP`] others.
     decoded: Vec<F>,
-    /// Those of `decoded` that are in the part.
+    /// Where in `decoded` the fingerprints of the part are.
     within: Range<usize>,
-    /// Length of the part's prefix.
+    /// Bits of the part's prefix.
     depth: u32,
-    /// Bits that the directory tells apart.
+    /// Bits that choose an entry of the directory.
     bits: u32,
-    /// Places in `decoded`.
+    /// Positions in `decoded`.
     directory: Vec<u32>,
 }
 
 impl<F: Fingerprint> Region<F> {
-    /// Decodes these blocks, which hold the whole part.
+    /// Decodes these blocks, which hold the entire part.
     pub(super) fn load(
         &mut self,
         table: &Table<F>,
@@ -57,8 +58,8 @@ impl<F: Fingerprint> Region<F> {
         let Self { decoded, within, depth, bits, directory } = self;
         directory.clear();
         directory.resize((1 << *bits) + 1, within.start as u32);
-        for (place, &f) in decoded.iter().enumerate().take(within.end).skip(within.start) {
-            directory[cell(f, *depth, *bits) + 1] = place as u32 + 1;
+        for (position, &f) in decoded.iter().enumerate().take(within.end).skip(within.start) {
+            directory[directory_index(f, *depth, *bits) + 1] = position as u32 + 1;
         }
         let mut before = 0;
         for end in directory {
@@ -67,41 +68,53 @@ impl<F: Fingerprint> Region<F> {
         }
     }
 
-    /// Looks up what the probes of these queries may find here.
-    pub(super) fn search(&self, sweep: &Sweep<'_, F>, leads: &[Lead], found: &mut Vec<Found<F>>) {
+    /// Looks up the candidates of these queries.
+    pub(super) fn search(
+        &self,
+        sweep: &Sweep<'_, F>,
+        routes: &[ProbeQueries],
+        found: &mut Vec<QueryHit<F>>,
+    ) {
         let mut near = Vec::new();
-        for lead in leads {
-            let probe = &sweep.probes[lead.probe];
+        for route in routes {
+            let probe = &sweep.probes[route.probe];
             cpu::with_native_instructions(
                 #[inline(always)]
-                || self.look_up(probe, &sweep.asked[lead.asked.clone()], sweep.distance, &mut near),
+                || {
+                    self.compare(
+                        probe,
+                        &sweep.queries[route.queries.clone()],
+                        sweep.distance,
+                        &mut near,
+                    )
+                },
             );
-            for (asked, candidate) in near.drain(..) {
-                sweep.report(asked, candidate, found);
+            for (query, candidate) in near.drain(..) {
+                sweep.report(query, candidate, found);
             }
         }
     }
 
     #[inline(always)]
-    fn look_up(
+    fn compare(
         &self,
         probe: &Probe<F>,
-        among: &[Asked<F>],
+        queries: &[PermutedQuery<F>],
         distance: u32,
-        near: &mut Vec<(Asked<F>, F)>,
+        near: &mut Vec<(PermutedQuery<F>, F)>,
     ) {
         let mask = F::prefix_mask(probe.depth.into());
         let deep = u32::from(probe.depth) > self.depth;
-        for asked in among {
-            let low = (asked.value ^ probe.flips) & mask;
+        for query in queries {
+            let low = (query.value ^ probe.flips) & mask;
             let Range { mut start, end } =
-                if deep { self.place(low, low | !mask) } else { self.within.clone() };
-            let is_near = |f: &F| f.distance(asked.value) <= distance;
-            // The last group may be more than there are; that is sorted out for what is near.
+                if deep { self.positions(low, low | !mask) } else { self.within.clone() };
+            let is_near = |f: &F| f.distance(query.value) <= distance;
+            // The last group may reach beyond `end`: what is near is checked for that.
             while let Some(group) = self.decoded[start..].first_chunk::<GROUP>() {
                 if group.iter().fold(false, |any, f| any | is_near(f)) {
                     let candidates = group.iter().take(end.saturating_sub(start));
-                    keep(near, *asked, candidates.filter(|f| is_near(f) && **f & mask == low));
+                    keep(near, *query, candidates.filter(|f| is_near(f) && **f & mask == low));
                 }
                 start += GROUP;
                 if start >= end {
@@ -111,19 +124,19 @@ impl<F: Fingerprint> Region<F> {
         }
     }
 
-    /// Where all fingerprints from `low` to `high`, and maybe more, are.
+    /// Where the fingerprints from `low` to `high` are, and possibly some others.
     #[inline(always)]
-    fn place(&self, low: F, high: F) -> Range<usize> {
-        let first = self.directory[cell(low, self.depth, self.bits)];
-        let last = self.directory[cell(high, self.depth, self.bits) + 1];
+    fn positions(&self, low: F, high: F) -> Range<usize> {
+        let first = self.directory[directory_index(low, self.depth, self.bits)];
+        let last = self.directory[directory_index(high, self.depth, self.bits) + 1];
         first as usize..last as usize
     }
 }
 
-/// The `bits` bits behind the first `depth` ones, as a number.
+/// The `bits` bits after the first `depth` bits, as a number.
 #[inline(always)]
-fn cell<F: Fingerprint>(fingerprint: F, depth: u32, bits: u32) -> usize {
-    // In two shifts: one of all 64 bits cannot be.
+fn directory_index<F: Fingerprint>(fingerprint: F, depth: u32, bits: u32) -> usize {
+    // Two shifts, since one shift by all 64 bits is not defined.
     (fingerprint.wrapping_shl(depth).top64() >> 1 >> (63 - bits)) as usize
 }
 
@@ -131,9 +144,9 @@ fn cell<F: Fingerprint>(fingerprint: F, depth: u32, bits: u32) -> usize {
 #[cold]
 #[inline(never)]
 fn keep<'a, F: Fingerprint>(
-    near: &mut Vec<(Asked<F>, F)>,
-    asked: Asked<F>,
+    near: &mut Vec<(PermutedQuery<F>, F)>,
+    query: PermutedQuery<F>,
     found: impl Iterator<Item = &'a F>,
 ) {
-    near.extend(found.map(|&candidate| (asked, candidate)));
+    near.extend(found.map(|&candidate| (query, candidate)));
 }

@@ -1,6 +1,6 @@
-//! A part of a table to which few queries lead: only the blocks that they need.
+//! A part of a table that few queries concern: only the blocks that they need are decoded.
 
-use super::{Asked, Found, Lead, Part, Sweep};
+use super::{Part, PermutedQuery, ProbeQueries, QueryHit, Sweep};
 use crate::block::{self, Job};
 use crate::cpu;
 use crate::error::Result;
@@ -8,70 +8,70 @@ use crate::fingerprint::Fingerprint;
 use crate::layout::Probe;
 use crate::table::Lookup;
 
-/// Look-ups that go through the stages together, so that their waits for memory overlap.
+/// Lookups that take each step together, so that their waits for memory overlap.
 const TOGETHER: usize = 32;
 
-/// Finds what these queries are led to within `part`.
+/// Finds the matches of these queries within `part`.
 pub(super) fn search<F: Fingerprint>(
     sweep: &Sweep<'_, F>,
-    leads: &[Lead],
+    routes: &[ProbeQueries],
     part: Part<F>,
-    found: &mut Vec<Found<F>>,
+    found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
-    let look_ups = leads.iter().flat_map(|lead| {
-        let probe = &sweep.probes[lead.probe];
-        sweep.asked[lead.asked.clone()].iter().map(move |&asked| (asked, probe))
+    let pairs = routes.iter().flat_map(|route| {
+        let probe = &sweep.probes[route.probe];
+        sweep.queries[route.queries.clone()].iter().map(move |&query| (query, probe))
     });
     let mut waiting = Vec::with_capacity(TOGETHER);
-    for look_up in look_ups {
-        waiting.push(look_up);
+    for pair in pairs {
+        waiting.push(pair);
         if waiting.len() == TOGETHER {
-            take(sweep, &waiting, part, found)?;
+            look_up(sweep, &waiting, part, found)?;
             waiting.clear();
         }
     }
-    take(sweep, &waiting, part, found)
+    look_up(sweep, &waiting, part, found)
 }
 
-/// Takes look-ups through all stages.
-fn take<F: Fingerprint>(
+/// Takes the lookups through all steps.
+fn look_up<F: Fingerprint>(
     sweep: &Sweep<'_, F>,
-    look_ups: &[(Asked<F>, &Probe<F>)],
+    pairs: &[(PermutedQuery<F>, &Probe<F>)],
     part: Part<F>,
-    found: &mut Vec<Found<F>>,
+    found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
     let table = sweep.table.view();
-    let ask = |&(asked, probe): &(Asked<F>, &Probe<F>)| {
-        table.start_filter_check(asked.value ^ probe.flips, probe.depth.into())
+    let start_check = |&(query, probe): &(PermutedQuery<F>, &Probe<F>)| {
+        table.start_filter_check(query.value ^ probe.flips, probe.depth.into())
     };
-    let questions: Vec<_> = look_ups.iter().map(ask).collect();
-    let mut aimed = Vec::with_capacity(look_ups.len());
-    for (&(asked, probe), question) in look_ups.iter().zip(questions) {
-        if let Some(question) = question
-            && !table.may_contain(question)?
+    let checks: Vec<_> = pairs.iter().map(start_check).collect();
+    let mut lookups = Vec::with_capacity(pairs.len());
+    for (&(query, probe), check) in pairs.iter().zip(checks) {
+        if let Some(check) = check
+            && !table.may_contain(check)?
         {
             continue;
         }
-        let mut target = table.start_lookup(asked.value ^ probe.flips, probe.depth.into());
-        // A shallow probe leads to several parts: here only this one is looked through.
-        target.low = target.low.max(part.low());
-        target.high = target.high.min(part.high());
-        aimed.push((asked, target));
+        let mut lookup = table.start_lookup(query.value ^ probe.flips, probe.depth.into());
+        // A probe with a short prefix concerns several parts, and here only this one counts.
+        lookup.low = lookup.low.max(part.low());
+        lookup.high = lookup.high.min(part.high());
+        lookups.push((query, lookup));
     }
-    for (_, target) in &mut aimed {
-        table.find_blocks(target)?;
+    for (_, lookup) in &mut lookups {
+        table.find_blocks(lookup)?;
     }
-    let mut jobs = aimed.into_iter().flat_map(|(asked, target)| {
-        let Lookup { low, high, blocks, .. } = target;
+    let mut jobs = lookups.into_iter().flat_map(|(query, lookup)| {
+        let Lookup { low, high, blocks, .. } = lookup;
         blocks.map(move |block| {
             let block = table.packed(block)?;
-            Ok(Job { block, query: asked.value, low, high, tag: asked })
+            Ok(Job { block, query: query.value, low, high, tag: query })
         })
     });
     cpu::with_native_instructions(
         #[inline(always)]
         || {
-            let found = |asked, candidate| sweep.report(asked, candidate, found);
+            let found = |query, candidate| sweep.report(query, candidate, found);
             block::search(sweep.table.code(), || jobs.next().transpose(), sweep.distance, found)
         },
     )
