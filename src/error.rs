@@ -236,6 +236,17 @@ impl std::error::Error for Error {
     }
 }
 
+#[cfg(feature = "text")]
+impl From<fpdb_text::Error> for Error {
+    fn from(error: fpdb_text::Error) -> Self {
+        let kind = match error.kind() {
+            fpdb_text::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            _ => ErrorKind::InvalidArgument,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,8 +3,8 @@
 //!
 //! [`Db`] is a database open for reading and writing, [`Reader`] one that another process may be
 //! writing to, and [`Snapshot`] the state of either at one moment. [`Options`] has everything that
-//! can be chosen when a database is created or opened. With the feature `text`, the module `text`
-//! makes fingerprints from text; with `zh` it also segments Chinese.
+//! can be chosen when a database is created or opened. With the feature `text`, the module `text`,
+//! which is the crate `fpdb-text`, makes fingerprints from text; with `zh` it also segments Chinese.
 //!
 //! # Examples
 //!
@@ -24,7 +24,7 @@
 //! # More
 //!
 //! The repository has a README with a longer example and a table of figures, `docs/design.md` on how
-//! the database works at run time, `docs/benchmarks.md`, `recipes.md` on which recipe and distance to
+//! the database works at run time, `docs/benchmarks.md`, `crates/fpdb-text/recipes.md` on which recipe and distance to
 //! choose, and `storage-format.md` on the files.
 //!
 //! # Debug builds
@@ -71,8 +71,6 @@ pub mod storage;
 #[cfg(not(feature = "sim"))]
 mod storage;
 mod table;
-#[cfg(feature = "text")]
-pub mod text;
 mod tombstones;
 mod version;
 
@@ -83,6 +81,9 @@ pub use db::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Entry, Fingerprint, Match};
+#[cfg(feature = "text")]
+#[doc(inline)]
+pub use fpdb_text as text;
 pub use layout::Layout;
 pub use progress::{Phase, Progress};
 pub use query::QueryOptions;

@@ -29,12 +29,9 @@ const LAYERS: &[&[&str]] = &[
     &["db"],
 ];
 
-/// Modules outside the layers, with all that they may use. No layer uses them.
-const SIDE: &[(&str, &[&str])] = &[("text", &["error", "fingerprint"])];
-
 /// Folders that still have cycles inside; none may be added.
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[
-    ("", &["block", "db", "layout", "query", "segment", "sorter", "storage", "table", "text"]),
+    ("", &["block", "db", "layout", "query", "segment", "sorter", "storage", "table"]),
     ("tools/fpdb-tool", &["cmd/bench", "cmd/dedup", "cmd/query"]),
     ("tools/peers", &[""]),
 ];
@@ -103,18 +100,14 @@ fn modules_use_lower_layers_only() {
         }
         seen.insert(module);
         for other in used.iter().map(|file| top_module(file)).filter(|other| *other != module) {
-            let allowed = match SIDE.iter().find(|(side, _)| *side == module) {
-                Some((_, allowed)) => allowed.contains(&other),
-                None => layer_of.get(other) < layer_of.get(module) && layer_of.contains_key(other),
-            };
-            if !allowed {
+            let is_lower = layer_of.get(other) < layer_of.get(module);
+            if !is_lower || !layer_of.contains_key(other) {
                 wrong.push(format!("{} uses {other}", file.display()));
             }
         }
     }
-    assert!(wrong.is_empty(), "upward or sideways:\n{}", wrong.join("\n"));
-    let listed: BTreeSet<&str> =
-        layer_of.keys().copied().chain(SIDE.iter().map(|(side, _)| *side)).collect();
+    assert!(wrong.is_empty(), "upward:\n{}", wrong.join("\n"));
+    let listed: BTreeSet<&str> = layer_of.keys().copied().collect();
     assert_eq!(seen, listed, "modules of src/ and those of the table differ");
 }
 

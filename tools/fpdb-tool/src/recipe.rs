@@ -4,28 +4,16 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use fpdb::text::Recipe;
-use fpdb::{Db, Description, ErrorKind, Ids, Options};
+use fpdb::{Db, Description, ErrorKind, Fingerprint, Ids, Options};
 
 use crate::database::{self, NewDatabase};
 use crate::failure;
 
-/// A width of fingerprints that has recipes.
-pub(crate) trait Width: fpdb::text::Width {
-    /// Returns the recipe with this name or alias. The error lists the recipes that exist.
-    fn recipe(name: &str) -> fpdb::Result<Recipe<Self>>;
-}
+/// A width of fingerprints that has recipes and databases.
+pub(crate) trait Width: fpdb::text::Width + Fingerprint {}
 
-impl Width for u64 {
-    fn recipe(name: &str) -> fpdb::Result<Recipe<Self>> {
-        Recipe::named(name)
-    }
-}
-
-impl Width for u128 {
-    fn recipe(name: &str) -> fpdb::Result<Recipe<Self>> {
-        Recipe::bits128(name)
-    }
-}
+impl Width for u64 {}
+impl Width for u128 {}
 
 /// The recipe of a new database unless `--recipe` names another: an alias of the library.
 pub(crate) const DEFAULT: &str = "default";
@@ -76,5 +64,5 @@ pub(crate) fn of_database<F: Width>(
 
 /// Returns the recipe with this name. An unknown name is a usage error.
 pub(crate) fn named<F: Width>(name: &str) -> Result<Recipe<F>> {
-    F::recipe(name).map_err(|e| failure::as_usage(&e))
+    Recipe::find(name).map_err(|error| failure::as_usage(&error.into()))
 }

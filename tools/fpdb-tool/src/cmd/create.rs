@@ -97,7 +97,7 @@ impl Args {
     /// Creates the database. Returns whether it has a recipe that the tool knows.
     fn create<F: Width>(&self, options: Options<F>) -> Result<bool> {
         let mut options = self.new.options(options)?.ids(self.ids.into());
-        let known = self.recipe.as_deref().and_then(|name| F::recipe(name).ok());
+        let known = self.recipe.as_deref().and_then(|name| Recipe::<F>::find(name).ok());
         // Its name rather than an alias, which may stand for another recipe one day.
         if let Some(name) = known.as_ref().map(Recipe::name).or(self.recipe.as_deref()) {
             options = options.recipe(name);

@@ -87,7 +87,7 @@ fn line(name: &str) -> Result<Line> {
         (Ok(narrow), Ok(_)) => Ok(Line::new(&narrow, &[64, 128])),
         (Ok(narrow), Err(_)) => Ok(Line::new(&narrow, &[64])),
         (Err(_), Ok(wide)) => Ok(Line::new(&wide, &[128])),
-        (Err(error), Err(_)) => Err(failure::as_usage(&error)),
+        (Err(error), Err(_)) => Err(failure::as_usage(&error.into())),
     }
 }
 

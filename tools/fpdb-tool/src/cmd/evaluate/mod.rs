@@ -9,13 +9,14 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use fpdb::text::{Recipe, Width};
+use fpdb::text::Recipe;
 
 use crate::database;
-use crate::failure::{self, Outcome};
+use crate::failure::Outcome;
 use crate::input::{DocumentArgs, From};
 use crate::output::{self, Context};
 use crate::progress;
+use crate::recipe::{self, Width};
 use input::{Bounds, Documents, Pair};
 use report::{RecipeReport, Report};
 
@@ -88,8 +89,8 @@ impl Args {
             bail!("standard output is for the figures: give --svg a file");
         }
         let report = match self.bits {
-            128 => self.evaluate(Recipe::bits128, context)?,
-            _ => self.evaluate(Recipe::named, context)?,
+            128 => self.evaluate::<u128>(context)?,
+            _ => self.evaluate::<u64>(context)?,
         };
         if let Some(svg) = &self.svg {
             let written = fs::write(svg, plot::figure(&report).render());
@@ -109,16 +110,11 @@ impl Args {
         Ok(Outcome::Done)
     }
 
-    fn evaluate<F: Width>(
-        &self,
-        named: fn(&str) -> fpdb::Result<Recipe<F>>,
-        context: &mut Context<'_>,
-    ) -> Result<Report> {
+    fn evaluate<F: Width>(&self, context: &mut Context<'_>) -> Result<Report> {
         let asked = self.recipes.iter().map(String::as_str);
         let default = self.recipes.is_empty().then_some(DEFAULT_RECIPE);
         // Before the documents are read, which may take long.
-        let recipes =
-            asked.chain(default).map(|name| named(name).map_err(|e| failure::as_usage(&e)));
+        let recipes = asked.chain(default).map(recipe::named);
         let recipes: Vec<Recipe<F>> = recipes.collect::<Result<_>>()?;
 
         let bar = progress::over_files(context, &self.files);

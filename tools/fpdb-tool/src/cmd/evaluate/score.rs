@@ -3,10 +3,11 @@
 use std::thread;
 
 use fpdb::Fingerprint;
-use fpdb::text::{Recipe, Width};
+use fpdb::text::Recipe;
 use serde::Serialize;
 
 use super::input::{Pair, Truth};
+use crate::recipe::Width;
 
 /// How many pairs lie at each distance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

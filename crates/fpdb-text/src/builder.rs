@@ -1,0 +1,447 @@
+//! Recipes of the user's own.
+
+use crate::error::{Error, Result};
+use crate::feature_hash::FeatureHash;
+use crate::hash::xxh3;
+use crate::names::is_built_in;
+use crate::normal::{NFKC_LOWER_CASE, Normal};
+use crate::pipeline::{Counting, Grams, Pipeline};
+use crate::recipe::Recipe;
+use crate::segment::{Segment, Short};
+use crate::simhash::Tie;
+use crate::width::Width;
+
+/// Puts a SimHash recipe together from parts, under a name of one's own.
+///
+/// Without any setting the parts are those of `words/1`.
+///
+/// The recipe's [name](Recipe::name) is the name given and, after a `#`, a digest of all settings.
+/// So a definition that was changed under the same name is not taken for the old one: a database
+/// stores the whole name.
+///
+/// # Examples
+///
+/// Chinese without a dictionary: two neighbouring characters, repeats counting less.
+///
+/// ```
+/// use fpdb_text::{Counting, Normal, Recipe, Segment};
+///
+/// let recipe = Recipe::<u64>::builder("bigrams/1")
+///     .normal(&[Normal::StripInvisible, Normal::Nfkc, Normal::LowerCase])
+///     .segment(Segment::WordRuns)
+///     .characters(2)
+///     .min_features(8)
+///     .build()?;
+/// assert!(recipe.name().starts_with("bigrams/1#"));
+///
+/// let a = recipe.fingerprint("图书馆晚上六点闭馆。").fingerprint;
+/// assert!(a.is_some());
+/// assert_eq!(a, recipe.fingerprint("图书馆，晚上六点闭馆").fingerprint);
+/// # Ok::<(), fpdb_text::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Builder<F = u64> {
+    name: String,
+    normal: Vec<Normal>,
+    segment: Segment,
+    grams: Grams,
+    counting: Counting,
+    hash: FeatureHash,
+    tie: Tie,
+    one_bit: bool,
+    min_features: usize,
+    width: std::marker::PhantomData<F>,
+}
+
+/// A name of one's own, in bytes.
+const MAX_NAME: usize = 64;
+
+impl<F: Width> Recipe<F> {
+    /// Begins a recipe of one's own, such as `mine/1`. See [`Builder`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::{FeatureHash, Recipe};
+    ///
+    /// let wide = Recipe::<u128>::builder("mine/1").hash(FeatureHash::Md5Low).build()?;
+    /// assert!(wide.fingerprint("four words are enough").fingerprint.is_some());
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn builder(name: &str) -> Builder<F> {
+        Builder {
+            name: name.to_owned(),
+            normal: NFKC_LOWER_CASE.to_vec(),
+            segment: Segment::UnicodeWords,
+            grams: Grams::SINGLE,
+            counting: Counting::Damped,
+            hash: FeatureHash::Xxh3,
+            tie: Tie::Unset,
+            one_bit: false,
+            min_features: 4,
+            width: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<F: Width> Builder<F> {
+    /// The steps of normalisation, in order. Default: NFKC, then lower case.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").normal(&[]).build()?;
+    /// assert_eq!(recipe.explain("No NO no").features.len(), 3);
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn normal(mut self, steps: &[Normal]) -> Self {
+        self.normal = steps.to_vec();
+        self
+    }
+
+    /// How the text is cut. Default: [`Segment::UnicodeWords`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::{Recipe, Segment};
+    ///
+    /// let builder = Recipe::<u64>::builder("mine/1");
+    /// let recipe = builder.segment(Segment::Whole).characters(1).build()?;
+    /// assert_eq!(recipe.explain("abba").features.len(), 2);
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn segment(mut self, segment: Segment) -> Self {
+        self.segment = segment;
+        self
+    }
+
+    /// Features are `n` neighbouring segments, joined by a space; all of them, if there are fewer.
+    /// Default: 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").words(2).build()?;
+    /// assert_eq!(recipe.explain("one two three").features[1].text, "two three");
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn words(mut self, n: usize) -> Self {
+        self.grams = Grams::Words { n, short: Short::Itself };
+        self
+    }
+
+    /// Features are `n` neighbouring characters of the segments, which are joined without anything
+    /// between; all of them, if there are fewer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").characters(3).build()?;
+    /// assert_eq!(recipe.explain("ab, cd").features[0].text, "abc");
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn characters(mut self, n: usize) -> Self {
+        self.grams = Grams::Characters { n, from: n, short: Short::Itself };
+        self
+    }
+
+    /// What repeats weigh. Default: [`Counting::Damped`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::{Counting, Recipe};
+    ///
+    /// let recipe = Recipe::<u64>::builder("mine/1").counting(Counting::Set).build()?;
+    /// let once = recipe.fingerprint("one two three four");
+    /// assert_eq!(recipe.fingerprint("one one one two three four"), once);
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn counting(mut self, counting: Counting) -> Self {
+        self.counting = counting;
+        self
+    }
+
+    /// The hash of features. Default: [`FeatureHash::Xxh3`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::{FeatureHash, Recipe, hash};
+    ///
+    /// let recipe = Recipe::<u64>::builder("mine/1").hash(FeatureHash::Fnv1a).build()?;
+    /// assert_eq!(recipe.explain("one").features[0].hash, hash::fnv1a(b"one"));
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn hash(mut self, hash: FeatureHash) -> Self {
+        self.hash = hash;
+        self
+    }
+
+    /// What becomes of a bit whose sum is 0. Default: [`Tie::Unset`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    /// use fpdb_text::simhash::Tie;
+    ///
+    /// let recipe = Recipe::<u64>::builder("mine/1").tie(Tie::Set).min_features(0).build()?;
+    /// assert_eq!(recipe.fingerprint("").fingerprint, Some(u64::MAX));
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn tie(mut self, tie: Tie) -> Self {
+        self.tie = tie;
+        self
+    }
+
+    /// A one-bit MinHash of the set of features in place of a SimHash, as our own recipes are:
+    /// [`OneBit`](crate::minhash::OneBit) of the low 64 bits of their hashes. Then neither
+    /// [`counting`](Self::counting) nor [`tie`](Self::tie) makes a difference but to the name.
+    ///
+    /// # Examples
+    ///
+    /// Texts that share nineteen of twenty-one words are 3 bits apart, or so, not 9:
+    ///
+    /// ```
+    /// use fpdb_text::{Recipe, distance};
+    ///
+    /// let recipe = Recipe::<u64>::builder("mine/1").one_bit().build()?;
+    /// let words: Vec<_> = (100..120).map(|n| n.to_string()).collect();
+    /// let a = recipe.fingerprint(&words.join(" ")).fingerprint.unwrap();
+    /// let b = recipe.fingerprint(&words.join(" ").replace("107", "seven")).fingerprint.unwrap();
+    /// assert!(distance(a, b) <= 8);
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn one_bit(mut self) -> Self {
+        self.one_bit = true;
+        self
+    }
+
+    /// Below this number of distinct features a text has no fingerprint. Default: 4.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").min_features(1).build()?;
+    /// assert!(recipe.fingerprint("one").fingerprint.is_some());
+    /// assert!(recipe.fingerprint("").fingerprint.is_none());
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn min_features(mut self, number: usize) -> Self {
+        self.min_features = number;
+        self
+    }
+
+    /// The recipe.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is empty, longer than 64
+    /// bytes, one of a recipe of this crate, or has control characters or a `#` in it; if `n` of
+    /// an n-gram is 0; if the hash has not this width.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    /// assert!(Recipe::<u64>::builder("words/1").build().is_err());
+    /// ```
+    pub fn build(self) -> Result<Recipe<F>> {
+        check_name(&self.name)?;
+        let (Grams::Words { n, .. } | Grams::Characters { n, .. }) = self.grams;
+        if n == 0 {
+            return Err(Error::invalid("an n-gram has at least 1 part, not 0"));
+        }
+        let Some(hash) = self.hash.hasher::<F>() else {
+            return Err(Error::invalid(format!("{:?} has no {} bits", self.hash, F::WIDTH)));
+        };
+        let name = format!("{}#{:08x}", self.name, xxh3(&self.definition()) >> 32);
+        let pipeline = Pipeline {
+            normal: self.normal.into(),
+            segment: self.segment,
+            grams: self.grams,
+            lower_case_features: false,
+            counting: self.counting,
+            hash,
+            tie: self.tie,
+            one_bit: self.one_bit,
+            min_features: self.min_features,
+        };
+        Ok(Recipe::custom(&name, pipeline))
+    }
+
+    /// All settings in bytes, for the digest: by numbers that never change their meaning.
+    fn definition(&self) -> Vec<u8> {
+        let mut bytes = (self.normal.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(self.normal.iter().map(|&step| step as u8));
+        let (kind, n) = match self.grams {
+            Grams::Words { n, .. } => (1, n),
+            Grams::Characters { n, .. } => (2, n),
+        };
+        bytes.extend([
+            self.segment as u8,
+            kind,
+            self.counting as u8,
+            self.hash as u8,
+            self.tie as u8,
+            self.one_bit as u8,
+        ]);
+        for number in [n, self.min_features, F::WIDTH as usize] {
+            bytes.extend((number as u64).to_le_bytes());
+        }
+        bytes
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let wrong = if name.is_empty() {
+        "it is empty"
+    } else if name.len() > MAX_NAME {
+        "it is longer than 64 bytes"
+    } else if name.contains('#') {
+        "a # sets off the digest of the definition"
+    } else if name.chars().any(char::is_control) {
+        "it has a control character in it"
+    } else if is_built_in(name) {
+        "it is one of fpdb's own"
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(format!("cannot name a recipe {name:?}: {wrong}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn begin() -> Builder {
+        Recipe::builder("mine/1")
+    }
+
+    fn name(builder: Builder) -> String {
+        builder.build().unwrap().name().to_owned()
+    }
+
+    /// Databases store the name: the digest of a definition must not change with a release.
+    #[test]
+    fn names_are_frozen() {
+        assert_eq!(name(begin()), "mine/1#052e9bf4");
+        let other = begin().normal(&[Normal::StripInvisible]).characters(3).tie(Tie::Set);
+        assert_eq!(name(other), "mine/1#4a864399");
+    }
+
+    #[test]
+    fn same_settings_have_the_same_name_and_any_other_has_another() {
+        let defaults = begin()
+            .normal(&[Normal::Nfkc, Normal::LowerCase])
+            .segment(Segment::UnicodeWords)
+            .words(1)
+            .counting(Counting::Damped)
+            .hash(FeatureHash::Xxh3)
+            .tie(Tie::Unset)
+            .min_features(4);
+        assert_eq!(name(defaults), name(begin()));
+        let mut names = vec![
+            name(begin()),
+            name(Recipe::builder("mine/2")),
+            Recipe::<u128>::builder("mine/1").build().unwrap().name().to_owned(),
+            name(begin().normal(&[])),
+            name(begin().normal(&[Normal::LowerCase])),
+            name(begin().normal(&[Normal::LowerCaseSimple])),
+            name(begin().normal(&[Normal::StripInvisible])),
+            name(begin().normal(&[Normal::LowerCase, Normal::Nfkc])),
+            name(begin().one_bit()),
+            name(begin().words(2)),
+            name(begin().characters(1)),
+            name(begin().characters(2)),
+            name(begin().counting(Counting::Each)),
+            name(begin().counting(Counting::Set)),
+            name(begin().tie(Tie::Set)),
+            name(begin().min_features(0)),
+            name(begin().min_features(5)),
+        ];
+        names.extend(
+            [
+                Segment::Whole,
+                Segment::Whitespace,
+                Segment::PythonWhitespace,
+                Segment::WordRuns,
+                Segment::GoWords,
+                Segment::TrafilaturaSample,
+            ]
+            .map(|segment| name(begin().segment(segment))),
+        );
+        names.extend(
+            [
+                FeatureHash::Fnv1,
+                FeatureHash::Fnv1a,
+                FeatureHash::Fnv1aOfRustStr,
+                FeatureHash::Jenkins64,
+                FeatureHash::StringHash,
+                FeatureHash::Md5Low,
+                FeatureHash::Md5High,
+                FeatureHash::Blake2b,
+            ]
+            .map(|hash| name(begin().hash(hash))),
+        );
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn default_settings_are_those_of_words_1() {
+        let text = "The quick brown fox jumps over the lazy dog";
+        let mine = begin().build().unwrap();
+        assert_eq!(mine.fingerprint(text), Recipe::named("words/1").unwrap().fingerprint(text));
+        assert_eq!(mine.explain(text), Recipe::named("words/1").unwrap().explain(text));
+    }
+
+    #[test]
+    fn names_that_mislead_are_refused() {
+        let long = "x".repeat(65);
+        for name in
+            ["", "words/1", "jieba/1", "default", "default-zh", "a#b", "a\nb", "a\u{7f}", &long]
+        {
+            let error = Recipe::<u64>::builder(name).build().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{name:?}");
+            assert!(error.to_string().contains("cannot name"), "{error}");
+        }
+        assert!(Recipe::<u64>::builder(&long[1..]).build().is_ok());
+        assert!(Recipe::<u64>::builder("我的/1").build().is_ok());
+    }
+
+    #[test]
+    fn settings_that_cannot_be_are_refused() {
+        assert!(begin().words(0).build().is_err());
+        assert!(begin().characters(0).build().is_err());
+        let wide = Recipe::<u128>::builder("mine/1").hash(FeatureHash::Fnv1);
+        assert!(wide.build().unwrap_err().to_string().contains("128"));
+    }
+
+    #[test]
+    fn one_bit_is_of_the_set_of_hashes_and_explained_by_them() {
+        use crate::minhash::one_bit;
+        let text = "to be or not to be, that is the question";
+        let words = ["to", "be", "or", "not", "that", "is", "the", "question"];
+        let hashes = words.map(|word| xxh3(word.as_bytes()));
+        let recipe = begin().one_bit().build().unwrap();
+        let found = recipe.fingerprint(text);
+        assert_eq!((found.fingerprint, found.features), (one_bit(&hashes), 8));
+        assert_eq!(recipe.fingerprint("to be to be or not").fingerprint, one_bit(&hashes[..4]));
+        assert_eq!(recipe.fingerprint("to be or to be").fingerprint, None);
+
+        let why = recipe.explain(text);
+        assert_eq!((why.fingerprint, why.features.len()), (found.fingerprint, 8));
+        assert_eq!(why.features.iter().map(|feature| feature.weight).sum::<f64>(), 64.0);
+
+        // Wide hashes by their low halves.
+        let wide = Recipe::<u128>::builder("mine/1").one_bit().build().unwrap().explain(text);
+        assert_eq!(wide.features.iter().map(|feature| feature.weight).sum::<f64>(), 128.0);
+    }
+}

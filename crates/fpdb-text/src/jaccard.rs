@@ -1,0 +1,233 @@
+//! The exact Jaccard similarity of texts: what sketches and fingerprints are judged by.
+//!
+//! A text is taken for the set of its shingles: all runs of n neighbouring characters or words,
+//! each counted once. The Jaccard similarity of two texts is the number of shingles that they
+//! share divided by the number that they have together.
+
+use crate::hash::xxh3_128;
+use crate::normal::{NFKC_LOWER_CASE, normalised};
+
+/// The shingles of a text, each known by 128 bits of hash: 16 bytes a shingle.
+///
+/// "Exact" is said with this reserve: two different shingles of equal hash would be taken for
+/// one, which for a million shingles happens once in some 10^26 texts.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::jaccard::Shingles;
+///
+/// let a = Shingles::of_words("The cat sat on the mat.", 3);
+/// let b = Shingles::of_words("the cat sat on the MAT again", 3);
+/// assert_eq!((a.len(), b.len()), (4, 5));
+/// assert_eq!(a.jaccard(&b), 4.0 / 5.0);
+///
+/// let a = Shingles::of_characters("今天天气很好。", 5);
+/// let b = Shingles::of_characters("今天，天气很好！", 5);
+/// assert_eq!(a.jaccard(&b), 1.0);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shingles {
+    /// Ascending, no two equal.
+    hashes: Vec<u128>,
+}
+
+impl Shingles {
+    /// Runs of `n` characters, over the letters and digits of the text in NFKC and lower case;
+    /// everything else is dropped before. For Chinese, n = 5 is usual.
+    ///
+    /// A text with fewer than `n` letters and digits has no shingles, and n = 0 counts as 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::jaccard::Shingles;
+    /// assert_eq!(Shingles::of_characters("Ａb-1.2!", 3).len(), 2); // ab1 b12
+    /// assert!(Shingles::of_characters("你好", 5).is_empty());
+    /// ```
+    #[must_use]
+    pub fn of_characters(text: &str, n: usize) -> Self {
+        let mut kept = String::with_capacity(text.len());
+        let mut parts = Vec::with_capacity(text.len());
+        for c in normalised(text, NFKC_LOWER_CASE).chars().filter(|c| c.is_alphanumeric()) {
+            let start = kept.len();
+            kept.push(c);
+            parts.push((start, kept.len()));
+        }
+        Self::of_parts(&kept, &parts, n)
+    }
+
+    /// Runs of `n` words of the text in NFKC and lower case. A word is an unbroken run of
+    /// letters, digits and underscores, which is the `\w+` of regular expressions. For English,
+    /// n = 3 is usual.
+    ///
+    /// A text with fewer than `n` words has no shingles, and n = 0 counts as 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::jaccard::Shingles;
+    /// assert_eq!(Shingles::of_words("It's snake_case.", 2).len(), 2); // it s, s snake_case
+    /// ```
+    #[must_use]
+    pub fn of_words(text: &str, n: usize) -> Self {
+        let mut kept = String::with_capacity(text.len());
+        let mut parts = Vec::new();
+        let text = normalised(text, NFKC_LOWER_CASE);
+        for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            if !word.is_empty() {
+                let start = kept.len();
+                kept.push_str(word);
+                parts.push((start, kept.len()));
+                kept.push(' ');
+            }
+        }
+        Self::of_parts(&kept, &parts, n)
+    }
+
+    /// Runs of `n` neighbouring parts, with what stands between them.
+    fn of_parts(text: &str, parts: &[(usize, usize)], n: usize) -> Self {
+        let mut hashes: Vec<_> = parts
+            .windows(n.max(1))
+            .map(|run| xxh3_128(&text.as_bytes()[run[0].0..run[run.len() - 1].1]))
+            .collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        Self { hashes }
+    }
+
+    /// The number of distinct shingles.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::jaccard::Shingles;
+    /// assert_eq!(Shingles::of_words("a rose is a rose is a rose", 3).len(), 3);
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether the text is too short to have shingles.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::jaccard::Shingles;
+    /// assert!(Shingles::of_words("two words", 3).is_empty());
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The number of shingles that both have, in time that grows with the number of shingles.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::jaccard::Shingles;
+    /// let [a, b] = ["red green blue", "blue red green"].map(|text| Shingles::of_words(text, 1));
+    /// assert_eq!(a.shared(&b), 3);
+    /// ```
+    #[must_use]
+    pub fn shared(&self, other: &Self) -> usize {
+        let (mut a, mut b) = (self.hashes.iter().peekable(), other.hashes.iter().peekable());
+        let mut shared = 0;
+        while let (Some(left), Some(right)) = (a.peek(), b.peek()) {
+            let order = left.cmp(right);
+            shared += usize::from(order.is_eq());
+            if order.is_le() {
+                a.next();
+            }
+            if order.is_ge() {
+                b.next();
+            }
+        }
+        shared
+    }
+
+    /// The Jaccard similarity, 0 to 1. Two texts without shingles have 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::jaccard::Shingles;
+    /// let [a, b] = ["abcdef", "bcdefg"].map(|text| Shingles::of_characters(text, 2));
+    /// assert_eq!(a.jaccard(&b), 4.0 / 6.0); // bc cd de ef of ab bc cd de ef fg
+    /// ```
+    #[must_use]
+    pub fn jaccard(&self, other: &Self) -> f64 {
+        let shared = self.shared(other);
+        match self.len() + other.len() - shared {
+            0 => 1.0,
+            all => shared as f64 / all as f64,
+        }
+    }
+
+    /// 64 bits of each shingle's hash, in no meaningful order: what the sketches of
+    /// [`minhash`](crate::minhash) are made of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::jaccard::Shingles;
+    /// use fpdb_text::minhash::BottomK;
+    ///
+    /// let mut sketch = BottomK::new(128);
+    /// sketch.extend(Shingles::of_words("the quick brown fox jumps", 3).hashes());
+    /// assert_eq!(sketch.values().count(), 3);
+    /// ```
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is asked for")]
+    pub fn hashes(&self) -> impl Iterator<Item = u64> {
+        self.hashes.iter().map(|&hash| hash as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(a: &str, b: &str) -> f64 {
+        Shingles::of_words(a, 2).jaccard(&Shingles::of_words(b, 2))
+    }
+
+    #[test]
+    fn what_is_between_words_makes_no_difference() {
+        assert_eq!(words("one two, three", "One  (two)\nTHREE!"), 1.0);
+        assert_eq!(words("one two three", "two one three"), 0.0);
+        // Only the run as a whole is hashed, so the border between its words must be in it.
+        assert_eq!(words("ab c", "a bc"), 0.0);
+    }
+
+    #[test]
+    fn underscores_belong_to_words() {
+        assert_eq!(Shingles::of_words("a_b c", 1).len(), 2);
+        assert_eq!(Shingles::of_words("__ a", 1).len(), 2);
+        assert_eq!(Shingles::of_characters("a_b", 2).len(), 1);
+    }
+
+    #[test]
+    fn repeated_shingles_count_once() {
+        let once = Shingles::of_characters("哈哈哈哈哈", 2);
+        assert_eq!(once.len(), 1);
+        assert_eq!(once.jaccard(&Shingles::of_characters("哈哈", 2)), 1.0);
+    }
+
+    #[test]
+    fn texts_shorter_than_a_shingle_have_none() {
+        let (short, long) = (Shingles::of_characters("四个字符", 5), "五个字符吧");
+        assert!(short.is_empty());
+        assert_eq!(short.jaccard(&short), 1.0);
+        assert_eq!(short.jaccard(&Shingles::of_characters(long, 5)), 0.0);
+        assert_eq!(Shingles::of_characters(long, 0), Shingles::of_characters(long, 1));
+    }
+
+    #[test]
+    fn similarity_is_symmetric_and_counts_the_union() {
+        let [a, b] = ["a b c d e", "c d e f"].map(|text| Shingles::of_words(text, 1));
+        assert_eq!((a.shared(&b), b.shared(&a)), (3, 3));
+        assert_eq!((a.jaccard(&b), b.jaccard(&a)), (0.5, 0.5));
+    }
+}

@@ -1,0 +1,211 @@
+//! The recipes made of keywords.
+
+use std::sync::Arc;
+
+use super::extract::{Cppjieba, Keyword, STOP_WORDS, Tags};
+use crate::error::Result;
+use crate::hash::{fnv1a, jenkins64, string_hash64, xxh3};
+use crate::method::Method;
+use crate::normal::{NFKC_LOWER_CASE, normalised};
+use crate::recipe::Recipe;
+use crate::simhash::{Tie, Weight};
+use crate::weighted::Weighted;
+
+type Made = Result<Arc<dyn Method<u64>>>;
+
+/// The recipe of yanyiwu's `simhash` (C++), and of what wraps it, with this many keywords: those of
+/// [`cppjieba`](crate::keywords::cppjieba()), their weights summed as `f64`, hashed by Jenkins' lookup3.
+///
+/// The catalogue has `yanyiwu-5/1`, `yanyiwu-20/1` and `yanyiwu-50/1`, and as `yanyiwu/1` that
+/// whose number of keywords grows with the text. Any other number is had here only, so a program
+/// that stores the recipe's name must know how to come by it again.
+///
+/// # Errors
+///
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build's jieba dictionary is another one.
+///
+/// # Examples
+///
+/// ```
+/// let recipe = fpdb_text::keywords::yanyiwu(5)?;
+/// assert_eq!(recipe.name(), "yanyiwu-5/1");
+/// let found = recipe.fingerprint("我来到北京清华大学");
+/// assert_eq!(found.fingerprint, Some(18_353_917_987_193_416_477));
+/// # Ok::<(), fpdb_text::Error>(())
+/// ```
+pub fn yanyiwu(top: usize) -> Result<Recipe> {
+    let keywords = Cppjieba::load()?;
+    let method = weighted(
+        move |text| keywords.keywords(text, top),
+        |keyword| keyword.weight,
+        |word| jenkins64(word.as_bytes()),
+    );
+    Ok(Recipe::custom(&format!("yanyiwu-{top}/1"), method))
+}
+
+/// The recipe `string-hash/1` with stop words of your own, as programs have it that call
+/// `jieba.analyse.set_stop_words`; its name is `string-hash+stop-words`, without a version,
+/// because it is as good as the list.
+///
+/// # Errors
+///
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build's jieba dictionary is another one.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::Recipe;
+/// use fpdb_text::keywords::{STOP_WORDS, string_hash_without};
+///
+/// let text = "我来到北京清华大学";
+/// let own = string_hash_without(&STOP_WORDS)?.fingerprint(text);
+/// assert_eq!(own, Recipe::named("string-hash/1")?.fingerprint(text));
+/// assert_ne!(own, string_hash_without(&["来到"])?.fingerprint(text));
+/// # Ok::<(), fpdb_text::Error>(())
+/// ```
+pub fn string_hash_without(stop_words: &[impl AsRef<str>]) -> Result<Recipe> {
+    let method = tags_by_string_hash(Tags::load(stop_words)?);
+    Ok(Recipe::custom("string-hash+stop-words", method))
+}
+
+pub(crate) fn yanyiwu_5() -> Made {
+    cppjieba_by_jenkins(|_| 5)
+}
+
+pub(crate) fn yanyiwu_20() -> Made {
+    cppjieba_by_jenkins(|_| 20)
+}
+
+pub(crate) fn yanyiwu_50() -> Made {
+    cppjieba_by_jenkins(|_| 50)
+}
+
+/// A keyword for each 120 bytes, from 5 to 200.
+pub(crate) fn yanyiwu_adaptive() -> Made {
+    cppjieba_by_jenkins(|text| (text.len() / 120).clamp(5, 200))
+}
+
+fn cppjieba_by_jenkins(top: fn(&str) -> usize) -> Made {
+    let keywords = Cppjieba::load()?;
+    Ok(Arc::new(weighted(
+        move |text| keywords.keywords(text, top(text)),
+        |keyword| keyword.weight,
+        |word| jenkins64(word.as_bytes()),
+    )))
+}
+
+/// HaoyuHu's `gosimhash` (Go), five keywords.
+pub(crate) fn gosimhash() -> Made {
+    let keywords = Cppjieba::load()?;
+    Ok(Arc::new(weighted(
+        move |text| keywords.keywords(text, 5),
+        |keyword| keyword.weight,
+        |word| gosimhash_hash(word.as_bytes()),
+    )))
+}
+
+/// Go programs over `gojieba`, twenty keywords, FNV-1a.
+pub(crate) fn go_jieba_fnv1a() -> Made {
+    let keywords = Cppjieba::load()?;
+    Ok(Arc::new(weighted(
+        move |text| keywords.keywords(text, 20),
+        |keyword| keyword.weight,
+        |word| fnv1a(word.as_bytes()),
+    )))
+}
+
+pub(crate) fn string_hash() -> Made {
+    Ok(Arc::new(tags_by_string_hash(Tags::load(&STOP_WORDS)?)))
+}
+
+/// The Python programs with 1000003: the words of the text, joined by bars, are cut once more; of
+/// the twenty weightiest each weighs twenty times its TF-IDF, without the fraction.
+#[expect(clippy::cast_possible_truncation, reason = "as those programs do")]
+fn tags_by_string_hash(tags: Tags) -> Weighted<u64, i64> {
+    weighted(
+        move |text| {
+            let words: Vec<_> = tags.cut(text).collect();
+            tags.keywords(&words.join("|"), 20)
+        },
+        |keyword| (keyword.weight * 20.0) as i64,
+        string_hash64,
+    )
+}
+
+/// At most this many keywords have a level.
+const LEVELLED: usize = 100;
+
+/// `levels/1`, for those who grade keywords from 5 to 1: of the text in NFKC and lower case the
+/// hundred weightiest keywords, or as many as there are; the first fifth of them weighs 5, the
+/// next 4, and so on. Of equal weight the one with the lesser UTF-8 bytes goes first.
+pub(crate) fn levels() -> Made {
+    let tags = Tags::load(&STOP_WORDS)?;
+    let graded = move |text: &str| {
+        let mut keywords = tags.keywords(&normalised(text, NFKC_LOWER_CASE), usize::MAX);
+        keywords.retain(|keyword| keyword.word.chars().any(char::is_alphanumeric));
+        keywords.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.word.cmp(&b.word)));
+        keywords.truncate(LEVELLED);
+        let count = keywords.len();
+        for (rank, keyword) in keywords.iter_mut().enumerate() {
+            keyword.weight = (5 - 5 * rank / count) as f64;
+        }
+        keywords
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "1 to 5")]
+    let method = weighted(graded, |keyword| keyword.weight as i64, |word| xxh3(word.as_bytes()));
+    Ok(Arc::new(Weighted { min_features: 4, ..method }))
+}
+
+fn weighted<W: Weight>(
+    keywords: impl Fn(&str) -> Vec<Keyword> + Send + Sync + 'static,
+    weight: fn(&Keyword) -> W,
+    hash: fn(&str) -> u64,
+) -> Weighted<u64, W> {
+    let features = move |text: &str, visit: &mut dyn FnMut(&str, W)| {
+        for keyword in keywords(text) {
+            visit(&keyword.word, weight(&keyword));
+        }
+    };
+    Weighted {
+        features: Box::new(features),
+        hash,
+        tie: Tie::Unset,
+        fraction_bits: 0,
+        min_features: 0,
+    }
+}
+
+/// The hash of HaoyuHu's `gosimhash`: meant as Jenkins' lookup2, but in words of 64 bits, and of
+/// each four bytes of a long word only the first counts, for the others are shifted out of a byte.
+fn gosimhash_hash(bytes: &[u8]) -> u64 {
+    let [mut a, mut b, mut c] = [0x9e37_79b9_u64, 0x9e37_79b9, 0];
+    let mut rest = bytes;
+    // Eight bytes a step, although three words are filled: the third with the next step's first.
+    while rest.len() > 12 {
+        a = a.wrapping_add(rest[0].into());
+        b = b.wrapping_add(rest[4].into());
+        c = c.wrapping_add(rest[8].into());
+        mix(&mut a, &mut b, &mut c);
+        rest = &rest[8..];
+    }
+    c = c.wrapping_add(bytes.len() as u64);
+    for (i, &byte) in rest.iter().enumerate() {
+        let (word, shift) = match i {
+            0..4 => (&mut a, 8 * i),
+            4..8 => (&mut b, 8 * (i - 4)),
+            8..11 => (&mut c, 8 * (i - 7)), // its lowest byte is the length
+            _ => break,
+        };
+        *word = word.wrapping_add(u64::from(byte) << shift);
+    }
+    mix(&mut a, &mut b, &mut c);
+    c
+}
+
+fn mix(a: &mut u64, b: &mut u64, c: &mut u64) {
+    for (x, y, z) in [(13, 8, 13), (12, 16, 5), (3, 10, 15)] {
+        *a = a.wrapping_sub(*b).wrapping_sub(*c) ^ (*c >> x);
+        *b = b.wrapping_sub(*c).wrapping_sub(*a) ^ (*a << y);
+        *c = c.wrapping_sub(*a).wrapping_sub(*b) ^ (*b >> z);
+    }
+}

@@ -1,0 +1,19 @@
+//! What every recipe can do.
+
+use crate::explain::Explanation;
+use crate::fingerprinted::Fingerprinted;
+use crate::width::Width;
+
+/// The way from a text to its fingerprint that a recipe's name stands for. It never changes.
+pub(crate) trait Method<F: Width>: Send + Sync {
+    /// Returns the fingerprint of a text.
+    fn fingerprint(&self, text: &str) -> Fingerprinted<F>;
+
+    /// Returns the same fingerprint, and everything that it is made of.
+    fn explain(&self, text: &str) -> Explanation<F>;
+
+    /// Returns the number of distinct features below which a text has no fingerprint.
+    fn min_features(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,181 @@
+//! The bottom-k sketch: one hash function, the k smallest values.
+
+use std::collections::BTreeSet;
+
+use super::mix::{key, mix};
+
+/// The k smallest distinct values of a set of feature hashes under one hash function.
+///
+/// The k smallest values of two sets together are an even sample of the sets' union, and are
+/// known from the two sketches; the share of them that is in both sketches estimates the sets'
+/// Jaccard similarity J, with a standard error of at most sqrt(J (1 - J) / k): 0.044 for
+/// k = 128. If the union has at most k elements the estimate is exact.
+///
+/// Time is one mix a feature, and a logarithm of k for the few that come among the smallest;
+/// memory grows with the values kept.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::minhash::BottomK;
+///
+/// let mut a = BottomK::new(128);
+/// let mut b = BottomK::new(128);
+/// a.extend(0..9000);
+/// b.extend(1000..10_000);
+/// assert!((a.jaccard(&b) - 0.8).abs() < 0.15); // 8,000 of 10,000
+///
+/// let (mut small, mut other) = (BottomK::new(128), BottomK::new(128));
+/// small.extend([1, 2, 3]);
+/// other.extend([2, 3, 4]);
+/// assert_eq!(small.jaccard(&other), 0.5); // exactly
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BottomK {
+    size: usize,
+    values: BTreeSet<u64>,
+    /// Values above this one are not among the smallest.
+    bound: u64,
+}
+
+impl BottomK {
+    /// The sketch of the empty set, of up to `size` values (k), at least one.
+    #[must_use]
+    pub fn new(size: usize) -> Self {
+        Self { size: size.max(1), values: BTreeSet::new(), bound: u64::MAX }
+    }
+
+    /// Adds a feature's hash to the set.
+    #[inline]
+    pub fn push(&mut self, hash: u64) {
+        let value = mix(hash ^ key(0));
+        if value <= self.bound {
+            self.keep(value);
+        }
+    }
+
+    fn keep(&mut self, value: u64) {
+        self.values.insert(value);
+        if self.values.len() > self.size {
+            self.values.pop_last();
+        }
+        if let Some(&greatest) = self.values.last()
+            && self.values.len() == self.size
+        {
+            self.bound = greatest;
+        }
+    }
+
+    /// The values kept, ascending: at most k, and fewer only if the set is smaller.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::minhash::BottomK;
+    ///
+    /// let mut sketch = BottomK::new(2);
+    /// sketch.extend([7, 7, 8, 9]);
+    /// assert_eq!(sketch.values().count(), 2);
+    /// ```
+    pub fn values(&self) -> impl Iterator<Item = u64> {
+        self.values.iter().copied()
+    }
+
+    /// The estimate of the sets' Jaccard similarity. Two empty sets are equal.
+    ///
+    /// Of sketches of different sizes the smaller size counts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::minhash::BottomK;
+    /// assert_eq!(BottomK::new(16).jaccard(&BottomK::new(16)), 1.0);
+    /// ```
+    #[must_use]
+    pub fn jaccard(&self, other: &Self) -> f64 {
+        let mut union = self.values.union(&other.values).take(self.size.min(other.size)).peekable();
+        if union.peek().is_none() {
+            return 1.0;
+        }
+        let (mut shared, mut all) = (0u32, 0u32);
+        for value in union {
+            all += 1;
+            shared += u32::from(self.values.contains(value) && other.values.contains(value));
+        }
+        f64::from(shared) / f64::from(all)
+    }
+}
+
+impl Extend<u64> for BottomK {
+    fn extend<I: IntoIterator<Item = u64>>(&mut self, hashes: I) {
+        hashes.into_iter().for_each(|hash| self.push(hash));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sets::{SIMILARITIES, pair, shared};
+    use super::*;
+
+    fn of(size: usize, hashes: &[u64]) -> BottomK {
+        let mut sketch = BottomK::new(size);
+        sketch.extend(hashes.iter().copied());
+        sketch
+    }
+
+    #[test]
+    fn estimates_of_large_sets_are_unbiased_and_spread_no_more_than_documented() {
+        const PAIRS: u32 = 60;
+        for jaccard in SIMILARITIES {
+            let (shared, exact) = shared(1000, jaccard);
+            let errors: Vec<f64> = (0..u64::from(PAIRS))
+                .map(|seed| {
+                    let (a, b) = pair(1000, shared, seed);
+                    of(128, &a).jaccard(&of(128, &b)) - exact
+                })
+                .collect();
+            let variance = exact * (1.0 - exact) / 128.0;
+            let mean = errors.iter().sum::<f64>() / f64::from(PAIRS);
+            assert!(
+                mean.abs() <= 5.0 * (variance / f64::from(PAIRS)).sqrt(),
+                "J = {exact}: {mean}"
+            );
+            let spread = errors.iter().map(|e| e * e).sum::<f64>() / f64::from(PAIRS);
+            assert!(spread <= 1.8 * variance, "J = {exact}: {spread} for {variance}");
+            assert!(spread >= 0.3 * variance, "J = {exact}: {spread} for {variance}");
+        }
+    }
+
+    #[test]
+    fn estimates_of_small_sets_are_exact() {
+        for size in [1, 5, 20, 64] {
+            for jaccard in SIMILARITIES {
+                let (shared, exact) = shared(size, jaccard);
+                let (a, b) = pair(size, shared, 1);
+                assert_eq!(of(128, &a).jaccard(&of(128, &b)), exact);
+            }
+        }
+    }
+
+    #[test]
+    fn order_and_repetition_make_no_difference() {
+        for size in [10, 500] {
+            let (a, _) = pair(size, 0, 3);
+            let twice: Vec<_> = a.iter().rev().chain(&a).copied().collect();
+            assert_eq!(of(64, &a), of(64, &twice));
+        }
+    }
+
+    #[test]
+    fn the_smallest_values_are_kept() {
+        let (a, _) = pair(300, 0, 4);
+        let mut values: Vec<_> = a.iter().map(|&hash| mix(hash ^ key(0))).collect();
+        values.sort_unstable();
+        assert_eq!(of(40, &a).values().collect::<Vec<_>>(), values[..40]);
+    }
+
+    #[test]
+    fn an_empty_set_is_unlike_all_others() {
+        assert_eq!(BottomK::new(8).jaccard(&of(8, &[1])), 0.0);
+    }
+}

@@ -1,0 +1,144 @@
+//! The classic signature: the minimum of a set under each of k hash functions.
+
+use super::mix::{key, mix};
+
+/// The minima of a set of feature hashes under k hash functions.
+///
+/// Under each function two sets have the same minimum with probability J, their Jaccard
+/// similarity. So the share of equal minima estimates J, with a standard error of
+/// sqrt(J (1 - J) / k): 0.044 at most for k = 128.
+///
+/// Time is k mixes a feature; memory is 8 bytes a function.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::minhash::Signature;
+///
+/// let mut a = Signature::new(128);
+/// let mut b = Signature::new(128);
+/// a.extend(0..900);
+/// b.extend(100..1000);
+/// assert!((a.jaccard(&b) - 0.8).abs() < 0.15); // 800 of 1,000
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Signature {
+    minima: Vec<u64>,
+}
+
+impl Signature {
+    /// The signature of the empty set under `functions` functions.
+    #[must_use]
+    pub fn new(functions: usize) -> Self {
+        Self { minima: vec![u64::MAX; functions] }
+    }
+
+    /// Adds a feature's hash to the set.
+    pub fn push(&mut self, hash: u64) {
+        for (function, minimum) in (0..).zip(&mut self.minima) {
+            *minimum = mix(hash ^ key(function)).min(*minimum);
+        }
+    }
+
+    /// The minimum under each function; 2^64 - 1 for the empty set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::minhash::Signature;
+    /// assert_eq!(Signature::new(2).minima(), [u64::MAX; 2]);
+    /// ```
+    #[must_use]
+    pub fn minima(&self) -> &[u64] {
+        &self.minima
+    }
+
+    /// The estimate of the sets' Jaccard similarity: the share of equal minima. Two empty sets
+    /// are equal.
+    ///
+    /// Signatures with different numbers of functions are compared by those that both have;
+    /// without any the estimate is 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::minhash::Signature;
+    ///
+    /// let (mut a, mut b) = (Signature::new(16), Signature::new(16));
+    /// a.extend([1, 2, 3]);
+    /// b.extend([3, 2, 1, 1]);
+    /// assert_eq!(a.jaccard(&b), 1.0);
+    /// ```
+    #[must_use]
+    pub fn jaccard(&self, other: &Self) -> f64 {
+        let functions = self.minima.len().min(other.minima.len());
+        let equal = self.minima.iter().zip(&other.minima).filter(|(a, b)| a == b).count();
+        equal as f64 / functions.max(1) as f64
+    }
+}
+
+impl Extend<u64> for Signature {
+    fn extend<I: IntoIterator<Item = u64>>(&mut self, hashes: I) {
+        hashes.into_iter().for_each(|hash| self.push(hash));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sets::{SIMILARITIES, pair, shared};
+    use super::*;
+
+    fn of(functions: usize, hashes: &[u64]) -> Signature {
+        let mut signature = Signature::new(functions);
+        signature.extend(hashes.iter().copied());
+        signature
+    }
+
+    #[test]
+    fn estimates_are_unbiased_and_spread_as_documented() {
+        const PAIRS: u32 = 60;
+        for size in [5, 20, 100, 300] {
+            for jaccard in SIMILARITIES {
+                let (shared, exact) = shared(size, jaccard);
+                let errors: Vec<f64> = (0..u64::from(PAIRS))
+                    .map(|seed| {
+                        let (a, b) = pair(size, shared, seed);
+                        of(128, &a).jaccard(&of(128, &b)) - exact
+                    })
+                    .collect();
+                let variance = exact * (1.0 - exact) / 128.0;
+                let mean = errors.iter().sum::<f64>() / f64::from(PAIRS);
+                assert!(
+                    mean.abs() <= 5.0 * (variance / f64::from(PAIRS)).sqrt(),
+                    "size {size}, J = {exact}: {mean}"
+                );
+                let spread = errors.iter().map(|e| e * e).sum::<f64>() / f64::from(PAIRS);
+                assert!(
+                    spread <= 2.2 * variance && spread >= 0.3 * variance,
+                    "size {size}, J = {exact}: {spread} for {variance}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn order_and_repetition_make_no_difference() {
+        let (a, _) = pair(50, 0, 3);
+        let twice: Vec<_> = a.iter().rev().chain(&a).copied().collect();
+        assert_eq!(of(32, &a), of(32, &twice));
+    }
+
+    #[test]
+    fn empty_sets_are_equal_and_unlike_all_others() {
+        let empty = Signature::new(64);
+        assert_eq!(empty.jaccard(&empty), 1.0);
+        assert_eq!(empty.jaccard(&of(64, &[1, 2])), 0.0);
+        assert_eq!(Signature::new(0).jaccard(&empty), 0.0);
+    }
+
+    #[test]
+    fn more_functions_leave_the_first_ones_as_they_are() {
+        let (a, _) = pair(20, 0, 8);
+        assert_eq!(of(16, &a).minima(), &of(64, &a).minima()[..16]);
+    }
+}

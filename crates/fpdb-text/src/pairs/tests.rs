@@ -1,0 +1,150 @@
+use unicode_normalization::UnicodeNormalization;
+
+use crate::hash::xxh3;
+use crate::minhash::one_bit;
+use crate::{Recipe, distance};
+
+const ENGLISH: &str = "The library closes at six in the evening, and books that are due today can be \
+    returned through the slot beside the main entrance until midnight.";
+const CHINESE: &str = "图书馆晚上六点闭馆，今天到期的图书可以在午夜之前通过正门旁边的还书口归还。";
+const MIXED: &str = "本次升级修复了 HTTP/2 连接泄漏的问题，请所有用户尽快更新到 Release 4.2.1，\
+    详细说明见 changelog 页面。";
+
+const OURS: &[&str] = &[
+    "pairs/1",
+    #[cfg(feature = "zh")]
+    "pairs-zh/1",
+    "pairs-short/1",
+];
+
+fn fingerprint(recipe: &str, text: &str) -> Option<u64> {
+    Recipe::named(recipe).unwrap().fingerprint(text).fingerprint
+}
+
+#[test]
+fn edits_that_no_reader_would_notice_change_nothing() {
+    type Rewrite = (&'static str, fn(&str) -> String);
+    let rewrite: [Rewrite; 9] = [
+        ("line breaks", |t| t.replace(' ', "\r\n \u{a0}\t")),
+        ("zero width", |t| t.chars().flat_map(|c| [c, '\u{200b}']).collect()),
+        ("soft hyphens", |t| t.chars().flat_map(|c| [c, '\u{ad}']).collect()),
+        ("upper case", str::to_uppercase),
+        ("decomposed", |t| t.nfd().collect()),
+        ("full width", |t| {
+            let wide = |c: char| char::from_u32(u32::from(c) + 0xfee0);
+            t.chars().map(|c| if ('!'..='~').contains(&c) { wide(c).unwrap() } else { c }).collect()
+        }),
+        ("punctuation", |t| t.replace([',', '.', '，', '。'], " -- ")),
+        ("underscores", |t| format!("{0}\n{t}\n{0}\n***\n", "_".repeat(70))),
+        ("quoted", |t| t.lines().map(|line| format!("> > {line}\n")).collect()),
+    ];
+    for recipe in OURS {
+        for text in [ENGLISH, MIXED, CHINESE] {
+            for (what, rewrite) in rewrite {
+                let rewritten = rewrite(text);
+                let same = fingerprint(recipe, &rewritten) == fingerprint(recipe, text);
+                assert!(same, "{recipe}, {what}: {rewritten}");
+            }
+        }
+    }
+}
+
+#[test]
+fn spaces_among_han_characters_are_not_there() {
+    let spaced: String = CHINESE.chars().flat_map(|c| [c, ' ', '\n', '\u{3000}']).collect();
+    for recipe in OURS {
+        assert_eq!(fingerprint(recipe, &spaced), fingerprint(recipe, CHINESE), "{recipe}");
+    }
+}
+
+/// The recipe again, as its description says it and as slowly as it likes.
+#[test]
+fn pairs_1_is_what_it_is_described_to_be() {
+    let described = |text: &str| {
+        let mut tokens: Vec<String> = vec![String::new()];
+        for c in text.nfkc().flat_map(char::to_lowercase) {
+            match c {
+                '\u{200b}' | '\u{ad}' | '\u{301}' => {}
+                '\u{4e00}'..='\u{9fff}' | 'の' => tokens.extend([c.to_string(), String::new()]),
+                _ if c.is_alphanumeric() => tokens.last_mut().unwrap().push(c),
+                _ => tokens.push(String::new()),
+            }
+        }
+        tokens.retain(|token| !token.is_empty());
+        let hashes: Vec<u64> = tokens.iter().map(|token| xxh3(token.as_bytes())).collect();
+        let pair = |pair: &[u64]| pair[0].rotate_left(1).wrapping_add(pair[1]);
+        one_bit::<u64>(&hashes.windows(2).map(pair).collect::<Vec<_>>())
+    };
+    let odd = "Ｆｕｌｌ　ｗｉｄｔｈ ﬁne, cafe\u{301}, zero\u{200b}width, 中文abc中文 の 12。x";
+    for text in [ENGLISH, CHINESE, MIXED, odd] {
+        assert_eq!(fingerprint("pairs/1", text), described(text), "{text}");
+    }
+}
+
+#[test]
+fn four_distinct_pairs_are_needed() {
+    let recipe = Recipe::named("pairs/1").unwrap();
+    for (text, features) in [("", 0), ("one", 0), ("one two", 1), ("no no no no no no no", 1)] {
+        let found = recipe.fingerprint(text);
+        assert_eq!((found.fingerprint, found.features), (None, features), "{text}");
+    }
+    assert_eq!(recipe.fingerprint("one two three four").fingerprint, None);
+    let enough = recipe.fingerprint("one two three four five");
+    assert!(enough.fingerprint.is_some());
+    assert_eq!(enough.features, 4);
+    assert_eq!(recipe.fingerprint("one two three four five four five").features, 6);
+}
+
+#[test]
+fn every_short_text_has_a_fingerprint() {
+    let recipe = Recipe::named("pairs-short/1").unwrap();
+    let mut found = Vec::new();
+    for text in ["ok", "OK!", "好", "不好", "好不", "好 好", "404"] {
+        found.push(recipe.fingerprint(text).fingerprint.unwrap());
+    }
+    assert_eq!(found[0], found[1]);
+    for (i, a) in found[1..].iter().enumerate() {
+        assert!(found[i + 2..].iter().all(|b| distance(*a, *b) > 8), "{i}");
+    }
+    for text in ["", "  ", "...!?", "___"] {
+        assert_eq!(recipe.fingerprint(text).fingerprint, None, "{text}");
+    }
+}
+
+#[test]
+fn distance_grows_with_the_share_of_pairs_that_differ() {
+    let words: Vec<String> = (0..3000u32).map(|i| format!("w{}", i * 7919 % 3001)).collect();
+    for (changed, at_most) in [(0, 0), (50, 7), (300, 20)] {
+        let mut edited = words.clone();
+        // Each changed word changes two pairs: J = (3000 - 2 c) / (3000 + 2 c).
+        for i in 0..changed {
+            edited[i * words.len() / changed.max(1)] = format!("new{i}");
+        }
+        let [a, b] = [&words, &edited].map(|w| fingerprint("pairs/1", &w.join(" ")).unwrap());
+        let distance = distance(a, b);
+        assert!(distance <= at_most, "{changed} changed: {distance}");
+        assert!(changed < 300 || distance >= 4, "{distance}");
+    }
+}
+
+#[test]
+fn explanation_gives_the_fingerprint_and_what_decides_its_bits() {
+    for recipe in OURS {
+        let recipe = Recipe::named(recipe).unwrap();
+        for text in [ENGLISH, CHINESE, MIXED, "tick tock tick tock tick", "ok"] {
+            let why = recipe.explain(text);
+            assert_eq!(why.fingerprint, recipe.fingerprint(text).fingerprint, "{text}");
+            let bits = why.bits.iter().rev().fold(0, |bits, bit| bits << 1 | u64::from(bit.set));
+            assert!(why.fingerprint.is_none_or(|fingerprint| fingerprint == bits), "{text}");
+            let decided: f64 = why.features.iter().map(|feature| feature.weight).sum();
+            if why.features.is_empty() {
+                continue;
+            }
+            assert_eq!(decided, why.bits.len() as f64, "{text}");
+            assert!(why.bits.iter().all(|bit| bit.margin > 0.0 && bit.margin <= 1.0));
+        }
+    }
+    let why = Recipe::named("pairs/1").unwrap().explain("Tick tock, tick tock");
+    let pairs: Vec<_> = why.features.iter().map(|f| (f.text.as_str(), f.occurrences)).collect();
+    assert!(pairs.contains(&("tick tock", 2)) && pairs.contains(&("tock tick", 1)), "{pairs:?}");
+}

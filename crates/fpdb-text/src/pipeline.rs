@@ -1,0 +1,269 @@
+//! A recipe by its parts: what nearly every public SimHash is, but for the choices.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::explain::{Explanation, Feature, Found};
+use crate::fingerprinted::Fingerprinted;
+use crate::method::Method;
+use crate::minhash::OneBit;
+use crate::normal::{Normal, normalised};
+use crate::segment::{Segment, Short, character_grams, word_grams};
+use crate::simhash::{Sums, Tie, fingerprinted, fixed_point};
+use crate::width::Width;
+
+/// From text to SimHash: the text is normalised, cut into segments, these are made into n-grams,
+/// which are the features, and their hashes are counted and summed up.
+pub(crate) struct Pipeline<F> {
+    pub(crate) normal: Cow<'static, [Normal]>,
+    pub(crate) segment: Segment,
+    pub(crate) grams: Grams,
+    /// Lower-cases each feature on its own. A capital sigma at its end becomes a final one, and
+    /// a feature may grow longer, so this is not the same as lower-casing the text.
+    pub(crate) lower_case_features: bool,
+    pub(crate) counting: Counting,
+    pub(crate) hash: fn(&str) -> F,
+    pub(crate) tie: Tie,
+    /// Makes a one-bit MinHash of the set of features, not a SimHash: no counting, no ties.
+    pub(crate) one_bit: bool,
+    pub(crate) min_features: usize,
+}
+
+/// How segments make features.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Grams {
+    /// Each `n` neighbouring segments, joined by a space.
+    Words { n: usize, short: Short },
+    /// Each `n` neighbouring characters of the segments joined without anything between, of a text
+    /// that has `from` of them or more.
+    Characters { n: usize, from: usize, short: Short },
+}
+
+impl Grams {
+    /// The segments themselves.
+    pub(crate) const SINGLE: Self = Self::Words { n: 1, short: Short::Nothing };
+    /// Each character.
+    pub(crate) const CHARACTERS: Self = Self::Characters { n: 1, from: 1, short: Short::Nothing };
+}
+
+/// What a feature weighs that occurs n times.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::{Counting, Recipe};
+///
+/// let weight = |counting| {
+///     let recipe = Recipe::<u64>::builder("mine/1").counting(counting).build().unwrap();
+///     recipe.explain("tick tick tick tick").features[0].weight
+/// };
+/// assert_eq!(weight(Counting::Each), 4.0);
+/// assert_eq!(weight(Counting::Set), 1.0);
+/// assert_eq!(weight(Counting::Damped), 3.0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Counting {
+    // The numbers go into the names of recipes, see builder.rs.
+    /// n: each occurrence counts.
+    Each = 1,
+    /// 1: the features are a set.
+    Set = 2,
+    /// 1 + log2(n), as a whole number of 2^-16.
+    Damped = 3,
+}
+
+/// Of damped weights.
+const FRACTION_BITS: u32 = 16;
+
+impl Counting {
+    fn weight(self, occurrences: usize) -> i64 {
+        match self {
+            Self::Each => i64::try_from(occurrences).unwrap_or(i64::MAX),
+            Self::Set => 1,
+            Self::Damped => fixed_point(1.0 + (occurrences as f64).log2(), FRACTION_BITS),
+        }
+    }
+
+    fn fraction_bits(self) -> u32 {
+        if self == Self::Damped { FRACTION_BITS } else { 0 }
+    }
+
+    /// Adds features, counted by their hashes, and gives the number of distinct ones.
+    fn add<F: Width>(self, mut hashes: Vec<F>, sums: &mut Sums<F>) -> usize {
+        if self == Self::Each {
+            sums.add_all(&hashes, 1);
+        }
+        hashes.sort_unstable();
+        let mut distinct = 0;
+        // Most features occur once. These are put in front, to be added together.
+        let mut single = 0;
+        let mut at = 0;
+        while at < hashes.len() {
+            let hash = hashes[at];
+            let occurrences = hashes[at..].iter().take_while(|&&other| other == hash).count();
+            at += occurrences;
+            distinct += 1;
+            if occurrences == 1 || self == Self::Set {
+                hashes[single] = hash;
+                single += 1;
+            } else if self == Self::Damped {
+                sums.add(hash, self.weight(occurrences));
+            }
+        }
+        if self != Self::Each {
+            sums.add_all(&hashes[..single], self.weight(1));
+        }
+        distinct
+    }
+}
+
+impl<F> Pipeline<F> {
+    /// Gives each feature, in the order of the text.
+    fn each_feature(&self, text: &str, mut visit: impl FnMut(&str)) {
+        let text = normalised(text, &self.normal);
+        let mut buffer = String::new();
+        self.each_gram(&text, |gram| {
+            visit(if self.lower_case_features { lower_case(gram, &mut buffer) } else { gram });
+        });
+    }
+
+    fn each_gram(&self, text: &str, mut visit: impl FnMut(&str)) {
+        match self.grams {
+            Grams::Words { n: 1, .. } => self.segment.each(text, visit),
+            Grams::Words { n, short } => {
+                let (mut joined, mut ends) = (String::with_capacity(text.len()), Vec::new());
+                self.segment.each(text, |segment| {
+                    joined.push_str(segment);
+                    ends.push(joined.len());
+                    joined.push(' ');
+                });
+                word_grams(&joined, &ends, n, short, visit);
+            }
+            Grams::Characters { n, from, short } if self.segment == Segment::Whole => {
+                character_grams(text, (n, from), short, visit);
+            }
+            Grams::Characters { n, from, short } => {
+                let mut joined = String::with_capacity(text.len());
+                self.segment.each(text, |segment| joined.push_str(segment));
+                character_grams(&joined, (n, from), short, &mut visit);
+            }
+        }
+    }
+}
+
+/// The lower case of a feature, by way of a buffer.
+fn lower_case<'b>(feature: &str, buffer: &'b mut String) -> &'b str {
+    buffer.clear();
+    if feature.is_ascii() {
+        buffer.push_str(feature);
+        buffer.make_ascii_lowercase();
+    } else if feature.contains('Σ') {
+        // Whose lower case depends on its neighbours.
+        buffer.push_str(&feature.to_lowercase());
+    } else {
+        buffer.extend(feature.chars().flat_map(char::to_lowercase));
+    }
+    buffer
+}
+
+impl<F: Width> Pipeline<F> {
+    fn one_bit(&self, mut hashes: Vec<F>) -> Fingerprinted<F> {
+        hashes.sort_unstable();
+        hashes.dedup();
+        let mut sketch = OneBit::with_capacity(hashes.len());
+        hashes.iter().for_each(|&hash| sketch.push(hash.low64()));
+        let features = hashes.len();
+        Fingerprinted {
+            fingerprint: sketch.finish().filter(|_| features >= self.min_features),
+            features,
+        }
+    }
+}
+
+impl<F: Width> Method<F> for Pipeline<F> {
+    fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
+        let mut hashes = Vec::new();
+        self.each_feature(text, |feature| hashes.push((self.hash)(feature)));
+        if self.one_bit {
+            return self.one_bit(hashes);
+        }
+        let mut sums = Sums::new();
+        let distinct = self.counting.add(hashes, &mut sums);
+        fingerprinted(sums.fingerprint(self.tie), distinct, self.min_features)
+    }
+
+    fn explain(&self, text: &str) -> Explanation<F> {
+        let mut found: Vec<Found<F, i64>> = Vec::new();
+        let mut places = HashMap::new();
+        self.each_feature(text, |feature| {
+            let hash = (self.hash)(feature);
+            let place = *places.entry(hash).or_insert_with(|| {
+                found.push(Found { text: feature.to_owned(), occurrences: 0, weight: 0, hash });
+                found.len() - 1
+            });
+            found[place].occurrences += 1;
+        });
+        if self.one_bit {
+            let features: Vec<_> = found.into_iter().map(Feature::from).collect();
+            let mut sketch = OneBit::new();
+            features.iter().for_each(|feature| sketch.push(feature.hash.low64()));
+            return Explanation::of_one_bit(features, &mut sketch, self.min_features);
+        }
+        for feature in &mut found {
+            feature.weight = self.counting.weight(feature.occurrences);
+        }
+        Explanation::of_sums(found, self.counting.fraction_bits(), self.tie, self.min_features)
+    }
+
+    fn min_features(&self) -> usize {
+        self.min_features
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weight_is_by_the_number_of_occurrences() {
+        let weights = |counting: Counting| [1, 2, 3, 8].map(|n| counting.weight(n));
+        assert_eq!(weights(Counting::Each), [1, 2, 3, 8]);
+        assert_eq!(weights(Counting::Set), [1, 1, 1, 1]);
+        assert_eq!(weights(Counting::Damped), [65_536, 131_072, 169_408, 262_144]);
+    }
+
+    /// Libraries may differ in the last bit of a logarithm. That must not reach the weight.
+    #[test]
+    fn no_weight_hangs_on_the_last_bit_of_a_logarithm() {
+        for count in 1..1u32 << 20 {
+            let exact = (1.0 + f64::from(count).log2()) * 65_536.0;
+            assert!((exact.fract() - 0.5).abs() > 1e-8, "{count}");
+        }
+    }
+
+    #[test]
+    fn equal_hashes_are_counted_wherever_they_stand() {
+        let hashes = [3u64, 1, 3, 7, 1, 3, 9];
+        for (counting, weights) in [
+            (Counting::Each, [(1, 2), (3, 3), (7, 1), (9, 1)]),
+            (Counting::Set, [(1, 1), (3, 1), (7, 1), (9, 1)]),
+            (Counting::Damped, [(1, 131_072), (3, 169_408), (7, 65_536), (9, 65_536)]),
+        ] {
+            let (mut expected, mut sums) = (Sums::<u64>::new(), Sums::new());
+            for (hash, weight) in weights {
+                expected.add(hash, weight);
+            }
+            assert_eq!(counting.add(hashes.to_vec(), &mut sums), 4);
+            assert_eq!(sums.as_slice(), expected.as_slice(), "{counting:?}");
+        }
+    }
+
+    #[test]
+    fn each_feature_is_lower_cased_by_itself() {
+        let mut buffer = String::new();
+        for feature in ["Abc", "ΑΣ ", "ΑΣΑ", "İST", "中Ａ"] {
+            assert_eq!(lower_case(feature, &mut buffer), feature.to_lowercase());
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A recipe: a name, and the method that it stands for.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::explain::Explanation;
+use crate::fingerprinted::Fingerprinted;
+use crate::method::Method;
+use crate::width::Width;
+
+/// A named, versioned way from text to fingerprint. Cheap to clone and to share among threads.
+///
+/// [`Recipe::named`] finds one of the built-in recipes, and a [`Builder`](crate::Builder) makes one
+/// of your own.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::Recipe;
+///
+/// let recipe = Recipe::named("words/1")?;
+/// let fox = recipe.fingerprint("The quick brown fox jumps over the lazy dog.");
+/// assert_eq!(fox.fingerprint, Some(0x8212_8683_18d2_9267));
+/// assert_eq!(fox.features, 8); // "the" occurs twice
+///
+/// let shouted = recipe.fingerprint("THE QUICK BROWN FOX -- JUMPS OVER THE LAZY DOG!");
+/// assert_eq!(shouted, fox);
+/// assert_eq!(recipe.fingerprint("Page not found").fingerprint, None);
+/// # Ok::<(), fpdb_text::Error>(())
+/// ```
+pub struct Recipe<F: Width = u64> {
+    name: Arc<str>,
+    purpose: &'static str,
+    method: Arc<dyn Method<F>>,
+}
+
+impl<F: Width> Recipe<F> {
+    /// A built-in recipe.
+    pub(crate) fn new(name: &str, purpose: &'static str, method: Arc<dyn Method<F>>) -> Self {
+        Self { name: name.into(), purpose, method }
+    }
+
+    /// A recipe that the user defined.
+    pub(crate) fn custom(name: &str, method: impl Method<F> + 'static) -> Self {
+        Self::new(name, "defined by its user", Arc::new(method))
+    }
+
+    /// The name, version included; never an alias. This is what a database stores.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(fpdb_text::Recipe::named("words/1")?.name(), "words/1");
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is for, in one line.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let recipe = fpdb_text::Recipe::named("python-simhash/1")?;
+    /// assert!(recipe.purpose().contains("PyPI simhash"));
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn purpose(&self) -> &str {
+        self.purpose
+    }
+
+    /// Below this number of distinct features a text has no fingerprint. It is 0 for recipes that
+    /// are compatible with another program: they give a value always, as it does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    /// assert_eq!(Recipe::named("words/1")?.min_features(), 4);
+    /// assert_eq!(Recipe::named("go-fnv1/1")?.min_features(), 0);
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn min_features(&self) -> usize {
+        self.method.min_features()
+    }
+
+    /// The fingerprint of a text, if the text has enough in it to have one.
+    ///
+    /// The time grows with the length of the text, and the memory with the number of its features.
+    /// The first call of a Chinese recipe in a process loads the dictionary, which takes some
+    /// tenths of a second and stays.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::{Recipe, distance};
+    ///
+    /// let recipe = Recipe::named("words/1")?;
+    /// let fingerprint = |text: &str| recipe.fingerprint(text).fingerprint.expect("enough words");
+    /// let a = fingerprint("Trains leave for the airport every ten minutes until midnight");
+    /// let b = fingerprint("Until midnight, trains leave for the airport every ten minutes");
+    /// assert_eq!(distance(a, b), 0); // of `words/1`, the order of words is no part
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
+        self.method.fingerprint(text)
+    }
+
+    /// How the fingerprint of a text comes about: its features, and how near each bit is to being
+    /// another. Several times slower than [`fingerprint`](Recipe::fingerprint).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    ///
+    /// let recipe = Recipe::named("words/1")?;
+    /// let fox = "The quick brown fox jumps over the lazy dog.";
+    /// let why = recipe.explain(fox);
+    /// assert_eq!((why.features[0].text.as_str(), why.features[0].occurrences), ("the", 2));
+    /// assert_eq!(why.bits.len(), 64);
+    /// assert_eq!(why.fingerprint, recipe.fingerprint(fox).fingerprint);
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn explain(&self, text: &str) -> Explanation<F> {
+        self.method.explain(text)
+    }
+}
+
+impl<F: Width> Clone for Recipe<F> {
+    fn clone(&self) -> Self {
+        Self { name: self.name.clone(), purpose: self.purpose, method: self.method.clone() }
+    }
+}
+
+impl<F: Width> fmt::Debug for Recipe<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Recipe").field(&self.name()).finish()
+    }
+}

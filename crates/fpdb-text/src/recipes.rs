@@ -1,0 +1,126 @@
+//! The recipes that are pipelines, by their parts.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::feature_hash::FeatureHash;
+use crate::method::Method;
+use crate::normal::{NFKC_LOWER_CASE, Normal};
+use crate::pipeline::{Counting, Grams, Pipeline};
+use crate::segment::{Segment, Short};
+use crate::simhash::Tie;
+use crate::width::Width;
+
+/// `words/1`: the words of a text, in any order.
+pub(crate) fn words_1() -> Arc<dyn Method<u64>> {
+    Arc::new(Pipeline {
+        normal: Cow::Borrowed(NFKC_LOWER_CASE),
+        counting: Counting::Damped,
+        min_features: 4,
+        ..pipeline(Segment::UnicodeWords, Grams::SINGLE, FeatureHash::Xxh3)
+    })
+}
+
+/// `shingle2/1`: the set of two neighbouring characters, all as they stand.
+///
+/// Published with 32 bits and no hash named, so there are no values to agree with. XXH3 spreads so
+/// short a feature over all of 64 bits, which FNV does not.
+pub(crate) fn shingle2_1() -> Arc<dyn Method<u64>> {
+    let pairs = Grams::Characters { n: 2, from: 2, short: Short::Itself };
+    Arc::new(Pipeline {
+        counting: Counting::Set,
+        ..pipeline(Segment::Whole, pairs, FeatureHash::Xxh3)
+    })
+}
+
+/// `python-simhash/1`: PyPI `simhash` 2.1, with `f` of 64 or 128.
+///
+/// An empty text has one feature, which is empty.
+pub(crate) fn python_simhash_1<F: Width>() -> Arc<dyn Method<F>> {
+    let grams = Grams::Characters { n: 4, from: 4, short: Short::ItselfOrEmpty };
+    Arc::new(Pipeline {
+        normal: Cow::Borrowed(&[Normal::LowerCase]),
+        ..pipeline(Segment::WordRuns, grams, FeatureHash::Md5Low)
+    })
+}
+
+/// `seomoz/1`: `simhash-py` and `simhash-cpp`, which leave the words to their users; here, runs of
+/// letters, numbers and underscores, in lower case. Fewer than four have no feature, as there.
+pub(crate) fn seomoz_1() -> Arc<dyn Method<u64>> {
+    let grams = Grams::Words { n: 4, short: Short::Nothing };
+    Arc::new(Pipeline {
+        normal: Cow::Borrowed(&[Normal::LowerCase]),
+        ..pipeline(Segment::WordRuns, grams, FeatureHash::Md5High)
+    })
+}
+
+/// `go-fnv1/1`: mfonda's and go-dedup's `simhash`.
+pub(crate) fn go_fnv1_1() -> Arc<dyn Method<u64>> {
+    Arc::new(Pipeline {
+        normal: Cow::Borrowed(&[Normal::LowerCaseSimple]),
+        tie: Tie::Set,
+        ..pipeline(Segment::GoWords, Grams::SINGLE, FeatureHash::Fnv1)
+    })
+}
+
+/// `go-fnv1-cjk/1`: go-dedup's `simhashCJK`, which lower-cases too.
+pub(crate) fn go_fnv1_cjk_1() -> Arc<dyn Method<u64>> {
+    Arc::new(Pipeline {
+        normal: Cow::Borrowed(&[Normal::LowerCaseSimple]),
+        tie: Tie::Set,
+        ..pipeline(Segment::Whole, Grams::CHARACTERS, FeatureHash::Fnv1)
+    })
+}
+
+/// `rust-simhash/1`: the crate `simhash` with its feature `hasher-fnv`.
+pub(crate) fn rust_simhash_1() -> Arc<dyn Method<u64>> {
+    Arc::new(pipeline(Segment::Whitespace, Grams::SINGLE, FeatureHash::Fnv1aOfRustStr))
+}
+
+/// `text-dedup-xxh3/1`: `text-dedup` 0.4 as it comes. It asks for texts of 5 characters or more.
+pub(crate) fn text_dedup_xxh3_1<F: Width>() -> Arc<dyn Method<F>> {
+    let grams = Grams::Characters { n: 3, from: 5, short: Short::Nothing };
+    Arc::new(Pipeline {
+        lower_case_features: true,
+        counting: Counting::Set,
+        ..pipeline(Segment::Whole, grams, FeatureHash::Xxh3)
+    })
+}
+
+/// `daft-xxh3/1`: Daft 0.7's `simhash` as it comes.
+pub(crate) fn daft_xxh3_1() -> Arc<dyn Method<u64>> {
+    let grams = Grams::Characters { n: 3, from: 3, short: Short::Nothing };
+    Arc::new(pipeline(Segment::Whole, grams, FeatureHash::Xxh3))
+}
+
+/// `trafilatura/1`: trafilatura 2's `content_fingerprint`.
+pub(crate) fn trafilatura_1() -> Arc<dyn Method<u64>> {
+    Arc::new(Pipeline {
+        tie: Tie::Set,
+        ..pipeline(Segment::TrafilaturaSample, Grams::SINGLE, FeatureHash::Blake2b)
+    })
+}
+
+/// `string-hash/1`, 128 bits: the blog code with `string_hash` on words.
+pub(crate) fn string_hash_1() -> Arc<dyn Method<u128>> {
+    Arc::new(Pipeline {
+        tie: Tie::Set,
+        ..pipeline(Segment::PythonWhitespace, Grams::SINGLE, FeatureHash::StringHash)
+    })
+}
+
+/// What most compatible recipes have in common.
+#[expect(clippy::expect_used, reason = "a constant of the recipe, which the tests try")]
+fn pipeline<F: Width>(segment: Segment, grams: Grams, hash: FeatureHash) -> Pipeline<F> {
+    Pipeline {
+        normal: Cow::Borrowed(&[]),
+        segment,
+        grams,
+        lower_case_features: false,
+        counting: Counting::Each,
+        hash: hash.hasher::<F>().expect("the recipe's hash has its width"),
+        tie: Tie::Unset,
+        one_bit: false,
+        min_features: 0,
+    }
+}

@@ -1,0 +1,339 @@
+//! The SimHash itself: hashed, weighted features summed up bit by bit.
+//!
+//! For those who cut texts into features themselves: take a [hash](crate::hash), and
+//! [`fold`](fold()) what it gives. Integer weights make sums, and so fingerprints, that depend on
+//! neither the order of the features nor on how a machine rounds; sums of `f64` are made in the
+//! order given, as the programs do which have such weights.
+
+use std::marker::PhantomData;
+
+use crate::fingerprinted::Fingerprinted;
+use crate::width::Width;
+
+/// What becomes of a bit for which as much weighs as against it; of all bits, if there is nothing.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::simhash::{Tie, fold};
+///
+/// let even = [(0b01u64, 1), (0b11, 1)]; // bit 1 is in one of two
+/// assert_eq!(fold(even, Tie::Unset), 0b01);
+/// assert_eq!(fold([(0b01u64, 1), (!0, 1)], Tie::Set), !0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tie {
+    // The numbers go into the names of recipes, see builder.rs.
+    /// Set iff the sum is above 0: most programs, and all recipes of our own.
+    Unset = 1,
+    /// Set iff the sum is 0 or above.
+    Set = 2,
+}
+
+/// A weight: `i64` or `f64`. Sealed.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::simhash::{Tie, fold};
+/// assert_eq!(fold([(0b10u64, 2), (0b01, 1)], Tie::Unset), 0b10);
+/// assert_eq!(fold([(0b10u64, 0.5), (0b01, 0.25)], Tie::Unset), 0b10);
+/// ```
+pub trait Weight: sealed::Sealed + Copy {}
+
+impl Weight for i64 {}
+impl Weight for f64 {}
+
+mod sealed {
+    use std::iter::Sum;
+    use std::ops::{AddAssign, Neg};
+
+    pub trait Sealed:
+        Default + PartialOrd + AddAssign + Neg<Output = Self> + Sum + Send + Sync + 'static
+    {
+        fn to_f64(self) -> f64;
+    }
+
+    impl Sealed for i64 {
+        fn to_f64(self) -> f64 {
+            self as f64
+        }
+    }
+
+    impl Sealed for f64 {
+        fn to_f64(self) -> f64 {
+            self
+        }
+    }
+}
+
+/// The fingerprint of features that are given as hashes with weights.
+///
+/// Bit i is set iff the features whose hash has bit i set weigh more than the others; `tie` says
+/// what if they weigh the same. The time is the number of features times the width.
+///
+/// # Panics
+///
+/// As other sums of `i64` do: if one leaves its range, in a build that checks for overflow.
+///
+/// # Examples
+///
+/// Hashes alone, each of weight 1, as seomoz's `simhash-cpp` folds them:
+///
+/// ```
+/// use fpdb_text::simhash::{Tie, fold};
+///
+/// let hashes = [0xdead_beef_u64, 0xdead_0000, 0x0000_beef];
+/// assert_eq!(fold(hashes.map(|hash| (hash, 1)), Tie::Unset), 0xdead_beef);
+/// ```
+///
+/// A list of features, as PyPI `simhash` takes it; it has the low half of MD5:
+///
+/// ```
+/// use fpdb_text::hash;
+/// use fpdb_text::simhash::{Tie, fold};
+///
+/// let features = ["aaa", "bbb"].map(|feature| (hash::md5(feature.as_bytes()) as u64, 1));
+/// assert_eq!(fold(features, Tie::Unset), 57_087_923_692_560_392);
+/// ```
+///
+/// Words with their counts, 128 bits, as the Wayback Machine's `wayback-discover-diff` has them:
+///
+/// ```
+/// use fpdb_text::hash;
+/// use fpdb_text::simhash::{Tie, fold};
+///
+/// let counted = [("two", 2), ("three", 3), ("one", 1)];
+/// let features = counted.map(|(word, count)| (hash::md5(word.as_bytes()), count));
+/// assert_eq!(fold(features, Tie::Unset), 66_237_222_457_941_138_286_276_456_718_971_054_176);
+/// ```
+pub fn fold<F: Width, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie: Tie) -> F {
+    let mut sums = Sums::new();
+    for (hash, weight) in features {
+        sums.add(hash, weight);
+    }
+    sums.fingerprint(tie)
+}
+
+/// The sums behind a fingerprint, one a bit.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::hash::fnv1;
+/// use fpdb_text::simhash::{Sums, Tie};
+///
+/// let mut sums = Sums::new();
+/// sums.add(fnv1(b"test string"), 1);
+/// sums.add(fnv1(b"test thing"), 1);
+/// assert_eq!(sums.as_slice()[..8], [0, -2, 0, 0, -2, -2, -2, 0]);
+/// assert_eq!(sums.fingerprint(Tie::Unset) & 0xff, 0);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Sums<F, W = i64> {
+    /// Those beyond the width stay 0.
+    sums: [W; 128],
+    width: PhantomData<F>,
+}
+
+impl<F: Width, W: Weight> Sums<F, W> {
+    /// Sums of nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::simhash::{Sums, Tie};
+    /// assert_eq!(Sums::<u64>::new().fingerprint(Tie::Unset), 0);
+    /// assert_eq!(Sums::<u64>::new().fingerprint(Tie::Set), !0);
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self { sums: [W::default(); 128], width: PhantomData }
+    }
+
+    /// Adds a feature: its weight where its hash has a bit set, less its weight where it has not.
+    ///
+    /// # Panics
+    ///
+    /// As [`fold`](fold()).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut sums = fpdb_text::simhash::Sums::new();
+    /// sums.add(0b01u64, 2.5);
+    /// assert_eq!(sums.as_slice()[..2], [2.5, -2.5]);
+    /// ```
+    pub fn add(&mut self, hash: F, weight: W) {
+        for (bit, sum) in (0..F::WIDTH).zip(&mut self.sums) {
+            *sum += if hash.bit(bit) { weight } else { -weight };
+        }
+    }
+
+    /// The sums, that of the least significant bit first: as many as the width has bits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(fpdb_text::simhash::Sums::<u128>::new().as_slice(), [0; 128]);
+    /// ```
+    #[must_use]
+    pub fn as_slice(&self) -> &[W] {
+        &self.sums[..F::WIDTH as usize]
+    }
+
+    /// The fingerprint that the sums make.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::simhash::{Sums, Tie};
+    ///
+    /// let mut sums = Sums::new();
+    /// sums.add(0b1u64, 3);
+    /// assert_eq!(sums.fingerprint(Tie::Set), 0b1);
+    /// ```
+    #[must_use]
+    pub fn fingerprint(&self, tie: Tie) -> F {
+        (0..).zip(self.as_slice()).fold(F::default(), |bits, (bit, &sum)| {
+            if is_set(sum, tie) { bits | F::single(bit) } else { bits }
+        })
+    }
+}
+
+impl<F: Width, W: Weight> Default for Sums<F, W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+pub(crate) fn is_set<W: Weight>(sum: W, tie: Tie) -> bool {
+    match tie {
+        Tie::Unset => sum > W::default(),
+        Tie::Set => sum >= W::default(),
+    }
+}
+
+/// Features of weight 1 summed up: how many hashes have each bit set, exactly.
+///
+/// The counters lie across words: bit i of `planes[n]` is bit n of counter i. Hashes are added by
+/// full adders, three words of one significance at a time: one of a plane, one that waits, and the
+/// one that comes; the carry goes up a plane. So a hash costs about one full adder, five operations
+/// for all the counters of a width.
+struct Counters<F> {
+    planes: [F; PLANES],
+    /// `waiting[n]` is a word of the significance of `planes[n]`, if bit n of `added` is set.
+    waiting: [F; PLANES],
+    added: u32,
+}
+
+const PLANES: usize = u32::BITS as usize;
+
+impl<F: Width> Counters<F> {
+    /// Of fewer than 2^32 hashes.
+    fn of(hashes: &[F]) -> Self {
+        let mut counters =
+            Self { planes: [F::default(); PLANES], waiting: [F::default(); PLANES], added: 0 };
+        for &hash in hashes {
+            counters.add(hash);
+        }
+        counters
+    }
+
+    fn add(&mut self, hash: F) {
+        let mut carry = hash;
+        let full = self.added.trailing_ones() as usize;
+        for (plane, &waiting) in self.planes.iter_mut().zip(&self.waiting).take(full) {
+            let either = *plane ^ waiting;
+            let next = (*plane & waiting) | (either & carry);
+            *plane = either ^ carry;
+            carry = next;
+        }
+        self.waiting[full] = carry;
+        self.added += 1;
+    }
+
+    /// How many of the hashes have the bit set, less how many have not.
+    fn sum(&self, bit: u32) -> i64 {
+        let one = |word: F| i64::from(word.bit(bit));
+        let planes = (u32::BITS - self.added.leading_zeros()) as usize;
+        let set: i64 = (0..planes)
+            .map(|n| {
+                let waiting = if self.added >> n & 1 == 1 { one(self.waiting[n]) } else { 0 };
+                (one(self.planes[n]) + waiting) << n
+            })
+            .sum();
+        2 * set - i64::from(self.added)
+    }
+}
+
+impl<F: Width> Sums<F, i64> {
+    /// Adds hashes that all have the same weight, in a fraction of the time of one by one.
+    pub(crate) fn add_all(&mut self, hashes: &[F], weight: i64) {
+        for some in hashes.chunks(u32::MAX as usize) {
+            let counters = Counters::of(some);
+            for (bit, sum) in (0..F::WIDTH).zip(&mut self.sums) {
+                *sum += weight * counters.sum(bit);
+            }
+        }
+    }
+}
+
+/// What a text with so many distinct features has, of which too few make no fingerprint.
+pub(crate) fn fingerprinted<F>(fingerprint: F, features: usize, min: usize) -> Fingerprinted<F> {
+    Fingerprinted { fingerprint: (features >= min).then_some(fingerprint), features }
+}
+
+/// A weight as a whole number of 2^-`fraction_bits`.
+#[expect(clippy::cast_possible_truncation, reason = "weights are far below 2^31, fractions too")]
+pub(crate) fn fixed_point(weight: f64, fraction_bits: u32) -> i64 {
+    (weight * (1u64 << fraction_bits) as f64).round() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bit_is_set_iff_its_weight_is_the_greater_part() {
+        let features = [(0b0011u64, 3), (0b0101, 2), (0b1001, 1), (0b0000, 1)];
+        // Bit 0: 6 against 1; bit 1: 3 against 4; bit 2: 2 against 5; bit 3: 1 against 6.
+        assert_eq!(fold(features, Tie::Unset), 0b0001);
+        let even = [(0b10u64, 2), (0b10, 2), (0b01, 1), (0b01, 3)];
+        assert_eq!(fold(even, Tie::Unset), 0);
+        assert_eq!(fold(even, Tie::Set), 0b11);
+        assert_eq!(fold([(1u128 << 127, 2), (0, 1)], Tie::Unset), 1 << 127);
+    }
+
+    #[test]
+    fn counters_give_what_plain_sums_give() {
+        let mut state = 7u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state ^ state >> 29
+        };
+        // Bits near the top are set in few hashes, those near the bottom in many.
+        let hashes: Vec<u64> = (0..1100).map(|_| next() & next() | next() >> 40).collect();
+        for count in (0..70).chain([127, 128, 255, 256, 1000, 1023, 1024, 1100]) {
+            assert_same_sums(&hashes[..count]);
+            let wide: Vec<_> = hashes[..count].iter().map(|&h| u128::from(h) << 64 | 5).collect();
+            assert_same_sums(&wide);
+        }
+    }
+
+    fn assert_same_sums<F: Width>(hashes: &[F]) {
+        let (mut plain, mut counted) = (Sums::new(), Sums::new());
+        for &hash in hashes {
+            plain.add(hash, 3);
+        }
+        counted.add_all(hashes, 3);
+        assert_eq!(counted.as_slice(), plain.as_slice(), "{}", hashes.len());
+    }
+
+    #[test]
+    fn weights_are_rounded_to_the_nearest() {
+        assert_eq!(fixed_point(1.0, 16), 65_536);
+        assert_eq!(fixed_point(2.5849625, 16), 169_408); // 169 408.1
+        assert_eq!(fixed_point(0.75, 1), 2);
+    }
+}

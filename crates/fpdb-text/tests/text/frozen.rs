@@ -1,0 +1,111 @@
+//! What every recipe makes of texts of every kind. These values are in users' databases: a failure
+//! here means a new version of the recipe, not new values.
+//!
+//! Those of compatible recipes were computed by the other programs where they could be run (PyPI
+//! `simhash` 2.1.2, `trafilatura` 2.3.1, Daft 0.7.26), or else by plain Python code of their rule.
+
+use std::collections::BTreeMap;
+use std::fmt::LowerHex;
+
+use fpdb_text::simhash::Tie;
+use fpdb_text::{Builder, Counting, FeatureHash, Normal, Recipe, Segment, Width};
+use serde_json::Value;
+
+use crate::{lines, text};
+
+#[test]
+fn recipes_are_frozen() {
+    let mut vectors = BTreeMap::new();
+    for vector in lines(include_str!("frozen.ndjson")) {
+        let name = text(&vector, "recipe").to_owned();
+        let bits = vector["bits"].as_u64().unwrap();
+        match bits {
+            64 => check(&Recipe::named(&name), &vector),
+            _ => check(&Recipe::bits128(&name), &vector),
+        }
+        *vectors.entry((bits, name)).or_insert(0) += 1;
+    }
+    let all =
+        Recipe::names().map(|name| (64, name)).chain(Recipe::names128().map(|name| (128, name)));
+    for (bits, name) in all {
+        let count = vectors.get(&(bits, name.to_owned()));
+        assert!(count >= Some(&11), "{name} of {bits} bits has {count:?} vectors");
+    }
+}
+
+/// Recipes that this build lacks are left out.
+fn check<F: Width + LowerHex>(recipe: &fpdb_text::Result<Recipe<F>>, vector: &Value) {
+    let Ok(recipe) = recipe else { return };
+    let found = recipe.fingerprint(text(vector, "text"));
+    let digits = vector["bits"].as_u64().unwrap() as usize / 4;
+    let hex = found.fingerprint.map(|bits| format!("0x{bits:0digits$x}"));
+    assert_eq!(hex.as_deref(), vector["fingerprint"].as_str(), "{vector}");
+    assert_eq!(Some(found.features as u64), vector["features"].as_u64(), "{vector}");
+}
+
+/// One sentence, as five programs see it.
+#[test]
+fn fox_has_the_value_of_each_program() {
+    for (name, expected) in [
+        ("python-simhash/1", 0x2c2a_1290_908a_898a_u64),
+        ("seomoz/1", 0xb163_c917_2b82_30a1),
+        ("go-fnv1/1", 0xd8dc_c618_6b79_3c3e),
+        ("daft-xxh3/1", 0xa23e_d544_6c5f_306c),
+        ("trafilatura/1", 0x1af0_83f0_1050_ba17),
+    ] {
+        let fox = "The quick brown fox jumps over the lazy dog";
+        let found = Recipe::named(name).unwrap().fingerprint(fox).fingerprint.unwrap();
+        assert_eq!(found, expected, "{name}: {found:#x}");
+    }
+}
+
+/// The parts of a recipe of one's own are as frozen as its name says.
+#[test]
+fn parts_are_frozen() {
+    let begin = || -> Builder { Recipe::builder("mine/1").min_features(0) };
+    let built = [
+        (begin(), "mine/1#ed3bbebd", 0xe302_006f_16f2_9f5e_u64),
+        (
+            begin().normal(&[Normal::StripInvisible, Normal::Nfkc]).words(2),
+            "mine/1#6c04d076",
+            0xa022_1cab_52ce_406e,
+        ),
+        (
+            begin().normal(&[Normal::LowerCaseSimple]).segment(Segment::Whitespace),
+            "mine/1#dfb0f590",
+            0xb718_837a_1cd2_1a3e,
+        ),
+        (
+            begin().segment(Segment::WordRuns).characters(3).counting(Counting::Each),
+            "mine/1#e9feadb2",
+            0x69ef_ec5e_64e2_9fd5,
+        ),
+        (
+            begin().segment(Segment::Whole).characters(2).counting(Counting::Set),
+            "mine/1#99e23ded",
+            0xdd74_21a2_67c0_40cc,
+        ),
+        (
+            begin().segment(Segment::PythonWhitespace).hash(FeatureHash::Jenkins64),
+            "mine/1#0fd84c03",
+            0x09e5_e786_1172_6228,
+        ),
+        (
+            begin().segment(Segment::GoWords).hash(FeatureHash::Fnv1).tie(Tie::Set),
+            "mine/1#bd98f659",
+            0xc83e_761e_a6cb_b47e,
+        ),
+        (
+            begin().segment(Segment::TrafilaturaSample).hash(FeatureHash::Blake2b),
+            "mine/1#8707b146",
+            0xaefc_4351_14e0_4ba3,
+        ),
+    ];
+    let text = "The ﬁrst co\u{ad}operative bank,\u{1c}the bank of İzmir: 合作银行 opened at \
+        http://example.org/x in ２０２６; cooperative, first and last.";
+    for (builder, name, expected) in built {
+        let recipe = builder.build().unwrap();
+        let found = recipe.fingerprint(text).fingerprint.unwrap();
+        assert_eq!((recipe.name(), found), (name, expected), "{found:#x}");
+    }
+}

@@ -1,0 +1,261 @@
+//! Values of other programs: from their own tests, or computed by them. Those in `golden.ndjson`
+//! are checked everywhere; all of them, with the texts that they are of, where the shared data is.
+
+use std::collections::BTreeMap;
+
+use fpdb_text::simhash::{Sums, Tie, Weight, fold};
+use fpdb_text::{Recipe, Width, distance, hash};
+use serde_json::Value;
+
+use crate::{hex, lines, list, read_shared, text};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    Checked,
+    /// Its keywords are not given, and another program's dictionary would be needed to find them.
+    NeedsCppjieba,
+    /// It is about finding fingerprints: the engine's tests check it.
+    NeedsDatabase,
+}
+
+#[test]
+fn values_of_other_programs_are_given_again() {
+    let vectors = lines(include_str!("golden.ndjson"));
+    let verdicts = check_all(&vectors);
+    assert_eq!(verdicts, BTreeMap::from([(Verdict::Checked, 103), (Verdict::NeedsDatabase, 4)]));
+}
+
+/// With the texts that are no part of the repository.
+#[test]
+fn all_values_of_other_programs_are_given_again() {
+    let Some(file) = read_shared("golden_vectors.json") else { return };
+    let file: Value = serde_json::from_str(&file).unwrap();
+    let vectors = list(&file, "vectors");
+    assert_eq!(file["count"].as_u64(), Some(138));
+    let verdicts = check_all(vectors);
+    let expected =
+        [(Verdict::Checked, 127), (Verdict::NeedsCppjieba, 6), (Verdict::NeedsDatabase, 5)];
+    assert_eq!(verdicts, BTreeMap::from(expected));
+}
+
+fn check_all(vectors: &[Value]) -> BTreeMap<Verdict, usize> {
+    let mut verdicts = BTreeMap::new();
+    for vector in vectors {
+        *verdicts.entry(check(vector, vectors)).or_default() += 1;
+    }
+    verdicts
+}
+
+fn check(vector: &Value, all: &[Value]) -> Verdict {
+    match text(vector, "kind") {
+        "hash" => check_hash(vector),
+        "simhash64" => return check_simhash64(vector),
+        "simhash128" => check_simhash128(vector),
+        "fold" => check_fold(vector),
+        "fold_text" => check_sums_of_text(vector),
+        "accumulator" => check_accumulator(vector),
+        "hamming" => check_distance(vector),
+        "hamming_text" => check_distance_of_texts(vector, all),
+        "query" | "all_pairs" | "clusters" | "stream" => return Verdict::NeedsDatabase,
+        "relation" => check_relation(all),
+        other => panic!("no check of {other:?}"),
+    }
+    Verdict::Checked
+}
+
+/// The rule of a vector: ours, or by how the shared data describes it.
+fn rule(vector: &Value) -> &str {
+    const RULES: [(&str, &str); 9] = [
+        ("yanyiwu", "jenkins-keywords"),
+        ("jieba-rs", "jenkins-keywords"),
+        ("1e0ng/simhash 2.1.2", "python-simhash/1"),
+        ("1e0ng", "md5-features"),
+        ("mfonda", "go-fnv1/1"),
+        ("go-dedup simhashCJK", "go-fnv1-cjk/1"),
+        ("crate simhash", "rust-simhash/1"),
+        ("seed 003", "string-hash-keywords"),
+        ("seed 004", "string-hash/1"),
+    ];
+    let Some(profile) = vector["profile"].as_str() else { return text(vector, "rule") };
+    let known = RULES.iter().find(|(start, _)| profile.starts_with(start));
+    known.unwrap_or_else(|| panic!("no rule {profile:?}")).1
+}
+
+/// The text of a vector, in it or in a file.
+fn input(vector: &Value) -> String {
+    match vector["input_file"].as_str() {
+        Some(name) => read_shared(name).unwrap(),
+        None => text(vector, "input").to_owned(),
+    }
+}
+
+fn expected(vector: &Value) -> u128 {
+    match vector["expected_dec"].as_str() {
+        Some(decimal) => decimal.parse().unwrap(),
+        None => wide_hex(text(vector, "expected_hex")),
+    }
+}
+
+fn wide_hex(digits: &str) -> u128 {
+    u128::from_str_radix(digits.trim_start_matches("0x"), 16).unwrap()
+}
+
+fn low_half(value: u128) -> u64 {
+    (value & u128::from(u64::MAX)) as u64
+}
+
+fn check_hash(vector: &Value) {
+    let input = input(vector);
+    let bytes = input.as_bytes();
+    let name = text(vector, "hash");
+    if name.starts_with("fnv1a-64") {
+        assert_eq!(u128::from(hash::fnv1a(bytes)), expected(vector), "{vector}");
+    } else if name.starts_with("fnv1-64") {
+        assert_eq!(u128::from(hash::fnv1(bytes)), expected(vector), "{vector}");
+    } else if name.starts_with("jenkins64") {
+        assert_eq!(u128::from(hash::jenkins64(bytes)), expected(vector), "{vector}");
+    } else if name.contains("lookup3") {
+        let seed = |field: &str| u32::try_from(vector[field].as_u64().unwrap()).unwrap();
+        let (c, b) = hash::lookup3(bytes, seed("pc"), seed("pb"));
+        let given = (hex(&vector["expected_c_hex"]), hex(&vector["expected_b_hex"]));
+        assert_eq!((u64::from(c), u64::from(b)), given, "{vector}");
+    } else {
+        assert!(name.contains("string"), "{vector}");
+        let wide = wide_hex(text(vector, "expected128_hex"));
+        assert_eq!(hash::string_hash(&input), wide, "{vector}");
+        assert_eq!(hex(&vector["expected64_hex"]), low_half(wide), "{vector}");
+    }
+}
+
+fn check_simhash64(vector: &Value) -> Verdict {
+    let found = match rule(vector) {
+        "jenkins-keywords" => {
+            let Some(keywords) = vector["keywords"].as_array() else {
+                return Verdict::NeedsCppjieba;
+            };
+            let weight = |keyword: &Value| keyword[1].as_f64().unwrap();
+            fold_words(keywords, |word| hash::jenkins64(word.as_bytes()), weight)
+        }
+        "string-hash-keywords" => {
+            let weight = |keyword: &Value| keyword[2].as_i64().unwrap();
+            fold_words(list(vector, "keywords"), |word| low_half(hash::string_hash(word)), weight)
+        }
+        "md5-features" => fold_md5(vector, low_half),
+        name => Recipe::named(name).unwrap().fingerprint(&input(vector)).fingerprint.unwrap(),
+    };
+    assert_eq!(u128::from(found), expected(vector), "{vector}");
+    Verdict::Checked
+}
+
+fn check_simhash128(vector: &Value) {
+    let found = match rule(vector) {
+        "md5-features" => fold_md5(vector, |digest| digest),
+        name => Recipe::bits128(name).unwrap().fingerprint(&input(vector)).fingerprint.unwrap(),
+    };
+    assert_eq!(found, expected(vector), "{vector}");
+}
+
+/// Lists of words, each with its weight and perhaps more.
+fn fold_words<F: Width, W: Weight>(
+    words: &[Value],
+    hash: impl Fn(&str) -> F,
+    weight: impl Fn(&Value) -> W,
+) -> F {
+    fold(words.iter().map(|word| (hash(word[0].as_str().unwrap()), weight(word))), Tie::Unset)
+}
+
+/// Features given to PyPI `simhash`: in a list, or as a rule that makes numbers.
+fn fold_md5<F: Width>(vector: &Value, narrow: fn(u128) -> F) -> F {
+    let md5 = |word: &str| narrow(hash::md5(word.as_bytes()));
+    match vector["features_rule"].as_str() {
+        None => fold_words(list(vector, "features"), md5, |feature| feature[1].as_i64().unwrap()),
+        Some(rule) => {
+            let weight = |i: i64| if rule.contains("50*i") { 50 * i } else { 1 };
+            fold((0..500).map(|i| (md5(&i.to_string()), weight(i))), Tie::Unset)
+        }
+    }
+}
+
+fn check_fold(vector: &Value) {
+    let repeat = usize::try_from(vector["repeat"].as_u64().unwrap()).unwrap();
+    let hashes: Vec<u64> = list(vector, "hashes_hex").iter().map(hex).collect();
+    let repeated = hashes.repeat(repeat).into_iter().map(|hash| (hash, 1));
+    assert_eq!(u128::from(fold(repeated, Tie::Unset)), expected(vector), "{vector}");
+}
+
+fn check_accumulator(vector: &Value) {
+    let mut sums = Sums::new();
+    for feature in list(vector, "features") {
+        sums.add(hash::fnv1(feature.as_str().unwrap().as_bytes()), 1);
+    }
+    let given: Vec<i64> =
+        list(vector, "expected_vector").iter().map(|sum| sum.as_i64().unwrap()).collect();
+    assert_eq!(sums.as_slice(), given);
+}
+
+/// Examples of a few bits, the leftmost of which is written first; here it is bit 0.
+fn check_sums_of_text(vector: &Value) {
+    let value = |bits: &str| u64::from_str_radix(&bits.chars().rev().collect::<String>(), 2);
+    let given: Vec<f64> =
+        list(vector, "expected_sums").iter().map(|sum| sum.as_f64().unwrap()).collect();
+    let mut sums = Sums::<u64, f64>::new();
+    match vector["weighted"].as_array() {
+        Some(features) => {
+            for feature in features {
+                let bits = feature[0].as_str().unwrap();
+                sums.add(value(bits).unwrap(), feature[1].as_f64().unwrap());
+            }
+        }
+        None => {
+            // One feature a bit, with the weights that make these sums.
+            let all = given.iter().sum::<f64>() / (2.0 - given.len() as f64);
+            for (bit, sum) in given.iter().enumerate() {
+                sums.add(1 << bit, (sum + all) / 2.0);
+            }
+        }
+    }
+    for (found, given) in sums.as_slice().iter().zip(&given) {
+        assert!((found - given).abs() < 1e-9, "{vector}");
+    }
+    let bits = text(vector, "expected_bits");
+    let found = sums.fingerprint(Tie::Unset) & ((1 << bits.len()) - 1);
+    assert_eq!(found, value(bits).unwrap(), "{vector}");
+}
+
+fn check_distance(vector: &Value) {
+    let value = |field| text(vector, field).parse::<u64>().unwrap();
+    let given = vector["expected"].as_u64();
+    assert_eq!(given, Some(distance(value("a_dec"), value("b_dec")).into()), "{vector}");
+}
+
+fn check_distance_of_texts(vector: &Value, all: &[Value]) {
+    let [a, b] = ["a", "b"].map(|field| text(vector, field));
+    let found = if a.ends_with(".txt") {
+        let [a, b] = [a, b].map(|name| value_of_file(all, rule(vector), name, None));
+        distance(a, b)
+    } else {
+        let recipe = Recipe::bits128(rule(vector)).unwrap();
+        let [a, b] = [a, b].map(|text| recipe.fingerprint(text).fingerprint.unwrap());
+        distance(a, b)
+    };
+    assert_eq!(vector["expected"].as_u64(), Some(found.into()), "{vector}");
+}
+
+/// The value that another vector gives for a file.
+fn value_of_file(all: &[Value], rule_of: &str, name: &str, keywords: Option<u64>) -> u128 {
+    let found = all.iter().find(|vector| {
+        text(vector, "kind") == "simhash64"
+            && vector["input_file"] == name
+            && rule(vector) == rule_of
+            && keywords.is_none_or(|number| vector["topN"].as_u64() == Some(number))
+    });
+    expected(found.unwrap_or_else(|| panic!("no value of {name}")))
+}
+
+/// Of news in two versions each, at 50 keywords.
+fn check_relation(all: &[Value]) {
+    let [a, b, c, d] = ["", "_2", "_3", "_4"].map(|number| {
+        value_of_file(all, "jenkins-keywords", &format!("golden_news{number}.txt"), Some(50))
+    });
+    assert!(a == b && c == d && b != c);
+}

@@ -1,0 +1,51 @@
+//! The recipes against the values of the programs that they are to agree with.
+
+#[cfg(feature = "zh")]
+mod chinese;
+mod frozen;
+mod golden;
+mod similarity;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// Real text and values of other programs, which are no part of the repository.
+fn shared() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
+}
+
+/// The bytes of a file of the shared data, or, if it is not here, a word about that.
+fn read_shared_bytes(name: &str) -> Option<Vec<u8>> {
+    let path = shared().join(name);
+    let bytes = std::fs::read(&path).ok();
+    if bytes.is_none() {
+        // Not by a macro, whose output the harness keeps to itself.
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("skipped: no {}\n", path.display()),
+        );
+    }
+    bytes
+}
+
+fn read_shared(name: &str) -> Option<String> {
+    read_shared_bytes(name).map(|bytes| String::from_utf8(bytes).unwrap())
+}
+
+/// The objects of a file of one a line.
+fn lines(ndjson: &str) -> Vec<Value> {
+    ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value[field].as_str().unwrap_or_else(|| panic!("no text {field:?} in {value}"))
+}
+
+fn list<'v>(value: &'v Value, field: &str) -> &'v [Value] {
+    value[field].as_array().unwrap_or_else(|| panic!("no list {field:?} in {value}"))
+}
+
+fn hex(value: &Value) -> u64 {
+    u64::from_str_radix(value.as_str().unwrap(), 16).unwrap()
+}
