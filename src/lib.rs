@@ -24,8 +24,8 @@
 //! # More
 //!
 //! The repository has a README with a longer example and a table of figures, `docs/design.md` on how
-//! the database works at run time, `docs/benchmarks.md`, `crates/fpdb-text/recipes.md` on which recipe and distance to
-//! choose, and `storage-format.md` on the files.
+//! the database works at run time, `docs/benchmarks.md`, `crates/fpdb-text/recipes.md` on which recipe
+//! and distance to choose, and `storage-format.md` on the files.
 //!
 //! # Debug builds
 //!
