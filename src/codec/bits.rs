@@ -268,8 +268,8 @@ static BATCH_PLACES: [[[(u8, u8); BATCH]; 128]; 8] = {
     places
 };
 
-/// Returns the position of the one bit that has `below` one bits below it. `word` must have more than
-/// `below` one bits.
+/// Returns the position of the set bit that has `below` set bits below it. `word` must have more than
+/// `below` set bits.
 ///
 /// Counts bytes in parallel within one word (Vigna, *Broadword implementation of rank/select queries*,
 /// 2008).
@@ -279,10 +279,10 @@ pub(crate) fn select(word: u64, below: usize) -> usize {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
-    // Each byte holds the number of ones up to and including that byte of `word`.
+    // Each byte holds the number of bits set in `word` up to and including that byte.
     let up_to = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(EACH);
     let wanted = EACH.wrapping_mul(below as u64) | EACH << 7;
-    // The top bit of a byte stays set if at most `below` ones are up to and including that byte.
+    // The top bit of a byte stays set if that number is at most `below`.
     let passed = (wanted.wrapping_sub(up_to) & EACH << 7).count_ones();
     let shift = passed % 8 * 8;
     let before = (up_to << 8).wrapping_shr(shift) as usize % 256;
@@ -291,7 +291,7 @@ pub(crate) fn select(word: u64, below: usize) -> usize {
     shift as usize + usize::from(within.copied().unwrap_or(0))
 }
 
-/// For each byte and each n below 8: the position of the byte's one bit with n ones below it.
+/// For each byte and each n below 8: the position of the set bit with n set bits below it.
 static SELECT_IN_BYTE: [u8; 2048] = select_in_bytes();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn select_finds_every_one() {
+    fn select_finds_every_set_bit() {
         let mut word = 0x9e37_79b9_7f4a_7c15u64;
         for _ in 0..500 {
             for word in [word, word & word << 7 & word << 9, word | word << 5, u64::MAX, 1 << 63] {

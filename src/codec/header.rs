@@ -129,8 +129,8 @@ impl FileHeader {
             return Ok(());
         }
         let message = format!(
-            "the file belongs elsewhere: its header says {found}, expected was {self}; \
-             put the right file here"
+            "the file belongs elsewhere: its header says {found}, but {self} is expected here; \
+             restore the right file from a backup"
         );
         Err(Error::corruption(message).at_offset(16))
     }

@@ -15,6 +15,7 @@ pub(crate) const MAX_LENGTH: u32 = 11;
 /// Number of symbols: the bit positions of the widest fingerprint.
 pub(crate) const MAX_SYMBOLS: usize = 128;
 
+/// Slots of a decode table.
 const SLOTS: usize = 1 << MAX_LENGTH;
 
 /// How often each h occurs in a table.
@@ -64,7 +65,8 @@ impl Decoder {
 }
 
 impl Code {
-    /// Returns the best code for a distribution that has no codeword longer than `MAX_LENGTH` bits.
+    /// Returns the best code for a distribution among those with no codeword longer than `MAX_LENGTH`
+    /// bits.
     pub(crate) fn from_histogram(histogram: &Histogram) -> Self {
         // The lengths satisfy Kraft's equality because package-merge made them.
         Self::assign(package_merge(&histogram.0))

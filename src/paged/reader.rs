@@ -72,7 +72,7 @@ impl PagedFile {
 
     /// Prefetches these bytes if the file is cold, without waiting for them.
     pub(crate) fn prefetch(&self, offset: usize, len: usize) {
-        self.map.fetch(offset, len.min(self.map.len().saturating_sub(offset)));
+        self.map.prefetch(offset, len.min(self.map.len().saturating_sub(offset)));
     }
 
     /// Reads a part that every query needs into memory if the file is cold.
@@ -80,7 +80,7 @@ impl PagedFile {
         if !self.is_cold() {
             return Ok(());
         }
-        self.map.fetch(offset, len);
+        self.map.prefetch(offset, len);
         self.map.populate(offset, len).map_err(|e| Error::io("read", &self.path, e))
     }
 

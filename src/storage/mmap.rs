@@ -41,14 +41,14 @@ impl Mapping {
         self.access == Access::Cold
     }
 
-    /// See [`Map::fetch`](super::Map::fetch).
+    /// See [`Map::prefetch`](super::Map::prefetch).
     #[cfg(unix)]
-    pub(super) fn fetch(&self, offset: usize, len: usize) {
+    pub(super) fn prefetch(&self, offset: usize, len: usize) {
         let _ = self.map.advise_range(memmap2::Advice::WillNeed, offset, len);
     }
 
     #[cfg(not(unix))]
-    pub(super) fn fetch(&self, _offset: usize, _len: usize) {}
+    pub(super) fn prefetch(&self, _offset: usize, _len: usize) {}
 
     /// See [`Map::populate`](super::Map::populate).
     #[cfg(target_os = "linux")]

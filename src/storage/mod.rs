@@ -180,8 +180,8 @@ impl Map {
         Self(Bytes::Owned(bytes))
     }
 
-    /// Reads a range of the file into memory, so that one that cannot be read is an error here and
-    /// not a fault later. Does nothing where the system has no such call.
+    /// Reads a range of the file into memory, so that an unreadable range is an error here and not a
+    /// fault later. Does nothing if the operating system has no such call.
     pub(crate) fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
         match &self.0 {
             Bytes::Mapped(mapping) => mapping.populate(offset, len),
@@ -189,19 +189,19 @@ impl Map {
         }
     }
 
-    /// Whether single pages are read when they are asked for: reads should be announced.
+    /// Returns whether single pages are read from the disk when they are needed, so that callers should
+    /// prefetch.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         matches!(&self.0, Bytes::Mapped(mapping) if mapping.is_cold())
     }
 
-    /// Announces that a range of a cold file will be read, and does not wait for it. A hint: errors
-    /// are of no consequence.
-    pub(crate) fn fetch(&self, offset: usize, len: usize) {
+    /// Prefetches a range of a cold file without waiting for it. This is a hint; errors are ignored.
+    pub(crate) fn prefetch(&self, offset: usize, len: usize) {
         if let Bytes::Mapped(mapping) = &self.0
             && mapping.is_cold()
         {
-            mapping.fetch(offset, len);
+            mapping.prefetch(offset, len);
         }
     }
 

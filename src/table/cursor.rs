@@ -14,7 +14,7 @@ const BATCH: usize = 16 << 10;
 
 /// Bytes of a cold file that are prefetched: enough that its reads do not wait for one another, and
 /// no more than operating systems read ahead at a time.
-const PREFETCH: usize = 256 << 10;
+const PREFETCH_LEN: usize = 256 << 10;
 
 /// Reads a table in order and knows the place of each fingerprint.
 #[derive(Debug)]
@@ -108,11 +108,11 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         self.check(last)
     }
 
-    /// Prefetches the blocks after the next `blocks`. The further the cursor has come, the further
-    /// ahead it prefetches, so that short reads prefetch little in vain.
+    /// Prefetches blocks ahead of the next `blocks`, which are about to be decoded. The further the cursor
+    /// has come, the further ahead it prefetches, so that short reads prefetch little in vain.
     fn prefetch(&mut self, blocks: usize) {
         self.passed = self.passed.saturating_add(blocks);
-        let ahead = self.passed.min(PREFETCH / self.table.block_size());
+        let ahead = self.passed.min(PREFETCH_LEN / self.table.block_size());
         if self.prefetched < self.next_block.saturating_add(ahead / 2) {
             let end = self.next_block.saturating_add(ahead).min(self.table.blocks());
             self.table.prefetch(self.prefetched..end);
@@ -135,7 +135,7 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
             return Ok(());
         }
         let error =
-            Error::corruption("fingerprints do not ascend in a run of blocks that begins here");
+            Error::corruption("the fingerprints do not ascend in the blocks from this one on");
         Err(self.table.in_block(self.first_block, error))
     }
 }

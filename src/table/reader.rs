@@ -245,7 +245,7 @@ impl<F: Fingerprint> Table<F> {
         self.packed(block)?.len().map_err(|e| self.in_block(block, e))
     }
 
-    /// Reads the whole file and decodes it strictly; passes errors to `report`. Returns the sum of
+    /// Reads the entire file and decodes it strictly; passes errors to `report`. Returns the sum of
     /// `hash` over all fingerprints, which does not depend on their order.
     pub(crate) fn verify(
         &self,
