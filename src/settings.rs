@@ -1,5 +1,7 @@
 //! The settings of a database: chosen when it is created, stored in its manifest, never changed.
 
+use std::fmt;
+
 use crate::block;
 use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::{Fields, PutFields};
@@ -30,6 +32,15 @@ pub enum Ids {
     /// The caller gives each document a name, for example a URL. The database assigns ids in commit
     /// order.
     Names,
+}
+
+impl fmt::Display for Ids {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::User => "user",
+            Self::Names => "names",
+        })
+    }
 }
 
 /// Most bytes of a recipe's name.

@@ -1,7 +1,8 @@
-//! Keeping segments few: [`policy`] says which to merge, [`merge`] merges them.
+//! Compaction keeps segments few: [`policy`] chooses which to merge, [`merger`] merges them.
 
-mod merge;
+mod merger;
 mod policy;
+mod survey;
 
-pub(crate) use merge::{Merger, write_changes};
+pub(crate) use merger::Merger;
 pub(crate) use policy::{Weight, pick};

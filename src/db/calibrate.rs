@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{Db, Options, Snapshot};
+use super::handle::Db;
+use super::options::Options;
+use super::snapshot::Snapshot;
 use crate::codec::block_code::BlockCode;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};

@@ -1,63 +1,62 @@
-//! Group commit: who writes to the log's file and syncs it, and who waits for that.
+//! Sync groups: which threads wait for which sync of the log, and which of them performs it.
 //!
-//! Frames of commits gather in memory. The threads that wait for them are a *group*, and who joins it
-//! first leads it: once it has the *lead*, it writes and syncs all frames there are in one go, and
-//! wakes the others. Appends during a sync would wait for it in the file system, so meanwhile the next
-//! group gathers.
+//! The threads whose commits are not yet durable form a *group*. The first one to join leads it: once
+//! it has the sync permit, it writes and syncs all frames of the group at once and wakes the others.
+//! An append to a file that is being synced would wait for that sync in the file system, so frames
+//! gather in memory and the next group forms in the meantime.
 //!
-//! Who is woken asks for no lock: where dozens do at once, nearly all go back to sleep for it.
+//! Woken threads take no lock: if dozens of them did so at once, nearly all would go back to sleep.
 //!
-//! Threads whose commits were just synced are likely to come back at once, and would wait for a whole
-//! sync if the next one began without them. So the leader of a small group waits a short time until
-//! as many have gathered as there were before. Where there are many threads, it is better that half
-//! of them work while the sync of the others goes on.
+//! Threads whose commits were just synced are likely to commit again at once, and would wait for an
+//! entire sync if the next one began without them. So the leader of a small group waits for a short
+//! time until as many threads have joined as there were before. With many threads it is better if
+//! half of them work while the other half is being synced.
 
-use std::sync::{Arc, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A leader waits for others at most this part of the time that the last sync took.
+/// A leader waits for followers for at most this fraction of the time that the last sync took.
 const PATIENCE: u32 = 4;
 
-/// Members for whose sake a sync begins at once.
-const ENOUGH: usize = 8;
+/// A group of this size is synced at once.
+const LARGE: usize = 8;
 
-/// The right to write to the log's file and to sync it.
-pub(super) type Lead<'a> = MutexGuard<'a, ()>;
-
-/// Threads that wait for one sync.
+/// Threads that wait for the same sync.
 #[derive(Debug, Default)]
 struct Group {
     members: usize,
-    over: Arc<OnceLock<()>>,
+    synced: Arc<OnceLock<()>>,
 }
 
-/// The groups, as the writer keeps them.
+/// The two groups that exist at a time.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    /// Takes in who waits for commits after `last`.
+    /// The group that threads join whose commits come after `last`.
     open: Group,
-    /// What is being synced or was synced last, up to commit `last`.
+    /// The group that is being synced, or was synced last: commits up to `last`.
     closed: Group,
     last: u64,
-    /// How many the open group's leader waits for, and how long the last sync took.
+    /// How many members the leader of the open group waits for.
     expected: usize,
+    /// How long the last sync took.
     took: Duration,
 }
 
 /// What a thread has to do in its group.
 #[derive(Debug)]
 pub(super) enum Role {
-    /// To get the lead, and to see to it that the group's commits are synced.
+    /// It takes the sync permit and has the group's commits synced. Dropping the waker wakes the
+    /// others.
     Leader(Waker),
-    /// To sleep until the leader has done that.
+    /// It sleeps until the leader has done that.
     Follower {
-        over: Arc<OnceLock<()>>,
-        /// Whether the leader waits for nobody else, and is to be told.
-        is_last: bool,
+        synced: Arc<OnceLock<()>>,
+        /// Whether the leader waits for this thread only, and should be woken.
+        completes_group: bool,
     },
 }
 
-/// Its drop wakes the others of a group: so a leader wakes them however it returns.
+/// Wakes the followers of a group when it is dropped, so that a leader wakes them however it returns.
 #[derive(Debug)]
 pub(super) struct Waker(Arc<OnceLock<()>>);
 
@@ -69,36 +68,36 @@ impl Drop for Waker {
 }
 
 impl Groups {
-    /// Takes in a thread that waits for commit `seq`.
+    /// Adds a thread that waits for commit `seq`.
     pub(super) fn join(&mut self, seq: u64) -> Role {
         let group = if seq > self.last { &mut self.open } else { &mut self.closed };
         group.members += 1;
-        let over = group.over.clone();
+        let synced = group.synced.clone();
         match group.members {
-            1 => Role::Leader(Waker(over)),
-            _ => Role::Follower { over, is_last: self.open.members == self.expected },
+            1 => Role::Leader(Waker(synced)),
+            _ => Role::Follower { synced, completes_group: self.open.members == self.expected },
         }
     }
 
-    /// Whether the open group's leader has nobody to wait for.
+    /// Whether the leader of the open group has no more members to wait for.
     pub(super) fn is_gathered(&self) -> bool {
         self.open.members >= self.expected
     }
 
-    /// How long else it waits at most.
+    /// How long that leader waits at most.
     pub(super) fn patience(&self) -> Duration {
         self.took / PATIENCE
     }
 
-    /// The open group ends with commit `last`, and is to be synced now.
+    /// Closes the open group, whose commits up to `last` are about to be synced.
     pub(super) fn close(&mut self, last: u64) {
         self.last = last;
         self.closed = std::mem::take(&mut self.open);
     }
 
-    /// The closed group was synced, in this time.
+    /// Records that the closed group was synced, and how long that took.
     pub(super) fn synced(&mut self, took: Duration) {
-        self.expected = (self.closed.members + self.open.members).min(ENOUGH);
+        self.expected = (self.closed.members + self.open.members).min(LARGE);
         self.took = took;
     }
 }
@@ -116,18 +115,18 @@ mod tests {
 
     fn follows(role: Role) -> impl Fn() -> bool {
         match role {
-            Role::Follower { over, .. } => move || over.get().is_some(),
+            Role::Follower { synced, .. } => move || synced.get().is_some(),
             Role::Leader(_) => panic!("a second leader"),
         }
     }
 
     #[test]
-    fn who_comes_first_leads_and_wakes_those_of_its_group_only() {
+    fn the_first_to_join_leads_and_wakes_only_its_own_group() {
         let mut groups = Groups::default();
         let first = leads(groups.join(1));
         let early = follows(groups.join(2));
         groups.close(2);
-        // It depends on a commit that is being synced.
+        // Waits for a commit that is being synced.
         let late = follows(groups.join(1));
         let second = leads(groups.join(3));
         let next = follows(groups.join(4));
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_commits_that_nobody_waits_for_sees_to_them_itself() {
+    fn the_first_to_join_an_empty_closed_group_leads_it() {
         let mut groups = Groups::default();
         groups.close(2);
         let late = leads(groups.join(1));
@@ -148,8 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_waits_for_as_many_as_there_were_unless_it_has_enough() {
-        for (threads, expected) in [(1, 1), (3, 3), (ENOUGH, ENOUGH), (32, ENOUGH)] {
+    fn a_leader_waits_for_as_many_as_before_up_to_a_large_group() {
+        for (threads, expected) in [(1, 1), (3, 3), (LARGE, LARGE), (32, LARGE)] {
             let mut groups = Groups::default();
             let joining = threads / 2;
             let _roles: Vec<Role> = (0..threads - joining).map(|_| groups.join(1)).collect();

@@ -1,97 +1,105 @@
-//! Bulk load: many entries at once, sorted outside memory, without the log.
+//! Bulk load: writes many entries as one segment, sorted within a given amount of memory, without
+//! the log. storage-format.md, "Bulk load".
 
 use std::ops::ControlFlow;
 
 use super::core::Core;
-use crate::error::{Error, ErrorKind, Result};
+use super::{backpressure, compact, flush, install};
+use crate::error::{Error, Result};
 use crate::fingerprint::{Entry, Fingerprint};
-use crate::layout::Permutation;
-use crate::paged::FileSummary;
-use crate::parallel;
 use crate::progress::{Meter, Phase, Progress};
-use crate::segment::{SegmentMeta, SegmentWriter, WrittenEntries};
+use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
 use crate::sorter::{FileNumbers, Record, Row, Sorted, Sorter};
 use crate::table::Profile;
+use crate::version::Version;
 
-/// Entries after which the caller is told.
+/// How many entries are read between two reports of progress.
 const STEP: u64 = 1 << 14;
 
 /// What a bulk load did.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// use fpdb::{DocId, Entry};
+/// let entry = Entry { fingerprint: 7, id: DocId(1) };
+/// let report = db.bulk_load([Ok(entry), Ok(entry)])?;
+/// assert_eq!((report.read, report.inserted), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 #[non_exhaustive]
 pub struct LoadReport {
-    /// Entries given.
+    /// Number of entries read.
     pub read: u64,
-    /// Entries that are new in the database.
+    /// Number of entries that are new in the database.
     pub inserted: u64,
 }
 
-impl<F: Fingerprint> Core<F> {
-    /// Loads entries as one segment, durable when this returns. Other writers wait while tables
-    /// are written.
-    pub(super) fn load(
-        &self,
-        entries: impl IntoIterator<Item = Result<Entry<F>>>,
-        report: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
-    ) -> Result<LoadReport> {
-        if self.settings.ids != Ids::User {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                "a bulk load brings its own ids, and this database allots ids to names",
-            )
-            .at_path(self.storage.root()));
-        }
-        let _folder = self.keep_folder()?;
-        let entries = entries.into_iter();
-        let total = match entries.size_hint() {
-            (low, Some(high)) if low == high => Some(low as u64),
-            _ => None,
-        };
-        let load = Load {
-            core: self,
-            threads: self.tuning.threads.unwrap_or(1),
-            meter: Meter::new(report, total),
-        };
-        let (sorter, read) = load.read(entries)?;
-        self.take_background_error()?;
-        self.wait_for_flush()?;
-        let writer = self.flush_all()?;
-        load.meter.begin(Phase::Sort, read)?;
-        let sorted = sorter.finish(load.threads, |more| load.meter.advance(more))?;
-        let inserted = match load.write(load.only_new(sorted)?, read)? {
-            Some(meta) => {
-                let inserted = meta.entries;
-                self.add_segment(meta)?;
-                inserted
-            }
-            None => 0,
-        };
-        load.meter.finish();
-        drop(writer);
-        self.compact_as_needed();
-        Ok(LoadReport { read, inserted })
+/// Loads entries as one segment, which is durable afterwards. Other writers wait while tables are
+/// written.
+pub(super) fn load<F: Fingerprint>(
+    core: &Core<F>,
+    entries: impl IntoIterator<Item = Result<Entry<F>>>,
+    report: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+) -> Result<LoadReport> {
+    if core.settings.ids != Ids::User {
+        return Err(Error::invalid(
+            "a bulk load needs the ids of its entries, but this database assigns ids to names: \
+             insert in batches instead",
+        )
+        .at_path(core.storage.root()));
     }
+    let _folder = core.keep_folder()?;
+    let entries = entries.into_iter();
+    let total = match entries.size_hint() {
+        (low, Some(high)) if low == high => Some(low as u64),
+        _ => None,
+    };
+    let load = Load { core, threads: core.threads(), meter: Meter::new(report, total) };
+    let (sorter, read) = load.read(entries)?;
+    core.signals.check()?;
+    backpressure::wait_for_flush(core)?;
+    let writer = flush::flush_all(core)?;
+    load.meter.begin(Phase::Sort, read)?;
+    let sorted = sorter.finish(load.threads, |more| load.meter.advance(more))?;
+    let written = load.write(load.only_new(sorted)?, read)?;
+    let inserted = written.as_ref().map_or(0, |meta| meta.entries);
+    written.map_or(Ok(()), |meta| add_segment(core, meta))?;
+    load.meter.finish();
+    drop(writer);
+    compact::compact_as_needed(core);
+    Ok(LoadReport { read, inserted })
 }
 
-/// A bulk load under way.
+/// Adds the new segment, newer than all others.
+fn add_segment<F: Fingerprint>(core: &Core<F>, meta: SegmentMeta) -> Result<()> {
+    let segment = install::open_new(core, meta)?;
+    install::segment(core, Some(&segment), |manifest| {
+        manifest.segments.push(segment.meta().clone());
+    })?;
+    core.current.update(|version| Version {
+        segments: version.segments.iter().chain([&segment]).cloned().collect(),
+        loads: version.loads + 1,
+        ..version.clone()
+    });
+    Ok(())
+}
+
+/// A bulk load in progress.
 struct Load<'a, F> {
     core: &'a Core<F>,
     threads: usize,
     meter: Meter<'a>,
 }
 
-/// What one thread writes.
-#[derive(Debug)]
-enum Written {
-    Entries(WrittenEntries),
-    Table(FileSummary, u64),
-}
-
 impl<'a, F: Fingerprint> Load<'a, F> {
-    /// A sorter within a share of the memory, in eighths: entries take five, all tables' rows, which
-    /// are half as long, the other three.
+    /// Returns a sorter with a share of the memory: `eighths` of it, divided by `of`. The entries
+    /// take five eighths, and the rows of all tables, which are half as long, the other three.
     fn sorter<R: Record>(&self, eighths: usize, of: usize) -> Sorter<'a, R> {
         let memory = self.core.tuning.bulk_memory / 8 * eighths / of;
         Sorter::new(&self.core.storage, self.core, memory)
@@ -114,7 +122,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         Ok((sorter, read))
     }
 
-    /// The entries without those that stand already, which are looked for in order.
+    /// Returns the entries that the database does not have. They are looked up in order.
     fn only_new(&self, entries: Sorted<'a, Entry<F>>) -> Result<Sorted<'a, Entry<F>>> {
         let version = self.core.current.get();
         if version.segments.is_empty() {
@@ -131,78 +139,75 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         new.finish(self.threads, |_| Ok(()))
     }
 
-    /// Writes the tables side by side, each by one thread: its bytes are one stream.
     fn write(&self, entries: Sorted<'a, Entry<F>>, read: u64) -> Result<Option<SegmentMeta>> {
         if entries.is_empty() {
             return Ok(None);
         }
-        let permutations = self.core.planner.permutations();
-        self.meter.begin(Phase::Write, read * permutations.len() as u64)?;
         let core = self.core;
+        let tables = core.settings.layout.tables();
+        self.meter.begin(Phase::Write, read * tables as u64)?;
         let mut writer = SegmentWriter::new(&core.storage, &core.settings, core.next());
-        let mut written: Vec<Option<Written>> = permutations.iter().map(|_| None).collect();
-        let others = self.threads.min(permutations.len() - 1);
-        // The others take longer: they begin first.
-        let tables = written.iter_mut().zip(permutations).enumerate().rev();
-        parallel::for_each(
-            self.threads,
-            tables,
-            || (),
-            |(), (table, (written, permutation))| {
-                *written = Some(match table {
-                    0 => Written::Entries(self.write_entries(&writer, &entries)?),
-                    _ => {
-                        let rows = self.rows(&entries, permutation, others)?;
-                        let (file, count) = self.write_table(&writer, table, &rows)?;
-                        Written::Table(file, count)
-                    }
-                });
-                Ok(())
-            },
-        )?;
-        for written in written.into_iter().flatten() {
-            match written {
-                Written::Entries(entries) => writer.add_entries(entries),
-                Written::Table(file, count) => writer.add_table(file, count)?,
-            }
-        }
+        let contents = Contents { load: self, entries, sorts: self.threads.min(tables - 1) };
+        writer.tables(&contents, self.threads)?;
         writer.finish().map(Some)
     }
+}
 
-    fn write_entries(
-        &self,
-        writer: &SegmentWriter<'_>,
-        entries: &Sorted<'_, Entry<F>>,
-    ) -> Result<WrittenEntries> {
-        let mut profile = Profile::new(self.core.settings.code);
-        let mut last = None;
-        entries.for_each(|some| {
-            for entry in some {
-                if last != Some(entry.fingerprint) {
-                    last = Some(entry.fingerprint);
-                    profile.add(entry.fingerprint);
-                }
-            }
+/// The contents of the new segment.
+struct Contents<'l, 'a, F: Fingerprint> {
+    load: &'l Load<'a, F>,
+    entries: Sorted<'a, Entry<F>>,
+    /// How many tables are sorted at a time, sharing the memory.
+    sorts: usize,
+}
+
+impl<F: Fingerprint> Contents<'_, '_, F> {
+    fn code(&self) -> crate::BlockCode {
+        self.load.core.settings.code
+    }
+}
+
+/// Passes on the first entry of each fingerprint only.
+fn distinct<F: Fingerprint>(mut visit: impl FnMut(F)) -> impl FnMut(&Entry<F>) {
+    let mut last = None;
+    move |entry| {
+        if last != Some(entry.fingerprint) {
+            last = Some(entry.fingerprint);
+            visit(entry.fingerprint);
+        }
+    }
+}
+
+impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
+    type Table<'s>
+        = TableRows<'s, 'a, F>
+    where
+        Self: 's;
+
+    fn profile(&self) -> Result<Profile<F>> {
+        let mut profile = Profile::new(self.code());
+        let mut add = distinct(|fingerprint| profile.add(fingerprint));
+        self.entries.for_each(|some| {
+            some.iter().for_each(&mut add);
             Ok(())
         })?;
-        let mut builder = writer.entries_builder(&profile)?;
-        entries.for_each(|some| {
-            some.iter().try_for_each(|&entry| builder.push(entry))?;
-            self.meter.advance(some.len() as u64)
-        })?;
-        builder.finish()
+        drop(add);
+        Ok(profile)
     }
 
-    /// The fingerprints in a table's bit order, with one of `of` shares of the memory.
-    fn rows(
-        &self,
-        entries: &Sorted<'_, Entry<F>>,
-        permutation: &Permutation<F>,
-        of: usize,
-    ) -> Result<Sorted<'a, Row<F>>> {
-        let mut rows = self.sorter(3, of);
+    #[inline]
+    fn for_each_entry(&self, mut push: impl FnMut(Entry<F>) -> Result<()>) -> Result<()> {
+        self.entries.for_each(|some| {
+            some.iter().try_for_each(|&entry| push(entry))?;
+            self.load.meter.advance(some.len() as u64)
+        })
+    }
+
+    fn table(&self, table: usize) -> Result<TableRows<'_, 'a, F>> {
+        let permutation = &self.load.core.planner.permutations()[table];
+        let mut rows = self.load.sorter(3, self.sorts);
         let mut last = None;
-        entries.for_each_unordered(|some| {
+        self.entries.for_each_unordered(|some| {
             for entry in some {
                 if last != Some(entry.fingerprint) {
                     last = Some(entry.fingerprint);
@@ -211,25 +216,33 @@ impl<'a, F: Fingerprint> Load<'a, F> {
             }
             Ok(())
         })?;
-        rows.finish(1, |_| Ok(()))
+        let rows = rows.finish(1, |_| Ok(()))?;
+        Ok(TableRows { code: self.code(), meter: &self.load.meter, rows })
     }
+}
 
-    fn write_table(
-        &self,
-        writer: &SegmentWriter<'_>,
-        table: usize,
-        rows: &Sorted<'_, Row<F>>,
-    ) -> Result<(FileSummary, u64)> {
-        let mut profile = Profile::new(self.core.settings.code);
-        rows.for_each(|some| {
+/// The contents of one table of the new segment.
+struct TableRows<'s, 'a, F: Fingerprint> {
+    code: crate::BlockCode,
+    meter: &'s Meter<'a>,
+    rows: Sorted<'a, Row<F>>,
+}
+
+impl<F: Fingerprint> TableContents<F> for TableRows<'_, '_, F> {
+    fn profile(&self) -> Result<Profile<F>> {
+        let mut profile = Profile::new(self.code);
+        self.rows.for_each(|some| {
             some.iter().for_each(|row| profile.add(row.0));
             Ok(())
         })?;
-        let mut builder = writer.table_builder(table, &profile)?;
-        rows.for_each(|some| {
-            some.iter().try_for_each(|row| builder.push(row.0).map(drop))?;
+        Ok(profile)
+    }
+
+    #[inline]
+    fn for_each(&self, mut push: impl FnMut(F) -> Result<()>) -> Result<()> {
+        self.rows.for_each(|some| {
+            some.iter().try_for_each(|row| push(row.0))?;
             self.meter.advance(some.len() as u64)
-        })?;
-        Ok((builder.finish()?, profile.count()))
+        })
     }
 }

@@ -1,32 +1,33 @@
-//! How to create and open a database.
+//! The options with which a database is created and opened.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Db, Reader, open};
 use crate::codec::block_code::BlockCode;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Costs, Layout};
-use crate::settings::Ids;
+use crate::settings::{Ids, Settings};
 use crate::storage::{Access, Disk, Storage};
 
-/// When an acknowledged write is safe from what.
+/// Which failures an acknowledged write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Durability {
-    /// A write returns once it is on the disk: it survives a crash of the process, of the system,
-    /// and a loss of power. Writers that wait at the same time share one sync.
+    /// A write returns once it is on the disk. It survives a crash of the process or the system, and
+    /// a loss of power. Threads that write at the same time share a sync.
     #[default]
     Sync,
-    /// A write returns once the operating system has it: it survives a crash of the process. The
-    /// log is synced at [intervals](Options::sync_interval), by [`Db::sync`] and by
-    /// [`Db::close`]; a loss of power takes what came after the last sync, and only that.
+    /// A write returns once the operating system has it. It survives a crash of the process. The log
+    /// is synced at [intervals](Options::sync_interval), by [`Db::sync`](crate::Db::sync) and by
+    /// [`Db::close`](crate::Db::close). A loss of power takes what was written after the last sync,
+    /// and nothing else. Reading processes see what has been synced.
     Buffered,
 }
 
-/// Runtime choices, which a database does not remember.
+/// Choices that are not stored in the database.
 #[derive(Debug, Clone)]
 pub(super) struct Tuning {
     pub(super) memtable_entries: usize,
@@ -40,7 +41,7 @@ pub(super) struct Tuning {
 }
 
 impl Tuning {
-    /// With the default of [`Options::threads`] settled.
+    /// Replaces the default of [`Options::threads`] by a number.
     pub(super) fn settled(self, on_disk: bool) -> Self {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.unwrap_or_else(|| if on_disk { processors() } else { 1 });
@@ -48,10 +49,11 @@ impl Tuning {
     }
 }
 
-/// Options for creating and opening a database; made by [`Db::options`] for 64-bit fingerprints
-/// and by [`Options::bits128`] for 128-bit ones.
+/// Options for creating and opening a database. [`Db::options`](crate::Db::options) returns those for
+/// 64-bit fingerprints and [`Options::bits128`] those for 128-bit ones.
 ///
-/// What is *stored* is fixed when the database is created; given again at an open, it must agree.
+/// *Stored* options are fixed when the database is created. If they are given again when it is
+/// opened, they must agree.
 ///
 /// # Examples
 ///
@@ -84,9 +86,9 @@ pub struct Options<F = u64> {
     width: std::marker::PhantomData<F>,
 }
 
-/// Distance of a new database unless it is told another.
+/// Maximum distance of a new database.
 pub(super) const DEFAULT_DISTANCE: u32 = 3;
-/// Bytes of a block unless told otherwise.
+/// Bytes per block of a new database.
 pub(super) const DEFAULT_BLOCK: usize = 128;
 const DEFAULT_EXPECTED: u64 = 1_000_000;
 const DEFAULT_MEMTABLE: usize = 1 << 17;
@@ -96,7 +98,7 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Options<u128> {
-    /// Options for a database of 128-bit fingerprints.
+    /// Returns options for a database of 128-bit fingerprints.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -116,7 +118,7 @@ impl<F: Fingerprint> Default for Options<F> {
 }
 
 impl<F: Fingerprint> Options<F> {
-    /// The defaults.
+    /// Returns the defaults.
     pub fn new() -> Self {
         Self {
             max_distance: None,
@@ -142,121 +144,125 @@ impl<F: Fingerprint> Options<F> {
         }
     }
 
-    /// The distance, in bits, up to which documents count as duplicates and queries are fast. More
-    /// finds more near-duplicates (and more strangers) and costs time. 0 to 10; default 3; stored.
+    /// Sets the distance in bits within which two documents count as near-duplicates, and up to which
+    /// queries are fast. A larger one finds more near-duplicates, more unrelated documents, and costs
+    /// time. 0 to 10; default 3; stored.
     pub fn max_distance(self, distance: u32) -> Self {
         Self { max_distance: Some(distance), ..self }
     }
 
-    /// The tables and their bit orders. More tables cost storage and, asked cleverly, save time.
-    /// Default: [`Layout::auto`] for the distance and the expected entries; stored.
+    /// Sets the tables and their bit orders. More tables take more space and can save time. Default:
+    /// [`Layout::auto`] for the distance and the expected entries; stored.
     pub fn layout(self, layout: Layout) -> Self {
         Self { layout: Some(layout), ..self }
     }
 
-    /// How many entries the default layout and filter should be best for. Default: a million; not
-    /// stored.
+    /// Sets for how many entries the default layout and filter are chosen. The database works with any
+    /// number. Default: a million; not stored.
     pub fn expected_entries(self, entries: u64) -> Self {
         Self { expected_entries: entries, ..self }
     }
 
-    /// Whether documents are numbered by the caller or named. Default: [`Ids::User`]; stored.
+    /// Sets whether the caller numbers documents or names them. Default: [`Ids::User`]; stored.
     pub fn ids(self, ids: Ids) -> Self {
         Self { ids: Some(ids), ..self }
     }
 
-    /// The name of the recipe that makes the fingerprints from text. Fingerprints of different
-    /// recipes cannot be compared, so a database opened with another recipe than its own is
-    /// refused; one that is empty and has none takes it on. Default: none, which agrees with any;
-    /// stored.
+    /// Sets the name of the recipe that makes the fingerprints from text. Fingerprints of different
+    /// recipes cannot be compared, so opening a database with another recipe than its own fails. An
+    /// empty database without a recipe takes this one. Default: none, which agrees with any; stored.
     pub fn recipe(self, name: impl Into<String>) -> Self {
         Self { recipe: Some(name.into()), ..self }
     }
 
-    /// Bytes of a block, the unit of decompression: a power of two from 128 to 4096. Smaller:
-    /// faster queries, larger index in memory, slightly larger files. Default: 128; stored.
+    /// Sets the bytes per block, the unit of decompression: a power of two from 128 to 4096. Smaller
+    /// blocks make queries faster, the index in memory larger, and files slightly larger. Default: 128;
+    /// stored.
     pub fn block_size(self, bytes: usize) -> Self {
         Self { block_size: Some(bytes), ..self }
     }
 
-    /// How fingerprints are written in blocks. Answers are the same. Default:
+    /// Sets how fingerprints are encoded in blocks. It does not change any answer. Default:
     /// [`BlockCode::EliasFano`]; stored.
     pub fn code(self, code: BlockCode) -> Self {
         Self { code: Some(code), ..self }
     }
 
-    /// Bits a fingerprint and table of the prefix filters, which spare most probes that would find
-    /// nothing: 0 to 32, 8 is a good choice, 0 is none. Costs that much disk and memory. Answers
-    /// are the same. Default: 8 where the layout and the expected entries gain more time by it than
-    /// it costs storage, by the rule of [`Layout::auto`], else 0; stored.
+    /// Sets the size of the prefix filters in bits per fingerprint, per table: 0 to 32. Filters avoid
+    /// most probes that would find nothing, and take that much disk space and memory. They do not change
+    /// any answer. 8 is a good choice, and 0 means no filters. Default: 8 if the layout and the expected
+    /// entries gain more time than it costs space, by the rule of [`Layout::auto`], and 0 otherwise;
+    /// stored.
     pub fn filter_bits(self, bits: u32) -> Self {
         Self { filter_bits: Some(bits), ..self }
     }
 
-    /// What queries cost on this machine, by which they are planned: how fast answers are found
-    /// depends on it, and never which. Default: as measured on one server; not stored.
+    /// Sets what queries cost on this machine. Queries are planned by it, so it decides how fast
+    /// answers are found, but not which. Default: as measured on one server; not stored.
     pub fn costs(self, costs: Costs) -> Self {
         Self { costs, ..self }
     }
 
-    /// How many recent entries are held in memory before they are written as a segment. More:
-    /// fewer and larger segments, more memory (about 150 to 300 bytes an entry), a longer log to
-    /// replay. While so many are being written, as many more come in at full speed; and as many again
-    /// ever more slowly, each write waiting up to a millisecond. At least 1; default: 131,072; not
-    /// stored.
+    /// Sets how many recent entries are kept in memory before they are written as a segment. More
+    /// entries mean fewer and larger segments, more memory (about 150 to 300 bytes per entry), and a
+    /// longer log to replay.
+    ///
+    /// While that many entries are being written, as many more can be inserted at full speed, and as
+    /// many again ever more slowly, with a delay of up to a millisecond per write. At least 1; default:
+    /// 131,072; not stored.
     pub fn memtable_entries(mut self, entries: usize) -> Self {
         self.tuning.memtable_entries = entries.max(1);
         self
     }
 
-    /// What an acknowledged write survives. Default: [`Durability::Sync`]; not stored.
+    /// Sets which failures an acknowledged write survives. Default: [`Durability::Sync`]; not stored.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.tuning.durability = durability;
         self
     }
 
-    /// How often the log is synced under [`Durability::Buffered`], from a millisecond to a day.
+    /// Sets how often the log is synced under [`Durability::Buffered`], from a millisecond to a day.
     /// Default: every second; not stored.
     pub fn sync_interval(mut self, interval: Duration) -> Self {
         self.tuning.sync_interval = interval.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
         self
     }
 
-    /// Bytes that a bulk load may hold for sorting, in all its [threads](Self::threads) together;
-    /// beyond, it sorts on disk, which takes half as long again. Some 30 bytes an entry of 64 bits,
-    /// 60 of 128, keep it in memory, and half as many more where several threads write three tables
-    /// or more. Default: 256 MiB; not stored.
+    /// Sets how many bytes a bulk load may use for sorting, in all its [threads](Self::threads)
+    /// together. Beyond that it sorts on disk, which takes half as long again. About 30 bytes per entry
+    /// of 64 bits and 60 per entry of 128 bits keep the sort in memory; half as much again if several
+    /// threads write three or more tables. Default: 256 MiB; not stored.
     pub fn bulk_memory(mut self, bytes: usize) -> Self {
         self.tuning.bulk_memory = bytes;
         self
     }
 
-    /// Threads that a bulk load and a full compaction may use, to sort and to write tables side by
-    /// side, and a [batch of queries](Db::query_batch). Compaction in the background takes one less,
-    /// if that is not none. What they write and answer does not depend on it. At least 1, and with 1
-    /// none is started. Default: as many as this process has processors, and 1 on another
-    /// storage than the disk, so that simulations can be repeated; not stored.
+    /// Sets how many threads a bulk load and a full compaction use to sort and to write tables in
+    /// parallel, and a [batch of queries](crate::Db::query_batch) to answer. Compaction in the
+    /// background uses one fewer, but at least one. The number does not change what is written or
+    /// answered. With 1, no thread is started. Default: the number of processors available to the
+    /// process, and 1 on another storage than the disk, so that simulations can be repeated; not stored.
     pub fn threads(mut self, threads: usize) -> Self {
         self.tuning.threads = Some(threads.max(1));
         self
     }
 
-    /// Whether flush, compaction and the syncs of [`Durability::Buffered`] run in threads of their
-    /// own. If not, the call that finds the memtable full, flushes it or loads in bulk also compacts;
-    /// and the log is synced then, by [`Db::sync`] and by
-    /// [`Db::close`]. Default: true; not stored.
+    /// Sets whether flush, compaction and the syncs of [`Durability::Buffered`] run in background
+    /// threads. Otherwise the call that finds the memtable full, and flushes and bulk loads, also
+    /// compact, and the log is synced then, by [`Db::sync`](crate::Db::sync) and by
+    /// [`Db::close`](crate::Db::close). Default: true; not stored.
     pub fn background(mut self, background: bool) -> Self {
         self.tuning.background = background;
         self
     }
 
-    /// How the files of segments are read. Default: [`Access::Mapped`]; not stored.
+    /// Sets how the files of segments are read. Default: [`Access::Mapped`]; not stored.
     pub fn access(mut self, access: Access) -> Self {
         self.tuning.access = access;
         self
     }
 
-    /// Uses another storage than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
+    /// Sets another storage than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
     /// with the feature `sim`.
     #[cfg(feature = "sim")]
     pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
@@ -270,102 +276,54 @@ impl<F: Fingerprint> Options<F> {
         }
     }
 
-    /// Creates a database in a folder that is missing or empty. A folder whose creation was broken
-    /// off counts as empty.
-    ///
-    /// # Errors
-    ///
-    /// `AlreadyExists` if there is a database or anything else; `InvalidArgument` for options that
-    /// no database can have; `Locked`; `Io`.
-    pub fn create(self, path: impl AsRef<Path>) -> Result<Db<F>> {
-        open::open(self, path.as_ref(), open::Mode::Create)
-    }
-
-    /// Opens a database for reading and writing. Takes milliseconds, whatever its size: what was
-    /// in the log is written as a segment.
-    ///
-    /// Files are mapped into memory. Nobody but fpdb may change them while they are open: a file
-    /// truncated from outside makes a read fault, which ends the process.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`; `Locked` if another handle or process writes; `Unsupported` for another width,
-    /// recipe or version; `InvalidArgument` if another stored option differs; `Corruption`; `Io`.
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Db<F>> {
-        open::open(self, path.as_ref(), open::Mode::Open)
-    }
-
-    /// Opens a database, or creates it if there is none.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Self::open) and [`create`](Self::create).
-    pub fn open_or_create(self, path: impl AsRef<Path>) -> Result<Db<F>> {
-        open::open(self, path.as_ref(), open::Mode::OpenOrCreate)
-    }
-
-    /// Opens a database for reading, beside the one process that may be writing to it. Takes no
-    /// lock and writes nothing.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Self::open), without `Locked`.
-    pub fn open_read_only(self, path: impl AsRef<Path>) -> Result<Reader<F>> {
-        Reader::open(self, path.as_ref())
-    }
-
-    /// Refuses a stored option that differs from the database's.
-    pub(super) fn agree(&self, settings: &crate::settings::Settings) -> Result<()> {
-        let differs = |what: &str, asked: String, found: String| {
-            Err(Error::invalid(format!("{what} {asked} asked for, but the database has {found}")))
-        };
+    /// Refuses stored options that differ from the database's.
+    pub(super) fn check_agreement(&self, settings: &Settings) -> Result<()> {
         if settings.layout.bits() != F::BITS {
-            return Err(Error::new(
-                crate::ErrorKind::Unsupported,
-                format!(
-                    "the database has {}-bit fingerprints, {}-bit ones were asked for: use {}",
-                    settings.layout.bits(),
-                    F::BITS,
-                    if F::BITS == 64 { "Options::bits128()" } else { "Db::options()" }
-                ),
-            ));
+            return Err(other_width::<F>(settings.layout.bits()));
         }
-        if let (Some(asked), Some(found)) = (&self.recipe, &settings.recipe)
-            && asked != found
+        if let (Some(requested), Some(found)) = (&self.recipe, &settings.recipe)
+            && requested != found
         {
-            return Err(other_recipe(asked, &format!("recipe {found}")));
+            return Err(other_recipe(requested, Some(found)));
         }
-        if let Some(k) = self.max_distance.filter(|&k| k != settings.max_distance) {
-            return differs("max distance", k.to_string(), settings.max_distance.to_string());
-        }
-        if let Some(layout) = self.layout.as_ref().filter(|&l| *l != settings.layout) {
-            return differs("layout", layout.to_string(), settings.layout.to_string());
-        }
-        if let Some(ids) = self.ids.filter(|&ids| ids != settings.ids) {
-            return differs("ids", format!("{ids:?}"), format!("{:?}", settings.ids));
-        }
-        if let Some(size) = self.block_size.filter(|&size| size != settings.block_size) {
-            return differs("block size", size.to_string(), settings.block_size.to_string());
-        }
-        if let Some(code) = self.code.filter(|&code| code != settings.code) {
-            return differs("block code", code.to_string(), settings.code.to_string());
-        }
-        match self.filter_bits.filter(|&bits| bits != settings.filter_bits) {
-            Some(bits) => {
-                differs("filter bits", bits.to_string(), settings.filter_bits.to_string())
-            }
-            None => Ok(()),
-        }
+        agree("max distance", self.max_distance.as_ref(), &settings.max_distance)?;
+        agree("layout", self.layout.as_ref(), &settings.layout)?;
+        agree("ids", self.ids.as_ref(), &settings.ids)?;
+        agree("block size", self.block_size.as_ref(), &settings.block_size)?;
+        agree("block code", self.code.as_ref(), &settings.code)?;
+        agree("filter bits", self.filter_bits.as_ref(), &settings.filter_bits)
     }
 }
 
-/// The refusal of a recipe that is not that of the fingerprints in a database.
-pub(super) fn other_recipe(asked: &str, found: &str) -> Error {
-    Error::new(
-        crate::ErrorKind::Unsupported,
-        format!(
-            "recipe {asked} asked for, but the database's fingerprints come from {found}: they \
-             cannot be compared"
-        ),
-    )
+/// Refuses a requested option that differs from the stored one.
+fn agree<T: PartialEq + Display>(what: &str, requested: Option<&T>, stored: &T) -> Result<()> {
+    match requested {
+        Some(requested) if requested != stored => Err(Error::invalid(format!(
+            "{what} {requested} was requested, but the database has {stored}: leave the option out"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The error for a database of another width.
+fn other_width<F: Fingerprint>(found: u32) -> Error {
+    let options = if found == 128 { "Options::bits128()" } else { "Db::options()" };
+    let message = format!(
+        "the database has {found}-bit fingerprints, but {}-bit ones were requested: use {options}",
+        F::BITS
+    );
+    Error::new(ErrorKind::Unsupported, message)
+}
+
+/// The error for a recipe that did not make the fingerprints in the database.
+pub(super) fn other_recipe(requested: &str, found: Option<&str>) -> Error {
+    let found = match found {
+        Some(found) => format!("recipe {found}"),
+        None => "no named recipe".to_owned(),
+    };
+    let message = format!(
+        "recipe {requested} was requested, but the fingerprints in the database come from {found}: \
+         they cannot be compared"
+    );
+    Error::new(ErrorKind::Unsupported, message)
 }

@@ -1,4 +1,4 @@
-//! A snapshot: the database at one moment, for reading.
+//! Snapshots: the database at one moment, for reading.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use crate::query::{Explain, Planner, QueryOptions, View};
 use crate::settings::Settings;
 use crate::version::Version;
 
-/// The database as it was when [`Db::snapshot`](super::Db::snapshot) was called: cheap to take and
-/// to clone, holds no lock, never changes. It keeps the files that it reads from being removed.
+/// The database as it was when [`Db::snapshot`](crate::Db::snapshot) was called. A snapshot is cheap
+/// to take and to clone, holds no lock and never changes. The files that it reads are not removed as
+/// long as it exists.
 ///
 /// # Examples
 ///
@@ -30,7 +31,7 @@ pub struct Snapshot<F = u64> {
     pub(super) planner: Arc<Planner<F>>,
     pub(super) version: Arc<Version<F>>,
     pub(super) seq: u64,
-    /// That a batch of queries may use.
+    /// How many threads a batch of queries may use.
     pub(super) threads: usize,
 }
 
@@ -39,23 +40,35 @@ impl<F: Fingerprint> Snapshot<F> {
         View { version: &self.version, seq: self.seq, planner: &self.planner }
     }
 
-    /// Every entry within `distance` bits, each once, sorted by distance, fingerprint and id.
+    /// Returns every entry within `distance` bits of `fingerprint`, each once, sorted by distance,
+    /// fingerprint and id.
     ///
-    /// Exact at any distance. Microseconds up to the database's own distance, more beyond, a scan
-    /// where that is predicted to be cheaper.
+    /// Exact at any distance. Takes microseconds up to the database's own distance and more beyond it.
+    /// Where a scan is predicted to be cheaper, everything is scanned.
     ///
     /// # Errors
     ///
-    /// `Corruption` or `Io`: no part of an answer is given.
+    /// `Corruption` or `Io`. There are no partial answers.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let matches = db.snapshot().query(0b1101, 3)?;
+    /// let found: Vec<_> = matches.iter().map(|m| (m.id.0, m.distance)).collect();
+    /// assert_eq!(found, [(1, 1), (2, 1)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn query(&self, fingerprint: F, distance: u32) -> Result<Vec<Match<F>>> {
         self.query_with(fingerprint, &QueryOptions::within(distance))
     }
 
-    /// As [`query`](Self::query), with options.
+    /// Does the same as [`query`](Self::query), with options.
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query).
+    /// The same as [`query`](Self::query).
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -71,12 +84,12 @@ impl<F: Fingerprint> Snapshot<F> {
         self.view().query(fingerprint, *options)
     }
 
-    /// What a query does: its plan, what it reads, and how long each step takes. It takes longer
-    /// than a query, which it makes as well.
+    /// Runs a query and returns what it did: its plan, what it read, and how long each step took.
+    /// Takes longer than the query alone.
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query).
+    /// The same as [`query`](Self::query).
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -84,68 +97,107 @@ impl<F: Fingerprint> Snapshot<F> {
     /// use fpdb::{DocId, Entry, QueryOptions};
     /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 40 | i, id: DocId(i) }));
     /// db.bulk_load(entries)?;
-    /// let told = db.snapshot().explain(5 << 40 | 5, &QueryOptions::within(0))?;
-    /// assert_eq!((told.matches, told.segments[0].probes), (1, 1));
+    /// let explain = db.snapshot().explain(5 << 40 | 5, &QueryOptions::within(0))?;
+    /// assert_eq!((explain.matches, explain.segments[0].probes), (1, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self, fingerprint: F, options: &QueryOptions) -> Result<Explain> {
         self.view().explain(fingerprint, *options)
     }
 
-    /// The answers to several queries, in their order.
+    /// Returns the answers to several queries, in their order.
     ///
-    /// Faster than one query after another, the more there are: a large batch is sorted, and each
-    /// table is decoded once for all of it, from beginning to end and by all
-    /// [threads](crate::Options::threads). Beside the answers it takes up to some 70 MiB.
+    /// A large batch is faster than one query after another: it is sorted, and each table is decoded
+    /// once for all of it, from beginning to end, by all [threads](crate::Options::threads). It takes
+    /// up to about 70 MiB of memory besides the answers.
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query); of no query is an answer given then.
+    /// The same as [`query`](Self::query). There are no partial answers.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// let answers = db.snapshot().query_batch(&[0b1101, u64::MAX], 3)?;
+    /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
         self.view().query_batch(fingerprints, distance, self.threads)
     }
 
-    /// The nearest entry within `distance`; of equally near ones that of the lowest fingerprint and
-    /// id.
+    /// Returns the nearest entry within `distance` bits. Of several at the same distance, returns the
+    /// one with the lowest fingerprint and id.
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query).
+    /// The same as [`query`](Self::query).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1000, 2)?;
+    /// assert_eq!(db.snapshot().nearest(0b1101, 3)?.map(|m| m.id.0), Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
         self.view().nearest(fingerprint, distance)
     }
 
-    /// Whether any entry has exactly this fingerprint.
+    /// Returns whether any entry has exactly this fingerprint.
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query).
+    /// The same as [`query`](Self::query).
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
         let one = QueryOptions::within(0).limit(1);
         Ok(!self.query_with(fingerprint, &one)?.is_empty())
     }
 
-    /// The ids of all entries with exactly this fingerprint, ascending.
+    /// Returns the ids of all entries with exactly this fingerprint, ascending.
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query).
+    /// The same as [`query`](Self::query).
     pub fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
         self.view().ids(fingerprint)
     }
 
-    /// The name of a document, in a database with names; `None` for an id that was not allotted
-    /// yet, or whose document was removed and compacted away. Names never change, so one that was
-    /// allotted after the snapshot may be told, too.
+    /// Returns the name of a document, in a database with names. Returns `None` for an id that has not
+    /// been assigned, and after the document was removed and compacted away. Names never change, so
+    /// the name of a document that is newer than the snapshot may be returned, too.
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query).
+    /// The same as [`query`](Self::query).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// let id = db.insert(7, "https://example.org/")?;
+    /// assert_eq!(db.snapshot().name(id)?.as_deref(), Some("https://example.org/"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self, id: DocId) -> Result<Option<String>> {
         self.version.name(id)
     }
 
-    /// All entries, by fingerprint and then id. After an error the iterator ends.
+    /// Returns an iterator over all entries, by fingerprint and then id. It ends after an error.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(9, 1)?;
+    /// db.insert(7, 2)?;
+    /// for entry in db.snapshot().iter() {
+    ///     let entry = entry?;
+    ///     println!("{:#018x} {}", entry.fingerprint, entry.id);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn iter(&self) -> Iter<'_, F> {
         match self.merge(F::ZERO) {
@@ -162,7 +214,7 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(merge)
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> u64 {
         let in_segments: u64 = self.version.segments.iter().map(|s| s.meta().entries).sum();
@@ -171,14 +223,14 @@ impl<F: Fingerprint> Snapshot<F> {
         in_segments.saturating_sub(removed).saturating_add_signed(recent)
     }
 
-    /// Whether there is no entry.
+    /// Returns whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Reads and checks every byte of every segment: checksums, order, counts, and that all tables
-    /// hold the same set. Takes as long as reading and decoding all files.
+    /// contain the same fingerprints. Takes as long as reading and decoding all files.
     pub fn verify(&self) -> VerifyReport {
         let mut report = VerifyReport { files: 0, bytes: 0, errors: Vec::new() };
         for segment in &self.version.segments {
@@ -199,7 +251,7 @@ impl<'a, F: Fingerprint> IntoIterator for &'a Snapshot<F> {
     }
 }
 
-/// The entries of a snapshot, by fingerprint and then id.
+/// An iterator over the entries of a snapshot, by fingerprint and then id; see [`Snapshot::iter`].
 pub struct Iter<'a, F = u64> {
     merge: Option<Merge<'a, F>>,
     error: Option<Error>,
@@ -235,15 +287,26 @@ impl<F: Fingerprint> Iterator for Iter<'_, F> {
 
 impl<F: Fingerprint> std::iter::FusedIterator for Iter<'_, F> {}
 
-/// What `verify` read and found.
+/// What [`Snapshot::verify`] read and found.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// db.insert(7, 1)?;
+/// let report = db.verify()?;
+/// assert!(report.errors.is_empty() && report.bytes > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Files read.
+    /// Number of files read.
     pub files: usize,
-    /// Their bytes.
+    /// Number of bytes read.
     pub bytes: u64,
-    /// Damage found, each with file and offset; none if all is well.
+    /// The damage found, each with file and offset. Empty if everything is sound.
     pub errors: Vec<Error>,
 }

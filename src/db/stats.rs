@@ -1,9 +1,10 @@
-//! What a database is made of, in numbers.
+//! A database in figures.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::core::Core;
+use super::locks::lock;
 use crate::codec::block_code::BlockCode;
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
@@ -13,103 +14,108 @@ use crate::settings::{Ids, Settings};
 use crate::table::Table;
 use crate::version::Version;
 
-/// A database in numbers. Sizes are bytes.
+/// A database in figures; see [`Db::stats`](crate::Db::stats). Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Live entries, exactly.
+    /// Exact number of entries.
     pub entries: u64,
-    /// Rows of a table over all segments: different fingerprints, counted again in each segment
-    /// that has them and until compaction where all entries were removed. Without recent ones.
+    /// Number of rows that each table has, over all segments. A fingerprint counts once per segment
+    /// that has it, and until compaction also if all its entries were removed. Entries in memory do
+    /// not count.
     pub fingerprints: u64,
-    /// Tombstones not yet compacted away.
+    /// Number of tombstones that compaction has not dropped yet.
     pub removed: u64,
-    /// Segments, oldest first.
+    /// The segments, oldest first.
     pub segments: Vec<SegmentStats>,
-    /// Tables of the layout.
+    /// Number of tables in the layout.
     pub tables: usize,
-    /// All files together.
+    /// Size of all files.
     pub bytes_total: u64,
-    /// Table files, with their keys, checksums and filters.
+    /// Size of the table files, with their keys, checksums and filters.
     pub bytes_tables: u64,
-    /// Postings: the ids.
+    /// Size of the postings, which hold the ids.
     pub bytes_ids: u64,
-    /// Document names.
+    /// Size of the document names.
     pub bytes_names: u64,
-    /// Tombstones.
+    /// Size of the tombstones.
     pub bytes_tombstones: u64,
-    /// Live append logs.
+    /// Size of the live logs.
     pub bytes_log: u64,
-    /// Table bits over rows and tables; 0 without rows. Raw fingerprints would take their width.
+    /// Bits of the table files per fingerprint, per table; 0 without fingerprints. Uncompressed
+    /// fingerprints would take their width.
     pub bits_per_fingerprint_per_table: f64,
-    /// The same for the best code of a random set of this size: width - log2(rows) + 1.443.
+    /// The same for the best possible code of a random set of this size:
+    /// width - log2(fingerprints) + 1.443.
     pub entropy_bound_bits: f64,
-    /// What should be in memory for fast answers: keys, filters, marks of checked pages.
+    /// Size of what should be in memory for fast answers: directories, filters, and the bitmaps of
+    /// checked pages.
     pub index_memory_bytes: u64,
-    /// Recent changes in memory.
+    /// Number of recent changes in memory.
     pub memtable_entries: usize,
-    /// About what they occupy.
+    /// About how much memory they take.
     pub memtable_bytes: usize,
-    /// The layout's name.
+    /// Name of the layout.
     pub layout: String,
     /// The recipe, if the database has one.
     pub recipe: Option<String>,
-    /// Kind of document ids.
+    /// Whether documents are numbered by the caller or named.
     pub ids: Ids,
-    /// Width of fingerprints.
+    /// Width of fingerprints in bits.
     pub bits: u32,
-    /// The database's distance.
+    /// The distance that the database was created for.
     pub max_distance: u32,
-    /// Bytes of a block of new segments.
+    /// Bytes per block of new segments.
     pub block_size: usize,
     /// Code of the blocks of new segments.
     pub code: BlockCode,
-    /// Bytes of the segments that recent entries were ever written as. Bulk loads do not count.
+    /// Bytes of all segments that flushes have written since the database was created. Bulk loads do
+    /// not count.
     pub bytes_flushed: u64,
-    /// Bytes of the segments that compaction ever wrote.
+    /// Bytes of all segments that compaction has written since then.
     pub bytes_compacted: u64,
-    /// How often each byte was written: bytes flushed and compacted over bytes flushed; 0 before the
-    /// first flush.
+    /// How often each byte was written: bytes flushed and compacted, divided by bytes flushed; 0 before
+    /// the first flush.
     pub write_amplification: f64,
     /// How long writers have waited for flush and compaction since the database was opened.
     pub stalled: Duration,
-    /// Counts changes of the set of files.
+    /// Number of changes to the set of files.
     pub generation: u64,
-    /// What went wrong in the background last, unless it has succeeded since.
+    /// The last failure of flush or compaction in the background, unless it has succeeded since.
     pub background_error: Option<String>,
 }
 
-/// A segment in numbers.
+/// A segment in figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SegmentStats {
-    /// Its number, which its files' names begin with.
+    /// Its number, with which the names of its files begin.
     pub id: u64,
-    /// Entries, of which newer segments may have removed some.
+    /// Number of entries. Newer segments may have removed some of them.
     pub entries: u64,
-    /// Different fingerprints.
+    /// Number of different fingerprints.
     pub fingerprints: u64,
-    /// Entries of older segments that it removes.
+    /// Number of entries in older segments that it removes.
     pub removed: u64,
-    /// Bytes of all its files.
+    /// Size of all its files.
     pub bytes: u64,
-    /// Its files with their sizes.
+    /// Names and sizes of its files.
     pub files: Vec<(String, u64)>,
     /// Its tables, in the order of the layout.
     pub tables: Vec<TableStats>,
 }
 
-/// The file of a table in numbers.
+/// The file of a table in figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableStats {
-    /// Bytes of the file. What is in none of its parts is header, checksums and footer.
+    /// Size of the file: the parts below, and its header, checksums and footer.
     pub bytes: u64,
-    /// Of these, the blocks.
+    /// Size of the blocks.
     pub bytes_blocks: u64,
-    /// The index: keys of the blocks, and the directory over them.
+    /// Size of the index: the block keys and the directory over them.
     pub bytes_index: u64,
-    /// The prefix filter; 0 without.
+    /// Size of the prefix filter; 0 without one.
     pub bytes_filter: u64,
 }
 
@@ -138,7 +144,7 @@ impl TableStats {
 }
 
 impl Stats {
-    /// Of a version and the files that it stands for.
+    /// Returns the figures of a version and its files.
     pub(super) fn gather<F: Fingerprint>(
         settings: &Settings,
         version: &Version<F>,
@@ -200,40 +206,46 @@ fn entropy_bound(bits: u32, rows: u64) -> f64 {
     if rows == 0 { 0.0 } else { f64::from(bits) - (rows as f64).log2() + std::f64::consts::LOG2_E }
 }
 
-impl<F: Fingerprint> Core<F> {
-    pub(super) fn stats(&self, entries: u64, version: &Version<F>) -> Stats {
-        let log = self.log_bytes.load(Relaxed);
-        let manifest = super::core::lock(&self.manifest).clone();
-        let mut stats = Stats::gather(&self.settings, version, entries, &manifest, log);
-        stats.stalled = Duration::from_nanos(self.stalled.load(Relaxed));
-        stats.background_error = self.signals.message();
-        stats
+impl Stats {
+    /// Returns the figures of a database that is open for writing.
+    pub(super) fn of_core<F: Fingerprint>(
+        core: &Core<F>,
+        entries: u64,
+        version: &Version<F>,
+    ) -> Self {
+        let log = core.log.bytes.load(Relaxed);
+        let manifest = lock(&core.manifest).clone();
+        Self {
+            stalled: Duration::from_nanos(core.stalled.load(Relaxed)),
+            background_error: core.signals.message(),
+            ..Self::gather(&core.settings, version, entries, &manifest, log)
+        }
     }
 }
 
-/// What can be learnt of a database from its manifest alone, whatever its width.
+/// What the manifest alone says about a database of any width; see [`describe`](crate::describe).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Description {
-    /// Width of fingerprints: 64 or 128.
+    /// Width of fingerprints in bits: 64 or 128.
     pub bits: u32,
-    /// Kind of document ids.
+    /// Whether documents are numbered by the caller or named.
     pub ids: Ids,
     /// The recipe, if the database has one.
     pub recipe: Option<String>,
-    /// The layout.
+    /// The tables and their bit orders.
     pub layout: crate::Layout,
-    /// The database's distance.
+    /// The distance that the database was created for.
     pub max_distance: u32,
-    /// Bytes of a block of new segments.
+    /// Bytes per block of new segments.
     pub block_size: usize,
     /// Code of the blocks of new segments.
     pub code: BlockCode,
-    /// Bits a fingerprint of the prefix filters; 0 without.
+    /// Bits per fingerprint of the prefix filters; 0 without filters.
     pub filter_bits: u32,
     /// Version of the format, major and minor.
     pub format_version: (u16, u16),
-    /// Counts changes of the set of files.
+    /// Number of changes to the set of files.
     pub generation: u64,
 }
 

@@ -1,14 +1,18 @@
-//! The write path: insert, insert if novel, remove; single and in batches.
+//! Writes: insert, insert if novel, remove.
 //!
-//! The search for near-duplicates, the dear part, runs without a lock on what is acknowledged. Under
-//! the writer's lock only what is newer than that is looked at again.
+//! A write looks up what it has to know, decides, commits (`commit.rs`) and waits until the commit may
+//! be acknowledged (`sync.rs`). The expensive part, the search for near-duplicates, runs without a
+//! lock on what is visible. Under the writer's lock only newer commits are searched.
 
 use std::collections::BTreeSet;
 use std::io;
 
-use super::commit::Writer;
-use super::core::Core;
-use crate::error::{Error, ErrorKind, Result};
+use super::backpressure::writer_with_room;
+use super::commit::commit;
+use super::core::{Core, Writer};
+use super::key::Key;
+use super::sync::acknowledge;
+use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::log::{MAX_NAME_LEN, Op};
 use crate::memtable::Memtable;
@@ -16,241 +20,130 @@ use crate::query::{QueryOptions, View};
 use crate::settings::Ids;
 use crate::version::Version;
 
-/// What the caller calls a document: a number or a name, as the database has it.
+/// Whether a document was inserted because it is novel.
 ///
 /// # Examples
 ///
 /// ```
-/// use fpdb::{DocId, Key};
-/// assert_eq!(Key::from(7), Key::Id(DocId(7)));
-/// assert_eq!(Key::from("https://example.org/"), Key::Name("https://example.org/"));
+/// use fpdb::Novelty;
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// assert!(matches!(db.insert_if_novel(0b1100, 1)?, Novelty::Inserted(_)));
+/// assert!(matches!(db.insert_if_novel(0b1110, 2)?, Novelty::Duplicate(m) if m.distance == 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Key<'a> {
-    /// For a database with [user ids](Ids::User).
-    Id(DocId),
-    /// For a database with [names](Ids::Names): 1 to 65,535 bytes.
-    Name(&'a str),
-}
-
-impl From<DocId> for Key<'_> {
-    fn from(id: DocId) -> Self {
-        Self::Id(id)
-    }
-}
-
-impl From<u64> for Key<'_> {
-    fn from(id: u64) -> Self {
-        Self::Id(DocId(id))
-    }
-}
-
-impl<'a> From<&'a str> for Key<'a> {
-    fn from(name: &'a str) -> Self {
-        Self::Name(name)
-    }
-}
-
-impl<'a> From<&'a String> for Key<'a> {
-    fn from(name: &'a String) -> Self {
-        Self::Name(name)
-    }
-}
-
-/// What became of a document that was to be inserted if novel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum Novelty<F = u64> {
-    /// Nothing was within the distance: it is in the database now, under this id.
+    /// Nothing was within the distance. The document is in the database now, under this id.
     Inserted(DocId),
-    /// The nearest entry within the distance; nothing was written.
+    /// The nearest entry within the distance. Nothing was written.
     Duplicate(Match<F>),
 }
 
-/// What a search without the lock found for one document.
-struct Looked<F> {
-    found: Option<Match<F>>,
-    /// The fingerprint in each table's bit order.
-    permuted: Vec<F>,
-}
-
-/// The verdict on one document, and the commit that must be acknowledged with it.
-struct Verdict<F> {
-    novelty: Novelty<F>,
-    depends_on: u64,
-}
-
-impl<F: Fingerprint> Core<F> {
-    /// Inserts entries in one commit; those that stand already are left alone.
-    pub(super) fn insert_all(&self, documents: &[(F, Key<'_>)]) -> Result<Vec<DocId>> {
-        documents.iter().try_for_each(|(_, key)| self.check_key(key))?;
-        loop {
-            let (version, seq) = self.view();
-            let stands = |&(fingerprint, key): &(F, Key<'_>)| match key {
-                Key::Id(id) => version.contains(Entry { fingerprint, id }, seq),
-                Key::Name(_) => Ok(false),
-            };
-            let standing: Vec<bool> = documents.iter().map(stands).collect::<Result<_>>()?;
-            let mut writer = self.writer_with_room()?;
-            let now = self.current.get();
-            if now.outgrows(&version, seq) {
-                continue;
-            }
-            let (ids, ops) = insert_ops(&now, &writer, documents, &standing);
-            let seq = if ops.is_empty() { writer.seq } else { self.commit(&mut writer, &ops)? };
-            // An entry that stands already may be another writer's, not yet durable.
-            self.acknowledge(writer, seq)?;
-            return Ok(ids);
+/// Inserts entries in one commit. Entries that exist already are left as they are.
+pub(super) fn insert<F: Fingerprint>(
+    core: &Core<F>,
+    documents: &[(F, Key<'_>)],
+) -> Result<Vec<DocId>> {
+    documents.iter().try_for_each(|(_, key)| check_key(core, key))?;
+    loop {
+        let (version, seq) = core.visible_version();
+        let exists = |&(fingerprint, key): &(F, Key<'_>)| match key {
+            Key::Id(id) => version.contains(Entry { fingerprint, id }, seq),
+            Key::Name(_) => Ok(false),
+        };
+        let existing: Vec<bool> = documents.iter().map(exists).collect::<Result<_>>()?;
+        let mut writer = writer_with_room(core)?;
+        let now = core.current.get();
+        if now.outgrows(&version, seq) {
+            continue;
         }
-    }
-
-    /// Inserts the documents that have nothing within the distance, as if one by one, in one
-    /// commit. `before_commit` sees the verdicts; its error abandons all.
-    pub(super) fn insert_novel(
-        &self,
-        documents: &[(F, Key<'_>)],
-        before_commit: impl FnOnce(&[Novelty<F>]) -> io::Result<()>,
-    ) -> Result<Vec<Novelty<F>>> {
-        documents.iter().try_for_each(|(_, key)| self.check_key(key))?;
-        loop {
-            let (version, seq) = self.view();
-            let looked = self.look_up(&version, seq, documents)?;
-            let mut writer = self.writer_with_room()?;
-            let now = self.current.get();
-            if now.outgrows(&version, seq) {
-                continue;
-            }
-            let (verdicts, ops) = self.judge(&now, &writer, documents, &looked, seq);
-            let novelties: Vec<Novelty<F>> = verdicts.iter().map(|v| v.novelty).collect();
-            before_commit(&novelties).map_err(|source| {
-                Error::io("go on: the caller ended the batch", self.storage.root(), source)
-            })?;
-            let committed = if ops.is_empty() { 0 } else { self.commit(&mut writer, &ops)? };
-            let depends_on = verdicts.iter().map(|v| v.depends_on).max().unwrap_or(0);
-            self.acknowledge(writer, committed.max(depends_on))?;
-            return Ok(novelties);
-        }
-    }
-
-    fn look_up(
-        &self,
-        version: &Version<F>,
-        seq: u64,
-        documents: &[(F, Key<'_>)],
-    ) -> Result<Vec<Looked<F>>> {
-        let view = View { version, seq, planner: &self.planner };
-        let nearest = QueryOptions::within(self.settings.max_distance).limit(1);
-        let look = |&(fingerprint, _): &(F, Key<'_>)| {
-            let permuted = self.planner.permuted(fingerprint);
-            let found = view.query_permuted(&permuted, nearest)?.pop();
-            Ok(Looked { found, permuted })
-        };
-        documents.iter().map(look).collect()
-    }
-
-    /// Decides on each document in turn: by what was found without the lock, by what was committed
-    /// since, and by what comes before it in the batch.
-    fn judge(
-        &self,
-        version: &Version<F>,
-        writer: &Writer,
-        documents: &[(F, Key<'_>)],
-        looked: &[Looked<F>],
-        seen: u64,
-    ) -> (Vec<Verdict<F>>, Vec<Op<F>>) {
-        // A single document has nothing before it in the batch.
-        let batch = (documents.len() > 1)
-            .then(|| Memtable::new(self.planner.permutations().to_vec(), documents.len(), 0));
-        let mut ops = Vec::new();
-        let mut next_doc = writer.next_doc;
-        let verdicts = documents.iter().zip(looked).map(|(&(fingerprint, key), looked)| {
-            let in_version = version.memtables().filter_map(|m| self.newer(m, looked, seen));
-            let in_batch = batch.as_ref().and_then(|batch| self.newer(batch, looked, 0));
-            let in_batch = in_batch.map(|(found, _)| (found, 0));
-            let seen_before = looked.found.map(|found| (found, 0));
-            let nearest = in_version.chain(in_batch).chain(seen_before).min();
-            if let Some((found, depends_on)) = nearest {
-                return Verdict { novelty: Novelty::Duplicate(found), depends_on };
-            }
-            let (id, op) = new_entry(fingerprint, key, &mut next_doc);
-            ops.push(op);
-            if let Some(batch) = &batch {
-                let in_batch = [Op::Insert { fingerprint, id }];
-                // Only names can be refused, and this has none.
-                let _ = batch.apply(ops.len() as u64, &in_batch);
-            }
-            Verdict { novelty: Novelty::Inserted(id), depends_on: 0 }
-        });
-        let verdicts = verdicts.collect();
-        (verdicts, ops)
-    }
-
-    /// The nearest match among what the memtable took in after commit `seen`, with its commit.
-    fn newer(
-        &self,
-        memtable: &Memtable<F>,
-        looked: &Looked<F>,
-        seen: u64,
-    ) -> Option<(Match<F>, u64)> {
-        let distance = self.settings.max_distance;
-        let capacity = memtable.capacity();
-        let plan = |entries| self.planner.plan_in_memory(entries, capacity, distance);
-        let (seq, entry, distance) =
-            memtable.newer_match(&looked.permuted, plan, distance, seen)?;
-        Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))
-    }
-
-    /// Removes an entry; false if it does not stand.
-    pub(super) fn remove(&self, entry: Entry<F>) -> Result<bool> {
-        let mut writer = self.writer_with_room()?;
-        let stands = self.current.get().contains(entry, u64::MAX)?;
-        let seq = match stands {
-            true => self.commit(
-                &mut writer,
-                &[Op::Remove { fingerprint: entry.fingerprint, id: entry.id }],
-            )?,
-            // That it is gone may be another writer's doing, not yet durable.
-            false => writer.seq,
-        };
-        self.acknowledge(writer, seq)?;
-        Ok(stands)
-    }
-
-    fn check_key(&self, key: &Key<'_>) -> Result<()> {
-        let problem = match (self.settings.ids, key) {
-            (Ids::User, Key::Id(_)) => return Ok(()),
-            (Ids::Names, Key::Name(name)) if (1..=MAX_NAME_LEN).contains(&name.len()) => {
-                return Ok(());
-            }
-            (Ids::Names, Key::Name(name)) => {
-                format!("a name has 1 to {MAX_NAME_LEN} bytes, this one {}", name.len())
-            }
-            (Ids::User, Key::Name(_)) => {
-                "this database has user ids: give a DocId instead of a name".into()
-            }
-            (Ids::Names, Key::Id(_)) => {
-                "this database allots ids itself: give a name instead of a DocId".into()
-            }
-        };
-        Err(Error::new(ErrorKind::InvalidArgument, problem).at_path(self.storage.root()))
+        let (ids, ops) = insert_ops(&now, &writer, documents, &existing);
+        let seq = if ops.is_empty() { writer.seq } else { commit(core, &mut writer, &ops)? };
+        // An entry that exists already may be another writer's and not yet durable.
+        acknowledge(core, writer, seq)?;
+        return Ok(ids);
     }
 }
 
-/// Operations for the documents that do not stand yet, and the ids of all.
+/// Inserts the documents that have nothing within `distance`, as if one by one, in one commit.
+/// `before_commit` sees the decisions, and its error abandons the commit.
+pub(super) fn insert_if_novel<F: Fingerprint>(
+    core: &Core<F>,
+    documents: &[(F, Key<'_>)],
+    distance: u32,
+    before_commit: impl FnOnce(&[Novelty<F>]) -> io::Result<()>,
+) -> Result<Vec<Novelty<F>>> {
+    documents.iter().try_for_each(|(_, key)| check_key(core, key))?;
+    loop {
+        let (version, seq) = core.visible_version();
+        let lookups = look_up(core, &version, seq, documents, distance)?;
+        let mut writer = writer_with_room(core)?;
+        let now = core.current.get();
+        if now.outgrows(&version, seq) {
+            continue;
+        }
+        let newer = Newer { core, version: &now, after: seq, distance };
+        let (decisions, ops) = decide(&newer, &writer, documents, &lookups);
+        let novelties: Vec<Novelty<F>> = decisions.iter().map(|d| d.novelty).collect();
+        before_commit(&novelties).map_err(|source| {
+            Error::io("go on, because the caller ended the batch", core.storage.root(), source)
+        })?;
+        let committed = if ops.is_empty() { 0 } else { commit(core, &mut writer, &ops)? };
+        let depends_on = decisions.iter().map(|d| d.depends_on).max().unwrap_or(0);
+        acknowledge(core, writer, committed.max(depends_on))?;
+        return Ok(novelties);
+    }
+}
+
+/// Removes an entry. Returns false if it does not exist.
+pub(super) fn remove<F: Fingerprint>(core: &Core<F>, entry: Entry<F>) -> Result<bool> {
+    let Entry { fingerprint, id } = entry;
+    let mut writer = writer_with_room(core)?;
+    let exists = core.current.get().contains(entry, u64::MAX)?;
+    let seq = match exists {
+        true => commit(core, &mut writer, &[Op::Remove { fingerprint, id }])?,
+        // Another writer may have removed it, in a commit that is not yet durable.
+        false => writer.seq,
+    };
+    acknowledge(core, writer, seq)?;
+    Ok(exists)
+}
+
+/// Refuses a key of the wrong kind or length.
+fn check_key<F: Fingerprint>(core: &Core<F>, key: &Key<'_>) -> Result<()> {
+    let problem = match (core.settings.ids, key) {
+        (Ids::User, Key::Id(_)) => return Ok(()),
+        (Ids::Names, Key::Name(name)) if (1..=MAX_NAME_LEN).contains(&name.len()) => return Ok(()),
+        (Ids::Names, Key::Name(name)) => {
+            format!("a name must have 1 to {MAX_NAME_LEN} bytes, and this one has {}", name.len())
+        }
+        (Ids::User, Key::Name(_)) => {
+            "this database has user ids: give a DocId instead of a name".into()
+        }
+        (Ids::Names, Key::Id(_)) => {
+            "this database assigns ids itself: give a name instead of a DocId".into()
+        }
+    };
+    Err(Error::invalid(problem).at_path(core.storage.root()))
+}
+
+/// Returns the ids of all documents, and the operations for those that do not exist yet.
 fn insert_ops<F: Fingerprint>(
     version: &Version<F>,
     writer: &Writer,
     documents: &[(F, Key<'_>)],
-    standing: &[bool],
+    existing: &[bool],
 ) -> (Vec<DocId>, Vec<Op<F>>) {
     let mut batch = BTreeSet::new();
     let mut ops = Vec::with_capacity(documents.len());
     let mut next_doc = writer.next_doc;
-    let ids = documents.iter().zip(standing).map(|(&(fingerprint, key), &stood)| {
+    let ids = documents.iter().zip(existing).map(|(&(fingerprint, key), &existed)| {
         let (id, op) = new_entry(fingerprint, key, &mut next_doc);
         let entry = Entry { fingerprint, id };
         let newer = version.memtables().rev().find_map(|m| m.state(entry, u64::MAX));
-        if !newer.unwrap_or(stood) && batch.insert(entry) {
+        if !newer.unwrap_or(existed) && batch.insert(entry) {
             ops.push(op);
         }
         id
@@ -259,7 +152,7 @@ fn insert_ops<F: Fingerprint>(
     (ids, ops)
 }
 
-/// The id of a new entry, and the operation that makes it.
+/// Returns the id of a new entry and the operation that inserts it.
 fn new_entry<F: Fingerprint>(fingerprint: F, key: Key<'_>, next_doc: &mut u64) -> (DocId, Op<F>) {
     match key {
         Key::Id(id) => (id, Op::Insert { fingerprint, id }),
@@ -268,5 +161,100 @@ fn new_entry<F: Fingerprint>(fingerprint: F, key: Key<'_>, next_doc: &mut u64) -
             *next_doc += 1;
             (id, Op::InsertNamed { fingerprint, id, name: name.to_owned() })
         }
+    }
+}
+
+/// What the search without a lock returned for one document.
+struct Lookup<F> {
+    nearest: Option<Match<F>>,
+    /// The fingerprint in each table's bit order.
+    permuted: Vec<F>,
+}
+
+fn look_up<F: Fingerprint>(
+    core: &Core<F>,
+    version: &Version<F>,
+    seq: u64,
+    documents: &[(F, Key<'_>)],
+    distance: u32,
+) -> Result<Vec<Lookup<F>>> {
+    let view = View { version, seq, planner: &core.planner };
+    let options = QueryOptions::within(distance).limit(1);
+    let look_up = |&(fingerprint, _): &(F, Key<'_>)| {
+        let permuted = core.planner.permuted(fingerprint);
+        let nearest = view.query_permuted(&permuted, options)?.pop();
+        Ok(Lookup { nearest, permuted })
+    };
+    documents.iter().map(look_up).collect()
+}
+
+/// The decision on one document, and the commit that must be acknowledged with it.
+struct Decision<F> {
+    novelty: Novelty<F>,
+    depends_on: u64,
+}
+
+/// Decides on each document in turn: by what the search without a lock found, by what was committed
+/// since, and by the documents before it in the batch.
+fn decide<F: Fingerprint>(
+    newer: &Newer<'_, F>,
+    writer: &Writer,
+    documents: &[(F, Key<'_>)],
+    lookups: &[Lookup<F>],
+) -> (Vec<Decision<F>>, Vec<Op<F>>) {
+    // A single document has none before it.
+    let batch = (documents.len() > 1)
+        .then(|| Memtable::new(newer.core.planner.permutations().to_vec(), documents.len(), 0));
+    let mut ops = Vec::new();
+    let mut next_doc = writer.next_doc;
+    let decisions = documents.iter().zip(lookups).map(|(&(fingerprint, key), lookup)| {
+        let committed = newer.nearest(lookup);
+        let in_batch = batch.as_ref().and_then(|batch| newer.nearest_in(batch, lookup, 0));
+        let in_batch = in_batch.map(|(found, _)| (found, 0));
+        let before = lookup.nearest.map(|found| (found, 0));
+        if let Some((found, depends_on)) = [committed, in_batch, before].into_iter().flatten().min()
+        {
+            return Decision { novelty: Novelty::Duplicate(found), depends_on };
+        }
+        let (id, op) = new_entry(fingerprint, key, &mut next_doc);
+        ops.push(op);
+        if let Some(batch) = &batch {
+            // This cannot fail: only names can be refused, and this entry has none.
+            let _ = batch.apply(ops.len() as u64, &[Op::Insert { fingerprint, id }]);
+        }
+        Decision { novelty: Novelty::Inserted(id), depends_on: 0 }
+    });
+    let decisions = decisions.collect();
+    (decisions, ops)
+}
+
+/// The commits that the search without a lock did not see.
+struct Newer<'a, F> {
+    core: &'a Core<F>,
+    version: &'a Version<F>,
+    /// The last commit that it saw.
+    after: u64,
+    distance: u32,
+}
+
+impl<F: Fingerprint> Newer<'_, F> {
+    /// Returns the nearest match in these commits, with its commit.
+    fn nearest(&self, lookup: &Lookup<F>) -> Option<(Match<F>, u64)> {
+        let memtables = self.version.memtables();
+        memtables.filter_map(|memtable| self.nearest_in(memtable, lookup, self.after)).min()
+    }
+
+    /// Returns the nearest match among what a memtable took in after commit `after`.
+    fn nearest_in(
+        &self,
+        memtable: &Memtable<F>,
+        lookup: &Lookup<F>,
+        after: u64,
+    ) -> Option<(Match<F>, u64)> {
+        let capacity = memtable.capacity();
+        let plan = |entries| self.core.planner.plan_in_memory(entries, capacity, self.distance);
+        let (seq, entry, distance) =
+            memtable.newer_match(&lookup.permuted, plan, self.distance, after)?;
+        Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))
     }
 }

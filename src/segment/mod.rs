@@ -8,7 +8,7 @@ mod ids;
 mod writer;
 
 pub(crate) use ids::IdReader;
-pub(crate) use writer::{SegmentWriter, VisitIds, WrittenEntries};
+pub(crate) use writer::{SegmentContents, SegmentWriter, TableContents};
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use crate::layout::Layout;
 use crate::paged::PagedWriter;
 use crate::settings::Ids as KindOfIds;
 use crate::storage::Sim;
+use crate::table::Profile;
 
 /// More errors than `verify` can report for so small a segment if it stays within its files.
 const MAX_ERRORS: usize = 500;
@@ -23,19 +24,48 @@ fn settings() -> Settings {
     }
 }
 
+/// Ascending fingerprints with three ids each, for two tables.
+struct Contents(Vec<u64>);
+
+impl SegmentContents<u64> for Contents {
+    type Table<'s> = Self;
+
+    fn profile(&self) -> Result<Profile<u64>> {
+        TableContents::profile(self)
+    }
+
+    fn for_each_entry(&self, mut push: impl FnMut(Entry<u64>) -> Result<()>) -> Result<()> {
+        let ids = (0..).map(DocId);
+        let fingerprints = self.0.iter().flat_map(|&fingerprint| [fingerprint; 3]);
+        fingerprints.zip(ids).try_for_each(|(fingerprint, id)| push(Entry { fingerprint, id }))
+    }
+
+    fn table(&self, _: usize) -> Result<Self> {
+        let mut permuted: Vec<u64> = self.0.iter().map(|f| f.rotate_left(32)).collect();
+        permuted.sort_unstable();
+        Ok(Self(permuted))
+    }
+}
+
+impl TableContents<u64> for Contents {
+    fn profile(&self) -> Result<Profile<u64>> {
+        let mut profile = Profile::new(BlockCode::default());
+        self.0.iter().for_each(|&fingerprint| profile.add(fingerprint));
+        Ok(profile)
+    }
+
+    fn for_each(&self, push: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        self.0.iter().copied().try_for_each(push)
+    }
+}
+
 /// Writes a segment of 90 fingerprints with three ids each, with tombstones and names.
 fn written(storage: &Arc<dyn Storage>, settings: &Settings) -> SegmentMeta {
     let mut fingerprints: Vec<u64> =
         (0..90u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i).collect();
     fingerprints.sort_unstable();
     let mut writer = SegmentWriter::new(storage, settings, 1);
-    let ids = |i: u64| [DocId(3 * i), DocId(3 * i + 1), DocId(3 * i + 2)];
-    writer
-        .entries(|visit| (0..).zip(&fingerprints).try_for_each(|(i, &f)| visit(f, &ids(i))))
-        .unwrap();
-    let mut permuted: Vec<u64> = fingerprints.iter().map(|f| f.rotate_left(32)).collect();
-    permuted.sort_unstable();
-    writer.table(|visit| permuted.iter().try_for_each(|&f| visit(f))).unwrap();
+    writer.tables(&Contents(fingerprints), 1).unwrap();
     let entry = |id| Entry { fingerprint: 7u64, id: DocId(id) };
     writer.tombstones(&[entry(1000), entry(1001)]).unwrap();
     let names: Vec<String> = (0..270).map(|i| format!("https://例/{i}")).collect();

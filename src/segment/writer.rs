@@ -1,4 +1,4 @@
-//! Writing a segment's files.
+//! Writes the files of a segment.
 
 use std::sync::Arc;
 
@@ -9,20 +9,44 @@ use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::names::NamesBuilder;
 use crate::paged::FileSummary;
+use crate::parallel;
 use crate::postings::PostingsBuilder;
 use crate::settings::Settings;
 use crate::storage::Storage;
 use crate::table::{Profile, TableBuilder};
 use crate::tombstones;
 
-/// Takes a fingerprint of a sorted sequence.
-pub(crate) type Visit<'a, F> = &'a mut dyn FnMut(F) -> Result<()>;
+/// The contents of a new segment, from which its tables are written. Flush, bulk load and compaction
+/// each provide their own; how a segment is written from them is the same for all.
+///
+/// Tables are written in parallel, so the contents are read from several threads.
+pub(crate) trait SegmentContents<F: Fingerprint>: Sync {
+    /// The contents of one table.
+    type Table<'s>: TableContents<F>
+    where
+        Self: 's;
 
-/// Takes a fingerprint of a sorted sequence, with its ascending ids.
-pub(crate) type VisitIds<'a, F> = &'a mut dyn FnMut(F, &[DocId]) -> Result<()>;
+    /// Returns the profile of table 0: of the fingerprints of all entries.
+    fn profile(&self) -> Result<Profile<F>>;
 
-/// Writes the files of one new segment. If it is dropped before [`finish`](Self::finish), what it
-/// wrote is removed.
+    /// Passes all entries to `push`, in ascending order.
+    fn for_each_entry(&self, push: impl FnMut(Entry<F>) -> Result<()>) -> Result<()>;
+
+    /// Returns the contents of `table`, which is not table 0.
+    fn table(&self, table: usize) -> Result<Self::Table<'_>>;
+}
+
+/// The fingerprints of a table in its bit order, which can be read more than once.
+pub(crate) trait TableContents<F: Fingerprint> {
+    /// Returns the profile of these fingerprints.
+    fn profile(&self) -> Result<Profile<F>>;
+
+    /// Passes all fingerprints to `push`, in ascending order, each once.
+    fn for_each(&self, push: impl FnMut(F) -> Result<()>) -> Result<()>;
+}
+
+/// Writes the files of one new segment. If it is dropped before [`finish`](Self::finish), it removes
+/// what it wrote.
 #[derive(Debug)]
 pub(crate) struct SegmentWriter<'a> {
     storage: &'a Arc<dyn Storage>,
@@ -32,7 +56,7 @@ pub(crate) struct SegmentWriter<'a> {
     finished: bool,
 }
 
-/// What was written so far.
+/// The files written so far.
 #[derive(Debug, Default)]
 struct SegmentFiles {
     fingerprints: u64,
@@ -49,79 +73,84 @@ impl<'a> SegmentWriter<'a> {
         Self { storage, settings, id, files: SegmentFiles::default(), finished: false }
     }
 
-    /// Writes table 0 and the postings. `pass` gives the entries in order, the same at each call:
-    /// it is called once for the distribution and once to write.
-    pub(crate) fn entries<F: Fingerprint>(
+    /// Writes table 0 with the postings, and all other tables, on up to `threads` threads. A table is
+    /// one stream of bytes, so each is written by one thread.
+    pub(crate) fn tables<F: Fingerprint>(
         &mut self,
-        mut pass: impl FnMut(VisitIds<'_, F>) -> Result<()>,
+        contents: &impl SegmentContents<F>,
+        threads: usize,
     ) -> Result<()> {
-        let mut profile = Profile::<F>::new(self.settings.code);
-        pass(&mut |fingerprint, _| {
-            profile.add(fingerprint);
-            Ok(())
-        })?;
-        let mut builder = self.entries_builder(&profile)?;
-        pass(&mut |fingerprint, ids| {
-            ids.iter().try_for_each(|&id| builder.push(Entry { fingerprint, id }))
-        })?;
-        self.add_entries(builder.finish()?);
-        Ok(())
+        let mut written: Vec<Option<WrittenTable>> =
+            (0..self.settings.layout.tables()).map(|_| None).collect();
+        parallel::for_each(
+            threads,
+            written.iter_mut().enumerate(),
+            || (),
+            |(), (table, written)| {
+                *written = Some(match table {
+                    0 => self.write_entries(contents)?,
+                    _ => self.write_table(table, &contents.table(table)?)?,
+                });
+                Ok(())
+            },
+        )?;
+        written.into_iter().flatten().try_for_each(|table| self.add_table(table))
     }
 
-    /// Begins table 0 and the postings. From any thread, beside [`table_builder`](Self::table_builder).
-    pub(crate) fn entries_builder<F: Fingerprint>(
+    fn write_entries<F: Fingerprint>(
         &self,
-        profile: &Profile<F>,
-    ) -> Result<EntriesBuilder<F>> {
+        contents: &impl SegmentContents<F>,
+    ) -> Result<WrittenTable> {
+        let mut builder = self.entries_builder(&contents.profile()?)?;
+        contents.for_each_entry(
+            #[inline]
+            |entry| builder.push(entry),
+        )?;
+        builder.finish()
+    }
+
+    fn write_table<F: Fingerprint>(
+        &self,
+        table: usize,
+        contents: &impl TableContents<F>,
+    ) -> Result<WrittenTable> {
+        let mut builder = self.table_builder(table, &contents.profile()?)?;
+        contents.for_each(
+            #[inline]
+            |fingerprint| builder.push(fingerprint).map(drop),
+        )?;
+        let fingerprints = builder.count();
+        Ok(WrittenTable { file: builder.finish()?, fingerprints, postings: None })
+    }
+
+    fn entries_builder<F: Fingerprint>(&self, profile: &Profile<F>) -> Result<EntriesBuilder<F>> {
         let table = self.table_builder(0, profile)?;
         let name = FileName::Postings(self.id).to_string();
         let header = self.settings.header(FileKind::Postings, 0, self.id);
         let postings = PostingsBuilder::create(&**self.storage, &name, &header)?;
-        let (fingerprints, last) = (profile.count(), None);
-        Ok(EntriesBuilder { table, postings, fingerprints, last })
+        Ok(EntriesBuilder { table, postings, last: None })
     }
 
-    /// Takes in table 0 and the postings, before all other tables.
-    pub(crate) fn add_entries(&mut self, written: WrittenEntries) {
-        debug_assert!(self.files.tables.is_empty());
-        self.files.tables.push(written.table);
-        self.files.postings = Some(written.postings);
-        self.files.fingerprints = written.fingerprints;
-        self.files.entries = written.entries;
-    }
-
-    /// Takes in the next table, which has so many fingerprints.
-    pub(crate) fn add_table(&mut self, table: FileSummary, fingerprints: u64) -> Result<()> {
-        if fingerprints != self.files.fingerprints {
+    /// Records the next table. All tables must have as many fingerprints as table 0.
+    fn add_table(&mut self, table: WrittenTable) -> Result<()> {
+        if let Some((postings, entries)) = table.postings {
+            self.files.postings = Some(postings);
+            self.files.fingerprints = table.fingerprints;
+            self.files.entries = entries;
+        } else if table.fingerprints != self.files.fingerprints {
             return Err(Error::corruption(format!(
-                "table {} would have {fingerprints} fingerprints, table 0 has {}",
+                "table {} would have {} fingerprints, but table 0 has {}: run verify",
                 self.files.tables.len(),
+                table.fingerprints,
                 self.files.fingerprints
             ))
             .at_path(self.storage.root()));
         }
-        self.files.tables.push(table);
+        self.files.tables.push(table.file);
         Ok(())
     }
 
-    /// Writes the next table; `pass` as in [`entries`](Self::entries), with fingerprints in the
-    /// table's bit order.
-    pub(crate) fn table<F: Fingerprint>(
-        &mut self,
-        mut pass: impl FnMut(Visit<'_, F>) -> Result<()>,
-    ) -> Result<()> {
-        let mut profile = Profile::<F>::new(self.settings.code);
-        pass(&mut |fingerprint| {
-            profile.add(fingerprint);
-            Ok(())
-        })?;
-        let mut table = self.table_builder(self.files.tables.len(), &profile)?;
-        pass(&mut |fingerprint| table.push(fingerprint).map(drop))?;
-        self.add_table(table.finish()?, profile.count())
-    }
-
-    /// Begins a table; from any thread. It is finished with [`add_table`](Self::add_table).
-    pub(crate) fn table_builder<F: Fingerprint>(
+    fn table_builder<F: Fingerprint>(
         &self,
         table: usize,
         profile: &Profile<F>,
@@ -133,7 +162,7 @@ impl<'a> SegmentWriter<'a> {
         TableBuilder::create(&**self.storage, &name, &header, options, profile)
     }
 
-    /// Writes the tombstones, if there are any; ascending.
+    /// Writes the tombstones, which must ascend. Without any, no file is written.
     pub(crate) fn tombstones<F: Fingerprint>(&mut self, entries: &[Entry<F>]) -> Result<()> {
         if entries.is_empty() {
             return Ok(());
@@ -146,7 +175,7 @@ impl<'a> SegmentWriter<'a> {
         Ok(())
     }
 
-    /// Writes the names of the documents from `first` on; an empty one for a removed document.
+    /// Writes the names of the documents from `first` on. A removed document has an empty name.
     pub(crate) fn names<'n>(
         &mut self,
         first: DocId,
@@ -162,12 +191,12 @@ impl<'a> SegmentWriter<'a> {
         Ok(())
     }
 
-    /// Entries and tombstones written so far.
+    /// Returns the numbers of entries and tombstones written so far.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.files.entries, self.files.removed)
     }
 
-    /// All files are written and durable; their names become so by `sync_dir`.
+    /// Ends the segment. Its files are durable; their names become durable with the next `sync_dir`.
     pub(crate) fn finish(mut self) -> Result<SegmentMeta> {
         let files = std::mem::take(&mut self.files);
         let Some(postings) = files.postings else {
@@ -187,28 +216,27 @@ impl<'a> SegmentWriter<'a> {
     }
 }
 
-/// Writes table 0 and the postings as a stream of ascending entries.
+/// A table that is written and durable.
 #[derive(Debug)]
-pub(crate) struct EntriesBuilder<F> {
-    table: TableBuilder<F>,
-    postings: PostingsBuilder,
+struct WrittenTable {
+    file: FileSummary,
     fingerprints: u64,
-    last: Option<F>,
+    /// For table 0: the postings, and how many entries they have.
+    postings: Option<(FileSummary, u64)>,
 }
 
-/// Table 0 and the postings, written.
+/// Writes table 0 and the postings as a stream of ascending entries.
 #[derive(Debug)]
-pub(crate) struct WrittenEntries {
-    table: FileSummary,
-    postings: FileSummary,
-    fingerprints: u64,
-    entries: u64,
+struct EntriesBuilder<F> {
+    table: TableBuilder<F>,
+    postings: PostingsBuilder,
+    last: Option<F>,
 }
 
 impl<F: Fingerprint> EntriesBuilder<F> {
     /// Adds an entry greater than the one before.
     #[inline]
-    pub(crate) fn push(&mut self, entry: Entry<F>) -> Result<()> {
+    fn push(&mut self, entry: Entry<F>) -> Result<()> {
         if self.last != Some(entry.fingerprint) {
             self.last = Some(entry.fingerprint);
             let new_block = self.table.push(entry.fingerprint)?;
@@ -218,11 +246,11 @@ impl<F: Fingerprint> EntriesBuilder<F> {
         Ok(())
     }
 
-    /// Both files are durable afterwards.
-    pub(crate) fn finish(self) -> Result<WrittenEntries> {
-        let (fingerprints, entries) = (self.fingerprints, self.postings.entries());
-        let (table, postings) = (self.table.finish()?, self.postings.finish()?);
-        Ok(WrittenEntries { table, postings, fingerprints, entries })
+    /// Makes both files durable.
+    fn finish(self) -> Result<WrittenTable> {
+        let (fingerprints, entries) = (self.table.count(), self.postings.entries());
+        let (file, postings) = (self.table.finish()?, self.postings.finish()?);
+        Ok(WrittenTable { file, fingerprints, postings: Some((postings, entries)) })
     }
 }
 
@@ -231,7 +259,8 @@ impl Drop for SegmentWriter<'_> {
         if self.finished {
             return;
         }
-        // A disk that is full gets its space back at once; what stays is swept at the next open.
+        // This frees the space at once if the disk is full. What cannot be removed now is an orphan,
+        // which the next open removes.
         let tables = (0..self.settings.layout.tables()).filter_map(|t| u16::try_from(t).ok());
         let others =
             [FileName::Postings(self.id), FileName::Tombstones(self.id), FileName::Names(self.id)];

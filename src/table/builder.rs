@@ -17,7 +17,7 @@ use crate::storage::Storage;
 
 /// What the first pass learns: how many fingerprints there are and, if the block code needs it, how
 /// neighbours differ.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Profile<F> {
     code: BlockCode,
     histogram: Histogram,
@@ -29,6 +29,13 @@ impl<F: Fingerprint> Profile<F> {
     /// Creates an empty profile for blocks in this code.
     pub(crate) fn new(code: BlockCode) -> Self {
         Self { code, histogram: Histogram::default(), count: 0, last: F::ZERO }
+    }
+
+    /// Creates the profile of ascending fingerprints in memory.
+    pub(crate) fn of(code: BlockCode, fingerprints: &[F]) -> Self {
+        let mut profile = Self::new(code);
+        fingerprints.iter().for_each(|&fingerprint| profile.add(fingerprint));
+        profile
     }
 
     /// Creates the profile of `count` fingerprints without a pass over them; `None` if the code needs
@@ -117,6 +124,11 @@ impl<F: Fingerprint> TableBuilder<F> {
         self.writer.write(&self.scratch)?;
         self.scratch.clear();
         Ok(())
+    }
+
+    /// Returns the number of fingerprints so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
     }
 
     /// Writes the index, the filter and the footer. The file's bytes are durable afterwards.

@@ -102,7 +102,7 @@ fn an_insert_that_waits_for_a_bulk_load_sees_what_it_brought() {
         let loaded = entry(round, 1);
         thread::scope(|scope| {
             let (started, starts) = mpsc::channel();
-            let held = db.insert_if_novel_batch_with(&[(u64::MAX, Key::from(9))], |_| {
+            let held = db.insert_if_novel_batch_with(&[(u64::MAX, Key::from(9))], 3, |_| {
                 // The writer's lock is held here: both wait for it.
                 for load in [true, false] {
                     let (db, started) = (&db, started.clone());
@@ -271,7 +271,7 @@ fn writers_are_refused_after_a_close_and_nothing_acknowledged_is_lost() {
                         match db.insert(i, thread) {
                             Ok(id) => acknowledged.push(Entry { fingerprint: i, id }),
                             Err(error) => {
-                                assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
+                                assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
                                 assert!(error.to_string().contains("closed"), "{error}");
                                 break;
                             }
@@ -289,7 +289,7 @@ fn writers_are_refused_after_a_close_and_nothing_acknowledged_is_lost() {
             db.clone().close().unwrap();
             threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
         });
-        assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::Poisoned);
+        assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::Closed);
         assert_eq!(db.close().unwrap_err().kind(), ErrorKind::Poisoned);
         let db = options(&sim).open("sim").unwrap();
         assert_eq!(db.recovery().commits, 0);

@@ -57,7 +57,7 @@ fn a_folder_with_other_files_is_refused_and_left_alone() {
     let path = folder.path();
     std::fs::write(path.join("letter.txt"), "dear").unwrap();
     refused_to_open(path, ErrorKind::NotFound, &["no database", path.to_str().unwrap()]);
-    let words = ["letter.txt", "another place"];
+    let words = ["letter.txt", "choose another one"];
     refused(Db::options().create(path), ErrorKind::AlreadyExists, &words);
     refused(Db::options().open_or_create(path), ErrorKind::AlreadyExists, &words);
     assert_eq!(names_in(path), ["letter.txt"]);
@@ -88,10 +88,24 @@ fn an_existing_database_is_not_created_again() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::options().create(folder.path()).unwrap();
     db.insert(7, 1).unwrap();
-    refused(Db::options().create(folder.path()), ErrorKind::Locked, &["open_read_only"]);
+    // The same answer while it is open elsewhere.
+    refused(Db::options().create(folder.path()), ErrorKind::AlreadyExists, &["open it"]);
+    refused(Options::bits128().open(folder.path()), ErrorKind::Unsupported, &["64-bit", "128-bit"]);
     db.close().unwrap();
     refused(Db::options().create(folder.path()), ErrorKind::AlreadyExists, &["open it"]);
     assert!(Db::open(folder.path()).unwrap().contains(7).unwrap());
+}
+
+#[test]
+fn a_create_with_impossible_options_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    refused(
+        Db::options().block_size(100).create(&path),
+        ErrorKind::InvalidArgument,
+        &["power of two"],
+    );
+    assert!(!path.exists());
 }
 
 /// A simulated folder "sim" with a closed database of one entry.
@@ -166,7 +180,7 @@ fn stored_options_that_differ_are_refused_with_both_values() {
     let cases: [(Change<'_>, [&str; 3]); 6] = [
         (&|o| o.max_distance(5), ["max distance", "5", "3"]),
         (&|o| o.layout(single()), ["layout", "single", "half-2"]),
-        (&|o| o.ids(Ids::Names), ["ids", "Names", "User"]),
+        (&|o| o.ids(Ids::Names), ["ids", "names", "user"]),
         (&|o| o.code(BlockCode::Huffman), ["block code", "huffman", "elias-fano"]),
         (&|o| o.block_size(1024), ["block size", "1024", "128"]),
         (&|o| o.filter_bits(0), ["filter bits", "0", "8"]),
@@ -283,7 +297,7 @@ fn keys_of_the_wrong_kind_are_refused_and_nothing_of_their_batch_is_inserted() {
 
     let sim = closed(Db::options().ids(Ids::Names));
     let db = on(&sim).open("sim").unwrap();
-    let words = ["allots ids itself", "name", "sim"];
+    let words = ["assigns ids itself", "name", "sim"];
     refused(db.insert(1, 1), ErrorKind::InvalidArgument, &words);
     refused(db.insert_batch(&batch), ErrorKind::InvalidArgument, &words);
     refused(db.insert_if_novel(1 << 40, 1), ErrorKind::InvalidArgument, &words);
@@ -324,7 +338,7 @@ fn the_callers_own_errors_are_passed_on_and_end_the_batch() {
     let broken = || Db::open("no/such/folder").unwrap_err();
     let given = [Ok(entry(1, 1)), Err(broken()), Ok(entry(2, 2))];
     refused(db.bulk_load(given), ErrorKind::NotFound, &["no/such/folder"]);
-    let ended = db.insert_if_novel_batch_with(&[(1 << 40, Key::from(5))], |verdicts| {
+    let ended = db.insert_if_novel_batch_with(&[(1 << 40, Key::from(5))], 3, |verdicts| {
         assert_eq!(verdicts.len(), 1);
         Err(std::io::Error::other("the printer is out of paper"))
     });
@@ -342,7 +356,7 @@ fn a_poisoned_handle_refuses_writes_says_why_and_still_reads() {
         db.insert(8, 2).unwrap();
         sim.fail_at(sim.calls() + call, Fault::Error, false);
         refused(db.insert(9, 3), ErrorKind::Io, &["injected fault"]);
-        let words = ["opened again", "injected fault"];
+        let words = ["open the database again", "injected fault"];
         refused(db.insert(9, 3), ErrorKind::Poisoned, &words);
         refused(db.insert_if_novel(1 << 50, 3), ErrorKind::Poisoned, &words);
         refused(db.remove(7, 1), ErrorKind::Poisoned, &words);
@@ -363,7 +377,7 @@ fn a_backup_goes_to_an_empty_folder_only() {
     let sim = closed(Db::options());
     let db = on(&sim).open("sim").unwrap();
     db.backup("copy").unwrap();
-    let words = ["not empty", "another place", "copy"];
+    let words = ["not empty", "choose another one", "copy"];
     refused(db.backup("copy"), ErrorKind::AlreadyExists, &words);
     refused(db.backup("sim"), ErrorKind::AlreadyExists, &["not empty", "sim"]);
     assert!(on(&sim).open("copy").unwrap().contains(7).unwrap());

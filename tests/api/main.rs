@@ -9,5 +9,6 @@ mod counting;
 mod damage;
 mod errors;
 mod full_disk;
+mod novelty;
 mod truth;
 mod waiting;

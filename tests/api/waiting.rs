@@ -155,7 +155,7 @@ fn a_closed_database_can_be_opened_while_clones_of_the_handle_are_left() {
         clone.bulk_load([Ok(entry(9, 3))]).unwrap_err(),
     ];
     for error in refused {
-        assert_eq!(error.kind(), ErrorKind::Poisoned);
+        assert_eq!(error.kind(), ErrorKind::Closed);
         assert!(error.to_string().contains("closed"), "{error}");
     }
     // What it had open stays as it was.

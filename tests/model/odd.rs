@@ -117,8 +117,8 @@ fn an_empty_database_can_be_flushed_compacted_verified_and_reopened() {
         assert_eq!((report.segments_before, report.segments_after), (0, 0));
         check(&db, &Oracle::default());
         assert_eq!(db.bulk_load([]).unwrap().inserted, 0);
-        assert_eq!(db.insert_batch(&[]).unwrap(), []);
-        assert_eq!(db.insert_if_novel_batch(&[]).unwrap(), []);
+        assert_eq!(db.insert_batch::<u64>(&[]).unwrap(), []);
+        assert_eq!(db.insert_if_novel_batch::<u64>(&[]).unwrap(), []);
     }
     db.close().unwrap();
     check(&options(&sim).open("sim").unwrap(), &Oracle::default());

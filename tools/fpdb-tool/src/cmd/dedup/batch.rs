@@ -86,7 +86,7 @@ impl<F: Width> Deduplicator<'_, F> {
         if entries.is_empty() {
             print(&[])?;
         } else {
-            self.db.insert_if_novel_batch_with(&entries, print)?;
+            self.db.insert_if_novel_batch_with(&entries, self.db.max_distance(), print)?;
         }
         Ok(verdicts)
     }

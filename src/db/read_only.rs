@@ -1,29 +1,35 @@
-//! Reading a database from another process than the one that writes it.
+//! Reading a database while another process may write to it.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::open::{explain_missing, open_segments, replay};
 use super::options::{Options, other_recipe};
-use super::{Snapshot, Stats, VerifyReport};
-use crate::error::{ErrorKind, Result};
+use super::recover::{explain_missing, open_segments, replay};
+use super::snapshot::{Snapshot, VerifyReport};
+use super::stats::Stats;
+use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{DocId, Fingerprint, Match};
+use crate::layout::Layout;
 use crate::log::ReadMode;
 use crate::manifest::Manifest;
 use crate::memtable::Memtable;
 use crate::query::Planner;
 use crate::segment::Segment;
+use crate::settings::Ids;
 use crate::storage::Storage;
 use crate::version::Version;
 
 /// How often a set of files may be replaced while it is being opened.
 const ATTEMPTS: usize = 16;
 
-/// A database opened for reading only, by [`Options::open_read_only`]: beside the one process that
-/// may be writing to it, without a lock, without writing anything.
+/// A database that was opened for reading only, with [`Options::open_read_only`]. Another process may
+/// write to it at the same time. Takes no lock and writes nothing.
 ///
-/// It shows the state at its opening until [`refresh`](Self::refresh): everything that is in
-/// segments, and of the log what is known to be durable.
+/// It shows the state at the time when it was opened, until [`refresh`](Self::refresh) is called:
+/// everything in segments, and of the log what is known to be durable. Under
+/// [`Durability::Buffered`](crate::Durability::Buffered) that is what the writer has synced.
+///
+/// A clone shares its state, so refreshing one refreshes all.
 ///
 /// # Examples
 ///
@@ -38,9 +44,18 @@ const ATTEMPTS: usize = 16;
 /// assert_eq!(reader.query(7, 0)?.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Debug, Clone)]
+pub struct ReadOnlyDb<F = u64> {
+    shared: Arc<Shared<F>>,
+}
+
 #[derive(Debug)]
-pub struct Reader<F = u64> {
+struct Shared<F> {
     storage: Arc<dyn Storage>,
+    layout: Layout,
+    ids: Ids,
+    recipe: Option<String>,
+    max_distance: u32,
     state: RwLock<State<F>>,
 }
 
@@ -52,39 +67,49 @@ struct State<F> {
 }
 
 impl<F> State<F> {
-    /// Greater for what was seen later.
+    /// Greater for a later state.
     fn age(&self) -> (u64, u64) {
         (self.manifest.generation, self.snapshot.seq)
     }
 }
 
-impl<F: Fingerprint> Reader<F> {
+impl<F: Fingerprint> ReadOnlyDb<F> {
     pub(super) fn open(options: Options<F>, path: &Path) -> Result<Self> {
         let storage = options.storage_at(path);
         let manifest = Manifest::read(&*storage).map_err(|e| explain_missing(&*storage, e))?;
-        options.agree(&manifest.settings)?;
-        if let (Some(asked), None) = (&options.recipe, &manifest.settings.recipe) {
-            return Err(other_recipe(asked, "no named recipe").at_path(path));
+        let settings = manifest.settings.clone();
+        options.check_agreement(&settings).map_err(|e| e.at_path(path))?;
+        if let (Some(requested), None) = (&options.recipe, &settings.recipe) {
+            return Err(other_recipe(requested, None).at_path(path));
         }
-        let planner = Arc::new(Planner::of(&manifest.settings, options.costs.clone()));
+        let planner = Arc::new(Planner::of(&settings, options.costs.clone()));
         let threads = options.tuning.settled(options.storage.is_none()).threads.unwrap_or(1);
-        let state = load(&storage, manifest, &planner, threads, &[])?;
-        Ok(Self { storage, state: RwLock::new(state) })
+        let state = RwLock::new(load(&storage, manifest, &planner, threads, &[])?);
+        let shared = Shared {
+            storage,
+            layout: settings.layout,
+            ids: settings.ids,
+            recipe: settings.recipe,
+            max_distance: settings.max_distance,
+            state,
+        };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Looks again: true if there is anything new to see. Snapshots taken before stay as they are.
-    /// Costs opening the new files and reading the log.
+    /// Reads the state that the writer has reached. Returns true if there is anything new. Snapshots
+    /// taken before stay as they are. Opens the new files and reads the log.
     ///
     /// # Errors
     ///
-    /// As at opening; the state seen so far stays.
+    /// The same as opening. Then the previous state stays.
     pub fn refresh(&self) -> Result<bool> {
-        let manifest = Manifest::read(&*self.storage)?;
+        let storage = &self.shared.storage;
+        let manifest = Manifest::read(&**storage)?;
         let (seen, Snapshot { version, planner, threads, .. }) =
             self.read(|state| (state.age(), state.snapshot.clone()));
-        let state = load(&self.storage, manifest, &planner, threads, &version.segments)?;
-        let mut current = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have refreshed meanwhile, and seen more.
+        let state = load(storage, manifest, &planner, threads, &version.segments)?;
+        let mut current = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have refreshed in the meantime and seen more.
         if state.age() > current.age() {
             *current = state;
         }
@@ -92,70 +117,71 @@ impl<F: Fingerprint> Reader<F> {
     }
 
     fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {
-        look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.shared.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The state seen now, as a snapshot.
+    /// Returns the present state as a snapshot.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F> {
         self.read(|state| state.snapshot.clone())
     }
 
-    /// See [`Snapshot::query`].
+    /// Returns every entry within `distance` bits of `fingerprint`, sorted by distance, fingerprint
+    /// and id; see [`Snapshot::query`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// `Corruption` or `Io`.
     pub fn query(&self, fingerprint: F, distance: u32) -> Result<Vec<Match<F>>> {
         self.snapshot().query(fingerprint, distance)
     }
 
-    /// See [`Snapshot::query_batch`].
+    /// Returns the answers to several queries, in their order; see [`Snapshot::query_batch`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// `Corruption` or `Io`.
     pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
         self.snapshot().query_batch(fingerprints, distance)
     }
 
-    /// See [`Snapshot::nearest`].
+    /// Returns the nearest entry within `distance` bits; see [`Snapshot::nearest`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// `Corruption` or `Io`.
     pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
         self.snapshot().nearest(fingerprint, distance)
     }
 
-    /// See [`Snapshot::contains`].
+    /// Returns whether any entry has exactly this fingerprint.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// `Corruption` or `Io`.
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
         self.snapshot().contains(fingerprint)
     }
 
-    /// See [`Snapshot::ids`].
+    /// Returns the ids of all entries with exactly this fingerprint, ascending.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// `Corruption` or `Io`.
     pub fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
         self.snapshot().ids(fingerprint)
     }
 
-    /// See [`Snapshot::name`].
+    /// Returns the name of a document, in a database with names; see [`Snapshot::name`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// `Corruption` or `Io`.
     pub fn name(&self, id: DocId) -> Result<Option<String>> {
         self.snapshot().name(id)
     }
 
-    /// See [`Db::stats`](super::Db::stats).
+    /// Returns the database in figures.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.read(|state| {
@@ -165,14 +191,38 @@ impl<F: Fingerprint> Reader<F> {
         })
     }
 
-    /// See [`Snapshot::verify`].
+    /// Reads and checks every byte of every segment; see [`Snapshot::verify`].
     pub fn verify(&self) -> VerifyReport {
         self.snapshot().verify()
     }
+
+    /// Returns the distance that the database was created for.
+    #[must_use]
+    pub fn max_distance(&self) -> u32 {
+        self.shared.max_distance
+    }
+
+    /// Returns the tables and their bit orders.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.shared.layout
+    }
+
+    /// Returns the recipe that the fingerprints come from, if one was named.
+    #[must_use]
+    pub fn recipe(&self) -> Option<&str> {
+        self.shared.recipe.as_deref()
+    }
+
+    /// Returns whether the caller numbers documents or names them.
+    #[must_use]
+    pub fn id_kind(&self) -> Ids {
+        self.shared.ids
+    }
 }
 
-/// Opens what the manifest names. A writer may replace files meanwhile: then the newer manifest is
-/// taken, as long as there is a newer one.
+/// Opens what the manifest names. If a writer replaces files in the meantime, starts again with the
+/// newer manifest.
 fn load<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     mut manifest: Manifest,
@@ -191,9 +241,10 @@ fn load<F: Fingerprint>(
         }
         manifest = newest;
     }
-    Err(crate::Error::new(
+    Err(Error::new(
         ErrorKind::Io,
-        "the database's files were replaced again and again while it was being opened",
+        "the files of the database were replaced again and again while it was being opened: try \
+         again",
     )
     .at_path(storage.root()))
 }

@@ -1,0 +1,88 @@
+//! The first pass of a compaction over its inputs: what will be left of them.
+
+use crate::codec::block_code::BlockCode;
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::merge::Merged;
+use crate::table::Profile;
+
+/// What will be left of the inputs of a compaction, and what goes.
+#[derive(Debug)]
+pub(super) struct Survey<F> {
+    /// The profile of table 0 of the output.
+    pub(super) profile: Profile<F>,
+    /// Fingerprints in an input's tables that have no entry left, ascending.
+    pub(super) gone: Vec<F>,
+    /// Documents whose entry is removed, ascending.
+    pub(super) gone_docs: Vec<DocId>,
+    /// Tombstones that the output keeps, ascending.
+    pub(super) tombstones: Vec<Entry<F>>,
+    /// Entries of the output.
+    pub(super) entries: u64,
+}
+
+impl<F: Fingerprint> Survey<F> {
+    /// Starts a survey of no entries.
+    pub(super) fn new(code: BlockCode) -> Self {
+        let (gone, gone_docs, tombstones) = (Vec::new(), Vec::new(), Vec::new());
+        Self { profile: Profile::new(code), gone, gone_docs, tombstones, entries: 0 }
+    }
+
+    /// Whether nothing is left to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries == 0 && self.tombstones.is_empty()
+    }
+}
+
+/// Fills a survey from merged entries, which it takes one after another in ascending order.
+#[derive(Debug)]
+pub(super) struct Surveyor<F> {
+    survey: Survey<F>,
+    /// No older segment exists, so the output needs no tombstones.
+    is_oldest: bool,
+    /// The fingerprint of the last entries.
+    fingerprint: F,
+    /// Whether this fingerprint has an entry left,
+    is_left: bool,
+    /// and whether an input has a row for it.
+    is_held: bool,
+}
+
+impl<F: Fingerprint> Surveyor<F> {
+    pub(super) fn new(code: BlockCode, is_oldest: bool) -> Self {
+        let survey = Survey::new(code);
+        Self { survey, is_oldest, fingerprint: F::ZERO, is_left: false, is_held: false }
+    }
+
+    /// Takes the next entry.
+    pub(super) fn add(&mut self, merged: &Merged<F>) {
+        if merged.entry.fingerprint != self.fingerprint {
+            self.end_fingerprint();
+        }
+        self.fingerprint = merged.entry.fingerprint;
+        self.is_held |= merged.held;
+        self.is_left |= merged.net.inserted;
+        self.survey.entries += u64::from(merged.net.inserted);
+        if merged.net.removes_older && !self.is_oldest {
+            self.survey.tombstones.push(merged.entry);
+        }
+        if merged.held && !merged.net.inserted {
+            self.survey.gone_docs.push(merged.entry.id);
+        }
+    }
+
+    /// Ends the pass.
+    pub(super) fn finish(mut self) -> Survey<F> {
+        self.end_fingerprint();
+        self.survey.gone_docs.sort_unstable();
+        self.survey
+    }
+
+    fn end_fingerprint(&mut self) {
+        match (self.is_left, self.is_held) {
+            (true, _) => self.survey.profile.add(self.fingerprint),
+            (false, true) => self.survey.gone.push(self.fingerprint),
+            (false, false) => {}
+        }
+        (self.is_left, self.is_held) = (false, false);
+    }
+}

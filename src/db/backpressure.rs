@@ -1,0 +1,123 @@
+//! Back-pressure: makes room for writes, and slows writers down that outrun flush and compaction.
+
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::core::{Core, Writer};
+use super::locks::lock;
+use super::{compact, flush, rotate, sync};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::version::Version;
+
+/// Writes wait for compaction when there are more segments. The policy keeps far fewer; more means
+/// that writes outrun it.
+const MAX_SEGMENTS: usize = 32;
+
+/// How long a write waits that fills the memtable to twice its capacity. Earlier ones wait in
+/// proportion, so that writers slow down rather than stop.
+const MAX_DELAY: Duration = Duration::from_millis(1);
+
+/// Shorter delays are left out: systems sleep no shorter.
+const MIN_DELAY: Duration = Duration::from_micros(50);
+
+/// When all but one part in this many of the memtable is full, its log is synced under
+/// `Durability::Buffered`, so that little is left to sync when it ends and writers wait for that.
+const SYNC_BEFORE_FULL: usize = 16;
+
+/// Returns the writer, once there is room for a commit.
+pub(super) fn writer_with_room<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_, Writer>> {
+    loop {
+        let mut writer = lock(&core.log.writer);
+        if has_room(core, &mut writer)? {
+            return Ok(writer);
+        }
+        drop(writer);
+        make_room(core)?;
+    }
+}
+
+/// Whether the memtable takes another commit. While the background thread is behind, it grows up to
+/// twice its capacity, and each write waits longer than the one before.
+fn has_room<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Result<bool> {
+    core.poison.check()?;
+    core.signals.check()?;
+    let capacity = core.tuning.memtable_entries;
+    let version = core.current.get();
+    let fill = version.active.fill();
+    if fill >= capacity - capacity / SYNC_BEFORE_FULL && !writer.sync_requested {
+        writer.sync_requested = true;
+        core.signals.request_sync();
+    }
+    let Some(excess) = fill.checked_sub(capacity) else { return Ok(true) };
+    let may_grow = excess < capacity && core.has_background() && !can_freeze(&version);
+    if may_grow {
+        delay(core, excess, capacity);
+    }
+    Ok(may_grow)
+}
+
+/// Whether a full memtable may be frozen and become a segment.
+fn can_freeze<F>(version: &Version<F>) -> bool {
+    version.frozen.is_none() && version.segments.len() < MAX_SEGMENTS
+}
+
+/// Waits as a write must that finds the memtable over its capacity by `excess` entries.
+fn delay<F: Fingerprint>(core: &Core<F>, excess: usize, capacity: usize) {
+    let excess = u32::try_from(excess).unwrap_or(u32::MAX);
+    let delay = MAX_DELAY * excess / u32::try_from(capacity).unwrap_or(u32::MAX).max(1);
+    if delay >= MIN_DELAY {
+        stall(core, || std::thread::sleep(delay));
+    }
+}
+
+/// Waits, and adds the time to what `stats` reports.
+fn stall<F: Fingerprint>(core: &Core<F>, wait: impl FnOnce()) {
+    let start = Instant::now();
+    wait();
+    let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    core.stalled.fetch_add(nanos, Ordering::Relaxed);
+}
+
+/// Freezes the full memtable, as soon as the one before is written.
+fn make_room<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    wait_for_flush(core)?;
+    let permit = sync::permit(core);
+    // Only the holder of the permit freezes a memtable.
+    let version = core.current.get();
+    if version.frozen.is_some() || version.active.fill() < core.tuning.memtable_entries {
+        return Ok(());
+    }
+    drop(version);
+    drop(rotate::rotate(core, &permit)?);
+    drop(permit);
+    if core.tuning.background {
+        core.signals.request_work();
+        return Ok(());
+    }
+    flush::flush_frozen(core)?;
+    compact::compact_until_done(core)
+}
+
+/// Waits until no memtable is frozen, and as long as compaction is far behind. The caller holds no
+/// lock.
+pub(super) fn wait_for_flush<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    loop {
+        // Before the checks: a step that comes after them ends the wait.
+        let seen = core.signals.steps();
+        core.poison.check()?;
+        core.signals.check()?;
+        let version = core.current.get();
+        let is_served = core.has_background();
+        if version.frozen.is_none() && (!is_served || can_freeze(&version)) {
+            return Ok(());
+        }
+        if !is_served {
+            // An earlier flush failed, or the handle is being closed: no other thread will do it.
+            return flush::flush_frozen(core);
+        }
+        drop(version);
+        stall(core, || core.signals.wait_for_step(seen));
+    }
+}

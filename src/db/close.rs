@@ -1,0 +1,28 @@
+//! Close: leaves a database whose next open has no log to replay. storage-format.md, "Close".
+
+use super::core::{Core, closed};
+use super::locks::lock;
+use super::{flush, install};
+use crate::error::Result;
+use crate::files::FileName;
+use crate::fingerprint::Fingerprint;
+
+/// Flushes everything, refuses writes from now on, and releases the lock on the folder, even if the
+/// flush failed. The background threads must have ended.
+pub(super) fn close<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    let flushed = flush_and_end_log(core);
+    core.poison.set(closed(&*core.storage));
+    lock(&core.folder).take();
+    flushed
+}
+
+fn flush_and_end_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    let writer = flush::flush_all(core)?;
+    let log = writer.log_id;
+    // The log is empty: every commit is in a segment.
+    install::manifest(core, |manifest| manifest.logs.clear())?;
+    install::remove_file(core, FileName::Log(log));
+    // While the writer is held, so that no write comes after the last log.
+    core.poison.set(closed(&*core.storage));
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Compaction: replaces segments by their merge. storage-format.md, "Compaction".
+//!
+//! Which segments to merge is decided in `compaction/policy.rs`, and `compaction/merger.rs` merges
+//! them. This file connects both with a live database.
+
+use std::sync::Arc;
+
+use super::core::Core;
+use super::locks::lock;
+use super::{flush, install};
+use crate::compaction::{Merger, Weight, pick};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::segment::{Segment, SegmentMeta};
+use crate::sorter::FileNumbers;
+use crate::version::Version;
+
+/// What a full compaction did.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// db.insert(7, 1)?;
+/// db.flush()?;
+/// db.insert(9, 2)?;
+/// let report = db.compact()?;
+/// assert_eq!((report.segments_before, report.segments_after), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactReport {
+    /// Number of segments before.
+    pub segments_before: usize,
+    /// Number of segments after.
+    pub segments_after: usize,
+    /// Bytes of all segments before.
+    pub bytes_before: u64,
+    /// Bytes of all segments after.
+    pub bytes_after: u64,
+}
+
+/// Called during a merge after each batch of rows: may do more urgent work first, and ends the merge
+/// by an error.
+type Pause<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+
+/// Merges the run of segments that the policy chooses. Returns false if it chooses none.
+pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> Result<bool> {
+    let _one_at_a_time = lock(&core.compacting);
+    let segments = core.current.get().segments.clone();
+    let weights: Vec<Weight> = segments
+        .iter()
+        .map(|s| Weight { entries: s.meta().entries, removed: s.meta().removed })
+        .collect();
+    let Some(run) = pick(&weights) else { return Ok(false) };
+    // One processor is left to writes and queries.
+    let threads = core.threads().saturating_sub(1).max(1);
+    merge(core, &segments[run.clone()], run.start == 0, pause, threads)?;
+    Ok(true)
+}
+
+/// Merges as long as the policy chooses anything, in the calling thread.
+pub(super) fn compact_until_done<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    while compact_once(core, &|| Ok(()))? {}
+    Ok(())
+}
+
+/// Keeps segments few after a call that added one. If that fails, the call has still succeeded, and
+/// the next one tries again.
+pub(super) fn compact_as_needed<F: Fingerprint>(core: &Core<F>) {
+    if core.tuning.background {
+        return core.signals.request_work();
+    }
+    let compacted = compact_until_done(core);
+    core.signals.note(&compacted);
+}
+
+/// Merges all segments into one.
+pub(super) fn compact_all<F: Fingerprint>(core: &Core<F>) -> Result<CompactReport> {
+    let _one_at_a_time = lock(&core.compacting);
+    let _folder = core.keep_folder()?;
+    let before = core.current.get().segments.clone();
+    let has_tombstones = before.iter().any(|s| s.meta().removed > 0);
+    if before.len() > 1 || has_tombstones {
+        let pause = || core.poison.check().and_then(|()| flush_if_urgent(core));
+        merge(core, &before, true, &pause, core.threads())?;
+    }
+    let after = core.current.get().segments.clone();
+    let bytes = |segments: &[Arc<Segment<F>>]| segments.iter().map(|s| s.meta().bytes()).sum();
+    Ok(CompactReport {
+        segments_before: before.len(),
+        segments_after: after.len(),
+        bytes_before: bytes(&before),
+        bytes_after: bytes(&after),
+    })
+}
+
+/// Flushes during a merge, for writers that may be waiting: the background thread cannot while it
+/// waits for another thread's merge to end.
+pub(super) fn flush_if_urgent<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    if !core.signals.is_urgent() {
+        return Ok(());
+    }
+    core.signals.begin_urgent();
+    flush::flush_frozen(core)
+}
+
+/// Replaces a run of segments by their merge.
+fn merge<F: Fingerprint>(
+    core: &Core<F>,
+    inputs: &[Arc<Segment<F>>],
+    is_oldest: bool,
+    pause: Pause<'_>,
+    threads: usize,
+) -> Result<()> {
+    let (storage, settings) = (&core.storage, &*core.settings);
+    let merger = Merger { storage, settings, inputs, is_oldest, pause, threads };
+    let written = merger.run(core.next())?;
+    let output = written.map(|meta| install::open_new(core, meta)).transpose()?;
+    let is_input = |id: u64| inputs.iter().any(|s| s.meta().id == id);
+    let meta = output.as_ref().map(|s| s.meta().clone());
+    install::segment(core, output.as_deref(), |manifest| {
+        let at = manifest.segments.iter().position(|s| is_input(s.id)).unwrap_or(0);
+        manifest.segments.retain(|s| !is_input(s.id));
+        manifest.bytes_compacted += meta.as_ref().map_or(0, SegmentMeta::bytes);
+        manifest.segments.splice(at..at, meta);
+    })?;
+    // Their files are removed with the last snapshot that uses them.
+    inputs.iter().for_each(|segment| segment.retire());
+    install::version(core, |version| {
+        let mut segments = version.segments.clone();
+        let at = segments.iter().position(|s| is_input(s.meta().id)).unwrap_or(0);
+        segments.retain(|s| !is_input(s.meta().id));
+        segments.splice(at..at, output);
+        Version { segments, ..version.clone() }
+    });
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Flush: writes memtables as segments. storage-format.md, "Flush".
+
+use std::sync::{Arc, MutexGuard};
+
+use super::core::{Core, Writer};
+use super::locks::lock;
+use super::{install, rotate, sync};
+use crate::codec::block_code::BlockCode;
+use crate::error::Result;
+use crate::files::FileName;
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::layout::Permutation;
+use crate::memtable::Memtable;
+use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::settings::Settings;
+use crate::sorter::FileNumbers;
+use crate::storage::Storage;
+use crate::table::Profile;
+use crate::version::Version;
+
+/// Writes everything in memory as segments, and returns the writer: while it is held, nothing else
+/// is written.
+pub(super) fn flush_all<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_, Writer>> {
+    core.poison.check()?;
+    // First without the permit, which others wait for.
+    flush_frozen(core)?;
+    let permit = sync::permit(core);
+    core.poison.check()?;
+    flush_frozen(core)?;
+    let writer = lock(&core.log.writer);
+    if core.current.get().active.len() == 0 {
+        return Ok(writer);
+    }
+    drop(writer);
+    let writer = rotate::rotate(core, &permit)?;
+    flush_frozen(core)?;
+    Ok(writer)
+}
+
+/// Writes the frozen memtable as a segment, if there is one.
+pub(super) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    let _one_at_a_time = lock(&core.flushing);
+    let Some(frozen) = core.current.get().frozen.clone() else { return Ok(()) };
+    let written = write_memtable(&core.storage, &core.settings, core.next(), &frozen)?;
+    let segment = written.map(|meta| install::open_new(core, meta)).transpose()?;
+    let next_doc = next_doc(&frozen);
+    let mut ended = Vec::new();
+    install::segment(core, segment.as_deref(), |manifest| {
+        manifest.bytes_flushed += segment.as_ref().map_or(0, |s| s.meta().bytes());
+        manifest.segments.extend(segment.as_ref().map(|s| s.meta().clone()));
+        // Everything in the logs before the last one is in segments now.
+        let last = manifest.logs.pop();
+        ended = std::mem::take(&mut manifest.logs);
+        manifest.logs.extend(last);
+        manifest.next_doc = manifest.next_doc.max(next_doc);
+        manifest.last_seq = manifest.last_seq.max(frozen.last_seq());
+    })?;
+    install::version(core, |version| Version {
+        segments: version.segments.iter().cloned().chain(segment).collect(),
+        frozen: None,
+        flushed: version.flushed.max(frozen.last_seq()),
+        ..version.clone()
+    });
+    ended.iter().for_each(|log| install::remove_file(core, FileName::Log(log.id)));
+    Ok(())
+}
+
+/// Returns the document id after the last one that the memtable's names have.
+pub(super) fn next_doc<F: Fingerprint>(memtable: &Memtable<F>) -> u64 {
+    let (first, names) = memtable.names();
+    first.0 + names.len() as u64
+}
+
+/// Writes the changes of a memtable as segment `id`. Returns `None` if there are no changes and no
+/// names.
+pub(super) fn write_memtable<F: Fingerprint>(
+    storage: &Arc<dyn Storage>,
+    settings: &Settings,
+    id: u64,
+    memtable: &Memtable<F>,
+) -> Result<Option<SegmentMeta>> {
+    let changes = memtable.net_changes(u64::MAX);
+    let (first_doc, names) = memtable.names();
+    let inserted = changes.iter().filter(|(_, net)| net.inserted).map(|&(entry, _)| entry);
+    let removed = changes.iter().filter(|(_, net)| net.removes_older).map(|&(entry, _)| entry);
+    let (entries, tombstones): (Vec<Entry<F>>, Vec<Entry<F>>) =
+        (inserted.collect(), removed.collect());
+    if entries.is_empty() && tombstones.is_empty() && names.is_empty() {
+        return Ok(None);
+    }
+    let contents = Contents::new(settings, &entries);
+    let mut writer = SegmentWriter::new(storage, settings, id);
+    writer.tables(&contents, 1)?;
+    writer.tombstones(&tombstones)?;
+    if !names.is_empty() {
+        let mut live: Vec<DocId> = entries.iter().map(|entry| entry.id).collect();
+        live.sort_unstable();
+        let kept = (first_doc.0..).zip(&names).map(|(id, name)| {
+            let is_live = live.binary_search(&DocId(id)).is_ok();
+            Ok(if is_live { &**name } else { "" })
+        });
+        writer.names(first_doc, kept)?;
+    }
+    writer.finish().map(Some)
+}
+
+/// The contents of a memtable as a segment.
+struct Contents<'a, F> {
+    code: BlockCode,
+    permutations: Vec<Permutation<F>>,
+    entries: &'a [Entry<F>],
+    /// The fingerprints of the entries, each once.
+    fingerprints: Vec<F>,
+}
+
+impl<'a, F: Fingerprint> Contents<'a, F> {
+    fn new(settings: &Settings, entries: &'a [Entry<F>]) -> Self {
+        let mut fingerprints: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
+        fingerprints.dedup();
+        Self { code: settings.code, permutations: settings.permutations(), entries, fingerprints }
+    }
+}
+
+impl<F: Fingerprint> SegmentContents<F> for Contents<'_, F> {
+    type Table<'s>
+        = SortedTable<F>
+    where
+        Self: 's;
+
+    fn profile(&self) -> Result<Profile<F>> {
+        Ok(Profile::of(self.code, &self.fingerprints))
+    }
+
+    fn for_each_entry(&self, push: impl FnMut(Entry<F>) -> Result<()>) -> Result<()> {
+        self.entries.iter().copied().try_for_each(push)
+    }
+
+    fn table(&self, table: usize) -> Result<SortedTable<F>> {
+        let permutation = &self.permutations[table];
+        let mut permuted: Vec<F> =
+            self.fingerprints.iter().map(|&f| permutation.apply(f)).collect();
+        permuted.sort_unstable();
+        Ok(SortedTable { code: self.code, fingerprints: permuted })
+    }
+}
+
+/// The contents of a table, in memory.
+struct SortedTable<F> {
+    code: BlockCode,
+    fingerprints: Vec<F>,
+}
+
+impl<F: Fingerprint> TableContents<F> for SortedTable<F> {
+    fn profile(&self) -> Result<Profile<F>> {
+        Ok(Profile::of(self.code, &self.fingerprints))
+    }
+
+    fn for_each(&self, push: impl FnMut(F) -> Result<()>) -> Result<()> {
+        self.fingerprints.iter().copied().try_for_each(push)
+    }
+}

@@ -1,0 +1,66 @@
+//! Poison: why a handle accepts no more writes.
+//!
+//! After a failed sync nobody knows what is on disk, and a second sync that succeeds proves nothing.
+//! So the first such failure is kept, and every later write returns it until the database is opened
+//! again. A closed handle is the same case with another error.
+
+use std::sync::OnceLock;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The error after which no more writes are accepted.
+#[derive(Debug, Default)]
+pub(super) struct Poison(OnceLock<Error>);
+
+impl Poison {
+    /// Fails if no more writes are accepted.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.0.get() {
+            None => Ok(()),
+            Some(error) if error.kind() == ErrorKind::Closed => Err(error.clone()),
+            Some(error) => Err(error.repeat_as(
+                ErrorKind::Poisoned,
+                "an earlier write failed, so open the database again before you write: ",
+            )),
+        }
+    }
+
+    /// Whether no more writes are accepted.
+    pub(super) fn is_set(&self) -> bool {
+        self.0.get().is_some()
+    }
+
+    /// Accepts no more writes from now on, because of `error`, and returns that error. The first one
+    /// is kept.
+    pub(super) fn set(&self, error: Error) -> Error {
+        let error = error.into_fatal();
+        let _ = self.0.set(error.clone());
+        error
+    }
+}
+
+/// Accepts no more writes if the thread panics while this exists. Other threads would otherwise wait
+/// for ever for what it had begun.
+pub(super) struct PanicGuard<'a> {
+    poison: &'a Poison,
+    /// Wakes the threads that wait.
+    wake: &'a dyn Fn(),
+    /// Whether the thread was panicking already.
+    panicking: bool,
+}
+
+impl<'a> PanicGuard<'a> {
+    pub(super) fn new(poison: &'a Poison, wake: &'a dyn Fn()) -> Self {
+        Self { poison, wake, panicking: std::thread::panicking() }
+    }
+}
+
+impl Drop for PanicGuard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.panicking {
+            let message = "a thread panicked during a write; this is a bug in fpdb";
+            self.poison.set(Error::new(ErrorKind::Poisoned, message));
+            (self.wake)();
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Recovery: brings a database from what its manifest and logs say to a state that accepts writes.
+//! storage-format.md, "Open".
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+use super::core::{Core, FolderLock, Log, Writer};
+use super::flush;
+use super::options::{Options, other_recipe};
+use super::poison::Poison;
+use super::signals::Signals;
+use crate::codec::header::FileKind;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::{FileName, MANIFEST};
+use crate::fingerprint::Fingerprint;
+use crate::log::{LogWriter, Op, ReadMode, Start, read_log};
+use crate::manifest::{LogRef, Manifest};
+use crate::memtable::Memtable;
+use crate::query::Planner;
+use crate::segment::Segment;
+use crate::settings::Ids;
+use crate::storage::Storage;
+use crate::version::{Current, Version};
+
+/// What opening a database found in its log.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("db");
+/// let db = fpdb::Db::options().create(&path)?;
+/// db.insert(7, 1)?;
+/// drop(db); // without closing it
+/// let db = fpdb::Db::options().open(&path)?;
+/// assert_eq!((db.recovery().commits, db.recovery().torn_tail), (1, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct RecoveryReport {
+    /// Number of commits that were in the log and not yet in a segment.
+    pub commits: u64,
+    /// Number of operations in these commits.
+    pub operations: u64,
+    /// Whether the log ended in a torn write, which a crash had interrupted. The torn commit was never
+    /// acknowledged, except under [`Durability::Buffered`](crate::Durability::Buffered), where a loss
+    /// of power may take what was not yet synced.
+    pub torn_tail: bool,
+    /// Where the valid part of the last log ends.
+    pub(super) log_end: u64,
+    /// Bytes of all logs.
+    pub(super) log_bytes: u64,
+}
+
+/// Recovers a database. The entries of the logs are written as a segment: where they are, they must
+/// not be trusted to be durable, because a sync may have failed.
+pub(super) fn recover<F: Fingerprint>(
+    options: Options<F>,
+    storage: Arc<dyn Storage>,
+    mut manifest: Manifest,
+    lock: FolderLock,
+) -> Result<(Core<F>, RecoveryReport)> {
+    // The process before may have ended between renaming the manifest and syncing the folder. As long
+    // as a loss of power could bring back the manifest before, nothing is removed or created.
+    storage.sync_dir()?;
+    let mut segments = open_segments(&storage, &manifest, &[])?;
+    let (recovery, recovered) = write_replayed(&storage, &mut manifest)?;
+    segments.extend(recovered);
+    adopt_recipe(options.recipe, &mut manifest, segments.is_empty(), storage.root())?;
+    let writer = begin_log(&*storage, &mut manifest, recovery.log_end)?;
+
+    let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
+    let capacity = options.tuning.memtable_entries;
+    let active = Memtable::new(settings.permutations(), capacity, manifest.next_doc);
+    let version =
+        Version { segments, frozen: None, active: Arc::new(active), flushed: seq, loads: 0 };
+    let core = Core {
+        planner: Arc::new(Planner::of(&settings, options.costs)),
+        current: Current::new(version),
+        visible: AtomicU64::new(seq),
+        log: Log::new(writer),
+        manifest: Mutex::new(manifest),
+        compacting: Mutex::new(()),
+        flushing: Mutex::new(()),
+        signals: Signals::default(),
+        poison: Poison::default(),
+        folder: Mutex::new(Some(Arc::new(lock))),
+        spare: Mutex::new(None),
+        stalled: AtomicU64::new(0),
+        storage,
+        settings,
+        tuning: options.tuning.settled(options.storage.is_none()),
+    };
+    Ok((core, recovery))
+}
+
+/// Explains a missing manifest: there is no database, or a damaged one.
+pub(super) fn explain_missing(storage: &dyn Storage, error: Error) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error;
+    }
+    match storage.list() {
+        Ok(Some(names)) if names.iter().any(|name| FileName::parse(name).is_some()) => {
+            Error::corruption("the manifest is missing, but other files of a database are there: restore a backup")
+                .at_path(storage.root().join(MANIFEST))
+        }
+        _ => Error::new(ErrorKind::NotFound, "there is no database: create one, or check the path")
+            .at_path(storage.root()),
+    }
+}
+
+/// Replays the logs, removes orphans, and writes the entries of the logs as a segment, if there are
+/// any.
+fn write_replayed<F: Fingerprint>(
+    storage: &Arc<dyn Storage>,
+    manifest: &mut Manifest,
+) -> Result<(RecoveryReport, Option<Arc<Segment<F>>>)> {
+    let settings = manifest.settings.clone();
+    let memtable = Memtable::<F>::new(settings.permutations(), 1 << 16, manifest.next_doc);
+    let report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
+    // Only now: if an older manifest was put back, what it does not name must not be lost.
+    remove_orphans::<F>(&**storage, manifest)?;
+    manifest.next_doc = flush::next_doc(&memtable);
+    manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
+    let id = manifest.next_file;
+    manifest.next_file += 1;
+    let Some(meta) = flush::write_memtable(storage, &settings, id, &memtable)? else {
+        return Ok((report, None));
+    };
+    let segment = Segment::open(storage, &settings, meta.clone())?;
+    manifest.bytes_flushed += meta.bytes();
+    manifest.segments.push(meta);
+    Ok((report, Some(Arc::new(segment))))
+}
+
+/// Gives an empty database without a recipe the one that was requested.
+fn adopt_recipe(
+    requested: Option<String>,
+    manifest: &mut Manifest,
+    is_empty: bool,
+    path: &Path,
+) -> Result<()> {
+    match (requested, &manifest.settings.recipe) {
+        (Some(requested), None) if is_empty => {
+            manifest.settings.recipe = Some(requested);
+            manifest.settings.check()
+        }
+        (Some(requested), None) => Err(other_recipe(&requested, None).at_path(path)),
+        _ => Ok(()),
+    }
+}
+
+/// Begins a new log, installs the manifest that names it and the recovered segment, and removes the
+/// old logs.
+fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Result<Writer> {
+    let ended = std::mem::take(&mut manifest.logs);
+    let log_id = manifest.next_file;
+    manifest.next_file += 1;
+    let start = Start {
+        previous_log: ended.last().map_or(0, |log| log.id),
+        previous_end: old_end,
+        last_seq: manifest.last_seq,
+    };
+    let header = manifest.settings.header(FileKind::Log, 0, log_id);
+    let file = storage.create(&FileName::Log(log_id).to_string())?;
+    let log = LogWriter::begin(file, header, start)?;
+    // One sync for the file names of segment and log, which the manifest needs.
+    storage.sync_dir()?;
+    manifest.logs.push(LogRef { id: log_id, end: None });
+    manifest.generation += 1;
+    manifest.install(storage)?;
+    for log in ended {
+        // If this fails, the log is an orphan, which the next open removes.
+        let _ = storage.remove(&FileName::Log(log.id).to_string());
+    }
+    Ok(Writer::new(log, log_id, manifest.last_seq, manifest.next_doc))
+}
+
+/// Removes what a crash left: numbered files that the manifest does not name.
+fn remove_orphans<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    let mut live: BTreeSet<FileName> =
+        manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
+    live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id)));
+    let names = storage.list()?.unwrap_or_default();
+    let orphans: Vec<FileName> = names
+        .iter()
+        .filter_map(|name| FileName::parse(name))
+        .filter(|name| !live.contains(name))
+        .collect();
+    for name in &orphans {
+        if let FileName::Log(id) = *name
+            && id >= manifest.next_file
+        {
+            refuse_newer_log::<F>(storage, manifest, id)?;
+        }
+    }
+    // Only after all checks: a newer manifest that is restored needs what this one does not name.
+    orphans.iter().try_for_each(|name| storage.remove(&name.to_string()))
+}
+
+/// Refuses to continue if a later log has commits. A manifest names a log before anything is committed
+/// to it, so an older manifest was put back.
+fn refuse_newer_log<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    id: u64,
+) -> Result<()> {
+    let name = FileName::Log(id).to_string();
+    let (path, bytes) = (storage.root().join(&name), storage.read(&name)?);
+    let header = manifest.settings.header(FileKind::Log, 0, id);
+    match read_log::<F>(&bytes, &path, &header, None, ReadMode::Recover) {
+        Ok(contents) if !contents.commits.is_empty() => Err(Error::corruption(
+            "this log has commits that the manifest does not know: an older manifest was put back, \
+             so restore the newer one",
+        )
+        .at_path(path)),
+        // Unreadable: its creation was interrupted.
+        _ => Ok(()),
+    }
+}
+
+/// Opens the segments that the manifest names, except those that are `known` and open already.
+pub(super) fn open_segments<F: Fingerprint>(
+    storage: &Arc<dyn Storage>,
+    manifest: &Manifest,
+    known: &[Arc<Segment<F>>],
+) -> Result<Vec<Arc<Segment<F>>>> {
+    let mut segments: Vec<Arc<Segment<F>>> = Vec::with_capacity(manifest.segments.len());
+    let mut next_doc = 0;
+    for meta in &manifest.segments {
+        let segment = match known.iter().find(|segment| segment.meta() == meta) {
+            Some(segment) => segment.clone(),
+            None => Segment::open(storage, &manifest.settings, meta.clone())
+                .map(Arc::new)
+                .map_err(missing_is_corruption)?,
+        };
+        if let Some(ids) = segment.names().map(crate::names::Names::ids) {
+            if ids.start < next_doc || ids.end > manifest.next_doc {
+                let path = storage.root().join(FileName::Names(meta.id).to_string());
+                return Err(Error::corruption(
+                    "this file has names for ids of another segment: run verify, restore a backup",
+                )
+                .at_path(path));
+            }
+            next_doc = ids.end;
+        }
+        segments.push(segment);
+    }
+    Ok(segments)
+}
+
+/// Reports a missing file that the manifest names as damage.
+fn missing_is_corruption(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => {
+            error.repeat_as(ErrorKind::Corruption, "a file that the manifest names is missing: ")
+        }
+        _ => error,
+    }
+}
+
+/// Applies the commits of the manifest's logs to a memtable.
+pub(super) fn replay<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    mode: ReadMode,
+    memtable: &Memtable<F>,
+) -> Result<RecoveryReport> {
+    let mut report = RecoveryReport::default();
+    let mut last_seq = manifest.last_seq;
+    for log in &manifest.logs {
+        let name = FileName::Log(log.id).to_string();
+        let bytes = storage.read(&name).map_err(missing_is_corruption)?;
+        let path = storage.root().join(name);
+        let damage = |message: String| Error::corruption(message).at_path(&path);
+        let header = manifest.settings.header(FileKind::Log, 0, log.id);
+        let contents = read_log::<F>(&bytes, &path, &header, log.end, mode)?;
+        if contents.start.is_none() {
+            return Err(damage("the manifest names this log, but it is empty".into()));
+        }
+        report.log_end = contents.valid_end;
+        report.log_bytes += bytes.len() as u64;
+        report.torn_tail |= contents.torn;
+        for (seq, ops) in contents.commits {
+            if Some(seq) != last_seq.checked_add(1) {
+                return Err(damage(format!("commit {seq} follows commit {last_seq}")));
+            }
+            if !ops.iter().all(|op| fits(op, manifest.settings.ids)) {
+                return Err(damage(format!(
+                    "commit {seq} has operations for the other kind of ids"
+                )));
+            }
+            memtable.apply(seq, &ops).map_err(|e| e.at_path(&path))?;
+            last_seq = seq;
+            report.commits += 1;
+            report.operations += ops.len() as u64;
+        }
+    }
+    Ok(report)
+}
+
+/// Whether a database with this kind of ids can have such an operation.
+fn fits<F>(op: &Op<F>, ids: Ids) -> bool {
+    match op {
+        Op::Insert { .. } => ids == Ids::User,
+        Op::InsertNamed { name, .. } => ids == Ids::Names && !name.is_empty(),
+        Op::Remove { .. } => true,
+    }
+}

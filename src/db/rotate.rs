@@ -1,0 +1,114 @@
+//! Rotation: freezes the full memtable and begins a new log and a new memtable.
+//! storage-format.md, "Rotation".
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
+
+use super::core::{Core, Writer};
+use super::install;
+use super::locks::lock;
+use super::poison::PanicGuard;
+use super::sync::{self, SyncPermit};
+use crate::codec::header::FileKind;
+use crate::error::Result;
+use crate::files::FileName;
+use crate::fingerprint::Fingerprint;
+use crate::log::{LogWriter, Start};
+use crate::manifest::LogRef;
+use crate::memtable::Memtable;
+use crate::sorter::FileNumbers;
+use crate::storage::WriteFile;
+use crate::version::Version;
+
+/// Freezes the memtable, and returns the writer to the new log. No other memtable may be frozen.
+/// Nothing is written to the new log before the manifest names it.
+pub(super) fn rotate<'c, F: Fingerprint>(
+    core: &'c Core<F>,
+    permit: &SyncPermit<'_>,
+) -> Result<MutexGuard<'c, Writer>> {
+    // Slow work comes first, while others can still write.
+    sync::sync(core, permit, lock(&core.log.writer))?;
+    let (log_id, file) = create_log(core)?;
+    let mut writer = lock(&core.log.writer);
+    match switch_logs(core, &mut writer, log_id, file) {
+        Ok(()) => Ok(writer),
+        Err(error) => {
+            if !core.poison.is_set() {
+                install::remove_file(core, FileName::Log(log_id));
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Creates the file of a new log, still empty, and makes its name durable: no manifest may name it
+/// before.
+fn create_log<F: Fingerprint>(core: &Core<F>) -> Result<(u64, Arc<dyn WriteFile>)> {
+    let id = core.next();
+    let name = FileName::Log(id);
+    let created = core.storage.create(&name.to_string()).and_then(|file| {
+        core.storage.sync_dir().map_err(|e| core.poison.set(e))?;
+        Ok((id, file))
+    });
+    created.inspect_err(|_| install::remove_file(core, name))
+}
+
+fn switch_logs<F: Fingerprint>(
+    core: &Core<F>,
+    writer: &mut Writer,
+    log_id: u64,
+    file: Arc<dyn WriteFile>,
+) -> Result<()> {
+    let wake = || core.signals.step();
+    let _guard = PanicGuard::new(&core.poison, &wake);
+    let end = end_log(core, writer)?;
+    let previous = writer.log_id;
+    let start = Start { previous_log: previous, previous_end: end, last_seq: writer.seq };
+    let log = LogWriter::begin(file, core.settings.header(FileKind::Log, 0, log_id), start)?;
+    install::manifest(core, |manifest| {
+        for log in manifest.logs.iter_mut().filter(|log| log.id == previous) {
+            log.end = Some(end);
+        }
+        manifest.logs.push(LogRef { id: log_id, end: None });
+    })?;
+    let committed_end = log.len();
+    (writer.log, writer.log_id, writer.committed_end) = (log, log_id, committed_end);
+    writer.sync_requested = false;
+    core.log.bytes.store(writer.committed_end, Ordering::Relaxed);
+    let active = Arc::new(new_memtable(core, writer.next_doc));
+    core.current.update(|version| Version {
+        frozen: Some(version.active.clone()),
+        active,
+        ..version.clone()
+    });
+    Ok(())
+}
+
+/// Makes the last commits of the log durable and returns where it ends. The manifest will record
+/// that end, so everything up to it must be on disk.
+fn end_log<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Result<u64> {
+    let unwritten = writer.log.take();
+    writer.groups.close(writer.seq);
+    unwritten.write_and_sync().map_err(|e| core.poison.set(e))?;
+    writer.log.set_durable(unwritten.end);
+    core.visible.fetch_max(writer.seq, Ordering::AcqRel);
+    Ok(unwritten.end)
+}
+
+/// Returns an empty memtable. The first name it takes gets document id `first_doc`.
+fn new_memtable<F: Fingerprint>(core: &Core<F>, first_doc: u64) -> Memtable<F> {
+    let spare = lock(&core.spare).take();
+    spare.unwrap_or_else(|| allocate_memtable(core)).beginning_at(first_doc)
+}
+
+fn allocate_memtable<F: Fingerprint>(core: &Core<F>) -> Memtable<F> {
+    Memtable::new(core.settings.permutations(), core.tuning.memtable_entries, 0)
+}
+
+/// Allocates the next memtable ahead of time, so that no writer has to wait for that.
+pub(super) fn prepare_spare<F: Fingerprint>(core: &Core<F>) {
+    if lock(&core.spare).is_none() {
+        let spare = allocate_memtable(core);
+        *lock(&core.spare) = Some(spare);
+    }
+}

@@ -1,0 +1,61 @@
+//! What counts as novel, and which keys a batch takes.
+
+use std::borrow::Cow;
+
+use fpdb::{Db, DocId, Ids, Novelty};
+
+/// All fingerprints at one distance from 0, the flipped bits spread over the width.
+fn at_distance(distance: u32) -> u64 {
+    (0..distance).map(|i| 1 << (i * 63 / distance.max(1))).sum()
+}
+
+#[test]
+fn a_smaller_distance_than_the_databases_can_be_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for own in [3, 6] {
+        for distance in 0..=own {
+            for apart in 0..=own + 1 {
+                let path = folder.path().join(format!("{own}-{distance}-{apart}"));
+                let db = Db::options().max_distance(own).create(path).unwrap();
+                db.insert(0, 1).unwrap();
+                if apart % 2 == 0 {
+                    db.flush().unwrap();
+                }
+                let novelty = db.insert_if_novel_within(at_distance(apart), 2, distance).unwrap();
+                let is_novel = matches!(novelty, Novelty::Inserted(DocId(2)));
+                assert_eq!(is_novel, apart > distance, "{own} {distance} {apart}");
+                assert_eq!(db.snapshot().len(), 1 + u64::from(is_novel));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_batch_asks_for_its_distance_among_its_own_documents_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::options().create(folder.path().join("db")).unwrap();
+    let documents = [(0, 1), (at_distance(2), 2), (at_distance(3), 3)];
+    let novelties = db.insert_if_novel_batch_with(&documents, 1, |_| Ok(())).unwrap();
+    let inserted = novelties.iter().filter(|n| matches!(n, Novelty::Inserted(_))).count();
+    assert_eq!(inserted, 3);
+    let novelties = db.insert_if_novel_batch_with(&documents, 3, |_| Ok(())).unwrap();
+    assert!(novelties.iter().all(|n| matches!(n, Novelty::Duplicate(m) if m.distance == 0)));
+}
+
+#[test]
+fn a_batch_takes_owned_borrowed_and_copied_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = Db::options().ids(Ids::Names).create(folder.path().join("named")).unwrap();
+    named.insert_batch(&[(1, String::from("owned"))]).unwrap();
+    named.insert_batch(&[(2, "borrowed")]).unwrap();
+    named.insert_batch(&[(3, Cow::from("either"))]).unwrap();
+    let either = Cow::from("one");
+    let id = named.insert(4, &either).unwrap();
+    assert_eq!(named.name(id).unwrap().as_deref(), Some("one"));
+    assert_eq!(named.name(DocId(0)).unwrap().as_deref(), Some("owned"));
+
+    let numbered = Db::options().create(folder.path().join("numbered")).unwrap();
+    numbered.insert_batch(&[(1, 10)]).unwrap();
+    numbered.insert_batch(&[(2, DocId(20))]).unwrap();
+    assert_eq!(numbered.ids(2).unwrap(), [DocId(20)]);
+}
