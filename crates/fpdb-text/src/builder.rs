@@ -1,4 +1,4 @@
-//! Recipes of the user's own.
+//! Recipes that the user defines.
 
 use crate::error::{Error, Result};
 use crate::feature_hash::FeatureHash;
@@ -11,17 +11,17 @@ use crate::segment::{Segment, Short};
 use crate::simhash::Tie;
 use crate::width::Width;
 
-/// Puts a SimHash recipe together from parts, under a name of one's own.
+/// Builds a recipe of your own from parts: a SimHash or a one-bit MinHash.
 ///
-/// Without any setting the parts are those of `words/1`.
+/// The default settings are those of `words/1`.
 ///
-/// The recipe's [name](Recipe::name) is the name given and, after a `#`, a digest of all settings.
-/// So a definition that was changed under the same name is not taken for the old one: a database
-/// stores the whole name.
+/// The recipe's [name](Recipe::name) is the name that you give, a `#`, and a digest of all settings.
+/// A database stores this full name, so a changed definition under the same name is not mistaken for
+/// the old one.
 ///
 /// # Examples
 ///
-/// Chinese without a dictionary: two neighbouring characters, repeats counting less.
+/// Chinese without a dictionary: pairs of neighbouring characters, in which repeats count less.
 ///
 /// ```
 /// use fpdb_text::{Counting, Normal, Recipe, Segment};
@@ -54,11 +54,11 @@ pub struct Builder<F = u64> {
     width: std::marker::PhantomData<F>,
 }
 
-/// A name of one's own, in bytes.
+/// The longest name of a recipe that the user defines, in bytes.
 const MAX_NAME: usize = 64;
 
 impl<F: Width> Recipe<F> {
-    /// Begins a recipe of one's own, such as `mine/1`. See [`Builder`].
+    /// Starts to define a recipe of your own, such as `mine/1`. See [`Builder`].
     ///
     /// # Examples
     ///
@@ -86,7 +86,7 @@ impl<F: Width> Recipe<F> {
 }
 
 impl<F: Width> Builder<F> {
-    /// The steps of normalisation, in order. Default: NFKC, then lower case.
+    /// Sets the steps of normalisation, in order. Default: NFKC, then lower case.
     ///
     /// # Examples
     ///
@@ -100,7 +100,7 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// How the text is cut. Default: [`Segment::UnicodeWords`].
+    /// Sets how the text is cut. Default: [`Segment::UnicodeWords`].
     ///
     /// # Examples
     ///
@@ -117,8 +117,8 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// Features are `n` neighbouring segments, joined by a space; all of them, if there are fewer.
-    /// Default: 1.
+    /// Makes each run of `n` neighbouring segments a feature, joined by spaces. A text with fewer
+    /// segments has one feature: all of them. Default: 1.
     ///
     /// # Examples
     ///
@@ -132,8 +132,8 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// Features are `n` neighbouring characters of the segments, which are joined without anything
-    /// between; all of them, if there are fewer.
+    /// Makes each run of `n` neighbouring characters a feature, after joining the segments without a
+    /// separator. A text with fewer characters has one feature: all of them.
     ///
     /// # Examples
     ///
@@ -147,7 +147,7 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// What repeats weigh. Default: [`Counting::Damped`].
+    /// Sets how repeated features weigh. Default: [`Counting::Damped`].
     ///
     /// # Examples
     ///
@@ -164,7 +164,7 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// The hash of features. Default: [`FeatureHash::Xxh3`].
+    /// Sets the hash function of the features. Default: [`FeatureHash::Xxh3`].
     ///
     /// # Examples
     ///
@@ -180,7 +180,7 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// What becomes of a bit whose sum is 0. Default: [`Tie::Unset`].
+    /// Sets the value of a bit whose sum is 0. Default: [`Tie::Unset`].
     ///
     /// # Examples
     ///
@@ -197,13 +197,14 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// A one-bit MinHash of the set of features in place of a SimHash, as our own recipes are:
-    /// [`OneBit`](crate::minhash::OneBit) of the low 64 bits of their hashes. Then neither
-    /// [`counting`](Self::counting) nor [`tie`](Self::tie) makes a difference but to the name.
+    /// Makes a one-bit MinHash of the set of features instead of a SimHash, like the `pairs` recipes:
+    /// [`OneBit`](crate::minhash::OneBit) of the low 64 bits of their hashes.
+    ///
+    /// Then [`counting`](Self::counting) and [`tie`](Self::tie) have no effect except on the name.
     ///
     /// # Examples
     ///
-    /// Texts that share nineteen of twenty-one words are 3 bits apart, or so, not 9:
+    /// Texts that share 19 of 21 words are about 3 bits apart instead of 9:
     ///
     /// ```
     /// use fpdb_text::{Recipe, distance};
@@ -220,7 +221,7 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// Below this number of distinct features a text has no fingerprint. Default: 4.
+    /// Sets the number of distinct features below which a text has no fingerprint. Default: 4.
     ///
     /// # Examples
     ///
@@ -235,13 +236,13 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// The recipe.
+    /// Returns the recipe.
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is empty, longer than 64
-    /// bytes, one of a recipe of this crate, or has control characters or a `#` in it; if `n` of
-    /// an n-gram is 0; if the hash has not this width.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is empty, is longer than 64
+    /// bytes, is the name or alias of a built-in recipe, or contains a control character or a `#`; if
+    /// the `n` of an n-gram is 0; or if the hash function does not have this width.
     ///
     /// # Examples
     ///
@@ -253,10 +254,14 @@ impl<F: Width> Builder<F> {
         check_name(&self.name)?;
         let (Grams::Words { n, .. } | Grams::Characters { n, .. }) = self.grams;
         if n == 0 {
-            return Err(Error::invalid("an n-gram has at least 1 part, not 0"));
+            return Err(Error::invalid("an n-gram must have at least 1 part, not 0"));
         }
         let Some(hash) = self.hash.hasher::<F>() else {
-            return Err(Error::invalid(format!("{:?} has no {} bits", self.hash, F::WIDTH)));
+            return Err(Error::invalid(format!(
+                "the hash function {:?} has no {}-bit form",
+                self.hash,
+                F::WIDTH
+            )));
         };
         let name = format!("{}#{:08x}", self.name, xxh3(&self.definition()) >> 32);
         let pipeline = Pipeline {
@@ -273,7 +278,7 @@ impl<F: Width> Builder<F> {
         Ok(Recipe::custom(&name, pipeline))
     }
 
-    /// All settings in bytes, for the digest: by numbers that never change their meaning.
+    /// Encodes all settings for the digest, in numbers that never change their meaning.
     fn definition(&self) -> Vec<u8> {
         let mut bytes = (self.normal.len() as u64).to_le_bytes().to_vec();
         bytes.extend(self.normal.iter().map(|&step| step as u8));
@@ -297,20 +302,20 @@ impl<F: Width> Builder<F> {
 }
 
 fn check_name(name: &str) -> Result<()> {
-    let wrong = if name.is_empty() {
+    let problem = if name.is_empty() {
         "it is empty"
     } else if name.len() > MAX_NAME {
         "it is longer than 64 bytes"
     } else if name.contains('#') {
-        "a # sets off the digest of the definition"
+        "the digest of the definition follows a #"
     } else if name.chars().any(char::is_control) {
-        "it has a control character in it"
+        "it contains a control character"
     } else if is_built_in(name) {
-        "it is one of fpdb's own"
+        "a built-in recipe has this name"
     } else {
         return Ok(());
     };
-    Err(Error::invalid(format!("cannot name a recipe {name:?}: {wrong}")))
+    Err(Error::invalid(format!("cannot name a recipe {name:?}: {problem}")))
 }
 
 #[cfg(test)]
@@ -326,7 +331,7 @@ mod tests {
         builder.build().unwrap().name().to_owned()
     }
 
-    /// Databases store the name: the digest of a definition must not change with a release.
+    /// Databases store the name, so the digest of a definition must not change with a release.
     #[test]
     fn names_are_frozen() {
         assert_eq!(name(begin()), "mine/1#052e9bf4");
@@ -335,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn same_settings_have_the_same_name_and_any_other_has_another() {
+    fn equal_settings_have_equal_names_and_different_ones_differ() {
         let defaults = begin()
             .normal(&[Normal::Nfkc, Normal::LowerCase])
             .segment(Segment::UnicodeWords)
@@ -395,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn default_settings_are_those_of_words_1() {
+    fn defaults_give_the_fingerprints_of_words_1() {
         let text = "The quick brown fox jumps over the lazy dog";
         let mine = begin().build().unwrap();
         assert_eq!(mine.fingerprint(text), Recipe::named("words/1").unwrap().fingerprint(text));
@@ -403,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_mislead_are_refused() {
+    fn invalid_and_built_in_names_are_refused() {
         let long = "x".repeat(65);
         for name in
             ["", "words/1", "jieba/1", "default", "default-zh", "a#b", "a\nb", "a\u{7f}", &long]
@@ -417,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_cannot_be_are_refused() {
+    fn impossible_settings_are_refused() {
         assert!(begin().words(0).build().is_err());
         assert!(begin().characters(0).build().is_err());
         let wide = Recipe::<u128>::builder("mine/1").hash(FeatureHash::Fnv1);
@@ -425,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bit_is_of_the_set_of_hashes_and_explained_by_them() {
+    fn one_bit_sketches_and_explains_the_set_of_hashes() {
         use crate::minhash::one_bit;
         let text = "to be or not to be, that is the question";
         let words = ["to", "be", "or", "not", "that", "is", "the", "question"];
@@ -440,7 +445,7 @@ mod tests {
         assert_eq!((why.fingerprint, why.features.len()), (found.fingerprint, 8));
         assert_eq!(why.features.iter().map(|feature| feature.weight).sum::<f64>(), 64.0);
 
-        // Wide hashes by their low halves.
+        // Of wide hashes, the low halves count.
         let wide = Recipe::<u128>::builder("mine/1").one_bit().build().unwrap().explain(text);
         assert_eq!(wide.features.iter().map(|feature| feature.weight).sum::<f64>(), 128.0);
     }

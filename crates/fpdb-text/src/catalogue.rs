@@ -8,7 +8,7 @@ use crate::method::Method;
 use crate::width::{PerWidth, Width};
 use crate::{pairs, recipes, sentences};
 
-/// Names whose meaning may change with a release.
+/// Aliases, each with the name that it stands for. That may change with a release.
 pub(crate) const ALIASES: &[(&str, &str)] =
     &[("default", "pairs/1"), ("default-zh", "pairs-zh/1"), ("default-short", "pairs-short/1")];
 
@@ -21,7 +21,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns whether the recipe is available at a width.
+    /// Returns whether the recipe is available at a width, and from which constructor.
     pub(crate) fn at_width<F: Width>(&'static self) -> &'static Availability<F> {
         struct OfEntry;
         impl PerWidth for OfEntry {
@@ -47,7 +47,7 @@ pub(crate) enum Availability<F> {
 
 use Availability::{Here, Never};
 
-/// [`Availability::Checked`], in a build with Chinese.
+/// [`Availability::Checked`] in a build with the feature `zh`, else [`Availability::Needs`].
 #[cfg(feature = "zh")]
 macro_rules! checked_with_zh {
     ($make:expr) => {
@@ -61,7 +61,8 @@ macro_rules! checked_with_zh {
     };
 }
 
-/// All recipes, in the order in which they are listed: our own, then those of other programs.
+/// All recipes, in the order in which they are listed: this crate's own, then those of other
+/// programs.
 pub(crate) const CATALOGUE: &[Entry] = &[
     Entry {
         name: "pairs/1",
@@ -77,7 +78,7 @@ pub(crate) const CATALOGUE: &[Entry] = &[
     },
     Entry {
         name: "pairs-short/1",
-        purpose: "titles, reviews, comments, of a word and more; as pairs/1, with the start",
+        purpose: "titles, reviews, comments of one word or more; as pairs/1, with the start",
         bits64: Here(pairs::pairs_short_1),
         bits128: Here(pairs::pairs_short_1),
     },
@@ -107,7 +108,7 @@ pub(crate) const CATALOGUE: &[Entry] = &[
     },
     Entry {
         name: "sentences/1",
-        purpose: "the three longest sentences; equal or not, for use at distance 0",
+        purpose: "the three longest sentences; equal or unrelated, for use at distance 0",
         bits64: Here(sentences::sentences_1),
         bits128: Here(sentences::sentences_1),
     },
@@ -167,7 +168,7 @@ pub(crate) const CATALOGUE: &[Entry] = &[
     },
     Entry {
         name: "yanyiwu/1",
-        purpose: "as yanyiwu/simhash (C++), a keyword for each 120 bytes, 5 to 200",
+        purpose: "as yanyiwu/simhash (C++), one keyword per 120 bytes, 5 to 200",
         bits64: checked_with_zh!(crate::keywords::yanyiwu_adaptive),
         bits128: Never,
     },

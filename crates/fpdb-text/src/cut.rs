@@ -1,14 +1,14 @@
-//! Ways to cut a text into tokens, for our own recipes.
+//! Ways to cut a text into tokens, for this crate's own recipes.
 
 use crate::tokens::{Sink, scan};
 
 /// A way to cut a text into tokens.
 pub(crate) trait Cut: Send + Sync {
-    /// Calls `each` with every token, in their order.
+    /// Calls `each` with each token, in the order of the text.
     fn cut(&self, text: &str, each: impl FnMut(&str));
 }
 
-/// By the characters alone: words, and ideographs one by one. See [`tokens`](crate::tokens).
+/// Cuts by the characters alone, into words and single ideographs. See [`tokens`](crate::tokens).
 pub(crate) struct AnyLanguage;
 
 impl Cut for AnyLanguage {
@@ -20,7 +20,7 @@ impl Cut for AnyLanguage {
 }
 
 struct Words<E> {
-    /// As far as it has been read.
+    /// The part of the current word that has been read.
     word: String,
     each: E,
 }
@@ -51,15 +51,16 @@ impl<E: FnMut(&str)> Sink for Words<E> {
     }
 }
 
-/// As [`AnyLanguage`], but the words among Han characters are found by jieba, and other words are
+/// Like [`AnyLanguage`], except that jieba finds the words among Han characters, and other words are
 /// cut into pieces of three letters.
 ///
-/// A Chinese word has one or two characters and says as much as these: so a long foreign word, or
-/// a program in a manual, weighs as its length does beside the Chinese around it.
+/// A Chinese word has one or two characters and carries about as much information as three letters.
+/// So a long foreign word, or a program in a manual, counts by its length next to the Chinese around
+/// it.
 ///
-/// Jieba goes by its dictionary alone, without its hidden Markov model for the words that are not
-/// in it: with the model, a changed character more often changes how its neighbours are cut. White
-/// space between Han characters is not there.
+/// Jieba uses its dictionary alone, without its hidden Markov model for words that are not in the
+/// dictionary: with the model, a changed character more often changes how its neighbours are cut.
+/// White space between Han characters is ignored.
 #[cfg(feature = "zh")]
 pub(crate) struct Chinese {
     pub(crate) jieba: &'static jieba_rs::Jieba,
@@ -72,11 +73,11 @@ mod chinese {
     use crate::cut::{Chinese, Cut};
     use crate::tokens::{Sink, scan};
 
-    /// Letters to a piece of a word that is not Chinese.
+    /// The number of letters in a piece of a word that is not Chinese.
     const PIECE: usize = 3;
 
-    /// Bytes of runs that jieba is given at once, but for a run that has more. For each byte it
-    /// needs some tens in memory.
+    /// The number of bytes after which collected runs are passed to jieba; a single run may be longer.
+    /// Jieba needs some tens of bytes of memory per byte.
     const ENOUGH: usize = 1 << 13;
 
     impl Cut for Chinese {
@@ -91,11 +92,11 @@ mod chinese {
 
     struct Pieces<'a, E> {
         jieba: &'a Jieba,
-        /// Runs of Han characters with nothing but white space between them, each but the last with
-        /// a line end after it: jieba takes them at once, which costs less than one by one.
+        /// Runs of Han characters with only white space between them. A line end follows each run but
+        /// the last. Jieba cuts them in one call, which costs less than one call per run.
         runs: String,
         piece: String,
-        /// Of the piece.
+        /// The number of letters in `piece`.
         letters: usize,
         each: E,
     }
@@ -152,7 +153,7 @@ mod chinese {
         }
     }
 
-    /// Is this a Han character, of which dictionaries have the words?
+    /// Returns whether this is a Han character, of which jieba's dictionary has words.
     fn is_han(c: char) -> bool {
         matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
             | '\u{20000}'..='\u{3fffd}' | '\u{3005}' | '\u{3007}')
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_chinese_text_is_cut_as_its_sentences_are() {
+    fn long_text_is_cut_like_its_sentences() {
         let cut = |text: &str| {
             let mut tokens = String::new();
             let jieba = crate::dictionary::jieba().unwrap();

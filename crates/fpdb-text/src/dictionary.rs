@@ -1,4 +1,7 @@
-//! jieba's dictionary and table of word rarity, loaded once and checked.
+//! jieba's dictionary and its table of word rarity, loaded once and checked.
+//!
+//! The recipes freeze fingerprints, which another dictionary would change. So what was loaded is
+//! tested with a few sentences and words.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -7,18 +10,21 @@ use jieba_rs::{Jieba, KeywordExtract, KeywordExtractConfig, TfIdf};
 
 use crate::error::{Error, Result};
 
-/// jieba, as the recipes know it: they freeze fingerprints, which another dictionary would change.
+/// Returns jieba with the dictionary that the recipes were made with.
 ///
 /// # Errors
 ///
-/// Unsupported, if this build's dictionary is another one.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build has a different dictionary.
 pub(crate) fn jieba() -> Result<&'static Jieba> {
     static LOADED: OnceLock<Option<Jieba>> = OnceLock::new();
-    LOADED.get_or_init(|| Some(Jieba::new()).filter(cuts_as_known)).as_ref().ok_or_else(other)
+    LOADED
+        .get_or_init(|| Some(Jieba::new()).filter(cuts_as_known))
+        .as_ref()
+        .ok_or_else(different_dictionary)
 }
 
-/// jieba with what cppjieba's dictionaries have besides: one word, and the words of the example of
-/// a user's dictionary, which it loads unless told not to. Frequencies are cppjieba's.
+/// Returns jieba with the additional words of cppjieba's dictionaries: one word, and the words of the
+/// example of a user dictionary, which cppjieba loads by default. The frequencies are cppjieba's.
 pub(crate) fn cppjieba() -> Result<&'static Jieba> {
     static LOADED: OnceLock<Jieba> = OnceLock::new();
     jieba()?;
@@ -33,21 +39,22 @@ pub(crate) fn cppjieba() -> Result<&'static Jieba> {
     }))
 }
 
-/// The table of word rarity.
+/// Returns the table of word rarity.
 pub(crate) fn rarity() -> Result<&'static Rarity> {
     static LOADED: OnceLock<Option<Rarity>> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| Rarity::load().filter(Rarity::is_known));
-    loaded.as_ref().ok_or_else(other)
+    loaded.as_ref().ok_or_else(different_dictionary)
 }
 
-fn other() -> Error {
+fn different_dictionary() -> Error {
     Error::unsupported(
-        "this build's jieba dictionary is not the one that the Chinese recipes were made with: \
-         build with the jieba-rs that this version of fpdb names",
+        "this build's jieba dictionary is not the one that the Chinese recipes were made with; \
+         build with the exact version of jieba-rs that fpdb-text requires",
     )
 }
 
-/// Ambiguous words, rare ones, names that only the model joins, numbers and mixed words.
+/// A test text and its words: ambiguous and rare words, names that only the hidden Markov model joins,
+/// numbers and mixed words.
 const KNOWN: &str = "杭研/大厦/里/，/小明/硕士/毕业/于/中国科学院/计算所/，/后/在/日本京都大学/深造/。/\
     乒乓球/拍卖/完/了/，/王军/虎/买/了/3.5/块/的/T恤/和/C++/教程/，/研究/生命/的/起源";
 
@@ -56,11 +63,13 @@ fn cuts_as_known(jieba: &Jieba) -> bool {
     jieba.cut(&text, true).iter().map(|token| token.word).eq(KNOWN.split('/'))
 }
 
-/// What a word of the table weighs that stands for those which are not in it.
+/// The rarity that the table returns for words that are not in it.
 const NOT_FOUND: f64 = -1.0;
 
-/// jieba's table of inverse document frequencies, which jieba-rs keeps to itself. It can be asked
-/// through the extraction of keywords, by a segmenter that knows the words in question alone.
+/// jieba's table of inverse document frequencies.
+///
+/// jieba-rs keeps the table private. This type reads it through the extraction of keywords, with a
+/// segmenter that knows only the words in question.
 pub(crate) struct Rarity {
     tfidf: TfIdf,
 }
@@ -70,7 +79,8 @@ impl Rarity {
         let mut tfidf = TfIdf::default();
         *tfidf.config_mut() =
             KeywordExtractConfig::builder().set_stop_words(BTreeSet::new()).build();
-        // A word that is not in the table gets the median of the table that was loaded last.
+        // A word that is not in the table gets the median of the table that was loaded last. This last
+        // table has one entry, so its median is `NOT_FOUND`.
         tfidf.load_dict(&mut format!("- {NOT_FOUND}").as_bytes()).ok()?;
         Some(Self { tfidf })
     }
@@ -79,8 +89,10 @@ impl Rarity {
         self.of(&["日军", "清华大学", "杭研"]) == [Some(7.23754495598), Some(8.08059472162), None]
     }
 
-    /// The inverse document frequency of each word, where the table has it. The words are those of
-    /// a segmentation: distinct, of two characters or more, with no punctuation in Chinese ones.
+    /// Returns the inverse document frequency of each word that is in the table.
+    ///
+    /// The words must be those of a segmentation: distinct, of at least two characters, and without
+    /// punctuation in Chinese words.
     pub(crate) fn of(&self, words: &[&str]) -> Vec<Option<f64>> {
         let mut alone = Jieba::empty();
         for word in words {
@@ -96,8 +108,8 @@ impl Rarity {
     }
 }
 
-/// The decimal of the table, of at most twelve digits after the point, for one that a division by
-/// the number of words and back may have changed in the last bit.
+/// Restores a number of the table, which has at most twelve decimal places. Dividing by the number of
+/// words and multiplying again may have changed its last bit.
 fn exact(idf: f64) -> f64 {
     (idf * 1e12).round() / 1e12
 }
@@ -108,18 +120,18 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn another_dictionary_is_noticed() {
+    fn different_dictionary_is_detected() {
         let mut jieba = Jieba::new();
         assert!(cuts_as_known(&jieba));
         jieba.add_word("计算所后", Some(1000), None);
         jieba.add_word("生命的起源", Some(1000), None);
         assert!(!cuts_as_known(&jieba));
         assert!(!cuts_as_known(&Jieba::empty()));
-        assert_eq!(other().kind(), ErrorKind::Unsupported);
+        assert_eq!(different_dictionary().kind(), ErrorKind::Unsupported);
     }
 
     #[test]
-    fn rarity_is_that_of_the_table_to_the_last_bit() {
+    fn rarity_equals_the_table_to_the_last_bit() {
         let rarity = rarity().unwrap();
         let words = ["世界", "北京", "清华", "清华大学", "大学", "10", "CEO", "4.3", "手扶拖拉机"];
         let found = rarity.of(&words);

@@ -1,14 +1,14 @@
-//! Why a text has the fingerprint that it has.
+//! Explanations of fingerprints.
 
 use crate::minhash::OneBit;
 use crate::simhash::{Sums, Tie, Weight, fingerprinted, is_set};
 use crate::width::Width;
 
-/// How a [`Recipe`](crate::Recipe) comes to the fingerprint of a text.
+/// An explanation of the fingerprint that a [`Recipe`](crate::Recipe) gives a text.
 ///
 /// # Examples
 ///
-/// The words without which a fingerprint would look most different, and its least certain bit:
+/// The word that weighs most, and the bit that is closest to having the other value:
 ///
 /// ```
 /// use fpdb_text::Recipe;
@@ -22,12 +22,13 @@ use crate::width::Width;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation<F = u64> {
-    /// The fingerprint, just as [`fingerprint`](crate::Recipe::fingerprint) gives it.
+    /// The fingerprint, equal to the result of [`fingerprint`](crate::Recipe::fingerprint).
     pub fingerprint: Option<F>,
-    /// The distinct features, the weightiest first, and those of equal weight as the text has them.
+    /// The distinct features, in descending order of weight. Features of equal weight are in the order
+    /// of the text.
     pub features: Vec<Feature<F>>,
-    /// The bits, the least significant first. They are here even if the text has too few features
-    /// for a fingerprint.
+    /// The bits, starting with the least significant. They are present even if the text has too few
+    /// features for a fingerprint.
     pub bits: Vec<Bit>,
 }
 
@@ -47,13 +48,13 @@ pub struct Explanation<F = u64> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Feature<F = u64> {
-    /// The feature, as it is hashed.
+    /// The text that is hashed.
     pub text: String,
-    /// How often the text has it.
+    /// The number of times it occurs in the text.
     pub occurrences: usize,
-    /// What it weighs, in the recipe's own unit. Of a one-bit MinHash: how many bits it decides.
+    /// Its weight, in the recipe's own unit. For a one-bit MinHash: the number of bits it decides.
     pub weight: f64,
-    /// Its hash.
+    /// The hash of the feature.
     pub hash: F,
 }
 
@@ -71,18 +72,18 @@ pub struct Feature<F = u64> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Bit {
-    /// Whether it is set in the fingerprint.
+    /// Whether the bit is set in the fingerprint.
     pub set: bool,
-    /// Of a SimHash: the weight of the features that have it set, less that of the others. Of a
-    /// one-bit MinHash: how many features would have to go before the bit is another, the one
-    /// that decides it first; negative if it is not set.
+    /// For a SimHash: the weight of the features whose hash has the bit set, minus the weight of the
+    /// others. For a one-bit MinHash: the number of features that would have to be removed, starting
+    /// with the one that decides the bit, before the bit changes; negative if the bit is not set.
     pub sum: f64,
-    /// How far it is from being the other value, from 0 to 1: |sum| as a share of all weight, or
-    /// of all features.
+    /// How far the bit is from changing, from 0 to 1: |sum| divided by the total weight, or by the
+    /// number of features.
     pub margin: f64,
 }
 
-/// A distinct feature, with its weight as it is summed.
+/// A distinct feature, with its weight in the unit in which it is summed.
 pub(crate) struct Found<F, W> {
     pub(crate) text: String,
     pub(crate) occurrences: usize,
@@ -91,8 +92,8 @@ pub(crate) struct Found<F, W> {
 }
 
 impl<F: Width> Explanation<F> {
-    /// Sums up the features, in the order given, as the fingerprint does. Weights are told as whole
-    /// numbers of 2^-`fraction_bits`.
+    /// Sums the features in the given order, as the fingerprint does. Weights are in units of
+    /// 2^-`fraction_bits`.
     pub(crate) fn of_sums<W: Weight>(
         found: Vec<Found<F, W>>,
         fraction_bits: u32,
@@ -126,15 +127,16 @@ impl<F: Width> Explanation<F> {
 }
 
 impl<F, W> From<Found<F, W>> for Feature<F> {
-    /// Of no weight yet.
+    /// Converts without a weight, which is set later.
     fn from(Found { text, occurrences, hash, .. }: Found<F, W>) -> Self {
         Self { text, occurrences, weight: 0.0, hash }
     }
 }
 
 impl<F: Width> Explanation<F> {
-    /// Of a one-bit MinHash, from its distinct features. A feature weighs as many bits as it
-    /// decides; a bit's sum is the number of features that would have to go before it changes.
+    /// Explains a one-bit MinHash by its distinct features. The weight of a feature is the number of
+    /// bits it decides; the sum of a bit is the number of features that would have to be removed
+    /// before it changes.
     pub(crate) fn of_one_bit(
         mut features: Vec<Feature<F>>,
         sketch: &mut OneBit<F>,
@@ -153,7 +155,7 @@ impl<F: Width> Explanation<F> {
             Bit { set: standing.set, sum, margin: agreeing / total as f64 }
         });
         let mut bits: Vec<_> = bits.collect();
-        bits.resize(F::WIDTH as usize, Bit { set: false, sum: 0.0, margin: 0.0 }); // of no features
+        bits.resize(F::WIDTH as usize, Bit { set: false, sum: 0.0, margin: 0.0 }); // if there are no features
         features.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let fingerprint = sketch.finish().filter(|_| total >= min);
         Self { fingerprint, features, bits }

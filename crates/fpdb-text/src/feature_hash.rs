@@ -1,4 +1,4 @@
-//! The choice of a hash function for features.
+//! The choice of the hash function for features.
 
 use crate::hash;
 use crate::width::{PerWidth, Width};
@@ -14,14 +14,14 @@ use crate::width::{PerWidth, Width};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FeatureHash {
-    // The numbers go into the names of recipes, see builder.rs.
-    /// [XXH3](hash::xxh3), 64 or 128 bits: fast and well mixed, the choice for anything new.
+    // The numbers are part of recipe names: see `Builder::definition`.
+    /// [XXH3](hash::xxh3), 64 or 128 bits: fast and well mixed. Use it for anything new.
     Xxh3 = 1,
     /// [FNV-1](hash::fnv1), 64 bits.
     Fnv1 = 2,
     /// [FNV-1a](hash::fnv1a), 64 bits.
     Fnv1a = 3,
-    /// [FNV-1a](hash::fnv1a_of_rust_str) of the UTF-8 and a byte 0xff, 64 bits.
+    /// [FNV-1a](hash::fnv1a_of_rust_str) of the UTF-8 bytes and a byte 0xff, 64 bits.
     Fnv1aOfRustStr = 4,
     /// [Jenkins' lookup3](hash::jenkins64), 64 bits.
     Jenkins64 = 5,

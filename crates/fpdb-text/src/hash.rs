@@ -1,7 +1,7 @@
-//! Hash functions of text, as the compatible recipes and their users need them.
+//! Hash functions for features.
 //!
-//! Every value is fixed by the function's own definition, so a fingerprint made of them is the same
-//! on every machine and with every version of this crate.
+//! Each function's published definition fixes its values. So fingerprints made from them are the same
+//! on every machine and in every version of this crate.
 
 use blake2::Blake2b;
 use blake2::digest::Digest;
@@ -12,7 +12,7 @@ use twox_hash::{XxHash3_64, XxHash3_128};
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// FNV-1, 64 bits: multiply, then xor. Go's `fnv.New64`.
+/// Returns the 64-bit FNV-1 hash: multiply, then xor. This is Go's `fnv.New64`.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ pub fn fnv1(bytes: &[u8]) -> u64 {
     bytes.iter().fold(FNV_OFFSET, |hash, &b| hash.wrapping_mul(FNV_PRIME) ^ u64::from(b))
 }
 
-/// FNV-1a, 64 bits: xor, then multiply. Go's `fnv.New64a`.
+/// Returns the 64-bit FNV-1a hash: xor, then multiply. This is Go's `fnv.New64a`.
 ///
 /// # Examples
 ///
@@ -41,7 +41,8 @@ fn fnv1a_from(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(FNV_PRIME))
 }
 
-/// FNV-1a of a string as Rust's `Hash for str` feeds it to a hasher: its UTF-8, then a byte 0xff.
+/// Returns the 64-bit FNV-1a hash of a string as Rust's `Hash for str` passes it to a hasher: its UTF-8
+/// bytes, then a byte 0xff.
 ///
 /// # Examples
 ///
@@ -54,8 +55,8 @@ pub fn fnv1a_of_rust_str(text: &str) -> u64 {
     fnv1a_from(fnv1a(text.as_bytes()), &[0xff])
 }
 
-/// Bob Jenkins' `hashlittle2` of lookup3, with its two seeds; gives his `(c, b)`, of which the first
-/// is the better mixed.
+/// Returns `(c, b)` of Bob Jenkins' `hashlittle2` from lookup3, for its two seeds. The first is mixed
+/// better.
 ///
 /// # Examples
 ///
@@ -66,10 +67,10 @@ pub fn fnv1a_of_rust_str(text: &str) -> u64 {
 #[must_use]
 pub fn lookup3(bytes: &[u8], seed_c: u32, seed_b: u32) -> (u32, u32) {
     // The length counts modulo 2^32, as in C.
-    #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32 is what is meant")]
+    #[expect(clippy::cast_possible_truncation, reason = "the length counts modulo 2^32")]
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(seed_c);
     let mut state = [start, start, start.wrapping_add(seed_b)];
-    // The last 1 to 12 bytes are mixed in another way, and no bytes not at all.
+    // The last 1 to 12 bytes are mixed differently. An empty input is not mixed at all.
     let mut rest = bytes;
     while let Some((block, after)) = rest.split_first_chunk::<12>()
         && !after.is_empty()
@@ -117,7 +118,8 @@ fn finish([a, b, c]: &mut [u32; 3]) {
     step(c, b, 24);
 }
 
-/// The 64-bit value that yanyiwu's `simhash` makes of lookup3: `c` above `b`, seeds 0.
+/// Returns the 64-bit value that yanyiwu's `simhash` makes from lookup3 with seeds 0: `c` in the high
+/// half, `b` in the low half.
 ///
 /// # Examples
 ///
@@ -130,10 +132,10 @@ pub fn jenkins64(bytes: &[u8]) -> u64 {
     u64::from(c) << 32 | u64::from(b)
 }
 
-/// The `string_hash` of many Python SimHash programs (the one with 1000003), 128 bits: over code
-/// points, starting from the first moved up by 7, with the number of them xored in at the end.
+/// Returns the 128-bit `string_hash` of many Python SimHash programs (the one with 1000003).
 ///
-/// At any lower width the value is the low bits of this one.
+/// It runs over the code points, starts from the first one shifted left by 7, and xors the number of
+/// code points at the end. At a smaller width the value is the low bits of this one.
 ///
 /// # Examples
 ///
@@ -143,8 +145,8 @@ pub fn jenkins64(bytes: &[u8]) -> u64 {
 /// ```
 #[must_use]
 pub fn string_hash(text: &str) -> u128 {
-    // Those programs go on to turn -1 into -2, which never happens: Python's numbers have no width
-    // in which all bits set would be -1.
+    // Those programs then replace -1 by -2. That never happens, because Python's integers have no
+    // width at which all bits set would mean -1.
     let first = text.chars().next().map_or(0, |c| u128::from(u32::from(c)) << 7);
     let (hash, length) = text.chars().fold((first, 0), |(hash, length), c| {
         (hash.wrapping_mul(1_000_003) ^ u128::from(u32::from(c)), length + 1)
@@ -152,7 +154,7 @@ pub fn string_hash(text: &str) -> u128 {
     hash ^ length
 }
 
-/// The low 64 bits of [`string_hash`], computed in 64.
+/// Returns the low 64 bits of [`string_hash`], computed with 64-bit arithmetic.
 pub(crate) fn string_hash64(text: &str) -> u64 {
     let first = text.chars().next().map_or(0, |c| u64::from(u32::from(c)) << 7);
     let (hash, length) = text.chars().fold((first, 0), |(hash, length), c| {
@@ -161,8 +163,10 @@ pub(crate) fn string_hash64(text: &str) -> u64 {
     hash ^ length
 }
 
-/// MD5, the digest read as a big-endian number: its low 64 bits are the digest's last 8 bytes (PyPI
-/// `simhash`), its high 64 bits the first 8 (seomoz).
+/// Returns the MD5 digest as a big-endian number.
+///
+/// Its low 64 bits are the last 8 bytes of the digest (PyPI `simhash`), its high 64 bits the first 8
+/// (seomoz).
 ///
 /// # Examples
 ///
@@ -175,7 +179,7 @@ pub fn md5(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(Md5::digest(bytes).into())
 }
 
-/// XXH3, 64 bits, seed 0.
+/// Returns the 64-bit XXH3 hash with seed 0.
 ///
 /// # Examples
 ///
@@ -187,7 +191,7 @@ pub fn xxh3(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
 }
 
-/// XXH3, 128 bits, seed 0.
+/// Returns the 128-bit XXH3 hash with seed 0.
 ///
 /// # Examples
 ///
@@ -199,7 +203,7 @@ pub fn xxh3_128(bytes: &[u8]) -> u128 {
     XxHash3_128::oneshot(bytes)
 }
 
-/// BLAKE2b with a digest of 8 bytes, read as a big-endian number. It is no part of a longer digest.
+/// Returns the BLAKE2b digest of 8 bytes as a big-endian number. It is not a part of a longer digest.
 ///
 /// # Examples
 ///
@@ -216,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fnv_gives_the_values_of_its_reference_suite() {
+    fn fnv_has_the_values_of_its_reference_suite() {
         for (text, one, one_a) in [
             ("", 0xcbf2_9ce4_8422_2325, 0xcbf2_9ce4_8422_2325),
             ("a", 0xaf63_bd4c_8601_b7be, 0xaf63_dc4c_8601_ec8c),
@@ -228,16 +232,16 @@ mod tests {
 
     /// From the self-test in lookup3.c.
     #[test]
-    fn lookup3_gives_the_values_of_its_self_test() {
+    fn lookup3_has_the_values_of_its_self_test() {
         assert_eq!(lookup3(b"", 0, 0), (0xdead_beef, 0xdead_beef));
         let speech = b"Four score and seven years ago";
         assert_eq!(lookup3(speech, 0, 0), (0x1777_0551, 0xce72_26e6));
         assert_eq!(lookup3(speech, 0, 1), (0xe360_7cae, 0xbd37_1de4));
     }
 
-    /// Blocks of 12 bytes, and the last of them apart.
+    /// Lengths around the block size of 12 bytes, since the last block is mixed differently.
     #[test]
-    fn lookup3_takes_every_byte_of_every_length() {
+    fn lookup3_depends_on_every_byte_at_every_length() {
         let bytes: Vec<u8> = (1..=40).collect();
         let mut seen = std::collections::BTreeSet::new();
         for length in 0..=40 {
@@ -251,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn string_hash_is_over_code_points_and_narrows_by_cutting() {
+    fn string_hash_at_64_bits_is_the_low_half() {
         for (text, expected) in [
             ("", 0),
             ("a", 0x2_e40d_b1e0),
@@ -263,9 +267,9 @@ mod tests {
         }
     }
 
-    /// RFC 1321; the BLAKE2b value is that of Python's hashlib.
+    /// The MD5 values are from RFC 1321, the BLAKE2b value from Python's hashlib.
     #[test]
-    fn digests_are_read_from_their_first_byte_down() {
+    fn digests_are_read_as_big_endian_numbers() {
         assert_eq!(md5(b""), 0xd41d_8cd9_8f00_b204_e980_0998_ecf8_427e);
         assert_eq!(md5(b"abc"), 0x9001_5098_3cd2_4fb0_d696_3f7d_28e1_7f72);
         assert_eq!(blake2b(b"abc"), 0xd8bb_14d8_33d5_9559);

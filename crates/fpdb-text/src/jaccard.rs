@@ -1,16 +1,16 @@
-//! The exact Jaccard similarity of texts: what sketches and fingerprints are judged by.
+//! The exact Jaccard similarity of texts, which sketches and fingerprints estimate.
 //!
-//! A text is taken for the set of its shingles: all runs of n neighbouring characters or words,
-//! each counted once. The Jaccard similarity of two texts is the number of shingles that they
-//! share divided by the number that they have together.
+//! A text is represented by the set of its shingles: all runs of n neighbouring characters or words,
+//! each counted once. The Jaccard similarity of two texts is the number of shingles in both divided by
+//! the number of shingles in either.
 
 use crate::hash::xxh3_128;
 use crate::normal::{NFKC_LOWER_CASE, normalised};
 
-/// The shingles of a text, each known by 128 bits of hash: 16 bytes a shingle.
+/// The shingles of a text, each stored as a hash of 128 bits: 16 bytes per shingle.
 ///
-/// "Exact" is said with this reserve: two different shingles of equal hash would be taken for
-/// one, which for a million shingles happens once in some 10^26 texts.
+/// The similarity is exact with this exception: two different shingles of equal hash would count as
+/// one. For a million shingles this happens once in some 10^26 texts.
 ///
 /// # Examples
 ///
@@ -28,15 +28,15 @@ use crate::normal::{NFKC_LOWER_CASE, normalised};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shingles {
-    /// Ascending, no two equal.
+    /// In ascending order, without duplicates.
     hashes: Vec<u128>,
 }
 
 impl Shingles {
-    /// Runs of `n` characters, over the letters and digits of the text in NFKC and lower case;
-    /// everything else is dropped before. For Chinese, n = 5 is usual.
+    /// Returns the runs of `n` characters. The text is brought to NFKC and lower case, and everything but
+    /// letters and digits is removed first. For Chinese, n = 5 is usual.
     ///
-    /// A text with fewer than `n` letters and digits has no shingles, and n = 0 counts as 1.
+    /// A text with fewer than `n` letters and digits has no shingles. If `n` is 0, it counts as 1.
     ///
     /// # Examples
     ///
@@ -57,11 +57,10 @@ impl Shingles {
         Self::of_parts(&kept, &parts, n)
     }
 
-    /// Runs of `n` words of the text in NFKC and lower case. A word is an unbroken run of
-    /// letters, digits and underscores, which is the `\w+` of regular expressions. For English,
-    /// n = 3 is usual.
+    /// Returns the runs of `n` words of the text in NFKC and lower case. A word is a run of letters,
+    /// digits and underscores, the `\w+` of regular expressions. For English, n = 3 is usual.
     ///
-    /// A text with fewer than `n` words has no shingles, and n = 0 counts as 1.
+    /// A text with fewer than `n` words has no shingles. If `n` is 0, it counts as 1.
     ///
     /// # Examples
     ///
@@ -85,7 +84,7 @@ impl Shingles {
         Self::of_parts(&kept, &parts, n)
     }
 
-    /// Runs of `n` neighbouring parts, with what stands between them.
+    /// Hashes the runs of `n` neighbouring parts, including what separates the parts.
     fn of_parts(text: &str, parts: &[(usize, usize)], n: usize) -> Self {
         let mut hashes: Vec<_> = parts
             .windows(n.max(1))
@@ -96,7 +95,7 @@ impl Shingles {
         Self { hashes }
     }
 
-    /// The number of distinct shingles.
+    /// Returns the number of distinct shingles.
     ///
     /// # Examples
     ///
@@ -109,7 +108,7 @@ impl Shingles {
         self.hashes.len()
     }
 
-    /// Whether the text is too short to have shingles.
+    /// Returns whether the text has no shingles, because it is too short.
     ///
     /// # Examples
     ///
@@ -122,7 +121,8 @@ impl Shingles {
         self.hashes.is_empty()
     }
 
-    /// The number of shingles that both have, in time that grows with the number of shingles.
+    /// Returns the number of shingles that both texts have. The time grows linearly with the number of
+    /// shingles.
     ///
     /// # Examples
     ///
@@ -148,7 +148,7 @@ impl Shingles {
         shared
     }
 
-    /// The Jaccard similarity, 0 to 1. Two texts without shingles have 1.
+    /// Returns the Jaccard similarity, from 0 to 1. It is 1 for two texts without shingles.
     ///
     /// # Examples
     ///
@@ -166,8 +166,8 @@ impl Shingles {
         }
     }
 
-    /// 64 bits of each shingle's hash, in no meaningful order: what the sketches of
-    /// [`minhash`](crate::minhash) are made of.
+    /// Returns 64 bits of each shingle's hash, in no particular order, for the sketches of
+    /// [`minhash`](crate::minhash).
     ///
     /// # Examples
     ///
@@ -179,7 +179,7 @@ impl Shingles {
     /// sketch.extend(Shingles::of_words("the quick brown fox jumps", 3).hashes());
     /// assert_eq!(sketch.values().count(), 3);
     /// ```
-    #[expect(clippy::cast_possible_truncation, reason = "the low half is asked for")]
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is wanted")]
     pub fn hashes(&self) -> impl Iterator<Item = u64> {
         self.hashes.iter().map(|&hash| hash as u64)
     }
@@ -194,15 +194,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_between_words_makes_no_difference() {
+    fn separators_between_words_make_no_difference() {
         assert_eq!(words("one two, three", "One  (two)\nTHREE!"), 1.0);
         assert_eq!(words("one two three", "two one three"), 0.0);
-        // Only the run as a whole is hashed, so the border between its words must be in it.
+        // The run is hashed as one string, so it must contain the boundaries between its words.
         assert_eq!(words("ab c", "a bc"), 0.0);
     }
 
     #[test]
-    fn underscores_belong_to_words() {
+    fn underscores_are_parts_of_words() {
         assert_eq!(Shingles::of_words("a_b c", 1).len(), 2);
         assert_eq!(Shingles::of_words("__ a", 1).len(), 2);
         assert_eq!(Shingles::of_characters("a_b", 2).len(), 1);

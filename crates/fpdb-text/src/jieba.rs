@@ -1,14 +1,14 @@
 //! `jieba/1`: the keywords of a Chinese text, or of one that mixes Chinese and English.
 //!
-//! The text is normalised and cut by jieba with its own dictionary, and with its hidden Markov
-//! model for words that the dictionary lacks. All keywords are taken, not the weightiest N: near
-//! the N-th place a small edit would swap words in and out. A keyword is a word of at least two
-//! characters, one of them a letter or a digit, and not one of jieba's (English) stop words. It
-//! weighs its TF-IDF by jieba's own table, where a word that is not in the table has the median,
-//! as a whole number of 2^-32. Its hash is XXH3-64, seed 0, of its UTF-8.
+//! The text is normalised and cut by jieba with its own dictionary, and with its hidden Markov model
+//! for words that are not in the dictionary. All keywords are features, not only the N of largest
+//! weight: near the N-th place a small edit would swap words in and out. A keyword is a word of at
+//! least two characters, one of them a letter or a digit, that is not one of jieba's (English) stop
+//! words. Its weight is its TF-IDF by jieba's own table, rounded to a multiple of 2^-32; a word that is
+//! not in the table gets the median. Its hash is the XXH3-64 with seed 0 of its UTF-8 bytes.
 //!
-//! Dictionary, model and table come with the crate jieba-rs and are part of the recipe; that is why
-//! Cargo.toml pins it to the patch.
+//! Dictionary, model and table come with the crate jieba-rs and are part of the recipe. So Cargo.toml
+//! requires an exact version of it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,14 +22,15 @@ use crate::normal::{NFKC_LOWER_CASE, normalised};
 use crate::simhash::{Tie, fixed_point};
 use crate::weighted::Weighted;
 
-/// TF-IDF is divided by the number of keywords in the text, so the words of a long one weigh little.
+/// The fraction bits of weights. TF-IDF is divided by the number of keywords in the text, so the words
+/// of a long text have small weights.
 const FRACTION_BITS: u32 = 32;
 
-/// Loaded by the first text of the process.
+/// Loaded when the process fingerprints its first text.
 static TFIDF: LazyLock<TfIdf> = LazyLock::new(|| {
     let mut tfidf = TfIdf::default();
-    // Off by default, which would break unknown words, names above all, into characters, and
-    // single characters are no keywords.
+    // Off by default. Without it unknown words, mostly names, would be cut into single characters,
+    // which are not keywords.
     *tfidf.config_mut() = KeywordExtractConfig::builder().use_hmm(true).build();
     tfidf
 });

@@ -1,25 +1,10 @@
-//! From text to fingerprint, by a named recipe.
+//! Fingerprints of texts, made by named recipes that never change.
 //!
-//! Fingerprints can be compared only if they were made in the same way, so a way has a name and a
-//! version, such as `words/1`, and never changes: whatever would change a fingerprint is another
-//! version. The tests hold vectors for each. One thing is outside the name: characters that Unicode
-//! adds after the tables in use were made may be cut differently by later ones.
-//!
-//! [`Recipe::names`] lists the recipes, and each says what it is [for](Recipe::purpose). There are
-//! two kinds:
-//!
-//! - `pairs/1` and its sisters, which the [aliases](Recipe::aliases) `default`, `default-zh` and
-//!   `default-short` stand for: one-bit [MinHashes](minhash) of the pairs of neighbouring tokens.
-//!   Of texts whose pairs have Jaccard similarity J, each bit differs with probability (1 - J) / 2.
-//! - SimHashes: the text is normalised and cut into features, each feature has a hash and a weight,
-//!   and a bit of the fingerprint is set if the features that have it weigh more than those that
-//!   have not. So texts with most features in common are a few bits apart. Recipes differ in
-//!   normalisation, features, weights, hash, and in what becomes of a bit whose sum is 0. Some are
-//!   of our own; the others give, bit for bit, what another program does, so that its users can go
-//!   on with the fingerprints that they have.
-//!
-//! A [`Builder`] puts together a SimHash recipe of one's own, and features made elsewhere can be
-//! summed up by [`simhash::fold`] or sketched by [`minhash::one_bit`].
+//! Similar texts get fingerprints that differ in few bits. Fingerprints can only be compared if they
+//! were made in the same way. So each way has a name and a version, such as `words/1`, and never
+//! changes: whatever would change a fingerprint gets a new version. The tests hold vectors for each
+//! recipe. One thing is outside the promise: characters that Unicode adds after this crate's tables
+//! were made may be cut differently by later tables.
 //!
 //! ```
 //! use fpdb_text::{Recipe, distance};
@@ -32,11 +17,43 @@
 //! # Ok::<(), fpdb_text::Error>(())
 //! ```
 //!
-//! Beside fingerprints there are exact [similarity](jaccard), [sketches](minhash) that estimate it
-//! where two documents are at hand or likely pairs are to be found in a map, and the [longest
-//! sentences](sentences) of a text.
+//! [`Recipe::names`] lists the recipes, and [`Recipe::purpose`] says what each is for. The
+//! [`guide`] helps to choose one. There are two kinds:
+//!
+//! - `pairs/1` and its variants, which the [aliases](Recipe::aliases) `default`, `default-zh` and
+//!   `default-short` stand for, are one-bit [MinHashes](minhash) of the pairs of neighbouring tokens.
+//!   If the pairs of two texts have Jaccard similarity J, each bit differs with probability
+//!   (1 - J) / 2.
+//! - All others but `sentences/1` are [SimHashes](simhash). The text is normalised and cut into
+//!   features. Each feature has a hash and a weight. A bit of the fingerprint is set if the features
+//!   whose hash has that bit set weigh more than the others. So texts that have most features in
+//!   common are a few bits apart. The recipes differ in normalisation, features, weights and hash,
+//!   and in the value of a bit whose sum is 0. Some are original to this crate. The others give, bit
+//!   for bit, the fingerprints of another program, so that its users can keep the ones they have.
+//!
+//! A [`Builder`] makes a recipe of your own. [`simhash::fold`] and [`minhash::one_bit`] make
+//! fingerprints of features that you have extracted yourself.
+//!
+//! Besides fingerprints there are exact [similarity](jaccard), [sketches](minhash) that estimate it
+//! from two documents or find likely pairs by keys in a map, and the [longest sentences](sentences)
+//! of a text.
 
 #![deny(missing_docs)]
+
+// From the bottom up; tests/layering.rs checks that a module uses modules of lower layers only.
+//
+// error fingerprinted hash normal segment tokens width
+//                                 errors, results and widths; hashing, normalising, cutting texts
+// cut dictionary feature_hash jaccard minhash simhash
+//                                 tokens and dictionaries; from features to fingerprints
+// explain                         explanations of fingerprints
+// method                          what every recipe can do
+// pairs pipeline recipe sentences weighted
+//                                 the methods, and what a recipe is
+// jieba keywords recipes          the recipes that set the parameters of a method
+// catalogue                       the table of all recipes
+// names                           finding recipes by name
+// builder                         recipes defined by the user
 
 mod builder;
 mod catalogue;
@@ -47,6 +64,8 @@ mod error;
 mod explain;
 mod feature_hash;
 mod fingerprinted;
+#[doc = include_str!("../recipes.md")]
+pub mod guide {}
 pub mod hash;
 pub mod jaccard;
 #[cfg(feature = "zh")]
@@ -80,6 +99,11 @@ pub use pipeline::Counting;
 pub use recipe::Recipe;
 pub use segment::Segment;
 pub use width::{Width, distance};
+
+/// Compiles and runs the example in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(test)]
 mod tests;

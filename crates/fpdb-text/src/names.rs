@@ -21,8 +21,9 @@ pub fn resolve(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name)
 }
 
-/// Returns whether a name, or the name that an [alias](Recipe::aliases) stands for, is that of a
-/// built-in recipe: at any width, and also if this build lacks the cargo feature that it needs.
+/// Returns whether a name is that of a built-in recipe or one of its [aliases](Recipe::aliases).
+///
+/// Recipes of any width count, and also those whose cargo feature this build lacks.
 ///
 /// # Examples
 ///
@@ -39,7 +40,9 @@ pub fn is_built_in(name: &str) -> bool {
     built_in_names().any(|built_in| built_in == name)
 }
 
-/// Returns the names of all built-in recipes, in any width and any build, without aliases.
+/// Returns the names of all built-in recipes, without aliases.
+///
+/// Recipes of any width are among them, and also those whose cargo feature this build lacks.
 ///
 /// # Examples
 ///

@@ -1,10 +1,10 @@
-//! Normalisation: the forms of a text that are to make no difference.
+//! Normalisation: removing differences that should not matter.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// A step of normalisation. Steps are taken in the order in which they are given.
+/// A step of normalisation. A [`Builder`](crate::Builder) applies its steps in the given order.
 ///
 /// # Examples
 ///
@@ -20,14 +20,14 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Normal {
-    // The numbers go into the names of recipes, see builder.rs.
-    /// Unicode's NFKC, which makes one of full-width and other variants of a character.
+    // The numbers are part of recipe names: see `Builder::definition`.
+    /// Unicode's NFKC, which unifies full-width and other variants of a character.
     Nfkc = 1,
-    /// Lower case by Unicode's full mapping, as Python's `str.lower` has it.
+    /// Lower case by Unicode's full mapping, as in Python's `str.lower`.
     LowerCase = 2,
-    /// Lower case character by character, each to one, as Go's `bytes.ToLower` has it.
+    /// Lower case by Unicode's simple mapping, one character to one, as in Go's `bytes.ToLower`.
     LowerCaseSimple = 3,
-    /// Takes out what is not seen: soft hyphens, zero-width spaces, joiners and non-joiners, word
+    /// Removes invisible characters: soft hyphens, zero-width spaces, joiners and non-joiners, word
     /// joiners and byte order marks.
     StripInvisible = 4,
 }
@@ -46,20 +46,21 @@ impl Normal {
     }
 }
 
-/// All steps, one after the other.
+/// Applies all steps, one after the other.
 pub(crate) fn normalised<'t>(text: &'t str, steps: &[Normal]) -> Cow<'t, str> {
     steps.iter().fold(Cow::Borrowed(text), |text, step| step.apply(text))
 }
 
-/// The normal form in which recipes of version 1 of our own compare text.
+/// The normalisation of this crate's own recipes, version 1.
 pub(crate) const NFKC_LOWER_CASE: &[Normal] = &[Normal::Nfkc, Normal::LowerCase];
 
-/// Whether NFKC is sure to make no difference.
+/// Returns whether it is certain that NFKC would change nothing.
 fn is_nfkc(text: &str) -> bool {
     text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes
 }
 
-/// Only U+0130 has a mapping of several characters, whose first is that of the simple mapping.
+/// Returns the simple mapping. Only the full mapping of U+0130 has several characters, and the first
+/// of them is the simple mapping.
 fn lower_case(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_taken_in_order() {
+    fn steps_are_applied_in_order() {
         let text = "\u{feff}ＡB\u{ad}Ｃ\u{200b}";
         assert_eq!(normalised(text, &[]), text);
         assert_eq!(normalised(text, NFKC_LOWER_CASE), "\u{feff}ab\u{ad}c\u{200b}");
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn one_character_alone_has_a_lower_case_of_several() {
+    fn lower_case_of_one_character_only_has_several_characters() {
         let several: Vec<char> =
             ('\0'..=char::MAX).filter(|c| c.to_lowercase().count() > 1).collect();
         assert_eq!(several, ['\u{130}']);

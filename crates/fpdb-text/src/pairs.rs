@@ -1,15 +1,15 @@
-//! Our own recipes: the one-bit MinHash of a text's pairs of neighbouring tokens.
+//! The `pairs` recipes: the one-bit MinHash of a text's pairs of neighbouring tokens.
 //!
-//! The fingerprint is a sketch of the *set* of a text's pairs: of two texts whose sets have Jaccard
-//! similarity J, each bit differs with probability (1 - J) / 2. So the distance grows with what was
-//! edited, where that of a SimHash grows with the square root of it and is several times as large
-//! for the small edits that matter. A pair that occurs twice counts once.
+//! The fingerprint is a sketch of the *set* of a text's pairs. If the sets of two texts have Jaccard
+//! similarity J, each bit differs with probability (1 - J) / 2. So the distance is proportional to the
+//! size of an edit. The distance of a SimHash is proportional to its square root, and is several times
+//! as large for the small edits that matter. A pair that occurs twice counts once.
 //!
-//! Pairs serve better than single tokens, whose sets are alike for texts of one subject, and better
-//! than triples, of which one edit changes more.
+//! Pairs work better than single tokens, whose sets are similar for texts about the same subject. They
+//! also work better than triples, because one edit changes more triples than pairs.
 //!
-//! A token's hash is the XXH3-64, seed 0, of its UTF-8; a pair's is rotl(h1, 1) + h2 modulo 2^64.
-//! [`OneBit`] makes the fingerprint of these.
+//! The hash of a token is the XXH3-64 with seed 0 of its UTF-8 bytes. The hash of a pair is
+//! rotl(h1, 1) + h2 modulo 2^64. [`OneBit`] makes the fingerprint from these hashes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,44 +24,44 @@ use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::width::Width;
 
-/// With fewer distinct pairs a text says too little to be compared: pages that have but a title or
-/// an error message in common would be taken for each other.
+/// The smallest number of distinct pairs that makes a text comparable. With fewer, pages that have only a
+/// title or an error message in common would count as duplicates.
 const MIN_PAIRS: usize = 4;
 
-/// `pairs/1`: of any language.
+/// `pairs/1`: for texts of any language.
 pub(crate) fn pairs_1<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Pairs { cut: AnyLanguage, from_start: false, min: MIN_PAIRS })
 }
 
-/// `pairs-zh/1`: of Chinese, whose words jieba finds.
+/// `pairs-zh/1`: for Chinese texts, in which jieba finds the words.
 #[cfg(feature = "zh")]
 pub(crate) fn pairs_zh_1<F: Width>() -> Result<Arc<dyn Method<F>>> {
     let cut = crate::cut::Chinese { jieba: crate::dictionary::jieba()? };
     Ok(Arc::new(Pairs { cut, from_start: false, min: MIN_PAIRS }))
 }
 
-/// `pairs-short/1`: of any language, and every text with a token has a fingerprint, because the
-/// start of the text makes a pair with the first one.
+/// `pairs-short/1`: for short texts of any language. Every text with a token has a fingerprint, because
+/// the start of the text makes a pair with the first token.
 pub(crate) fn pairs_short_1<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Pairs { cut: AnyLanguage, from_start: true, min: 1 })
 }
 
-/// What all these recipes are.
+/// The method of all these recipes.
 struct Pairs<C> {
     cut: C,
-    /// Whether the start of the text stands for a token, an empty one.
+    /// Whether the start of the text counts as a token, an empty one.
     from_start: bool,
-    /// Below this number of distinct pairs there is no fingerprint.
+    /// The number of distinct pairs below which a text has no fingerprint.
     min: usize,
 }
 
-/// Makes pairs of tokens.
+/// Combines neighbouring tokens into pairs.
 struct Pairing {
     last: Option<u64>,
 }
 
 impl Pairing {
-    /// The hash of the pair that ends with this token, the next one.
+    /// Adds the next token and returns the hash of the pair that it completes.
     #[inline]
     fn push(&mut self, token: &str) -> Option<u64> {
         let hash = xxh3(token.as_bytes());
@@ -76,7 +76,7 @@ impl<C> Pairs<C> {
     }
 }
 
-/// The distinct among the first hashes, as many as a text needs.
+/// The first distinct hashes of a text, up to the number that it needs.
 struct Needed {
     min: usize,
     seen: Vec<u64>,
@@ -95,7 +95,7 @@ impl<F: Width, C: Cut> Method<F> for Pairs<C> {
     fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
         let mut pairing = self.pairing();
         let mut needed = Needed { min: self.min, seen: Vec::with_capacity(self.min) };
-        // An ideograph takes three bytes, a word and its space mostly more.
+        // An ideograph has three bytes; most words, with their space, have more.
         let mut sketch = OneBit::with_capacity(text.len() / 3);
         let mut features = 0;
         self.cut.cut(text, |token| {

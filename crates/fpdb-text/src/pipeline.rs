@@ -1,4 +1,5 @@
-//! A recipe by its parts: what nearly every public SimHash is, but for the choices.
+//! A recipe that is built from parts. Nearly every published SimHash is such a pipeline; they differ in
+//! the choice of parts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,30 +13,31 @@ use crate::segment::{Segment, Short, character_grams, word_grams};
 use crate::simhash::{Sums, Tie, fingerprinted, fixed_point};
 use crate::width::Width;
 
-/// From text to SimHash: the text is normalised, cut into segments, these are made into n-grams,
-/// which are the features, and their hashes are counted and summed up.
+/// A method in steps: normalise the text, cut it into segments, combine these into n-grams, which are
+/// the features, and count and sum their hashes.
 pub(crate) struct Pipeline<F> {
     pub(crate) normal: Cow<'static, [Normal]>,
     pub(crate) segment: Segment,
     pub(crate) grams: Grams,
-    /// Lower-cases each feature on its own. A capital sigma at its end becomes a final one, and
-    /// a feature may grow longer, so this is not the same as lower-casing the text.
+    /// Whether to lower-case each feature on its own. This differs from lower-casing the text: a
+    /// capital sigma at the end of a feature becomes a final sigma, and a feature may become longer.
     pub(crate) lower_case_features: bool,
     pub(crate) counting: Counting,
     pub(crate) hash: fn(&str) -> F,
     pub(crate) tie: Tie,
-    /// Makes a one-bit MinHash of the set of features, not a SimHash: no counting, no ties.
+    /// Whether to make a one-bit MinHash of the set of features instead of a SimHash. Then `counting`
+    /// and `tie` are not used.
     pub(crate) one_bit: bool,
     pub(crate) min_features: usize,
 }
 
-/// How segments make features.
+/// How segments are combined into features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Grams {
-    /// Each `n` neighbouring segments, joined by a space.
+    /// Each run of `n` neighbouring segments, joined by spaces.
     Words { n: usize, short: Short },
-    /// Each `n` neighbouring characters of the segments joined without anything between, of a text
-    /// that has `from` of them or more.
+    /// Each run of `n` neighbouring characters of the segments, joined without a separator, if there
+    /// are at least `from` characters.
     Characters { n: usize, from: usize, short: Short },
 }
 
@@ -46,7 +48,7 @@ impl Grams {
     pub(crate) const CHARACTERS: Self = Self::Characters { n: 1, from: 1, short: Short::Nothing };
 }
 
-/// What a feature weighs that occurs n times.
+/// The weight of a feature that occurs n times.
 ///
 /// # Examples
 ///
@@ -64,7 +66,7 @@ impl Grams {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Counting {
-    // The numbers go into the names of recipes, see builder.rs.
+    // The numbers are part of recipe names: see `Builder::definition`.
     /// n: each occurrence counts.
     Each = 1,
     /// 1: the features are a set.
@@ -73,7 +75,7 @@ pub enum Counting {
     Damped = 3,
 }
 
-/// Of damped weights.
+/// The fraction bits of damped weights.
 const FRACTION_BITS: u32 = 16;
 
 impl Counting {
@@ -89,14 +91,14 @@ impl Counting {
         if self == Self::Damped { FRACTION_BITS } else { 0 }
     }
 
-    /// Adds features, counted by their hashes, and gives the number of distinct ones.
+    /// Adds features, counted by their hashes, and returns the number of distinct ones.
     fn add<F: Width>(self, mut hashes: Vec<F>, sums: &mut Sums<F>) -> usize {
         if self == Self::Each {
             sums.add_all(&hashes, 1);
         }
         hashes.sort_unstable();
         let mut distinct = 0;
-        // Most features occur once. These are put in front, to be added together.
+        // Most features occur once. They are moved to the front, to be added together.
         let mut single = 0;
         let mut at = 0;
         while at < hashes.len() {
@@ -119,7 +121,7 @@ impl Counting {
 }
 
 impl<F> Pipeline<F> {
-    /// Gives each feature, in the order of the text.
+    /// Calls `visit` with each feature, in the order of the text.
     fn each_feature(&self, text: &str, mut visit: impl FnMut(&str)) {
         let text = normalised(text, &self.normal);
         let mut buffer = String::new();
@@ -152,14 +154,14 @@ impl<F> Pipeline<F> {
     }
 }
 
-/// The lower case of a feature, by way of a buffer.
+/// Returns the lower case of a feature, in a buffer.
 fn lower_case<'b>(feature: &str, buffer: &'b mut String) -> &'b str {
     buffer.clear();
     if feature.is_ascii() {
         buffer.push_str(feature);
         buffer.make_ascii_lowercase();
     } else if feature.contains('Σ') {
-        // Whose lower case depends on its neighbours.
+        // The lower case of a capital sigma depends on its neighbours.
         buffer.push_str(&feature.to_lowercase());
     } else {
         buffer.extend(feature.chars().flat_map(char::to_lowercase));
@@ -226,16 +228,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weight_is_by_the_number_of_occurrences() {
+    fn weight_follows_the_number_of_occurrences() {
         let weights = |counting: Counting| [1, 2, 3, 8].map(|n| counting.weight(n));
         assert_eq!(weights(Counting::Each), [1, 2, 3, 8]);
         assert_eq!(weights(Counting::Set), [1, 1, 1, 1]);
         assert_eq!(weights(Counting::Damped), [65_536, 131_072, 169_408, 262_144]);
     }
 
-    /// Libraries may differ in the last bit of a logarithm. That must not reach the weight.
+    /// Libraries may differ in the last bit of a logarithm. That must not change a weight.
     #[test]
-    fn no_weight_hangs_on_the_last_bit_of_a_logarithm() {
+    fn no_weight_depends_on_the_last_bit_of_a_logarithm() {
         for count in 1..1u32 << 20 {
             let exact = (1.0 + f64::from(count).log2()) * 65_536.0;
             assert!((exact.fract() - 0.5).abs() > 1e-8, "{count}");
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_hashes_are_counted_wherever_they_stand() {
+    fn equal_hashes_are_counted_wherever_they_occur() {
         let hashes = [3u64, 1, 3, 7, 1, 3, 9];
         for (counting, weights) in [
             (Counting::Each, [(1, 2), (3, 3), (7, 1), (9, 1)]),
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn each_feature_is_lower_cased_by_itself() {
+    fn lower_case_of_a_feature_is_that_of_str() {
         let mut buffer = String::new();
         for feature in ["Abc", "ΑΣ ", "ΑΣΑ", "İST", "中Ａ"] {
             assert_eq!(lower_case(feature, &mut buffer), feature.to_lowercase());

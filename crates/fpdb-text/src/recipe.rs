@@ -45,7 +45,7 @@ impl<F: Width> Recipe<F> {
         Self::new(name, "defined by its user", Arc::new(method))
     }
 
-    /// The name, version included; never an alias. This is what a database stores.
+    /// Returns the name, including the version. It is never an alias. A database stores this name.
     ///
     /// # Examples
     ///
@@ -58,7 +58,7 @@ impl<F: Width> Recipe<F> {
         &self.name
     }
 
-    /// What it is for, in one line.
+    /// Returns what the recipe is for, in one line.
     ///
     /// # Examples
     ///
@@ -72,8 +72,10 @@ impl<F: Width> Recipe<F> {
         self.purpose
     }
 
-    /// Below this number of distinct features a text has no fingerprint. It is 0 for recipes that
-    /// are compatible with another program: they give a value always, as it does.
+    /// Returns the number of distinct features below which a text has no fingerprint.
+    ///
+    /// It is 0 for recipes that are compatible with another program: like that program, they always
+    /// give a value.
     ///
     /// # Examples
     ///
@@ -88,11 +90,11 @@ impl<F: Width> Recipe<F> {
         self.method.min_features()
     }
 
-    /// The fingerprint of a text, if the text has enough in it to have one.
+    /// Returns the fingerprint of a text, if the text has enough features.
     ///
     /// The time grows with the length of the text, and the memory with the number of its features.
-    /// The first call of a Chinese recipe in a process loads the dictionary, which takes some
-    /// tenths of a second and stays.
+    /// The first call of a Chinese recipe in a process loads the dictionary, which takes a few tenths
+    /// of a second and then stays in memory.
     ///
     /// # Examples
     ///
@@ -103,15 +105,17 @@ impl<F: Width> Recipe<F> {
     /// let fingerprint = |text: &str| recipe.fingerprint(text).fingerprint.expect("enough words");
     /// let a = fingerprint("Trains leave for the airport every ten minutes until midnight");
     /// let b = fingerprint("Until midnight, trains leave for the airport every ten minutes");
-    /// assert_eq!(distance(a, b), 0); // of `words/1`, the order of words is no part
+    /// assert_eq!(distance(a, b), 0); // `words/1` ignores the order of words
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     pub fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
         self.method.fingerprint(text)
     }
 
-    /// How the fingerprint of a text comes about: its features, and how near each bit is to being
-    /// another. Several times slower than [`fingerprint`](Recipe::fingerprint).
+    /// Explains the fingerprint of a text: by its features, and by how close each bit is to having
+    /// the other value.
+    ///
+    /// This is several times slower than [`fingerprint`](Recipe::fingerprint).
     ///
     /// # Examples
     ///

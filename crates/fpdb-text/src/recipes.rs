@@ -1,4 +1,4 @@
-//! The recipes that are pipelines, by their parts.
+//! The recipes that are pipelines: the parts of each.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ pub(crate) fn words_1() -> Arc<dyn Method<u64>> {
     })
 }
 
-/// `shingle2/1`: the set of two neighbouring characters, all as they stand.
+/// `shingle2/1`: the set of pairs of neighbouring characters, without normalisation.
 ///
-/// Published with 32 bits and no hash named, so there are no values to agree with. XXH3 spreads so
-/// short a feature over all of 64 bits, which FNV does not.
+/// The publication has 32 bits and does not name a hash, so there are no values to agree with. XXH3
+/// spreads such short features over all 64 bits, which FNV does not.
 pub(crate) fn shingle2_1() -> Arc<dyn Method<u64>> {
     let pairs = Grams::Characters { n: 2, from: 2, short: Short::Itself };
     Arc::new(Pipeline {
@@ -33,9 +33,9 @@ pub(crate) fn shingle2_1() -> Arc<dyn Method<u64>> {
     })
 }
 
-/// `python-simhash/1`: PyPI `simhash` 2.1, with `f` of 64 or 128.
+/// `python-simhash/1`: PyPI `simhash` 2.1, with `f` = 64 or 128.
 ///
-/// An empty text has one feature, which is empty.
+/// An empty text has one feature, the empty string.
 pub(crate) fn python_simhash_1<F: Width>() -> Arc<dyn Method<F>> {
     let grams = Grams::Characters { n: 4, from: 4, short: Short::ItselfOrEmpty };
     Arc::new(Pipeline {
@@ -44,8 +44,9 @@ pub(crate) fn python_simhash_1<F: Width>() -> Arc<dyn Method<F>> {
     })
 }
 
-/// `seomoz/1`: `simhash-py` and `simhash-cpp`, which leave the words to their users; here, runs of
-/// letters, numbers and underscores, in lower case. Fewer than four have no feature, as there.
+/// `seomoz/1`: `simhash-py` and `simhash-cpp`. Their users supply the words; here these are runs of
+/// letters, numbers and underscores in lower case. As there, a text of fewer than four words has no
+/// feature.
 pub(crate) fn seomoz_1() -> Arc<dyn Method<u64>> {
     let grams = Grams::Words { n: 4, short: Short::Nothing };
     Arc::new(Pipeline {
@@ -63,7 +64,7 @@ pub(crate) fn go_fnv1_1() -> Arc<dyn Method<u64>> {
     })
 }
 
-/// `go-fnv1-cjk/1`: go-dedup's `simhashCJK`, which lower-cases too.
+/// `go-fnv1-cjk/1`: go-dedup's `simhashCJK`, which also lower-cases.
 pub(crate) fn go_fnv1_cjk_1() -> Arc<dyn Method<u64>> {
     Arc::new(Pipeline {
         normal: Cow::Borrowed(&[Normal::LowerCaseSimple]),
@@ -77,7 +78,7 @@ pub(crate) fn rust_simhash_1() -> Arc<dyn Method<u64>> {
     Arc::new(pipeline(Segment::Whitespace, Grams::SINGLE, FeatureHash::Fnv1aOfRustStr))
 }
 
-/// `text-dedup-xxh3/1`: `text-dedup` 0.4 as it comes. It asks for texts of 5 characters or more.
+/// `text-dedup-xxh3/1`: `text-dedup` 0.4 with its defaults. It requires at least 5 characters.
 pub(crate) fn text_dedup_xxh3_1<F: Width>() -> Arc<dyn Method<F>> {
     let grams = Grams::Characters { n: 3, from: 5, short: Short::Nothing };
     Arc::new(Pipeline {
@@ -87,7 +88,7 @@ pub(crate) fn text_dedup_xxh3_1<F: Width>() -> Arc<dyn Method<F>> {
     })
 }
 
-/// `daft-xxh3/1`: Daft 0.7's `simhash` as it comes.
+/// `daft-xxh3/1`: Daft 0.7's `simhash` with its defaults.
 pub(crate) fn daft_xxh3_1() -> Arc<dyn Method<u64>> {
     let grams = Grams::Characters { n: 3, from: 3, short: Short::Nothing };
     Arc::new(pipeline(Segment::Whole, grams, FeatureHash::Xxh3))
@@ -101,7 +102,7 @@ pub(crate) fn trafilatura_1() -> Arc<dyn Method<u64>> {
     })
 }
 
-/// `string-hash/1`, 128 bits: the blog code with `string_hash` on words.
+/// `string-hash/1` at 128 bits: the code, published in blogs, that applies `string_hash` to words.
 pub(crate) fn string_hash_1() -> Arc<dyn Method<u128>> {
     Arc::new(Pipeline {
         tie: Tie::Set,
@@ -109,8 +110,11 @@ pub(crate) fn string_hash_1() -> Arc<dyn Method<u128>> {
     })
 }
 
-/// What most compatible recipes have in common.
-#[expect(clippy::expect_used, reason = "a constant of the recipe, which the tests try")]
+/// The parts that most compatible recipes have in common.
+#[expect(
+    clippy::expect_used,
+    reason = "the hash is a constant of the recipe, and the tests cover each"
+)]
 fn pipeline<F: Width>(segment: Segment, grams: Grams, hash: FeatureHash) -> Pipeline<F> {
     Pipeline {
         normal: Cow::Borrowed(&[]),

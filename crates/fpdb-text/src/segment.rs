@@ -1,4 +1,4 @@
-//! Cutting a text into segments, and segments into n-grams: slices of the text, nothing copied.
+//! Cutting a text into segments, and segments into n-grams: slices of the text, without copying.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
@@ -17,29 +17,30 @@ use unicode_segmentation::UnicodeSegmentation;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Segment {
-    // The numbers go into the names of recipes, see builder.rs.
-    /// Not at all: the whole text is one segment, to be cut into n-grams of characters.
+    // The numbers are part of recipe names: see `Builder::definition`.
+    /// Not at all: the entire text is one segment, for n-grams of characters.
     Whole = 1,
-    /// The words of Unicode's UAX #29 that have a letter or a digit in them.
+    /// The words of Unicode's UAX #29 that contain a letter or a digit.
     UnicodeWords = 2,
-    /// At Unicode's white space, as Rust's `split_whitespace` cuts.
+    /// At Unicode's white space, like Rust's `split_whitespace`.
     Whitespace = 3,
-    /// At what Python's `str.split` takes for white space: also at U+001C to U+001F.
+    /// At white space as Python's `str.split` defines it: also at U+001C to U+001F.
     PythonWhitespace = 4,
-    /// Runs of what Python's `\w` takes for a part of a word: letters, numbers and underscores.
+    /// Runs of what Python's `\w` matches: letters, numbers and underscores.
     WordRuns = 5,
-    /// The matches of Go's `[\w']+(?:\://[\w\./]+){0,1}`, where `\w` is ASCII alone: words, and the
-    /// beginnings of addresses.
+    /// The matches of Go's `[\w']+(?:\://[\w\./]+){0,1}`, in which `\w` is ASCII only: words, and
+    /// the beginnings of URLs.
     GoWords = 6,
-    /// The sample of tokens that trafilatura takes: tokens between white space, without ASCII
-    /// punctuation at their ends, that are all letters and numbers; or, if there is none, those
-    /// between white space and any punctuation. Of these the ones of more than 4 characters if they
-    /// are 32 or more, else those of more than 3, 2, 1, or all.
+    /// The sample of tokens that trafilatura takes. A token is a run of characters between white
+    /// space that, without ASCII punctuation at its ends, consists of letters and numbers only. If
+    /// there is no such token, it is any such run between white space and punctuation. The sample has
+    /// the tokens of more than 4 characters if there are at least 32 of them, else those of more than
+    /// 3, 2 or 1 characters, else all.
     TrafilaturaSample = 7,
 }
 
 impl Segment {
-    /// Gives each segment, in the order of the text.
+    /// Calls `visit` with each segment, in the order of the text.
     pub(crate) fn each<'t>(self, text: &'t str, visit: impl FnMut(&'t str)) {
         match self {
             Self::Whole => Some(text).filter(|text| !text.is_empty()).into_iter().for_each(visit),
@@ -53,7 +54,7 @@ impl Segment {
     }
 }
 
-/// The longest runs of characters that belong.
+/// Returns the maximal runs of characters for which `belongs` holds.
 fn runs(text: &str, mut belongs: impl FnMut(char) -> bool) -> impl Iterator<Item = &str> {
     text.split(move |c| !belongs(c)).filter(|run| !run.is_empty())
 }
@@ -62,7 +63,8 @@ fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\x1c'..='\x1f')
 }
 
-/// Python's `str.isalnum` of one character. Rust's `is_alphanumeric` also takes vowel signs.
+/// Returns what Python's `str.isalnum` does for one character. Rust's `is_alphanumeric` also accepts
+/// vowel signs.
 fn is_letter_or_number(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
@@ -71,7 +73,7 @@ fn is_letter_or_number(c: char) -> bool {
     matches!(group, GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
 }
 
-/// Python's `\w`.
+/// Returns whether Python's `\w` matches.
 fn is_word(c: char) -> bool {
     c == '_' || is_letter_or_number(c)
 }
@@ -80,7 +82,8 @@ fn is_punctuation(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Punctuation
 }
 
-/// The expression is ASCII, so that the ends of its matches are ends of characters.
+/// Visits the matches of [`Segment::GoWords`]. The expression matches ASCII only, so its matches end
+/// at character boundaries.
 fn go_words<'t>(text: &'t str, mut visit: impl FnMut(&'t str)) {
     let run = |from: usize, also: &[u8]| {
         let belongs = |b: &&u8| b.is_ascii_alphanumeric() || **b == b'_' || also.contains(b);
@@ -103,15 +106,16 @@ fn go_words<'t>(text: &'t str, mut visit: impl FnMut(&'t str)) {
 }
 
 fn trafilatura_sample(text: &str) -> Vec<&str> {
-    let whole = |token: &&str| !token.is_empty() && token.chars().all(is_letter_or_number);
+    let is_plain = |token: &&str| !token.is_empty() && token.chars().all(is_letter_or_number);
     let mut tokens: Vec<&str> = runs(text, |c| !is_python_space(c))
         .map(|token| token.trim_matches(|c: char| c.is_ascii_punctuation()))
-        .filter(whole)
+        .filter(is_plain)
         .collect();
     if tokens.is_empty() {
-        tokens = runs(text, |c| !is_python_space(c) && !is_punctuation(c)).filter(whole).collect();
+        tokens =
+            runs(text, |c| !is_python_space(c) && !is_punctuation(c)).filter(is_plain).collect();
     }
-    // Half of the bits of the fingerprint.
+    // Half the number of bits of the fingerprint.
     const ENOUGH: usize = 32;
     for length in (1..=4).rev() {
         let longer = |token: &&str| token.chars().nth(length).is_some();
@@ -123,18 +127,18 @@ fn trafilatura_sample(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// What a text too short for its n-grams has.
+/// The features of a text that is too short for its n-grams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Short {
-    /// None.
+    /// No feature.
     Nothing,
-    /// One, the text itself, unless it is empty.
+    /// One feature, the text itself, unless it is empty.
     Itself,
-    /// One, the text itself, even if it is empty.
+    /// One feature, the text itself, even if it is empty.
     ItselfOrEmpty,
 }
 
-/// The n-grams of `n` characters, of a text that has `from` of them or more.
+/// Visits the n-grams of `n` characters of a text that has at least `from` characters.
 pub(crate) fn character_grams<'t>(
     text: &'t str,
     (n, from): (usize, usize),
@@ -147,7 +151,7 @@ pub(crate) fn character_grams<'t>(
         }
         return;
     }
-    // Both ends of the window go from character to character.
+    // Both ends of the window advance by one character.
     let starts = text.char_indices().map(|(at, _)| at);
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).skip(n - 1);
     for (start, end) in starts.zip(ends) {
@@ -155,7 +159,8 @@ pub(crate) fn character_grams<'t>(
     }
 }
 
-/// The n-grams of `n` segments, each of which ends in `ends`, followed by one separating byte.
+/// Visits the n-grams of `n` segments. `ends` holds where each segment ends in `joined`; one separating
+/// byte follows it.
 pub(crate) fn word_grams<'t>(
     joined: &'t str,
     ends: &[usize],
@@ -188,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn go_words_are_those_of_the_expression() {
+    fn go_words_are_the_matches_of_the_expression() {
         for (text, expected) in [
             ("", vec![]),
             ("this is a_test d'un 42", vec!["this", "is", "a_test", "d'un", "42"]),
@@ -205,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn word_characters_are_those_of_python() {
+    fn word_characters_agree_with_python() {
         let text = "snake_case Ⅳ½٣ हिन्दी Ⓐ e\u{301}t中文。x‿y";
         let expected = ["snake_case", "Ⅳ½٣", "ह", "न", "द", "e", "t中文", "x", "y"];
         assert_eq!(cut(Segment::WordRuns, text), expected);
@@ -221,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn sample_takes_the_longest_words_of_which_there_are_enough() {
+    fn sample_has_the_longest_words_if_there_are_enough() {
         let sample = |text| cut(Segment::TrafilaturaSample, text);
         assert_eq!(sample("(one), \"two\" th-ree x_y."), ["one", "two"]);
         assert_eq!(sample("你好。世界，a-b"), ["你好", "世界", "a", "b"]);
@@ -243,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn character_grams_slide_and_short_texts_have_their_rule() {
+    fn character_grams_overlap_and_short_texts_follow_their_rule() {
         let grams = |text: &'static str, n, from, short| {
             let mut found = Vec::new();
             character_grams(text, (n, from), short, |gram| found.push(gram));
@@ -261,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn word_grams_slide_over_words() {
+    fn word_grams_overlap() {
         let grams = |n, words: usize, short| {
             let mut found = Vec::new();
             let ends = [1, 4, 8];

@@ -1,10 +1,10 @@
-//! Longest sentences: texts that share their longest sentences are taken for the same.
+//! Longest sentences: texts that share their longest sentences count as the same.
 //!
-//! A text's few longest sentences are the part that is least likely to be found elsewhere, and
-//! menus, dates and counters around it do not touch them. Hashed together they make a value that
-//! is equal for copies of a text in different surroundings, and without any relation for others:
-//! it is to be compared for equality, at distance 0. A change within one of the sentences makes
-//! another value, and so may a part that was cut off.
+//! A text's few longest sentences are the part that is least likely to occur elsewhere, and menus, dates
+//! and counters around the text do not change them. The hash of these sentences is equal for copies of a
+//! text in different surroundings, and unrelated for other texts. So it is compared for equality, at
+//! distance 0. A change within one of the sentences gives a different value, and so may removing a part
+//! of the text.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -17,17 +17,17 @@ use crate::method::Method;
 use crate::normal::{NFKC_LOWER_CASE, normalised};
 use crate::width::Width;
 
-/// Between the sentences when they are hashed; no sentence has it.
+/// Separates the sentences when they are hashed. No sentence contains it.
 const SEPARATOR: &str = "\n";
 
-/// The `n` longest sentences of a text, the longest first.
+/// Returns the `n` longest sentences of a text, the longest first.
 ///
-/// The text is brought into NFKC and lower case, which turns full-width marks into ASCII ones and
-/// an ellipsis into full stops. A sentence ends at each of `。 ! ? ;`, at a line end, and at a
-/// full stop unless that stands between two ASCII letters or digits, as in `4.2` or
-/// `example.com`. Of a sentence only letters and digits are kept; their number is its length.
-/// Sentences of which nothing is left are none, and equal ones are one. Of equally long ones that
-/// with the lesser UTF-8 bytes goes first. If there are fewer than `n`, all are given.
+/// The text is brought to NFKC and lower case, which turns full-width punctuation into ASCII and an
+/// ellipsis into full stops. A sentence ends at each of `。 ! ? ;`, at a line end, and at a full stop
+/// that is not between two ASCII letters or digits, as it is in `4.2` or `example.com`. Only letters and
+/// digits of a sentence are kept, and their number is its length. Sentences without any are skipped, and
+/// equal sentences count once. Sentences of equal length are in ascending order of their UTF-8 bytes. If
+/// there are fewer than `n` sentences, all are returned.
 ///
 /// # Examples
 ///
@@ -53,8 +53,10 @@ pub fn longest(text: &str, n: usize) -> Vec<String> {
     longest.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
-/// The XXH3 value of the `n` longest sentences, joined by line feeds; `None` if there is no
-/// sentence. Recipe `sentences/1` is this with n = 3.
+/// Returns the XXH3 hash of the `n` longest sentences, joined by line feeds, or `None` if there is no
+/// sentence.
+///
+/// The recipe `sentences/1` is this function with n = 3.
 ///
 /// # Examples
 ///
@@ -76,7 +78,7 @@ fn hash<F: Width>(sentences: &[String]) -> Option<F> {
     Some(hash(&sentences.join(SEPARATOR)))
 }
 
-/// The recipe's number of sentences.
+/// The number of sentences of `sentences/1`.
 const SENTENCES: usize = 3;
 
 pub(crate) fn sentences_1<F: Width>() -> Arc<dyn Method<F>> {
@@ -91,8 +93,8 @@ impl<F: Width> Method<F> for Sentences {
         Fingerprinted { fingerprint: hash(&sentences), features: sentences.len() }
     }
 
-    /// The sentences, the longest first. As a change in any of them may change any bit, no bit
-    /// has a margin.
+    /// Explains by the sentences, the longest first. A change in any of them may change any bit, so no
+    /// bit has a margin.
     fn explain(&self, text: &str) -> Explanation<F> {
         let sentences = longest(text, SENTENCES);
         let fingerprint: Option<F> = hash(&sentences);
@@ -115,7 +117,7 @@ impl<F: Width> Method<F> for Sentences {
     }
 }
 
-/// The pieces of a normalised text between the ends of sentences.
+/// Cuts a normalised text at the ends of sentences.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut before = ' ';
     let mut chars = text.char_indices().map(|(at, c)| (at, c, at + c.len_utf8())).peekable();
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_end_at_marks_of_both_scripts_and_at_line_ends() {
+    fn sentences_end_at_latin_and_chinese_marks_and_at_line_ends() {
         let text = "aa。bbb！cccc？ddddd!eeeeee?f;gg；hhh…iiii. jjjjj\r\nk\u{2028}lll";
         assert_eq!(
             longest(text, 20),
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn full_stop_within_a_number_or_a_name_ends_nothing() {
+    fn full_stop_within_a_number_or_a_domain_does_not_end_a_sentence() {
         assert_eq!(longest("see example.com or 4.3亿 now", 9), ["seeexamplecomor43亿now"]);
         assert_eq!(longest("今天.明天", 9), ["今天", "明天"]);
         assert_eq!(longest("Yes. No.", 9), ["yes", "no"]);
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn surroundings_that_are_shorter_make_no_difference() {
+    fn shorter_surroundings_make_no_difference() {
         let sentences = "市交通委员会昨日宣布地铁已经完工。乘客可以使用公交卡或者手机支付。票价不变，首班车六点。";
         let page = format!("首页 新闻 体育\n{sentences}\n阅读 1024 次\n相关阅读：天气");
         assert_eq!(value::<u64>(sentences, 3), value::<u64>(&page, 3));
@@ -179,13 +181,13 @@ mod tests {
     }
 
     #[test]
-    fn ties_are_settled_by_the_bytes_and_not_by_the_place() {
+    fn ties_are_broken_by_the_bytes_and_not_by_the_position() {
         assert_eq!(longest("bb. aa. cc.", 2), ["aa", "bb"]);
         assert_eq!(longest("cc. bb. aa.", 2), ["aa", "bb"]);
     }
 
     #[test]
-    fn text_without_letters_has_no_value() {
+    fn text_without_letters_has_no_hash() {
         for text in ["", " \n ", "。！？", "…… --"] {
             assert_eq!((value::<u64>(text, 3), value::<u128>(text, 3)), (None, None), "{text:?}");
         }

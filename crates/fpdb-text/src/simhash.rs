@@ -1,16 +1,16 @@
-//! The SimHash itself: hashed, weighted features summed up bit by bit.
+//! The SimHash itself: sums of hashed, weighted features, one sum per bit.
 //!
-//! For those who cut texts into features themselves: take a [hash](crate::hash), and
-//! [`fold`](fold()) what it gives. Integer weights make sums, and so fingerprints, that depend on
-//! neither the order of the features nor on how a machine rounds; sums of `f64` are made in the
-//! order given, as the programs do which have such weights.
+//! To extract features yourself, hash them with a function of the module [`hash`](crate::hash) and
+//! [`fold`](fold()) the hashes. With integer weights the sums, and therefore the fingerprints, depend
+//! neither on the order of the features nor on rounding. Weights of type `f64` are added in the given
+//! order, as in the programs that use such weights.
 
 use std::marker::PhantomData;
 
 use crate::fingerprinted::Fingerprinted;
 use crate::width::Width;
 
-/// What becomes of a bit for which as much weighs as against it; of all bits, if there is nothing.
+/// The value of a bit whose sum is 0, which is also the value of all bits if there are no features.
 ///
 /// # Examples
 ///
@@ -23,14 +23,15 @@ use crate::width::Width;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tie {
-    // The numbers go into the names of recipes, see builder.rs.
-    /// Set iff the sum is above 0: most programs, and all recipes of our own.
+    // The numbers are part of recipe names: see `Builder::definition`.
+    /// Not set: a bit is set if its sum is above 0. This is the rule of most programs, and of this
+    /// crate's own recipes.
     Unset = 1,
-    /// Set iff the sum is 0 or above.
+    /// Set: a bit is set if its sum is 0 or more.
     Set = 2,
 }
 
-/// A weight: `i64` or `f64`. Sealed.
+/// The type of a weight: `i64` or `f64`. This trait is sealed.
 ///
 /// # Examples
 ///
@@ -67,14 +68,14 @@ mod sealed {
     }
 }
 
-/// The fingerprint of features that are given as hashes with weights.
+/// Returns the fingerprint of features that are given as hashes with weights.
 ///
-/// Bit i is set iff the features whose hash has bit i set weigh more than the others; `tie` says
-/// what if they weigh the same. The time is the number of features times the width.
+/// Bit i is set if the features whose hash has bit i set weigh more than the others. `tie` decides if
+/// they weigh the same. The time is proportional to the number of features times the width.
 ///
 /// # Panics
 ///
-/// As other sums of `i64` do: if one leaves its range, in a build that checks for overflow.
+/// Panics if a sum of `i64` weights overflows, in a build that checks for overflow.
 ///
 /// # Examples
 ///
@@ -87,7 +88,7 @@ mod sealed {
 /// assert_eq!(fold(hashes.map(|hash| (hash, 1)), Tie::Unset), 0xdead_beef);
 /// ```
 ///
-/// A list of features, as PyPI `simhash` takes it; it has the low half of MD5:
+/// A list of features, as PyPI `simhash` accepts it. Its hash is the low half of MD5:
 ///
 /// ```
 /// use fpdb_text::hash;
@@ -97,7 +98,7 @@ mod sealed {
 /// assert_eq!(fold(features, Tie::Unset), 57_087_923_692_560_392);
 /// ```
 ///
-/// Words with their counts, 128 bits, as the Wayback Machine's `wayback-discover-diff` has them:
+/// Words with their counts at 128 bits, as in the Wayback Machine's `wayback-discover-diff`:
 ///
 /// ```
 /// use fpdb_text::hash;
@@ -115,7 +116,7 @@ pub fn fold<F: Width, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie
     sums.fingerprint(tie)
 }
 
-/// The sums behind a fingerprint, one a bit.
+/// The sums that decide the bits of a fingerprint, one sum per bit.
 ///
 /// # Examples
 ///
@@ -131,13 +132,13 @@ pub fn fold<F: Width, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie
 /// ```
 #[derive(Debug, Clone)]
 pub struct Sums<F, W = i64> {
-    /// Those beyond the width stay 0.
+    /// Sums beyond the width stay 0.
     sums: [W; 128],
     width: PhantomData<F>,
 }
 
 impl<F: Width, W: Weight> Sums<F, W> {
-    /// Sums of nothing.
+    /// Returns the sums of no features.
     ///
     /// # Examples
     ///
@@ -151,11 +152,12 @@ impl<F: Width, W: Weight> Sums<F, W> {
         Self { sums: [W::default(); 128], width: PhantomData }
     }
 
-    /// Adds a feature: its weight where its hash has a bit set, less its weight where it has not.
+    /// Adds a feature: adds its weight to the sums of the bits that its hash has set, and subtracts it
+    /// from the others.
     ///
     /// # Panics
     ///
-    /// As [`fold`](fold()).
+    /// The same as for [`fold`](fold()).
     ///
     /// # Examples
     ///
@@ -170,7 +172,7 @@ impl<F: Width, W: Weight> Sums<F, W> {
         }
     }
 
-    /// The sums, that of the least significant bit first: as many as the width has bits.
+    /// Returns the sums of all bits of the width, starting with the least significant bit.
     ///
     /// # Examples
     ///
@@ -182,7 +184,7 @@ impl<F: Width, W: Weight> Sums<F, W> {
         &self.sums[..F::WIDTH as usize]
     }
 
-    /// The fingerprint that the sums make.
+    /// Returns the fingerprint.
     ///
     /// # Examples
     ///
@@ -214,15 +216,15 @@ pub(crate) fn is_set<W: Weight>(sum: W, tie: Tie) -> bool {
     }
 }
 
-/// Features of weight 1 summed up: how many hashes have each bit set, exactly.
+/// Counts how many hashes have each bit set.
 ///
-/// The counters lie across words: bit i of `planes[n]` is bit n of counter i. Hashes are added by
-/// full adders, three words of one significance at a time: one of a plane, one that waits, and the
-/// one that comes; the carry goes up a plane. So a hash costs about one full adder, five operations
-/// for all the counters of a width.
+/// The counters are stored across words: bit i of `planes[n]` is bit n of counter i. Full adders add
+/// three words of the same significance at a time: a plane, a waiting word, and the new word. The
+/// carry goes to the next plane. So a hash costs about one full adder, which is five operations for
+/// all counters of a width.
 struct Counters<F> {
     planes: [F; PLANES],
-    /// `waiting[n]` is a word of the significance of `planes[n]`, if bit n of `added` is set.
+    /// `waiting[n]` holds a word of the significance of `planes[n]` if bit n of `added` is set.
     waiting: [F; PLANES],
     added: u32,
 }
@@ -230,7 +232,7 @@ struct Counters<F> {
 const PLANES: usize = u32::BITS as usize;
 
 impl<F: Width> Counters<F> {
-    /// Of fewer than 2^32 hashes.
+    /// Counts fewer than 2^32 hashes.
     fn of(hashes: &[F]) -> Self {
         let mut counters =
             Self { planes: [F::default(); PLANES], waiting: [F::default(); PLANES], added: 0 };
@@ -253,7 +255,7 @@ impl<F: Width> Counters<F> {
         self.added += 1;
     }
 
-    /// How many of the hashes have the bit set, less how many have not.
+    /// Returns the number of hashes that have the bit set, minus the number of the others.
     fn sum(&self, bit: u32) -> i64 {
         let one = |word: F| i64::from(word.bit(bit));
         let planes = (u32::BITS - self.added.leading_zeros()) as usize;
@@ -268,7 +270,7 @@ impl<F: Width> Counters<F> {
 }
 
 impl<F: Width> Sums<F, i64> {
-    /// Adds hashes that all have the same weight, in a fraction of the time of one by one.
+    /// Adds hashes of equal weight, in a fraction of the time that adding them one by one takes.
     pub(crate) fn add_all(&mut self, hashes: &[F], weight: i64) {
         for some in hashes.chunks(u32::MAX as usize) {
             let counters = Counters::of(some);
@@ -279,13 +281,13 @@ impl<F: Width> Sums<F, i64> {
     }
 }
 
-/// What a text with so many distinct features has, of which too few make no fingerprint.
+/// Returns the result for a text: no fingerprint if it has fewer than `min` distinct features.
 pub(crate) fn fingerprinted<F>(fingerprint: F, features: usize, min: usize) -> Fingerprinted<F> {
     Fingerprinted { fingerprint: (features >= min).then_some(fingerprint), features }
 }
 
-/// A weight as a whole number of 2^-`fraction_bits`.
-#[expect(clippy::cast_possible_truncation, reason = "weights are far below 2^31, fractions too")]
+/// Returns a weight in units of 2^-`fraction_bits`, rounded.
+#[expect(clippy::cast_possible_truncation, reason = "weights and fractions are far below 2^31")]
 pub(crate) fn fixed_point(weight: f64, fraction_bits: u32) -> i64 {
     (weight * (1u64 << fraction_bits) as f64).round() as i64
 }
@@ -295,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bit_is_set_iff_its_weight_is_the_greater_part() {
+    fn a_bit_is_set_if_more_weight_is_for_it_than_against_it() {
         let features = [(0b0011u64, 3), (0b0101, 2), (0b1001, 1), (0b0000, 1)];
         // Bit 0: 6 against 1; bit 1: 3 against 4; bit 2: 2 against 5; bit 3: 1 against 6.
         assert_eq!(fold(features, Tie::Unset), 0b0001);
@@ -306,13 +308,13 @@ mod tests {
     }
 
     #[test]
-    fn counters_give_what_plain_sums_give() {
+    fn counters_agree_with_plain_sums() {
         let mut state = 7u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             state ^ state >> 29
         };
-        // Bits near the top are set in few hashes, those near the bottom in many.
+        // High bits are set in few hashes, low bits in many.
         let hashes: Vec<u64> = (0..1100).map(|_| next() & next() | next() >> 40).collect();
         for count in (0..70).chain([127, 128, 255, 256, 1000, 1023, 1024, 1100]) {
             assert_same_sums(&hashes[..count]);
@@ -331,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_rounded_to_the_nearest() {
+    fn weights_are_rounded_to_the_nearest_unit() {
         assert_eq!(fixed_point(1.0, 16), 65_536);
         assert_eq!(fixed_point(2.5849625, 16), 169_408); // 169 408.1
         assert_eq!(fixed_point(0.75, 1), 2);

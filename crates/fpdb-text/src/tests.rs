@@ -19,8 +19,8 @@ const RECIPE_FOR_SOUP: &str = "Soak the beans overnight, drain them, and put the
     then cook until everything is tender. Season with salt only now, crush a ladleful of beans \
     against the side to thicken the broth, and serve with olive oil and toasted bread.";
 
-/// The recipes that are to tell near texts from others well. Those of other programs have flaws of
-/// their own, which are theirs to keep.
+/// The SimHash recipes that must tell near texts from others well. The recipes of other programs keep the
+/// flaws of these programs.
 fn own() -> impl Iterator<Item = &'static str> {
     ["words/1", "jieba/1"].into_iter().filter(|own| Recipe::names().any(|name| name == *own))
 }
@@ -49,7 +49,8 @@ fn assert_frozen(recipe: &str, vectors: &[(&str, u64, usize)]) {
     }
 }
 
-/// These values are in users' databases. A failure here means a new version, not new values.
+/// These values are in users' databases. After a failure the recipe needs a new version; do not change
+/// the values.
 #[test]
 fn words_1_is_frozen() {
     assert_frozen(
@@ -78,7 +79,7 @@ fn recipes_are_listed_and_found_by_name() {
 }
 
 #[test]
-fn unknown_name_is_refused_with_the_known_ones() {
+fn unknown_name_is_refused_with_a_list_of_names() {
     for name in ["", "words", "words/0", "words/2", "Words/1", " words/1", "words/1 ", "words/01"] {
         let error = Recipe::named(name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{name:?}");
@@ -89,7 +90,7 @@ fn unknown_name_is_refused_with_the_known_ones() {
 }
 
 #[test]
-fn aliases_stand_for_recipes_and_are_not_their_names() {
+fn aliases_find_recipes_and_are_not_names() {
     for (alias, name) in Recipe::aliases() {
         assert!(!Recipe::names().chain(Recipe::names128()).any(|n| n == alias));
         match Recipe::named(alias) {
@@ -102,7 +103,7 @@ fn aliases_stand_for_recipes_and_are_not_their_names() {
 }
 
 #[test]
-fn width_that_a_recipe_has_not_is_refused() {
+fn width_that_a_recipe_does_not_have_is_refused() {
     for error in [
         Recipe::bits128("words/1").unwrap_err(),
         Recipe::bits128("go-fnv1/1").unwrap_err(),
@@ -114,7 +115,7 @@ fn width_that_a_recipe_has_not_is_refused() {
 }
 
 #[test]
-fn catalogue_is_in_order() {
+fn names_and_purposes_are_well_formed() {
     let mut names: Vec<_> = Recipe::names().chain(Recipe::names128()).collect();
     names.sort_unstable();
     names.dedup();
@@ -130,9 +131,9 @@ fn catalogue_is_in_order() {
     }
 }
 
-/// Explaining goes another way over the text than fingerprinting.
+/// Explaining uses different code from fingerprinting.
 #[test]
-fn explanation_is_of_the_fingerprint() {
+fn explanation_agrees_with_the_fingerprint() {
     for text in ["", "one", "to be or not to be", ENGLISH, CHINESE, MIXED, NOTICE] {
         for name in Recipe::names() {
             assert_explained(&named(name), text);
@@ -143,9 +144,9 @@ fn explanation_is_of_the_fingerprint() {
     }
 }
 
-/// Characters of every length and kind, in any order.
+/// Characters of all lengths and kinds, in random order.
 #[test]
-fn any_text_has_a_fingerprint_and_an_explanation() {
+fn random_texts_have_fingerprints_and_explanations() {
     let characters = [
         'a',
         'Z',
@@ -214,7 +215,7 @@ fn assert_explained<F: Width>(recipe: &Recipe<F>, text: &str) {
 }
 
 #[test]
-fn explanation_says_what_each_feature_and_bit_weigh() {
+fn explanation_has_the_weights_of_features_and_sums_of_bits() {
     let why = named("words/1").explain("to be or not to be");
     let features: Vec<_> =
         why.features.iter().map(|f| (f.text.as_str(), f.occurrences, f.weight)).collect();
@@ -231,7 +232,7 @@ fn explanation_says_what_each_feature_and_bit_weigh() {
 
 #[cfg(not(feature = "zh"))]
 #[test]
-fn recipe_left_out_of_the_build_is_refused_with_its_feature() {
+fn recipe_missing_from_the_build_is_refused_with_its_feature() {
     let error = Recipe::named("jieba/1").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("\"zh\""), "{error}");
@@ -252,7 +253,7 @@ fn recipes_can_be_shared_among_threads() {
 }
 
 #[test]
-fn text_without_four_features_has_no_fingerprint() {
+fn text_with_fewer_than_four_features_has_no_fingerprint() {
     let empty =
         ["", " ", " \t\r\n\u{3000}\u{a0}", "!?.,;:-()[]{}…… ——《》。，、", "~~~~ ==== ---- ####"];
     for name in own() {
@@ -293,7 +294,7 @@ fn case_width_and_composition_make_no_difference() {
 }
 
 #[test]
-fn order_of_words_makes_no_difference_but_their_number_does() {
+fn order_of_words_makes_no_difference_but_repetition_does() {
     let words: Vec<_> = NOTICE.split_whitespace().collect();
     let backwards: Vec<_> = words.iter().rev().copied().collect();
     assert_eq!(fingerprint("words/1", NOTICE), fingerprint("words/1", &backwards.join(" ")));
@@ -326,7 +327,7 @@ mod zh {
         大火煮开后撇去浮沫，转小火慢炖一个半小时。然后放入切好的胡萝卜和玉米，继续煮到软烂，\
         最后加盐调味，撒上香菜就可以上桌了。喜欢味道浓郁的朋友还可以加一点胡椒粉。";
 
-    /// As above: a failure means that the dictionary is not the recipe's, or a new version.
+    /// As above. A failure can also mean that the dictionary is not the recipe's.
     #[test]
     fn jieba_1_is_frozen() {
         assert_frozen(
@@ -352,7 +353,7 @@ mod zh {
 
     #[test]
     fn words_that_the_dictionary_lacks_are_features() {
-        // Names, which only the hidden Markov model joins.
+        // Names that only the hidden Markov model joins.
         let found = named("jieba/1").fingerprint("杭研大厦 李小福 张尧 京华大酒店");
         assert!(found.features >= 4, "{found:?}");
     }

@@ -1,85 +1,89 @@
 //! The tokens of a text in any language, in one pass.
 //!
-//! The text is brought to NFKC and lower case, character by character. Then a letter or digit of a
-//! script that is written without spaces between words (Han, kana, Thai and some more) is a token
-//! of its own, and a run of other letters and digits is a token. What is skipped, as if it were not
-//! there: marks that are left after NFKC, such as the points of Arabic and Hebrew (but not the
-//! vowel signs of Indic scripts and their like, which are always written: they count as letters);
-//! format characters, such as zero-width spaces, soft hyphens and joiners; variation selectors; and
-//! the fillers of Hangul. Every other character ends a token.
+//! The text is brought to NFKC and lower case, character by character. In scripts that are written without
+//! spaces between words (Han, kana, Thai and some more), each letter or digit is a token. A run of other
+//! letters and digits is a token. These characters are ignored, as if they were not in the text:
 //!
-//! So white space, which punctuation stands between two words, lines of underscores, full-width
-//! forms and invisible characters change no token, and among Han characters nor do spaces and line
-//! breaks. Nor does upper case, ß and SS being one, but for a few letters that it takes apart, such
-//! as ẖ and Greek ΐ and ᾳ, and old forms of Cyrillic ones.
+//! - marks that remain after NFKC, such as the points of Arabic and Hebrew, but not the vowel signs of
+//!   Indic and similar scripts, which are always written and count as letters;
+//! - format characters, such as zero-width spaces, soft hyphens and joiners;
+//! - variation selectors;
+//! - the fillers of Hangul.
 //!
-//! Time grows with the length of the text. Memory is needed for a run of characters that NFKC may
-//! change, some bytes a character, and no more than that.
+//! Every other character ends a token.
+//!
+//! So the kind of white space, the kind of punctuation between two words, lines of underscores,
+//! full-width forms and invisible characters do not change any token. Between Han characters, spaces and
+//! line breaks do not either. Upper case does not (ß equals SS), except for a few letters that it
+//! decomposes, such as ẖ and Greek ΐ and ᾳ, and for old forms of Cyrillic letters.
+//!
+//! The time grows with the length of the text. The memory is a few bytes per character of the longest run
+//! of characters that NFKC may change.
 
 use std::iter;
 
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// Takes what a text is made of, from the front.
+/// Receives the parts of a text in order.
 pub(crate) trait Sink {
     /// The next letter or digit of a word, in lower case.
     fn letter(&mut self, c: char);
 
-    /// A character that is a token.
+    /// A character that is a token on its own.
     fn ideograph(&mut self, c: char);
 
-    /// White space: the end of a word, if there is one.
+    /// White space, which ends the current word, if there is one.
     fn space(&mut self);
 
-    /// Anything else that is no part of a token, such as punctuation.
+    /// Anything else that is not part of a token, such as punctuation.
     fn stop(&mut self);
 }
 
-/// A character that is skipped.
-const SKIPPED: char = '\u{ad}';
+/// A character that is ignored.
+const IGNORED: char = '\u{ad}';
 
-/// Hands a text to a sink. The caller tells the sink of the end.
+/// Passes the parts of a text to a sink. The caller handles the end of the text.
 pub(crate) fn scan(text: &str, sink: &mut impl Sink) {
-    // A character is handed on when the next one is seen: the next may combine with it.
-    let (mut waiting, mut waiting_at) = (SKIPPED, 0);
+    // A character waits until the next one is seen, because the next may combine with it.
+    let (mut waiting, mut waiting_at) = (IGNORED, 0);
     let mut at = 0;
     while let Some(&byte) = text.as_bytes().get(at) {
         if byte.is_ascii() {
-            hand_on(waiting, sink);
+            pass(waiting, sink);
             let ascii = text.as_bytes()[at..].iter().take_while(|byte| byte.is_ascii()).count();
             at += ascii;
-            text.as_bytes()[at - ascii..at - 1].iter().for_each(|&byte| hand_on_ascii(byte, sink));
+            text.as_bytes()[at - ascii..at - 1].iter().for_each(|&byte| pass_ascii(byte, sink));
             (waiting, waiting_at) = (char::from(text.as_bytes()[at - 1]), at - 1);
             continue;
         }
         let Some(c) = text[at..].chars().next() else { break };
         if let Some(plain) = plain(c) {
-            hand_on(waiting, sink);
+            pass(waiting, sink);
             (waiting, waiting_at) = (plain, at);
             at += c.len_utf8();
             continue;
         }
         let rest = &text[at..];
         let length = rest.find(|c| plain(c).is_some()).unwrap_or(rest.len());
-        // From the waiting character on, which is skipped if it was part of the last such run.
-        let from = if waiting == SKIPPED { at } else { waiting_at };
-        text[from..at + length].nfkc().for_each(|c| hand_on(c, sink));
-        waiting = SKIPPED;
+        // Starts at the waiting character, unless that belongs to the previous run.
+        let from = if waiting == IGNORED { at } else { waiting_at };
+        text[from..at + length].nfkc().for_each(|c| pass(c, sink));
+        waiting = IGNORED;
         at += length;
     }
-    hand_on(waiting, sink);
+    pass(waiting, sink);
 }
 
-/// The NFKC form of a character that neither decomposes nor combines with one before it.
+/// Returns the NFKC form of a character, if it neither decomposes nor combines with the one before it.
 ///
-/// A text may be cut before such a character, and the parts brought to NFKC one by one.
+/// A text can be cut before such a character, and the parts brought to NFKC separately.
 #[inline]
 fn plain(c: char) -> Option<char> {
     match c {
         '\0'..='\u{7f}' => Some(c),
-        // The characters that texts are mostly made of, so that few are looked up: letters of
-        // Europe, Han, kana, Hangul and their punctuation.
+        // The most frequent characters, so that few need a lookup: letters of Europe, Han, kana,
+        // Hangul and their punctuation.
         '\u{c0}'..='\u{131}' | '\u{400}'..='\u{482}' | '\u{48a}'..='\u{52f}' => Some(c),
         '\u{2012}'..='\u{2016}' | '\u{2018}'..='\u{2023}' => Some(c),
         '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fe}' => Some(c),
@@ -93,9 +97,9 @@ fn plain(c: char) -> Option<char> {
     }
 }
 
-/// Tells the sink what an ASCII character is.
+/// Passes an ASCII character to the sink.
 #[inline]
-fn hand_on_ascii(byte: u8, sink: &mut impl Sink) {
+fn pass_ascii(byte: u8, sink: &mut impl Sink) {
     if byte.is_ascii_alphanumeric() {
         sink.letter(char::from(byte.to_ascii_lowercase()));
     } else if matches!(byte, b' ' | b'\t'..=b'\r') {
@@ -105,43 +109,43 @@ fn hand_on_ascii(byte: u8, sink: &mut impl Sink) {
     }
 }
 
-/// Tells the sink what a character of NFKC is.
+/// Passes a character in NFKC to the sink.
 #[inline]
-fn hand_on(c: char, sink: &mut impl Sink) {
+fn pass(c: char, sink: &mut impl Sink) {
     match c {
-        '\0'..='\u{7f}' => hand_on_ascii(c as u8, sink),
+        '\0'..='\u{7f}' => pass_ascii(c as u8, sink),
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' => sink.ideograph(c),
         // Common punctuation.
         '\u{2010}'..='\u{2027}' | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3020}' => {
             sink.stop();
         }
-        // Lower case of German, French, Spanish and the like, then Cyrillic of both cases.
+        // Lower-case letters of German, French, Spanish and others, then Cyrillic in both cases.
         'à'..='ö' | 'ø'..='þ' | 'а'..='я' => sink.letter(c),
         'А'..='Я' => sink.letter(char::from_u32(u32::from(c) + 0x20).unwrap_or(c)),
-        _ => look_up(c, sink),
+        _ => pass_by_lookup(c, sink),
     }
 }
 
-/// The same for any character, slowly.
-fn look_up(c: char, sink: &mut impl Sink) {
+/// Does the same for any character, more slowly.
+fn pass_by_lookup(c: char, sink: &mut impl Sink) {
     match c {
         _ if is_optional(c) => {}
         _ if c.is_alphanumeric() && is_ideograph(c) => sink.ideograph(c),
-        // Letters that become others by way of upper case.
+        // Letters whose upper case has a different lower case.
         'ß' | 'ẞ' => "ss".chars().for_each(|c| sink.letter(c)),
         'ς' => sink.letter('σ'),
         'ı' => sink.letter('i'),
         _ => c.to_lowercase().for_each(|c| match c {
             _ if c.is_alphanumeric() => sink.letter(c),
-            _ if is_skipped(c) => {}
+            _ if is_ignored(c) => {}
             _ if c.is_whitespace() => sink.space(),
             _ => sink.stop(),
         }),
     }
 }
 
-/// Is this skipped although Unicode has it among the alphabetic characters? Points of Arabic,
-/// Hebrew and Syriac, which texts have or leave out, and Hangul's fillers, which are not seen.
+/// Returns whether a character is ignored although Unicode lists it as alphabetic: points of Arabic,
+/// Hebrew and Syriac, which are optional in texts, and Hangul's fillers, which are invisible.
 fn is_optional(c: char) -> bool {
     match c {
         '\u{300}'..='\u{36f}' | '\u{591}'..='\u{74a}' | '\u{890}'..='\u{8ff}' | '\u{fb1e}' => {
@@ -152,7 +156,7 @@ fn is_optional(c: char) -> bool {
     }
 }
 
-/// Is this letter of a script without spaces between words?
+/// Returns whether a letter belongs to a script without spaces between words.
 fn is_ideograph(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{fff}'         // Thai, Lao, Tibetan
@@ -169,8 +173,9 @@ fn is_ideograph(c: char) -> bool {
         | '\u{20000}'..='\u{3fffd}')
 }
 
-/// Marks (Unicode's M) and format characters (Cf), of those that are not alphabetic.
-fn is_skipped(c: char) -> bool {
+/// Returns whether a character that is not alphabetic is ignored: marks (Unicode's M) and format
+/// characters (Cf).
+fn is_ignored(c: char) -> bool {
     is_combining_mark(c)
         || matches!(c,
             '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
@@ -185,7 +190,7 @@ fn is_skipped(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Tokens one by one, `|` for spaces and `.` for stops.
+    /// Writes the parts of a text, with `|` for spaces and `.` for stops.
     #[derive(Default)]
     struct Written(String);
 
@@ -210,10 +215,10 @@ mod tests {
         sink.0
     }
 
-    /// The same from the definition: the whole text to NFKC first.
+    /// Follows the definition: brings the entire text to NFKC first.
     fn defined(text: &str) -> String {
         let mut sink = Written::default();
-        text.nfkc().for_each(|c| hand_on(c, &mut sink));
+        text.nfkc().for_each(|c| pass(c, &mut sink));
         sink.0
     }
 
@@ -228,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn invisible_characters_are_not_there() {
+    fn invisible_characters_are_ignored() {
         for invisible in "\u{200b}\u{200c}\u{200d}\u{ad}\u{feff}\u{2060}\u{fe0f}\u{202e}".chars() {
             assert_eq!(scanned(&format!("zero{invisible}width")), "zerowidth", "{invisible:?}");
             assert_eq!(scanned(&format!("零{invisible}宽")), "[零][宽]", "{invisible:?}");
@@ -236,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn composed_and_decomposed_letters_are_the_same() {
+    fn composed_and_decomposed_letters_are_equal() {
         assert_eq!(scanned("cafe\u{301}s"), "cafés");
         assert_eq!(scanned("cafés"), "cafés");
         assert_eq!(scanned("か\u{3099}"), "[が]");
@@ -246,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn points_of_arabic_and_hebrew_are_not_there_and_vowel_signs_are() {
+    fn points_of_arabic_and_hebrew_are_ignored_and_vowel_signs_are_not() {
         assert_eq!(scanned("كِتَابٌ"), "كتاب");
         assert_eq!(scanned("שָׁלוֹם"), "שלום");
         assert_eq!(scanned("\u{fb2a}ל"), scanned("של"));
@@ -257,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn fillers_of_hangul_are_not_there() {
+    fn fillers_of_hangul_are_ignored() {
         for filler in "\u{115f}\u{1160}\u{3164}\u{ffa0}".chars() {
             assert_eq!(scanned(&format!("한{filler}글")), "한글", "{filler:?}");
         }
@@ -279,14 +284,15 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_as_plain_neither_changes_nor_combines() {
+    fn plain_characters_neither_change_nor_combine() {
         for c in '\0'..=char::MAX {
             let looked_up = is_nfkc_quick(iter::once(c)) == IsNormalized::Yes
                 && canonical_combining_class(c) == 0;
             match plain(c) {
                 Some(form) => {
                     assert!(c.nfkc().eq([form]), "{c:?}");
-                    // Full-width forms change, but into what cannot combine backward.
+                    // Full-width forms change, but their forms do not combine with the character
+                    // before.
                     assert!(looked_up || form.is_ascii(), "{c:?}");
                 }
                 None => assert!(!looked_up, "{c:?}"),
@@ -295,17 +301,17 @@ mod tests {
     }
 
     #[test]
-    fn common_characters_are_what_the_tables_say() {
+    fn shortcuts_for_common_characters_agree_with_the_tables() {
         for c in '\u{80}'..=char::MAX {
             let (mut quick, mut slow) = (Written::default(), Written::default());
-            hand_on(c, &mut quick);
-            look_up(c, &mut slow);
+            pass(c, &mut quick);
+            pass_by_lookup(c, &mut slow);
             assert_eq!(quick.0, slow.0, "{c:?}");
         }
     }
 
     #[test]
-    fn scanning_in_parts_is_the_same_as_of_the_whole() {
+    fn scanning_in_parts_equals_scanning_at_once() {
         const NASTY: &[char] = &[
             'a', 'E', 'z', '7', ' ', '\n', '_', '.', '\u{301}', '\u{323}', '\u{3099}', '\u{200b}',
             '\u{ad}', 'é', 'ß', 'İ', 'ﬁ', '①', '½', 'Å', '가', '\u{1100}', '\u{1161}', '\u{11a8}',

@@ -1,4 +1,4 @@
-//! SimHashes of features that come with weights of their own, such as keywords.
+//! SimHashes of features that have their own weights, such as keywords.
 
 use crate::explain::{Explanation, Found};
 use crate::fingerprinted::Fingerprinted;
@@ -6,7 +6,7 @@ use crate::method::Method;
 use crate::simhash::{Sums, Tie, Weight, fingerprinted};
 use crate::width::Width;
 
-/// Gives the features of a text, each once, in the order in which they are to be summed.
+/// Visits the features of a text, each once, in the order in which they are summed.
 pub(crate) trait Extract<W>: Send + Sync {
     fn extract(&self, text: &str, visit: &mut dyn FnMut(&str, W));
 }
@@ -17,12 +17,13 @@ impl<W, E: Fn(&str, &mut dyn FnMut(&str, W)) + Send + Sync> Extract<W> for E {
     }
 }
 
-/// The SimHash of extracted features. Weights are `i64`, or `f64` where another program sums such.
+/// The SimHash of extracted features. Weights are `i64`, or `f64` if the program that is followed sums
+/// those.
 pub(crate) struct Weighted<F, W> {
     pub(crate) features: Box<dyn Extract<W>>,
     pub(crate) hash: fn(&str) -> F,
     pub(crate) tie: Tie,
-    /// Integer weights are whole numbers of 2^-`fraction_bits`, to be told as such.
+    /// Integer weights are in units of 2^-`fraction_bits`.
     pub(crate) fraction_bits: u32,
     pub(crate) min_features: usize,
 }

@@ -1,31 +1,31 @@
-//! Segmentation as cppjieba 5.3 does it, which differs from jieba's in the words that the
-//! dictionary lacks.
+//! Segmentation as in cppjieba 5.3, which differs from jieba's for words that are not in the
+//! dictionary.
 //!
-//! Between separators, the characters that the dictionary joins to no word are gone through with
-//! the hidden Markov model, punctuation among them. Punctuation is unknown to the model in any
-//! state, so the model's scores are lost with it: what stands before it is cut as if a word had to
-//! end there, and everything after it, up to the next word of the dictionary, into characters.
+//! Between separators, the hidden Markov model processes the characters that the dictionary joins to no
+//! word, including punctuation. The model does not know punctuation in any state, so at punctuation its
+//! scores are lost. The characters before the punctuation are cut as if a word had to end there.
+//! Everything after it, up to the next word of the dictionary, is cut into single characters.
 
 use jieba_rs::Jieba;
 
-/// The model, of four states: begin, end and middle of a word, and a word by itself.
+/// The model. It has four states: begin, end and middle of a word, and a word of one character.
 mod model {
     const MIN_FLOAT: f64 = super::IMPOSSIBLE;
     jieba_macros::generate_hmm_data!();
 }
 
-/// The logarithm of the probability of what never happens, finite as in cppjieba: sums of two are
-/// below the least score, and what is added to one is lost.
+/// The logarithm of the probability of an impossible event. As in cppjieba, it is finite: a sum of two
+/// of these is below the smallest score, and adding a score to one of these does not change it.
 const IMPOSSIBLE: f64 = -3.14e100;
 
 const STATES: usize = 4;
 const END: usize = 1;
 const ALONE: usize = 3;
 
-/// Cut off before all else, each by itself.
+/// Characters that are cut off first, each on its own.
 const SEPARATORS: [char; 5] = [' ', '\t', '\n', '，', '。'];
 
-/// The words of a text, in order; together they are the text.
+/// Returns the words of a text, in order. Concatenated they are the text.
 pub(super) fn cut<'t>(jieba: &Jieba, text: &'t str) -> Vec<&'t str> {
     let mut cutter = Cutter { text, words: Vec::new(), loose: Vec::new() };
     for token in jieba.cut(text, false) {
@@ -40,8 +40,8 @@ pub(super) fn cut<'t>(jieba: &Jieba, text: &'t str) -> Vec<&'t str> {
     cutter.words
 }
 
-/// Whether the dictionary made this token. jieba also joins letters and digits of which the
-/// dictionary knows nothing, and the two characters of a line end.
+/// Returns whether this token comes from the dictionary. jieba also joins letters and digits that are
+/// not in the dictionary, and the two characters of a line end.
 fn is_word(token: &str) -> bool {
     token.chars().nth(1).is_some()
         && !token.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -51,7 +51,7 @@ fn is_word(token: &str) -> bool {
 struct Cutter<'t> {
     text: &'t str,
     words: Vec<&'t str>,
-    /// Neighbouring characters that are in no word, each with where it starts.
+    /// Neighbouring characters that are in no word, each with the position at which it starts.
     loose: Vec<(usize, char)>,
 }
 
@@ -68,7 +68,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// Cuts the loose characters, which end at this byte.
+    /// Cuts the loose characters, which end at the byte position `end`.
     fn end_run(&mut self, end: usize) {
         let run = std::mem::take(&mut self.loose);
         let mut rest = run.as_slice();
@@ -108,8 +108,8 @@ fn leading(run: &[(usize, char)], belongs: impl Fn(char) -> bool) -> usize {
     run.iter().take_while(|&&(_, c)| belongs(c)).count()
 }
 
-/// The most likely states of some characters (Viterbi), with cppjieba's choice among equals: the
-/// first state, and the end of a word where none is better than impossible.
+/// Returns the most likely sequence of states of some characters (Viterbi), with cppjieba's choice
+/// among equals: the first state, or the end of a word if no state is better than impossible.
 fn most_likely(piece: &[(usize, char)]) -> Vec<usize> {
     let Some((&(_, first), others)) = piece.split_first() else { return Vec::new() };
     let emitted = emission(first);
@@ -139,10 +139,10 @@ fn most_likely(piece: &[(usize, char)]) -> Vec<usize> {
     states
 }
 
-/// The logarithm of the probability of a character, in each state.
+/// Returns the logarithm of the probability of a character in each state.
 fn emission(c: char) -> [f64; STATES] {
     if c == '∶' {
-        // In the model's file, but not among what jieba-rs keeps of it.
+        // This character is in the model's file, but not in the part that jieba-rs contains.
         return [IMPOSSIBLE, IMPOSSIBLE, IMPOSSIBLE, -15.828866];
     }
     let row = u32::from(c)
@@ -161,7 +161,7 @@ mod tests {
         cut(dictionary::cppjieba().unwrap(), text).join("/")
     }
 
-    /// Values of cppjieba's own tests.
+    /// From cppjieba's own tests.
     #[test]
     fn words_are_cut_as_cppjieba_does() {
         assert_eq!(cut_joined("我来自北京邮电大学。"), "我/来自/北京邮电大学/。");
@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_the_text() {
+    fn words_concatenated_are_the_text() {
         let text = "“他说：3.14.15\r\nabc1 2a，«是»吗？！”𠮷野家·∶的的的、AT&T";
         assert_eq!(cut(dictionary::cppjieba().unwrap(), text).concat(), text);
         assert_eq!(cut_joined(""), "");
     }
 
     #[test]
-    fn punctuation_ends_a_word_of_the_model_and_splits_what_follows() {
+    fn punctuation_ends_a_word_of_the_model_and_splits_the_rest() {
         let words = cut_joined("在军”杭研");
         assert_eq!(words, "在军/”/杭/研");
         assert_eq!(cut_joined("杭研"), "杭研");

@@ -1,4 +1,4 @@
-//! The keywords of a text.
+//! Finding the keywords of a text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use super::top::keep_first;
 use crate::dictionary::{self, Rarity};
 use crate::error::Result;
 
-/// A keyword and its weight, in the unit of the program that finds it so.
+/// A keyword and its weight, in the unit of the program that is followed.
 ///
 /// # Examples
 ///
@@ -23,26 +23,29 @@ use crate::error::Result;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Keyword {
-    /// The word, as the text has it.
+    /// The word, as it is written in the text.
     pub word: String,
-    /// What it weighs; more is more telling.
+    /// Its weight. A larger weight means that the word says more about the text.
     pub weight: f64,
 }
 
-/// What a word weighs in cppjieba that is not in the table: the table's mean.
+/// The rarity in cppjieba of a word that is not in the table: the table's mean.
 pub(super) const CPPJIEBA_UNKNOWN: f64 = 11.739_204_307_083_542;
 
-/// What a word weighs in jieba that is not in the table: the table's median.
+/// The rarity in jieba of a word that is not in the table: the table's median.
 const JIEBA_UNKNOWN: f64 = 11.9547675029;
 
-/// Up to `top` keywords as the `KeywordExtractor` of cppjieba 5.3 finds them, with its dictionaries
-/// and its Chinese and English stop words (later versions also join letters to digits before them,
-/// as in `5G`); the weightiest first, and of equal weight those, and in that order, that it takes
-/// when built with libstdc++. A word's weight is its number in the text times its rarity.
+/// Returns up to `top` keywords, as the `KeywordExtractor` of cppjieba 5.3 finds them with its
+/// dictionaries and its Chinese and English stop words.
+///
+/// (Later versions of cppjieba also join letters to the digits before them, as in `5G`.) The keywords
+/// are in descending order of weight. Among words of equal weight, the choice and the order are those
+/// of cppjieba when it is built with libstdc++. The weight of a word is its number of occurrences
+/// times its rarity.
 ///
 /// # Errors
 ///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build's jieba dictionary is another one.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build has a different jieba dictionary.
 ///
 /// # Examples
 ///
@@ -57,14 +60,16 @@ pub fn cppjieba(text: &str, top: usize) -> Result<Vec<Keyword>> {
     Ok(Cppjieba::load()?.keywords(text, top))
 }
 
-/// Up to `top` keywords as the `extract_tags` of Python's jieba 0.42 finds them, the weightiest
-/// first, and of equal weight those that come first in the text. `stop_words` are passed over,
-/// compared in lower case; [`STOP_WORDS`] is what jieba has by itself. A word's weight is its
-/// share of all words that are not passed over, times its rarity.
+/// Returns up to `top` keywords, as the `extract_tags` of Python's jieba 0.42 finds them.
+///
+/// They are in descending order of weight, and words of equal weight are in the order of the text. The
+/// lower case of a word is compared with `stop_words`, and stop words are skipped; [`STOP_WORDS`] is
+/// jieba's default list. The weight of a word is its share of all words that are not skipped, times
+/// its rarity.
 ///
 /// # Errors
 ///
-/// As [`cppjieba`](cppjieba()).
+/// The same as for [`cppjieba`](cppjieba()).
 ///
 /// # Examples
 ///
@@ -79,7 +84,7 @@ pub fn jieba_tags(text: &str, top: usize, stop_words: &[impl AsRef<str>]) -> Res
     Ok(Tags::load(stop_words)?.keywords(text, top))
 }
 
-/// The stop words that Python's jieba has unless it is given others.
+/// The default stop words of Python's jieba.
 ///
 /// # Examples
 ///
@@ -137,7 +142,7 @@ impl Tags {
         Ok(Self { jieba: dictionary::jieba()?, rarity: dictionary::rarity()?, stop_words })
     }
 
-    /// The words of a text, in order, as Python's jieba cuts it.
+    /// Returns the words of a text in order, as Python's jieba cuts it.
     pub(super) fn cut<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         self.jieba.cut(text, true).into_iter().flat_map(|token| Latin::new(token.word))
     }

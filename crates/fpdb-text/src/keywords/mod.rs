@@ -1,15 +1,15 @@
-//! Keywords of Chinese texts, by TF-IDF, as jieba and cppjieba find them.
+//! Keywords of Chinese texts by TF-IDF, exactly as jieba and cppjieba find them.
 //!
-//! A text is cut into words with jieba's dictionary, and with its hidden Markov model where the
-//! dictionary has no word. Words of one character and stop words are passed over; the others
-//! weigh their number in the text times their rarity (the inverse document frequency), by a table
-//! that comes with jieba; the weightiest are the keywords. Programs differ in the details, and
-//! so in the fingerprints that they make of keywords.
+//! The text is cut into words with jieba's dictionary, and with its hidden Markov model where the
+//! dictionary has no word. Words of one character and stop words are skipped. The weight of each other
+//! word is its number of occurrences times its rarity (the inverse document frequency), from a table
+//! that comes with jieba. The words of largest weight are the keywords. Programs differ in the
+//! details, and therefore in the fingerprints that they make from keywords.
 //!
-//! Dictionary, model and table come with the crate jieba-rs, whose version is pinned. The first use
-//! in a process loads them, which takes some tenths of a second and some tens of megabytes, to
-//! stay. What was loaded is tried on a few sentences and words, and refused if it does not do with
-//! them what it did when the recipes were made.
+//! Dictionary, model and table come with the crate jieba-rs, of which an exact version is required. The
+//! first use in a process loads them. This takes a few tenths of a second and some tens of megabytes
+//! of memory, which stay allocated. The loaded data is tested with a few sentences and words, and
+//! refused if the result differs from the one at the time when the recipes were made.
 
 mod cppjieba;
 mod extract;

@@ -1,4 +1,4 @@
-//! The recipes made of keywords.
+//! The recipes whose features are keywords.
 
 use std::sync::Arc;
 
@@ -13,16 +13,19 @@ use crate::weighted::Weighted;
 
 type Made = Result<Arc<dyn Method<u64>>>;
 
-/// The recipe of yanyiwu's `simhash` (C++), and of what wraps it, with this many keywords: those of
-/// [`cppjieba`](crate::keywords::cppjieba()), their weights summed as `f64`, hashed by Jenkins' lookup3.
+/// Returns the recipe of yanyiwu's `simhash` (C++), and of programs that wrap it, with up to `top`
+/// keywords.
 ///
-/// The catalogue has `yanyiwu-5/1`, `yanyiwu-20/1` and `yanyiwu-50/1`, and as `yanyiwu/1` that
-/// whose number of keywords grows with the text. Any other number is had here only, so a program
-/// that stores the recipe's name must know how to come by it again.
+/// The keywords are those of [`cppjieba`](crate::keywords::cppjieba()). Their weights are summed as
+/// `f64`, and their hash is Jenkins' lookup3.
+///
+/// Three numbers of keywords are built-in recipes, `yanyiwu-5/1`, `yanyiwu-20/1` and `yanyiwu-50/1`, and
+/// so is `yanyiwu/1`, whose number of keywords grows with the text. [`Recipe::named`] does not find any
+/// other number, so a program that stores such a recipe's name must call this function again.
 ///
 /// # Errors
 ///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build's jieba dictionary is another one.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build has a different jieba dictionary.
 ///
 /// # Examples
 ///
@@ -43,13 +46,15 @@ pub fn yanyiwu(top: usize) -> Result<Recipe> {
     Ok(Recipe::custom(&format!("yanyiwu-{top}/1"), method))
 }
 
-/// The recipe `string-hash/1` with stop words of your own, as programs have it that call
-/// `jieba.analyse.set_stop_words`; its name is `string-hash+stop-words`, without a version,
-/// because it is as good as the list.
+/// Returns the recipe `string-hash/1` with your own stop words, for programs that call
+/// `jieba.analyse.set_stop_words`.
+///
+/// Its name is `string-hash+stop-words`. The name has no version, because the recipe depends on the
+/// list.
 ///
 /// # Errors
 ///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build's jieba dictionary is another one.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build has a different jieba dictionary.
 ///
 /// # Examples
 ///
@@ -80,7 +85,7 @@ pub(crate) fn yanyiwu_50() -> Made {
     cppjieba_by_jenkins(|_| 50)
 }
 
-/// A keyword for each 120 bytes, from 5 to 200.
+/// One keyword per 120 bytes, from 5 to 200.
 pub(crate) fn yanyiwu_adaptive() -> Made {
     cppjieba_by_jenkins(|text| (text.len() / 120).clamp(5, 200))
 }
@@ -94,7 +99,7 @@ fn cppjieba_by_jenkins(top: fn(&str) -> usize) -> Made {
     )))
 }
 
-/// HaoyuHu's `gosimhash` (Go), five keywords.
+/// HaoyuHu's `gosimhash` (Go) with five keywords.
 pub(crate) fn gosimhash() -> Made {
     let keywords = Cppjieba::load()?;
     Ok(Arc::new(weighted(
@@ -104,7 +109,7 @@ pub(crate) fn gosimhash() -> Made {
     )))
 }
 
-/// Go programs over `gojieba`, twenty keywords, FNV-1a.
+/// Go programs that use `gojieba`, with twenty keywords and FNV-1a.
 pub(crate) fn go_jieba_fnv1a() -> Made {
     let keywords = Cppjieba::load()?;
     Ok(Arc::new(weighted(
@@ -118,9 +123,12 @@ pub(crate) fn string_hash() -> Made {
     Ok(Arc::new(tags_by_string_hash(Tags::load(&STOP_WORDS)?)))
 }
 
-/// The Python programs with 1000003: the words of the text, joined by bars, are cut once more; of
-/// the twenty weightiest each weighs twenty times its TF-IDF, without the fraction.
-#[expect(clippy::cast_possible_truncation, reason = "as those programs do")]
+/// The Python programs with the constant 1000003.
+///
+/// They join the words of the text with vertical bars and cut the result again. The features are the
+/// twenty words of largest weight. The weight of a feature is twenty times its TF-IDF, without the
+/// fraction.
+#[expect(clippy::cast_possible_truncation, reason = "those programs truncate too")]
 fn tags_by_string_hash(tags: Tags) -> Weighted<u64, i64> {
     weighted(
         move |text| {
@@ -132,26 +140,28 @@ fn tags_by_string_hash(tags: Tags) -> Weighted<u64, i64> {
     )
 }
 
-/// At most this many keywords have a level.
-const LEVELLED: usize = 100;
+/// The largest number of keywords that get a level.
+const MAX_LEVELLED: usize = 100;
 
-/// `levels/1`, for those who grade keywords from 5 to 1: of the text in NFKC and lower case the
-/// hundred weightiest keywords, or as many as there are; the first fifth of them weighs 5, the
-/// next 4, and so on. Of equal weight the one with the lesser UTF-8 bytes goes first.
+/// `levels/1`, which grades keywords from 5 to 1.
+///
+/// The features are the keywords of the text in NFKC and lower case, at most the hundred of largest
+/// weight. The first fifth of them gets the weight 5, the next 4, and so on. Keywords of equal weight
+/// are in ascending order of their UTF-8 bytes.
 pub(crate) fn levels() -> Made {
     let tags = Tags::load(&STOP_WORDS)?;
     let graded = move |text: &str| {
         let mut keywords = tags.keywords(&normalised(text, NFKC_LOWER_CASE), usize::MAX);
         keywords.retain(|keyword| keyword.word.chars().any(char::is_alphanumeric));
         keywords.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.word.cmp(&b.word)));
-        keywords.truncate(LEVELLED);
+        keywords.truncate(MAX_LEVELLED);
         let count = keywords.len();
         for (rank, keyword) in keywords.iter_mut().enumerate() {
             keyword.weight = (5 - 5 * rank / count) as f64;
         }
         keywords
     };
-    #[expect(clippy::cast_possible_truncation, reason = "1 to 5")]
+    #[expect(clippy::cast_possible_truncation, reason = "the levels are 1 to 5")]
     let method = weighted(graded, |keyword| keyword.weight as i64, |word| xxh3(word.as_bytes()));
     Ok(Arc::new(Weighted { min_features: 4, ..method }))
 }
@@ -175,12 +185,15 @@ fn weighted<W: Weight>(
     }
 }
 
-/// The hash of HaoyuHu's `gosimhash`: meant as Jenkins' lookup2, but in words of 64 bits, and of
-/// each four bytes of a long word only the first counts, for the others are shifted out of a byte.
+/// Returns the hash of HaoyuHu's `gosimhash`.
+///
+/// It is meant as Jenkins' lookup2, but it uses words of 64 bits. And of every four bytes of a long
+/// word only the first counts, because the others are shifted out of a byte.
 fn gosimhash_hash(bytes: &[u8]) -> u64 {
     let [mut a, mut b, mut c] = [0x9e37_79b9_u64, 0x9e37_79b9, 0];
     let mut rest = bytes;
-    // Eight bytes a step, although three words are filled: the third with the next step's first.
+    // A step advances by eight bytes, although it reads three words. The third word is read again as
+    // the first word of the next step.
     while rest.len() > 12 {
         a = a.wrapping_add(rest[0].into());
         b = b.wrapping_add(rest[4].into());

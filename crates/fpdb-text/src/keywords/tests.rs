@@ -11,12 +11,12 @@ fn fingerprint(recipe: &str, text: &str) -> u64 {
     Recipe::named(recipe).unwrap().fingerprint(text).fingerprint.unwrap()
 }
 
-/// A text that is no part of the repository.
+/// Reads a text that is not part of the repository.
 fn shared(name: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     let text = std::fs::read_to_string(path).ok();
     if text.is_none() {
-        println!("skipped: no {name} beside the repository");
+        println!("skipped: no {name} next to the repository");
     }
     text
 }
@@ -27,7 +27,7 @@ fn words(keywords: &[Keyword]) -> Vec<&str> {
 
 /// From the tests and the README of yanyiwu/simhash and yanyiwu/gosimhash.
 #[test]
-fn published_values_of_yanyiwu_come_out_of_the_texts() {
+fn published_values_of_yanyiwu_are_reproduced() {
     let top_3 = yanyiwu(3).unwrap().fingerprint("你好世界");
     assert_eq!(top_3.fingerprint, Some(17_676_873_585_679_812_141));
     assert_eq!(fingerprint("yanyiwu-5/1", WELCOME), 18_353_917_987_193_416_477);
@@ -38,7 +38,7 @@ fn published_values_of_yanyiwu_come_out_of_the_texts() {
 }
 
 #[test]
-fn news_have_the_values_that_yanyiwu_gives_them() {
+fn news_texts_have_the_values_of_yanyiwu() {
     let long = [
         ("yanyiwu-5/1", 15_286_165_794_479_097_173),
         ("yanyiwu-20/1", 15_358_364_199_023_895_637),
@@ -66,12 +66,12 @@ fn news_have_the_values_that_yanyiwu_gives_them() {
 
 /// From the tests of HaoyuHu/gosimhash.
 #[test]
-fn published_value_of_gosimhash_comes_out_of_the_text() {
+fn published_value_of_gosimhash_is_reproduced() {
     assert_eq!(fingerprint("gosimhash/1", WELCOME), 0xfa59_6a42_bb35_f945);
 }
 
 #[test]
-fn keywords_and_weights_are_those_of_cppjieba() {
+fn keywords_and_weights_agree_with_cppjieba() {
     let found = cppjieba(TRACTORS, 5).unwrap();
     assert_eq!(words(&found), ["蓝翔", "CEO", "升职", "加薪", "手扶拖拉机"]);
     let weights: Vec<_> = found.iter().map(|keyword| keyword.weight).collect();
@@ -84,7 +84,7 @@ fn keywords_and_weights_are_those_of_cppjieba() {
 }
 
 #[test]
-fn ties_and_words_of_the_model_are_those_of_cppjieba() {
+fn ties_and_words_of_the_model_agree_with_cppjieba() {
     if let Some(news) = shared("golden_news.txt") {
         let expected = "日军 集团军 10 地区 攻占 武汉 进攻 西进 军等部 26 11 27 军团 兵团 长江 29 瑞昌 24 军在 17";
         let found = cppjieba(&news, 20).unwrap();
@@ -100,14 +100,14 @@ fn ties_and_words_of_the_model_are_those_of_cppjieba() {
 }
 
 #[test]
-fn stop_words_of_cppjieba_are_passed_over() {
+fn stop_words_of_cppjieba_are_skipped() {
     assert_eq!(words(&cppjieba("我们 according 清华大学 一些 the", 9).unwrap()), ["清华大学"]);
 }
 
-/// The values were made with a list of stop words that is lost. Any list that passes over as many
-/// words, and none of the keywords, gives the same.
+/// The values were made with a list of stop words that is lost. Any list that skips the same number of
+/// words, and none of the keywords, gives the same values.
 #[test]
-fn articles_have_the_values_that_python_gives_them() {
+fn articles_have_the_values_of_the_python_program() {
     let articles = [
         (
             "golden_article1.txt",
@@ -126,9 +126,9 @@ fn articles_have_the_values_that_python_gives_them() {
             2_635_525_386_115_973_695,
         ),
     ];
-    for (file, passed_over, expected, weight, fingerprint) in articles {
+    for (file, skipped, expected, weight, fingerprint) in articles {
         let Some(text) = shared(file) else { return };
-        let stop_words: Vec<_> = STOP_WORDS.into_iter().chain(passed_over.split(' ')).collect();
+        let stop_words: Vec<_> = STOP_WORDS.into_iter().chain(skipped.split(' ')).collect();
         let found = jieba_tags(&text, 20, &stop_words).unwrap();
         assert_eq!(words(&found).join(" "), expected, "{file}");
         assert_eq!(found[0].weight, weight, "{file}");
@@ -138,15 +138,15 @@ fn articles_have_the_values_that_python_gives_them() {
 }
 
 #[test]
-fn tags_of_equal_weight_stand_as_in_the_text() {
+fn tags_of_equal_weight_are_in_the_order_of_the_text() {
     let found = jieba_tags("丙丁甲 AB 乙 CD，EF AB", 9, &["CD", "ef"]).unwrap();
     assert_eq!(words(&found)[0], "AB");
     assert!(!words(&found).contains(&"EF"));
-    assert!(words(&found).contains(&"CD"), "stop words are in lower case, as jieba has them");
+    assert!(words(&found).contains(&"CD"), "stop words are compared in lower case, as in jieba");
 }
 
 #[test]
-fn latin_words_are_cut_as_python_cuts_them() {
+fn latin_words_are_cut_as_in_python() {
     let cut = |text| Tags::load(&STOP_WORDS).unwrap().cut(text).collect::<Vec<_>>().join("/");
     assert_eq!(
         cut("版本4.2.1，99.5%，见example.org和snake_case-a1的C++"),
@@ -167,8 +167,8 @@ fn levels_go_from_five_to_one_by_rank() {
     assert_eq!(why.fingerprint, Recipe::named("levels/1").unwrap().fingerprint(text).fingerprint);
 }
 
-/// These values are in users' databases. All but the first were also made by programs in Python,
-/// of the keywords that its jieba finds, and one more (当上) that cppjieba does.
+/// These values are in users' databases. All but the first were also computed by Python programs, from
+/// the keywords that Python's jieba finds, and one more (当上) that cppjieba finds.
 #[test]
 fn keyword_recipes_are_frozen() {
     for (recipe, expected) in [
@@ -183,7 +183,7 @@ fn keyword_recipes_are_frozen() {
 }
 
 #[test]
-fn texts_without_keywords_have_a_value_in_compatible_recipes() {
+fn compatible_recipes_give_a_value_without_keywords() {
     for recipe in ["yanyiwu/1", "gosimhash/1", "string-hash/1", "go-jieba-fnv1a/1"] {
         assert_eq!(fingerprint(recipe, ""), 0);
         assert_eq!(fingerprint(recipe, "的 了 。"), 0);

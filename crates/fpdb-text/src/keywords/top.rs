@@ -1,11 +1,11 @@
-//! The N first of a list by some order, the way C++ programs built with libstdc++ take them.
+//! The first N elements of a list in some order, as C++ programs built with libstdc++ select them.
 //!
-//! Which of several equal elements are taken, and in what order, is left open by the C++
-//! standard. Keywords of equal weight are common, so to give what such a program gives, its
-//! `std::partial_sort` is followed here step by step: a heap of the first N, whose worst element
-//! each better one of the rest replaces, is sorted at the end.
+//! The C++ standard does not define which of several equal elements are selected, nor their order.
+//! Keywords of equal weight are common. So to give the same result as such a program, this module
+//! follows its `std::partial_sort` step by step: it builds a heap of the first N elements, replaces the
+//! worst of the heap by each better element of the rest, and sorts the heap.
 
-/// Moves the `n` first elements of `list` by `before` to its front, sorted, and drops the others.
+/// Keeps the first `n` elements of `list` in the order `before`, sorted, and removes the others.
 pub(super) fn keep_first<T: Copy>(list: &mut Vec<T>, n: usize, before: impl Fn(&T, &T) -> bool) {
     let n = n.min(list.len());
     let (heap, rest) = list.split_at_mut(n);
@@ -28,8 +28,8 @@ pub(super) fn keep_first<T: Copy>(list: &mut Vec<T>, n: usize, before: impl Fn(&
     list.truncate(n);
 }
 
-/// Puts `element` into the heap, where `hole` is free, with the greatest element on top: the hole
-/// sinks to the bottom along the greater children, then the element rises from there.
+/// Inserts `element` into a heap that has its greatest element on top and a free position at `hole`. The
+/// hole sinks to the bottom along the greater children, then the element rises from there.
 fn sift<T: Copy>(heap: &mut [T], hole: usize, element: T, less: &impl Fn(&T, &T) -> bool) {
     let (top, mut hole) = (hole, hole);
     while 2 * hole + 2 < heap.len() {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_are_kept_in_order() {
+    fn first_elements_are_kept_in_order() {
         for n in 0..12 {
             let list: Vec<u32> = (0..10).map(|i| i * 70 % 100).collect();
             let expected: Vec<u32> = (0..10).rev().map(|i| i * 10).take(n).collect();
@@ -68,9 +68,9 @@ mod tests {
         assert_eq!(first(vec![], 3), []);
     }
 
-    /// Computed by g++'s `std::partial_sort` with the same order.
+    /// Computed by the `std::partial_sort` of g++ with the same order.
     #[test]
-    fn equal_elements_are_taken_as_libstdc_does() {
+    fn equal_elements_are_selected_as_in_libstdcxx() {
         let list = vec![51, 52, 53, 54, 55, 91, 56, 57, 92, 58, 11, 59];
         for (n, expected) in PARTIAL_SORTS {
             assert_eq!(first(list.clone(), *n), *expected, "{n}");

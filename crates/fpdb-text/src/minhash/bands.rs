@@ -1,17 +1,17 @@
-//! Banded locality-sensitive hashing: signatures that agree in a whole band get an equal key.
+//! Banded locality-sensitive hashing: signatures that agree in an entire band get an equal key.
 
 use super::mix::{key, mix};
 use super::signature::Signature;
 use crate::error::{Error, Result};
 
-/// Cuts a [`Signature`] of `bands` · `rows` functions into bands, and makes a key of each.
+/// Cuts a [`Signature`] of `bands` · `rows` functions into bands, and makes a key from each band.
 ///
 /// Two documents of Jaccard similarity J have a key in common with probability
-/// 1 - (1 - J^rows)^bands: an S-shaped curve of J, that rises steepest near
-/// [`threshold`](Self::threshold). More rows need more similarity for a match, more bands find
-/// more. The keys can be looked up in any map from key to documents; a match is a candidate,
-/// whose signature is compared, or whose text. They can also be stored as fingerprints, and asked
-/// for at distance 0.
+/// 1 - (1 - J^rows)^bands. This is an S-shaped curve of J that is steepest near
+/// [`threshold`](Self::threshold). With more rows a match needs more similarity; with more bands there
+/// are more matches. The keys can be looked up in any map from keys to documents. A match is a candidate,
+/// whose signature or text is then compared. The keys can also be stored as fingerprints and queried at
+/// distance 0.
 ///
 /// # Examples
 ///
@@ -37,12 +37,12 @@ pub struct Bands {
 }
 
 impl Bands {
-    /// This many bands of this many rows each.
+    /// Returns bands of this number, each with this number of rows.
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if one of them is 0, or their
-    /// product passes 65,536.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if one of the numbers is 0, or if their
+    /// product is above 65,536.
     ///
     /// # Examples
     ///
@@ -53,15 +53,17 @@ impl Bands {
     pub fn new(bands: usize, rows: usize) -> Result<Self> {
         match bands.checked_mul(rows) {
             Some(1..=65_536) => Ok(Self { bands, rows }),
-            _ => Err(Error::invalid(format!("{bands} bands of {rows} rows: 1 to 65,536 in all"))),
+            _ => Err(Error::invalid(format!(
+                "{bands} bands of {rows} rows: their product must be 1 to 65,536"
+            ))),
         }
     }
 
-    /// The key of each band, in order. Keys of different bands are different, but for accidents
-    /// of one in 2^64.
+    /// Returns the key of each band, in order. Keys of different bands differ, except by accident with a
+    /// probability of 2^-64.
     ///
-    /// A signature with fewer functions than `bands` · `rows` gives only the keys of the bands
-    /// that it fills; functions beyond are not used.
+    /// A signature with fewer functions than `bands` · `rows` gives only the keys of the bands that it
+    /// fills. Additional functions are not used.
     ///
     /// # Examples
     ///
@@ -77,7 +79,7 @@ impl Bands {
         })
     }
 
-    /// The probability that documents of this Jaccard similarity have a key in common:
+    /// Returns the probability that two documents of this Jaccard similarity have a key in common:
     /// 1 - (1 - J^rows)^bands.
     ///
     /// # Examples
@@ -95,7 +97,7 @@ impl Bands {
         1.0 - (1.0 - jaccard.powf(self.rows as f64)).powf(self.bands as f64)
     }
 
-    /// The similarity near which the curve rises steepest: (1 / bands)^(1 / rows).
+    /// Returns the similarity near which the curve is steepest: (1 / bands)^(1 / rows).
     ///
     /// # Examples
     ///
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_meet_as_often_as_the_curve_says() {
+    fn share_of_pairs_with_a_common_key_follows_the_curve() {
         const PAIRS: u32 = 300;
         for (bands, rows) in [(1, 1), (8, 4), (16, 2), (4, 8)] {
             let bands = Bands::new(bands, rows).unwrap();
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_bands_at_different_places_have_different_keys() {
+    fn equal_bands_at_different_positions_have_different_keys() {
         let all = keys(Bands::new(10, 3).unwrap(), &[]); // all minima are 2^64 - 1
         let mut distinct = all.clone();
         distinct.sort_unstable();
@@ -167,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn impossible_numbers_of_bands_and_rows_are_refused() {
+    fn invalid_numbers_of_bands_and_rows_are_refused() {
         for (bands, rows) in [(0, 4), (4, 0), (1 << 20, 1), (usize::MAX, 2)] {
             assert!(Bands::new(bands, rows).is_err());
         }
     }
 
     #[test]
-    fn the_curve_ends_at_its_ends() {
+    fn curve_goes_from_0_to_1() {
         let bands = Bands::new(12, 7).unwrap();
         assert_eq!((bands.probability(0.0), bands.probability(1.0)), (0.0, 1.0));
         assert!((0.3..0.7).contains(&bands.probability(bands.threshold())));

@@ -6,13 +6,13 @@ use super::mix::{key, mix};
 
 /// The k smallest distinct values of a set of feature hashes under one hash function.
 ///
-/// The k smallest values of two sets together are an even sample of the sets' union, and are
-/// known from the two sketches; the share of them that is in both sketches estimates the sets'
-/// Jaccard similarity J, with a standard error of at most sqrt(J (1 - J) / k): 0.044 for
-/// k = 128. If the union has at most k elements the estimate is exact.
+/// The k smallest values of the union of two sets are a uniform sample of the union, and the two
+/// sketches determine them. The share of these values that is in both sketches estimates the sets'
+/// Jaccard similarity J, with a standard error of at most sqrt(J (1 - J) / k): 0.044 for k = 128. If the
+/// union has at most k elements, the estimate is exact.
 ///
-/// Time is one mix a feature, and a logarithm of k for the few that come among the smallest;
-/// memory grows with the values kept.
+/// The time is one mix per feature, and additionally proportional to log k for the few features that are
+/// among the smallest so far. The memory grows with the number of values kept.
 ///
 /// # Examples
 ///
@@ -39,13 +39,30 @@ pub struct BottomK {
 }
 
 impl BottomK {
-    /// The sketch of the empty set, of up to `size` values (k), at least one.
+    /// Returns the sketch of the empty set, for up to `size` values (k). A size of 0 counts as 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::minhash::BottomK;
+    /// assert_eq!(BottomK::new(128).values().count(), 0);
+    /// ```
     #[must_use]
     pub fn new(size: usize) -> Self {
         Self { size: size.max(1), values: BTreeSet::new(), bound: u64::MAX }
     }
 
     /// Adds a feature's hash to the set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::minhash::BottomK;
+    ///
+    /// let mut sketch = BottomK::new(128);
+    /// sketch.push(17);
+    /// assert_eq!(sketch.values().count(), 1);
+    /// ```
     #[inline]
     pub fn push(&mut self, hash: u64) {
         let value = mix(hash ^ key(0));
@@ -66,7 +83,7 @@ impl BottomK {
         }
     }
 
-    /// The values kept, ascending: at most k, and fewer only if the set is smaller.
+    /// Returns the values kept, in ascending order: k values, or fewer if the set is smaller.
     ///
     /// # Examples
     ///
@@ -81,9 +98,9 @@ impl BottomK {
         self.values.iter().copied()
     }
 
-    /// The estimate of the sets' Jaccard similarity. Two empty sets are equal.
+    /// Returns an estimate of the sets' Jaccard similarity. It is 1 for two empty sets.
     ///
-    /// Of sketches of different sizes the smaller size counts.
+    /// If the sketches have different sizes, the smaller size counts.
     ///
     /// # Examples
     ///
@@ -124,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_of_large_sets_are_unbiased_and_spread_no_more_than_documented() {
+    fn estimates_of_large_sets_are_unbiased_with_the_documented_error() {
         const PAIRS: u32 = 60;
         for jaccard in SIMILARITIES {
             let (shared, exact) = shared(1000, jaccard);
@@ -167,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_values_are_kept() {
+    fn smallest_values_are_kept() {
         let (a, _) = pair(300, 0, 4);
         let mut values: Vec<_> = a.iter().map(|&hash| mix(hash ^ key(0))).collect();
         values.sort_unstable();
@@ -175,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_set_is_unlike_all_others() {
+    fn empty_set_has_no_similarity_to_others() {
         assert_eq!(BottomK::new(8).jaccard(&of(8, &[1])), 0.0);
     }
 }

@@ -1,19 +1,19 @@
 //! MinHash: sketches of sets, from which the Jaccard similarity of the sets can be estimated.
 //!
-//! Everything here works on sets of 64-bit feature hashes. What a feature is, and how it was
-//! hashed, is the caller's matter, as long as all sketches that are compared agree in it, and
-//! features of different content have different hashes: the hashes are mixed here, so they need
-//! not look random. A hash that is given twice counts once, and their order does not matter.
+//! All sketches work on sets of 64-bit feature hashes. The caller decides what a feature is and how it
+//! is hashed. All sketches that are compared must agree in this, and different features must have
+//! different hashes. The hashes need not look random, because they are mixed here. A hash that is given
+//! twice counts once, and the order does not matter.
 //!
-//! The Jaccard similarity of two sets is the size of what they share divided by the size of what
-//! they have together: 1 for equal sets, 0 for sets without a common element.
+//! The Jaccard similarity of two sets is the size of their intersection divided by the size of their
+//! union: 1 for equal sets, 0 for sets without a common element.
 //!
 //! | sketch | size | estimates Jaccard with a standard error of | good for |
 //! | --- | --- | --- | --- |
 //! | [`Signature`] | 8 k bytes | sqrt(J (1 - J) / k) | estimates, [`Bands`] |
 //! | [`BottomK`] | 8 k bytes | sqrt(J (1 - J) / k) | cheap estimates of large sets |
-//! | [`OneBit`] | 8 or 16 bytes | sqrt((1 - J²) / bits), at most | fingerprints of this database |
-//! | [`Bands`] | 8 b bytes | - | exact look-up of likely pairs in any map |
+//! | [`OneBit`] | 8 or 16 bytes | sqrt((1 - J²) / bits), at most | fingerprints, compared by distance |
+//! | [`Bands`] | 8 b bytes | - | exact lookup of likely pairs in any map |
 //!
 //! # Examples
 //!

@@ -1,14 +1,14 @@
-//! One-bit MinHash: a fingerprint whose Hamming distance tells the Jaccard similarity.
+//! One-bit MinHash: a fingerprint whose Hamming distance estimates the Jaccard similarity.
 //!
-//! Each bit of the fingerprint is a bin. In round i = 0, 1, ... every feature hash falls, by a
-//! mix of it and the round, into one bin, with a value; a bin keeps the smallest value of the
-//! first round in which any came. The rounds end when all bins are filled; from round `bits` on
-//! all features fall into one bin, round bits + j into bin j, so they do end. This is the "fast
-//! similarity sketching" of Dahlgaard, Knudsen and Thorup (2017): a bin's winner is one feature
-//! drawn evenly from the set, and two sets have the same winner with probability J exactly,
-//! although texts of some hundred features take little more than one mix a feature.
+//! Each bit of the fingerprint is a bin. In each round i = 0, 1, ... every feature hash is mixed with the
+//! number of the round, which gives it a bin and a value. A bin keeps the smallest value of the first
+//! round in which it received any. The rounds end when all bins are filled. From round `bits` on all
+//! features of a round go to a single bin, in round bits + j to bin j, so the rounds do end. This is the
+//! "fast similarity sketching" of Dahlgaard, Knudsen and Thorup (2017). A bin's winner is one feature
+//! drawn uniformly from the set, and two sets have the same winner with probability exactly J, although
+//! texts of some hundred features need little more than one mix per feature.
 //!
-//! The bit is the lowest of the winner's value, which has no part in the order.
+//! The bit is the lowest bit of the winner's value, which has no influence on the order.
 
 use std::collections::HashSet;
 use std::marker::PhantomData;
@@ -16,23 +16,23 @@ use std::marker::PhantomData;
 use super::mix::{key, mix};
 use crate::width::Width;
 
-/// As many bins as the widest fingerprint has bits; narrower ones leave the rest unused.
+/// The number of bits of the widest fingerprint. Narrower fingerprints leave the remaining bins unused.
 const MAX_BINS: usize = 128;
 
-/// Of a bin that no value has come to. A value may be equal to it, one in 2^64, and is then
-/// passed over.
+/// Marks a bin that has received no value. A value equals this mark with a probability of 2^-64, and is
+/// then ignored.
 const EMPTY: u64 = u64::MAX;
 
-/// Makes one-bit MinHash fingerprints of sets of feature hashes, one set after the other.
+/// Computes one-bit MinHash fingerprints of sets of feature hashes, one set after the other.
 ///
 /// For sets of Jaccard similarity J the bits of their fingerprints are equal with probability
-/// (1 + J) / 2, so the expected distance is bits · (1 - J) / 2, and 1 - 2 d / bits estimates J
+/// (1 + J) / 2. So the expected distance is bits · (1 - J) / 2, and 1 - 2 d / bits estimates J
 /// from a distance d. The estimate's standard error is at most sqrt((1 - J²) / bits): at 64 bits
 /// 0.054 for J = 0.9 and 0.125 for J near 0, at 128 bits 0.039 and 0.088.
 ///
-/// Time is about one mix a feature and round, where a set of n features needs about
-/// ln(bits) · bits / n rounds and at least one; memory is 8 bytes a feature, kept for the next
-/// set.
+/// The time is about one mix per feature and round. A set of n features needs about
+/// ln(bits) · bits / n rounds, but at least one. The memory is 8 bytes per feature, and is reused for the
+/// next set.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ const EMPTY: u64 = u64::MAX;
 /// use fpdb_text::minhash::OneBit;
 ///
 /// let mut sketch = OneBit::<u128>::new();
-/// assert_eq!(sketch.finish(), None); // of no features
+/// assert_eq!(sketch.finish(), None); // the empty set has no fingerprint
 /// for hash in [3, 1, 2, 3] {
 ///     sketch.push(hash);
 /// }
@@ -52,21 +52,27 @@ const EMPTY: u64 = u64::MAX;
 /// ```
 #[derive(Debug, Clone)]
 pub struct OneBit<F = u64> {
-    /// The smallest value that came to each bin in round 0.
+    /// The smallest value that each bin received in round 0.
     bins: [u64; MAX_BINS],
-    /// What was pushed, for the rounds after the first.
+    /// The hashes of the set, for the rounds after the first.
     hashes: Vec<u64>,
     width: PhantomData<F>,
 }
 
 impl<F: Width> OneBit<F> {
-    /// Ready for the first set.
+    /// Returns a sketch of the empty set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert_eq!(fpdb_text::minhash::OneBit::<u64>::new().finish(), None);
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self { bins: [EMPTY; MAX_BINS], hashes: Vec::new(), width: PhantomData }
     }
 
-    /// The same, with room for a set of so many features.
+    /// Returns a sketch of the empty set, with memory for a set of this number of features.
     ///
     /// # Examples
     ///
@@ -80,6 +86,16 @@ impl<F: Width> OneBit<F> {
     }
 
     /// Adds a feature's hash to the set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::minhash::{OneBit, one_bit};
+    ///
+    /// let mut sketch = OneBit::<u64>::new();
+    /// sketch.push(17);
+    /// assert_eq!(sketch.finish(), one_bit(&[17]));
+    /// ```
     #[inline]
     pub fn push(&mut self, hash: u64) {
         let value = mix(hash ^ key(0));
@@ -88,8 +104,9 @@ impl<F: Width> OneBit<F> {
         self.hashes.push(hash);
     }
 
-    /// The fingerprint of the set of hashes pushed since the last call, and an empty set again.
-    /// `None` if there were none.
+    /// Returns the fingerprint of the set of hashes added since the last call, and empties the set.
+    ///
+    /// Returns `None` if the set is empty.
     ///
     /// # Examples
     ///
@@ -115,10 +132,10 @@ impl<F: Width> OneBit<F> {
         Some(fingerprint)
     }
 
-    /// What decides each bit of the fingerprint of the set pushed so far, from bit 0 on. Empty if
-    /// the set is. The set stays.
+    /// Returns what decides each bit of the fingerprint of the current set, starting with bit 0. The
+    /// result is empty if the set is empty. The set does not change.
     ///
-    /// Takes several hundred times the time of [`finish`](Self::finish): for explanations.
+    /// This takes several hundred times as long as [`finish`](Self::finish). It is for explanations.
     ///
     /// # Examples
     ///
@@ -145,12 +162,12 @@ impl<F: Width> OneBit<F> {
         (0..F::WIDTH as usize).map(|bin| Self::standing(bin, &hashes)).collect()
     }
 
-    /// The standing of a bin, among distinct hashes.
+    /// Returns what decides the bit of a bin, for a set of distinct hashes.
     fn standing(bin: usize, hashes: &[u64]) -> Standing {
         let mut standing: Option<Standing> = None;
-        let mut gone = HashSet::new();
+        let mut removed = HashSet::new();
         for round in 0..2 * F::WIDTH as usize {
-            let mut comers: Vec<(u64, u64)> = hashes
+            let mut arrivals: Vec<(u64, u64)> = hashes
                 .iter()
                 .map(|&hash| (mix(hash ^ key(round as u64)), hash))
                 .filter(|&(value, _)| match round.checked_sub(F::WIDTH as usize) {
@@ -158,24 +175,24 @@ impl<F: Width> OneBit<F> {
                     Some(forced) => forced == bin,
                 })
                 .collect();
-            comers.sort_unstable();
-            for (value, hash) in comers {
+            arrivals.sort_unstable();
+            for (value, hash) in arrivals {
                 let set = value & 1 == 1;
                 let so_far = standing.get_or_insert(Standing { winner: hash, set, agreeing: 0 });
-                if so_far.set != set && !gone.contains(&hash) {
+                if so_far.set != set && !removed.contains(&hash) {
                     return *so_far;
                 }
-                so_far.agreeing += usize::from(gone.insert(hash));
+                so_far.agreeing += usize::from(removed.insert(hash));
             }
         }
-        // Every hash came to the bin in its forced round at the latest.
+        // Every hash reaches the bin in the bin's forced round at the latest.
         standing.unwrap_or(Standing { winner: 0, set: false, agreeing: 0 })
     }
 
-    /// A mixed value's bin: its leading bits. The remainder takes nothing off, but shows the
-    /// compiler that the bin exists.
+    /// Returns the bin of a mixed value: its leading bits. The remainder does not change the number, but
+    /// shows the compiler that the bin exists.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "seven bits at most are left")]
+    #[expect(clippy::cast_possible_truncation, reason = "at most seven bits remain")]
     fn bin_of(value: u64) -> usize {
         (value >> (u64::BITS - F::WIDTH.ilog2())) as usize % MAX_BINS
     }
@@ -184,7 +201,7 @@ impl<F: Width> OneBit<F> {
         &self.bins[..F::WIDTH as usize]
     }
 
-    /// The rounds after the first, until no bin is empty.
+    /// Runs the rounds after the first, until no bin is empty.
     fn fill_all_bins(&mut self) {
         for round in 1..u64::from(F::WIDTH) {
             if !self.bins().contains(&EMPTY) {
@@ -201,9 +218,9 @@ impl<F: Width> OneBit<F> {
         }
     }
 
-    /// One round, of which a bin keeps nothing if it was filled before it.
+    /// Runs one round. It does not change bins that were filled before.
     fn fill_empty_bins(&mut self, round: u64) {
-        // All ones for a filled bin: a value that is or-ed with it is no smaller than any.
+        // All ones for a filled bin: no value is smaller after an OR with it.
         let filled = self.bins.map(|value| if value == EMPTY { 0 } else { u64::MAX });
         let key = key(round);
         for hash in &self.hashes {
@@ -235,17 +252,18 @@ impl<F: Width> Default for OneBit<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Standing {
-    /// The hash that the bit comes from.
+    /// The hash that decides the bit.
     pub winner: u64,
-    /// The bit.
+    /// Whether the bit is set.
     pub set: bool,
-    /// How many hashes would have to go, the winner first, before the bit is another.
+    /// The number of hashes that would have to be removed, starting with the winner, before the bit
+    /// changes.
     pub agreeing: usize,
 }
 
-/// The one-bit MinHash fingerprint of a set of feature hashes; `None` of the empty set.
+/// Returns the one-bit MinHash fingerprint of a set of feature hashes, or `None` for the empty set.
 ///
-/// For many sets, keep a [`OneBit`], which needs no allocation for each.
+/// For many sets, use a [`OneBit`], which does not allocate for each set.
 ///
 /// # Examples
 ///
@@ -273,8 +291,9 @@ mod tests {
         crate::distance(one_bit::<F>(a).unwrap(), one_bit(b).unwrap())
     }
 
-    /// The mean distance of `pairs` pairs against the rule, within 5 standard errors of a mean
-    /// whose bits were independent, which is more than those of one fingerprint are.
+    /// Compares the mean distance of `pairs` pairs with the rule, within 5 standard errors. The standard
+    /// error is that of independent bits, although the bits of one fingerprint are not quite
+    /// independent.
     fn assert_rule<F: Width>(size: u64, jaccard: f64, pairs: u64) {
         let (shared, exact) = shared(size, jaccard);
         let total: u32 = (0..pairs)
@@ -295,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_distance_is_half_of_what_the_sets_do_not_share() {
+    fn mean_distance_is_half_of_the_dissimilarity() {
         for jaccard in SIMILARITIES {
             for (size, pairs) in [(1, 400), (5, 400), (20, 400), (100, 400), (1000, 100)] {
                 assert_rule::<u64>(size, jaccard, pairs);
@@ -304,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Sets of different sizes, one within the other: J is the share of the smaller.
+    /// One set is a subset of the other, so J is the quotient of their sizes.
     #[test]
     fn rule_holds_for_sets_of_different_sizes() {
         let total: u32 = (0..400)
@@ -331,8 +350,8 @@ mod tests {
         }
     }
 
-    /// Unrelated sets must not come closer together when they are small: the distances of the
-    /// 64-bit fingerprints of sets of one to five features are those of coins.
+    /// Unrelated sets must not be closer together when they are small. The distances of the 64-bit
+    /// fingerprints of sets of one to five features have the distribution of coin tosses.
     #[test]
     fn unrelated_small_sets_are_as_far_apart_as_large_ones() {
         for size in [1, 2, 3, 5] {
@@ -374,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sketch_starts_anew_after_finish() {
+    fn finish_empties_the_set() {
         let (a, b) = pair(30, 0, 9);
         let mut sketch = OneBit::<u64>::new();
         for set in [&a, &b, &a] {
@@ -401,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bit_changes_when_as_many_hashes_are_gone_as_stand_by_it_and_no_sooner() {
+    fn a_bit_changes_exactly_when_all_agreeing_hashes_are_removed() {
         for size in [1, 2, 5, 40, 200] {
             let (set, _) = pair(size, 0, size);
             let mut sketch = OneBit::<u64>::new();

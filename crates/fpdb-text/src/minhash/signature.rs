@@ -4,11 +4,11 @@ use super::mix::{key, mix};
 
 /// The minima of a set of feature hashes under k hash functions.
 ///
-/// Under each function two sets have the same minimum with probability J, their Jaccard
-/// similarity. So the share of equal minima estimates J, with a standard error of
-/// sqrt(J (1 - J) / k): 0.044 at most for k = 128.
+/// Under each function two sets have the same minimum with probability J, their Jaccard similarity. So
+/// the share of equal minima estimates J, with a standard error of sqrt(J (1 - J) / k): at most 0.044
+/// for k = 128.
 ///
-/// Time is k mixes a feature; memory is 8 bytes a function.
+/// The time is k mixes per feature, and the memory is 8 bytes per function.
 ///
 /// # Examples
 ///
@@ -27,20 +27,37 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// The signature of the empty set under `functions` functions.
+    /// Returns the signature of the empty set under `functions` functions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::minhash::Signature;
+    /// assert_eq!(Signature::new(128).minima().len(), 128);
+    /// ```
     #[must_use]
     pub fn new(functions: usize) -> Self {
         Self { minima: vec![u64::MAX; functions] }
     }
 
     /// Adds a feature's hash to the set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::minhash::Signature;
+    ///
+    /// let mut signature = Signature::new(128);
+    /// signature.push(17);
+    /// assert_ne!(signature, Signature::new(128));
+    /// ```
     pub fn push(&mut self, hash: u64) {
         for (function, minimum) in (0..).zip(&mut self.minima) {
             *minimum = mix(hash ^ key(function)).min(*minimum);
         }
     }
 
-    /// The minimum under each function; 2^64 - 1 for the empty set.
+    /// Returns the minimum under each function. It is 2^64 - 1 for the empty set.
     ///
     /// # Examples
     ///
@@ -53,11 +70,11 @@ impl Signature {
         &self.minima
     }
 
-    /// The estimate of the sets' Jaccard similarity: the share of equal minima. Two empty sets
-    /// are equal.
+    /// Returns an estimate of the sets' Jaccard similarity: the share of equal minima. It is 1 for two
+    /// empty sets.
     ///
-    /// Signatures with different numbers of functions are compared by those that both have;
-    /// without any the estimate is 0.
+    /// Signatures with different numbers of functions are compared by the functions that both have. If
+    /// there are none, the estimate is 0.
     ///
     /// # Examples
     ///
@@ -95,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_are_unbiased_and_spread_as_documented() {
+    fn estimates_are_unbiased_with_the_documented_error() {
         const PAIRS: u32 = 60;
         for size in [5, 20, 100, 300] {
             for jaccard in SIMILARITIES {
@@ -129,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_sets_are_equal_and_unlike_all_others() {
+    fn empty_set_is_similar_to_empty_sets_only() {
         let empty = Signature::new(64);
         assert_eq!(empty.jaccard(&empty), 1.0);
         assert_eq!(empty.jaccard(&of(64, &[1, 2])), 0.0);
@@ -137,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn more_functions_leave_the_first_ones_as_they_are() {
+    fn more_functions_do_not_change_the_first_ones() {
         let (a, _) = pair(20, 0, 8);
         assert_eq!(of(16, &a).minima(), &of(64, &a).minima()[..16]);
     }

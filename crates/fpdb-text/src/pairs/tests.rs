@@ -22,7 +22,7 @@ fn fingerprint(recipe: &str, text: &str) -> Option<u64> {
 }
 
 #[test]
-fn edits_that_no_reader_would_notice_change_nothing() {
+fn invisible_edits_change_nothing() {
     type Rewrite = (&'static str, fn(&str) -> String);
     let rewrite: [Rewrite; 9] = [
         ("line breaks", |t| t.replace(' ', "\r\n \u{a0}\t")),
@@ -50,16 +50,16 @@ fn edits_that_no_reader_would_notice_change_nothing() {
 }
 
 #[test]
-fn spaces_among_han_characters_are_not_there() {
+fn spaces_between_han_characters_are_ignored() {
     let spaced: String = CHINESE.chars().flat_map(|c| [c, ' ', '\n', '\u{3000}']).collect();
     for recipe in OURS {
         assert_eq!(fingerprint(recipe, &spaced), fingerprint(recipe, CHINESE), "{recipe}");
     }
 }
 
-/// The recipe again, as its description says it and as slowly as it likes.
+/// A second, slow implementation that follows the description of the recipe.
 #[test]
-fn pairs_1_is_what_it_is_described_to_be() {
+fn pairs_1_agrees_with_its_description() {
     let described = |text: &str| {
         let mut tokens: Vec<String> = vec![String::new()];
         for c in text.nfkc().flat_map(char::to_lowercase) {
@@ -82,7 +82,7 @@ fn pairs_1_is_what_it_is_described_to_be() {
 }
 
 #[test]
-fn four_distinct_pairs_are_needed() {
+fn a_fingerprint_needs_four_distinct_pairs() {
     let recipe = Recipe::named("pairs/1").unwrap();
     for (text, features) in [("", 0), ("one", 0), ("one two", 1), ("no no no no no no no", 1)] {
         let found = recipe.fingerprint(text);
@@ -96,7 +96,7 @@ fn four_distinct_pairs_are_needed() {
 }
 
 #[test]
-fn every_short_text_has_a_fingerprint() {
+fn every_short_text_with_a_token_has_a_fingerprint() {
     let recipe = Recipe::named("pairs-short/1").unwrap();
     let mut found = Vec::new();
     for text in ["ok", "OK!", "好", "不好", "好不", "好 好", "404"] {
@@ -112,7 +112,7 @@ fn every_short_text_has_a_fingerprint() {
 }
 
 #[test]
-fn distance_grows_with_the_share_of_pairs_that_differ() {
+fn distance_grows_with_the_share_of_different_pairs() {
     let words: Vec<String> = (0..3000u32).map(|i| format!("w{}", i * 7919 % 3001)).collect();
     for (changed, at_most) in [(0, 0), (50, 7), (300, 20)] {
         let mut edited = words.clone();
@@ -128,7 +128,7 @@ fn distance_grows_with_the_share_of_pairs_that_differ() {
 }
 
 #[test]
-fn explanation_gives_the_fingerprint_and_what_decides_its_bits() {
+fn explanation_has_the_fingerprint_and_what_decides_its_bits() {
     for recipe in OURS {
         let recipe = Recipe::named(recipe).unwrap();
         for text in [ENGLISH, CHINESE, MIXED, "tick tock tick tock tick", "ok"] {

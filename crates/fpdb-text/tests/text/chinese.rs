@@ -1,13 +1,13 @@
-//! What cppjieba finds in texts, from the texts themselves.
+//! Keywords and fingerprints of cppjieba, computed from the texts.
 
 use fpdb_text::keywords;
 use serde_json::Value;
 
 use crate::{list, read_shared, text};
 
-/// The vectors of `yanyiwu/simhash`, published ones and others that were computed by it.
+/// The vectors of `yanyiwu/simhash`: published ones, and others that it computed.
 #[test]
-fn cppjieba_finds_these_keywords_and_yanyiwu_makes_these_values_of_them() {
+fn keywords_and_fingerprints_agree_with_cppjieba_and_yanyiwu() {
     let Some(file) = read_shared("golden_vectors.json") else { return };
     let file: Value = serde_json::from_str(&file).unwrap();
     let of_yanyiwu = |vector: &&Value| {
@@ -30,7 +30,8 @@ fn cppjieba_finds_these_keywords_and_yanyiwu_makes_these_values_of_them() {
     }
 }
 
-/// In their order too, but for equal weights: of those some vectors were sorted otherwise.
+/// Compares the weights in order and the words as a set: in some vectors, words of equal weight are
+/// sorted differently.
 fn check_keywords(input: &str, top: usize, expected: &[Value]) {
     let found = keywords::cppjieba(input, top).unwrap();
     assert_eq!(found.len(), expected.len());

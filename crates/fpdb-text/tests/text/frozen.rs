@@ -1,8 +1,8 @@
-//! What every recipe makes of texts of every kind. These values are in users' databases: a failure
-//! here means a new version of the recipe, not new values.
+//! The fingerprints that every recipe gives to texts of many kinds. These values are in users'
+//! databases. After a failure the recipe needs a new version; do not change the values.
 //!
-//! Those of compatible recipes were computed by the other programs where they could be run (PyPI
-//! `simhash` 2.1.2, `trafilatura` 2.3.1, Daft 0.7.26), or else by plain Python code of their rule.
+//! The values of compatible recipes were computed by the other programs where these could be run (PyPI
+//! `simhash` 2.1.2, `trafilatura` 2.3.1, Daft 0.7.26), or else by plain Python code of their rules.
 
 use std::collections::BTreeMap;
 use std::fmt::LowerHex;
@@ -33,7 +33,7 @@ fn recipes_are_frozen() {
     }
 }
 
-/// Recipes that this build lacks are left out.
+/// Skips recipes that this build lacks.
 fn check<F: Width + LowerHex>(recipe: &fpdb_text::Result<Recipe<F>>, vector: &Value) {
     let Ok(recipe) = recipe else { return };
     let found = recipe.fingerprint(text(vector, "text"));
@@ -43,7 +43,7 @@ fn check<F: Width + LowerHex>(recipe: &fpdb_text::Result<Recipe<F>>, vector: &Va
     assert_eq!(Some(found.features as u64), vector["features"].as_u64(), "{vector}");
 }
 
-/// One sentence, as five programs see it.
+/// The same sentence in five programs.
 #[test]
 fn fox_has_the_value_of_each_program() {
     for (name, expected) in [
@@ -59,7 +59,7 @@ fn fox_has_the_value_of_each_program() {
     }
 }
 
-/// The parts of a recipe of one's own are as frozen as its name says.
+/// The parts of a user's recipe are frozen too, because its name promises it.
 #[test]
 fn parts_are_frozen() {
     let begin = || -> Builder { Recipe::builder("mine/1").min_features(0) };

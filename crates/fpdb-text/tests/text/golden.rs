@@ -1,5 +1,5 @@
-//! Values of other programs: from their own tests, or computed by them. Those in `golden.ndjson`
-//! are checked everywhere; all of them, with the texts that they are of, where the shared data is.
+//! Values of other programs: from their own tests, or computed by them. The values in `golden.ndjson` are
+//! always checked. The others need texts of the shared data, and are checked where it is present.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use crate::{hex, lines, list, read_shared, text};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Checked,
-    /// Its keywords are not given, and another program's dictionary would be needed to find them.
+    /// The vector lacks its keywords, and finding them needs the dictionary of another program.
     NeedsCppjieba,
-    /// It is about finding fingerprints: the engine's tests check it.
+    /// The vector is about finding fingerprints. The engine's tests check it.
     NeedsDatabase,
 }
 
 #[test]
-fn values_of_other_programs_are_given_again() {
+fn values_of_other_programs_are_reproduced() {
     let vectors = lines(include_str!("golden.ndjson"));
     let verdicts = check_all(&vectors);
     assert_eq!(verdicts, BTreeMap::from([(Verdict::Checked, 103), (Verdict::NeedsDatabase, 4)]));
 }
 
-/// With the texts that are no part of the repository.
+/// Includes the texts that are not part of the repository.
 #[test]
-fn all_values_of_other_programs_are_given_again() {
+fn all_values_of_other_programs_are_reproduced() {
     let Some(file) = read_shared("golden_vectors.json") else { return };
     let file: Value = serde_json::from_str(&file).unwrap();
     let vectors = list(&file, "vectors");
@@ -63,7 +63,7 @@ fn check(vector: &Value, all: &[Value]) -> Verdict {
     Verdict::Checked
 }
 
-/// The rule of a vector: ours, or by how the shared data describes it.
+/// Returns the rule of a vector: its field `rule`, or the rule of its profile in the shared data.
 fn rule(vector: &Value) -> &str {
     const RULES: [(&str, &str); 9] = [
         ("yanyiwu", "jenkins-keywords"),
@@ -81,7 +81,7 @@ fn rule(vector: &Value) -> &str {
     known.unwrap_or_else(|| panic!("no rule {profile:?}")).1
 }
 
-/// The text of a vector, in it or in a file.
+/// Returns the text of a vector, which is in the vector or in a file.
 fn input(vector: &Value) -> String {
     match vector["input_file"].as_str() {
         Some(name) => read_shared(name).unwrap(),
@@ -155,7 +155,7 @@ fn check_simhash128(vector: &Value) {
     assert_eq!(found, expected(vector), "{vector}");
 }
 
-/// Lists of words, each with its weight and perhaps more.
+/// Folds a list of words, each with its weight and possibly more.
 fn fold_words<F: Width, W: Weight>(
     words: &[Value],
     hash: impl Fn(&str) -> F,
@@ -164,7 +164,7 @@ fn fold_words<F: Width, W: Weight>(
     fold(words.iter().map(|word| (hash(word[0].as_str().unwrap()), weight(word))), Tie::Unset)
 }
 
-/// Features given to PyPI `simhash`: in a list, or as a rule that makes numbers.
+/// Folds features as PyPI `simhash` does. They are given in a list, or by a rule that generates numbers.
 fn fold_md5<F: Width>(vector: &Value, narrow: fn(u128) -> F) -> F {
     let md5 = |word: &str| narrow(hash::md5(word.as_bytes()));
     match vector["features_rule"].as_str() {
@@ -193,7 +193,7 @@ fn check_accumulator(vector: &Value) {
     assert_eq!(sums.as_slice(), given);
 }
 
-/// Examples of a few bits, the leftmost of which is written first; here it is bit 0.
+/// Checks examples of a few bits. The first bit that is written is bit 0 here.
 fn check_sums_of_text(vector: &Value) {
     let value = |bits: &str| u64::from_str_radix(&bits.chars().rev().collect::<String>(), 2);
     let given: Vec<f64> =
@@ -207,7 +207,7 @@ fn check_sums_of_text(vector: &Value) {
             }
         }
         None => {
-            // One feature a bit, with the weights that make these sums.
+            // One feature per bit, with weights that give these sums.
             let all = given.iter().sum::<f64>() / (2.0 - given.len() as f64);
             for (bit, sum) in given.iter().enumerate() {
                 sums.add(1 << bit, (sum + all) / 2.0);
@@ -241,7 +241,7 @@ fn check_distance_of_texts(vector: &Value, all: &[Value]) {
     assert_eq!(vector["expected"].as_u64(), Some(found.into()), "{vector}");
 }
 
-/// The value that another vector gives for a file.
+/// Returns the value of another vector for a file.
 fn value_of_file(all: &[Value], rule_of: &str, name: &str, keywords: Option<u64>) -> u128 {
     let found = all.iter().find(|vector| {
         text(vector, "kind") == "simhash64"
@@ -252,7 +252,7 @@ fn value_of_file(all: &[Value], rule_of: &str, name: &str, keywords: Option<u64>
     expected(found.unwrap_or_else(|| panic!("no value of {name}")))
 }
 
-/// Of news in two versions each, at 50 keywords.
+/// Compares news texts, each in two versions, with 50 keywords.
 fn check_relation(all: &[Value]) {
     let [a, b, c, d] = ["", "_2", "_3", "_4"].map(|number| {
         value_of_file(all, "jenkins-keywords", &format!("golden_news{number}.txt"), Some(50))

@@ -1,4 +1,4 @@
-//! The recipes against the values of the programs that they are to agree with.
+//! Compares the recipes with frozen values, and with the values of the programs that they follow.
 
 #[cfg(feature = "zh")]
 mod chinese;
@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Real text and values of other programs, which are no part of the repository.
+/// Real texts and values of other programs, which are not part of the repository.
 fn shared() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
 }
 
-/// The bytes of a file of the shared data, or, if it is not here, a word about that.
+/// Reads a file of the shared data. If it is missing, says so and returns `None`.
 fn read_shared_bytes(name: &str) -> Option<Vec<u8>> {
     let path = shared().join(name);
     let bytes = std::fs::read(&path).ok();
     if bytes.is_none() {
-        // Not by a macro, whose output the harness keeps to itself.
+        // The test harness captures the output of macros, but not that of this call.
         let _ = std::io::Write::write_fmt(
             &mut std::io::stderr(),
             format_args!("skipped: no {}\n", path.display()),
@@ -33,7 +33,7 @@ fn read_shared(name: &str) -> Option<String> {
     read_shared_bytes(name).map(|bytes| String::from_utf8(bytes).unwrap())
 }
 
-/// The objects of a file of one a line.
+/// Parses a file that has one JSON object per line.
 fn lines(ndjson: &str) -> Vec<Value> {
     ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

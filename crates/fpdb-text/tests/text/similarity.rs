@@ -1,4 +1,4 @@
-//! Exact similarity of real texts, against figures that were found by another program.
+//! Compares the exact similarity of real texts with the figures of another program.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -16,10 +16,10 @@ struct Pair {
     jaccard: f64,
 }
 
-/// By id, which some share.
+/// Documents by id. Some share an id.
 type Documents = HashMap<String, Vec<Shingles>>;
 
-/// The shingles of all documents of a file.
+/// Returns the shingles of all documents in a file.
 fn shingles(name: &str) -> Option<Documents> {
     let bytes = read_shared_bytes(name)?;
     let of = if name.contains("_en") {
@@ -47,7 +47,7 @@ fn pairs(name: &str) -> Vec<Pair> {
     pairs.collect()
 }
 
-/// Any of the documents that have the ids, compared to four digits.
+/// Returns whether any two documents with these ids have the expected similarity, to four digits.
 fn similar(a: &[Shingles], b: &[Shingles], expected: f64) -> bool {
     let close = |a: &Shingles, b: &Shingles| (a.jaccard(b) - expected).abs() < 0.000_05 + 1e-9;
     a.iter().any(|a| b.iter().any(|b| close(a, b)))
@@ -62,7 +62,7 @@ fn assert_pairs(bases: &Documents, others: &Documents, labels: &str) {
 }
 
 #[test]
-fn variants_and_natural_pairs_are_as_similar_as_they_were_measured() {
+fn variants_and_natural_pairs_have_the_measured_similarity() {
     for language in ["zh", "en"] {
         let Some(bases) = shingles(&format!("corpus_{language}.ndjson.gz")) else { return };
         let Some(variants) = shingles(&format!("variants_{language}.ndjson.gz")) else { return };
@@ -72,12 +72,12 @@ fn variants_and_natural_pairs_are_as_similar_as_they_were_measured() {
 }
 
 #[test]
-fn repeated_reviews_are_as_similar_as_they_were_measured() {
+fn repeated_reviews_have_the_measured_similarity() {
     let Some(reviews) = shingles("reviews_zh.ndjson.gz") else { return };
     assert_pairs(&reviews, &reviews, "pairs_natural_reviews_zh.tsv");
 }
 
-/// What the rules of the sketches promise for made-up sets holds for real texts.
+/// The error bounds of the sketches, which unit tests check for generated sets, also hold for real texts.
 #[test]
 fn sketches_estimate_the_similarity_of_real_texts() {
     let files = ("corpus_zh.ndjson.gz", "variants_zh.ndjson.gz");
