@@ -1,6 +1,6 @@
-"""FAISS' IndexBinaryMultiHash: a hash table for each of k + 1 blocks, of which one has no error.
+"""FAISS' IndexBinaryMultiHash: a hash table for each of k + 1 blocks, one of which has no differing bit.
 
-Its radius is exclusive, so it is given k + 1."""
+Its radius is exclusive, so it gets k + 1."""
 
 import faiss
 

@@ -14,23 +14,23 @@ import numpy
 
 
 def rows(fingerprints):
-    """Each fingerprint as 8 bytes."""
+    """Returns each fingerprint as 8 bytes."""
     return numpy.ascontiguousarray(fingerprints, dtype="<u8").view(numpy.uint8).reshape(-1, 8)
 
 
 def resident():
-    """Bytes of this process in memory."""
+    """Returns the bytes of this process in memory."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def say(**fields):
+def write(**fields):
     print(json.dumps(fields), flush=True)
 
 
 def serve(build, query, positions, disk_bytes):
     """build(rows, k) -> index; query(index, row, k) -> result; positions(result) -> list of int;
-    disk_bytes(index) -> its serialised size, 0 if it has none."""
+    disk_bytes(index) -> its serialised size, or 0."""
     k = int(sys.argv[2])
     data = rows(numpy.fromfile(sys.argv[1], dtype="<u8"))
     before = resident()
@@ -38,10 +38,10 @@ def serve(build, query, positions, disk_bytes):
     index = build(data, k)
     seconds = time.perf_counter() - start
     held = resident() - before
-    say(build_s=seconds, disk_bytes=disk_bytes(index), ram_bytes=held)
+    write(build_s=seconds, disk_bytes=disk_bytes(index), ram_bytes=held)
     for line in sys.stdin:
         for row in rows(json.loads(line)):
             start = time.perf_counter_ns()
             result = query(index, row, k)
             ns = time.perf_counter_ns() - start
-            say(ns=ns, found=[int(position) for position in positions(result)])
+            write(ns=ns, found=[int(position) for position in positions(result)])

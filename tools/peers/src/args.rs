@@ -1,4 +1,4 @@
-//! The options.
+//! The command line.
 
 use std::path::PathBuf;
 
@@ -7,17 +7,16 @@ use clap::{Args as Group, Parser, ValueEnum};
 use fpdb::{BlockCode, Layout};
 
 use crate::data::Data;
-use crate::peer;
 
-/// Measures fpdb beside what its users would take instead: the same fingerprints, the same queries,
-/// answers checked
+/// Compares fpdb with what its users would use instead: the same fingerprints, the same queries,
+/// checked answers
 #[derive(Parser)]
 pub struct Args {
-    /// Fingerprints, as powers of two; where real data has fewer, all of it is taken
+    /// Numbers of fingerprints, as powers of two; of real data with fewer, all are used
     #[arg(long, value_delimiter = ',', default_value = "20")]
     pub n: Vec<u32>,
 
-    /// Distances in bits up to which is found
+    /// Largest distances of queries, in bits
     #[arg(long, value_delimiter = ',', default_value = "3")]
     pub k: Vec<u32>,
 
@@ -25,11 +24,11 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "uniform", value_parser = data)]
     pub data: Vec<Data>,
 
-    /// Peers [default: all that this build has and that suit n and k]
+    /// Peers [default: all that are in this build and suit n and k]
     #[arg(long, value_delimiter = ',')]
     pub peers: Vec<String>,
 
-    /// Queries; slow peers are asked the first of them only
+    /// Queries; slow peers answer only the first of them
     #[arg(long, default_value_t = 4000)]
     pub queries: usize,
 
@@ -37,19 +36,19 @@ pub struct Args {
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
 
-    /// Seconds of queries after which a peer has had its part in a row
+    /// Seconds of queries per peer, after which its turns end
     #[arg(long, default_value_t = 3.0)]
     pub seconds: f64,
 
-    /// A folder for what the peers write [default: the system's for temporary files]
+    /// Folder for the peers' files [default: the system's temporary folder]
     #[arg(long)]
     pub folder: Option<PathBuf>,
 
-    /// Print one JSON object a row instead of a table
+    /// Print one JSON object per row instead of a table
     #[arg(long)]
     pub json: bool,
 
-    /// Run everything once with tiny sets, to see that it works; the figures say nothing
+    /// Run everything once with tiny sets, as a check that it works; prints no figures
     #[arg(long)]
     pub test: bool,
 
@@ -57,31 +56,31 @@ pub struct Args {
     pub engines: Engines,
 }
 
-/// What the engines are told.
+/// Options for the peers themselves.
 #[derive(Group)]
 pub struct Engines {
-    /// Pages of the memory that is allocated, for all peers alike
+    /// Size of memory pages, the same for all peers
     #[arg(long, value_enum, default_value = "4k")]
     pub pages: Pages,
 
-    /// fpdb's layouts: names of presets, or auto
+    /// fpdb's layouts: names of presets, or "auto"
     #[arg(long, value_delimiter = ',', default_value = "half-2,ring-3,auto")]
     pub layouts: Vec<String>,
 
-    /// Bytes of fpdb's blocks [default: the library's]
+    /// Bytes per block of fpdb [default: the library's]
     #[arg(long)]
     pub block: Option<usize>,
 
-    /// Codes of fpdb's blocks, elias-fano, huffman or both
+    /// Codes of fpdb's blocks: elias-fano, huffman or both
     #[arg(long, value_delimiter = ',', default_values_t = [BlockCode::default()],
         value_parser = BlockCode::parse)]
     pub code: Vec<BlockCode>,
 
-    /// Bits a fingerprint of fpdb's filters [default: the library's]
+    /// Bits per fingerprint of fpdb's prefix filters [default: the library's]
     #[arg(long)]
     pub filter: Option<u32>,
 
-    /// A Python with the packages of the peers faiss and hammingbird
+    /// Python interpreter with the packages of the peers faiss and hammingbird
     #[arg(long)]
     pub python: Option<PathBuf>,
 }
@@ -103,27 +102,27 @@ impl Pages {
 }
 
 impl Args {
-    /// Refuses what no run can be made of, before hours of it are done.
+    /// Checks the values that clap does not check, before hours of measuring.
     pub fn check(&self) -> Result<()> {
         for &log in &self.n {
-            ensure!((4..=31).contains(&log), "--n {log}: powers of two from 4 to 31");
+            ensure!((4..=31).contains(&log), "--n {log}: must be from 4 to 31 (a power of two)");
         }
         for &k in &self.k {
-            ensure!(k <= 10, "--k {k}: distances from 0 to 10");
+            ensure!(k <= 10, "--k {k}: must be from 0 to 10");
         }
-        ensure!(self.queries > 0 && self.rounds > 0, "no queries, or no rounds of them");
+        ensure!(self.queries > 0 && self.rounds > 0, "--queries and --rounds must be at least 1");
         for layout in self.engines.layouts.iter().filter(|name| *name != "auto") {
             if let Err(error) = Layout::preset(layout, 64) {
-                bail!("{error}, auto");
+                bail!("{error}, or auto");
             }
         }
         Ok(())
     }
 
-    /// For `--test`: every data set and peer, two distances, seconds in all.
-    pub fn shrink(&mut self) {
+    /// Applies `--test`: every data set, all these peers, two distances, a few seconds in total.
+    pub fn shrink(&mut self, all_peers: impl Iterator<Item = &'static str>) {
         if self.peers.is_empty() {
-            self.peers = peer::ALL.iter().map(|kind| kind.name.to_owned()).collect();
+            self.peers = all_peers.map(str::to_owned).collect();
         }
         self.n = vec![8, 11];
         self.k = vec![3, 6];
@@ -137,6 +136,6 @@ fn data(name: &str) -> Result<Data> {
     let names = || Data::ALL.map(Data::name).join(", ");
     match Data::ALL.into_iter().find(|data| data.name() == name) {
         Some(data) => Ok(data),
-        None => bail!("there are {}", names()),
+        None => bail!("the data sets are {}", names()),
     }
 }

@@ -1,4 +1,4 @@
-//! Real texts: from NDJSON to the fingerprints of the documents and of their paragraphs.
+//! Fingerprints of real documents, and of their paragraphs, from NDJSON.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -14,12 +14,12 @@ struct Document {
     text: String,
 }
 
-/// The fingerprints of all pieces that have one.
+/// Returns the fingerprints of all documents and paragraphs that have one.
 pub fn fingerprints(file: &Path, recipe: &str) -> Result<Vec<u64>> {
     let recipe: Recipe = Recipe::named(recipe)?;
-    let open = File::open(file).with_context(|| file.display().to_string())?;
+    let input = File::open(file).with_context(|| file.display().to_string())?;
     let mut all = Vec::new();
-    for line in BufReader::new(MultiGzDecoder::new(open)).lines() {
+    for line in BufReader::new(MultiGzDecoder::new(input)).lines() {
         let document: Document = serde_json::from_str(&line?)?;
         let paragraphs = document.text.split('\n').filter(|p| p.len() < document.text.len());
         let pieces = std::iter::once(document.text.as_str()).chain(paragraphs);

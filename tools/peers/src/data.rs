@@ -1,23 +1,26 @@
 //! The data sets, and the queries.
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::corpus;
 use crate::random::Random;
 
-/// Where real data lies: beside the checkout.
-const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-/// One in so many of the real fingerprints is kept out of the index, to be asked as a stranger.
+/// Fingerprints of real lines of text, in the repository.
+const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fingerprints.u64le");
+/// A larger collection of texts, beside the checkout.
+const TEXTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
+/// One real fingerprint out of this many is kept out of the index, to be a stranger in queries.
 const STRANGERS: usize = 16;
-/// What errors are confined to, one region after another; the whole is one of them.
+/// The bits that flips are confined to, by turns; the first region is the entire fingerprint.
 const REGIONS: [(u32, u32); 5] = [(0, 64), (0, 16), (16, 16), (32, 16), (48, 16)];
 
-/// `Uniform` has no neighbours but by chance; `Clustered` is families of near neighbours (up to 8
-/// bits apart) of very different sizes around uniform centres; `Real` is the fingerprints of lines
-/// of real documents, `Zh` and `En` those of Chinese and English documents and their paragraphs.
+/// `Uniform` has neighbours only by chance; `Clustered` consists of families of near neighbours (up
+/// to 8 bits apart) of very different sizes around uniform centres; `Real` is the fingerprints of
+/// lines of real documents; `Zh` and `En` are those of Chinese and English documents and their
+/// paragraphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     Uniform,
@@ -41,13 +44,12 @@ impl Data {
     }
 
     fn real(self) -> Result<Vec<u64>> {
-        let file = |name: &str| PathBuf::from(SHARED).join(name);
+        let texts = |name: &str| Path::new(TEXTS).join(name);
         match self {
-            Self::Zh => corpus::fingerprints(&file("corpus_zh.ndjson.gz"), "default-zh"),
-            Self::En => corpus::fingerprints(&file("corpus_en.ndjson.gz"), "default"),
+            Self::Zh => corpus::fingerprints(&texts("corpus_zh.ndjson.gz"), "default-zh"),
+            Self::En => corpus::fingerprints(&texts("corpus_en.ndjson.gz"), "default"),
             _ => {
-                let file = file("fp_dev.u64le");
-                let bytes = std::fs::read(&file).with_context(|| file.display().to_string())?;
+                let bytes = std::fs::read(REAL).context(REAL)?;
                 let (words, _) = bytes.as_chunks();
                 Ok(words.iter().map(|&word| u64::from_le_bytes(word)).collect())
             }
@@ -55,14 +57,14 @@ impl Data {
     }
 }
 
-/// A data set, of which parts of any size can be had.
+/// A data set, from which parts of any size can be taken.
 pub struct Source {
     pub data: Data,
-    /// Real fingerprints, shuffled; read once.
+    /// The real fingerprints, shuffled; read on first use.
     real: OnceCell<Vec<u64>>,
 }
 
-/// What is indexed, and what is not but of the same kind.
+/// The fingerprints of an index, and strangers of the same kind that are not in it.
 pub struct Set {
     pub fingerprints: Vec<u64>,
     strangers: Vec<u64>,
@@ -73,7 +75,7 @@ impl Source {
         Self { data, real: OnceCell::new() }
     }
 
-    /// `n` fingerprints, or as many as there are.
+    /// Returns `n` fingerprints, or all if there are fewer.
     pub fn take(&self, n: usize) -> Result<Set> {
         let mut random = Random(n as u64);
         let fingerprints = match self.data {
@@ -91,7 +93,7 @@ impl Source {
             Random(0).shuffle(&mut all);
             let _ = self.real.set(all);
         }
-        let all = self.real.get().context("was just read")?;
+        let all = self.real.get().context("the data was just read")?;
         let (strangers, members) = all.split_at(all.len() / STRANGERS);
         ensure!(!strangers.is_empty(), "only {} fingerprints", all.len());
         Ok(Set {
@@ -115,8 +117,8 @@ fn clustered(n: usize, random: &mut Random) -> Vec<u64> {
 }
 
 impl Set {
-    /// Half of them entries with 0 to k+1 bits flipped, within one region or anywhere, half
-    /// strangers; by turns, so that any first part of them is of both kinds.
+    /// Returns queries that alternate between entries with 0 to k + 1 bits flipped, within one
+    /// region or anywhere, and strangers, so that any prefix of them has both kinds.
     pub fn queries(&self, count: usize, k: u32) -> Vec<u64> {
         let mut random = Random(99);
         let near = |random: &mut Random, i: usize| {
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_have_as_many_as_asked_and_families() {
+    fn clustered_data_has_the_requested_size_and_near_families() {
         let set = Source::new(Data::Clustered).take(5000).unwrap();
         assert_eq!(set.fingerprints.len(), 5000);
         let near =

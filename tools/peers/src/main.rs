@@ -1,11 +1,11 @@
-//! Measures fpdb's engine beside what its users would take instead: one program, one table, in one
-//! run, answers checked.
+//! Compares fpdb's engine with what its users would use instead: one program, one run, one table,
+//! checked answers.
 //!
-//! All peers get the same fingerprints and the same queries, of which half are entries with 0 to
-//! k + 1 bits flipped and half are strangers. Answers are compared with a scan, or where that would
-//! take too long with each other. Then the peers are asked by turns, in one thread, so that a busy
-//! machine slows all of them; a peer that is slow is asked fewer of the queries. See README.md for
-//! what each column counts.
+//! All peers get the same fingerprints and the same queries. Half of the queries are entries with 0
+//! to k + 1 bits flipped, half are strangers. Answers are compared with a scan, or with each other
+//! where a scan would take too long. Then the peers answer by turns, in one thread, so that a busy
+//! machine slows all of them; a slow peer gets fewer of the queries. README.md says what each column
+//! counts.
 
 mod args;
 mod check;
@@ -15,8 +15,10 @@ mod measure;
 mod memory;
 mod pages;
 mod peer;
+mod peers;
 mod random;
 mod report;
+mod scan;
 
 use std::collections::BTreeSet;
 
@@ -26,15 +28,16 @@ use clap::Parser;
 use args::{Args, Pages};
 use data::Source;
 use measure::{Task, measure};
-use peer::{Entrant, Kind};
+use peer::Entrant;
+use peers::Kind;
 
 fn main() -> Result<()> {
     let mut args = Args::parse();
     if args.test {
-        args.shrink();
+        args.shrink(peers::ALL.iter().map(|kind| kind.name));
     }
     args.check()?;
-    let kinds = peer::named(&args.peers)?;
+    let kinds = peers::named(&args.peers)?;
     match args.engines.pages {
         Pages::Small => pages::make_small()?,
         Pages::Huge => pages::make_huge()?,
@@ -50,12 +53,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Lines on stderr, each said once.
+/// Lines on stderr, each printed once.
 #[derive(Default)]
 struct Notes(BTreeSet<String>);
 
 impl Notes {
-    fn say(&mut self, line: String) {
+    fn print(&mut self, line: String) {
         if !self.0.contains(&line) {
             eprintln!("{line}");
             self.0.insert(line);
@@ -63,7 +66,7 @@ impl Notes {
     }
 }
 
-/// All rows of a data set; tells how many.
+/// Measures and prints all rows of a data set; returns how many.
 fn run(args: &Args, kinds: &[&Kind], source: &Source, notes: &mut Notes) -> Result<usize> {
     let mut sizes = BTreeSet::new();
     let mut measured = 0;
@@ -72,12 +75,12 @@ fn run(args: &Args, kinds: &[&Kind], source: &Source, notes: &mut Notes) -> Resu
         let set = match source.take(1 << log) {
             Ok(set) => set,
             Err(error) => {
-                notes.say(format!("left out, data {data}: {error:#}"));
+                notes.print(format!("left out, data {data}: {error:#}"));
                 return Ok(measured);
             }
         };
         let n = set.fingerprints.len();
-        // Of real data there may be no more than was measured before.
+        // Real data may have no more fingerprints than the size before it.
         if !sizes.insert(n) {
             continue;
         }
@@ -97,7 +100,7 @@ fn run(args: &Args, kinds: &[&Kind], source: &Source, notes: &mut Notes) -> Resu
     Ok(measured)
 }
 
-/// The rows of these peers; why a peer has none goes to stderr.
+/// Returns the rows of these peers. The reason why a peer has none goes to stderr.
 fn entrants<'a>(
     args: &'a Args,
     kinds: &[&Kind],
@@ -109,7 +112,7 @@ fn entrants<'a>(
     for kind in kinds {
         match (kind.entrants)(&args.engines, n, k) {
             Ok(entrants) => all.extend(entrants),
-            Err(error) => notes.say(format!("left out, {}: {error:#}", kind.name)),
+            Err(error) => notes.print(format!("left out, {}: {error:#}", kind.name)),
         }
     }
     all

@@ -1,4 +1,5 @@
-//! One set of rows: the peers are built one after another, checked, and then asked by turns.
+//! Measures one set of rows: builds and checks the peers one after another, then lets them answer
+//! by turns.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,10 +12,10 @@ use crate::memory;
 use crate::peer::{Entrant, Job, Peer};
 use crate::report::Record;
 
-/// Queries that even the slowest peer is asked.
-const LEAST: usize = 50;
+/// Queries that even the slowest peer answers.
+const MIN_QUERIES: usize = 50;
 
-/// What all rows of a set have in common.
+/// What the rows of a set have in common.
 pub struct Task<'a> {
     pub args: &'a Args,
     pub data: &'static str,
@@ -31,7 +32,7 @@ struct Row<'a> {
     disk: u64,
     ram: u64,
     recall: f64,
-    /// How many queries it is asked in a round.
+    /// Queries per round.
     queries: usize,
     spent: Duration,
     times: Vec<Duration>,
@@ -42,13 +43,15 @@ pub fn measure(task: &Task, entrants: &[Entrant]) -> Result<Vec<Record>> {
         Some(folder) => tempfile::tempdir_in(folder),
         None => tempfile::tempdir(),
     };
-    let folder = folder.context("a folder for the peers' files")?;
+    let folder = folder.context("cannot create a folder for the peers' files")?;
     let mut judge = Judge::new(task.fingerprints, task.queries, task.k);
     let mut rows = Vec::new();
     for (i, entrant) in entrants.iter().enumerate() {
-        let own = folder.path().join(i.to_string());
-        std::fs::create_dir(&own)?;
-        rows.push(build(task, entrant, &own, &mut judge).with_context(|| entrant.name.clone())?);
+        let subfolder = folder.path().join(i.to_string());
+        std::fs::create_dir(&subfolder)?;
+        rows.push(
+            build(task, entrant, &subfolder, &mut judge).with_context(|| entrant.name.clone())?,
+        );
     }
     for _ in 0..task.args.rounds {
         for row in &mut rows {
@@ -72,13 +75,13 @@ fn build<'a>(
     let mut recall = Recall::default();
     let mut check = |from: usize, to: usize| -> Result<Duration> {
         let mut spent = Duration::ZERO;
-        peer.ask(&task.queries[from..to], &mut |i, time, found| {
+        peer.answer(&task.queries[from..to], &mut |i, time, found| {
             spent += time;
             judge.check(&entrant.name, entrant.exact, from + i, found, &mut recall)
         })?;
         Ok(spent)
     };
-    let least = LEAST.min(task.queries.len());
+    let least = MIN_QUERIES.min(task.queries.len());
     let first = check(0, least)?.as_secs_f64() / least as f64;
     let share = task.args.seconds / task.args.rounds as f64 / first.max(1e-9);
     let queries = (share as usize).clamp(least, task.queries.len());
@@ -98,14 +101,14 @@ fn build<'a>(
 }
 
 impl Row<'_> {
-    /// Asks all its queries; the first of them once more before, to have back in the processor's
-    /// caches what the other peers took there.
+    /// Runs all queries of the row. A tenth of them runs before, untimed, to bring back into the
+    /// processor's caches what the other peers displaced.
     fn round(&mut self, task: &Task) -> Result<()> {
         if self.spent.as_secs_f64() > task.args.seconds {
             return Ok(());
         }
-        self.peer.ask(&task.queries[..self.queries.div_ceil(10)], &mut |_, _, _| Ok(()))?;
-        self.peer.ask(&task.queries[..self.queries], &mut |_, time, _| {
+        self.peer.answer(&task.queries[..self.queries.div_ceil(10)], &mut |_, _, _| Ok(()))?;
+        self.peer.answer(&task.queries[..self.queries], &mut |_, time, _| {
             self.spent += time;
             self.times.push(time);
             Ok(())
@@ -133,7 +136,7 @@ impl Row<'_> {
     }
 }
 
-/// The time below which a share of them lies, in microseconds.
+/// Returns a percentile of sorted times, in microseconds.
 fn percentile(sorted: &[Duration], share: f64) -> f64 {
     let index = ((sorted.len() - 1) as f64 * share) as usize;
     sorted[index].as_secs_f64() * 1e6

@@ -1,4 +1,4 @@
-//! Memory, counted: every allocation of this program goes through an allocator that adds up sizes.
+//! Counts memory: every allocation of this program goes through an allocator that adds up sizes.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe by its trait")]
 
@@ -10,18 +10,18 @@ static COUNTING: Counting = Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes that are allocated now, as asked for: without what the allocator itself adds.
+/// Returns the bytes that are allocated now, as requested: without what the allocator adds.
 pub fn live() -> usize {
     LIVE.load(Relaxed)
 }
 
 struct Counting;
 
-// SAFETY: every call is handed to the system's allocator as it came; counting allocates nothing.
+// SAFETY: every call is passed to the system's allocator unchanged; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), Relaxed);
-        // SAFETY: the caller's promises are those that the system's allocator asks.
+        // SAFETY: the caller's promises are those that the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_allocated_is_counted_and_what_is_freed_is_not() {
+    fn allocated_bytes_are_counted_until_they_are_freed() {
         const SIZE: usize = 1 << 28;
         let before = live();
         let mut bytes: Vec<u8> = Vec::with_capacity(SIZE);

@@ -1,5 +1,7 @@
-//! Pages of one size for all. For huge ones malloc is told at the start of a process, so this one
-//! starts itself again; against them the system is told, as it gives them to mapped files unasked.
+//! Makes all memory pages of the process the same size.
+//!
+//! Malloc reads its setting for huge pages when a process starts, so this one starts itself again.
+//! To avoid huge pages, the process asks the kernel, which would use them for mapped files too.
 
 use std::env;
 use std::os::unix::process::CommandExt;
@@ -11,26 +13,30 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 const HUGE: &str = "glibc.malloc.hugetlb=1";
 const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// Returns in a process whose malloc uses transparent huge pages: this one, or never and the same
-/// program begins again.
+/// Makes malloc use transparent huge pages. If it does not yet, replaces this process by a new run
+/// of the same program, in which it does.
 pub fn make_huge() -> Result<()> {
     let tunables = env::var(TUNABLES).unwrap_or_default();
     if tunables.split(':').any(|tunable| tunable == HUGE) {
         return Ok(());
     }
     if std::fs::read_to_string(SETTING).is_ok_and(|setting| setting.contains("[never]")) {
-        eprintln!("huge pages are switched off here: {SETTING} is never");
+        eprintln!("huge pages are disabled on this system: {SETTING} is \"never\"");
     }
     let tunables = [HUGE, &tunables].join(":");
     let mut again = Command::new(env::current_exe()?);
     again.args(env::args_os().skip(1)).env(TUNABLES, tunables.trim_end_matches(':'));
-    Err(again.exec()).context("starting again with huge pages")
+    Err(again.exec()).context("cannot start again with huge pages")
 }
 
-/// From now on this process gets no huge pages, neither for memory nor for mapped files.
+/// Disables huge pages for this process, both for memory and for mapped files.
 pub fn make_small() -> Result<()> {
-    // SAFETY: sets a flag of this process; takes and gives no memory.
-    #[expect(unsafe_code, reason = "the system has no other door to this flag")]
+    // SAFETY: sets a flag of this process and touches no memory.
+    #[expect(unsafe_code, reason = "the standard library has no call for this flag")]
     let done = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
-    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context("4 KiB pages") }
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error()).context("cannot disable huge pages")
+    }
 }

@@ -1,4 +1,4 @@
-//! A seeded generator (splitmix64), the same as that of the library's benches.
+//! A seeded random number generator (splitmix64), the same as in the library's benches.
 
 pub struct Random(pub u64);
 
@@ -15,7 +15,7 @@ impl Random {
         (self.next() % n as u64) as usize
     }
 
-    /// `value` with `count` bits flipped, of the `width` bits from bit `start` on.
+    /// Returns `value` with `count` of the `width` bits from bit `start` flipped.
     pub fn flip(&mut self, value: u64, count: u32, start: u32, width: u32) -> u64 {
         let mut flips = 0u64;
         while flips.count_ones() < count.min(width) {

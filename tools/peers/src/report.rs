@@ -1,4 +1,4 @@
-//! A row, and how it is printed.
+//! A row and how it is printed.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub struct Record {
     pub pages: &'static str,
 }
 
-/// To a thousandth.
+/// Rounds to a thousandth.
 fn short<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((value * 1e3).round() / 1e3)
 }
@@ -37,7 +37,7 @@ pub fn print_json(records: &[Record]) -> Result<()> {
     Ok(())
 }
 
-/// One table for the rows that were measured together.
+/// Prints rows that were measured together as one table.
 pub fn print_table(records: &[Record]) {
     let Some(first) = records.first() else { return };
     println!("{} {} fingerprints, k = {}, {} pages", first.n, first.data, first.k, first.pages);

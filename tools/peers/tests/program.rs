@@ -1,23 +1,23 @@
-//! The program as its users start it.
+//! Runs the program as its users do.
 
 use std::process::{Command, Output};
 
 use serde_json::{Map, Value};
 
 fn run(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_peers")).args(args).output().expect("it starts")
+    Command::new(env!("CARGO_BIN_EXE_peers")).args(args).output().expect("the program starts")
 }
 
-/// The records of a run that must succeed.
+/// Returns the records of a run that must succeed.
 fn records(args: &[&str]) -> Vec<Map<String, Value>> {
     let output = run(args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines = String::from_utf8(output.stdout).expect("is UTF-8");
-    lines.lines().map(|line| serde_json::from_str(line).expect("is an object")).collect()
+    let lines = String::from_utf8(output.stdout).expect("the output is UTF-8");
+    lines.lines().map(|line| serde_json::from_str(line).expect("a line is an object")).collect()
 }
 
 #[test]
-fn every_peer_of_the_build_gives_right_answers_on_all_data() {
+fn every_peer_in_the_build_answers_correctly_on_all_data() {
     let output = run(&["--test"]);
     println!("{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success());
@@ -25,7 +25,7 @@ fn every_peer_of_the_build_gives_right_answers_on_all_data() {
 }
 
 #[test]
-fn a_record_has_exactly_the_keys_that_readers_of_json_rely_on() {
+fn json_record_has_exactly_the_documented_keys() {
     let records = records(&["--n", "8", "--queries", "60", "--peers", "fpdb,linear", "--json"]);
     let keys = "peer n k data p50_us p99_us mean_us disk_bytes_per_fp ram_bytes_per_fp build_s \
                 recall pages";
@@ -41,9 +41,9 @@ fn a_record_has_exactly_the_keys_that_readers_of_json_rely_on() {
     assert_eq!(records[3]["n"], 256);
 }
 
-/// Answers of all rows are compared with the scan's.
+/// The answers of all rows are compared with those of the scan.
 #[test]
-fn both_codes_answer_alike_and_only_the_one_that_is_not_the_default_is_named() {
+fn both_codes_give_the_same_answers_and_only_the_non_default_one_is_named() {
     let line = "--n 11 --k 3,6 --data clustered --queries 100 --peers fpdb,linear \
                 --layouts half-2,auto --json";
     let names = |code: &str| -> Vec<String> {
@@ -61,7 +61,7 @@ fn both_codes_answer_alike_and_only_the_one_that_is_not_the_default_is_named() {
 }
 
 #[test]
-fn misses_of_a_peer_that_promises_none_less_show_in_its_recall() {
+fn recall_shows_the_matches_that_a_lossy_peer_misses() {
     let records =
         records(&["--n", "12", "--queries", "400", "--peers", "gaoya-plain,gaoya", "--json"]);
     assert!(records[0]["recall"].as_f64().expect("a number") < 0.9);
@@ -69,7 +69,7 @@ fn misses_of_a_peer_that_promises_none_less_show_in_its_recall() {
 }
 
 #[test]
-fn names_that_there_are_none_of_are_refused_with_those_that_there_are() {
+fn unknown_names_are_refused_with_a_list_of_the_known_ones() {
     for (args, name) in [
         (["--peers", "fpdb,nobody"], "mih-rs"),
         (["--data", "nothing"], "clustered"),
@@ -84,7 +84,7 @@ fn names_that_there_are_none_of_are_refused_with_those_that_there_are() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn huge_pages_are_those_of_the_process_that_measures() {
+fn run_with_huge_pages_reports_them() {
     let args = ["--n", "8", "--queries", "60", "--peers", "linear", "--json", "--pages", "huge"];
     assert_eq!(records(&args)[0]["pages"], "huge");
 }

@@ -1,8 +1,8 @@
-//! How fast texts become fingerprints: fpdb's recipes beside jieba's bare segmentation, the crate
-//! txtfp and the Python package simhash, on the same texts in one run.
+//! Measures how fast texts become fingerprints: fpdb's recipes compared with jieba's segmentation
+//! alone, the crate txtfp and the Python package simhash, on the same texts in one run.
 //!
 //! The rounds of all rows are interleaved, so that a busy machine slows all of them, and a row's
-//! figure is its median. Before the clock starts, each recipe must give the same values on one
+//! figure is its median. Before the clock starts, each row must produce the same values on one
 //! thread and on two.
 
 use std::collections::BTreeMap;
@@ -22,11 +22,12 @@ use jieba_rs::Jieba;
 use serde::Serialize;
 use txtfp::{Canonicalizer, CjkTokenizer, Fingerprinter, SimHashFingerprinter, WordTokenizer};
 
-/// Measures recipes and what users would take instead, in bytes of UTF-8 and documents a second
+/// Compares the speed of recipes with what users would use instead, in bytes of UTF-8 and documents
+/// per second
 #[derive(Parser)]
 struct Args {
-    /// NDJSON files, gzipped, with a field `text`; each is a table of its own [default: the demo's
-    /// texts, Chinese and other ones apart]
+    /// Gzipped NDJSON files with a field `text`, with one table per file [default: the demo's texts,
+    /// separately for Chinese and English]
     files: Vec<PathBuf>,
 
     /// Recipes, separated by commas
@@ -37,19 +38,19 @@ struct Args {
     )]
     recipes: Vec<String>,
 
-    /// Rounds of which the median is taken
+    /// Rounds; the median is reported
     #[arg(long, default_value_t = 7)]
     rounds: usize,
 
-    /// Bytes to a round at least; a small file is read as often as that takes
+    /// Least bytes per round; a small file is repeated
     #[arg(long, default_value_t = 2_000_000)]
     bytes: usize,
 
-    /// A Python with the package simhash
+    /// Python interpreter with the package simhash
     #[arg(long, default_value = "python3")]
     python: PathBuf,
 
-    /// Print one JSON object a row
+    /// Print one JSON object per row
     #[arg(long)]
     json: bool,
 }
@@ -63,7 +64,7 @@ struct Row {
     documents_per_s: f64,
 }
 
-/// What is measured: all texts of the share of one thread.
+/// The measured work: processes the texts of one thread.
 type Work<'a> = Box<dyn Fn(&[String]) -> u64 + Sync + 'a>;
 
 fn main() -> Result<()> {
@@ -94,10 +95,10 @@ fn measure(args: &Args, data: &str, texts: &[String]) -> Result<Vec<Row>> {
     let txtfp = SimHashFingerprinter::new(Canonicalizer::default(), WordTokenizer);
     let txtfp_zh = SimHashFingerprinter::new(Canonicalizer::default(), CjkTokenizer::default());
     let mut work: Vec<(String, Work)> = Vec::new();
-    for (asked, recipe) in args.recipes.iter().zip(&recipes) {
+    for (requested, recipe) in args.recipes.iter().zip(&recipes) {
         let name = match recipe.name() {
-            name if name == asked => format!("fpdb {name}"),
-            name => format!("fpdb {name} ({asked})"),
+            name if name == requested => format!("fpdb {name}"),
+            name => format!("fpdb {name} ({requested})"),
         };
         work.push((
             name,
@@ -131,7 +132,7 @@ fn measure(args: &Args, data: &str, texts: &[String]) -> Result<Vec<Row>> {
 
     for (name, work) in &work {
         if run(work, &texts, 1) != run(work, &texts, 2) {
-            bail!("{name} gives other values on two threads");
+            bail!("{name} produces other values on two threads");
         }
     }
     let mut seconds = BTreeMap::<(usize, usize), Vec<f64>>::new();
@@ -162,7 +163,7 @@ fn measure(args: &Args, data: &str, texts: &[String]) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Does the work on so many threads, which share the texts.
+/// Runs the work on a number of threads, each with a part of the texts.
 fn run(work: &Work, texts: &[String], threads: usize) -> u64 {
     thread::scope(|scope| {
         let share = texts.len().div_ceil(threads).max(1);
@@ -178,7 +179,7 @@ fn median(mut seconds: Vec<f64>) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// Times Python's own loop over the texts; starting Python and reading them is not in it.
+/// Times a loop over the texts in Python, without the time to start Python and to read them.
 fn python(python: &Path, texts: &[String], rounds: usize) -> Result<f64> {
     const PROGRAM: &str = "\
 import json, sys, time
@@ -191,7 +192,7 @@ for _ in range(int(sys.argv[1])):
     seconds.append(time.perf_counter() - start)
 print(sorted(seconds)[len(seconds) // 2])
 ";
-    // A tenth of the texts is plenty.
+    // A tenth of the texts is enough.
     let tenth: Vec<&String> = texts.iter().step_by(10).collect();
     let share: usize = tenth.iter().map(|t| t.len()).sum();
     let all: usize = texts.iter().map(String::len).sum();
@@ -204,7 +205,7 @@ print(sorted(seconds)[len(seconds) // 2])
         .with_context(|| format!("cannot run {}", python.display()))?;
     let mut stdin = child.stdin.take().context("no standard input")?;
     for text in tenth {
-        // A Python without the package goes away; its message says more than the broken pipe.
+        // A Python without the package exits; its message says more than the broken pipe does.
         if serde_json::to_writer(&mut stdin, text).is_err() || stdin.write_all(b"\n").is_err() {
             break;
         }
@@ -230,7 +231,7 @@ fn print_table(name: &str, texts: &[String], rows: &[Row]) {
     println!();
 }
 
-/// The texts by corpus.
+/// Returns the texts of each corpus, with its name.
 fn corpora(files: &[PathBuf]) -> Result<Vec<(String, Vec<String>)>> {
     if files.is_empty() {
         let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demo/documents.ndjson.gz");

@@ -1,5 +1,5 @@
-//! Packages of Python, each in a process of its own that runs one of the programs in `python/`.
-//! Times are taken there, around each call.
+//! Python packages, each in its own process, which runs one of the programs in `python/`. The clock
+//! is read there, around each call.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -10,15 +10,15 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Each, Entrant, Job, Peer};
 use crate::args::Engines;
+use crate::peer::{Each, Entrant, Job, Peer};
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
 
 struct Python {
     child: Child,
-    asks: ChildStdin,
-    says: Lines<BufReader<ChildStdout>>,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
     built: Built,
 }
 
@@ -51,12 +51,12 @@ fn entrants<'a>(
     program: &'static str,
 ) -> Result<Vec<Entrant<'a>>> {
     let Some(python) = &engines.python else {
-        bail!("asks for --python, a Python that has the packages {package} and numpy");
+        bail!("needs --python, an interpreter with the packages {package} and numpy");
     };
     let import = format!("import numpy, {module}");
     let has = Command::new(python).args(["-c", &import]).stderr(Stdio::null()).status();
     let has = has.with_context(|| python.display().to_string())?.success();
-    ensure!(has, "{} has not both of the packages {package} and numpy", python.display());
+    ensure!(has, "{} lacks the package {package} or numpy", python.display());
     Ok(vec![Entrant::exact(row, move |job| Python::start(python, program, job))])
 }
 
@@ -72,25 +72,25 @@ impl Python {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let asks = child.stdin.take().context("has a standard input")?;
-        let says = child.stdout.take().context("has a standard output")?;
-        let mut says = BufReader::new(says).lines();
-        let built = next(&mut says)?;
-        Ok(Self { child, asks, says, built })
+        let input = child.stdin.take().context("no standard input")?;
+        let output = child.stdout.take().context("no standard output")?;
+        let mut output = BufReader::new(output).lines();
+        let built = next(&mut output)?;
+        Ok(Self { child, input, output, built })
     }
 }
 
-fn next<T: DeserializeOwned>(says: &mut Lines<BufReader<ChildStdout>>) -> Result<T> {
-    let line = says.next().context("Python ended before it answered")??;
-    serde_json::from_str(&line).with_context(|| format!("Python said {line:?}"))
+fn next<T: DeserializeOwned>(output: &mut Lines<BufReader<ChildStdout>>) -> Result<T> {
+    let line = output.next().context("Python ended before it answered")??;
+    serde_json::from_str(&line).with_context(|| format!("Python printed {line:?}"))
 }
 
 impl Peer for Python {
-    fn ask(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
-        serde_json::to_writer(&mut self.asks, queries)?;
-        writeln!(self.asks)?;
+    fn answer(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
+        serde_json::to_writer(&mut self.input, queries)?;
+        writeln!(self.input)?;
         for i in 0..queries.len() {
-            let answer: Answer = next(&mut self.says)?;
+            let answer: Answer = next(&mut self.output)?;
             each(i, Duration::from_nanos(answer.ns), &answer.found)?;
         }
         Ok(())
@@ -111,7 +111,7 @@ impl Peer for Python {
 
 impl Drop for Python {
     fn drop(&mut self) {
-        // Whether it was still running or had ended, it is gone after this.
+        // Both fail if the process has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,7 +1,7 @@
-//! The paper's simplest tables as people keep them in a key-value store: k + 1 copies of the
-//! fingerprints, each rotated so that another block leads, sorted. Whatever k bits differ, one of
-//! the k + 1 blocks is whole, so a range scan of the leading block in each copy meets every match.
-//! With k = 3 these are 4 tables with prefixes of 16 bits.
+//! The paper's simplest tables as people keep them in a key-value store: k + 1 sorted copies of the
+//! fingerprints, each rotated so that another block leads. Whichever k bits differ, one of the k + 1
+//! blocks has no difference, so a range scan of the leading block in each copy finds every match. At
+//! k = 3 these are 4 tables with prefixes of 16 bits.
 
 use anyhow::Result;
 
@@ -10,7 +10,7 @@ pub(super) type Key = [u8; 12];
 
 /// A store's sorted tables.
 pub(super) trait Tables {
-    /// Visits the keys of a table from `first` to `last`, both included.
+    /// Visits the keys of a table from `first` to `last`, inclusive.
     fn range(
         &mut self,
         table: usize,
@@ -20,7 +20,7 @@ pub(super) trait Tables {
     ) -> Result<()>;
 }
 
-/// The leading block of each table: its first bit and its width.
+/// Returns the first bit and the width of each table's leading block.
 fn blocks(k: u32) -> impl ExactSizeIterator<Item = (u32, u32)> {
     let start = move |block: u32| 64 * block / (k + 1);
     (0..k as usize + 1).map(move |b| (start(b as u32), start(b as u32 + 1) - start(b as u32)))
@@ -35,14 +35,14 @@ fn key(rotated: u64, position: u32) -> Key {
 
 fn parts(key: &Key) -> (u64, u32) {
     let (rotated, position) = key.split_at(8);
-    let whole = "a key has 12 bytes";
+    let reason = "a key has 12 bytes";
     (
-        u64::from_be_bytes(rotated.try_into().expect(whole)),
-        u32::from_be_bytes(position.try_into().expect(whole)),
+        u64::from_be_bytes(rotated.try_into().expect(reason)),
+        u32::from_be_bytes(position.try_into().expect(reason)),
     )
 }
 
-/// The keys of each table in order, one table after another.
+/// Returns the sorted keys of each table, one table after another.
 pub(super) fn sorted(fingerprints: &[u64], k: u32) -> impl Iterator<Item = Vec<Key>> {
     blocks(k).map(move |(start, _)| {
         let keys = (0..).zip(fingerprints).map(|(i, f)| key(f.rotate_left(start), i));
@@ -52,7 +52,7 @@ pub(super) fn sorted(fingerprints: &[u64], k: u32) -> impl Iterator<Item = Vec<K
     })
 }
 
-/// Pushes the positions of all within k.
+/// Pushes the positions of all fingerprints within k.
 pub(super) fn query(
     tables: &mut impl Tables,
     fingerprint: u64,
@@ -61,7 +61,7 @@ pub(super) fn query(
 ) -> Result<()> {
     for (table, (start, width)) in blocks(k).enumerate() {
         let query = fingerprint.rotate_left(start);
-        // A block of all 64 bits has no others.
+        // If the block has all 64 bits, no other bits are left.
         let others = u64::MAX.checked_shr(width).unwrap_or(0);
         let (first, last) = (key(query & !others, 0), key(query | others, u32::MAX));
         tables.range(table, &first, &last, &mut |key| {
@@ -80,7 +80,7 @@ pub(super) fn query(
 mod tests {
     use super::*;
     use crate::data::{Data, Source};
-    use crate::peer::linear::scan;
+    use crate::scan::scan;
 
     struct InMemory(Vec<Vec<Key>>);
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn every_match_is_met_at_every_distance() {
+    fn every_match_is_found_at_every_distance() {
         for k in [0, 1, 3, 6, 10] {
             let set = Source::new(Data::Clustered).take(500).unwrap();
             let mut tables = InMemory(sorted(&set.fingerprints, k).collect());

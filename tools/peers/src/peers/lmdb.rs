@@ -10,10 +10,10 @@ use heed::types::{Bytes, Unit};
 use heed::{Database, Env, EnvOpenOptions, PutFlags, RoTxn, WithTls};
 
 use super::rotated::{self, Key, Tables};
-use super::{Each, Entrant, Job, Peer, folder_bytes, timed};
 use crate::args::Engines;
+use crate::peer::{Each, Entrant, Job, Peer, folder_bytes, timed};
 
-/// Address space, not memory: more than any run here fills.
+/// Size of the map: address space, not memory, and more than any run here fills.
 const MAP: usize = 256 << 30;
 
 type Rows = Database<Bytes, Unit>;
@@ -32,7 +32,7 @@ pub(super) fn entrants(_: &Engines, _: usize, _: u32) -> Result<Vec<Entrant<'_>>
 fn build(job: &Job) -> Result<Lmdb> {
     let mut options = EnvOpenOptions::new();
     options.map_size(MAP).max_dbs(job.k + 1);
-    // SAFETY: the folder is this program's own, new, and nobody else writes to it.
+    // SAFETY: the folder is new and belongs to this program; nobody else writes to it.
     let env = unsafe { options.open(job.folder)? };
     let mut write = env.write_txn()?;
     let mut tables = Vec::new();
@@ -48,7 +48,7 @@ fn build(job: &Job) -> Result<Lmdb> {
 }
 
 impl Peer for Lmdb {
-    fn ask(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
+    fn answer(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
         let mut tables = Read { rows: &self.tables, read: self.env.read_txn()? };
         timed(queries, each, |query, found| rotated::query(&mut tables, query, self.k, found))
     }
@@ -57,7 +57,7 @@ impl Peer for Lmdb {
         folder_bytes(&self.folder)
     }
 
-    /// The pages above the leaves, which every search goes through.
+    /// The pages above the leaves, which every search reads.
     fn ram_bytes(&self) -> Result<u64> {
         let read = self.env.read_txn()?;
         let mut bytes = 0;
@@ -69,7 +69,7 @@ impl Peer for Lmdb {
     }
 }
 
-/// The tables within a transaction.
+/// The tables in a read transaction.
 struct Read<'a> {
     rows: &'a [Rows],
     read: RoTxn<'a, WithTls>,

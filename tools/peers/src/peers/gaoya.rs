@@ -1,34 +1,35 @@
 //! gaoya's SimHash index: hash tables of ids under blocks of the fingerprint.
 //!
-//! It finds what is *less* than its distance away. To find all within k, it is given the distance
-//! k + 1 and, as each error may spoil a block, k + 2 blocks. `gaoya-plain` is what one writes who
-//! takes its parameters by their names, k and k + 1 blocks: it misses what is exactly k away.
+//! It finds what is *less* than its distance away. To find everything within k bits, it gets the
+//! distance k + 1 and, since each differing bit may spoil a block, k + 2 blocks. `gaoya-plain` is
+//! what its parameters' names suggest, distance k and k + 1 blocks: it misses what is exactly k bits
+//! away.
 
 use anyhow::{Result, ensure};
 use gaoya::simhash::SimHashIndex;
 
-use super::{Each, Entrant, Job, Peer, timed};
 use crate::args::Engines;
+use crate::peer::{Each, Entrant, Job, Peer, timed};
 
-/// Beyond, building takes minutes and a query some 100 ms.
-const MOST: usize = 1 << 24;
+/// Beyond this, a build takes minutes and a query about 100 ms.
+const MAX_ENTRIES: usize = 1 << 24;
 
 struct Gaoya {
     index: SimHashIndex<u64, u32>,
 }
 
 pub(super) fn entrants(_: &Engines, n: usize, _: u32) -> Result<Vec<Entrant<'_>>> {
-    ensure!(n <= MOST, "not for more than {MOST} fingerprints");
+    ensure!(n <= MAX_ENTRIES, "not for more than {MAX_ENTRIES} fingerprints");
     Ok(vec![Entrant::exact("gaoya", |job| Ok(build(job, job.k + 1)))])
 }
 
 pub(super) fn plain(_: &Engines, n: usize, k: u32) -> Result<Vec<Entrant<'_>>> {
-    ensure!(n <= MOST, "not for more than {MOST} fingerprints");
-    ensure!(k > 0, "finds nothing less than 0 bits away");
+    ensure!(n <= MAX_ENTRIES, "not for more than {MAX_ENTRIES} fingerprints");
+    ensure!(k > 0, "nothing is less than 0 bits away");
     Ok(vec![Entrant::exact("gaoya-plain", |job| Ok(build(job, job.k))).lossy()])
 }
 
-/// With one more block than errors, a table for each block.
+/// Builds the index with one more block than differing bits, and a table for each block.
 fn build(job: &Job, distance: u32) -> Gaoya {
     let mut index = SimHashIndex::new(distance as usize + 1, distance as usize);
     let ids = (0..job.fingerprints.len() as u32).collect();
@@ -37,7 +38,7 @@ fn build(job: &Job, distance: u32) -> Gaoya {
 }
 
 impl Peer for Gaoya {
-    fn ask(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
+    fn answer(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
         timed(queries, each, |query, found| {
             found.extend(self.index.query(&query).into_iter().copied());
             Ok(())

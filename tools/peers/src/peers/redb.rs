@@ -1,4 +1,4 @@
-//! Rotated tables in redb, a B-tree store in Rust with a cache of its own.
+//! Rotated tables in redb, a B-tree store in Rust with its own cache.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use anyhow::Result;
 use redb::{Builder, Database, ReadOnlyTable, ReadableDatabase, TableDefinition};
 
 use super::rotated::{self, Key, Tables};
-use super::{Each, Entrant, Job, Peer, folder_bytes, timed};
 use crate::args::Engines;
+use crate::peer::{Each, Entrant, Job, Peer, folder_bytes, timed};
 
-/// Enough for all pages: figures are of a store in memory.
+/// Enough for all pages, so that the store is measured in memory.
 const CACHE: usize = 8 << 30;
 
 type Rows = ReadOnlyTable<&'static Key, ()>;
@@ -17,7 +17,7 @@ type Rows = ReadOnlyTable<&'static Key, ()>;
 struct Redb {
     folder: PathBuf,
     tables: Vec<Rows>,
-    /// What the tables are of.
+    /// Keeps the tables open.
     _db: Database,
     k: u32,
 }
@@ -66,7 +66,7 @@ impl Tables for Vec<Rows> {
 }
 
 impl Peer for Redb {
-    fn ask(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
+    fn answer(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
         timed(queries, each, |query, found| rotated::query(&mut self.tables, query, self.k, found))
     }
 

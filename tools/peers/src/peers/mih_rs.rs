@@ -1,10 +1,11 @@
-//! mih-rs: multi-index hashing, the fastest exact one in memory. Built once, never changed.
+//! mih-rs: multi-index hashing, the fastest exact peer in memory. Its index is built once and never
+//! changed.
 
 use anyhow::Result;
 use mih_rs::Index;
 
-use super::{Each, Entrant, Job, Peer, timed};
 use crate::args::Engines;
+use crate::peer::{Each, Entrant, Job, Peer, timed};
 
 struct MihRs {
     index: Index<u64>,
@@ -20,7 +21,7 @@ fn build(job: &Job) -> Result<MihRs> {
 }
 
 impl Peer for MihRs {
-    fn ask(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
+    fn answer(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
         let mut searcher = self.index.range_searcher();
         timed(queries, each, |query, found| {
             found.extend_from_slice(searcher.run(query, self.k as usize));
@@ -35,7 +36,7 @@ impl Peer for MihRs {
     }
 }
 
-/// Counts what is written.
+/// Counts the bytes that are written.
 struct Counter(u64);
 
 impl std::io::Write for Counter {

@@ -3,18 +3,18 @@
 use anyhow::{Result, ensure};
 use web_simhash::{SimHash64, SimHashIndex};
 
-use super::{Each, Entrant, Job, Peer, timed};
 use crate::args::Engines;
+use crate::peer::{Each, Entrant, Job, Peer, timed};
 
-/// Building takes time by the square: already some seconds for so many.
-const MOST: usize = 1 << 13;
+/// The build takes quadratic time, already a few seconds at this size.
+const MAX_ENTRIES: usize = 1 << 13;
 
 struct WebSimhash {
     index: SimHashIndex,
 }
 
 pub(super) fn entrants(_: &Engines, n: usize, k: u32) -> Result<Vec<Entrant<'_>>> {
-    ensure!(n <= MOST, "not for more than {MOST} fingerprints");
+    ensure!(n <= MAX_ENTRIES, "not for more than {MAX_ENTRIES} fingerprints");
     ensure!(k == 3, "only for k = 3");
     Ok(vec![Entrant::exact("web-simhash", build)])
 }
@@ -28,10 +28,10 @@ fn build(job: &Job) -> Result<WebSimhash> {
 }
 
 impl Peer for WebSimhash {
-    fn ask(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
+    fn answer(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
         timed(queries, each, |query, found| {
-            for found_one in self.index.query(SimHash64(query)) {
-                found.push(found_one.id.parse()?);
+            for found_entry in self.index.query(SimHash64(query)) {
+                found.push(found_entry.id.parse()?);
             }
             Ok(())
         })

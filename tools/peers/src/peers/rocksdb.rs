@@ -1,5 +1,6 @@
-//! Rotated tables in RocksDB, a log-structured store in C++; one key space, the table's number
-//! leading the key. Loaded as a sorted file, compressed with LZ4, all blocks in its cache.
+//! Rotated tables in RocksDB, a log-structured store in C++. All tables share one key space, in which
+//! keys begin with the table's number. The store is loaded from a sorted file, compressed with LZ4,
+//! and has all blocks in its cache.
 
 use std::path::PathBuf;
 
@@ -10,12 +11,12 @@ use rocksdb::{
 };
 
 use super::rotated::{self, Key, Tables};
-use super::{Each, Entrant, Job, Peer, folder_bytes, timed};
 use crate::args::Engines;
+use crate::peer::{Each, Entrant, Job, Peer, folder_bytes, timed};
 
-/// Enough for all blocks: figures are of a store in memory.
+/// Enough for all blocks, so that the store is measured in memory.
 const CACHE: usize = 8 << 30;
-/// What it holds in memory.
+/// Properties that count what the store holds in memory.
 const HELD: [&str; 3] = [
     "rocksdb.block-cache-usage",
     "rocksdb.estimate-table-readers-mem",
@@ -85,7 +86,7 @@ impl Tables for DBRawIterator<'_> {
 }
 
 impl Peer for RocksDb {
-    fn ask(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
+    fn answer(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
         let mut iterator = self.db.raw_iterator();
         timed(queries, each, |query, found| rotated::query(&mut iterator, query, self.k, found))
     }

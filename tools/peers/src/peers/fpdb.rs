@@ -1,11 +1,11 @@
-//! fpdb itself, a row for each layout and code. All of it is on disk, in the page cache while it is
-//! asked.
+//! fpdb itself, with a row for each layout and code. All of it is on disk, and in the page cache
+//! while it answers.
 
 use anyhow::{Result, ensure};
 use fpdb::{Access, BlockCode, Db, DocId, Entry, Layout, Options, Snapshot};
 
-use super::{Each, Entrant, Job, Peer, timed};
 use crate::args::{Engines, Pages};
+use crate::peer::{Each, Entrant, Job, Peer, timed};
 
 struct Fpdb {
     db: Db,
@@ -43,7 +43,7 @@ impl Fpdb {
         let entries = (0..).zip(job.fingerprints);
         let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
         let report = db.bulk_load(entries)?;
-        ensure!(report.inserted == job.fingerprints.len() as u64, "not all were loaded");
+        ensure!(report.inserted == job.fingerprints.len() as u64, "not all entries were loaded");
         Ok(Self { snapshot: db.snapshot(), db, k: job.k })
     }
 }
@@ -63,7 +63,7 @@ fn options(engines: &Engines) -> Options {
 }
 
 impl Peer for Fpdb {
-    fn ask(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
+    fn answer(&mut self, queries: &[u64], each: &mut Each) -> Result<()> {
         timed(queries, each, |query, found| {
             let matches = self.snapshot.query(query, self.k)?;
             found.extend(matches.iter().map(|m| m.id.0 as u32));
@@ -75,7 +75,7 @@ impl Peer for Fpdb {
         Ok(self.db.stats().bytes_total)
     }
 
-    /// The keys and filters, which lie in mapped files.
+    /// The block keys and filters, which are in mapped files.
     fn ram_bytes(&self) -> Result<u64> {
         Ok(self.db.stats().index_memory_bytes)
     }
