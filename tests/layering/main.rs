@@ -33,7 +33,6 @@ const LAYERS: &[&[&str]] = &[
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     ("", &["block", "db", "layout", "query", "segment", "sorter", "storage", "table"]),
     ("tools/fpdb-tool", &["cmd/bench", "cmd/dedup", "cmd/query"]),
-    ("tools/peers", &[""]),
 ];
 
 /// The longest file, in lines without its unit tests.

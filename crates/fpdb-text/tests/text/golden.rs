@@ -1,5 +1,5 @@
-//! Values of other programs: from their own tests, or computed by them. The values in `golden.ndjson` are
-//! always checked. The others need texts of the shared data, and are checked where it is present.
+//! Values of other programs: from their own tests, or computed by them. The values in `golden.ndjson`
+//! are always checked. The others need texts of the larger collection, and are checked where it is.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use fpdb_text::simhash::{Sums, Tie, Weight, fold};
 use fpdb_text::{Recipe, Width, distance, hash};
 use serde_json::Value;
 
-use crate::{hex, lines, list, read_shared, text};
+use crate::{hex, lines, list, read_larger, text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
@@ -28,7 +28,7 @@ fn values_of_other_programs_are_reproduced() {
 /// Includes the texts that are not part of the repository.
 #[test]
 fn all_values_of_other_programs_are_reproduced() {
-    let Some(file) = read_shared("golden_vectors.json") else { return };
+    let Some(file) = read_larger("golden_vectors.json") else { return };
     let file: Value = serde_json::from_str(&file).unwrap();
     let vectors = list(&file, "vectors");
     assert_eq!(file["count"].as_u64(), Some(138));
@@ -84,7 +84,7 @@ fn rule(vector: &Value) -> &str {
 /// Returns the text of a vector, which is in the vector or in a file.
 fn input(vector: &Value) -> String {
     match vector["input_file"].as_str() {
-        Some(name) => read_shared(name).unwrap(),
+        Some(name) => read_larger(name).unwrap(),
         None => text(vector, "input").to_owned(),
     }
 }

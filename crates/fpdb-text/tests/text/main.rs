@@ -1,4 +1,4 @@
-//! Compares the recipes with frozen values, and with the values of the programs that they follow.
+//! Checks the recipes against values of the programs that they are compatible with.
 
 #[cfg(feature = "zh")]
 mod chinese;
@@ -6,34 +6,52 @@ mod frozen;
 mod golden;
 mod similarity;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
-/// Real texts and values of other programs, which are not part of the repository.
-fn shared() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
+/// The pages for trying fpdb, which are real texts that may be included in the repository.
+const DOCUMENTS: &str = "demo/documents.ndjson.gz";
+
+/// A path in the repository.
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// Reads a file of the shared data. If it is missing, says so and returns `None`.
-fn read_shared_bytes(name: &str) -> Option<Vec<u8>> {
-    let path = shared().join(name);
-    let bytes = std::fs::read(&path).ok();
-    if bytes.is_none() {
-        // The test harness captures the output of macros, but not that of this call.
+/// A path in the larger collection of texts and values, which is not part of the repository. If it
+/// is missing, prints so.
+fn in_larger_collection(name: &str) -> Option<PathBuf> {
+    let path = in_repository("../shared/data").join(name);
+    if !path.exists() {
+        // Not with a macro, whose output the test harness captures.
         let _ = std::io::Write::write_fmt(
             &mut std::io::stderr(),
-            format_args!("skipped: no {}\n", path.display()),
+            format_args!("sample only: there is no {}\n", path.display()),
         );
+        return None;
     }
-    bytes
+    Some(path)
 }
 
-fn read_shared(name: &str) -> Option<String> {
-    read_shared_bytes(name).map(|bytes| String::from_utf8(bytes).unwrap())
+/// The contents of a text file, unpacked if the name ends in `.gz`.
+fn read(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    match path.extension().is_some_and(|extension| extension == "gz") {
+        true => MultiGzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap(),
+        false => bytes.as_slice().read_to_string(&mut text).unwrap(),
+    };
+    text
 }
 
-/// Parses a file that has one JSON object per line.
+/// The contents of a file of the larger collection.
+fn read_larger(name: &str) -> Option<String> {
+    in_larger_collection(name).map(|path| read(&path))
+}
+
+/// The JSON objects of a file with one per line.
 fn lines(ndjson: &str) -> Vec<Value> {
     ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
