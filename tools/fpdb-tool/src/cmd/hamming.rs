@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::database;
 use crate::failure::Outcome;
-use crate::input::fingerprints::{self, Format};
+use crate::input::fingerprints::{self, FingerprintFormat};
 use crate::input::lines::Lines;
 use crate::input::{Compression, Input};
 use crate::output::{Context, json_line};
@@ -46,7 +46,7 @@ pub(crate) struct Args {
 
     /// Notation of the fingerprints: auto, hex, dec or i64
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
-    fp_format: Format,
+    fp_format: FingerprintFormat,
 }
 
 /// Two fingerprints of one width, zero-extended.
@@ -80,7 +80,7 @@ struct Summary {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        if matches!(self.fp_format, Format::BinLe | Format::BinBe) {
+        if matches!(self.fp_format, FingerprintFormat::BinLe | FingerprintFormat::BinBe) {
             bail!("hamming reads fingerprints as text, not in binary");
         }
         match self.fingerprints.as_slice() {

@@ -1,22 +1,22 @@
-//! Tables: comma- or tab-separated values under a header row, as RFC 4180 has them.
+//! Tables: comma- or tab-separated values below a header row, as in RFC 4180.
 
 use std::io::{self, BufRead};
 
 use anyhow::{Result, bail};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use super::decompress::{Input, told};
+use super::decompress::{Input, read_error};
 
 /// A row of a table.
 #[derive(Debug, Default)]
 pub(super) struct Row {
-    /// As it is in the file, its end too if it has one.
+    /// The bytes in the file, including the line ending if there is one.
     pub(super) raw: Vec<u8>,
-    /// The values, one after the other, without quotes.
+    /// The values without quotes, concatenated.
     values: Vec<u8>,
-    /// Where each of them ends in `values`.
+    /// The end of each value in `values`.
     ends: Vec<usize>,
-    /// The line that it begins on, from 1.
+    /// The line on which the row starts, counted from 1.
     pub(super) line: u64,
 }
 
@@ -31,7 +31,7 @@ impl Row {
     }
 }
 
-/// The rows of a file. Blank lines between them are passed over.
+/// Reads the rows of a file. Skips blank lines between them.
 pub(super) struct Rows {
     input: Input,
     csv: Reader,
@@ -39,35 +39,35 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The rows of a file, each of at most `max_row` bytes.
+    /// Reads the rows of a file, each at most `max_row` bytes long.
     pub(super) fn new(mut input: Input, delimiter: u8, max_row: usize) -> Self {
         if input.head().starts_with(b"\xef\xbb\xbf") {
             input.skip(3);
         }
-        // Quotes count only where a value begins: elsewhere they are part of it.
+        // A quote is special only at the start of a value; elsewhere it is part of the value.
         let csv = ReaderBuilder::new().delimiter(delimiter).build();
         Self { input, csv, max_row }
     }
 
-    /// The line that the row returned last ends on, or that reading has come to.
+    /// Returns the line on which the last row ends, or that reading has reached.
     pub(super) fn line(&self) -> u64 {
         self.csv.line()
     }
 
-    /// The next row. An error is the last: where the next row would begin cannot be known.
+    /// Returns the next row. Nothing follows an error, because the start of the next row is unknown.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>> {
-        self.skip_blank_lines().map_err(told)?;
+        self.skip_blank_lines().map_err(read_error)?;
         let mut row = Row { line: self.csv.line(), ..Row::default() };
         row.values.resize(1 << 12, 0);
         row.ends.resize(1 << 5, 0);
         let (mut written, mut columns) = (0, 0);
         loop {
-            let bytes = fill(&mut self.input).map_err(told)?;
+            let bytes = fill(&mut self.input).map_err(read_error)?;
             let at_end = bytes.is_empty();
             if at_end && row.raw.is_empty() {
                 return Ok(None);
             }
-            // An end of line, which the last one may lack, ends the row, unless within quotes.
+            // A line ending, which the last line may lack, ends the row, except within quotes.
             let bytes = if at_end { b"\n" } else { bytes };
             let (result, read, wrote, ended) =
                 self.csv.read_record(bytes, &mut row.values[written..], &mut row.ends[columns..]);
@@ -90,7 +90,8 @@ impl Rows {
                 ReadRecordResult::End => return Ok(None),
             }
         }
-        if row.raw.ends_with(b"\r") && fill(&mut self.input).map_err(told)?.first() == Some(&b'\n')
+        if row.raw.ends_with(b"\r")
+            && fill(&mut self.input).map_err(read_error)?.first() == Some(&b'\n')
         {
             self.take_byte(&mut row.raw);
         }
@@ -99,7 +100,7 @@ impl Rows {
         Ok(Some(row))
     }
 
-    /// So that a row's bytes and line are its own: the parser would take what is before it along.
+    /// Skips blank lines before a row. The parser would count them as part of the row.
     fn skip_blank_lines(&mut self) -> io::Result<()> {
         while matches!(fill(&mut self.input)?.first(), Some(b'\r' | b'\n')) {
             self.take_byte(&mut Vec::new());
@@ -107,7 +108,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Takes the next byte, an end of a line, past the parser, which has to count it all the same.
+    /// Takes the next byte, a line ending, without the parser, but counts the line for it.
     fn take_byte(&mut self, raw: &mut Vec<u8>) {
         if let Ok([byte, ..]) = self.input.fill_buf() {
             let byte = *byte;
@@ -120,9 +121,9 @@ impl Rows {
     }
 }
 
-/// The bytes to come next, none at the end.
+/// Returns the next bytes, or none at the end.
 fn fill(input: &mut Input) -> io::Result<&[u8]> {
-    // Not `fill_buf` in a loop over `Interrupted`: the borrow would have to end in between.
+    // The borrow of `fill_buf` must end before the next attempt, so a loop cannot return it.
     while let Err(error) = input.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
@@ -131,7 +132,7 @@ fn fill(input: &mut Input) -> io::Result<&[u8]> {
     input.fill_buf()
 }
 
-/// The header row of a table: where the two values stand that make a document.
+/// The header row of a table: the columns with a document's id and text.
 pub(super) struct Header {
     id: usize,
     text: usize,
@@ -148,15 +149,17 @@ impl Header {
                 bail!("the header has two columns {wanted:?}")
             }
             Some(at) => Ok(at),
-            None => bail!("the header has no column {wanted:?}, but {}", names.join(", ")),
+            None => {
+                bail!("the header has no column {wanted:?}; its columns are {}", names.join(", "))
+            }
         };
         Ok(Self { id: column(id)?, text: column(text)?, columns: names.len() })
     }
 
-    /// The id and the text of a row; the error says what is wrong with it.
+    /// Returns the id and the text of a row. The error says what is wrong with the row.
     pub(super) fn document(&self, row: &Row) -> Result<(String, String), String> {
         if row.columns() != self.columns {
-            return Err(format!("{} values under {} columns", row.columns(), self.columns));
+            return Err(format!("{} values in a table of {} columns", row.columns(), self.columns));
         }
         let value = |column| {
             let value = row.value(column).unwrap_or_default().to_vec();
@@ -178,7 +181,7 @@ mod tests {
     use super::super::decompress::Compression;
     use super::*;
 
-    /// The next of a series of numbers that look random.
+    /// Returns the next of a series of numbers that look random.
     fn random(state: &mut u64) -> usize {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         usize::try_from(*state >> 40).unwrap()
@@ -194,9 +197,9 @@ mod tests {
         std::iter::from_fn(|| rows.next_row().transpose()).collect()
     }
 
-    /// As the crate `csv` reads it, and without losing a byte but those of blank lines.
+    /// The crate `csv` reads the same rows, and only the bytes of blank lines are lost.
     #[test]
-    fn rows_are_those_of_another_reader_and_keep_every_byte() {
+    fn rows_agree_with_another_reader_and_keep_every_byte() {
         let alphabet = [b'a', b',', b'"', b'"', b'\n', b'\r', b'b'];
         let (mut state, mut compared) = (1, 0);
         for _ in 0..3000 {
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_within_rows_and_between_them() {
+    fn line_numbers_count_lines_within_and_between_rows() {
         let found = rows(b"id,text\r\n\r\n1,\"a\r\nb\"\n\n\n2,c").unwrap();
         let lines: Vec<_> = found.iter().map(|row| row.line).collect();
         assert_eq!(lines, [1, 3, 7]);

@@ -1,4 +1,4 @@
-//! Opening a file, or standard input, for what is in it, uncompressed.
+//! Opens a file, or standard input, and decompresses it.
 
 #[cfg(not(feature = "zstd"))]
 use std::fs::File;
@@ -13,22 +13,22 @@ use indicatif::ProgressBar;
 
 use super::{is_stdin, label, open_file};
 
-/// The first bytes of a gzip member, and of a Zstandard frame. No text begins with them.
+/// The first bytes of a gzip member, and of a Zstandard frame. No text starts with them.
 pub(super) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 pub(super) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Bytes of the content that [`Input::head`] shows.
+/// Bytes of the content that [`Input::head`] returns.
 const HEAD: usize = 1024;
 
-/// Uncompressed bytes up to which no ratio is asked about: what takes a moment only.
+/// Uncompressed bytes up to which the ratio is not limited, because they take only a moment.
 const RATIO_FREE: u64 = 64 << 20;
 
-/// How a file is known to be compressed.
+/// How to recognize a compressed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
-    /// By its first bytes: for text, from standard input too.
+    /// By its first bytes. For text, also from standard input.
     ByContent,
-    /// By the ending `.gz` or `.zst`: for binary data, which may begin with any bytes.
+    /// By its name's ending, `.gz` or `.zst`. For binary data, which may start with any bytes.
     ByName,
 }
 
@@ -39,8 +39,8 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Opens a file, or standard input for `-`. Bytes taken from it are counted on the bar.
-    /// Reading fails once there are more than `max_ratio` bytes for each compressed one.
+    /// Opens a file, or standard input for `-`. The bar counts the bytes read from it. Reading fails
+    /// once there are more than `max_ratio` bytes per compressed byte.
     pub(crate) fn open(
         path: &Path,
         compression: Compression,
@@ -50,7 +50,7 @@ impl Input {
         let file: Box<dyn Read + Send> =
             if is_stdin(path) { Box::new(io::stdin()) } else { Box::new(open_file(path)?) };
         Self::of(bar.wrap_read(file), path, compression, max_ratio)
-            .map_err(told)
+            .map_err(read_error)
             .with_context(|| format!("cannot read {}", label(path)))
     }
 
@@ -72,7 +72,7 @@ impl Input {
         };
         let file = BufReader::with_capacity(1 << 16, Cursor::new(magic).chain(file));
         let mut rest: Box<dyn BufRead + Send> = if gzip {
-            // All members: a file of several, as crawls make them, goes on after the first.
+            // Reads all members, because crawlers write files of several.
             let plain = MultiGzDecoder::new(file);
             Box::new(BufReader::with_capacity(
                 1 << 16,
@@ -91,12 +91,12 @@ impl Input {
         Ok(Self { head: Cursor::new(head), rest })
     }
 
-    /// The first bytes, up to a kilobyte, before any is read.
+    /// Returns the first bytes, up to one KiB. For use before any is read.
     pub(crate) fn head(&self) -> &[u8] {
         self.head.get_ref()
     }
 
-    /// What comes after bytes that are not to be read: a byte order mark.
+    /// Skips the first bytes, which are a byte order mark.
     pub(crate) fn skip(&mut self, bytes: u64) {
         self.head.set_position(bytes);
     }
@@ -130,24 +130,26 @@ fn take(reader: &mut impl Read, count: usize) -> io::Result<Vec<u8>> {
 
 #[cfg(feature = "zstd")]
 fn unzstd(file: impl BufRead + Send + 'static) -> io::Result<impl Read + Send + 'static> {
-    // All frames. A frame may ask for no more than 128 MiB of memory: zstd's own limit.
+    // Reads all frames. By zstd's own limit, a frame cannot need more than 128 MiB of memory.
     zstd::stream::read::Decoder::with_buffer(file)
 }
 
 #[cfg(not(feature = "zstd"))]
 fn unzstd(_: impl BufRead + Send + 'static) -> io::Result<File> {
-    Err(io::Error::other("it is compressed with zstd, and this build lacks the feature \"zstd\""))
+    Err(io::Error::other(
+        "it is compressed with zstd, and this build lacks the cargo feature \"zstd\"",
+    ))
 }
 
-/// An error of reading, and what it most likely means if the compressed data ended too early.
-pub(crate) fn told(error: io::Error) -> anyhow::Error {
+/// Adds to an error of reading that compressed data ended too early, if it did.
+pub(crate) fn read_error(error: io::Error) -> anyhow::Error {
     let early = error.kind() == io::ErrorKind::UnexpectedEof;
     let early = early || error.to_string() == "incomplete frame";
     let error = anyhow::Error::new(error);
-    if early { error.context("the compressed data is cut off") } else { error }
+    if early { error.context("the compressed data is truncated") } else { error }
 }
 
-/// Counts the bytes that are taken from a file.
+/// Counts the bytes that are read from a file.
 struct Counted<R> {
     file: R,
     taken: Arc<AtomicU64>,
@@ -161,7 +163,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Uncompressed data in some proportion to the compressed.
+/// Limits the ratio of uncompressed to compressed bytes.
 struct Bounded<R> {
     plain: R,
     given: u64,

@@ -1,4 +1,4 @@
-//! What is read: entries, which one thread takes from a file, and the documents that any thread
+//! What is read: pieces, which one thread takes from a file, and the documents that any thread
 //! makes of them.
 
 use std::fmt;
@@ -52,7 +52,7 @@ impl fmt::Display for Place {
 }
 
 /// A piece of a file, as its reader emits it.
-pub(super) struct Entry {
+pub(super) struct Piece {
     pub(super) place: Place,
     pub(super) content: Content,
 }
@@ -92,7 +92,7 @@ impl Content {
     }
 }
 
-/// The result of making a document of an entry.
+/// The result of making a document of a piece.
 #[derive(Debug)]
 pub(crate) enum Outcome<T> {
     Document(T),
@@ -106,7 +106,7 @@ pub(crate) enum Outcome<T> {
     Ignored(String),
 }
 
-/// How documents are made of entries.
+/// How documents are made of pieces.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     pub(super) fields: Fields,
@@ -115,7 +115,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Makes a document of an entry, if it can be stored.
+    /// Makes a document of a piece, if it can be stored.
     pub(super) fn apply(&self, content: Content) -> Outcome<Document> {
         let found = match content {
             Content::Json(raw) => {
@@ -158,7 +158,10 @@ impl Rules {
     fn check(&self, document: Document) -> Result<Document, String> {
         let Document { id, text, .. } = &document;
         if !(1..=MAX_ID).contains(&id.len()) {
-            return Err(format!("an id has 1 to {MAX_ID} bytes, this one {}", id.len()));
+            return Err(format!(
+                "an id must have 1 to {MAX_ID} bytes, but this one has {}",
+                id.len()
+            ));
         }
         if text.len() > self.max_document {
             return Err(format!(
@@ -175,7 +178,7 @@ fn line(id: String, raw: Vec<u8>) -> Result<Document, String> {
     let text = std::str::from_utf8(&raw)
         .map_err(|e| format!("invalid UTF-8 after {} bytes", e.valid_up_to()))?;
     if text.contains('\0') {
-        return Err("a zero byte: this is no text".to_owned());
+        return Err("a zero byte: this is not text".to_owned());
     }
     let text = text.trim_end_matches(['\r', '\n']).to_owned();
     Ok(Document { id, text, raw: Some(raw) })

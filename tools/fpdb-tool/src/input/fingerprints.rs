@@ -1,4 +1,4 @@
-//! Lists of fingerprints: a line each in hex or decimal, alone or beside an id; or binary.
+//! Reads lists of fingerprints: one per line in hex or decimal, with or without an id, or binary.
 
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -9,51 +9,51 @@ use fpdb::Fingerprint;
 use indicatif::ProgressBar;
 
 use super::csv::Rows;
-use super::decompress::{Compression, Input, told};
+use super::decompress::{Compression, Input, read_error};
 use super::kind::Kind;
 use super::lines::Lines;
 
-/// Bytes of the longest line: room for a fingerprint and the longest id.
+/// Size in bytes of the longest line, which has room for a fingerprint and the longest id.
 const MAX_LINE: usize = 1 << 20;
 
 /// `--fp-format`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// Hex or decimal, as the first line of each file is: hex if it begins with 0x or has all
-    /// digits of the width, else decimal, with or without sign
+pub(crate) enum FingerprintFormat {
+    /// Hex or decimal, as the first line of each file shows: hex if it starts with 0x or has all
+    /// digits of the width, else decimal, with or without a sign
     Auto,
     /// Hex digits, with or without 0x
     Hex,
-    /// Decimal without sign
+    /// Decimal without a sign
     Dec,
-    /// Decimal with sign: two's complement, as SQL columns have it
+    /// Decimal with a sign: two's complement, as in SQL columns
     I64,
-    /// Binary, the low byte first
+    /// Binary, little-endian
     BinLe,
-    /// Binary, the high byte first
+    /// Binary, big-endian
     BinBe,
 }
 
-/// How lists are read.
+/// The options for reading lists.
 #[derive(clap::Args, Debug, Clone)]
 #[command(next_help_heading = "Reading lists of fingerprints")]
 pub(crate) struct ListArgs {
-    /// How the fingerprints are written
+    /// Notation of the fingerprints
     #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) fp_format: Format,
+    pub(crate) fp_format: FingerprintFormat,
 }
 
-/// A fingerprint and, where the list has ids, its id.
+/// A fingerprint and, if the list has ids, its id.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Listed<F> {
     pub(crate) fingerprint: F,
     pub(crate) id: Option<String>,
 }
 
-/// What lists are read by.
+/// A reader of lists.
 pub(crate) struct Lists<'a> {
     pub(crate) args: &'a ListArgs,
-    /// The column that holds the ids, from 1; the fingerprint is in the first of the others.
+    /// The column with the ids, counted from 1. The fingerprint is in the first other column.
     pub(crate) id_column: Option<usize>,
     pub(crate) max_ratio: u64,
     pub(crate) bar: &'a ProgressBar,
@@ -62,8 +62,8 @@ pub(crate) struct Lists<'a> {
 type Fingerprints<'a, F> = Box<dyn Iterator<Item = Result<Listed<F>>> + 'a>;
 
 impl Lists<'_> {
-    /// The fingerprints of these files, one file after the other. Blank lines count for nothing.
-    /// The first error is the last that is to be asked for.
+    /// Returns the fingerprints of these files, one file after the other, without blank lines. The
+    /// caller must stop at the first error.
     pub(crate) fn read<'a, F: Fingerprint>(
         &'a self,
         files: &'a [PathBuf],
@@ -77,19 +77,19 @@ impl Lists<'_> {
         let format = self.args.fp_format;
         let open = |compression| Input::open(path, compression, self.max_ratio, self.bar);
         let label = super::label(path);
-        if matches!(format, Format::BinLe | Format::BinBe) {
+        if matches!(format, FingerprintFormat::BinLe | FingerprintFormat::BinBe) {
             if self.id_column.is_some() {
-                bail!("binary lists have no columns, so --id-column does not fit them");
+                bail!("binary lists have no columns, so --id-column does not apply to them");
             }
             let mut reader = open(Compression::ByName)?;
-            let big_endian = format == Format::BinBe;
+            let big_endian = format == FingerprintFormat::BinBe;
             return Ok(Box::new(std::iter::from_fn(move || {
                 let next = read_binary(&mut reader, big_endian);
                 next.with_context(|| format!("cannot read {label}")).transpose()
             })));
         }
         let input = open(Compression::ByContent)?;
-        // As strict as with a table: JSON and HTML are no lists either.
+        // As strict as for a table: JSON and HTML are not lists either.
         Kind::Table(b',').check(input.head()).with_context(|| label.clone())?;
         let mut notation = Notation::given(format);
         let Some(id_column) = self.id_column else {
@@ -108,7 +108,7 @@ fn read_binary<F: Fingerprint>(
     big_endian: bool,
 ) -> Result<Option<Listed<F>>> {
     let mut bytes = Vec::with_capacity(F::BYTES);
-    reader.take(F::BYTES as u64).read_to_end(&mut bytes).map_err(told)?;
+    reader.take(F::BYTES as u64).read_to_end(&mut bytes).map_err(read_error)?;
     if bytes.is_empty() {
         return Ok(None);
     }
@@ -117,7 +117,7 @@ fn read_binary<F: Fingerprint>(
     }
     match F::read_le(&bytes) {
         Some(fingerprint) => Ok(Some(Listed { fingerprint, id: None })),
-        None => bail!("its length is no multiple of {} bytes", F::BYTES),
+        None => bail!("its length is not a multiple of {} bytes", F::BYTES),
     }
 }
 
@@ -126,11 +126,11 @@ fn read_line<F: Fingerprint>(
     label: &str,
     notation: &mut Option<Notation>,
 ) -> Result<Option<Listed<F>>> {
-    let line = lines.next_line().map_err(told);
+    let line = lines.next_line().map_err(read_error);
     let line = line.with_context(|| format!("cannot read {label}, line {}", lines.number()))?;
     let Some(line) = line else { return Ok(None) };
     let fingerprint = if line.too_long {
-        Err(anyhow!("a line of more than {MAX_LINE} bytes is no fingerprint"))
+        Err(anyhow!("a line of more than {MAX_LINE} bytes is not a fingerprint"))
     } else {
         parse_bytes(&line.bytes, notation)
     };
@@ -143,14 +143,14 @@ fn parse_bytes<F: Fingerprint>(bytes: &[u8], notation: &mut Option<Notation>) ->
     notation.get_or_insert_with(|| Notation::of::<F>(text)).parse(text)
 }
 
-/// A list with ids: rows as in CSV, between whose values stands what the first line has of tab,
-/// comma and blank, in this order.
+/// A list with ids: rows as in CSV. The separator is a tab, a comma or a space, whichever of them
+/// the first line contains, in this order.
 struct Columns {
     rows: Rows,
-    /// From 0.
+    /// Counted from 0.
     id: usize,
     label: String,
-    /// No row was read yet: the first may be a header.
+    /// No row has been read yet. The first may be a header.
     at_first: bool,
 }
 
@@ -187,15 +187,15 @@ impl Columns {
     }
 }
 
-/// A word in place of a number: a column's title.
+/// Returns whether a value is a word and not a number, as the title of a column is.
 fn is_title(value: &[u8]) -> bool {
     value.iter().all(|b| b.is_ascii_alphabetic() || *b == b'_')
         && value.iter().any(|b| !b.is_ascii_hexdigit())
 }
 
-/// A fingerprint by itself, rather than in a file of them: in hex also if there is a letter among
-/// its digits. Binary formats count as [`Format::Auto`].
-pub(crate) fn parse<F: Fingerprint>(text: &str, format: Format) -> Result<F> {
+/// Parses a single fingerprint. Unlike in a file, letters among its digits mean hex. Binary formats
+/// count as [`FingerprintFormat::Auto`].
+pub(crate) fn parse<F: Fingerprint>(text: &str, format: FingerprintFormat) -> Result<F> {
     let has_letters =
         text.bytes().all(|b| b.is_ascii_hexdigit()) && !text.bytes().all(|b| b.is_ascii_digit());
     let notation = Notation::given(format).unwrap_or_else(|| match has_letters {
@@ -211,27 +211,28 @@ enum Notation {
     Hex,
     Unsigned,
     Signed,
-    /// Unsigned, or signed if it has a minus.
+    /// Unsigned, or signed if there is a minus sign.
     Decimal,
 }
 
 impl Notation {
-    /// The one that a format names, if it names one.
-    fn given(format: Format) -> Option<Self> {
+    /// Returns the notation that a format names, if any.
+    fn given(format: FingerprintFormat) -> Option<Self> {
         match format {
-            Format::Hex => Some(Self::Hex),
-            Format::Dec => Some(Self::Unsigned),
-            Format::I64 => Some(Self::Signed),
-            Format::Auto | Format::BinLe | Format::BinBe => None,
+            FingerprintFormat::Hex => Some(Self::Hex),
+            FingerprintFormat::Dec => Some(Self::Unsigned),
+            FingerprintFormat::I64 => Some(Self::Signed),
+            FingerprintFormat::Auto | FingerprintFormat::BinLe | FingerprintFormat::BinBe => None,
         }
     }
 
-    /// The one that a number seems to be in. It is settled once a file, not line by line: of
-    /// random decimals, one in some thousands has just as many digits as a hexadecimal.
+    /// Returns the notation that a number seems to be in. This is decided once per file and not per
+    /// line, because about one in some thousands of random decimals has as many digits as a
+    /// hexadecimal.
     fn of<F: Fingerprint>(text: &str) -> Self {
         let prefixed = text.starts_with("0x") || text.starts_with("0X");
-        let whole = text.len() == F::BYTES * 2 && text.bytes().all(|b| b.is_ascii_hexdigit());
-        if prefixed || whole { Self::Hex } else { Self::Decimal }
+        let all_digits = text.len() == F::BYTES * 2 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        if prefixed || all_digits { Self::Hex } else { Self::Decimal }
     }
 
     fn parse<F: Fingerprint>(self, text: &str) -> Result<F> {
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_cover_the_width_and_no_more() {
+    fn decimals_must_fit_the_width() {
         assert_eq!(parse(Notation::Unsigned, "18446744073709551615"), Some(u64::MAX));
         assert_eq!(parse::<u64>(Notation::Unsigned, "18446744073709551616"), None);
         assert_eq!(parse(Notation::Unsigned, "18446744073709551616"), Some(1u128 << 64));
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_notation_is_told_by_the_first_number() {
+    fn the_first_number_decides_the_notation() {
         for hex in ["0x1", "0X1", "1234567890123456", "08b73006b558c876"] {
             assert_eq!(Notation::of::<u64>(hex), Notation::Hex, "{hex}");
         }

@@ -1,4 +1,4 @@
-//! Where documents arrive in order: what is none of them is told, counted or an error.
+//! Receives documents in order. Records that are no documents are reported, counted or an error.
 
 use std::collections::BTreeMap;
 use std::vec;
@@ -9,55 +9,55 @@ use super::document::{Outcome, Place};
 use super::pool::Ordered;
 use crate::output::Context;
 
-/// What a command made of a document.
+/// What a command computed from a document.
 pub(crate) struct Item<T> {
-    pub(crate) made: T,
-    /// Where the document stands.
+    pub(crate) value: T,
+    /// Where the document is.
     pub(crate) place: Place,
-    /// Bytes that the document had.
+    /// Size of the document in bytes.
     pub(crate) bytes: usize,
-    /// It stood in a table, below the header.
+    /// The document is a row of a table.
     pub(crate) tabular: bool,
 }
 
 pub(super) type Results<T> = Vec<(Place, Outcome<Item<T>>)>;
 
-/// What is made of the documents, in order.
+/// The results for the documents, in order.
 pub(crate) struct Intake<T> {
     results: Ordered<Results<T>>,
-    /// Results that arrived and are not taken yet.
+    /// Results that arrived and were not returned yet.
     arrived: vec::IntoIter<(Place, Outcome<Item<T>>)>,
     skip_bad: bool,
-    /// Set by a command that prints rows: all are to be of one table.
+    /// Set by a command that prints rows, which must all fit one header.
     pub(crate) one_table: bool,
     /// The header of the first table.
     header: Option<Vec<u8>>,
-    /// It was asked for.
+    /// The header was returned to the command.
     header_taken: bool,
-    /// A document that was not in a table was met.
-    untabular: bool,
+    /// At least one document was not in a table.
+    has_other: bool,
     pub(crate) counts: Counts,
 }
 
-/// What was met besides documents.
+/// Numbers of records that are no documents.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    /// What should have been documents.
+    /// Records that should be documents but are not.
     pub(crate) bad: u64,
     /// Places where an archive is damaged.
     pub(crate) broken: u64,
-    /// Records that hold no document, by the reason.
+    /// Records without a document, by reason.
     ignored: BTreeMap<String, u64>,
 }
 
 impl Counts {
-    /// Records that hold no document.
+    /// Returns the number of records without a document.
     pub(crate) fn ignored(&self) -> u64 {
         self.ignored.values().sum()
     }
 
-    /// Tells which records hold no document.
-    pub(crate) fn tell(&self, context: &mut Context<'_>) {
+    /// Reports the records without a document.
+    pub(crate) fn report_ignored(&self, context: &mut Context<'_>) {
         if self.ignored.is_empty() {
             return;
         }
@@ -76,14 +76,14 @@ impl<T> Intake<T> {
             one_table: false,
             header: None,
             header_taken: false,
-            untabular: false,
+            has_other: false,
             counts: Counts::default(),
         }
     }
 
-    /// Adds what is made of documents to `batch` until it has `count` items or those of about
-    /// `bytes` bytes of documents. Says whether there may be more; if it fails, the items before
-    /// the failure are in the batch.
+    /// Adds items to `batch` until it has `count` items, or items of about `bytes` bytes of
+    /// documents. Returns whether more may follow. If it fails, the items before the failure are in
+    /// the batch.
     pub(crate) fn fill(
         &mut self,
         batch: &mut Vec<Item<T>>,
@@ -98,7 +98,7 @@ impl<T> Intake<T> {
                 self.arrived = results?.into_iter();
                 continue;
             };
-            if let Some(item) = self.sort(&place, outcome, context)? {
+            if let Some(item) = self.accept(&place, outcome, context)? {
                 room = room.saturating_sub(item.bytes.max(1));
                 batch.push(item);
             }
@@ -106,15 +106,15 @@ impl<T> Intake<T> {
         Ok(true)
     }
 
-    /// The header of the table that all rows are of, once it is known, and only once.
+    /// Returns the header of the table that all rows belong to, once, as soon as it is known.
     pub(crate) fn take_header(&mut self) -> Option<Vec<u8>> {
         let header = self.header.clone().filter(|_| self.one_table && !self.header_taken);
         self.header_taken |= header.is_some();
         header
     }
 
-    /// The item, if the outcome is one.
-    fn sort(
+    /// Returns the item of a document. Counts or reports any other outcome.
+    fn accept(
         &mut self,
         place: &Place,
         outcome: Outcome<Item<T>>,
@@ -122,31 +122,31 @@ impl<T> Intake<T> {
     ) -> Result<Option<Item<T>>> {
         match outcome {
             Outcome::Document(item) => {
-                self.untabular |= !item.tabular;
+                self.has_other |= !item.tabular;
                 self.check_one_table(place)?;
                 return Ok(Some(item));
             }
-            Outcome::Header(raw) => self.meet_header(place, raw)?,
-            Outcome::Bad(message) if !self.skip_bad => bail!("{}", told(place, &message)),
+            Outcome::Header(raw) => self.accept_header(place, raw)?,
+            Outcome::Bad(message) if !self.skip_bad => bail!("{}", at_place(place, &message)),
             Outcome::Bad(message) => {
                 self.counts.bad += 1;
-                context.say(format_args!("skipped {}", told(place, &message)));
+                context.say(format_args!("skipped {}", at_place(place, &message)));
             }
             Outcome::Broken(message) => {
                 self.counts.broken += 1;
-                context.say(format_args!("broken: {}", told(place, &message)));
+                context.say(format_args!("broken: {}", at_place(place, &message)));
             }
             Outcome::Ignored(reason) => *self.counts.ignored.entry(reason).or_default() += 1,
         }
         Ok(None)
     }
 
-    fn meet_header(&mut self, place: &Place, raw: Vec<u8>) -> Result<()> {
+    fn accept_header(&mut self, place: &Place, raw: Vec<u8>) -> Result<()> {
         match &self.header {
             Some(header) if self.one_table && header.trim_ascii_end() != raw.trim_ascii_end() => {
                 bail!(
-                    "{place}: another header than that of the table before, so the rows printed \
-                     would not be one table: give --print id, or the files one by one"
+                    "{place}: this header differs from that of the table before, so the output would \
+                     not be one table: give --print id, or run dedup once per file"
                 );
             }
             Some(_) => Ok(()),
@@ -158,17 +158,16 @@ impl<T> Intake<T> {
     }
 
     fn check_one_table(&self, place: &Place) -> Result<()> {
-        if self.one_table && self.untabular && self.header.is_some() {
+        if self.one_table && self.has_other && self.header.is_some() {
             bail!(
                 "{place}: rows of tables and other documents cannot be printed together: \
-                 give --print id, or the files one by one"
+                 give --print id, or run dedup once per file"
             );
         }
         Ok(())
     }
 
-    /// Fails if archives were damaged and nobody said that this may be: to be asked when all else
-    /// is done.
+    /// Fails if an archive is damaged and `--skip-bad` is absent. For the end of a run.
     pub(crate) fn verdict(&self) -> Result<()> {
         let broken = self.counts.broken;
         if broken > 0 && !self.skip_bad {
@@ -178,7 +177,7 @@ impl<T> Intake<T> {
     }
 }
 
-/// A message with its place, where the place tells anything.
-fn told(place: &Place, message: &str) -> String {
+/// Returns the message after its place, if the place has a name.
+fn at_place(place: &Place, message: &str) -> String {
     if place.file.is_empty() { message.to_owned() } else { format!("{place}: {message}") }
 }

@@ -1,4 +1,4 @@
-//! What a file holds: as the user says, as its name says, as its first bytes show.
+//! The format of a file: as the user says, as its name says, or as its first bytes show.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,67 +9,66 @@ use clap::builder::PossibleValue;
 
 use super::decompress::{GZIP_MAGIC, ZSTD_MAGIC};
 
-/// `--from`: what the documents come from
+/// `--from`: the format of documents
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
-    /// Each file as its name ends, before .gz or .zst: .ndjson, .jsonl, .csv, .tsv, .txt, .text,
-    /// .md, .html, .htm, .warc, .arc, .parquet; else as it begins, if that is plain: with {,
-    /// with WARC/, as HTML does
+pub(crate) enum DocumentFormat {
+    /// As the file's name ends, before .gz or .zst: .ndjson, .jsonl, .csv, .tsv, .txt, .text, .md,
+    /// .html, .htm, .warc, .arc, .parquet; else as its first bytes show, if they are clear
     Auto,
-    /// A JSON object a line, the id a string or a number; other fields are ignored
+    /// One JSON object per line. The id is a string or a number; other fields are ignored
     Ndjson,
-    /// Comma-separated values under a header row
+    /// Comma-separated values below a header row
     Csv,
-    /// Tab-separated values under a header row
+    /// Tab-separated values below a header row
     Tsv,
-    /// Plain text, a document a file; its id is the path
+    /// Plain text, one document per file. The id is the path
     Text,
-    /// Plain text, a document a line; its id is the path, a colon and the number of the line
+    /// Plain text, one document per line. The id is the path, a colon and the line number
     Lines,
-    /// An archive of a crawl, WARC or ARC; the ids are the URLs
+    /// A web archive, WARC or ARC. The ids are the URLs
     Warc,
-    /// A web page, a document a file; its id is the path
+    /// Web pages, one document per file. The id is the path
     Html,
-    /// Apache Parquet, a row a document
+    /// Apache Parquet, one document per row
     Parquet,
 }
 
-/// `--from`, where it may also be lists of fingerprints
+/// `--from`, for commands that also read lists of fingerprints
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum InputFormat {
     Fingerprints,
-    Documents(From),
+    Documents(DocumentFormat),
 }
 
-impl ValueEnum for Source {
+impl ValueEnum for InputFormat {
     fn value_variants<'a>() -> &'a [Self] {
         &[
             Self::Fingerprints,
-            Self::Documents(From::Auto),
-            Self::Documents(From::Ndjson),
-            Self::Documents(From::Csv),
-            Self::Documents(From::Tsv),
-            Self::Documents(From::Text),
-            Self::Documents(From::Lines),
-            Self::Documents(From::Warc),
-            Self::Documents(From::Html),
-            Self::Documents(From::Parquet),
+            Self::Documents(DocumentFormat::Auto),
+            Self::Documents(DocumentFormat::Ndjson),
+            Self::Documents(DocumentFormat::Csv),
+            Self::Documents(DocumentFormat::Tsv),
+            Self::Documents(DocumentFormat::Text),
+            Self::Documents(DocumentFormat::Lines),
+            Self::Documents(DocumentFormat::Warc),
+            Self::Documents(DocumentFormat::Html),
+            Self::Documents(DocumentFormat::Parquet),
         ]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Self::Fingerprints => Some(PossibleValue::new("fp").help("Fingerprints")),
+            Self::Fingerprints => Some(PossibleValue::new("fp").help("Lists of fingerprints")),
             Self::Documents(from) => from.to_possible_value(),
         }
     }
 }
 
-/// What a file is read as.
+/// The format in which a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Ndjson,
-    /// With this byte between fields.
+    /// A table with this separator.
     Table(u8),
     Text,
     Lines,
@@ -78,8 +77,8 @@ pub(crate) enum Kind {
     Parquet,
 }
 
-impl From {
-    /// The kind that is asked for, if one is.
+impl DocumentFormat {
+    /// Returns the requested kind, or `None` for `auto`.
     pub(super) fn kind(self) -> Option<Kind> {
         Some(match self {
             Self::Auto => return None,
@@ -96,7 +95,7 @@ impl From {
 }
 
 impl Kind {
-    /// The kind that a file's name tells.
+    /// Returns the kind that a file's name shows.
     pub(super) fn of_name(path: &Path) -> Option<Self> {
         let compressed = |e: &&OsStr| *e == "gz" || *e == "zst";
         let name = match path.extension().filter(compressed) {
@@ -115,23 +114,23 @@ impl Kind {
         })
     }
 
-    /// The kind that a file without a telling name is read as, by its first bytes.
+    /// Returns the kind of a file by its first bytes, if its name does not show it.
     pub(super) fn of_content(head: &[u8]) -> Result<Self> {
         match Look::of(head) {
-            // A file without a byte has no documents, whatever they would have been.
+            // An empty file has no documents in any format.
             Some(Look::Json | Look::Empty) => Ok(Self::Ndjson),
             Some(Look::Warc) => Ok(Self::Warc),
             Some(Look::Html) => Ok(Self::Html),
             Some(Look::Parquet) => Ok(Self::Parquet),
             Some(Look::JsonArray) => {
-                bail!("it seems to be a JSON array, and an object a line is needed")
+                bail!("it seems to be a JSON array; one object per line is needed")
             }
-            _ => bail!("neither its name nor its first bytes tell what it holds: give --from"),
+            _ => bail!("neither its name nor its first bytes show its format: give --from"),
         }
     }
 
-    /// Refuses to read as this kind what by its first bytes is something else: it would be hashed
-    /// by accident, or be an error on every line.
+    /// Refuses a file whose first bytes show another kind. It would be fingerprinted by accident, or
+    /// be an error on every line.
     pub(super) fn check(self, head: &[u8]) -> Result<()> {
         let Some(look) = Look::of(head) else { return Ok(()) };
         let text = matches!(self, Self::Text | Self::Lines);
@@ -145,7 +144,7 @@ impl Kind {
             Look::Compressed | Look::Binary => false,
         };
         if !fits {
-            bail!("it seems to be {}", look.told());
+            bail!("it seems to be {}", look.description());
         }
         Ok(())
     }
@@ -156,7 +155,7 @@ pub(crate) fn is_html(path: &Path) -> bool {
     Kind::of_name(path) == Some(Kind::Html)
 }
 
-/// What first bytes look like beyond doubt.
+/// What the first bytes of a file clearly are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     Empty,
@@ -201,13 +200,13 @@ impl Look {
         }
     }
 
-    fn told(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self {
             Self::Empty => "empty",
             Self::Json => "NDJSON: give --from ndjson",
             Self::JsonArray => "a JSON array",
             Self::Html => "HTML: give --from html",
-            Self::Warc => "an archive of a crawl: give --from warc",
+            Self::Warc => "a web archive: give --from warc",
             Self::Parquet => "Parquet: give --from parquet",
             Self::Compressed => "compressed twice",
             Self::Binary => "binary data",
@@ -215,7 +214,8 @@ impl Look {
     }
 }
 
-/// With a byte order mark: text, whose every other byte may be zero.
+/// Returns whether the bytes start with the byte order mark of UTF-16, in whose text every other
+/// byte may be zero.
 pub(super) fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff")
 }
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_with_and_without_compression() {
+    fn names_show_the_kind_with_and_without_compression() {
         for (name, kind) in [
             ("a.ndjson", Some(Kind::Ndjson)),
             ("a.b/c.jsonl.zst", Some(Kind::Ndjson)),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn first_bytes_tell_or_nothing_is_taken_for_granted() {
+    fn first_bytes_show_the_kind_or_are_refused() {
         for (head, kind) in [
             (&b" \n{\"id\""[..], Kind::Ndjson),
             (b"\xef\xbb\xbf{", Kind::Ndjson),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_kind_is_refused_by_the_first_bytes() {
+    fn first_bytes_of_another_kind_are_refused() {
         let table = Kind::Table(b',');
         for (kind, head) in [
             (Kind::Ndjson, &b"WARC/1.0\r\n"[..]),

@@ -1,15 +1,15 @@
-//! Lines of a file, with their numbers and all their bytes.
+//! Reads the lines of a file with their numbers and all their bytes.
 
 use std::io::{self, BufRead};
 
 use super::decompress::Input;
 
-/// A line as it is in the file, its end too if it has one.
+/// A line as it is in the file, including its line ending if there is one.
 pub(crate) struct Line {
     pub(crate) bytes: Vec<u8>,
-    /// From 1.
+    /// Counted from 1.
     pub(crate) number: u64,
-    /// It has more bytes than were allowed, and `bytes` but its beginning.
+    /// The line is longer than the limit, and `bytes` has only its start.
     pub(crate) too_long: bool,
 }
 
@@ -19,27 +19,27 @@ impl Line {
     }
 }
 
-/// The lines of one file, from the first on.
+/// Reads the lines of one file.
 pub(crate) struct Lines {
     input: Input,
     max_line: usize,
     number: u64,
-    /// The line returned last was too long, and its rest is still to be passed over.
+    /// The line returned last was too long, and its rest must be skipped.
     in_rest: bool,
 }
 
 impl Lines {
-    /// The lines of a file, each of at most `max_line` bytes without its end.
+    /// Reads the lines of a file, each at most `max_line` bytes long without its line ending.
     pub(crate) fn new(input: Input, max_line: usize) -> Self {
         Self { input, max_line, number: 0, in_rest: false }
     }
 
-    /// The number of the line returned last, or of the one that could not be read.
+    /// Returns the number of the line returned last, or of the line that could not be read.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next line that is not blank.
+    /// Returns the next line that is not blank.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
             self.number += 1;
@@ -60,7 +60,7 @@ impl Lines {
 
     fn read_line(&mut self) -> io::Result<Line> {
         let mut bytes = Vec::new();
-        // Room for an end of two bytes; one more byte, and the line is too long.
+        // Leaves room for a line ending of two bytes. With one more byte, the line is too long.
         let limit = (self.max_line as u64).saturating_add(2);
         io::Read::take(&mut self.input, limit).read_until(b'\n', &mut bytes)?;
         let content = bytes.strip_suffix(b"\n").unwrap_or(&bytes);

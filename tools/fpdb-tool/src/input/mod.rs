@@ -1,10 +1,10 @@
-//! What the tool reads: documents from files of many kinds, and lists of fingerprints; from plain
-//! or compressed files or standard input.
+//! Reads documents from files of many formats, and lists of fingerprints, from plain or compressed
+//! files or standard input.
 //!
-//! Documents take two steps. A reader (`reader`) takes [records](document::Record) from a file, in
-//! order; the rules (`document`) make a document of each, on any thread. In between, and
-//! afterwards, what a command makes of a document, stands the [`pool`]; at its end the [`Intake`],
-//! from which commands take the results in order.
+//! Documents are read in two steps. A reader (`reader`) takes [pieces](document::Piece) from a
+//! file, in order. Then the rules (`document`) convert each piece to a document, on any thread. The
+//! [`pool`] connects these steps, and applies the command's function to each document. At its end,
+//! commands take the results in order from the [`Intake`].
 
 mod csv;
 mod decompress;
@@ -32,24 +32,24 @@ use anyhow::{Context, Result, bail};
 pub(crate) use decompress::{Compression, Input};
 pub(crate) use document::Document;
 pub(crate) use intake::{Intake, Item};
-pub(crate) use kind::{From, Source, is_html};
+pub(crate) use kind::{DocumentFormat, InputFormat, is_html};
 pub(crate) use size::parse_size;
 pub(crate) use source::{DocumentArgs, all_cores, parse_threads};
 
-/// Fails if one of these files cannot be opened: before a database is made for what they hold.
+/// Fails if one of these files cannot be opened. Called before a database is created for their
+/// contents.
 pub(crate) fn check_all(files: &[PathBuf]) -> Result<()> {
     files.iter().filter(|path| !is_stdin(path)).try_for_each(|path| {
-        // A pipe is not opened twice: who writes to it would take the first close for the last.
+        // A pipe must not be opened twice: its writer would mistake the first close for the last.
         let metadata =
             path.metadata().with_context(|| format!("cannot open {}", path.display()))?;
         if metadata.is_file() { open_file(path).map(drop) } else { Ok(()) }
     })
 }
 
-/// Fails if something that is to be written would be read: it is one of these files or lies in one
-/// of these folders.
+/// Fails if a file that will be written is one of these input files or in one of these folders.
 pub(crate) fn check_apart(what: &str, path: &Path, files: &[PathBuf]) -> Result<()> {
-    // It may not be there yet, but its folder is.
+    // The file may not exist yet, but its folder does.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new(".")).canonicalize();
     let is_in = |file: &&PathBuf| match (file.canonicalize(), &folder) {
@@ -59,9 +59,9 @@ pub(crate) fn check_apart(what: &str, path: &Path, files: &[PathBuf]) -> Result<
     };
     match files.iter().find(is_in) {
         Some(file) if file.is_dir() => {
-            bail!("{what} would lie in {}, which is to be read", file.display())
+            bail!("{what} would be in {}, which is an input", file.display())
         }
-        Some(file) => bail!("{what} would replace {}, which is to be read", file.display()),
+        Some(file) => bail!("{what} would replace {}, which is an input", file.display()),
         None => Ok(()),
     }
 }
@@ -70,7 +70,7 @@ fn open_file(path: &Path) -> Result<File> {
     File::open(path).with_context(|| format!("cannot open {}", path.display()))
 }
 
-/// How a file is called in messages.
+/// Returns the name of a file in messages.
 pub(crate) fn label(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }

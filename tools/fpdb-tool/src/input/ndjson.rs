@@ -1,12 +1,12 @@
-//! Documents as NDJSON: an object a line, with an id and a text among its fields.
+//! Documents as NDJSON: one object per line, with an id and a text among its fields.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Where the two values stand that make a document: each the name of a field or, beginning with
-/// `/`, a JSON pointer through objects.
+/// The fields with a document's id and text. Each is the name of a field or, if it starts with `/`,
+/// a JSON pointer through objects.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     id: Vec<String>,
@@ -18,25 +18,25 @@ impl Fields {
         Self { id: path(id), text: path(text) }
     }
 
-    /// Reads the id and the text on a line, the id a string as it is or a number as it is written;
-    /// the error says what is wrong with the line.
+    /// Parses the id and the text on a line. The id is a string, or a number, which becomes a string
+    /// as it is written. The error says what is wrong with the line.
     pub(crate) fn parse(&self, line: &[u8]) -> Result<(String, String), String> {
-        // Of the whole line: serde_json would not look at the strings that it skips.
+        // Checked for the entire line, because serde_json does not check the strings that it skips.
         let line = std::str::from_utf8(line)
             .map_err(|e| format!("invalid UTF-8 after {} bytes", e.valid_up_to()))?;
         let mut json = serde_json::Deserializer::from_str(line);
-        let mut found = Found { id: None, text: None };
-        let seek = Seek { id: Some(&self.id), text: Some(&self.text), found: &mut found };
-        seek.deserialize(&mut json).map_err(|e| told(&e))?;
-        json.end().map_err(|e| told(&e))?;
+        let mut values = Values { id: None, text: None };
+        let search = Search { id: Some(&self.id), text: Some(&self.text), values: &mut values };
+        search.deserialize(&mut json).map_err(|e| without_line(&e))?;
+        json.end().map_err(|e| without_line(&e))?;
         let missing = |path: &[String]| format!("no field {:?}", path.join("/"));
-        let id = found.id.ok_or_else(|| missing(&self.id))?;
-        let text = found.text.ok_or_else(|| missing(&self.text))?;
+        let id = values.id.ok_or_else(|| missing(&self.id))?;
+        let text = values.text.ok_or_else(|| missing(&self.text))?;
         Ok((id, text))
     }
 }
 
-/// The names along the way to a value.
+/// Returns the names on the path to a value.
 fn path(field: &str) -> Vec<String> {
     match field.strip_prefix('/') {
         Some(pointer) => {
@@ -46,28 +46,28 @@ fn path(field: &str) -> Vec<String> {
     }
 }
 
-/// An error of serde_json without the line number, which is always 1 here.
-fn told(error: &serde_json::Error) -> String {
+/// Returns an error of serde_json without the line number, which is always 1 here.
+fn without_line(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
-        Some((what, _)) => format!("{what} (column {})", error.column()),
+        Some((message, _)) => format!("{message} (column {})", error.column()),
         None => text,
     }
 }
 
-struct Found {
+struct Values {
     id: Option<String>,
     text: Option<String>,
 }
 
-/// Looks in an object for what is left of the two paths, each None if it leads elsewhere.
-struct Seek<'a> {
+/// Searches an object for the rest of the two paths. A path is `None` if it leads elsewhere.
+struct Search<'a> {
     id: Option<&'a [String]>,
     text: Option<&'a [String]>,
-    found: &'a mut Found,
+    values: &'a mut Values,
 }
 
-impl<'de> DeserializeSeed<'de> for Seek<'_> {
+impl<'de> DeserializeSeed<'de> for Search<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -75,7 +75,7 @@ impl<'de> DeserializeSeed<'de> for Seek<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Seek<'_> {
+impl<'de> Visitor<'de> for Search<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,16 +99,16 @@ impl<'de> Visitor<'de> for Seek<'_> {
                     let id = id_of(map.next_value::<&RawValue>()?).ok_or_else(|| {
                         A::Error::custom(format!("field {key:?} is neither a string nor a number"))
                     })?;
-                    self.found.id = Some(id);
+                    self.values.id = Some(id);
                 }
-                (_, Some(0)) => self.found.text = Some(map.next_value::<String>()?),
+                (_, Some(0)) => self.values.text = Some(map.next_value::<String>()?),
                 (None, None) => {
                     map.next_value::<IgnoredAny>()?;
                 }
-                (id, text) => map.next_value_seed(Seek {
+                (id, text) => map.next_value_seed(Search {
                     id: self.id.filter(|_| id.is_some()).map(|path| &path[1..]),
                     text: self.text.filter(|_| text.is_some()).map(|path| &path[1..]),
-                    found: self.found,
+                    values: self.values,
                 })?,
             }
         }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_told() {
+    fn errors_say_what_is_wrong_with_a_line() {
         for (line, message) in [
             ("{", "EOF while parsing an object (column 1)"),
             ("[]", "expected an object with fields \"id\" and \"text\""),
@@ -158,17 +158,17 @@ mod tests {
             ("{\"id\":1,\"text\":\"\\ud800\"}", "hex escape"),
             ("{\"id\":1,\"text\":\"\"} x", "trailing characters"),
         ] {
-            let told = parse(line).unwrap_err();
-            assert!(told.contains(message), "{line}: {told}");
+            let error = parse(line).unwrap_err();
+            assert!(error.contains(message), "{line}: {error}");
         }
-        let told = Fields::new("id", "text")
+        let error = Fields::new("id", "text")
             .parse(b"{\"id\":1,\"text\":\"\",\"x\":\"\xff\"}")
             .unwrap_err();
-        assert_eq!(told, "invalid UTF-8 after 23 bytes");
+        assert_eq!(error, "invalid UTF-8 after 23 bytes");
     }
 
     #[test]
-    fn fields_may_have_other_names_and_lie_deep() {
+    fn fields_may_have_other_names_and_be_nested() {
         let line = br#"{"id":1,"meta":{"url":"u","id":{},"a/b":"s"},"body":{"id":7,"~":"t"}}"#;
         for (id, text, document) in [
             ("/meta/url", "/body/~0", ("u", "t")),
@@ -176,8 +176,8 @@ mod tests {
             ("id", "/body/~0", ("1", "t")),
             ("/body/id", "/meta/url", ("7", "u")),
         ] {
-            let found = Fields::new(id, text).parse(line).unwrap();
-            assert_eq!((found.0.as_str(), found.1.as_str()), document, "{id} {text}");
+            let parsed = Fields::new(id, text).parse(line).unwrap();
+            assert_eq!((parsed.0.as_str(), parsed.1.as_str()), document, "{id} {text}");
         }
         for (id, text, message) in [
             ("/meta/no", "body", "expected a string"),
@@ -185,8 +185,8 @@ mod tests {
             ("/id/x", "/meta/url", "expected an object with a field \"x\""),
             ("/meta/id", "/meta/url", "neither a string nor a number"),
         ] {
-            let told = Fields::new(id, text).parse(line).unwrap_err();
-            assert!(told.contains(message), "{id} {text}: {told}");
+            let error = Fields::new(id, text).parse(line).unwrap_err();
+            assert!(error.contains(message), "{id} {text}: {error}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Apache Parquet: a row a document, its id and its text in columns of their own.
+//! Reads Apache Parquet: one document per row, with its id and its text in two columns.
 //!
-//! Row groups are read one after the other, and of their columns these two, page by page.
+//! Row groups are read one after the other, and only these two columns of them, page by page.
 
 use std::path::Path;
 use std::vec;
@@ -17,34 +17,34 @@ use super::document::Content;
 /// Rows that are read together.
 const ROWS: usize = 128;
 
-/// The rows of a file as records. The first error is the last.
+/// The rows of a file as records. Ends after the first error.
 pub(super) struct Rows {
     file: SerializedFileReader<std::fs::File>,
     id: Column,
     text: Column,
     max_document: usize,
-    /// The row group to be begun next.
+    /// The next row group.
     next_group: usize,
-    /// The two columns of the row group that is being read.
+    /// The two columns of the current row group.
     group: Option<(ColumnReader, ColumnReader)>,
     rows: vec::IntoIter<Content>,
 }
 
-/// Where a column stands, and how it is read.
+/// The position of a column, and how to read it.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     index: usize,
-    /// The level of a value that is there; on a lower one there is none.
+    /// The definition level of a value that is present. On a lower level there is no value.
     present: i16,
-    /// Of numbers: without sign.
+    /// The column holds numbers without a sign.
     unsigned: bool,
 }
 
 impl Rows {
-    /// Opens a file. The columns are named as fields of NDJSON are: `a`, or `/a/b` in groups.
+    /// Opens a file. Columns are named like fields of NDJSON: `a`, or `/a/b` in groups.
     pub(super) fn open(path: &Path, id: &str, text: &str, max_document: usize) -> Result<Self> {
         if super::is_stdin(path) {
-            bail!("Parquet is read from its end, so it has to be a file");
+            bail!("Parquet must be a file, because it is read from its end");
         }
         let file = SerializedFileReader::new(super::open_file(path)?)?;
         let columns = file.metadata().file_metadata().schema_descr().columns();
@@ -56,16 +56,18 @@ impl Rows {
                 .iter()
                 .enumerate()
                 .find(|(_, column)| is_wanted(&&***column))
-                .with_context(|| format!("there is no column {name:?}, but {}", names(columns)))?;
+                .with_context(|| {
+                    format!("there is no column {name:?}; the columns are {}", names(columns))
+                })?;
             let strings = [
                 ConvertedType::NONE,
                 ConvertedType::UTF8,
                 ConvertedType::ENUM,
                 ConvertedType::JSON,
             ];
-            let found_type = found.physical_type();
-            let number = found_type != Type::BYTE_ARRAY;
-            let fits = types.contains(&found_type)
+            let physical_type = found.physical_type();
+            let number = physical_type != Type::BYTE_ARRAY;
+            let fits = types.contains(&physical_type)
                 && found.max_rep_level() == 0
                 && (number || strings.contains(&found.converted_type()));
             if !fits {
@@ -81,7 +83,7 @@ impl Rows {
         Ok(Self { file, id, text, max_document, next_group: 0, group: None, rows })
     }
 
-    /// Reads the next rows. False at the end of the file.
+    /// Reads the next rows. Returns false at the end of the file.
     fn fill(&mut self) -> Result<bool> {
         loop {
             let Some((ids, texts)) = &mut self.group else {
@@ -100,7 +102,7 @@ impl Rows {
             let ids = self.id.read_ids(ids)?;
             let texts = match texts {
                 ColumnReader::ByteArrayColumnReader(texts) => self.text.read(texts)?,
-                _ => bail!("the column of texts holds no strings"),
+                _ => bail!("the column of texts does not hold strings"),
             };
             if ids.len() != texts.len() {
                 bail!("columns of unequal length: {} ids, {} texts", ids.len(), texts.len());
@@ -133,10 +135,10 @@ impl Iterator for Rows {
 }
 
 impl Column {
-    /// The next values, None where there is none; empty at the end of the row group.
+    /// Returns the next values, `None` for an absent one; empty at the end of the row group.
     fn read<T: DataType>(self, column: &mut ColumnReaderImpl<T>) -> Result<Vec<Option<T::T>>> {
         let (mut levels, mut values) = (Vec::new(), Vec::new());
-        // Pages may end within what is asked for.
+        // A page may end before the requested number of rows.
         let mut rows = 0;
         while rows < ROWS {
             let (read, ..) =
@@ -154,7 +156,7 @@ impl Column {
         Ok(levels.iter().map(value).collect())
     }
 
-    /// The next ids, as text.
+    /// Returns the next ids as text.
     fn read_ids(self, column: &mut ColumnReader) -> Result<Vec<Option<Result<String, String>>>> {
         Ok(match column {
             ColumnReader::ByteArrayColumnReader(ids) => {

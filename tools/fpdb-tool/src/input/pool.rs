@@ -1,17 +1,19 @@
-//! Work on the parts of many inputs, in parallel, with the results in order.
+//! Processes the parts of many inputs in parallel and returns the results in order.
 //!
-//! Readers, one thread each, take inputs in turn and cut them into parts; workers make a result of
-//! each part; whoever iterates gets the results as one thread would have made them: input by input
-//! and part by part.
+//! Readers take inputs in turn and cut them into parts, one thread per reader. Workers compute a
+//! result for each part. The iterator returns the results in the order in which one thread would
+//! compute them: input by input and part by part.
 //!
-//! What bounds the memory: an input has a queue of [`QUEUED`] parts, whose places are taken when a
-//! part is read and freed when its result is asked for; and only as many inputs are begun as there
-//! are readers, and as many again are read to their end and wait for their turn. What rules out
-//! that all wait for each other: inputs are begun in order, so the one whose turn it is has a
-//! reader, and workers wait for nobody.
+//! Memory is bounded for two reasons. Each input has a queue of [`QUEUED`] parts, in which a part
+//! takes a place when it is read and frees it when its result is taken. And at most as many inputs
+//! as there are readers are being read, while as many again are read to their end and wait for their
+//! turn.
 //!
-//! The threads are not joined. A reader may be waiting for standard input when the run is over, and
-//! would keep it from ending; the others end by themselves when the iterator is dropped.
+//! There is no deadlock: inputs are started in order, so the current input has a reader, and workers
+//! wait for no other thread.
+//!
+//! The threads are not joined. A reader that waits for standard input would keep the process from
+//! ending. The others end by themselves when the iterator is dropped.
 
 use std::any::Any;
 use std::iter::FusedIterator;
@@ -22,39 +24,38 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow};
 
-/// Parts of an input that are read ahead of the one that is asked for.
+/// Parts of an input that are read ahead of the one that the iterator returns next.
 const QUEUED: usize = 2;
 
-/// Reads the parts of an input and hands each to the function, which is false once nobody wants
-/// more.
+/// Receives the parts of an input from its reader. Returns false once no more are wanted.
 pub(crate) type Emit<'a, P> = &'a mut dyn FnMut(P) -> bool;
 
-/// A result to come.
+/// A result that a worker will send.
 type Pending<R> = Receiver<Result<R>>;
 
-/// What a reader says of its input: the results to come, then how reading ended. A queue that ends
-/// without an [`End`](Said::End) is one whose reader panicked.
-enum Said<R> {
+/// What a reader sends for its input: pending results, then how reading ended. If a queue closes
+/// without an [`End`](Message::End), its reader panicked.
+enum Message<R> {
     Part(Pending<R>),
     End(Result<()>),
 }
 
-type Input<R> = Receiver<Said<R>>;
+type Input<R> = Receiver<Message<R>>;
 
 struct Task<P, R> {
     part: P,
     reply: SyncSender<Result<R>>,
 }
 
-/// The results, in order. An error stands where its part or the rest of its input would have stood;
-/// after it, the next input follows.
+/// The results, in order. An error takes the place of its part, or of the rest of its input. The
+/// next input follows it.
 pub(crate) struct Ordered<R> {
     inputs: Receiver<Input<R>>,
     current: Option<Input<R>>,
 }
 
-/// Begins to read `inputs` on up to `readers` threads and to work on their parts on `workers`
-/// threads. Each at least one.
+/// Starts to read `inputs` on up to `readers` threads and to process their parts on `workers`
+/// threads. Each is at least one.
 pub(crate) fn start<I, P, R>(
     inputs: impl Iterator<Item = I> + Send + 'static,
     readers: usize,
@@ -75,14 +76,14 @@ where
         spawn("worker", move || work_on(&queue, &*work))?;
     }
     let readers = readers.max(1);
-    let (begun, started) = sync_channel(readers);
-    let inputs = Arc::new(Mutex::new((inputs, begun)));
+    let (queues, started) = sync_channel(readers);
+    let inputs = Arc::new(Mutex::new((inputs, queues)));
     let read = Arc::new(read);
     for _ in 0..readers {
         let (inputs, read, tasks) = (Arc::clone(&inputs), Arc::clone(&read), tasks.clone());
         spawn("reader", move || {
-            while let Some((input, said)) = begin(&inputs) {
-                read_input(input, &*read, &tasks, &said);
+            while let Some((input, messages)) = next_input(&inputs) {
+                read_input(input, &*read, &tasks, &messages);
             }
         })?;
     }
@@ -94,46 +95,46 @@ fn spawn(role: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
     thread.map(drop).context("cannot start a thread")
 }
 
-/// Takes the next input and lines up its queue, in one step: so queues stand in the inputs' order.
-fn begin<I, R>(
+/// Takes the next input and registers its queue in one step, so that queues have the order of the
+/// inputs.
+fn next_input<I, R>(
     inputs: &Mutex<(impl Iterator<Item = I>, SyncSender<Input<R>>)>,
-) -> Option<(I, SyncSender<Said<R>>)> {
+) -> Option<(I, SyncSender<Message<R>>)> {
     let mut inputs = inputs.lock().unwrap_or_else(PoisonError::into_inner);
     let input = inputs.0.next()?;
-    let (said, queue) = sync_channel(QUEUED);
+    let (messages, queue) = sync_channel(QUEUED);
     inputs.1.send(queue).ok()?;
-    Some((input, said))
+    Some((input, messages))
 }
 
 fn read_input<I, P, R>(
     input: I,
     read: &impl Fn(I, Emit<'_, P>) -> Result<()>,
     tasks: &Sender<Task<P, R>>,
-    said: &SyncSender<Said<R>>,
+    messages: &SyncSender<Message<R>>,
 ) {
     let mut emit = |part| {
         let (reply, pending) = sync_channel(1);
-        // The place in the queue first: it is what bounds the tasks.
-        said.send(Said::Part(pending)).is_ok() && tasks.send(Task { part, reply }).is_ok()
+        // The place in the queue comes first, because it bounds the number of tasks.
+        messages.send(Message::Part(pending)).is_ok() && tasks.send(Task { part, reply }).is_ok()
     };
-    let end = caught(|| read(input, &mut emit)).and_then(|end| end);
-    // Nobody may be left to be told.
-    let _ = said.send(Said::End(end));
+    let end = catch_panic(|| read(input, &mut emit)).and_then(|end| end);
+    // This fails if the iterator was dropped.
+    let _ = messages.send(Message::End(end));
 }
 
 fn work_on<P, R>(queue: &Mutex<Receiver<Task<P, R>>>, work: &impl Fn(P) -> R) {
     loop {
         let task = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Task { part, reply }) = task else { return };
-        let _ = reply.send(caught(|| work(part)));
+        let _ = reply.send(catch_panic(|| work(part)));
     }
 }
 
-/// A panic as an error: a thread that dies in silence would look like the end of its input.
-fn caught<T>(run: impl FnOnce() -> T) -> Result<T> {
-    panic::catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
-        anyhow!("an error in the tool itself stopped a thread: {}", message(&*panic))
-    })
+/// Turns a panic into an error. A thread that ended silently would look like the end of its input.
+fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T> {
+    panic::catch_unwind(AssertUnwindSafe(run))
+        .map_err(|panic| anyhow!("a bug in the tool stopped a thread: {}", message(&*panic)))
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {
@@ -145,16 +146,16 @@ impl<R> Iterator for Ordered<R> {
     type Item = Result<R>;
 
     fn next(&mut self) -> Option<Result<R>> {
-        let gone = || anyhow!("an error in the tool itself stopped a thread");
+        let gone = || anyhow!("a bug in the tool stopped a thread");
         loop {
             if self.current.is_none() {
                 self.current = Some(self.inputs.recv().ok()?);
             }
             match self.current.as_ref()?.recv() {
-                Ok(Said::Part(pending)) => {
+                Ok(Message::Part(pending)) => {
                     return Some(pending.recv().map_err(|_| gone()).and_then(|result| result));
                 }
-                Ok(Said::End(end)) => {
+                Ok(Message::End(end)) => {
                     self.current = None;
                     if let Err(error) = end {
                         return Some(Err(error));
@@ -180,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    /// The next of a series of numbers that look random.
+    /// Returns the next of a series of numbers that look random.
     fn random(state: &mut u64) -> u64 {
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn results_stand_in_the_order_of_inputs_and_parts() {
+    fn results_have_the_order_of_inputs_and_parts() {
         for (readers, workers) in [(1, 1), (1, 4), (4, 1), (3, 5), (8, 8)] {
             let mut state = readers as u64 * 100 + workers as u64;
             let inputs: Vec<Vec<u64>> = (0..60)
@@ -220,18 +221,18 @@ mod tests {
     }
 
     #[test]
-    fn an_error_stands_after_the_parts_before_it_and_the_next_input_follows() {
+    fn an_error_follows_the_parts_before_it_and_precedes_the_next_input() {
         let read = |input: u32, emit: Emit<'_, u32>| {
             emit(input);
             if input == 1 { bail!("broken") } else { Ok(()) }
         };
         let results = start([0, 1, 2].into_iter(), 2, 2, read, |part| part).unwrap();
-        let told: Vec<_> = results.map(|r| r.map_err(|e| e.to_string())).collect();
-        assert_eq!(told, [Ok(0), Ok(1), Err("broken".to_owned()), Ok(2)]);
+        let results: Vec<_> = results.map(|r| r.map_err(|e| e.to_string())).collect();
+        assert_eq!(results, [Ok(0), Ok(1), Err("broken".to_owned()), Ok(2)]);
     }
 
     #[test]
-    fn a_panic_is_an_error_and_never_an_end() {
+    fn a_panic_is_an_error_and_not_the_end_of_an_input() {
         let read = |input: u32, emit: Emit<'_, u32>| {
             assert_ne!(input, 2, "no input 2");
             emit(input);
@@ -242,16 +243,16 @@ mod tests {
             part
         };
         let results = start([0, 1, 2, 3].into_iter(), 1, 1, read, work).unwrap();
-        let told: Vec<_> = results.map(|r| r.map_err(|e| e.to_string())).collect();
-        assert_eq!(told.len(), 4);
-        assert_eq!((&told[0], &told[3]), (&Ok(0), &Ok(3)));
+        let results: Vec<_> = results.map(|r| r.map_err(|e| e.to_string())).collect();
+        assert_eq!(results.len(), 4);
+        assert_eq!((&results[0], &results[3]), (&Ok(0), &Ok(3)));
         for (at, message) in [(1, "no part 1"), (2, "no input 2")] {
-            assert!(told[at].as_ref().unwrap_err().contains(message), "{told:?}");
+            assert!(results[at].as_ref().unwrap_err().contains(message), "{results:?}");
         }
     }
 
     #[test]
-    fn what_is_read_ahead_is_bounded() {
+    fn read_ahead_is_bounded() {
         let read_so_far = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&read_so_far);
         let read = move |_: u32, emit: Emit<'_, u32>| {

@@ -8,9 +8,9 @@ use fpdb_web::Record;
 use indicatif::ProgressBar;
 
 use super::csv::{Header, Row, Rows};
-use super::decompress::{Compression, Input, told};
-use super::document::{At, Content, Entry, Place};
-use super::kind::{From, Kind};
+use super::decompress::{Compression, Input, read_error};
+use super::document::{At, Content, Piece, Place};
+use super::kind::{DocumentFormat, Kind};
 use super::lines::{Line, Lines};
 use super::pool::Emit;
 use super::{is_stdin, label, walk, web};
@@ -20,10 +20,10 @@ const BATCH_RECORDS: usize = 128;
 /// Bytes from which a batch is full, whatever the number of its records.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// How files are read.
+/// The options for reading files.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
-    pub(super) from: From,
+    pub(super) from: DocumentFormat,
     pub(super) id_field: String,
     pub(super) text_field: String,
     pub(super) max_line: usize,
@@ -35,10 +35,10 @@ pub(super) struct Reading {
     pub(super) bar: ProgressBar,
 }
 
-/// Puts the records of one file into batches.
+/// Collects the records of one file in batches.
 struct Sink<'a, 'e> {
-    emit: Emit<'e, Vec<Entry>>,
-    batch: Vec<Entry>,
+    emit: Emit<'e, Vec<Piece>>,
+    batch: Vec<Piece>,
     bytes: usize,
     file: &'a Arc<str>,
     stop_at_bad: bool,
@@ -50,7 +50,7 @@ impl Sink<'_, '_> {
         // Nobody would use what follows, and standard input may never end.
         let last = self.stop_at_bad && matches!(content, Content::Bad(_));
         self.bytes += content.len();
-        self.batch.push(Entry { place: Place { file: Arc::clone(self.file), at }, content });
+        self.batch.push(Piece { place: Place { file: Arc::clone(self.file), at }, content });
         let full = self.batch.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES;
         if full || last { self.emit_batch() && !last } else { true }
     }
@@ -64,7 +64,7 @@ impl Sink<'_, '_> {
 impl Reading {
     /// Reads a file into batches of records. If it fails, the records before the failure are
     /// emitted.
-    pub(super) fn read(&self, path: Result<PathBuf>, emit: Emit<'_, Vec<Entry>>) -> Result<()> {
+    pub(super) fn read(&self, path: Result<PathBuf>, emit: Emit<'_, Vec<Piece>>) -> Result<()> {
         let path = match path {
             Ok(path) => path,
             Err(error) if !self.skip_bad => return Err(error),
@@ -84,13 +84,13 @@ impl Reading {
         read
     }
 
-    fn sink<'a, 'e>(&self, emit: Emit<'e, Vec<Entry>>, file: &'a Arc<str>) -> Sink<'a, 'e> {
+    fn sink<'a, 'e>(&self, emit: Emit<'e, Vec<Piece>>, file: &'a Arc<str>) -> Sink<'a, 'e> {
         Sink { emit, batch: Vec::new(), bytes: 0, file, stop_at_bad: !self.skip_bad }
     }
 
     fn read_kind(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
         let kind = self.from.kind().or_else(|| {
-            let named = self.from == From::Auto;
+            let named = self.from == DocumentFormat::Auto;
             Kind::of_name(path).filter(|_| named)
         });
         // The readers of these formats open the file themselves.
@@ -129,7 +129,7 @@ impl Reading {
                 Content::Web(Ok(Record::resource(id, "text/html", bytes)))
             }),
             Kind::Warc | Kind::Parquet if is_stdin(path) => {
-                bail!("{}: say what it holds with --from: it cannot be read twice", sink.file)
+                bail!("{}: give its format with --from, because it cannot be read twice", sink.file)
             }
             Kind::Warc => self.archive(path, sink),
             Kind::Parquet => self.parquet(path, sink),
@@ -147,7 +147,7 @@ impl Reading {
         }
         let mut lines = Lines::new(input, self.max_line);
         loop {
-            let line = lines.next_line().map_err(told);
+            let line = lines.next_line().map_err(read_error);
             let place = || format!("cannot read {}, line {}", sink.file, lines.number());
             let Some(Line { bytes, number, too_long }) = line.with_context(place)? else {
                 return Ok(());
@@ -181,7 +181,7 @@ impl Reading {
         Ok(())
     }
 
-    /// A file that is one document.
+    /// Reads a file that is one document.
     fn whole(
         &self,
         path: &Path,
@@ -231,6 +231,6 @@ impl Reading {
 
     #[cfg(not(feature = "parquet"))]
     fn parquet(&self, _: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
-        bail!("{}: Parquet needs the cargo feature \"parquet\", which this build lacks", sink.file)
+        bail!("{}: this build lacks the cargo feature \"parquet\", which Parquet needs", sink.file)
     }
 }

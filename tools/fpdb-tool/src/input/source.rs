@@ -1,4 +1,4 @@
-//! The options that say how documents are read, and the start of reading them.
+//! The options for reading documents, and the start of reading them.
 
 use std::path::PathBuf;
 use std::thread;
@@ -7,9 +7,9 @@ use anyhow::Result;
 use fpdb_web::Extraction;
 use indicatif::ProgressBar;
 
-use super::document::{Content, Document, Entry, Outcome, Place, Rules};
+use super::document::{Content, Document, Outcome, Piece, Place, Rules};
 use super::intake::{Intake, Item, Results};
-use super::kind::From;
+use super::kind::DocumentFormat;
 use super::ndjson::Fields;
 use super::reader::Reading;
 use super::walk::Walk;
@@ -19,11 +19,11 @@ use super::{parse_size, pool, web};
 #[derive(clap::Args, Debug, Clone)]
 #[command(next_help_heading = "Reading documents")]
 pub(crate) struct DocumentArgs {
-    /// The field or column that holds a document's id. In NDJSON, /a/b is b in the object a
+    /// Field or column with the document's id. In NDJSON, /a/b is the field b of the object a
     #[arg(long, value_name = "NAME", default_value = "id")]
     id_field: String,
 
-    /// The field or column that holds a document's text
+    /// Field or column with the document's text
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
 
@@ -32,31 +32,31 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "NAME", default_value = "main", value_parser = web::parse_extraction)]
     extraction: Extraction,
 
-    /// Pass over what is no document (bad lines, files that cannot be told, damage in an archive)
-    /// rather than stop at the first
+    /// Leave out bad lines, files of unknown format and damage in archives instead of stopping at the
+    /// first
     #[arg(long)]
     pub(crate) skip_bad: bool,
 
-    /// The longest line or table row to read. Of lines and documents together, about four a thread
-    /// may be in memory
+    /// Size of the longest line or table row. About four lines or documents per thread can be in
+    /// memory at once
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_line: usize,
 
-    /// The largest document to make a fingerprint of: a text file, a page, the text on a line
+    /// Size of the largest document: a text file, a page, or the text on a line
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_document: usize,
 
-    /// Stop at a compressed file that grows to more than so many times its size, beyond the first
-    /// 64 MiB. Text seldom grows more than tenfold
+    /// Stop at a compressed file that grows to more than this many times its size. The first 64 MiB
+    /// are not counted. Text rarely grows more than tenfold
     #[arg(long, value_name = "TIMES", default_value_t = 1000)]
     pub(crate) max_ratio: u64,
 
-    /// Threads that make fingerprints, and at most as many that read files [default: all cores]
+    /// Threads for computing fingerprints, and most threads for reading files [default: one per core]
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
 }
 
-/// A number of threads.
+/// Parses a number of threads.
 pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
@@ -65,14 +65,14 @@ pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
 }
 
 impl DocumentArgs {
-    /// Begins to read the documents of these files and folders, in order, and to make of each what
-    /// `make` does, on several threads.
+    /// Starts to read the documents of these files and folders, in order, and to apply `convert` to
+    /// each, on several threads.
     pub(crate) fn start<T: Send + 'static>(
         &self,
         files: &[PathBuf],
-        from: From,
+        from: DocumentFormat,
         bar: &ProgressBar,
-        make: impl Fn(Document) -> T + Send + Sync + 'static,
+        convert: impl Fn(Document) -> T + Send + Sync + 'static,
     ) -> Result<Intake<T>> {
         let rules = Rules {
             fields: Fields::new(&self.id_field, &self.text_field),
@@ -91,9 +91,8 @@ impl DocumentArgs {
         };
         let threads = self.threads.unwrap_or_else(all_cores);
         let one_file = matches!(files, [file] if !file.is_dir());
-        let work = move |entries: Vec<Entry>| -> Results<T> {
-            let make = |entry| make_item(entry, &rules, &make);
-            entries.into_iter().map(make).collect()
+        let work = move |pieces: Vec<Piece>| -> Results<T> {
+            pieces.into_iter().map(|piece| convert_piece(piece, &rules, &convert)).collect()
         };
         let results = pool::start(
             Walk::new(files),
@@ -106,17 +105,20 @@ impl DocumentArgs {
     }
 }
 
-fn make_item<T>(
-    entry: Entry,
+fn convert_piece<T>(
+    piece: Piece,
     rules: &Rules,
-    make: &impl Fn(Document) -> T,
+    convert: &impl Fn(Document) -> T,
 ) -> (Place, Outcome<Item<T>>) {
-    let Entry { place, content } = entry;
+    let Piece { place, content } = piece;
     let (bytes, tabular) = (content.len(), matches!(content, Content::Row(..)));
     let outcome = match rules.apply(content) {
-        Outcome::Document(document) => {
-            Outcome::Document(Item { made: make(document), place: place.clone(), bytes, tabular })
-        }
+        Outcome::Document(document) => Outcome::Document(Item {
+            value: convert(document),
+            place: place.clone(),
+            bytes,
+            tabular,
+        }),
         Outcome::Header(raw) => Outcome::Header(raw),
         Outcome::Bad(message) => Outcome::Bad(message),
         Outcome::Broken(message) => Outcome::Broken(message),
@@ -125,7 +127,7 @@ fn make_item<T>(
     (place, outcome)
 }
 
-/// The threads to use if no number is given.
+/// Returns the default number of threads.
 pub(crate) fn all_cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,4 +1,4 @@
-//! The files that arguments name: themselves, and all that are in folders.
+//! Lists the files that arguments name, and the files in folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,33 +7,35 @@ use anyhow::{Context, Result};
 
 use super::is_stdin;
 
-/// The files, in the order of the arguments. Of a folder, all regular files in it and in its
-/// folders, sorted by name, each folder in the place of its name; not those whose names begin with
-/// a dot, nor what is in such folders. Links are followed, but not back to a folder that they lie
-/// in. Folders are read when their turn comes.
+/// Returns the files in the order of the arguments.
+///
+/// For a folder, returns all regular files in it and in its subfolders. They are sorted by name,
+/// with the files of a subfolder in the place of its name. Files and folders whose names start with
+/// a dot are left out. Links are followed, except to a folder that contains them. A folder is read
+/// when its turn comes.
 pub(crate) struct Walk {
-    /// What is still to be looked at, the next one last; and the ends of folders begun.
+    /// The remaining steps, the next one last.
     stack: Vec<Step>,
-    /// The folders that the next entry lies in, by their real paths.
+    /// The real paths of the folders that contain the next entry.
     within: Vec<PathBuf>,
 }
 
 enum Step {
-    /// An argument, taken whatever it is.
-    Given(PathBuf),
-    /// What lies in a folder.
-    Found(PathBuf),
+    /// An argument, which is returned even if it is not a regular file.
+    Argument(PathBuf),
+    /// An entry of a folder.
+    Entry(PathBuf),
     /// The end of a folder.
     Leave,
 }
 
 impl Walk {
     pub(crate) fn new(arguments: &[PathBuf]) -> Self {
-        let stack = arguments.iter().rev().cloned().map(Step::Given).collect();
+        let stack = arguments.iter().rev().cloned().map(Step::Argument).collect();
         Self { stack, within: Vec::new() }
     }
 
-    /// Begins a folder, unless this path to it leads through itself.
+    /// Starts a folder, unless the path to it passes through the folder itself.
     fn enter(&mut self, folder: &Path) -> Result<()> {
         let failed = || format!("cannot read folder {}", folder.display());
         let real = folder.canonicalize().with_context(failed)?;
@@ -49,7 +51,7 @@ impl Walk {
         names.sort_unstable();
         self.within.push(real);
         self.stack.push(Step::Leave);
-        self.stack.extend(names.iter().rev().map(|name| Step::Found(folder.join(name))));
+        self.stack.extend(names.iter().rev().map(|name| Step::Entry(folder.join(name))));
         Ok(())
     }
 }
@@ -59,14 +61,14 @@ impl Iterator for Walk {
 
     fn next(&mut self) -> Option<Result<PathBuf>> {
         loop {
-            let (path, given) = match self.stack.pop()? {
+            let (path, is_argument) = match self.stack.pop()? {
                 Step::Leave => {
                     self.within.pop();
                     continue;
                 }
-                Step::Given(path) if is_stdin(&path) => return Some(Ok(path)),
-                Step::Given(path) => (path, true),
-                Step::Found(path) => (path, false),
+                Step::Argument(path) if is_stdin(&path) => return Some(Ok(path)),
+                Step::Argument(path) => (path, true),
+                Step::Entry(path) => (path, false),
             };
             let failed = || format!("cannot open {}", path.display());
             match fs::metadata(&path).with_context(failed) {
@@ -76,16 +78,16 @@ impl Iterator for Walk {
                         return Some(Err(error));
                     }
                 }
-                // Given, it may also be a pipe; found, that would only keep everybody waiting.
-                Ok(metadata) if given || metadata.is_file() => return Some(Ok(path)),
+                // An argument may be a pipe. A pipe in a folder would only block the run.
+                Ok(metadata) if is_argument || metadata.is_file() => return Some(Ok(path)),
                 Ok(_) => {}
             }
         }
     }
 }
 
-/// The id of a document that is a file: its path as given, with `/` between folders.
+/// Returns the id of a document that is a file: its path as given, with `/` between folders.
 pub(crate) fn id_of(path: &Path) -> Result<String> {
-    let text = path.to_str().context("its path, which is its id, is no UTF-8")?;
+    let text = path.to_str().context("its path, which is its id, is not UTF-8")?;
     Ok(if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() })
 }

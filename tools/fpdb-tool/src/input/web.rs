@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use fpdb_web::{Archive, Extraction, Extractor, Limits, Record};
 use indicatif::ProgressBar;
 
-use super::decompress::{Input, ZSTD_MAGIC, told};
+use super::decompress::{Input, ZSTD_MAGIC, read_error};
 use super::{is_stdin, label, open_file, walk};
 
 /// The records of an archive that is being read from a file or from standard input.
@@ -43,7 +43,7 @@ pub(crate) fn open_archive(path: &Path, limits: Limits, bar: &ProgressBar) -> Re
 pub(crate) fn read_whole(path: &Path, input: &mut Input, limit: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = input.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(told).with_context(|| format!("cannot read {}", label(path)))?;
+    read.map_err(read_error).with_context(|| format!("cannot read {}", label(path)))?;
     Ok(bytes)
 }
 

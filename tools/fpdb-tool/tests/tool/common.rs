@@ -1,4 +1,4 @@
-//! A folder to work in, and the binary to run in it.
+//! A folder for a test, and the binary to run in it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder that goes when the test ends.
+/// A folder that is removed when the test ends.
 pub(crate) struct Folder(TempDir);
 
-/// What a run of the tool left.
+/// The exit code and the output of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -39,7 +39,7 @@ impl Folder {
         std::fs::read_to_string(self.file(name)).expect("a file in the folder")
     }
 
-    /// The tool, to be run in the folder.
+    /// Returns a command that runs the tool in the folder.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fpdb-tool"));
         command.current_dir(self.path()).args(args);
@@ -52,12 +52,12 @@ impl Folder {
         Run::of(self.command(args).output().expect("the tool starts"))
     }
 
-    /// Runs the tool with this on its standard input.
+    /// Runs the tool with these bytes on its standard input.
     pub(crate) fn run_with(&self, args: &[&str], stdin: &[u8]) -> Run {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().expect("the tool starts");
         let mut pipe = child.stdin.take().expect("a pipe");
         std::thread::scope(|scope| {
-            // It may stop before it has read all: then the rest of the input is not wanted.
+            // An error is ignored, because the tool may stop before it has read everything.
             scope.spawn(move || {
                 let _ = pipe.write_all(stdin);
             });
@@ -65,12 +65,12 @@ impl Folder {
         })
     }
 
-    /// Runs a command line as one types it, and expects it to succeed.
+    /// Runs a command line, split at spaces, and expects it to succeed.
     pub(crate) fn ok(&self, line: &str) -> Run {
         self.exits(0, line)
     }
 
-    /// Runs a command line as one types it, and expects this exit code.
+    /// Runs a command line, split at spaces, and expects this exit code.
     pub(crate) fn exits(&self, code: i32, line: &str) -> Run {
         let run = self.run(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(run.code, code, "{line}\n{}{}", run.text(), run.err);
@@ -91,12 +91,12 @@ impl Run {
         String::from_utf8_lossy(&self.out).into_owned()
     }
 
-    /// Standard output as one JSON object.
+    /// Returns standard output as one JSON object.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
     }
 
-    /// Standard output as JSON lines.
+    /// Returns standard output as JSON lines.
     pub(crate) fn records(&self) -> Vec<Value> {
         records(&self.text())
     }
@@ -107,7 +107,7 @@ pub(crate) fn records(text: &str) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// splitmix64: the next of a series of numbers that look random.
+/// Returns the next number of the splitmix64 generator.
 pub(crate) fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -116,7 +116,7 @@ pub(crate) fn random(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A text of `words` words of its own: texts of different seeds have next to nothing in common.
+/// Returns a text of `words` random words. Texts of different seeds have almost nothing in common.
 pub(crate) fn text(seed: u64, words: usize) -> String {
     let mut state = seed;
     let words: Vec<_> =
@@ -124,7 +124,7 @@ pub(crate) fn text(seed: u64, words: usize) -> String {
     words.join(" ")
 }
 
-/// A document as a line of NDJSON.
+/// Returns a document as a line of NDJSON.
 pub(crate) fn document(id: &str, text: &str) -> String {
     format!("{}\n", serde_json::json!({ "id": id, "text": text }))
 }
@@ -138,7 +138,7 @@ pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).expect("memory takes all")
 }
 
-/// The ids and fingerprints that `fingerprint --json` printed, without the summary.
+/// Returns the ids and fingerprints that `fingerprint --json` printed, without the summary.
 pub(crate) fn fingerprints(run: &Run) -> Vec<(String, Option<String>)> {
     let mut records = run.records();
     let summary = records.pop().expect("a summary");

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::common::Folder;
 
 #[test]
-fn create_makes_what_was_asked_for() {
+fn create_uses_the_requested_options() {
     let folder = Folder::new();
     let line = "create crawl.fpdb --max-distance 3 --layout auto --expected 1000000";
     let run = folder.ok(line);
@@ -37,7 +37,7 @@ fn create_takes_a_layout_by_name() {
     assert!(!folder.file("b").exists());
 }
 
-/// The code is the database's for life: told everywhere, and no other is accepted later.
+/// A database keeps its code for good. Every command shows it, and none accepts another.
 #[test]
 fn the_code_of_blocks_is_shown_and_kept() {
     let folder = Folder::new();
@@ -76,7 +76,7 @@ fn the_code_of_blocks_is_shown_and_kept() {
 }
 
 #[test]
-fn create_refuses_what_is_there_already() {
+fn create_refuses_a_database_that_exists() {
     let folder = Folder::new();
     folder.ok("create a");
     let run = folder.exits(2, "create a");
@@ -84,7 +84,7 @@ fn create_refuses_what_is_there_already() {
 }
 
 #[test]
-fn options_that_no_database_can_have_are_refused() {
+fn invalid_options_are_refused() {
     let folder = Folder::new();
     folder.exits(2, "create a --max-distance 11");
     folder.exits(2, "create a --block-size 1000");
@@ -93,7 +93,7 @@ fn options_that_no_database_can_have_are_refused() {
 }
 
 #[test]
-fn an_unknown_recipe_is_noted() {
+fn create_notes_an_unknown_recipe() {
     let folder = Folder::new();
     let run = folder.ok("create a --recipe words/999");
     assert!(run.err.contains("has no recipe words/999"), "{}", run.err);
@@ -102,7 +102,7 @@ fn an_unknown_recipe_is_noted() {
 }
 
 #[test]
-fn an_alias_is_stored_as_the_recipe_that_it_stands_for() {
+fn an_alias_is_stored_as_the_name_of_its_recipe() {
     let folder = Folder::new();
     folder.ok("create a --recipe default");
     let default = fpdb::text::Recipe::named("default").unwrap();

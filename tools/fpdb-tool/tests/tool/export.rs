@@ -39,7 +39,7 @@ fn ndjson_ends_in_a_summary() {
 }
 
 #[test]
-fn what_is_exported_can_be_imported() {
+fn an_export_can_be_imported() {
     let folder = Folder::new();
     let mut state = 3;
     let fps: String = (0..500).map(|_| format!("{:x}\n", random(&mut state))).collect();
@@ -51,7 +51,7 @@ fn what_is_exported_can_be_imported() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_closes_the_pipe_is_no_error() {
     let folder = Folder::new();
     folder.write("fps", "1\n".repeat(20_000));
     folder.ok("import a fps");

@@ -1,4 +1,4 @@
-//! The command `fingerprint`: how fingerprints are printed and explained.
+//! `fingerprint`: how fingerprints are printed and explained.
 
 use std::io::{BufRead, BufReader};
 
@@ -13,7 +13,7 @@ fn expected(text: &str) -> String {
 }
 
 #[test]
-fn a_line_a_document_with_two_blanks_as_sums_have_them() {
+fn each_document_has_a_line_like_those_of_checksum_tools() {
     let folder = Folder::new();
     folder.write("a b.txt", text(1, 50));
     folder.write("c.txt", text(2, 50) + "\n");
@@ -24,7 +24,7 @@ fn a_line_a_document_with_two_blanks_as_sums_have_them() {
 }
 
 #[test]
-fn a_document_without_fingerprint_has_a_dash_and_its_reason_is_told() {
+fn a_document_without_a_fingerprint_has_a_dash_and_a_reason() {
     let folder = Folder::new();
     let lines = [document("e", ""), document("s\u{1b}", "too short"), document("l", &text(3, 50))];
     folder.write("docs", lines.concat());
@@ -51,7 +51,7 @@ fn a_document_without_fingerprint_has_a_dash_and_its_reason_is_told() {
 }
 
 #[test]
-fn the_default_recipe_is_told_by_its_own_name() {
+fn the_default_recipe_is_shown_by_its_name() {
     let folder = Folder::new();
     folder.write("a.txt", text(1, 50));
     let default = Recipe::named("default").unwrap();
@@ -62,7 +62,7 @@ fn the_default_recipe_is_told_by_its_own_name() {
 }
 
 #[test]
-fn an_unknown_recipe_is_an_error_that_lists_those_there_are() {
+fn an_unknown_recipe_is_an_error_that_lists_the_recipes() {
     let folder = Folder::new();
     folder.write("a.txt", text(1, 50));
     for line in ["fingerprint a.txt --recipe words/999", "fingerprint no-file --recipe words/999"] {
@@ -91,7 +91,7 @@ fn wide_fingerprints_are_printed_and_stored_wide() {
         let exported = folder.ok(&format!("export {db} --format hex")).text();
         assert!(exported.contains(&fingerprint(1)), "{exported}");
         let run = folder.exits(2, &format!("{command} {db} docs --bits 64"));
-        assert!(run.err.contains("128 bits"), "{}", run.err);
+        assert!(run.err.contains("128-bit"), "{}", run.err);
     }
 }
 
@@ -121,7 +121,7 @@ fn an_explanation_has_features_and_bits_in_json_and_as_tables() {
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines[0], format!("{}  a.txt", fingerprint.to_hex()));
     assert!(lines[1].starts_with("weight") && lines[2].ends_with("  the"), "{text}");
-    assert_eq!(lines[4], "", "two features and no more: {text}");
+    assert_eq!(lines[4], "", "only two features: {text}");
     let margins: Vec<f64> = lines[6..70]
         .iter()
         .map(|line| line.split_whitespace().last().unwrap().parse().unwrap())
@@ -131,7 +131,7 @@ fn an_explanation_has_features_and_bits_in_json_and_as_tables() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_run_in_silence() {
+fn a_reader_that_closes_the_pipe_ends_the_run_silently() {
     let folder = Folder::new();
     for i in 0..40 {
         let lines: String = (0..500).map(|j| document(&format!("{i}-{j}"), &text(j, 30))).collect();
@@ -147,7 +147,7 @@ fn a_reader_that_goes_away_ends_the_run_in_silence() {
     assert!(first.ends_with("  0-0\n"), "{first}");
 }
 
-/// The readers may wait for an input that never ends: that must not keep the run from ending.
+/// A thread that waits for standard input must not keep the run from ending.
 #[test]
 fn an_error_ends_the_run_while_standard_input_is_open() {
     let folder = Folder::new();

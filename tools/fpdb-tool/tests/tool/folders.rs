@@ -1,4 +1,4 @@
-//! Folders: which of their files are read, and in which order.
+//! Which files of a folder are read, and in which order.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn ids(folder: &Folder, line: &str) -> Vec<String> {
 }
 
 #[test]
-fn files_are_read_in_the_order_of_their_names_and_hidden_ones_not() {
+fn files_are_read_in_the_order_of_their_names_without_hidden_ones() {
     let folder = Folder::new();
     for path in
         ["f/b", "f/a/2", "f/a/10", "f/a/sub/x", "f/a.txt", "f/.hidden", "f/.git/x", "f/B", "g/1"]
@@ -30,13 +30,17 @@ fn files_are_read_in_the_order_of_their_names_and_hidden_ones_not() {
     assert_eq!(ids(&folder, "f"), expected);
     assert_eq!(ids(&folder, "f/"), expected);
     assert_eq!(ids(&folder, "g f/a g/1"), ["g/1", "f/a/10", "f/a/2", "f/a/sub/x", "g/1"]);
-    assert_eq!(ids(&folder, "f/.hidden ./f/.git"), ["f/.hidden", "./f/.git/x"], "if asked for");
+    assert_eq!(
+        ids(&folder, "f/.hidden ./f/.git"),
+        ["f/.hidden", "./f/.git/x"],
+        "hidden files that are arguments are read"
+    );
     assert_eq!(ids(&folder, "f/empty"), [""; 0]);
 }
 
 #[test]
 #[cfg(unix)]
-fn links_are_followed_but_not_in_circles() {
+fn links_are_followed_but_not_in_cycles() {
     use std::os::unix::fs::symlink;
     let folder = Folder::new();
     for path in ["f/a", "f/sub/b", "other/c"] {
@@ -58,7 +62,7 @@ fn links_are_followed_but_not_in_circles() {
 }
 
 #[test]
-fn each_file_of_a_folder_is_read_as_what_it_is() {
+fn each_file_of_a_folder_is_read_in_its_own_format() {
     let folder = Folder::new();
     fs::create_dir(folder.file("f")).unwrap();
     folder.write("f/a.ndjson", document("one", &text(1, 30)));
@@ -69,30 +73,30 @@ fn each_file_of_a_folder_is_read_as_what_it_is() {
         found.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(),
         ["one", "two", "f/c.txt"]
     );
-    folder.write("f/d", "what is this");
+    folder.write("f/d", "an unknown format");
     let run = folder.exits(2, "fingerprint f");
     assert!(run.err.contains("f/d: ") && run.err.contains("--from"), "{}", run.err);
-    assert_eq!(run.text().lines().count(), 3, "those before it are printed");
+    assert_eq!(run.text().lines().count(), 3, "the documents before it are printed");
     let run = folder.ok("fingerprint f --skip-bad --json");
     assert_eq!(run.records()[3]["bad"], 1);
 }
 
 #[test]
-fn a_report_is_not_put_where_it_would_be_read() {
+fn a_report_in_an_input_folder_is_refused() {
     let folder = Folder::new();
     write(&folder, "f/a");
     let run = folder.exits(2, "dedup db --from text f --report f/r");
-    assert!(run.err.contains("which is to be read"), "{}", run.err);
+    assert!(run.err.contains("which is an input"), "{}", run.err);
     folder.ok("dedup db --from text f --report r");
 }
 
 #[test]
-fn a_database_is_not_put_where_it_would_be_read() {
+fn a_database_in_an_input_folder_is_refused() {
     let folder = Folder::new();
     write(&folder, "f/sub/a");
     for command in ["dedup", "import"] {
         let run = folder.exits(2, &format!("{command} f/sub/../db --from text f"));
-        assert!(run.err.contains("which is to be read"), "{}", run.err);
+        assert!(run.err.contains("which is an input"), "{}", run.err);
         assert!(!folder.file("f/db").exists());
     }
 }

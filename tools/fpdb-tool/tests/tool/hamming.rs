@@ -45,7 +45,7 @@ fn fingerprints_are_read_in_each_notation_and_width() {
 }
 
 #[test]
-fn many_pairs_come_from_standard_input() {
+fn pairs_are_read_from_standard_input() {
     let folder = Folder::new();
     let stdin = b"1 2\n\n0x8000000000000000\t0\n";
     let text = folder.run_with(&["hamming", "-"], stdin).text();
@@ -64,7 +64,7 @@ fn many_pairs_come_from_standard_input() {
 }
 
 #[test]
-fn what_is_no_pair_is_refused() {
+fn anything_but_a_pair_is_refused() {
     let folder = Folder::new();
     for line in [
         "hamming",

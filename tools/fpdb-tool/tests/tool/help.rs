@@ -28,7 +28,7 @@ const COMMANDS: [&str; 22] = [
 ];
 
 #[test]
-fn the_commands_are_these_and_each_has_help() {
+fn every_command_is_listed_and_has_help_with_an_example() {
     let folder = Folder::new();
     let help = folder.ok("--help").text();
     let listed: Vec<_> = help
@@ -50,7 +50,7 @@ fn the_commands_are_these_and_each_has_help() {
 }
 
 #[test]
-fn wrong_usage_is_an_error_told_on_standard_error() {
+fn a_usage_error_goes_to_standard_error() {
     let folder = Folder::new();
     for line in
         ["", "frobnicate", "create", "query db", "create db --bits 32", "import db f --memory x"]
@@ -62,7 +62,7 @@ fn wrong_usage_is_an_error_told_on_standard_error() {
 }
 
 #[test]
-fn the_tool_runs_in_process_too() {
+fn the_tool_also_runs_in_process() {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = ["fpdb-tool", "stats", "no/such/database"].map(OsString::from);
     assert_eq!(fpdb_tool::run(args, &mut out, &mut err), 2);

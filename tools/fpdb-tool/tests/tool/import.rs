@@ -10,7 +10,7 @@ fn csv(fingerprints: &[u64], first_id: u64) -> String {
     format!("fingerprint,id\n{}", lines.collect::<String>())
 }
 
-/// Random ones, neighbours of theirs, repeats, and both ends of the range.
+/// Returns random fingerprints, near neighbours of them, repeats, and both ends of the range.
 fn fingerprints() -> Vec<u64> {
     let mut state = 7;
     let mut all: Vec<u64> = (0..300).map(|_| random(&mut state)).collect();
@@ -57,7 +57,7 @@ fn every_format_gives_the_same_entries() {
 }
 
 #[test]
-fn an_import_run_again_changes_nothing() {
+fn repeating_an_import_changes_nothing() {
     let folder = Folder::new();
     let all = fingerprints();
     folder.write("hex", lines(&all, |f| format!("{f:x}")));
@@ -69,7 +69,7 @@ fn an_import_run_again_changes_nothing() {
 }
 
 #[test]
-fn ids_go_on_from_file_to_file() {
+fn positions_continue_across_files() {
     let folder = Folder::new();
     folder.write("one", "0x1\n\n0x2\n");
     folder.write("two", "3");
@@ -105,7 +105,7 @@ fn wide_fingerprints_are_read_in_every_format() {
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_named_and_nothing_is_loaded() {
+fn an_unreadable_line_is_named_and_nothing_is_loaded() {
     let folder = Folder::new();
     folder.ok("create a");
     for (format, content, line) in [
@@ -128,17 +128,17 @@ fn a_line_that_cannot_be_read_is_named_and_nothing_is_loaded() {
 }
 
 #[test]
-fn a_binary_file_of_a_length_that_is_no_multiple_is_an_error() {
+fn a_binary_file_with_an_incomplete_fingerprint_is_an_error() {
     let folder = Folder::new();
     folder.write("file", [0; 23]);
     let run = folder.exits(2, "import a file --fp-format bin-le");
-    assert!(run.err.contains("file: its length is no multiple of 8 bytes"), "{}", run.err);
+    assert!(run.err.contains("file: its length is not a multiple of 8 bytes"), "{}", run.err);
     folder.write("file", [0; 24]);
     folder.exits(2, "import b file --fp-format bin-be --bits 128");
 }
 
 #[test]
-fn what_does_not_fit_the_database_is_refused() {
+fn imports_that_contradict_the_database_are_refused() {
     let folder = Folder::new();
     folder.write("file", "1\n");
     folder.ok("create names --ids names");
@@ -151,5 +151,5 @@ fn what_does_not_fit_the_database_is_refused() {
     let last = u64::MAX.to_string();
     folder.write("file", "1\n2\n");
     let run = folder.exits(2, &format!("import a file --first-id {last}"));
-    assert!(run.err.contains("no ids above"), "{}", run.err);
+    assert!(run.err.contains("the largest id is"), "{}", run.err);
 }

@@ -1,4 +1,4 @@
-//! Documents imported, and lists of fingerprints with ids.
+//! Imports of documents, and of lists of fingerprints with ids.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn names(folder: &Folder, db: &str) -> Vec<String> {
 }
 
 #[test]
-fn all_documents_are_stored_under_their_ids_near_or_not() {
+fn all_documents_are_stored_under_their_ids_near_duplicates_too() {
     let folder = Folder::new();
     let docs = [
         document("a", &text(1, 30)),
@@ -90,7 +90,7 @@ fn lists_may_have_their_ids_in_a_column() {
 }
 
 #[test]
-fn what_a_database_exports_it_imports_with_names_too() {
+fn an_export_with_names_can_be_imported() {
     let folder = Folder::new();
     folder.write("docs", document("a, \"b\"", &text(1, 30)) + &document("c", &text(2, 30)));
     folder.ok("dedup a docs --recipe words/1");
@@ -107,18 +107,18 @@ fn what_a_database_exports_it_imports_with_names_too() {
 }
 
 #[test]
-fn lists_with_wrong_columns_are_named() {
+fn errors_name_lists_with_wrong_columns() {
     let folder = Folder::new();
     folder.ok("create db");
-    for (list, told) in [
+    for (list, message) in [
         ("0x1,7\n0x2\n", "list, line 2: no column 2"),
-        ("0x1,seven\n", "\"seven\" is no number"),
+        ("0x1,seven\n", "\"seven\" is not a number"),
         ("title,id\ntitle,id\n", "list, line 2: "),
         ("0x1,\"7\n", "never closed"),
     ] {
         folder.write("list", list);
         let run = folder.exits(2, "import db list --id-column 2");
-        assert!(run.err.contains(told), "{list}: {}", run.err);
+        assert!(run.err.contains(message), "{list}: {}", run.err);
         assert_eq!(folder.ok("export db --format hex").text(), "");
     }
     folder.exits(2, "import db list --id-column 0");

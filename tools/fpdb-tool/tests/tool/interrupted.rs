@@ -1,4 +1,4 @@
-//! A deduplication that is killed, and taken up again.
+//! A dedup run that is killed and repeated.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -10,7 +10,7 @@ use crate::common::{Folder, document, records, text};
 
 const DOCUMENTS: u64 = 2000;
 
-/// Documents, each third one a copy of the one before.
+/// Returns documents, of which every third is a copy of the one before.
 fn documents() -> Vec<String> {
     (0..DOCUMENTS).map(|i| document(&i.to_string(), &text(i - u64::from(i % 3 == 2), 30))).collect()
 }
@@ -20,14 +20,14 @@ fn id(line: &str) -> String {
 }
 
 #[test]
-fn nothing_is_lost_when_a_run_is_killed_and_taken_up_again() {
+fn no_document_is_lost_when_a_run_is_killed_and_repeated() {
     let folder = Folder::new();
     let documents = documents();
     folder.write("docs", documents.concat());
     let args = ["dedup", "a", "docs", "--report", "r", "--quiet"];
     let mut printed = BTreeSet::new();
-    // Killed at several moments, each time in the middle of a batch: the process has filled the
-    // pipe and waits for us to read on.
+    // Killed at several moments, each in the middle of a batch: the process has filled the pipe and
+    // waits for the test to read more.
     for lines in [1, 100, 400, 800] {
         let mut child = folder.command(&args).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
@@ -44,10 +44,10 @@ fn nothing_is_lost_when_a_run_is_killed_and_taken_up_again() {
         child.wait().unwrap();
         let mut rest = String::new();
         out.read_to_string(&mut rest).unwrap();
-        // The last line may be cut off: it belongs to a batch that was not committed.
+        // The last line may be incomplete. It belongs to a batch that was not committed.
         printed.extend(rest.split_inclusive('\n').filter(|l| l.ends_with('\n')).map(id));
 
-        // What is stored was printed.
+        // Every stored document was printed.
         let stored = folder.ok("export a --json").records();
         for entry in stored.iter().filter(|r| r["type"] == "entry") {
             let name = entry["name"].as_str().unwrap();
@@ -64,7 +64,7 @@ fn nothing_is_lost_when_a_run_is_killed_and_taken_up_again() {
     assert_eq!(count("read"), DOCUMENTS);
     assert_eq!(count("read"), count("novel") + count("duplicates") + count("skipped"));
 
-    // Every document has a representative that was printed.
+    // Of each group of copies, one document was printed.
     let novel: BTreeSet<_> = (0..DOCUMENTS).filter(|i| i % 3 != 2).map(|i| i.to_string()).collect();
     assert_eq!(printed, novel);
     assert_eq!(folder.ok("stats a --json").json()["entries"], novel.len());

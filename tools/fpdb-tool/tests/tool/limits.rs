@@ -1,10 +1,10 @@
-//! What is too large is told with its place and the option that allows it, and memory stays
+//! Errors about something too large name its place and the option that allows it. Memory stays
 //! bounded.
 
 use crate::common::{Folder, document, gzip, text};
 
 #[test]
-fn a_line_may_be_as_long_as_max_line_says() {
+fn max_line_limits_the_length_of_a_line() {
     let folder = Folder::new();
     let long = document("long", &text(1, 60));
     let length = long.trim_end().len();
@@ -14,8 +14,9 @@ fn a_line_may_be_as_long_as_max_line_says() {
         folder.ok(&format!("fingerprint docs --max-line {length}"));
         let line = format!("fingerprint docs --max-line {}", length - 1);
         let run = folder.exits(2, &line);
-        let told = format!("docs, line 2: a line of more than {} bytes (--max-line)", length - 1);
-        assert!(run.err.contains(&told), "{}", run.err);
+        let message =
+            format!("docs, line 2: a line of more than {} bytes (--max-line)", length - 1);
+        assert!(run.err.contains(&message), "{}", run.err);
         assert_eq!(run.text().lines().count(), 1);
         let run = folder.ok(&(line + " --skip-bad"));
         assert!(run.text().lines().map(|line| &line[18..]).eq(["  a", "  b"]), "{}", run.text());
@@ -24,7 +25,7 @@ fn a_line_may_be_as_long_as_max_line_says() {
 }
 
 #[test]
-fn a_document_may_be_as_large_as_max_document_says() {
+fn max_document_limits_the_size_of_a_document() {
     let folder = Folder::new();
     let long = text(1, 60);
     let bytes = long.len();
@@ -42,7 +43,7 @@ fn a_document_may_be_as_large_as_max_document_says() {
 }
 
 #[test]
-fn a_row_that_is_too_long_or_never_ends_is_an_error_at_its_line() {
+fn a_row_that_is_too_long_or_never_ends_is_an_error_with_its_line() {
     let folder = Folder::new();
     folder.write("long.csv", format!("id,text\n1,short\n2,\"a\nb{}\"\n3,x\n", "x".repeat(1000)));
     folder.ok("fingerprint long.csv");
@@ -56,7 +57,7 @@ fn a_row_that_is_too_long_or_never_ends_is_an_error_at_its_line() {
 }
 
 #[test]
-fn ids_are_neither_empty_nor_longer_than_a_database_takes() {
+fn ids_that_are_empty_or_too_long_are_refused() {
     let folder = Folder::new();
     let id = |length: usize| "i".repeat(length);
     folder.write("good", document(&id(65_535), &text(1, 20)));
@@ -64,14 +65,15 @@ fn ids_are_neither_empty_nor_longer_than_a_database_takes() {
     for (length, lines) in [(0, document("", &text(2, 20))), (65_536, document(&id(65_536), "x"))] {
         folder.write("bad", lines);
         let run = folder.exits(2, "fingerprint bad");
-        let told = format!("bad, line 1: an id has 1 to 65535 bytes, this one {length}");
-        assert!(run.err.contains(&told), "{}", run.err);
+        let message =
+            format!("bad, line 1: an id must have 1 to 65535 bytes, but this one has {length}");
+        assert!(run.err.contains(&message), "{}", run.err);
     }
 }
 
-/// 512 MiB of one line in a small file: it ends after the first of them.
+/// A small file that contains a line of 512 MiB. The run ends after the first MiB.
 #[test]
-fn a_line_without_end_is_not_read_into_memory() {
+fn an_endless_line_is_not_read_into_memory() {
     let folder = Folder::new();
     let mut gz = Vec::new();
     let piece = gzip(&vec![b'x'; 1 << 20]);
@@ -87,7 +89,7 @@ fn a_line_without_end_is_not_read_into_memory() {
 
 #[test]
 #[cfg(feature = "zstd")]
-fn a_compressed_file_that_grows_without_measure_is_stopped() {
+fn max_ratio_stops_a_compression_bomb() {
     use std::io::Write;
 
     let folder = Folder::new();
@@ -100,21 +102,21 @@ fn a_compressed_file_that_grows_without_measure_is_stopped() {
     folder.write("bomb.zst", encoder.finish().unwrap());
     let run = folder.exits(2, "fingerprint bomb.zst");
     assert!(run.err.contains("bomb.zst, line ") && run.err.contains("--max-ratio"), "{}", run.err);
-    assert_eq!(run.text().lines().count(), 1, "what comes before is read");
+    assert_eq!(run.text().lines().count(), 1, "the documents before it are read");
     folder.ok("fingerprint bomb.zst --max-ratio 1000000");
 }
 
 #[test]
-fn data_that_compresses_well_is_read() {
+fn small_data_that_compresses_well_is_read() {
     let folder = Folder::new();
     let lines = document("same", &text(1, 200)).repeat(3000);
     folder.write("docs.gz", gzip(lines.as_bytes()));
     let run = folder.ok("fingerprint docs.gz --max-ratio 2");
-    assert_eq!(run.text().lines().count(), 3000, "it is small, whatever its ratio");
+    assert_eq!(run.text().lines().count(), 3000, "it is small, so its ratio does not matter");
 }
 
 #[test]
-fn sizes_that_are_none_are_refused() {
+fn malformed_sizes_are_refused() {
     let folder = Folder::new();
     folder.write("a.txt", "x");
     for option in ["--max-line x", "--max-document -1", "--max-ratio much"] {

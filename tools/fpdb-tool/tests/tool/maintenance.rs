@@ -12,7 +12,7 @@ fn folder() -> Folder {
         let fps: String = (0..5000).map(|_| format!("{:x}\n", random(&mut state))).collect();
         folder.write(part, fps);
     }
-    // In blocks of so many fingerprints a bit less for each, as compaction saves, is fewer blocks.
+    // Compaction saves about a bit per fingerprint. In large blocks, that saves entire blocks.
     folder.ok("create a --layout half-2 --block-size 1024");
     folder.ok("import a one --fp-format hex");
     folder.ok("import a two --fp-format hex --first-id 5000");
@@ -26,7 +26,7 @@ fn files_under(path: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn stats_has_the_keys_that_scripts_go_by() {
+fn stats_has_the_keys_that_scripts_use() {
     let stats = folder().ok("stats a --json").json();
     assert_eq!(stats["schema"], "fpdb.stats/1");
     assert_eq!(stats["entries"], 10_000);
@@ -56,7 +56,7 @@ fn stats_has_the_keys_that_scripts_go_by() {
 }
 
 #[test]
-fn stats_for_people_have_units() {
+fn stats_as_text_has_units() {
     let text = folder().ok("stats a").text();
     assert!(text.contains("layout") && text.contains("half-2 (2 tables)"), "{text}");
     assert!(text.lines().any(|l| l.starts_with("on disk") && l.ends_with("iB")), "{text}");
@@ -82,7 +82,7 @@ fn inspect_shows_layout_segments_and_files() {
 }
 
 #[test]
-fn compact_tells_before_and_after_and_keeps_every_entry() {
+fn compact_reports_the_sizes_and_keeps_every_entry() {
     let folder = folder();
     let before = folder.ok("export a").out;
     let report = folder.ok("compact a --json").json();
@@ -96,7 +96,7 @@ fn compact_tells_before_and_after_and_keeps_every_entry() {
 }
 
 #[test]
-fn verify_of_a_sound_database_is_silent_on_standard_output() {
+fn verify_of_a_sound_database_writes_nothing_to_standard_output() {
     let folder = folder();
     let run = folder.ok("verify a");
     assert!(run.out.is_empty() && run.err.starts_with("sound: "), "{run:?}");
@@ -115,7 +115,7 @@ fn verify_names_the_damaged_file() {
         let sound = fs::read(file).unwrap();
         let name = file.file_name().unwrap().to_str().unwrap();
         if name.to_ascii_lowercase().contains("log") {
-            // Damage in the last record of a log looks like a write that was cut off.
+            // Damage in the last frame of a log looks like a torn write.
             continue;
         }
         let mut bytes = sound.clone();
@@ -147,7 +147,7 @@ fn verify_names_a_missing_file() {
     assert!(run.text().contains(largest.file_name().unwrap().to_str().unwrap()), "{}", run.text());
 }
 
-/// Rewrites the version in the first bytes of a file, with their checksum.
+/// Changes the format version in the header of a file, and the header's checksum.
 fn make_newer(file: &Path) {
     let mut bytes = fs::read(file).unwrap();
     bytes[8..10].copy_from_slice(&99u16.to_le_bytes());
@@ -158,7 +158,7 @@ fn make_newer(file: &Path) {
 }
 
 #[test]
-fn a_database_of_a_newer_version_has_an_exit_code_of_its_own() {
+fn a_database_of_a_newer_version_has_its_own_exit_code() {
     let folder = folder();
     make_newer(&folder.file("a/MANIFEST"));
     folder.write("docs", "");

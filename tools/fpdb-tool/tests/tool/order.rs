@@ -1,4 +1,4 @@
-//! However many threads and files there are, documents stand in the order of the input.
+//! Documents keep the order of the input with any number of threads and files.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ fn one_of(numbers: &[usize], state: &mut u64) -> usize {
     numbers[usize::try_from(random(state) % numbers.len() as u64).unwrap()]
 }
 
-/// Files of very different sizes, some empty, some compressed, of documents of very different
-/// sizes; and the ids in order.
+/// Writes files of very different sizes, some empty, some compressed, with documents of very
+/// different sizes. Returns the files and the ids in order.
 fn files(folder: &Folder, seed: u64) -> (Vec<String>, Vec<String>) {
     let mut state = seed;
     let (mut names, mut ids) = (Vec::new(), Vec::new());
@@ -31,7 +31,7 @@ fn files(folder: &Folder, seed: u64) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn fingerprints_stand_in_the_order_of_files_and_lines() {
+fn fingerprints_have_the_order_of_files_and_lines() {
     let folder = Folder::new();
     for (seed, threads) in [(1, "1"), (2, "2"), (3, "7"), (4, "32")] {
         let (names, ids) = files(&folder, seed);
@@ -45,7 +45,7 @@ fn fingerprints_stand_in_the_order_of_files_and_lines() {
 }
 
 #[test]
-fn any_number_of_threads_dedups_alike() {
+fn dedup_does_not_depend_on_the_number_of_threads() {
     let folder = Folder::new();
     let (names, _) = files(&folder, 5);
     let dedup = |db: &str, threads: &str| {
@@ -78,20 +78,20 @@ fn small_files_share_commits_and_keep_their_order() {
 }
 
 #[test]
-fn an_unreadable_file_ends_the_run_after_all_before_it() {
+fn an_unreadable_file_ends_the_run_after_the_files_before_it() {
     let folder = Folder::new();
     std::fs::create_dir(folder.file("f")).unwrap();
     for i in 0..20 {
         folder.write(&format!("f/{i:02}.ndjson"), document(&i.to_string(), &text(i, 20)));
     }
-    folder.write("f/07.ndjson", b"\x1f\x8b\x08 this is no gzip");
+    folder.write("f/07.ndjson", b"\x1f\x8b\x08 this is not gzip");
     let run = folder.exits(2, "dedup db f --print id --threads 6");
     assert!(run.err.contains("07.ndjson"), "{}", run.err);
     assert_eq!(run.text(), (0..7).map(|i| format!("{i}\n")).collect::<String>());
 }
 
 #[test]
-fn a_number_of_threads_is_positive() {
+fn the_number_of_threads_must_be_positive() {
     let folder = Folder::new();
     folder.write("a.txt", text(1, 20));
     for threads in ["0", "-1", "x", "100000"] {

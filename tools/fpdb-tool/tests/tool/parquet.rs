@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::common::{Folder, document, fingerprints};
 
-/// The text of a row, as the files were made with.
+/// The text of a row in the test files.
 fn text(seed: u64) -> String {
     let words: Vec<_> =
         (0..12).map(|i| format!("w{:x}", (seed * 7919 + i * 104_729) % 65_521)).collect();
@@ -51,7 +51,7 @@ fn novel_rows_are_printed_as_ndjson() {
 }
 
 #[test]
-fn rows_without_a_value_are_named() {
+fn errors_name_rows_without_a_value() {
     let folder = folder();
     let run = folder.exits(2, "fingerprint nulls.parquet");
     assert!(run.err.contains("nulls.parquet, row 1: no id"), "{}", run.err);
@@ -61,16 +61,19 @@ fn rows_without_a_value_are_named() {
 }
 
 #[test]
-fn columns_that_are_not_there_or_hold_no_strings_are_named() {
+fn errors_name_columns_that_are_missing_or_hold_no_strings() {
     let folder = folder();
-    for (line, told) in [
-        ("--text-field body nulls.parquet", "there is no column \"body\", but id, text"),
+    for (line, message) in [
+        (
+            "--text-field body nulls.parquet",
+            "there is no column \"body\"; the columns are id, text",
+        ),
         ("--text-field f nulls.parquet", "column \"f\" does not hold strings"),
         ("--text-field /tags/list/element nulls.parquet", "does not hold strings"),
         ("--id-field f nulls.parquet", "column \"f\" does not hold strings"),
     ] {
         let run = folder.exits(2, &format!("fingerprint {line}"));
-        assert!(run.err.contains(told), "{line}: {}", run.err);
+        assert!(run.err.contains(message), "{line}: {}", run.err);
     }
     folder.exits(2, "fingerprint --from parquet -");
 }
@@ -84,7 +87,7 @@ fn a_damaged_file_is_an_error() {
         let run = folder.exits(2, "fingerprint cut.parquet");
         assert!(run.err.contains("cut.parquet"), "{}", run.err);
     }
-    folder.write("text.parquet", "this is no Parquet file at all");
+    folder.write("text.parquet", "this is not a Parquet file");
     let run = folder.exits(2, "fingerprint text.parquet");
     assert!(run.err.contains("text.parquet"), "{}", run.err);
 }

@@ -3,11 +3,11 @@ use serde_json::Value;
 use crate::common::Folder;
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 #[test]
-fn what_is_proposed_is_within_the_limits_and_can_be_made() {
+fn proposals_are_within_the_limits_and_can_be_created() {
     let folder = Folder::new();
     let line = "plan -n 1e9 -k 3 --memory 8GiB --disk 20GiB --goal latency";
     let report = folder.ok(&format!("{line} --json")).json();
@@ -22,9 +22,9 @@ fn what_is_proposed_is_within_the_limits_and_can_be_made() {
     }
     let create = report["create"].as_str().unwrap();
     folder.ok(&create.strip_prefix("fpdb-tool ").unwrap().replace("DB", "db"));
-    let made = folder.ok("stats db --json").json();
+    let stats = folder.ok("stats db --json").json();
     for key in ["layout", "block_size"] {
-        assert_eq!(made[key], layouts[0][key]);
+        assert_eq!(stats[key], layouts[0][key]);
     }
     let table = folder.ok(line);
     assert!(table.text().starts_with("layout ") && table.err.contains("are left out"));
@@ -32,7 +32,7 @@ fn what_is_proposed_is_within_the_limits_and_can_be_made() {
 }
 
 #[test]
-fn storage_comes_first_where_it_is_the_goal_and_the_other_width_is_planned_too() {
+fn goal_storage_sorts_by_size_at_128_bits_too() {
     let folder = Folder::new();
     let line = "plan -n 1e6 -k 4 --bits 128 --goal storage --json";
     let report = folder.ok(line).json();
@@ -42,10 +42,10 @@ fn storage_comes_first_where_it_is_the_goal_and_the_other_width_is_planned_too()
 }
 
 #[test]
-fn costs_are_taken_from_a_file() {
+fn costs_are_read_from_a_file() {
     let folder = Folder::new();
-    folder.write("dear.json", "{\"query_ns\": 1000000}");
-    let report = folder.ok("plan -n 1e6 --costs dear.json --json").json();
+    folder.write("slow.json", "{\"query_ns\": 1000000}");
+    let report = folder.ok("plan -n 1e6 --costs slow.json --json").json();
     assert!(number(&report["layouts"][0]["query_us"]) > 1000.0, "{report}");
     folder.write("wrong.json", "{\"no_such_cost\": 1}");
     let run = folder.exits(2, "plan -n 1e6 --costs wrong.json");
@@ -53,7 +53,7 @@ fn costs_are_taken_from_a_file() {
 }
 
 #[test]
-fn what_cannot_be_planned_is_refused() {
+fn invalid_plans_are_refused() {
     let folder = Folder::new();
     for line in [
         "plan",

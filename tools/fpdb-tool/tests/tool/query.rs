@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Folder, document, text};
 
-/// Entries at distance 0 to 4 of the one that the queries ask for.
+/// A folder with a database of entries at distances 0 to 4 from the queried fingerprint.
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("fps", "08b73006b558c876\n08b73006b558c877\n88b73006b558c877\nf8b73006b558c876\n08b73006b558c876\n");
@@ -16,7 +16,7 @@ fn hit(fingerprint: &str, distance: u32, id: u64) -> Value {
 }
 
 #[test]
-fn a_table_shows_matches_nearest_first() {
+fn the_table_shows_the_nearest_matches_first() {
     let folder = folder();
     let expected = "\
 fingerprint         distance            id
@@ -32,7 +32,7 @@ fingerprint         distance            id
 }
 
 #[test]
-fn json_has_a_record_a_query_in_input_order() {
+fn json_has_one_record_per_query_in_input_order() {
     let folder = folder();
     folder.write("queries.txt", "0x08b73006b558c876\n1\n\n0xf8b73006b558c876\n");
     let run = folder.ok("query crawl.fpdb --from fp --fp-format hex queries.txt -k 3 --json");
@@ -85,7 +85,7 @@ fn many_queries_keep_their_order() {
 }
 
 #[test]
-fn exit_status_tells_whether_anything_matched() {
+fn exit_status_is_1_if_no_query_has_a_match() {
     let folder = folder();
     folder.ok("query crawl.fpdb 1");
     folder.exits(1, "query crawl.fpdb 1 --exit-status");
@@ -105,18 +105,18 @@ fn names_are_shown() {
 }
 
 #[test]
-fn an_unreadable_query_is_named_after_the_answers_before_it() {
+fn queries_before_an_unreadable_one_are_answered() {
     let folder = folder();
     folder.exits(2, "query crawl.fpdb xyz");
     folder.write("queries", "08b73006b558c876\nxyz\n");
     let run = folder.exits(2, "query crawl.fpdb --from fp queries --json");
     assert!(run.err.contains("queries, line 2: "), "{}", run.err);
-    assert_eq!(run.records().len(), 1, "no summary: the run did not end");
+    assert_eq!(run.records().len(), 1, "no summary, because the run is incomplete");
     folder.exits(2, "query nowhere.fpdb 1");
 }
 
 #[test]
-fn wide_databases_are_asked_wide() {
+fn queries_have_the_width_of_the_database() {
     let folder = Folder::new();
     folder.write("fps", format!("{:032x}\n", 1u128 << 100));
     folder.ok("import a fps --bits 128");
@@ -125,14 +125,14 @@ fn wide_databases_are_asked_wide() {
 }
 
 #[test]
-fn documents_are_queries_by_the_recipe_of_the_database() {
+fn the_database_recipe_turns_documents_into_queries() {
     let folder = Folder::new();
     folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
     folder.ok("dedup db docs --recipe words/1");
-    let asked =
+    let queries =
         [document("x", &text(2, 50)), document("short", "x"), document("y", &text(3, 50))].concat();
-    folder.write("asked", &asked);
-    let line = "query db --from ndjson asked";
+    folder.write("queries", &queries);
+    let line = "query db --from ndjson queries";
     let records = folder.ok(&format!("{line} --json")).records();
     let documents: Vec<_> = records[..3].iter().map(|r| r["document"].as_str().unwrap()).collect();
     assert_eq!(documents, ["x", "short", "y"]);
@@ -146,13 +146,13 @@ fn documents_are_queries_by_the_recipe_of_the_database() {
     let table = folder.ok(line).text();
     assert!(table.lines().nth(1).unwrap().starts_with("x  "), "{table}");
     assert!(folder.exits(2, &format!("{line} --recipe nonsense/1")).err.contains("nonsense/1"));
-    folder.write("bad", asked + "{]");
+    folder.write("bad", queries + "{]");
     let run = folder.exits(2, "query db --from ndjson bad --json");
-    assert_eq!(run.records().len(), 3, "those before the bad line are answered");
+    assert_eq!(run.records().len(), 3, "the queries before the bad line are answered");
 }
 
 #[test]
-fn explain_tells_what_was_done_in_place_of_the_matches() {
+fn explain_shows_the_work_instead_of_the_matches() {
     let folder = folder();
     let run = folder.ok("query crawl.fpdb 08b73006b558c876 1 --explain --json");
     let records: Vec<_> = run.records();
@@ -169,6 +169,6 @@ fn explain_tells_what_was_done_in_place_of_the_matches() {
                 .sum::<u64>();
         assert!((4..=5).contains(&all), "{record}");
     }
-    let told = folder.ok("query crawl.fpdb 08b73006b558c876 --explain").text();
-    assert!(told.contains("4 matches") && told.contains("decode "), "{told}");
+    let text = folder.ok("query crawl.fpdb 08b73006b558c876 --explain").text();
+    assert!(text.contains("4 matches") && text.contains("decode "), "{text}");
 }

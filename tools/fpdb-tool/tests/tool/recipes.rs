@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::common::Folder;
 
 #[test]
-fn every_recipe_is_listed_with_what_it_is() {
+fn every_recipe_is_listed_with_its_purpose() {
     let report = Folder::new().ok("recipes --json").json();
     assert_eq!(report["schema"], "fpdb.recipes/1");
     let listed = report["recipes"].as_array().unwrap();
@@ -28,7 +28,7 @@ fn every_recipe_is_listed_with_what_it_is() {
 }
 
 #[test]
-fn aliases_point_to_recipes() {
+fn an_alias_shows_its_recipe() {
     let folder = Folder::new();
     let (alias, name) = Recipe::aliases().find(|(alias, _)| *alias == "default").unwrap();
     let by_alias = folder.ok(&format!("recipes {alias} --json")).json();
@@ -44,7 +44,10 @@ fn aliases_point_to_recipes() {
 
 #[test]
 #[cfg(not(feature = "zh"))]
-fn a_recipe_that_is_left_out_is_named_with_what_it_needs() {
+fn recipes_names_the_feature_that_a_missing_recipe_needs() {
     let run = Folder::new().ok("recipes");
-    assert!(run.err.contains("jieba/1 is not in this build: it needs the cargo feature \"zh\""));
+    assert!(
+        run.err
+            .contains("this build does not contain jieba/1, which needs the cargo feature \"zh\"")
+    );
 }

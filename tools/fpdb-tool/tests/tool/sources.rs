@@ -1,8 +1,8 @@
-//! Every kind of source gives the same fingerprint of the same text.
+//! The same text has the same fingerprint in every format.
 
 use crate::common::{Folder, document, fingerprints, gzip, records, text};
 
-/// A text that every format has to quote or escape somewhere.
+/// Returns a text that every format must quote or escape somewhere.
 fn hard(seed: u64) -> String {
     format!("{} \"quoted, with\" a\ttab, a line's\nend and ä 去 €", text(seed, 40))
 }
@@ -19,7 +19,7 @@ fn csv(ids: std::ops::Range<u64>, delimiter: &str, end: &str) -> String {
     format!("text{delimiter}\"some, other\"{delimiter}id{end}{}", rows.collect::<String>())
 }
 
-/// Of the texts of these seeds, by NDJSON.
+/// Returns the ids and fingerprints of the texts of these seeds, read from NDJSON.
 fn expected(ids: std::ops::Range<u64>) -> Vec<(String, Option<String>)> {
     let folder = Folder::new();
     folder.write("d", ids.map(|i| document(&i.to_string(), &hard(i))).collect::<String>());
@@ -27,7 +27,7 @@ fn expected(ids: std::ops::Range<u64>) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn documents_are_the_same_from_every_source() {
+fn documents_are_the_same_in_every_format() {
     let expected = expected(0..5);
     assert!(expected.iter().all(|(_, fingerprint)| fingerprint.is_some()));
     let deep = |i: u64| {
@@ -63,7 +63,7 @@ fn documents_are_the_same_from_every_source() {
 }
 
 #[test]
-fn text_files_are_documents_by_their_paths() {
+fn the_id_of_a_text_file_is_its_path() {
     let folder = Folder::new();
     let utf16: Vec<u8> =
         std::iter::once(0xfeff).chain(hard(3).encode_utf16()).flat_map(u16::to_le_bytes).collect();
@@ -82,7 +82,7 @@ fn text_files_are_documents_by_their_paths() {
 }
 
 #[test]
-fn lines_are_documents_by_their_numbers() {
+fn the_id_of_a_line_has_its_number() {
     let folder = Folder::new();
     let lines: Vec<_> = (0..3).map(|i| text(i, 40)).collect();
     folder.write("a.log", format!("{}\n\n{}\r\n{}", lines[0], lines[1], lines[2]));
@@ -95,7 +95,7 @@ fn lines_are_documents_by_their_numbers() {
 
 #[test]
 #[cfg(feature = "zstd")]
-fn zstd_is_read_by_its_content_from_a_pipe_too_and_frame_by_frame() {
+fn zstd_is_recognized_by_content_in_pipes_too_and_all_frames_are_read() {
     use crate::common::zstd;
 
     let folder = Folder::new();
@@ -111,7 +111,7 @@ fn zstd_is_read_by_its_content_from_a_pipe_too_and_frame_by_frame() {
 }
 
 #[test]
-fn novel_rows_are_printed_as_they_are_below_one_header() {
+fn novel_rows_are_printed_unchanged_below_one_header() {
     let folder = Folder::new();
     folder.write("a.csv", csv(0..3, ",", "\n"));
     folder.write("b.csv", csv(1..6, ",", "\n").trim_end());
@@ -120,17 +120,17 @@ fn novel_rows_are_printed_as_they_are_below_one_header() {
     assert_eq!(run.text(), csv(0..7, ",", "\n"));
     assert_eq!(records(&folder.read("r")).len(), 5);
     let run = folder.ok("dedup db a.csv");
-    assert_eq!(run.text(), csv(0..0, ",", "\n"), "what is printed is a table, if an empty one");
+    assert_eq!(run.text(), csv(0..0, ",", "\n"), "the output is a table, even if it is empty");
 }
 
 #[test]
-fn tables_that_do_not_fit_together_are_not_printed_as_one() {
+fn tables_with_different_headers_are_not_printed_as_one() {
     let folder = Folder::new();
     folder.write("a.csv", csv(0..2, ",", "\n"));
     folder.write("b.csv", format!("id,text\n9,{}\n", quoted(&hard(9))));
     folder.write("c.ndjson", document("8", &hard(8)));
     let run = folder.exits(2, "dedup one a.csv b.csv");
-    assert!(run.err.contains("b.csv, line 1: another header"), "{}", run.err);
+    assert!(run.err.contains("b.csv, line 1: this header differs"), "{}", run.err);
     assert_eq!(run.text(), csv(0..2, ",", "\n"));
     for files in ["a.csv c.ndjson", "c.ndjson a.csv"] {
         let run = folder.exits(2, &format!("dedup {} {files}", &files[..1]));
@@ -151,7 +151,7 @@ fn documents_without_lines_are_printed_as_ndjson() {
     assert_eq!(records(&folder.read("r"))[0]["duplicate_of"], "a.txt");
     let run = folder.ok("dedup other a.txt b.txt c.txt --print id");
     assert_eq!(run.text(), "a.txt\nc.txt\n");
-    // What is printed can be read again.
+    // The output can be read again.
     folder.write("again", folder.ok("dedup third a.txt c.txt").text());
     assert!(folder.ok("dedup third again").out.is_empty());
 }

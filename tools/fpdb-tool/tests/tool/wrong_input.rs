@@ -1,9 +1,9 @@
-//! Nothing is hashed by accident: what is not what it was said to be is told.
+//! No file is fingerprinted by accident: input of another format is refused.
 
 use crate::common::{Folder, document, gzip, text};
 
 #[test]
-fn a_kind_that_does_not_fit_the_first_bytes_is_refused() {
+fn a_format_that_contradicts_the_first_bytes_is_refused() {
     let folder = Folder::new();
     let line = document("a", &text(1, 30));
     folder.write("twice", gzip(&gzip(line.as_bytes())));
@@ -14,7 +14,7 @@ fn a_kind_that_does_not_fit_the_first_bytes_is_refused() {
     folder.write("array", "[{\"id\":1,\"text\":\"x\"}]");
     folder.write("plain", "id,text\n1,x\n");
     folder.write("parquet", "PAR1");
-    for (from, file, told) in [
+    for (from, file, message) in [
         ("auto", "twice", "neither its name"),
         ("ndjson", "twice", "compressed twice"),
         ("text", "twice", "compressed twice"),
@@ -25,24 +25,24 @@ fn a_kind_that_does_not_fit_the_first_bytes_is_refused() {
         ("lines", "binary", "binary data"),
         ("text", "pdf", "binary data"),
         ("ndjson", "html", "give --from html"),
-        ("auto", "array", "an object a line is needed"),
+        ("auto", "array", "one object per line is needed"),
         ("ndjson", "array", "expected an object"),
         ("auto", "plain", "give --from"),
         ("text", "parquet", "give --from parquet"),
     ] {
         let run = folder.exits(2, &format!("fingerprint --from {from} {file}"));
-        assert!(run.err.contains(told) && run.err.contains(file), "{from} {file}: {}", run.err);
+        assert!(run.err.contains(message) && run.err.contains(file), "{from} {file}: {}", run.err);
         assert!(run.out.is_empty(), "{from} {file}: {}", run.text());
         assert!(!folder.file("db").exists());
     }
-    // As --skip-bad skips documents, so it does files; a later one is read.
+    // --skip-bad also leaves out files, and reads the files after them.
     folder.write("good.ndjson", &line);
     let run = folder.ok("fingerprint twice binary plain good.ndjson --skip-bad --json");
     assert_eq!((run.records().len(), &run.records()[1]["bad"]), (2, &3.into()));
 }
 
 #[test]
-fn lists_of_fingerprints_are_no_documents_and_the_other_way_round() {
+fn lists_of_fingerprints_and_documents_are_not_confused() {
     let folder = Folder::new();
     folder.write("docs.ndjson", document("a", &text(1, 30)));
     let run = folder.exits(2, "import db docs.ndjson");
@@ -57,7 +57,7 @@ fn lists_of_fingerprints_are_no_documents_and_the_other_way_round() {
 }
 
 #[test]
-fn text_that_is_none_is_named() {
+fn errors_name_files_that_are_not_text() {
     let folder = Folder::new();
     folder.write("zero.txt", format!("{}\0", "text ".repeat(500)));
     let run = folder.exits(2, "fingerprint zero.txt");
@@ -74,24 +74,24 @@ fn text_that_is_none_is_named() {
 }
 
 #[test]
-fn tables_without_the_columns_or_with_ragged_rows_are_named() {
+fn errors_name_tables_without_the_columns_or_with_ragged_rows() {
     let folder = Folder::new();
-    for (header, told) in [
-        ("id,body", "the header has no column \"text\", but id, body"),
+    for (header, message) in [
+        ("id,body", "the header has no column \"text\"; its columns are id, body"),
         ("id,text,id", "the header has two columns \"id\""),
         ("1,x", "the header has no column \"id\""),
     ] {
         folder.write("a.csv", format!("{header}\n1,x\n"));
         let run = folder.exits(2, "fingerprint a.csv");
-        assert!(run.err.contains(&format!("a.csv, line 1: {told}")), "{}", run.err);
+        assert!(run.err.contains(&format!("a.csv, line 1: {message}")), "{}", run.err);
     }
     let rows = format!("id,text\n\n1,{0}\n2\n3,{0},x\n\"4\n\",{0}\n,{0}\n", text(1, 30));
     folder.write("a.csv", rows);
     let run = folder.exits(2, "fingerprint a.csv");
-    assert!(run.err.contains("a.csv, line 4: 1 values under 2 columns"), "{}", run.err);
+    assert!(run.err.contains("a.csv, line 4: 1 values in a table of 2 columns"), "{}", run.err);
     let run = folder.ok("fingerprint a.csv --skip-bad");
     assert!(run.text().lines().map(|l| &l[20..]).eq(["1", "4\\n"]), "{}", run.text());
-    for place in ["line 4: 1 values", "line 5: 3 values", "line 8: an id has 1 to"] {
+    for place in ["line 4: 1 values", "line 5: 3 values", "line 8: an id must have 1 to"] {
         assert!(run.err.contains(place), "{place}: {}", run.err);
     }
     folder.write("empty.csv", "");
@@ -99,7 +99,7 @@ fn tables_without_the_columns_or_with_ragged_rows_are_named() {
 }
 
 #[test]
-fn a_file_cut_short_is_an_error_after_its_documents() {
+fn a_truncated_file_is_an_error_after_its_documents() {
     let folder = Folder::new();
     let lines: String = (0..300).map(|i| document(&i.to_string(), &text(i, 20))).collect();
     let mut files = vec![("a.gz", gzip(lines.as_bytes()))];
@@ -111,13 +111,13 @@ fn a_file_cut_short_is_an_error_after_its_documents() {
         folder.write(name, bytes);
         let run = folder.exits(2, &format!("fingerprint --from ndjson {name} --json"));
         assert!(run.err.contains(&format!("cannot read {name}")), "{}", run.err);
-        assert!(run.err.contains("cut off"), "{}", run.err);
+        assert!(run.err.contains("truncated"), "{}", run.err);
         assert!(run.records().iter().all(|r| r["type"] == "fingerprint"), "no summary");
     }
 }
 
 #[test]
-fn a_file_that_is_none_is_told_before_a_database_is_made() {
+fn a_missing_file_is_an_error_before_a_database_is_created() {
     let folder = Folder::new();
     for command in ["dedup db", "import db --from ndjson", "fingerprint"] {
         let run = folder.exits(2, &format!("{command} no-such-file"));

@@ -1,7 +1,8 @@
-//! A batch of documents, from fingerprints to verdicts.
+//! Deduplicates batches of documents.
 //!
-//! What must hold: a novel document is printed, and the output flushed, before it is committed; and
-//! of a batch that is cut short by a bad record, all documents before it are dealt with.
+//! Two things must hold. A novel document is printed, and the output flushed, before its
+//! fingerprint is committed. And if a bad record ends a batch early, all documents before it are
+//! processed.
 
 use std::io::{self, Write};
 
@@ -14,7 +15,7 @@ use crate::input::{Intake, Item};
 use crate::output::Context;
 use crate::recipe::Width;
 
-/// Takes documents in, batch by batch.
+/// Processes documents, batch by batch.
 pub(super) struct Deduplicator<'a, F: Width> {
     pub(super) db: &'a Db<F>,
     pub(super) keep_skipped: bool,
@@ -22,28 +23,28 @@ pub(super) struct Deduplicator<'a, F: Width> {
     pub(super) printer: Printer,
 }
 
-/// What the workers make of a document.
-pub(super) struct Made<F> {
+/// A document as the workers hand it over.
+pub(super) struct Prepared<F> {
     pub(super) id: String,
     pub(super) fingerprint: Option<F>,
-    /// What to print if it is novel.
-    pub(super) shown: Vec<u8>,
+    /// What to print if the document is novel.
+    pub(super) output: Vec<u8>,
 }
 
-type Batch<F> = [Item<Made<F>>];
+type Batch<F> = [Item<Prepared<F>>];
 
-/// A document's fate.
+/// What dedup decided about a document.
 #[derive(Clone, Copy)]
 enum Verdict<F> {
-    Judged(Novelty<F>),
+    Checked(Novelty<F>),
     TooShort,
 }
 
 impl<F: Width> Deduplicator<'_, F> {
-    /// Takes in all documents, up to the first bad one unless those are to be skipped.
-    pub(super) fn take_all(
+    /// Processes all documents, up to the first bad one unless bad ones are skipped.
+    pub(super) fn run(
         &mut self,
-        documents: &mut Intake<Made<F>>,
+        documents: &mut Intake<Prepared<F>>,
         context: &mut Context<'_>,
     ) -> Result<()> {
         let mut batch = Vec::with_capacity(BATCH_DOCUMENTS);
@@ -55,7 +56,7 @@ impl<F: Width> Deduplicator<'_, F> {
             }
             self.batch(&batch, context)?;
             let counts = &documents.counts;
-            self.report.met(counts.bad + counts.broken, counts.ignored());
+            self.report.set_skipped(counts.bad + counts.broken, counts.ignored());
             if !more? {
                 return Ok(());
             }
@@ -63,25 +64,25 @@ impl<F: Width> Deduplicator<'_, F> {
     }
 
     fn batch(&mut self, batch: &Batch<F>, context: &mut Context<'_>) -> Result<()> {
-        let verdicts = self.judge(batch, context.out)?;
+        let verdicts = self.check(batch, context.out)?;
         self.count(batch, &verdicts)
     }
 
-    /// Gets the verdicts on a batch, prints what is to be printed, and commits what is novel.
-    fn judge(&mut self, batch: &Batch<F>, out: &mut dyn Write) -> Result<Vec<Verdict<F>>> {
+    /// Decides which documents of a batch are novel, prints them, and then commits them.
+    fn check(&mut self, batch: &Batch<F>, out: &mut dyn Write) -> Result<Vec<Verdict<F>>> {
         let entries: Vec<(F, Key<'_>)> = batch
             .iter()
-            .filter_map(|item| Some((item.made.fingerprint?, Key::Name(&item.made.id))))
+            .filter_map(|item| Some((item.value.fingerprint?, Key::Name(&item.value.id))))
             .collect();
         let mut verdicts = Vec::with_capacity(batch.len());
         let (keep_skipped, printer) = (self.keep_skipped, &mut self.printer);
         let mut print = |novelties: &[Novelty<F>]| {
             verdicts = verdicts_in_order(batch, novelties);
             let printed = batch.iter().zip(&verdicts).filter(|(_, verdict)| match verdict {
-                Verdict::Judged(novelty) => matches!(novelty, Novelty::Inserted(_)),
+                Verdict::Checked(novelty) => matches!(novelty, Novelty::Inserted(_)),
                 Verdict::TooShort => keep_skipped,
             });
-            printer.print(printed.map(|(item, _)| item.made.shown.as_slice()), out)
+            printer.print(printed.map(|(item, _)| item.value.output.as_slice()), out)
         };
         if entries.is_empty() {
             print(&[])?;
@@ -94,11 +95,11 @@ impl<F: Width> Deduplicator<'_, F> {
     fn count(&mut self, batch: &Batch<F>, verdicts: &[Verdict<F>]) -> Result<()> {
         for (item, verdict) in batch.iter().zip(verdicts) {
             match verdict {
-                Verdict::Judged(Novelty::Duplicate(of)) => {
+                Verdict::Checked(Novelty::Duplicate(of)) => {
                     let name = self.db.name(of.id)?.unwrap_or_default();
-                    self.report.duplicate(&item.made.id, &name, of.distance)?;
+                    self.report.duplicate(&item.value.id, &name, of.distance)?;
                 }
-                Verdict::Judged(Novelty::Inserted(_)) => self.report.novel(),
+                Verdict::Checked(Novelty::Inserted(_)) => self.report.novel(),
                 Verdict::TooShort => self.report.too_short(),
             }
         }
@@ -106,28 +107,28 @@ impl<F: Width> Deduplicator<'_, F> {
     }
 }
 
-/// The novelties, which are of the documents with a fingerprint only, put in their places.
+/// Returns a verdict for each document of a batch, from the novelties of those with a fingerprint.
 fn verdicts_in_order<F: Width>(batch: &Batch<F>, novelties: &[Novelty<F>]) -> Vec<Verdict<F>> {
     let mut novelties = novelties.iter();
-    let verdict = |item: &Item<Made<F>>| match item.made.fingerprint.and_then(|_| novelties.next())
-    {
-        Some(novelty) => Verdict::Judged(*novelty),
-        None => Verdict::TooShort,
-    };
+    let verdict =
+        |item: &Item<Prepared<F>>| match item.value.fingerprint.and_then(|_| novelties.next()) {
+            Some(novelty) => Verdict::Checked(*novelty),
+            None => Verdict::TooShort,
+        };
     batch.iter().map(verdict).collect()
 }
 
-/// Prints lines as they are.
+/// Prints lines unchanged.
 #[derive(Default)]
 pub(super) struct Printer {
-    /// The header of a table, until it is printed.
+    /// The header of a table, if it is known and not printed yet.
     header: Option<Vec<u8>>,
-    /// The line printed last had no end, as the last of a file may.
+    /// The line printed last had no line feed, as the last line of a file may.
     unfinished: bool,
 }
 
 impl Printer {
-    /// Prints lines and flushes. A line without end gets one only if another follows.
+    /// Prints lines and flushes. A line without a line feed gets one only if another line follows.
     fn print<'a>(
         &mut self,
         lines: impl Iterator<Item = &'a [u8]>,

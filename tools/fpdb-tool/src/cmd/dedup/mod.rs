@@ -13,53 +13,58 @@ use serde::Serialize;
 
 use crate::database::{self, NewDatabase, by_width};
 use crate::failure::Outcome;
-use crate::input::{self, Document, DocumentArgs, From};
+use crate::input::{self, Document, DocumentArgs, DocumentFormat};
 use crate::output::{self, Context, printable};
 use crate::progress;
 use crate::recipe::{self, Width};
-use batch::{Deduplicator, Made, Printer};
+use batch::{Deduplicator, Prepared, Printer};
 use report::Report;
 
-/// Documents to a batch: they share one commit, and so one sync.
+/// Documents per batch. A batch has one commit, and so one sync.
 const BATCH_DOCUMENTS: usize = 256;
-/// Bytes from which on a batch is full, whatever the number of its documents.
+/// Bytes of documents that fill a batch, whatever their number.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Prints the documents that are novel, and remembers them
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool dedup crawl.fpdb pages.ndjson.gz > novel.ndjson";
+
+/// Prints the novel documents and stores their fingerprints
 ///
-/// Reads documents from files and folders, in the order given. One whose fingerprint is within the
-/// database's distance of one that is stored or printed before is a duplicate. The others are
-/// printed, and stored under their ids:
+/// Reads documents from files and folders, in the order given. A document is a duplicate if its
+/// fingerprint is within the database's max distance of one stored earlier, in this run or before.
+/// All other documents are novel. dedup prints them, and stores their fingerprints under their ids:
 ///
-/// - lines, of NDJSON and text, and rows of tables, under their header, as they are in the file;
+/// - lines of NDJSON and text, and rows of tables below their header, as they are in the file
 ///
-/// - others, such as pages, as a line of NDJSON each: {"id": "...", "text": "..."}.
+/// - all others, such as pages, as one line of NDJSON: {"id": "...", "text": "..."}
 ///
 /// A document is printed before it is stored. So if the run is interrupted, the next run over the
-/// same files may print some again, but none is lost. A file given again after a run that finished
-/// yields duplicates only.
+/// same files may print some documents again, but none is lost. After a complete run, all documents
+/// of the same files are duplicates.
 ///
-/// Documents with too few features to have a fingerprint are counted as skipped, and not printed
-/// unless --keep-skipped is given. Damage in an archive does not stop the run, but it is told, and
-/// the exit code is 2 at the end, unless --skip-bad is given.
+/// Documents with too few features for a fingerprint count as skipped, and are printed only with
+/// --keep-skipped. Damage in an archive is reported and does not stop the run, but the exit code is
+/// 2 unless --skip-bad is given.
 ///
-/// The database needs ids of kind `names`. If there is none, it is made.
+/// The database needs ids of kind `names`. It is created if it is missing.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// The database, made if it is missing
+    /// The database, created if missing
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Files, plain or compressed with gzip or zstd, and folders, of which all files are read but
-    /// hidden ones; `-` is standard input
+    /// Files, plain or compressed with gzip or zstd, and folders, in which hidden files are left
+    /// out; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// What the files hold
+    /// Format of the files
     #[arg(long, value_enum, default_value = "auto")]
-    from: From,
+    from: DocumentFormat,
 
-    /// How to make fingerprints of texts [default: the database's recipe, else `default`]
+    /// Recipe that turns texts into fingerprints [default: the database's recipe, else `default`]
     #[arg(long, value_name = "NAME")]
     recipe: Option<String>,
 
@@ -67,15 +72,15 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "document")]
     print: Print,
 
-    /// Where to report duplicates, as NDJSON with a summary last; the file is replaced
+    /// File for a report of the duplicates, as NDJSON with a summary record last. It is replaced
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Print documents that have too few features for a fingerprint
+    /// Also print documents with too few features for a fingerprint
     #[arg(long)]
     keep_skipped: bool,
 
-    /// What the stored documents survive
+    /// Which failures the stored documents survive
     #[arg(long, value_enum, default_value = "sync")]
     durability: DurabilityArg,
 
@@ -85,7 +90,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     new: NewDatabase,
 
-    /// Width of the fingerprints, 64 or 128 [default: 64]
+    /// Width of the fingerprints in bits, 64 or 128 [default: 64]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
 }
@@ -93,18 +98,18 @@ pub(crate) struct Args {
 /// `--print`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum Print {
-    /// All of it: its line or row, or else NDJSON
+    /// The document: its line or row, or else NDJSON
     Document,
-    /// Its id, on a line of its own, with control characters escaped
+    /// The id on one line, with control characters escaped
     Id,
 }
 
 /// `--durability`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum DurabilityArg {
-    /// Power cuts: every batch is synced
+    /// Power failures: every batch is synced
     Sync,
-    /// Crashes of this process: the system writes when it likes, and at the end
+    /// Crashes of this process: the system chooses when to write, and the end of the run syncs
     Buffered,
 }
 
@@ -113,16 +118,16 @@ impl Args {
         input::check_all(&self.files)?;
         input::check_apart("the database", &self.path, &self.files)?;
         self.check_report()?;
-        let found = database::find(&self.path)?;
-        let bits = database::width(found.as_ref(), self.bits)?;
-        by_width!(bits, |options| self.dedup(options, found.as_ref(), context))
+        let existing = database::find(&self.path)?;
+        let bits = database::width(existing.as_ref(), self.bits)?;
+        by_width!(bits, |options| self.dedup(options, existing.as_ref(), context))
     }
 
-    /// Refuses a report in the place of something that it would spoil.
+    /// Refuses a report that would go to standard output or replace an input file.
     fn check_report(&self) -> Result<()> {
         let Some(report) = &self.report else { return Ok(()) };
         if report.as_os_str() == "-" {
-            bail!("standard output is for novel lines: give --report a file");
+            bail!("standard output is for novel documents: give --report a file");
         }
         input::check_apart("--report", report, &self.files)
     }
@@ -130,7 +135,7 @@ impl Args {
     fn dedup<F: Width>(
         &self,
         options: Options<F>,
-        found: Option<&fpdb::Description>,
+        existing: Option<&fpdb::Description>,
         context: &mut Context<'_>,
     ) -> Result<Outcome> {
         let options = options.durability(match self.durability {
@@ -138,12 +143,12 @@ impl Args {
             DurabilityArg::Buffered => Durability::Buffered,
         });
         let recipe = self.recipe.as_deref();
-        let (db, recipe) = recipe::open(&self.path, options, found, &self.new, recipe, "dedup")?;
+        let (db, recipe) = recipe::open(&self.path, options, existing, &self.new, recipe, "dedup")?;
         let report = Report::create(self.report.as_deref())?;
         let bar = progress::over_files(context, &self.files);
         let print = self.print;
-        let make = move |document| make(document, &recipe, print);
-        let mut documents = self.documents.start(&self.files, self.from, &bar, make)?;
+        let prepare = move |document| prepare(document, &recipe, print);
+        let mut documents = self.documents.start(&self.files, self.from, &bar, prepare)?;
         documents.one_table = print == Print::Document;
         let mut deduplicator = Deduplicator {
             db: &db,
@@ -151,17 +156,17 @@ impl Args {
             report,
             printer: Printer::default(),
         };
-        let done = deduplicator.take_all(&mut documents, context);
+        let done = deduplicator.run(&mut documents, context);
         bar.finish_and_clear();
         let report = deduplicator.report;
-        // Whatever stopped the run, what is stored by now is to last.
+        // Closed even if the run failed, so that what is stored by now is durable.
         let closed = db.close();
         done?;
         closed?;
         let summary = report.finish()?;
-        documents.counts.tell(context);
+        documents.counts.report_ignored(context);
         if context.json {
-            // Standard output is for the novel documents alone.
+            // Standard output is only for novel documents.
             output::json_line(context.err, &summary)?;
         } else {
             context.say(summary);
@@ -178,19 +183,19 @@ struct Line<'a> {
     text: &'a str,
 }
 
-/// Makes a fingerprint of a document, and what to print of it.
-fn make<F: Width>(document: Document, recipe: &Recipe<F>, print: Print) -> Made<F> {
+/// Computes the fingerprint of a document and what to print if it is novel.
+fn prepare<F: Width>(document: Document, recipe: &Recipe<F>, print: Print) -> Prepared<F> {
     let Document { id, text, raw } = document;
     let fingerprint = recipe.fingerprint(&text).fingerprint;
-    let shown = match (print, raw) {
+    let output = match (print, raw) {
         (Print::Id, _) => (printable(&id) + "\n").into_bytes(),
         (Print::Document, Some(raw)) => raw,
         (Print::Document, None) => {
             let mut line = Vec::with_capacity(id.len() + text.len() + 32);
-            // Strings into memory: neither can fail.
+            // Serializing strings into memory cannot fail.
             let _ = output::json_line(&mut line, &Line { id: &id, text: &text });
             line
         }
     };
-    Made { id, fingerprint, shown }
+    Prepared { id, fingerprint, output }
 }

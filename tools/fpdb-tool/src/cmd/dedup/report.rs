@@ -1,4 +1,4 @@
-//! The report of a run: a record a duplicate, then the summary.
+//! The report of a run: one record per duplicate, then the summary.
 
 use std::fmt;
 use std::fs::File;
@@ -10,18 +10,18 @@ use serde::Serialize;
 
 use crate::output::json_line;
 
-/// What a run did, in documents. Each one read is novel, a duplicate or skipped.
+/// Numbers of documents. Each document that was read is novel, a duplicate or skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Summary {
     r#type: &'static str,
     read: u64,
     novel: u64,
     duplicates: u64,
-    /// Without a fingerprint: too short, or bad.
+    /// Documents without a fingerprint: too short or bad.
     skipped: u64,
-    /// Of those skipped, the lines, rows, files and records that should be documents and are none.
+    /// The skipped lines, rows, files and records that should be documents but are not.
     bad: u64,
-    /// Records of archives that are not about a page. They do not count as read.
+    /// Records of archives that hold no page. They do not count as read.
     ignored: u64,
 }
 
@@ -44,7 +44,7 @@ struct Duplicate<'a> {
     distance: u32,
 }
 
-/// Counts, and writes the records to a file if there is to be one.
+/// Counts documents and writes a record per duplicate to a file, if one was requested.
 pub(super) struct Report {
     file: Option<BufWriter<File>>,
     label: String,
@@ -53,7 +53,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// A report to a file, which is replaced, or to nowhere.
+    /// Creates a report that is written to a file, which is replaced, or to none.
     pub(super) fn create(path: Option<&Path>) -> Result<Self> {
         let label = path.map(|path| path.display().to_string()).unwrap_or_default();
         let file = path.map(File::create).transpose();
@@ -78,8 +78,8 @@ impl Report {
         self.too_short += 1;
     }
 
-    /// Notes how many bad and ignored records there were so far.
-    pub(super) fn met(&mut self, bad: u64, ignored: u64) {
+    /// Sets the numbers of bad and ignored records so far.
+    pub(super) fn set_skipped(&mut self, bad: u64, ignored: u64) {
         (self.summary.bad, self.summary.ignored) = (bad, ignored);
     }
 
@@ -89,12 +89,12 @@ impl Report {
         self.write(|file| json_line(file, &record))
     }
 
-    /// Hands what is written so far to the system.
+    /// Passes what is written so far to the system.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.write(Write::flush)
     }
 
-    /// Writes the summary, which says that the run came to its end.
+    /// Writes the summary, which shows that the run is complete.
     pub(super) fn finish(mut self) -> Result<Summary> {
         let mut summary = self.summary;
         summary.skipped = self.too_short + summary.bad;

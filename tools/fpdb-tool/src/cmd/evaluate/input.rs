@@ -34,7 +34,7 @@ impl Documents {
         let mut more = true;
         while more {
             more = intake.fill(&mut batch, BATCH, usize::MAX, context)?;
-            for Item { made: Document { id, text, .. }, place, .. } in batch.drain(..) {
+            for Item { value: Document { id, text, .. }, place, .. } in batch.drain(..) {
                 let number = documents.texts.len();
                 match documents.numbers.entry(id) {
                     Entry::Vacant(entry) => entry.insert(number),
@@ -45,7 +45,7 @@ impl Documents {
                 documents.texts.push(text);
             }
         }
-        intake.counts.tell(context);
+        intake.counts.report_ignored(context);
         intake.verdict()?;
         Ok(documents)
     }

@@ -13,7 +13,7 @@ use fpdb::text::Recipe;
 
 use crate::database;
 use crate::failure::Outcome;
-use crate::input::{DocumentArgs, From};
+use crate::input::{DocumentArgs, DocumentFormat};
 use crate::output::{self, Context};
 use crate::progress;
 use crate::recipe::{self, Width};
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 
     /// What the files hold
     #[arg(long, value_enum, default_value = "auto")]
-    from: From,
+    from: DocumentFormat,
 
     /// A file of labelled pairs; may be given several times
     #[arg(long, value_name = "FILE", required = true)]

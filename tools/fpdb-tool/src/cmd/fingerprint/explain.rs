@@ -1,4 +1,4 @@
-//! `fingerprint --explain`: how a fingerprint comes about.
+//! `fingerprint --explain`: how a fingerprint is computed.
 
 use std::io::{self, Write};
 
@@ -8,12 +8,12 @@ use serde::Serialize;
 use crate::output::{printable, table};
 use crate::recipe::Width;
 
-/// An explanation, ready to be shown.
+/// An explanation as it is shown.
 #[derive(Serialize)]
-pub(super) struct Explained {
-    /// The weightiest first.
+pub(super) struct ExplanationRecord {
+    /// In order of falling weight.
     features: Vec<Feature>,
-    /// The least significant first.
+    /// From the least significant bit.
     bits: Vec<Bit>,
 }
 
@@ -30,12 +30,12 @@ struct Bit {
     bit: usize,
     set: bool,
     sum: f64,
-    /// How far it is from being the other value, from 0 to 1.
+    /// How far the bit is from flipping, from 0 to 1.
     margin: f64,
 }
 
-impl Explained {
-    /// At most `limit` features, the weightiest.
+impl ExplanationRecord {
+    /// Keeps at most `limit` features, those of the largest weight.
     pub(super) fn new<F: Width>(explanation: Explanation<F>, limit: usize) -> Self {
         let features = explanation.features.into_iter().take(limit).map(|feature| Feature {
             feature: feature.text,
@@ -43,16 +43,16 @@ impl Explained {
             weight: feature.weight,
             hash: feature.hash.to_hex(),
         });
-        let bits = explanation.bits.iter().enumerate().map(|(bit, settled)| Bit {
+        let bits = explanation.bits.iter().enumerate().map(|(bit, decision)| Bit {
             bit,
-            set: settled.set,
-            sum: settled.sum,
-            margin: settled.margin,
+            set: decision.set,
+            sum: decision.sum,
+            margin: decision.margin,
         });
         Self { features: features.collect(), bits: bits.collect() }
     }
 
-    /// Two tables, the bits with the least certain first.
+    /// Prints two tables: the features, and the bits with the least certain bit first.
     pub(super) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let features: Vec<_> = self.features.iter().map(Feature::cells).collect();
         table(out, ["weight", "times", "hash", "feature"], &features)?;

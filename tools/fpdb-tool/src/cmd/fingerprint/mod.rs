@@ -10,54 +10,59 @@ use serde::Serialize;
 
 use crate::database;
 use crate::failure::Outcome;
-use crate::input::{self, Document, DocumentArgs, From, Intake};
+use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
 use crate::output::{Context, json_line, printable};
 use crate::progress;
 use crate::recipe::{self, Width};
-use explain::Explained;
+use explain::ExplanationRecord;
 
-/// Documents whose fingerprints are printed together.
+/// Documents per batch. The fingerprints of a batch are printed together.
 const BATCH: usize = 256;
-/// Bytes of documents from which on they are printed, whatever their number.
+/// Bytes of documents that fill a batch, whatever their number.
 const BATCH_BYTES: usize = 8 << 20;
+
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool fingerprint --recipe words/1 pages.ndjson";
 
 /// Prints the fingerprints of documents
 ///
-/// A line a document, in the order read: the fingerprint, two blanks and the id. A document with
-/// too few features to have a fingerprint has a `-` in its place. Control characters in ids are
-/// escaped.
+/// Prints one line per document, in the order read: the fingerprint, two spaces and the id. If a
+/// document has too few features for a fingerprint, `-` is printed instead. Control characters in
+/// ids are escaped.
 ///
-/// With --json, a record a document, {"type":"fingerprint","i":0,"id":"...","fingerprint":"0x...",
-/// "features":123}, the fingerprint null and a "reason" beside it where there is none; and a
-/// summary record last.
+/// With --json, prints one record per document, {"type":"fingerprint","i":0,"id":"...",
+/// "fingerprint":"0x...","features":123}, and a summary record last. If there is no fingerprint, it
+/// is null and the record has a "reason".
 ///
-/// No database is read or written. Damage in an archive does not stop the run, but it is told, and
-/// the exit code is 2 at the end, unless --skip-bad is given.
+/// No database is read or written. Damage in an archive is reported and does not stop the run, but
+/// the exit code is 2 unless --skip-bad is given.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// Files, plain or compressed with gzip or zstd, and folders, of which all files are read but
-    /// hidden ones; `-` is standard input
+    /// Files, plain or compressed with gzip or zstd, and folders, in which hidden files are left
+    /// out; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// What the files hold
+    /// Format of the files
     #[arg(long, value_enum, default_value = "auto")]
-    from: From,
+    from: DocumentFormat,
 
-    /// How to make fingerprints of texts
+    /// Recipe that turns texts into fingerprints
     #[arg(long, value_name = "NAME", default_value = recipe::DEFAULT)]
     recipe: String,
 
-    /// Width of the fingerprints, 64 or 128
+    /// Width of the fingerprints in bits, 64 or 128
     #[arg(long, default_value = "64", value_parser = database::parse_bits)]
     bits: u32,
 
-    /// Show how each fingerprint comes about: the features with their weights and hashes, and for
-    /// each bit the sum of weights that settles it and how near it is to being the other value
+    /// Also show how each fingerprint is computed: the features with their weights and hashes, and
+    /// for each bit the sum of weights that decides it and how close it is to flipping
     #[arg(long)]
     explain: bool,
 
-    /// With --explain, at most so many features a document, the weightiest
+    /// With --explain, show only this many features per document, those of the largest weight
     #[arg(long, value_name = "N", requires = "explain")]
     features: Option<usize>,
 
@@ -65,12 +70,12 @@ pub(crate) struct Args {
     documents: DocumentArgs,
 }
 
-/// A document's fingerprint, and what it comes from.
-struct Made {
+/// A document's fingerprint and how it is computed.
+struct Fingerprinted {
     id: String,
     fingerprint: Option<String>,
     features: usize,
-    explained: Option<Explained>,
+    explanation: Option<ExplanationRecord>,
 }
 
 #[derive(Serialize)]
@@ -83,7 +88,7 @@ struct Record<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<&'a Explained>,
+    explanation: Option<&'a ExplanationRecord>,
 }
 
 #[derive(Serialize)]
@@ -92,11 +97,11 @@ struct Summary<'a> {
     recipe: &'a str,
     bits: u32,
     documents: u64,
-    /// Of these, the ones without a fingerprint.
+    /// Documents without a fingerprint.
     too_short: u64,
-    /// What should be documents and are none.
+    /// Lines, rows, files and records that should be documents but are not.
     bad: u64,
-    /// Records of archives that are not about a page.
+    /// Records of archives that hold no page.
     ignored: u64,
 }
 
@@ -112,9 +117,9 @@ impl Args {
         let recipe = recipe::named::<F>(&self.recipe)?;
         input::check_all(&self.files)?;
         let bar = progress::over_files(context, &self.files);
-        let (explain, limit, maker) = (self.explain, self.features, recipe.clone());
-        let make = move |document| make(document, &maker, explain, limit);
-        let mut documents = self.documents.start(&self.files, self.from, &bar, make)?;
+        let (explain, limit, of) = (self.explain, self.features, recipe.clone());
+        let fingerprint = move |document| fingerprint(document, &of, explain, limit);
+        let mut documents = self.documents.start(&self.files, self.from, &bar, fingerprint)?;
         let mut summary = Summary {
             r#type: "summary",
             recipe: recipe.name(),
@@ -129,7 +134,7 @@ impl Args {
         done?;
         let counts = &documents.counts;
         (summary.bad, summary.ignored) = (counts.bad + counts.broken, counts.ignored());
-        counts.tell(context);
+        counts.report_ignored(context);
         if context.json {
             json_line(context.out, &summary)?;
         } else if summary.too_short > 0 {
@@ -145,32 +150,32 @@ impl Args {
     }
 }
 
-fn make<F: Width>(
+fn fingerprint<F: Width>(
     document: Document,
     recipe: &Recipe<F>,
     explain: bool,
     limit: Option<usize>,
-) -> Made {
+) -> Fingerprinted {
     let Document { id, text, .. } = document;
     if !explain {
-        let made = recipe.fingerprint(&text);
-        let fingerprint = made.fingerprint.map(F::to_hex);
-        return Made { id, fingerprint, features: made.features, explained: None };
+        let result = recipe.fingerprint(&text);
+        let fingerprint = result.fingerprint.map(F::to_hex);
+        return Fingerprinted { id, fingerprint, features: result.features, explanation: None };
     }
     let explanation = recipe.explain(&text);
     let fingerprint = explanation.fingerprint.map(F::to_hex);
     let features = explanation.features.len();
-    let explained = Some(Explained::new(explanation, limit.unwrap_or(features)));
-    Made { id, fingerprint, features, explained }
+    let explanation = Some(ExplanationRecord::new(explanation, limit.unwrap_or(features)));
+    Fingerprinted { id, fingerprint, features, explanation }
 }
 
 fn reason(min_features: usize) -> String {
     format!("fewer than the {min_features} features that the recipe needs")
 }
 
-/// Prints the fingerprints as the documents come, also those before an error.
+/// Prints the fingerprints as the documents arrive, including those before an error.
 fn print_documents(
-    documents: &mut Intake<Made>,
+    documents: &mut Intake<Fingerprinted>,
     min_features: usize,
     summary: &mut Summary<'_>,
     context: &mut Context<'_>,
@@ -180,7 +185,7 @@ fn print_documents(
         batch.clear();
         let more = documents.fill(&mut batch, BATCH, BATCH_BYTES, context);
         for item in &batch {
-            print(&item.made, min_features, summary, context)?;
+            print(&item.value, min_features, summary, context)?;
         }
         context.out.flush()?;
         if !more? {
@@ -190,33 +195,33 @@ fn print_documents(
 }
 
 fn print(
-    made: &Made,
+    document: &Fingerprinted,
     min_features: usize,
     summary: &mut Summary<'_>,
     context: &mut Context<'_>,
 ) -> Result<()> {
     let i = summary.documents;
     summary.documents += 1;
-    summary.too_short += u64::from(made.fingerprint.is_none());
-    let fingerprint = made.fingerprint.as_deref();
+    summary.too_short += u64::from(document.fingerprint.is_none());
+    let fingerprint = document.fingerprint.as_deref();
     if context.json {
         let record = Record {
             r#type: "fingerprint",
             i,
-            id: &made.id,
+            id: &document.id,
             fingerprint,
-            features: made.features,
+            features: document.features,
             reason: fingerprint.is_none().then(|| reason(min_features)),
-            explanation: made.explained.as_ref(),
+            explanation: document.explanation.as_ref(),
         };
         json_line(context.out, &record)?;
         return Ok(());
     }
     let width = 2 + summary.bits as usize / 4;
-    let id = printable(&made.id);
+    let id = printable(&document.id);
     writeln!(context.out, "{:width$}  {id}", fingerprint.unwrap_or("-"))?;
-    match &made.explained {
-        Some(explained) => Ok(explained.print(context.out)?),
+    match &document.explanation {
+        Some(explanation) => Ok(explanation.print(context.out)?),
         None => Ok(()),
     }
 }

@@ -13,7 +13,7 @@ use fpdb::{Description, DocId, Entry, Fingerprint, Ids, Options};
 
 use crate::database::{self, by_width};
 use crate::failure::Outcome;
-use crate::input::fingerprints::{Format, ListArgs, Lists};
+use crate::input::fingerprints::{FingerprintFormat, ListArgs, Lists};
 use crate::output::{self, Context};
 use crate::{input, progress};
 use report::{Report, Source as Origin};
@@ -75,7 +75,7 @@ impl Args {
         let report = match (self.from, self.paths.as_slice()) {
             (Some(Source::Fp), _) if self.bits == Some(128) => self.of_files::<u128>(context)?,
             (Some(Source::Fp), _) => self.of_files::<u64>(context)?,
-            (None, _) if self.list.fp_format != Format::Auto => {
+            (None, _) if self.list.fp_format != FingerprintFormat::Auto => {
                 bail!("--fp-format is for files: give --from fp too")
             }
             (None, [path]) => {

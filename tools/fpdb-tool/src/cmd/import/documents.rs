@@ -1,48 +1,50 @@
-//! Documents, all stored under their ids.
+//! Imports documents: stores all of them under their ids.
 
 use anyhow::Result;
 use fpdb::{Db, Description, Key, Options};
 use serde::Serialize;
 
 use super::Args;
-use crate::input::{Document, From, Intake};
+use crate::input::{Document, DocumentFormat, Intake};
 use crate::output::Context;
 use crate::progress;
 use crate::recipe::{self, Width};
 
-/// Documents to a commit, and so to a sync.
+/// Documents per batch. A batch has one commit, and so one sync.
 const BATCH: usize = 4096;
-/// Bytes of documents from which on a batch is full, whatever their number.
+/// Bytes of documents that fill a batch, whatever their number.
 const BATCH_BYTES: usize = 64 << 20;
 
+/// `fpdb.import-documents/1`
 #[derive(Serialize)]
-struct Imported {
+struct Report {
     schema: &'static str,
     read: u64,
     inserted: u64,
-    /// Without a fingerprint: too short, or bad.
+    /// Documents without a fingerprint: too short or bad.
     skipped: u64,
-    /// Of those skipped, what should be documents and are none.
+    /// The skipped lines, rows, files and records that should be documents but are not.
     bad: u64,
-    /// Records of archives that are not about a page. They do not count as read.
+    /// Records of archives that hold no page. They do not count as read.
     ignored: u64,
 }
 
 impl Args {
     pub(super) fn documents<F: Width>(
         &self,
-        from: From,
+        from: DocumentFormat,
         options: Options<F>,
-        found: Option<&Description>,
+        existing: Option<&Description>,
         context: &mut Context<'_>,
     ) -> Result<()> {
         self.check_documents()?;
-        let asked = self.recipe.as_deref();
-        let (db, recipe) = recipe::open(&self.path, options, found, &self.new, asked, "import")?;
+        let requested = self.recipe.as_deref();
+        let (db, recipe) =
+            recipe::open(&self.path, options, existing, &self.new, requested, "import")?;
         let bar = progress::over_files(context, &self.files);
-        let make =
+        let fingerprint =
             move |document: Document| (document.id, recipe.fingerprint(&document.text).fingerprint);
-        let mut documents = self.documents.start(&self.files, from, &bar, make)?;
+        let mut documents = self.documents.start(&self.files, from, &bar, fingerprint)?;
         let stored = store(&db, &mut documents, context);
         bar.finish_and_clear();
         let closed = db.close();
@@ -52,16 +54,17 @@ impl Args {
         let (bad, ignored) = (counts.bad + counts.broken, counts.ignored());
         let skipped = too_short + bad;
         let read = inserted + skipped;
-        counts.tell(context);
-        let imported =
-            Imported { schema: "fpdb.import-documents/1", read, inserted, skipped, bad, ignored };
-        let told = format!("read {read} documents: {inserted} inserted, {skipped} skipped");
-        context.conclude(&imported, told)?;
+        counts.report_ignored(context);
+        let report =
+            Report { schema: "fpdb.import-documents/1", read, inserted, skipped, bad, ignored };
+        let sentence = format!("read {read} documents: {inserted} inserted, {skipped} skipped");
+        context.conclude(&report, sentence)?;
         documents.verdict()
     }
 }
 
-/// Stores all documents that have a fingerprint. Returns how many have one and how many not.
+/// Stores all documents that have a fingerprint. Returns the number of documents with and without
+/// one.
 fn store<F: Width>(
     db: &Db<F>,
     documents: &mut Intake<(String, Option<F>)>,
@@ -72,8 +75,10 @@ fn store<F: Width>(
     loop {
         batch.clear();
         let more = documents.fill(&mut batch, BATCH, BATCH_BYTES, context);
-        let entries: Vec<_> =
-            batch.iter().filter_map(|item| Some((item.made.1?, Key::Name(&item.made.0)))).collect();
+        let entries: Vec<_> = batch
+            .iter()
+            .filter_map(|item| Some((item.value.1?, Key::Name(&item.value.0))))
+            .collect();
         if !entries.is_empty() {
             db.insert_batch(&entries)?;
         }

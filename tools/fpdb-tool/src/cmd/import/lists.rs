@@ -1,4 +1,4 @@
-//! Lists of fingerprints.
+//! Imports lists of fingerprints.
 
 use std::io;
 
@@ -13,11 +13,12 @@ use crate::input::fingerprints::{Listed, Lists};
 use crate::output::Context;
 use crate::progress;
 
-/// Entries to a commit, where they are not loaded in one.
+/// Entries per commit, where they are not loaded in bulk.
 const BATCH: usize = 4096;
 
+/// `fpdb.import/1`
 #[derive(Serialize)]
-struct Imported {
+struct Report {
     schema: &'static str,
     read: u64,
     inserted: u64,
@@ -52,14 +53,14 @@ impl Args {
         let (read, inserted) = loaded?;
         db.close()?;
         let already_there = read - inserted;
-        let imported = Imported { schema: "fpdb.import/1", read, inserted, already_there };
-        let told =
+        let report = Report { schema: "fpdb.import/1", read, inserted, already_there };
+        let sentence =
             format!("read {read} fingerprints: {inserted} inserted, {already_there} already there");
-        context.conclude(&imported, told)?;
+        context.conclude(&report, sentence)?;
         Ok(())
     }
 
-    /// Loads all at once. Returns how many were read and inserted.
+    /// Loads all entries at once. Returns the number of entries read and inserted.
     fn load<F: Fingerprint>(
         &self,
         db: &Db<F>,
@@ -70,12 +71,12 @@ impl Args {
             let entry = listed.and_then(|Listed { fingerprint, id }| match id {
                 Some(id) => {
                     let number = id.trim().parse().with_context(|| {
-                        format!("{id:?} is no number, and the database has no names for ids")
+                        format!("{id:?} is not a number, and the database has ids of kind user")
                     })?;
                     Ok(Entry { fingerprint, id: DocId(number) })
                 }
                 None => {
-                    let Some(id) = next else { bail!("there are no ids above {}", u64::MAX) };
+                    let Some(id) = next else { bail!("the largest id is {}", u64::MAX) };
                     next = id.checked_add(1);
                     Ok(Entry { fingerprint, id: DocId(id) })
                 }
@@ -87,7 +88,7 @@ impl Args {
     }
 }
 
-/// Inserts entries under names, batch by batch. Returns how many.
+/// Inserts entries under names, batch by batch. Returns their number.
 fn insert_named<F: Fingerprint>(
     db: &Db<F>,
     list: impl Iterator<Item = Result<Listed<F>>>,

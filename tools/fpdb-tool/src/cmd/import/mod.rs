@@ -11,38 +11,45 @@ use fpdb::{Description, Ids};
 use crate::database::{self, NewDatabase, by_width};
 use crate::failure::Outcome;
 use crate::input::fingerprints::ListArgs;
-use crate::input::{self, DocumentArgs, Source, parse_size};
+use crate::input::{self, DocumentArgs, InputFormat, parse_size};
 use crate::output::Context;
 
-/// Loads fingerprints in bulk, or documents without leaving any out
+const EXAMPLE: &str = "\
+Examples:
+  fpdb-tool import crawl.fpdb fingerprints.csv --id-column 2
+  fpdb-tool import pages.fpdb pages.ndjson --from ndjson";
+
+/// Stores all fingerprints of lists, or of documents
 ///
-/// Lists of fingerprints, --from fp: the id of a fingerprint is its position in the file: 0, 1, and
-/// so on, or from --first-id on; with several files, positions go on from one to the next. With
-/// --id-column it is in the list. An entry that is there already is not stored twice, so the same
-/// import may be run again. If a line cannot be read, nothing is loaded. The database needs ids of
-/// kind `user`; if there is none, it is made. With --id-column it may also be one with ids of kind
-/// `names`: then what the column holds are names, and what is told below of documents holds.
+/// Unlike dedup, import also stores near duplicates. The database is created if it is missing.
 ///
-/// Documents, with all other values of --from: a fingerprint is made of each by the database's
-/// recipe, and stored under the document's id as its name, also if others are near it. Those with
-/// too few features to have one are counted as skipped. They are stored batch by batch. If the run
-/// stops, those before the error are stored; run again, it stores them once more. The database
-/// needs ids of kind `names`; if there is none, it is made.
+/// Lists of fingerprints (--from fp): the id of a fingerprint is its position in the list, counted
+/// from 0 or from --first-id, and on across files. With --id-column, the list contains the ids. An
+/// entry that is already in the database is not stored again, so you can repeat an import. If a line
+/// cannot be read, nothing is loaded. The database needs ids of kind `user`. With --id-column, it
+/// can also have ids of kind `names`: then the column contains names, and the rules for documents
+/// apply.
+///
+/// Documents (all other values of --from): the recipe computes a fingerprint of each document, and
+/// the document's id becomes its name in the database, which needs ids of kind `names`. Documents
+/// with too few features for a fingerprint count as skipped. Documents are stored batch by batch. If
+/// the run fails, those before the error are stored, and another run stores them once more.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// The database, made if it is missing
+    /// The database, created if missing
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Files; `-` is standard input. They may be compressed with gzip or zstd; binary lists of
-    /// fingerprints if the name ends in .gz or .zst. Of folders of documents, all files are read
-    /// but hidden ones
+    /// Files, or folders of documents, in which hidden files are left out; `-` is standard input.
+    /// Files may be compressed with gzip or zstd. If binary lists are, their names must end in .gz
+    /// or .zst
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// What the files hold
+    /// Format of the files
     #[arg(long, value_enum, default_value = "fp")]
-    from: Source,
+    from: InputFormat,
 
     /// The id of the first fingerprint
     #[arg(
@@ -53,9 +60,9 @@ pub(crate) struct Args {
     )]
     first_id: u64,
 
-    /// The column that holds the ids, from 1, in lists with columns: with a tab, a comma or a blank
-    /// between them, as the first line has. The fingerprints are in the first other column. A first
-    /// line with a title in place of a fingerprint is passed over
+    /// The column with the ids, counted from 1. A tab, a comma or a space separates the columns,
+    /// whichever the first line contains. The fingerprints are in the first other column. A header
+    /// line is left out
     #[arg(
         long,
         value_name = "N",
@@ -68,7 +75,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     list: ListArgs,
 
-    /// Memory to sort in
+    /// Memory for sorting, such as 256MiB
     #[arg(
         long,
         value_name = "BYTES",
@@ -78,7 +85,7 @@ pub(crate) struct Args {
     )]
     memory: usize,
 
-    /// How to make fingerprints of texts [default: the database's recipe, else `default`]
+    /// Recipe that turns texts into fingerprints [default: the database's recipe, else `default`]
     #[arg(long, value_name = "NAME", help_heading = "Reading documents")]
     recipe: Option<String>,
 
@@ -88,7 +95,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     new: NewDatabase,
 
-    /// Width of the fingerprints, 64 or 128 [default: 64]
+    /// Width of the fingerprints in bits, 64 or 128 [default: 64]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
 }
@@ -97,21 +104,21 @@ impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         input::check_all(&self.files)?;
         input::check_apart("the database", &self.path, &self.files)?;
-        let found = database::find(&self.path)?;
-        let bits = database::width(found.as_ref(), self.bits)?;
+        let existing = database::find(&self.path)?;
+        let bits = database::width(existing.as_ref(), self.bits)?;
         by_width!(bits, |options| {
             let options = options.bulk_memory(self.memory);
             match self.from {
-                Source::Documents(from) => {
-                    self.documents(from, options, found.as_ref(), context)?
+                InputFormat::Documents(from) => {
+                    self.documents(from, options, existing.as_ref(), context)?
                 }
-                Source::Fingerprints => self.list(options, found.as_ref(), context)?,
+                InputFormat::Fingerprints => self.list(options, existing.as_ref(), context)?,
             }
         });
         Ok(Outcome::Done)
     }
 
-    /// Refuses options that the other kind of source has.
+    /// Refuses options that do not apply to documents.
     fn check_documents(&self) -> Result<()> {
         if self.id_column.is_some() {
             bail!("--id-column is for lists of fingerprints: give --id-field for documents");
@@ -119,8 +126,8 @@ impl Args {
         Ok(())
     }
 
-    /// Whether a list's ids are names in this database.
-    fn are_names(&self, found: Option<&Description>) -> bool {
-        self.id_column.is_some() && found.is_some_and(|found| found.ids == Ids::Names)
+    /// Returns whether a list's ids are names in this database.
+    fn are_names(&self, existing: Option<&Description>) -> bool {
+        self.id_column.is_some() && existing.is_some_and(|existing| existing.ids == Ids::Names)
     }
 }

@@ -1,4 +1,4 @@
-//! `--explain`: what queries do, in place of what they find.
+//! `--explain`: shows what queries do instead of what they find.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use fpdb::query::{Explain, SegmentExplain};
 use fpdb::{Fingerprint, QueryOptions, Snapshot};
 use serde::Serialize;
 
-use super::asked::Asked;
+use super::queries::Query;
 use crate::output::{self, Context, json_line};
 
 #[derive(Serialize)]
@@ -18,7 +18,7 @@ struct Record {
     recent: u64,
     matches: usize,
     plan_us: f64,
-    aim_us: f64,
+    filter_us: f64,
     find_us: f64,
     decode_us: f64,
     memory_us: f64,
@@ -33,8 +33,8 @@ struct Segment {
     scanned: bool,
     tables: usize,
     probes: usize,
-    questions: usize,
-    refused: usize,
+    filter_checks: usize,
+    filtered_out: usize,
     blocks: usize,
     candidates: u64,
     found: usize,
@@ -46,14 +46,14 @@ fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Tells what each query did.
+/// Runs each query and shows what it did.
 pub(super) fn explain<F: Fingerprint>(
     snapshot: &Snapshot<F>,
-    batch: &[Asked<F>],
+    batch: &[Query<F>],
     options: &QueryOptions,
     context: &mut Context<'_>,
 ) -> Result<()> {
-    for query in batch.iter().filter_map(|asked| asked.fingerprint) {
+    for query in batch.iter().filter_map(|query| query.fingerprint) {
         let record = Record::of(query.to_hex(), &snapshot.explain(query, options)?);
         if context.json {
             json_line(context.out, &record)?;
@@ -65,20 +65,20 @@ pub(super) fn explain<F: Fingerprint>(
 }
 
 impl Record {
-    fn of(query: String, told: &Explain) -> Self {
+    fn of(query: String, explain: &Explain) -> Self {
         Self {
             r#type: "explain",
             query,
-            segments: told.segments.iter().map(Segment::of).collect(),
-            recent: told.recent,
-            matches: told.matches,
-            plan_us: us(told.plan),
-            aim_us: us(told.filter),
-            find_us: us(told.find),
-            decode_us: us(told.decode),
-            memory_us: us(told.memory),
-            ids_us: us(told.ids),
-            total_us: us(told.total),
+            segments: explain.segments.iter().map(Segment::of).collect(),
+            recent: explain.recent,
+            matches: explain.matches,
+            plan_us: us(explain.plan),
+            filter_us: us(explain.filter),
+            find_us: us(explain.find),
+            decode_us: us(explain.decode),
+            memory_us: us(explain.memory),
+            ids_us: us(explain.ids),
+            total_us: us(explain.total),
         }
     }
 
@@ -89,8 +89,8 @@ impl Record {
             "fingerprints",
             "tables",
             "probes",
-            "asked filter",
-            "refused",
+            "filter checks",
+            "filtered out",
             "blocks",
             "candidates",
             "expected",
@@ -101,7 +101,7 @@ impl Record {
         output::table(context.out, header, &lines)?;
         let steps = [
             ("plan", self.plan_us),
-            ("aim", self.aim_us),
+            ("filter", self.filter_us),
             ("find", self.find_us),
             ("decode", self.decode_us),
             ("memory", self.memory_us),
@@ -115,20 +115,20 @@ impl Record {
 }
 
 impl Segment {
-    fn of(told: &SegmentExplain) -> Self {
+    fn of(explain: &SegmentExplain) -> Self {
         Self {
-            id: told.id,
-            fingerprints: told.fingerprints,
-            scanned: told.scanned,
-            tables: told.tables,
-            probes: told.probes,
-            questions: told.filter_checks,
-            refused: told.filtered_out,
-            blocks: told.blocks,
-            candidates: told.candidates,
-            found: told.found,
-            expected_candidates: told.expected_candidates,
-            expected_us: us(told.expected),
+            id: explain.id,
+            fingerprints: explain.fingerprints,
+            scanned: explain.scanned,
+            tables: explain.tables,
+            probes: explain.probes,
+            filter_checks: explain.filter_checks,
+            filtered_out: explain.filtered_out,
+            blocks: explain.blocks,
+            candidates: explain.candidates,
+            found: explain.found,
+            expected_candidates: explain.expected_candidates,
+            expected_us: us(explain.expected),
         }
     }
 
@@ -139,8 +139,8 @@ impl Segment {
             self.fingerprints.to_string(),
             tables,
             self.probes.to_string(),
-            self.questions.to_string(),
-            self.refused.to_string(),
+            self.filter_checks.to_string(),
+            self.filtered_out.to_string(),
             self.blocks.to_string(),
             self.candidates.to_string(),
             format!("{:.0}", self.expected_candidates),

@@ -1,7 +1,7 @@
 //! `query`
 
-mod asked;
 mod explain;
+mod queries;
 
 use std::path::PathBuf;
 
@@ -12,57 +12,64 @@ use serde::Serialize;
 use crate::database::by_width;
 use crate::failure::Outcome;
 use crate::input::fingerprints::ListArgs;
-use crate::input::{self, DocumentArgs, Source};
+use crate::input::{self, DocumentArgs, InputFormat};
 use crate::output::{Context, json_line, printable};
 use crate::progress;
 use crate::recipe::Width;
-use asked::Asked;
+use queries::Query;
+
+const EXAMPLE: &str = "\
+Examples:
+  fpdb-tool query crawl.fpdb 0x0123456789abcdef --distance 3
+  fpdb-tool query crawl.fpdb pages.ndjson --from ndjson --json";
 
 /// Finds the entries within a distance of fingerprints, or of documents
 ///
-/// Queries are answered in the order given, each completely unless --limit is given: the nearest
-/// matches first, and equally near ones by fingerprint and id.
+/// Answers queries in the order given, and completely unless --limit is given. Matches are sorted by
+/// distance, then by fingerprint and id.
 ///
-/// With --json, a record a query, {"type":"query","i":0,"query":"0x...","matches":[...]}, and a
-/// summary record last. Of a document, the record also has its id, "document":"...", and the query
-/// is null if it has too few features for a fingerprint; in the table, its id stands in the place
-/// of the query. With --explain, a record a query, {"type":"explain","query":"0x...",...}.
+/// With --json, prints one record per query, {"type":"query","i":0,"query":"0x...","matches":[...]},
+/// and a summary record last. For a document, the record also has its id, "document":"...", and the
+/// query is null if the document has too few features for a fingerprint. In the table, the
+/// document's id replaces the query. With --explain, prints one record per query,
+/// {"type":"explain","query":"0x...",...}.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Fingerprints in hex, with or without 0x; with --from, files of queries (`-` is standard
-    /// input)
+    /// Fingerprints in hex, with or without 0x; or, with --from, files of queries, where `-` is
+    /// standard input
     #[arg(value_name = "FINGERPRINT|FILE", required = true)]
     queries: Vec<String>,
 
-    /// Distance in bits [default: the database's]
+    /// Distance in bits [default: the database's max distance]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
     distance: Option<u32>,
 
-    /// Take queries from files that hold this
+    /// Read queries from files of this format
     #[arg(long, value_enum)]
-    from: Option<Source>,
+    from: Option<InputFormat>,
 
-    /// At most so many matches a query, the nearest ones
+    /// Most matches per query; the nearest are kept [default: no limit]
     #[arg(long, value_name = "MATCHES")]
     limit: Option<usize>,
 
-    /// Tell what each query does in place of its matches: prefixes looked for, those refused by
-    /// filters, blocks read, fingerprints decoded and found, and the time of each step
+    /// Show what each query does instead of its matches: prefixes looked up and those that filters
+    /// refused, blocks read, fingerprints decoded and matched, and the time of each step
     #[arg(long, conflicts_with = "exit_status")]
     explain: bool,
 
-    /// Exit with 1 if no query has a match
+    /// Exit with code 1 if no query has a match
     #[arg(long)]
     exit_status: bool,
 
     #[command(flatten)]
     list: ListArgs,
 
-    /// How to make fingerprints of texts [default: the database's recipe, else `default`]
+    /// Recipe that turns texts into fingerprints [default: the database's recipe, else `default`]
     #[arg(long, value_name = "NAME", help_heading = "Reading documents")]
     recipe: Option<String>,
 
@@ -77,11 +84,11 @@ struct Record<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     document: Option<&'a str>,
     query: Option<String>,
-    matches: Vec<Found>,
+    matches: Vec<MatchRecord>,
 }
 
 #[derive(Serialize)]
-struct Found {
+struct MatchRecord {
     fingerprint: String,
     distance: u32,
     id: u64,
@@ -92,7 +99,7 @@ struct Found {
 struct Summary {
     r#type: &'static str,
     queries: u64,
-    /// Queries with a match.
+    /// Queries with at least one match.
     matched: u64,
     matches: u64,
 }
@@ -110,7 +117,7 @@ impl Args {
         context: &mut Context<'_>,
     ) -> Result<Outcome> {
         if self.limit == Some(0) {
-            bail!("--limit 0 leaves no answer to give");
+            bail!("--limit must be at least 1");
         }
         let files: Vec<PathBuf> = match self.from {
             Some(_) => self.queries.iter().map(PathBuf::from).collect(),
@@ -132,16 +139,17 @@ impl Args {
             printer.header(context)?;
         }
         loop {
-            // Those before an unreadable one are answered before the error is told.
+            // Queries before an unreadable one are answered before the error is reported.
             let (batch, more) = queries.take(context);
             if self.explain {
                 explain::explain(&snapshot, &batch, &self.options(distance), context)?;
                 if more? { continue } else { break }
             }
             let answers = self.answer(&snapshot, &batch, distance)?;
-            for (asked, matches) in batch.iter().zip(answers) {
-                let found = matches.into_iter().map(|m| Found::new(m, &snapshot, printer.names));
-                printer.print(asked, found.collect::<Result<_>>()?, context)?;
+            for (query, matches) in batch.iter().zip(answers) {
+                let record = |found| MatchRecord::new(found, &snapshot, printer.names);
+                let matches = matches.into_iter().map(record).collect::<Result<_>>()?;
+                printer.print(query, matches, context)?;
             }
             if !more? {
                 break;
@@ -160,14 +168,14 @@ impl Args {
         self.limit.map_or(options, |limit| options.limit(limit))
     }
 
-    /// The matches of each query; none of one without a fingerprint.
+    /// Returns the matches of each query. A query without a fingerprint has none.
     fn answer<F: Fingerprint>(
         &self,
         snapshot: &Snapshot<F>,
-        batch: &[Asked<F>],
+        batch: &[Query<F>],
         distance: u32,
     ) -> Result<Vec<Vec<Match<F>>>> {
-        let fingerprints: Vec<F> = batch.iter().filter_map(|asked| asked.fingerprint).collect();
+        let fingerprints: Vec<F> = batch.iter().filter_map(|query| query.fingerprint).collect();
         let answers = match self.limit {
             None => snapshot.query_batch(&fingerprints, distance)?,
             Some(_) => {
@@ -177,12 +185,12 @@ impl Args {
             }
         };
         let mut answers = answers.into_iter();
-        let answer = |asked: &Asked<F>| asked.fingerprint.and_then(|_| answers.next());
+        let answer = |query: &Query<F>| query.fingerprint.and_then(|_| answers.next());
         Ok(batch.iter().map(answer).map(Option::unwrap_or_default).collect())
     }
 }
 
-impl Found {
+impl MatchRecord {
     fn new<F: Fingerprint>(found: Match<F>, snapshot: &Snapshot<F>, names: bool) -> Result<Self> {
         Ok(Self {
             fingerprint: found.fingerprint.to_hex(),
@@ -193,10 +201,10 @@ impl Found {
     }
 }
 
-/// Prints answers as they come, and counts them.
+/// Prints answers as they arrive and counts them.
 struct Printer {
     json: bool,
-    /// There is but one query, so it need not be repeated in each line of the table.
+    /// There is only one query, so lines of the table do not repeat it.
     one_query: bool,
     /// The database has names, so the table has a column for them.
     names: bool,
@@ -213,12 +221,12 @@ impl Printer {
 
     fn print<F: Fingerprint>(
         &mut self,
-        asked: &Asked<F>,
-        matches: Vec<Found>,
+        query: &Query<F>,
+        matches: Vec<MatchRecord>,
         context: &mut Context<'_>,
     ) -> Result<()> {
-        let document = asked.document.as_deref();
-        let query = asked.fingerprint.map(F::to_hex);
+        let document = query.document.as_deref();
+        let query = query.fingerprint.map(F::to_hex);
         let i = self.summary.queries;
         self.summary.queries += 1;
         self.summary.matched += u64::from(!matches.is_empty());
@@ -236,7 +244,7 @@ impl Printer {
         Ok(())
     }
 
-    /// A line of the table. It is printed before the next is known, so widths are settled.
+    /// Prints a line of the table. The widths are fixed because the next line is not known yet.
     fn line(&self, cells: [&str; 5], context: &mut Context<'_>) -> Result<()> {
         let [query, fingerprint, distance, id, name] = cells;
         if !self.one_query {

@@ -20,7 +20,7 @@ use crate::cmd::measure::generate::Data;
 use crate::count;
 use crate::database::{self, by_width};
 use crate::failure::Outcome;
-use crate::input::fingerprints::{Format, ListArgs};
+use crate::input::fingerprints::{FingerprintFormat, ListArgs};
 use crate::output::{self, Context};
 use crate::progress;
 use mix::{Kind, Mix};
@@ -197,7 +197,9 @@ impl Args {
         if self.in_place && self.mix.inserts == 0 {
             bail!("--in-place is for inserts, and --mix has none");
         }
-        if self.list.fp_format != Format::Auto && !matches!(self.made.data, Some(Data::File(_))) {
+        if self.list.fp_format != FingerprintFormat::Auto
+            && !matches!(self.made.data, Some(Data::File(_)))
+        {
             bail!("--fp-format is for files: give --data one");
         }
         Ok(())

@@ -16,7 +16,7 @@ use indicatif::ProgressBar;
 use crate::cmd::measure::generate::{Data, Source};
 use crate::count;
 use crate::failure::{self, Outcome};
-use crate::input::fingerprints::{Format, ListArgs};
+use crate::input::fingerprints::{FingerprintFormat, ListArgs};
 use crate::output::{self, Context};
 use crate::temporary::{self, Temporary};
 use crate::{database, progress};
@@ -104,7 +104,7 @@ impl Args {
                 bail!("standard output is for the figures: give {name} a file");
             }
         }
-        if self.list.fp_format != Format::Auto && !matches!(self.data, Data::File(_)) {
+        if self.list.fp_format != FingerprintFormat::Auto && !matches!(self.data, Data::File(_)) {
             bail!("--fp-format is for files: give --data one");
         }
         let report = match self.bits {

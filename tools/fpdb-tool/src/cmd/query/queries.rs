@@ -9,29 +9,29 @@ use indicatif::ProgressBar;
 use super::Args;
 use crate::failure;
 use crate::input::fingerprints::{Listed, Lists};
-use crate::input::{Document, Intake, Source};
+use crate::input::{Document, InputFormat, Intake};
 use crate::output::Context;
 use crate::recipe::{self, Width};
 
-/// Fingerprints of a list answered together: large batches are answered faster.
+/// Fingerprints of a list that are answered together. Large batches are faster.
 const LISTED: usize = 1 << 16;
 
-/// Documents answered together, and bytes of them from which on fewer are.
+/// Documents that are answered together, and bytes of documents that fill a batch.
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 8 << 20;
 
 /// A query.
-pub(super) struct Asked<F> {
-    /// None of a document that has too few features.
+pub(super) struct Query<F> {
+    /// `None` for a document with too few features.
     pub(super) fingerprint: Option<F>,
-    /// The id of the document that it is made of, if it is.
+    /// The id of the document that the fingerprint was computed from, if any.
     pub(super) document: Option<String>,
 }
 
 /// The queries, in order.
 pub(super) enum Queries<'a, F> {
     Fingerprints(Box<dyn Iterator<Item = Result<F>> + 'a>),
-    Documents(Box<Intake<Asked<F>>>),
+    Documents(Box<Intake<Query<F>>>),
 }
 
 impl Args {
@@ -51,51 +51,52 @@ impl Args {
             None => Queries::Fingerprints(Box::new(
                 self.queries.iter().map(|q| F::parse(q).map_err(|e| failure::as_usage(&e))),
             )),
-            Some(Source::Fingerprints) => {
+            Some(InputFormat::Fingerprints) => {
                 let list = lists.read(files);
                 Queries::Fingerprints(Box::new(
                     list.map(|listed: Result<Listed<F>>| Ok(listed?.fingerprint)),
                 ))
             }
-            Some(Source::Documents(from)) => {
+            Some(InputFormat::Documents(from)) => {
                 let recipe = recipe::of_database(Some(description), self.recipe.as_deref())?;
-                let make = move |Document { id, text, .. }| Asked {
+                let query = move |Document { id, text, .. }| Query {
                     fingerprint: recipe.fingerprint(&text).fingerprint,
                     document: Some(id),
                 };
-                Queries::Documents(Box::new(self.documents.start(files, from, bar, make)?))
+                Queries::Documents(Box::new(self.documents.start(files, from, bar, query)?))
             }
         })
     }
 }
 
 impl<F: Fingerprint> Queries<'_, F> {
-    /// The next queries, and whether there may be more or why there are not.
-    pub(super) fn take(&mut self, context: &mut Context<'_>) -> (Vec<Asked<F>>, Result<bool>) {
+    /// Returns the next queries, and whether more may follow or the error that ended them.
+    pub(super) fn take(&mut self, context: &mut Context<'_>) -> (Vec<Query<F>>, Result<bool>) {
         let mut taken = Vec::new();
         let more = match self {
             Self::Fingerprints(list) => take(list, &mut taken),
             Self::Documents(documents) => {
                 let mut batch = Vec::new();
                 let more = documents.fill(&mut batch, BATCH, BATCH_BYTES, context);
-                taken.extend(batch.into_iter().map(|item| item.made));
+                taken.extend(batch.into_iter().map(|item| item.value));
                 more
             }
         };
         (taken, more)
     }
 
-    /// Tells what was passed over, and fails if that should not have been.
+    /// Reports the records without a document. Fails if damaged ones were passed over without
+    /// `--skip-bad`.
     pub(super) fn verdict(&self, context: &mut Context<'_>) -> Result<()> {
         let Self::Documents(documents) = self else { return Ok(()) };
-        documents.counts.tell(context);
+        documents.counts.report_ignored(context);
         documents.verdict()
     }
 }
 
-fn take<F>(list: &mut dyn Iterator<Item = Result<F>>, taken: &mut Vec<Asked<F>>) -> Result<bool> {
+fn take<F>(list: &mut dyn Iterator<Item = Result<F>>, taken: &mut Vec<Query<F>>) -> Result<bool> {
     for fingerprint in list.take(LISTED) {
-        taken.push(Asked { fingerprint: Some(fingerprint?), document: None });
+        taken.push(Query { fingerprint: Some(fingerprint?), document: None });
     }
     Ok(taken.len() == LISTED)
 }
