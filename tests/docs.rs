@@ -1,4 +1,5 @@
-//! The documents keep their promises: links lead somewhere, and the README stays short.
+//! The documents keep their promises: links lead somewhere, the README stays short, and the design lists
+//! all modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -128,4 +129,19 @@ fn readme_is_short_and_shows_all_lines_of_its_examples() {
     let example = text.split("```rust").skip(1).map(|part| part.split("```").next().unwrap());
     let hidden: Vec<&str> = example.flat_map(str::lines).filter(is_hidden).collect();
     assert!(hidden.is_empty(), "hidden lines: {hidden:?}");
+}
+
+#[test]
+fn design_lists_every_module_of_the_library() {
+    let text = std::fs::read_to_string(root().join("docs/design.md")).unwrap();
+    let table = text.split_once("## The code, layer by layer").unwrap().1;
+    let table = table.split("\n## ").next().unwrap();
+    let modules = std::fs::read_dir(root().join("src")).unwrap().map(|entry| {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        name.trim_end_matches(".rs").to_owned()
+    });
+    let is_listed = |name: &String| table.contains(&format!("`{name}`"));
+    let left_out = |name: &String| ["lib", "format_example"].contains(&name.as_str());
+    let missing: Vec<String> = modules.filter(|name| !left_out(name) && !is_listed(name)).collect();
+    assert!(missing.is_empty(), "not in the table: {missing:?}");
 }
