@@ -23,6 +23,14 @@ const MAX_LINKED_PROSE: usize = 60;
 /// and of the text including links. A page with less has no paragraphs, so all of it is kept.
 const MIN_SHARE: usize = 50;
 const MIN_LINKED_SHARE: usize = 10;
+/// The smallest share, in percent, that the content may have of the body, which begins at the first
+/// heading. A page with less is a table of contents or an index, whose lists of links are its
+/// content. If the page declares where its content is, menus are known and the share may be larger.
+const MIN_BODY_SHARE: usize = 30;
+const MIN_DECLARED_SHARE: usize = 60;
+/// The smallest share, in percent, of the text outside of menus that must be in elements for content
+/// for the rest to count as surroundings. In a page with less they mark something else.
+const MIN_DECLARED: usize = 20;
 /// Consecutive blocks of links from which they are a menu.
 const MENU: usize = 3;
 /// Consecutive blocks of links up to which they are a list of references, if they are in the
@@ -42,19 +50,53 @@ enum Class {
 
 /// Returns the main content of a page, or all of its text if no content stands out.
 pub(super) fn main_content(page: &Text) -> String {
-    let chosen = choose(&page.blocks, &classify_all(&page.blocks));
-    let outside_menus = |b: &&Block| b.zone != Zone::Surroundings;
-    let all = size(page.blocks.iter().filter(outside_menus));
-    let content = size(kept(&page.blocks, &chosen));
+    let mut blocks = page.blocks.clone();
+    let min_share = match restrict_to_declared(&mut blocks) {
+        true => MIN_DECLARED_SHARE,
+        false => MIN_BODY_SHARE,
+    };
+    let chosen = choose(&blocks, &classify_all(&blocks));
+    let all = size(outside_menus(&blocks));
+    let content = size(kept(&blocks, &chosen));
+    if let Some(body) = contents_page(&blocks, &content, min_share) {
+        return join(page, outside_menus(body));
+    }
     let enough = content.unlinked * 100 >= all.unlinked * MIN_SHARE
         && content.bytes * 100 >= all.bytes * MIN_LINKED_SHARE;
     if content.bytes > 0 && enough {
-        return join(page, kept(&page.blocks, &chosen));
+        return join(page, kept(&blocks, &chosen));
     }
     match all.bytes {
         0 => page.text.clone(),
-        _ => join(page, page.blocks.iter().filter(outside_menus)),
+        _ => join(page, outside_menus(&blocks)),
     }
+}
+
+/// If the page declares where its content is, declares everything else to be surroundings.
+fn restrict_to_declared(blocks: &mut [Block]) -> bool {
+    let declared = size(blocks.iter().filter(|block| block.zone == Zone::Content)).bytes;
+    let is_declared =
+        declared > 0 && declared * 100 >= size(outside_menus(blocks)).bytes * MIN_DECLARED;
+    if is_declared {
+        for block in blocks.iter_mut().filter(|block| block.zone == Zone::Undeclared) {
+            block.zone = Zone::Surroundings;
+        }
+    }
+    is_declared
+}
+
+/// Returns the body of a table of contents or an index: the blocks from its first heading on, so
+/// that menus at the top of the page are left out. Returns None for any other page.
+fn contents_page<'a>(blocks: &'a [Block], content: &Size, min_share: usize) -> Option<&'a [Block]> {
+    let is_title = |b: &Block| b.kind == Kind::Heading && b.zone != Zone::Surroundings;
+    let body = blocks.get(blocks.iter().position(is_title)?..)?;
+    let is_short = content.bytes * 100 < size(outside_menus(body)).bytes * min_share;
+    is_short.then_some(body)
+}
+
+/// Returns the blocks that the page does not declare to be menus, headers or footers.
+fn outside_menus(blocks: &[Block]) -> impl Iterator<Item = &Block> {
+    blocks.iter().filter(|block| block.zone != Zone::Surroundings)
 }
 
 /// The length of blocks, with and without what is in links.

@@ -72,6 +72,24 @@ impl Element {
     }
 }
 
+/// Returns the element that a tag is by its `role`, if that is a landmark of WAI-ARIA.
+fn landmark(attributes: &[u8]) -> Option<Element> {
+    let at = memmem::find(attributes, b"role=")?;
+    let before = at.checked_sub(1).and_then(|before| attributes.get(before));
+    let value = attributes.get(at + b"role=".len()..)?;
+    let quoted = value.strip_prefix(b"\"").or_else(|| value.strip_prefix(b"'"));
+    let is_end = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'/');
+    let role = quoted.unwrap_or(value).split(is_end).next()?;
+    match role {
+        _ if !before.is_some_and(u8::is_ascii_whitespace) => None,
+        b"navigation" | b"banner" | b"contentinfo" | b"complementary" | b"search" => {
+            Some(Element::Surrounding)
+        }
+        b"main" => Some(Element::Content),
+        _ => None,
+    }
+}
+
 /// Bytes of the longest name in [`Element::of`].
 const MAX_NAME: usize = 10;
 
@@ -107,12 +125,22 @@ pub(super) struct Tokens<'a> {
     /// Names of hidden elements without an end tag. Searching for the end tag of each of them again
     /// would take quadratic time.
     unended: Vec<[u8; MAX_NAME]>,
+    /// The open elements that are landmarks by their role, the innermost last.
+    landmarks: Vec<Landmark>,
+}
+
+/// An open element that is a landmark by its role.
+struct Landmark {
+    name: [u8; MAX_NAME],
+    element: Element,
+    /// Elements of the same name that are open inside it.
+    nested: usize,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn new(html: &'a str) -> Self {
         let xml = html.trim_start_matches('\u{feff}').trim_start().starts_with("<?xml");
-        Self { html, at: 0, xml, unended: Vec::new() }
+        Self { html, at: 0, xml, unended: Vec::new(), landmarks: Vec::new() }
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -157,6 +185,10 @@ impl<'a> Tokens<'a> {
             Element::Link if !close && !has_href(attributes) => Element::Inline,
             element => element,
         };
+        let element = match close {
+            true => self.close_landmark(&name).unwrap_or(element),
+            false => self.open_landmark(&name, element, attributes),
+        };
         match element {
             _ if close => return Token::Close(element),
             Element::Raw | Element::Hidden if empty && self.xml => {}
@@ -165,6 +197,32 @@ impl<'a> Tokens<'a> {
             _ => {}
         }
         Token::Open(element)
+    }
+
+    /// Returns what the element is, considering its role. Only elements that otherwise lay out the
+    /// page have one that counts.
+    fn open_landmark(&mut self, name: &Name, element: Element, attributes: &[u8]) -> Element {
+        if let Some(landmark) = landmark(attributes).filter(|_| element == Element::Block) {
+            let name = name.bytes;
+            self.landmarks.push(Landmark { name, element: landmark, nested: 0 });
+            return landmark;
+        }
+        if let Some(open) = self.landmarks.last_mut().filter(|open| open.name == name.bytes) {
+            open.nested += 1;
+        }
+        element
+    }
+
+    /// Returns the landmark that an end tag ends, if it ends one.
+    fn close_landmark(&mut self, name: &Name) -> Option<Element> {
+        let open = self.landmarks.last_mut().filter(|open| open.name == name.bytes)?;
+        match open.nested.checked_sub(1) {
+            Some(nested) => {
+                open.nested = nested;
+                None
+            }
+            None => self.landmarks.pop().map(|open| open.element),
+        }
     }
 
     /// Skips the `>` that ends a tag, which may also occur in its values. Returns what is before it.
@@ -316,6 +374,23 @@ mod tests {
         ] {
             assert_eq!(scanned(html), text, "{html}");
         }
+    }
+
+    #[test]
+    fn landmarks_by_role_end_with_their_own_end_tag() {
+        let html = "<div role=\"navigation\"><div>a</div><div role=search>s</div>b</div><div>c</div>\
+                    <section class=x role=main><div>d</div></section><p role=main>e</p>\
+                    <div aria-role=main>f</div><ul role='search'>g</ul>";
+        let mut text = String::new();
+        for token in Tokens::new(html) {
+            match token {
+                Token::Text(part) => text += part,
+                Token::Open(Element::Surrounding | Element::Content) => text.push('['),
+                Token::Close(Element::Surrounding | Element::Content) => text.push(']'),
+                _ => {}
+            }
+        }
+        assert_eq!(text, "[a[s]b]c[d]ef[g]");
     }
 
     #[test]
