@@ -18,7 +18,7 @@ Example:
 
 /// Copies a database into a new folder
 ///
-/// The copy is a database of its own. Each file is compared with its checksum while it is copied,
+/// The copy is a separate database. Each file is compared with its checksum while it is copied,
 /// so a damaged database is not backed up. If the backup fails, what it wrote is removed. Other
 /// processes can read the database while it is copied, but not write to it.
 #[derive(clap::Args)]

@@ -33,12 +33,12 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "user", help_heading = "A new database")]
     ids: IdKind,
 
-    /// Width of the fingerprints, 64 or 128
+    /// Width of the fingerprints in bits, 64 or 128
     #[arg(long, default_value = "64", value_parser = database::parse_bits, help_heading = "A new database")]
     bits: u32,
 
-    /// Recipe of the fingerprints, such as words/1. The database then refuses fingerprints of other
-    /// recipes [default: none]
+    /// Recipe of the fingerprints, such as words/1. The database then refuses documents with another
+    /// recipe [default: none]
     #[arg(long, value_name = "NAME", help_heading = "A new database")]
     recipe: Option<String>,
 }

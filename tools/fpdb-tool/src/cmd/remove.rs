@@ -19,6 +19,10 @@ Examples:
   fpdb-tool remove crawl.fpdb --fingerprint 0x0123456789abcdef --id 7
   fpdb-tool export old.fpdb | fpdb-tool remove crawl.fpdb --from fp -";
 
+const USAGE: &str = "\
+fpdb-tool remove [OPTIONS] <DB> --fingerprint <FINGERPRINT> --id <ID>
+       fpdb-tool remove [OPTIONS] <DB> --from fp <FILE>...";
+
 /// Removes entries by fingerprint and id
 ///
 /// An entry is a fingerprint with an id. Only the entry with exactly this fingerprint and this id
@@ -29,14 +33,14 @@ Examples:
 /// With --from fp, entries come from files in the form that `import` and `export` use: one entry
 /// per line, in columns. If a line cannot be read, the entries before it are removed.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLE)]
+#[command(after_help = EXAMPLE, override_usage = USAGE)]
 #[command(group = clap::ArgGroup::new("entries").required(true).args(["fingerprint", "files"]))]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// The fingerprint of the entry to remove, in hex, or as --fp-format says
+    /// The fingerprint of the entry to remove, in the notation of --fp-format
     #[arg(long, value_name = "FINGERPRINT", requires = "id", allow_negative_numbers = true)]
     fingerprint: Option<String>,
 
@@ -44,9 +48,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", requires = "fingerprint")]
     id: Option<u64>,
 
-    /// Read the entries to remove from files of this kind
+    /// Read the entries to remove from files of this format
     #[arg(long, value_enum, requires = "files")]
-    from: Option<FileKind>,
+    from: Option<ListFormat>,
 
     /// Files of entries to remove, plain or compressed with gzip or zstd; `-` is standard input
     #[arg(value_name = "FILE", requires = "from")]
@@ -78,7 +82,7 @@ pub(crate) struct Args {
 
 /// `--from`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-enum FileKind {
+enum ListFormat {
     /// Fingerprints and ids in columns, such as export writes
     Fp,
 }

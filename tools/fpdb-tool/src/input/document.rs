@@ -1,5 +1,5 @@
-//! What is read: pieces, which one thread takes from a file, and the documents that any thread
-//! makes of them.
+//! The pieces that one thread takes from a file, and their conversion to documents, which any thread
+//! can do.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::ndjson::Fields;
 /// Bytes of the longest name that a database accepts.
 const MAX_ID: usize = 65_535;
 
-/// A text to make a fingerprint of, and its id.
+/// A text, from which a fingerprint is computed, and its id.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) id: String,
@@ -92,7 +92,7 @@ impl Content {
     }
 }
 
-/// The result of making a document of a piece.
+/// The result of converting a piece to a document.
 #[derive(Debug)]
 pub(crate) enum Outcome<T> {
     Document(T),
@@ -106,7 +106,7 @@ pub(crate) enum Outcome<T> {
     Ignored(String),
 }
 
-/// How documents are made of pieces.
+/// The options for converting pieces to documents.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     pub(super) fields: Fields,
@@ -115,7 +115,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Makes a document of a piece, if it can be stored.
+    /// Converts a piece to a document, if a database can store it.
     pub(super) fn apply(&self, content: Content) -> Outcome<Document> {
         let found = match content {
             Content::Json(raw) => {

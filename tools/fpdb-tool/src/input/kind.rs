@@ -13,7 +13,7 @@ use super::decompress::{GZIP_MAGIC, ZSTD_MAGIC};
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DocumentFormat {
     /// As the file's name ends, before .gz or .zst: .ndjson, .jsonl, .csv, .tsv, .txt, .text, .md,
-    /// .html, .htm, .warc, .arc, .parquet; else as its first bytes show, if they are clear
+    /// .html, .htm, .warc, .arc, .parquet; else by its first bytes, if they identify the format
     Auto,
     /// One JSON object per line. The id is a string or a number; other fields are ignored
     Ndjson,

@@ -1,4 +1,4 @@
-//! The readers: from a file to its records.
+//! Reads files and cuts them into pieces.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use super::lines::{Line, Lines};
 use super::pool::Emit;
 use super::{is_stdin, label, walk, web};
 
-/// Records per batch, which is what threads pass to each other.
-const BATCH_RECORDS: usize = 128;
-/// Bytes from which a batch is full, whatever the number of its records.
+/// Pieces per batch. Threads pass each other batches.
+const BATCH_PIECES: usize = 128;
+/// Bytes that fill a batch, whatever the number of its pieces.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// The options for reading files.
@@ -29,13 +29,13 @@ pub(super) struct Reading {
     pub(super) max_line: usize,
     pub(super) max_document: usize,
     pub(super) max_ratio: u64,
-    /// Whether a wrong record, or a file that is wrong before its first record, is a bad record
-    /// instead of a failure.
+    /// Turns a fault in a piece, or in a file before its first piece, into a bad piece instead of an
+    /// error.
     pub(super) skip_bad: bool,
     pub(super) bar: ProgressBar,
 }
 
-/// Collects the records of one file in batches.
+/// Collects the pieces of one file in batches.
 struct Sink<'a, 'e> {
     emit: Emit<'e, Vec<Piece>>,
     batch: Vec<Piece>,
@@ -45,13 +45,13 @@ struct Sink<'a, 'e> {
 }
 
 impl Sink<'_, '_> {
-    /// Adds a record. Returns false if no more are wanted.
+    /// Adds a piece. Returns false if no more are wanted.
     fn put(&mut self, at: At, content: Content) -> bool {
-        // Nobody would use what follows, and standard input may never end.
+        // The rest is not needed, and standard input may never end.
         let last = self.stop_at_bad && matches!(content, Content::Bad(_));
         self.bytes += content.len();
         self.batch.push(Piece { place: Place { file: Arc::clone(self.file), at }, content });
-        let full = self.batch.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES;
+        let full = self.batch.len() >= BATCH_PIECES || self.bytes >= BATCH_BYTES;
         if full || last { self.emit_batch() && !last } else { true }
     }
 
@@ -62,13 +62,12 @@ impl Sink<'_, '_> {
 }
 
 impl Reading {
-    /// Reads a file into batches of records. If it fails, the records before the failure are
-    /// emitted.
+    /// Reads a file into batches of pieces. If it fails, the pieces before the failure are emitted.
     pub(super) fn read(&self, path: Result<PathBuf>, emit: Emit<'_, Vec<Piece>>) -> Result<()> {
         let path = match path {
             Ok(path) => path,
             Err(error) if !self.skip_bad => return Err(error),
-            // A path that cannot be read has no records; the error names it.
+            // A path that cannot be read has no pieces; the error names it.
             Err(error) => {
                 let file = Arc::from("");
                 let mut sink = self.sink(emit, &file);

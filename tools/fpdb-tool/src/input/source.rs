@@ -27,8 +27,8 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
 
-    /// How text is made of web pages: main/1 keeps the main content, strip/1 everything that a
-    /// page shows
+    /// Extraction that turns web pages into text: main/1 keeps the main content, strip/1 everything
+    /// that a page shows
     #[arg(long, value_name = "NAME", default_value = "main", value_parser = web::parse_extraction)]
     extraction: Extraction,
 
@@ -37,21 +37,22 @@ pub(crate) struct DocumentArgs {
     #[arg(long)]
     pub(crate) skip_bad: bool,
 
-    /// Size of the longest line or table row. About four lines or documents per thread can be in
-    /// memory at once
+    /// Largest size of a line or table row. About four lines or documents per thread can be in memory
+    /// at once
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_line: usize,
 
-    /// Size of the largest document: a text file, a page, or the text on a line
+    /// Largest size of a document: a text file, a page, or the text on a line
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_document: usize,
 
     /// Stop at a compressed file that grows to more than this many times its size. The first 64 MiB
-    /// are not counted. Text rarely grows more than tenfold
+    /// are not counted. Text rarely grows more than 10 times
     #[arg(long, value_name = "TIMES", default_value_t = 1000)]
     pub(crate) max_ratio: u64,
 
-    /// Threads for computing fingerprints, and most threads for reading files [default: one per core]
+    /// Number of threads that compute fingerprints, and the most that read files [default: one per
+    /// core]
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
 }

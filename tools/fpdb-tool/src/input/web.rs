@@ -1,4 +1,4 @@
-//! Opening archives of crawls and HTML files. Reading them is the work of `fpdb_web`.
+//! Opens web archives and HTML files, which `fpdb_web` reads.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) fn extractor(extraction: Extraction, max_document: usize) -> Extracto
     Extractor::new(extraction).limits(limits(max_document))
 }
 
-/// Opens an archive, or standard input for `-`. Bytes read are counted on the bar.
+/// Opens an archive, or standard input for `-`. The bar counts the bytes read.
 pub(crate) fn open_archive(path: &Path, limits: Limits, bar: &ProgressBar) -> Result<FileArchive> {
     if begins_with_zstd(path) {
         bail!("{}: archives compressed with zstd cannot be read, only with gzip", label(path));
@@ -39,7 +39,7 @@ pub(crate) fn open_archive(path: &Path, limits: Limits, bar: &ProgressBar) -> Re
     archive.map_err(|error| anyhow::anyhow!("cannot read {}: {}", label(path), error.message()))
 }
 
-/// Reads a file that is one document. Of a file of more than `limit` bytes, it returns `limit` + 1.
+/// Reads a file that is one document. Stops after `limit` + 1 bytes, which show that it is too large.
 pub(crate) fn read_whole(path: &Path, input: &mut Input, limit: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = input.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);
@@ -47,7 +47,7 @@ pub(crate) fn read_whole(path: &Path, input: &mut Input, limit: usize) -> Result
     Ok(bytes)
 }
 
-/// Makes a record of an HTML file, whose id is its path.
+/// Returns the record of an HTML file. Its id is the path.
 pub(crate) fn html(path: &Path, bytes: Vec<u8>) -> Result<Record> {
     Ok(Record::resource(walk::id_of(path)?, "text/html", bytes))
 }

@@ -13,7 +13,7 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn a_backup_has_every_entry_and_is_a_database_of_its_own() {
+fn a_backup_has_every_entry_and_is_a_separate_database() {
     let folder = folder();
     let report = folder.ok("backup db copy --json").json();
     assert_eq!((&report["schema"], &report["path"]), (&"fpdb.backup/1".into(), &"copy".into()));

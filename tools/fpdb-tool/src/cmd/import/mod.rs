@@ -23,12 +23,12 @@ Examples:
 ///
 /// Unlike dedup, import also stores near duplicates. The database is created if it is missing.
 ///
-/// Lists of fingerprints (--from fp): the id of a fingerprint is its position in the list, counted
-/// from 0 or from --first-id, and on across files. With --id-column, the list contains the ids. An
-/// entry that is already in the database is not stored again, so you can repeat an import. If a line
-/// cannot be read, nothing is loaded. The database needs ids of kind `user`. With --id-column, it
-/// can also have ids of kind `names`: then the column contains names, and the rules for documents
-/// apply.
+/// Lists of fingerprints (--from fp): the id of a fingerprint is its position. Positions start at 0,
+/// or at --first-id, and continue from one file to the next. With --id-column, the list contains the
+/// ids. An entry that is already in the database is not stored again, so you can repeat an import.
+/// If a line cannot be read, nothing is loaded. The database needs ids of kind `user`. With
+/// --id-column, it can also have ids of kind `names`: then the column contains names, and entries
+/// are stored like documents.
 ///
 /// Documents (all other values of --from): the recipe computes a fingerprint of each document, and
 /// the document's id becomes its name in the database, which needs ids of kind `names`. Documents
@@ -41,9 +41,9 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Files, or folders of documents, in which hidden files are left out; `-` is standard input.
-    /// Files may be compressed with gzip or zstd. If binary lists are, their names must end in .gz
-    /// or .zst
+    /// Files, plain or compressed with gzip or zstd, and folders of documents, in which hidden files
+    /// are left out; `-` is standard input. The name of a compressed binary list must end in .gz or
+    /// .zst
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
