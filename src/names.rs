@@ -24,12 +24,16 @@ pub(crate) struct NamesBuilder {
     writer: PagedWriter,
     first: DocId,
     count: u64,
+    /// The offset of each chunk.
     offsets: Vec<u8>,
+    /// The lengths of the names in the open chunk.
     lengths: Vec<u8>,
+    /// The names in the open chunk.
     bytes: Vec<u8>,
 }
 
 impl NamesBuilder {
+    /// Creates the file. `first` is the id of the first name.
     pub(crate) fn create(
         storage: &dyn Storage,
         name: &str,
@@ -73,7 +77,7 @@ impl NamesBuilder {
     }
 }
 
-/// Open names.
+/// An open file of names.
 #[derive(Debug)]
 pub(crate) struct Names {
     file: PagedFile,
@@ -82,6 +86,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// Opens the file; reads only its header and footer.
     pub(crate) fn open(
         storage: &dyn Storage,
         name: &str,
@@ -130,6 +135,7 @@ impl Names {
         })
     }
 
+    /// Returns the names of a chunk.
     fn chunk(&self, chunk: usize) -> Result<Chunk<'_>> {
         let at = self.offsets_at.saturating_add(chunk * 8);
         let mut offsets = Fields::new(self.file.bytes(at, 16)?, at as u64);

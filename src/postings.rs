@@ -41,6 +41,7 @@ pub(crate) struct PostingsBuilder {
 }
 
 impl PostingsBuilder {
+    /// Creates the file.
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
         let writer = PagedWriter::create(storage, name, header)?;
         let (offsets, counts, ids) = (Vec::new(), Vec::new(), Vec::new());
@@ -73,6 +74,7 @@ impl PostingsBuilder {
         self.entries
     }
 
+    /// Encodes and writes the open id group.
     fn end_group(&mut self) -> Result<()> {
         self.offsets.put_u64(self.writer.position());
         let base = self.ids.iter().copied().min().unwrap_or(0);
@@ -110,7 +112,7 @@ impl PostingsBuilder {
     }
 }
 
-/// Open postings.
+/// An open file of postings.
 #[derive(Debug)]
 pub(crate) struct Postings {
     file: PagedFile,
@@ -120,6 +122,7 @@ pub(crate) struct Postings {
 }
 
 impl Postings {
+    /// Opens the file; reads only its header and footer.
     pub(crate) fn open(
         storage: &dyn Storage,
         name: &str,

@@ -37,7 +37,7 @@ pub(crate) fn write<F: Fingerprint>(
     writer.finish(&meta)
 }
 
-/// Open tombstones.
+/// An open file of tombstones.
 #[derive(Debug)]
 pub(crate) struct Tombstones<F> {
     file: PagedFile,
@@ -49,6 +49,7 @@ impl<F: Fingerprint> Tombstones<F> {
     /// Bytes of a record.
     const RECORD_LEN: usize = F::BYTES + 8;
 
+    /// Opens the file; reads only its header and footer.
     pub(crate) fn open(
         storage: &dyn Storage,
         name: &str,
@@ -69,6 +70,7 @@ impl<F: Fingerprint> Tombstones<F> {
         self.count
     }
 
+    /// Returns the tombstone at an index.
     fn get(&self, index: usize) -> Result<Entry<F>> {
         let offset = HEADER_LEN.saturating_add(index.saturating_mul(Self::RECORD_LEN));
         let mut fields = Fields::new(self.file.bytes(offset, Self::RECORD_LEN)?, offset as u64);

@@ -57,6 +57,7 @@ impl<F: Fingerprint> Profile<F> {
         self.last = fingerprint;
     }
 
+    /// Returns the number of fingerprints.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
@@ -72,12 +73,14 @@ pub(crate) struct TableBuilder<F> {
     block: BlockBuilder<F>,
     /// The bytes of the block that was finished last.
     scratch: Vec<u8>,
+    /// The keys of the finished blocks.
     keys: Vec<u8>,
     filter: Option<FilterBuilder>,
     count: u64,
 }
 
 impl<F: Fingerprint> TableBuilder<F> {
+    /// Creates the file of a table with this profile.
     pub(crate) fn create(
         storage: &dyn Storage,
         name: &str,
@@ -118,6 +121,7 @@ impl<F: Fingerprint> TableBuilder<F> {
         Ok(true)
     }
 
+    /// Writes the current block.
     fn end_block(&mut self) -> Result<()> {
         self.keys.put_fingerprint(self.block.last());
         self.block.finish(&mut self.scratch);
@@ -127,6 +131,7 @@ impl<F: Fingerprint> TableBuilder<F> {
     }
 
     /// Returns the number of fingerprints so far.
+    /// Returns the number of fingerprints.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

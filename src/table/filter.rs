@@ -84,6 +84,7 @@ impl FilterBuilder {
         }
     }
 
+    /// Returns the number of leading bits that the filter checks.
     pub(super) fn depth(&self) -> u32 {
         self.depth
     }
@@ -97,7 +98,7 @@ impl FilterBuilder {
     }
 }
 
-/// A filter in a mapped file.
+/// A filter in an open table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Filter {
     pub(super) depth: u32,
