@@ -260,6 +260,15 @@ mod tests {
         assert_eq!(e.kind(), ErrorKind::Io);
     }
 
+    #[cfg(feature = "text")]
+    #[test]
+    fn errors_of_recipes_keep_their_kind_and_message() {
+        let from = fpdb_text::Recipe::named("words/999").unwrap_err();
+        let error = Error::from(from.clone());
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert_eq!(error.to_string(), from.to_string());
+    }
+
     #[test]
     fn the_innermost_place_is_kept() {
         let e = Error::corruption("x").at_offset(7).at_offset(9).at_path("a").at_path("b");

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::feature_hash::FeatureHash;
 use crate::hash::xxh3;
 use crate::names::is_built_in;
-use crate::normal::{NFKC_LOWER_CASE, Normal};
+use crate::normalization::{NFKC_LOWER_CASE, Normalization};
 use crate::pipeline::{Counting, Grams, Pipeline};
 use crate::recipe::Recipe;
 use crate::segment::{Segment, Short};
@@ -15,19 +15,23 @@ use crate::width::Width;
 ///
 /// The default settings are those of `words/1`.
 ///
-/// The recipe's [name](Recipe::name) is the name that you give, a `#`, and a digest of all settings.
-/// A database stores this full name, so a changed definition under the same name is not mistaken for
-/// the old one.
+/// The recipe's [name](Recipe::name) is the name that you give, a `#`, and a digest of all
+/// settings. A database stores this full name, so a changed definition under the same name is not
+/// mistaken for the old one.
 ///
 /// # Examples
 ///
 /// Chinese without a dictionary: pairs of neighbouring characters, in which repeats count less.
 ///
 /// ```
-/// use fpdb_text::{Counting, Normal, Recipe, Segment};
+/// use fpdb_text::{Normalization, Recipe, Segment};
 ///
 /// let recipe = Recipe::<u64>::builder("bigrams/1")
-///     .normal(&[Normal::StripInvisible, Normal::Nfkc, Normal::LowerCase])
+///     .normalization(&[
+///         Normalization::StripInvisible,
+///         Normalization::Nfkc,
+///         Normalization::LowerCase,
+///     ])
 ///     .segment(Segment::WordRuns)
 ///     .characters(2)
 ///     .min_features(8)
@@ -43,7 +47,7 @@ use crate::width::Width;
 #[must_use]
 pub struct Builder<F = u64> {
     name: String,
-    normal: Vec<Normal>,
+    normalization: Vec<Normalization>,
     segment: Segment,
     grams: Grams,
     counting: Counting,
@@ -72,7 +76,7 @@ impl<F: Width> Recipe<F> {
     pub fn builder(name: &str) -> Builder<F> {
         Builder {
             name: name.to_owned(),
-            normal: NFKC_LOWER_CASE.to_vec(),
+            normalization: NFKC_LOWER_CASE.to_vec(),
             segment: Segment::UnicodeWords,
             grams: Grams::SINGLE,
             counting: Counting::Damped,
@@ -86,17 +90,17 @@ impl<F: Width> Recipe<F> {
 }
 
 impl<F: Width> Builder<F> {
-    /// Sets the steps of normalisation, in order. Default: NFKC, then lower case.
+    /// Sets the steps of normalization, in order. Default: NFKC, then lower case.
     ///
     /// # Examples
     ///
     /// ```
-    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").normal(&[]).build()?;
+    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").normalization(&[]).build()?;
     /// assert_eq!(recipe.explain("No NO no").features.len(), 3);
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
-    pub fn normal(mut self, steps: &[Normal]) -> Self {
-        self.normal = steps.to_vec();
+    pub fn normalization(mut self, steps: &[Normalization]) -> Self {
+        self.normalization = steps.to_vec();
         self
     }
 
@@ -132,8 +136,8 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// Makes each run of `n` neighbouring characters a feature, after joining the segments without a
-    /// separator. A text with fewer characters has one feature: all of them.
+    /// Makes each run of `n` neighbouring characters a feature, after joining the segments without
+    /// a separator. A text with fewer characters has one feature: all of them.
     ///
     /// # Examples
     ///
@@ -197,8 +201,8 @@ impl<F: Width> Builder<F> {
         self
     }
 
-    /// Makes a one-bit MinHash of the set of features instead of a SimHash, like the `pairs` recipes:
-    /// [`OneBit`](crate::minhash::OneBit) of the low 64 bits of their hashes.
+    /// Makes a one-bit MinHash of the set of features instead of a SimHash, like the `pairs`
+    /// recipes: [`OneBit`](crate::minhash::OneBit) of the low 64 bits of their hashes.
     ///
     /// Then [`counting`](Self::counting) and [`tie`](Self::tie) have no effect except on the name.
     ///
@@ -241,8 +245,8 @@ impl<F: Width> Builder<F> {
     /// # Errors
     ///
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is empty, is longer than 64
-    /// bytes, is the name or alias of a built-in recipe, or contains a control character or a `#`; if
-    /// the `n` of an n-gram is 0; or if the hash function does not have this width.
+    /// bytes, is the name or alias of a built-in recipe, or contains a control character or a `#`;
+    /// if the `n` of an n-gram is 0; or if the hash function does not have this width.
     ///
     /// # Examples
     ///
@@ -265,7 +269,7 @@ impl<F: Width> Builder<F> {
         };
         let name = format!("{}#{:08x}", self.name, xxh3(&self.definition()) >> 32);
         let pipeline = Pipeline {
-            normal: self.normal.into(),
+            normalization: self.normalization.into(),
             segment: self.segment,
             grams: self.grams,
             lower_case_features: false,
@@ -280,8 +284,8 @@ impl<F: Width> Builder<F> {
 
     /// Encodes all settings for the digest, in numbers that never change their meaning.
     fn definition(&self) -> Vec<u8> {
-        let mut bytes = (self.normal.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(self.normal.iter().map(|&step| step as u8));
+        let mut bytes = (self.normalization.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(self.normalization.iter().map(|&step| step as u8));
         let (kind, n) = match self.grams {
             Grams::Words { n, .. } => (1, n),
             Grams::Characters { n, .. } => (2, n),
@@ -335,14 +339,15 @@ mod tests {
     #[test]
     fn names_are_frozen() {
         assert_eq!(name(begin()), "mine/1#052e9bf4");
-        let other = begin().normal(&[Normal::StripInvisible]).characters(3).tie(Tie::Set);
+        let other =
+            begin().normalization(&[Normalization::StripInvisible]).characters(3).tie(Tie::Set);
         assert_eq!(name(other), "mine/1#4a864399");
     }
 
     #[test]
     fn equal_settings_have_equal_names_and_different_ones_differ() {
         let defaults = begin()
-            .normal(&[Normal::Nfkc, Normal::LowerCase])
+            .normalization(&[Normalization::Nfkc, Normalization::LowerCase])
             .segment(Segment::UnicodeWords)
             .words(1)
             .counting(Counting::Damped)
@@ -354,11 +359,11 @@ mod tests {
             name(begin()),
             name(Recipe::builder("mine/2")),
             Recipe::<u128>::builder("mine/1").build().unwrap().name().to_owned(),
-            name(begin().normal(&[])),
-            name(begin().normal(&[Normal::LowerCase])),
-            name(begin().normal(&[Normal::LowerCaseSimple])),
-            name(begin().normal(&[Normal::StripInvisible])),
-            name(begin().normal(&[Normal::LowerCase, Normal::Nfkc])),
+            name(begin().normalization(&[])),
+            name(begin().normalization(&[Normalization::LowerCase])),
+            name(begin().normalization(&[Normalization::LowerCaseSimple])),
+            name(begin().normalization(&[Normalization::StripInvisible])),
+            name(begin().normalization(&[Normalization::LowerCase, Normalization::Nfkc])),
             name(begin().one_bit()),
             name(begin().words(2)),
             name(begin().characters(1)),

@@ -51,12 +51,12 @@ impl<E: FnMut(&str)> Sink for Words<E> {
     }
 }
 
-/// Like [`AnyLanguage`], except that jieba finds the words among Han characters, and other words are
-/// cut into pieces of three letters.
+/// Like [`AnyLanguage`], except that jieba finds the words among Han characters, and other words
+/// are cut into pieces of three letters.
 ///
 /// A Chinese word has one or two characters and carries about as much information as three letters.
-/// So a long foreign word, or a program in a manual, counts by its length next to the Chinese around
-/// it.
+/// So a long foreign word, or a program in a manual, counts by its length next to the Chinese
+/// around it.
 ///
 /// Jieba uses its dictionary alone, without its hidden Markov model for words that are not in the
 /// dictionary: with the model, a changed character more often changes how its neighbours are cut.
@@ -76,8 +76,8 @@ mod chinese {
     /// The number of letters in a piece of a word that is not Chinese.
     const PIECE: usize = 3;
 
-    /// The number of bytes after which collected runs are passed to jieba; a single run may be longer.
-    /// Jieba needs some tens of bytes of memory per byte.
+    /// The number of bytes after which collected runs are passed to jieba; a single run may be
+    /// longer. Jieba needs some tens of bytes of memory per byte.
     const ENOUGH: usize = 1 << 13;
 
     impl Cut for Chinese {
@@ -92,8 +92,8 @@ mod chinese {
 
     struct Pieces<'a, E> {
         jieba: &'a Jieba,
-        /// Runs of Han characters with only white space between them. A line end follows each run but
-        /// the last. Jieba cuts them in one call, which costs less than one call per run.
+        /// Runs of Han characters with only white space between them. A line end follows each run
+        /// but the last. Jieba cuts them in one call, which costs less than one call per run.
         runs: String,
         piece: String,
         /// The number of letters in `piece`.

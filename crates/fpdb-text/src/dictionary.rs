@@ -23,8 +23,9 @@ pub(crate) fn jieba() -> Result<&'static Jieba> {
         .ok_or_else(different_dictionary)
 }
 
-/// Returns jieba with the additional words of cppjieba's dictionaries: one word, and the words of the
-/// example of a user dictionary, which cppjieba loads by default. The frequencies are cppjieba's.
+/// Returns jieba with the additional words of cppjieba's dictionaries: one word, and the words of
+/// the example of a user dictionary, which cppjieba loads by default. The frequencies are
+/// cppjieba's.
 pub(crate) fn cppjieba() -> Result<&'static Jieba> {
     static LOADED: OnceLock<Jieba> = OnceLock::new();
     jieba()?;
@@ -53,8 +54,8 @@ fn different_dictionary() -> Error {
     )
 }
 
-/// A test text and its words: ambiguous and rare words, names that only the hidden Markov model joins,
-/// numbers and mixed words.
+/// A test text and its words: ambiguous and rare words, names that only the hidden Markov model
+/// joins, numbers and mixed words.
 const KNOWN: &str = "杭研/大厦/里/，/小明/硕士/毕业/于/中国科学院/计算所/，/后/在/日本京都大学/深造/。/\
     乒乓球/拍卖/完/了/，/王军/虎/买/了/3.5/块/的/T恤/和/C++/教程/，/研究/生命/的/起源";
 
@@ -79,8 +80,8 @@ impl Rarity {
         let mut tfidf = TfIdf::default();
         *tfidf.config_mut() =
             KeywordExtractConfig::builder().set_stop_words(BTreeSet::new()).build();
-        // A word that is not in the table gets the median of the table that was loaded last. This last
-        // table has one entry, so its median is `NOT_FOUND`.
+        // A word that is not in the table gets the median of the table that was loaded last. This
+        // last table has one entry, so its median is `NOT_FOUND`.
         tfidf.load_dict(&mut format!("- {NOT_FOUND}").as_bytes()).ok()?;
         Some(Self { tfidf })
     }
@@ -108,8 +109,8 @@ impl Rarity {
     }
 }
 
-/// Restores a number of the table, which has at most twelve decimal places. Dividing by the number of
-/// words and multiplying again may have changed its last bit.
+/// Restores a number of the table, which has at most twelve decimal places. Dividing by the number
+/// of words and multiplying again may have changed its last bit.
 fn exact(idf: f64) -> f64 {
     (idf * 1e12).round() / 1e12
 }

@@ -24,8 +24,8 @@ use crate::width::Width;
 pub struct Explanation<F = u64> {
     /// The fingerprint, equal to the result of [`fingerprint`](crate::Recipe::fingerprint).
     pub fingerprint: Option<F>,
-    /// The distinct features, in descending order of weight. Features of equal weight are in the order
-    /// of the text.
+    /// The distinct features, in descending order of weight. Features of equal weight are in the
+    /// order of the text.
     pub features: Vec<Feature<F>>,
     /// The bits, starting with the least significant. They are present even if the text has too few
     /// features for a fingerprint.
@@ -74,9 +74,10 @@ pub struct Feature<F = u64> {
 pub struct Bit {
     /// Whether the bit is set in the fingerprint.
     pub set: bool,
-    /// For a SimHash: the weight of the features whose hash has the bit set, minus the weight of the
-    /// others. For a one-bit MinHash: the number of features that would have to be removed, starting
-    /// with the one that decides the bit, before the bit changes; negative if the bit is not set.
+    /// For a SimHash: the weight of the features whose hash has the bit set, minus the weight of
+    /// the others. For a one-bit MinHash: the number of features that would have to be removed,
+    /// starting with the one that decides the bit, before the bit changes; negative if the bit is
+    /// not set.
     pub sum: f64,
     /// How far the bit is from changing, from 0 to 1: |sum| divided by the total weight, or by the
     /// number of features.
@@ -134,8 +135,8 @@ impl<F, W> From<Found<F, W>> for Feature<F> {
 }
 
 impl<F: Width> Explanation<F> {
-    /// Explains a one-bit MinHash by its distinct features. The weight of a feature is the number of
-    /// bits it decides; the sum of a bit is the number of features that would have to be removed
+    /// Explains a one-bit MinHash by its distinct features. The weight of a feature is the number
+    /// of bits it decides; the sum of a bit is the number of features that would have to be removed
     /// before it changes.
     pub(crate) fn of_one_bit(
         mut features: Vec<Feature<F>>,
@@ -143,16 +144,16 @@ impl<F: Width> Explanation<F> {
         min: usize,
     ) -> Self {
         let total = features.len();
-        let standings = sketch.standings();
+        let winners = sketch.winners();
         for feature in &mut features {
             let hash = feature.hash.low64();
-            let decided = standings.iter().filter(|standing| standing.winner == hash);
+            let decided = winners.iter().filter(|winner| winner.hash == hash);
             feature.weight = decided.count() as f64;
         }
-        let bits = standings.iter().map(|standing| {
-            let agreeing = standing.agreeing as f64;
-            let sum = if standing.set { agreeing } else { -agreeing };
-            Bit { set: standing.set, sum, margin: agreeing / total as f64 }
+        let bits = winners.iter().map(|winner| {
+            let agreeing = winner.agreeing as f64;
+            let sum = if winner.set { agreeing } else { -agreeing };
+            Bit { set: winner.set, sum, margin: agreeing / total as f64 }
         });
         let mut bits: Vec<_> = bits.collect();
         bits.resize(F::WIDTH as usize, Bit { set: false, sum: 0.0, margin: 0.0 }); // if there are no features

@@ -1,7 +1,7 @@
 //! Hash functions for features.
 //!
-//! Each function's published definition fixes its values. So fingerprints made from them are the same
-//! on every machine and in every version of this crate.
+//! Each function's published definition fixes its values. So fingerprints made from them are the
+//! same on every machine and in every version of this crate.
 
 use blake2::Blake2b;
 use blake2::digest::Digest;
@@ -41,8 +41,8 @@ fn fnv1a_from(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(FNV_PRIME))
 }
 
-/// Returns the 64-bit FNV-1a hash of a string as Rust's `Hash for str` passes it to a hasher: its UTF-8
-/// bytes, then a byte 0xff.
+/// Returns the 64-bit FNV-1a hash of a string as Rust's `Hash for str` passes it to a hasher: its
+/// UTF-8 bytes, then a byte 0xff.
 ///
 /// # Examples
 ///
@@ -55,8 +55,8 @@ pub fn fnv1a_of_rust_str(text: &str) -> u64 {
     fnv1a_from(fnv1a(text.as_bytes()), &[0xff])
 }
 
-/// Returns `(c, b)` of Bob Jenkins' `hashlittle2` from lookup3, for its two seeds. The first is mixed
-/// better.
+/// Returns `(c, b)` of Bob Jenkins' `hashlittle2` from lookup3, for its two seeds. The first is
+/// mixed better.
 ///
 /// # Examples
 ///
@@ -118,8 +118,8 @@ fn finish([a, b, c]: &mut [u32; 3]) {
     step(c, b, 24);
 }
 
-/// Returns the 64-bit value that yanyiwu's `simhash` makes from lookup3 with seeds 0: `c` in the high
-/// half, `b` in the low half.
+/// Returns the 64-bit value that yanyiwu's `simhash` makes from lookup3 with seeds 0: `c` in the
+/// high half, `b` in the low half.
 ///
 /// # Examples
 ///
@@ -134,8 +134,8 @@ pub fn jenkins64(bytes: &[u8]) -> u64 {
 
 /// Returns the 128-bit `string_hash` of many Python SimHash programs (the one with 1000003).
 ///
-/// It runs over the code points, starts from the first one shifted left by 7, and xors the number of
-/// code points at the end. At a smaller width the value is the low bits of this one.
+/// It runs over the code points, starts from the first one shifted left by 7, and xors the number
+/// of code points at the end. At a smaller width the value is the low bits of this one.
 ///
 /// # Examples
 ///
@@ -165,8 +165,8 @@ pub(crate) fn string_hash64(text: &str) -> u64 {
 
 /// Returns the MD5 digest as a big-endian number.
 ///
-/// Its low 64 bits are the last 8 bytes of the digest (PyPI `simhash`), its high 64 bits the first 8
-/// (seomoz).
+/// Its low 64 bits are the last 8 bytes of the digest (PyPI `simhash`), its high 64 bits the first
+/// 8 (seomoz).
 ///
 /// # Examples
 ///
@@ -203,7 +203,8 @@ pub fn xxh3_128(bytes: &[u8]) -> u128 {
     XxHash3_128::oneshot(bytes)
 }
 
-/// Returns the BLAKE2b digest of 8 bytes as a big-endian number. It is not a part of a longer digest.
+/// Returns the BLAKE2b digest of 8 bytes as a big-endian number. It is not a part of a longer
+/// digest.
 ///
 /// # Examples
 ///

@@ -1,11 +1,11 @@
 //! The exact Jaccard similarity of texts, which sketches and fingerprints estimate.
 //!
-//! A text is represented by the set of its shingles: all runs of n neighbouring characters or words,
-//! each counted once. The Jaccard similarity of two texts is the number of shingles in both divided by
-//! the number of shingles in either.
+//! A text is represented by the set of its shingles: all runs of n neighbouring characters or
+//! words, each counted once. The Jaccard similarity of two texts is the number of shingles in both
+//! divided by the number of shingles in either.
 
 use crate::hash::xxh3_128;
-use crate::normal::{NFKC_LOWER_CASE, normalised};
+use crate::normalization::{NFKC_LOWER_CASE, normalized};
 
 /// The shingles of a text, each stored as a hash of 128 bits: 16 bytes per shingle.
 ///
@@ -33,8 +33,8 @@ pub struct Shingles {
 }
 
 impl Shingles {
-    /// Returns the runs of `n` characters. The text is brought to NFKC and lower case, and everything but
-    /// letters and digits is removed first. For Chinese, n = 5 is usual.
+    /// Returns the runs of `n` characters. The text is brought to NFKC and lower case, and
+    /// everything but letters and digits is removed first. For Chinese, n = 5 is usual.
     ///
     /// A text with fewer than `n` letters and digits has no shingles. If `n` is 0, it counts as 1.
     ///
@@ -49,7 +49,7 @@ impl Shingles {
     pub fn of_characters(text: &str, n: usize) -> Self {
         let mut kept = String::with_capacity(text.len());
         let mut parts = Vec::with_capacity(text.len());
-        for c in normalised(text, NFKC_LOWER_CASE).chars().filter(|c| c.is_alphanumeric()) {
+        for c in normalized(text, NFKC_LOWER_CASE).chars().filter(|c| c.is_alphanumeric()) {
             let start = kept.len();
             kept.push(c);
             parts.push((start, kept.len()));
@@ -57,8 +57,9 @@ impl Shingles {
         Self::of_parts(&kept, &parts, n)
     }
 
-    /// Returns the runs of `n` words of the text in NFKC and lower case. A word is a run of letters,
-    /// digits and underscores, the `\w+` of regular expressions. For English, n = 3 is usual.
+    /// Returns the runs of `n` words of the text in NFKC and lower case. A word is a run of
+    /// letters, digits and underscores, the `\w+` of regular expressions. For English, n = 3 is
+    /// usual.
     ///
     /// A text with fewer than `n` words has no shingles. If `n` is 0, it counts as 1.
     ///
@@ -72,7 +73,7 @@ impl Shingles {
     pub fn of_words(text: &str, n: usize) -> Self {
         let mut kept = String::with_capacity(text.len());
         let mut parts = Vec::new();
-        let text = normalised(text, NFKC_LOWER_CASE);
+        let text = normalized(text, NFKC_LOWER_CASE);
         for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
             if !word.is_empty() {
                 let start = kept.len();
@@ -121,8 +122,8 @@ impl Shingles {
         self.hashes.is_empty()
     }
 
-    /// Returns the number of shingles that both texts have. The time grows linearly with the number of
-    /// shingles.
+    /// Returns the number of shingles that both texts have. The time grows linearly with the number
+    /// of shingles.
     ///
     /// # Examples
     ///

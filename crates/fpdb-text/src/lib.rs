@@ -1,10 +1,10 @@
 //! Fingerprints of texts, made by named recipes that never change.
 //!
-//! Similar texts get fingerprints that differ in few bits. Fingerprints can only be compared if they
-//! were made in the same way. So each way has a name and a version, such as `words/1`, and never
-//! changes: whatever would change a fingerprint gets a new version. The tests hold vectors for each
-//! recipe. One thing is outside the promise: characters that Unicode adds after this crate's tables
-//! were made may be cut differently by later tables.
+//! Similar texts get fingerprints that differ in few bits. Fingerprints can only be compared if
+//! they were made in the same way. So each way has a name and a version, such as `words/1`, and
+//! never changes: whatever would change a fingerprint gets a new version. The tests hold vectors
+//! for each recipe. One thing is outside the promise: characters that Unicode adds after this
+//! crate's tables were made may be cut differently by later tables.
 //!
 //! ```
 //! use fpdb_text::{Recipe, distance};
@@ -21,15 +21,16 @@
 //! [`guide`] helps to choose one. There are two kinds:
 //!
 //! - `pairs/1` and its variants, which the [aliases](Recipe::aliases) `default`, `default-zh` and
-//!   `default-short` stand for, are one-bit [MinHashes](minhash) of the pairs of neighbouring tokens.
-//!   If the pairs of two texts have Jaccard similarity J, each bit differs with probability
+//!   `default-short` stand for, are one-bit [MinHashes](minhash) of the pairs of neighbouring
+//!   tokens. If the pairs of two texts have Jaccard similarity J, each bit differs with probability
 //!   (1 - J) / 2.
-//! - All others but `sentences/1` are [SimHashes](simhash). The text is normalised and cut into
-//!   features. Each feature has a hash and a weight. A bit of the fingerprint is set if the features
-//!   whose hash has that bit set weigh more than the others. So texts that have most features in
-//!   common are a few bits apart. The recipes differ in normalisation, features, weights and hash,
-//!   and in the value of a bit whose sum is 0. Some are original to this crate. The others give, bit
-//!   for bit, the fingerprints of another program, so that its users can keep the ones they have.
+//! - All others but `sentences/1` are [SimHashes](simhash). The text is normalized and cut into
+//!   features. Each feature has a hash and a weight. A bit of the fingerprint is set if the
+//!   features whose hash has that bit set weigh more than the others. So texts that have most
+//!   features in common are a few bits apart. The recipes differ in normalization, features,
+//!   weights and hash, and in the value of a bit whose sum is 0. Some are original to this crate.
+//!   The others give, bit for bit, the fingerprints of another program, so that its users can keep
+//!   the ones they have.
 //!
 //! A [`Builder`] makes a recipe of your own. [`simhash::fold`] and [`minhash::one_bit`] make
 //! fingerprints of features that you have extracted yourself.
@@ -42,8 +43,8 @@
 
 // From the bottom up; tests/layering.rs checks that a module uses modules of lower layers only.
 //
-// error fingerprinted hash normal segment tokens width
-//                                 errors, results and widths; hashing, normalising, cutting texts
+// error fingerprinted hash normalization segment tokens width
+//                                 errors, results and widths; hashing, normalizing, cutting texts
 // cut dictionary feature_hash jaccard minhash simhash
 //                                 tokens and dictionaries; from features to fingerprints
 // explain                         explanations of fingerprints
@@ -75,7 +76,7 @@ pub mod keywords;
 mod method;
 pub mod minhash;
 mod names;
-mod normal;
+mod normalization;
 mod pairs;
 mod pipeline;
 mod recipe;
@@ -94,7 +95,7 @@ pub use explain::{Bit, Explanation, Feature};
 pub use feature_hash::FeatureHash;
 pub use fingerprinted::Fingerprinted;
 pub use names::{Bits64, built_in_names, is_built_in, resolve};
-pub use normal::Normal;
+pub use normalization::Normalization;
 pub use pipeline::Counting;
 pub use recipe::Recipe;
 pub use segment::Segment;

@@ -1,12 +1,13 @@
 //! The `pairs` recipes: the one-bit MinHash of a text's pairs of neighbouring tokens.
 //!
-//! The fingerprint is a sketch of the *set* of a text's pairs. If the sets of two texts have Jaccard
-//! similarity J, each bit differs with probability (1 - J) / 2. So the distance is proportional to the
-//! size of an edit. The distance of a SimHash is proportional to its square root, and is several times
-//! as large for the small edits that matter. A pair that occurs twice counts once.
+//! The fingerprint is a sketch of the *set* of a text's pairs. If the sets of two texts have
+//! Jaccard similarity J, each bit differs with probability (1 - J) / 2. So the distance is
+//! proportional to the size of an edit. The distance of a SimHash is proportional to its square
+//! root, and is several times as large for the small edits that matter. A pair that occurs twice
+//! counts once.
 //!
-//! Pairs work better than single tokens, whose sets are similar for texts about the same subject. They
-//! also work better than triples, because one edit changes more triples than pairs.
+//! Pairs work better than single tokens, whose sets are similar for texts about the same subject.
+//! They also work better than triples, because one edit changes more triples than pairs.
 //!
 //! The hash of a token is the XXH3-64 with seed 0 of its UTF-8 bytes. The hash of a pair is
 //! rotl(h1, 1) + h2 modulo 2^64. [`OneBit`] makes the fingerprint from these hashes.
@@ -24,8 +25,8 @@ use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::width::Width;
 
-/// The smallest number of distinct pairs that makes a text comparable. With fewer, pages that have only a
-/// title or an error message in common would count as duplicates.
+/// The smallest number of distinct pairs that makes a text comparable. With fewer, pages that have
+/// only a title or an error message in common would count as duplicates.
 const MIN_PAIRS: usize = 4;
 
 /// `pairs/1`: for texts of any language.
@@ -40,8 +41,8 @@ pub(crate) fn pairs_zh_1<F: Width>() -> Result<Arc<dyn Method<F>>> {
     Ok(Arc::new(Pairs { cut, from_start: false, min: MIN_PAIRS }))
 }
 
-/// `pairs-short/1`: for short texts of any language. Every text with a token has a fingerprint, because
-/// the start of the text makes a pair with the first token.
+/// `pairs-short/1`: for short texts of any language. Every text with a token has a fingerprint,
+/// because the start of the text makes a pair with the first token.
 pub(crate) fn pairs_short_1<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Pairs { cut: AnyLanguage, from_start: true, min: 1 })
 }

@@ -1,5 +1,5 @@
-//! A recipe that is built from parts. Nearly every published SimHash is such a pipeline; they differ in
-//! the choice of parts.
+//! A recipe that is built from parts. Nearly every published SimHash is such a pipeline; they
+//! differ in the choice of parts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,25 +8,26 @@ use crate::explain::{Explanation, Feature, Found};
 use crate::fingerprinted::Fingerprinted;
 use crate::method::Method;
 use crate::minhash::OneBit;
-use crate::normal::{Normal, normalised};
+use crate::normalization::{Normalization, normalized};
 use crate::segment::{Segment, Short, character_grams, word_grams};
 use crate::simhash::{Sums, Tie, fingerprinted, fixed_point};
 use crate::width::Width;
 
-/// A method in steps: normalise the text, cut it into segments, combine these into n-grams, which are
-/// the features, and count and sum their hashes.
+/// A method in steps: normalize the text, cut it into segments, combine these into n-grams, which
+/// are the features, and count and sum their hashes.
 pub(crate) struct Pipeline<F> {
-    pub(crate) normal: Cow<'static, [Normal]>,
+    pub(crate) normalization: Cow<'static, [Normalization]>,
     pub(crate) segment: Segment,
     pub(crate) grams: Grams,
     /// Whether to lower-case each feature on its own. This differs from lower-casing the text: a
-    /// capital sigma at the end of a feature becomes a final sigma, and a feature may become longer.
+    /// capital sigma at the end of a feature becomes a final sigma, and a feature may become
+    /// longer.
     pub(crate) lower_case_features: bool,
     pub(crate) counting: Counting,
     pub(crate) hash: fn(&str) -> F,
     pub(crate) tie: Tie,
-    /// Whether to make a one-bit MinHash of the set of features instead of a SimHash. Then `counting`
-    /// and `tie` are not used.
+    /// Whether to make a one-bit MinHash of the set of features instead of a SimHash. Then
+    /// `counting` and `tie` are not used.
     pub(crate) one_bit: bool,
     pub(crate) min_features: usize,
 }
@@ -36,8 +37,8 @@ pub(crate) struct Pipeline<F> {
 pub(crate) enum Grams {
     /// Each run of `n` neighbouring segments, joined by spaces.
     Words { n: usize, short: Short },
-    /// Each run of `n` neighbouring characters of the segments, joined without a separator, if there
-    /// are at least `from` characters.
+    /// Each run of `n` neighbouring characters of the segments, joined without a separator, if
+    /// there are at least `from` characters.
     Characters { n: usize, from: usize, short: Short },
 }
 
@@ -123,7 +124,7 @@ impl Counting {
 impl<F> Pipeline<F> {
     /// Calls `visit` with each feature, in the order of the text.
     fn each_feature(&self, text: &str, mut visit: impl FnMut(&str)) {
-        let text = normalised(text, &self.normal);
+        let text = normalized(text, &self.normalization);
         let mut buffer = String::new();
         self.each_gram(&text, |gram| {
             visit(if self.lower_case_features { lower_case(gram, &mut buffer) } else { gram });

@@ -93,8 +93,8 @@ impl<F: Width> Recipe<F> {
     /// Returns the fingerprint of a text, if the text has enough features.
     ///
     /// The time grows with the length of the text, and the memory with the number of its features.
-    /// The first call of a Chinese recipe in a process loads the dictionary, which takes a few tenths
-    /// of a second and then stays in memory.
+    /// The first call of a Chinese recipe in a process loads the dictionary, which takes a few
+    /// tenths of a second and then stays in memory.
     ///
     /// # Examples
     ///

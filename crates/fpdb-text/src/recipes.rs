@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::feature_hash::FeatureHash;
 use crate::method::Method;
-use crate::normal::{NFKC_LOWER_CASE, Normal};
+use crate::normalization::{NFKC_LOWER_CASE, Normalization};
 use crate::pipeline::{Counting, Grams, Pipeline};
 use crate::segment::{Segment, Short};
 use crate::simhash::Tie;
@@ -14,14 +14,14 @@ use crate::width::Width;
 /// `words/1`: the words of a text, in any order.
 pub(crate) fn words_1() -> Arc<dyn Method<u64>> {
     Arc::new(Pipeline {
-        normal: Cow::Borrowed(NFKC_LOWER_CASE),
+        normalization: Cow::Borrowed(NFKC_LOWER_CASE),
         counting: Counting::Damped,
         min_features: 4,
         ..pipeline(Segment::UnicodeWords, Grams::SINGLE, FeatureHash::Xxh3)
     })
 }
 
-/// `shingle2/1`: the set of pairs of neighbouring characters, without normalisation.
+/// `shingle2/1`: the set of pairs of neighbouring characters, without normalization.
 ///
 /// The publication has 32 bits and does not name a hash, so there are no values to agree with. XXH3
 /// spreads such short features over all 64 bits, which FNV does not.
@@ -39,7 +39,7 @@ pub(crate) fn shingle2_1() -> Arc<dyn Method<u64>> {
 pub(crate) fn python_simhash_1<F: Width>() -> Arc<dyn Method<F>> {
     let grams = Grams::Characters { n: 4, from: 4, short: Short::ItselfOrEmpty };
     Arc::new(Pipeline {
-        normal: Cow::Borrowed(&[Normal::LowerCase]),
+        normalization: Cow::Borrowed(&[Normalization::LowerCase]),
         ..pipeline(Segment::WordRuns, grams, FeatureHash::Md5Low)
     })
 }
@@ -50,7 +50,7 @@ pub(crate) fn python_simhash_1<F: Width>() -> Arc<dyn Method<F>> {
 pub(crate) fn seomoz_1() -> Arc<dyn Method<u64>> {
     let grams = Grams::Words { n: 4, short: Short::Nothing };
     Arc::new(Pipeline {
-        normal: Cow::Borrowed(&[Normal::LowerCase]),
+        normalization: Cow::Borrowed(&[Normalization::LowerCase]),
         ..pipeline(Segment::WordRuns, grams, FeatureHash::Md5High)
     })
 }
@@ -58,7 +58,7 @@ pub(crate) fn seomoz_1() -> Arc<dyn Method<u64>> {
 /// `go-fnv1/1`: mfonda's and go-dedup's `simhash`.
 pub(crate) fn go_fnv1_1() -> Arc<dyn Method<u64>> {
     Arc::new(Pipeline {
-        normal: Cow::Borrowed(&[Normal::LowerCaseSimple]),
+        normalization: Cow::Borrowed(&[Normalization::LowerCaseSimple]),
         tie: Tie::Set,
         ..pipeline(Segment::GoWords, Grams::SINGLE, FeatureHash::Fnv1)
     })
@@ -67,7 +67,7 @@ pub(crate) fn go_fnv1_1() -> Arc<dyn Method<u64>> {
 /// `go-fnv1-cjk/1`: go-dedup's `simhashCJK`, which also lower-cases.
 pub(crate) fn go_fnv1_cjk_1() -> Arc<dyn Method<u64>> {
     Arc::new(Pipeline {
-        normal: Cow::Borrowed(&[Normal::LowerCaseSimple]),
+        normalization: Cow::Borrowed(&[Normalization::LowerCaseSimple]),
         tie: Tie::Set,
         ..pipeline(Segment::Whole, Grams::CHARACTERS, FeatureHash::Fnv1)
     })
@@ -117,7 +117,7 @@ pub(crate) fn string_hash_1() -> Arc<dyn Method<u128>> {
 )]
 fn pipeline<F: Width>(segment: Segment, grams: Grams, hash: FeatureHash) -> Pipeline<F> {
     Pipeline {
-        normal: Cow::Borrowed(&[]),
+        normalization: Cow::Borrowed(&[]),
         segment,
         grams,
         lower_case_features: false,

@@ -33,9 +33,9 @@ pub enum Segment {
     GoWords = 6,
     /// The sample of tokens that trafilatura takes. A token is a run of characters between white
     /// space that, without ASCII punctuation at its ends, consists of letters and numbers only. If
-    /// there is no such token, it is any such run between white space and punctuation. The sample has
-    /// the tokens of more than 4 characters if there are at least 32 of them, else those of more than
-    /// 3, 2 or 1 characters, else all.
+    /// there is no such token, it is any such run between white space and punctuation. The sample
+    /// has the tokens of more than 4 characters if there are at least 32 of them, else those of
+    /// more than 3, 2 or 1 characters, else all.
     TrafilaturaSample = 7,
 }
 
@@ -63,8 +63,8 @@ fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\x1c'..='\x1f')
 }
 
-/// Returns what Python's `str.isalnum` does for one character. Rust's `is_alphanumeric` also accepts
-/// vowel signs.
+/// Returns what Python's `str.isalnum` does for one character. Rust's `is_alphanumeric` also
+/// accepts vowel signs.
 fn is_letter_or_number(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
@@ -82,8 +82,8 @@ fn is_punctuation(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Punctuation
 }
 
-/// Visits the matches of [`Segment::GoWords`]. The expression matches ASCII only, so its matches end
-/// at character boundaries.
+/// Visits the matches of [`Segment::GoWords`]. The expression matches ASCII only, so its matches
+/// end at character boundaries.
 fn go_words<'t>(text: &'t str, mut visit: impl FnMut(&'t str)) {
     let run = |from: usize, also: &[u8]| {
         let belongs = |b: &&u8| b.is_ascii_alphanumeric() || **b == b'_' || also.contains(b);
@@ -159,8 +159,8 @@ pub(crate) fn character_grams<'t>(
     }
 }
 
-/// Visits the n-grams of `n` segments. `ends` holds where each segment ends in `joined`; one separating
-/// byte follows it.
+/// Visits the n-grams of `n` segments. `ends` holds where each segment ends in `joined`; one
+/// separating byte follows it.
 pub(crate) fn word_grams<'t>(
     joined: &'t str,
     ends: &[usize],

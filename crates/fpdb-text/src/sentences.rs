@@ -1,10 +1,10 @@
 //! Longest sentences: texts that share their longest sentences count as the same.
 //!
-//! A text's few longest sentences are the part that is least likely to occur elsewhere, and menus, dates
-//! and counters around the text do not change them. The hash of these sentences is equal for copies of a
-//! text in different surroundings, and unrelated for other texts. So it is compared for equality, at
-//! distance 0. A change within one of the sentences gives a different value, and so may removing a part
-//! of the text.
+//! A text's few longest sentences are the part that is least likely to occur elsewhere, and menus,
+//! dates and counters around the text do not change them. The hash of these sentences is equal for
+//! copies of a text in different surroundings, and unrelated for other texts. So it is compared for
+//! equality, at distance 0. A change within one of the sentences gives a different value, and so
+//! may removing a part of the text.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::explain::{Bit, Explanation, Feature};
 use crate::feature_hash::FeatureHash;
 use crate::fingerprinted::Fingerprinted;
 use crate::method::Method;
-use crate::normal::{NFKC_LOWER_CASE, normalised};
+use crate::normalization::{NFKC_LOWER_CASE, normalized};
 use crate::width::Width;
 
 /// Separates the sentences when they are hashed. No sentence contains it.
@@ -23,11 +23,11 @@ const SEPARATOR: &str = "\n";
 /// Returns the `n` longest sentences of a text, the longest first.
 ///
 /// The text is brought to NFKC and lower case, which turns full-width punctuation into ASCII and an
-/// ellipsis into full stops. A sentence ends at each of `。 ! ? ;`, at a line end, and at a full stop
-/// that is not between two ASCII letters or digits, as it is in `4.2` or `example.com`. Only letters and
-/// digits of a sentence are kept, and their number is its length. Sentences without any are skipped, and
-/// equal sentences count once. Sentences of equal length are in ascending order of their UTF-8 bytes. If
-/// there are fewer than `n` sentences, all are returned.
+/// ellipsis into full stops. A sentence ends at each of `。 ! ? ;`, at a line end, and at a full
+/// stop that is not between two ASCII letters or digits, as it is in `4.2` or `example.com`. Only
+/// letters and digits of a sentence are kept, and their number is its length. Sentences without any
+/// are skipped, and equal sentences count once. Sentences of equal length are in ascending order of
+/// their UTF-8 bytes. If there are fewer than `n` sentences, all are returned.
 ///
 /// # Examples
 ///
@@ -41,7 +41,7 @@ const SEPARATOR: &str = "\n";
 #[must_use]
 pub fn longest(text: &str, n: usize) -> Vec<String> {
     let mut longest = BTreeSet::new();
-    for sentence in sentences(&normalised(text, NFKC_LOWER_CASE)) {
+    for sentence in sentences(&normalized(text, NFKC_LOWER_CASE)) {
         let kept: String = sentence.chars().filter(|c| c.is_alphanumeric()).collect();
         if !kept.is_empty() {
             longest.insert((Reverse(kept.chars().count()), kept));
@@ -53,8 +53,8 @@ pub fn longest(text: &str, n: usize) -> Vec<String> {
     longest.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
-/// Returns the XXH3 hash of the `n` longest sentences, joined by line feeds, or `None` if there is no
-/// sentence.
+/// Returns the XXH3 hash of the `n` longest sentences, joined by line feeds, or `None` if there is
+/// no sentence.
 ///
 /// The recipe `sentences/1` is this function with n = 3.
 ///
@@ -93,17 +93,17 @@ impl<F: Width> Method<F> for Sentences {
         Fingerprinted { fingerprint: hash(&sentences), features: sentences.len() }
     }
 
-    /// Explains by the sentences, the longest first. A change in any of them may change any bit, so no
-    /// bit has a margin.
+    /// Explains by the sentences, the longest first. A change in any of them may change any bit, so
+    /// no bit has a margin.
     fn explain(&self, text: &str) -> Explanation<F> {
         let sentences = longest(text, SENTENCES);
         let fingerprint: Option<F> = hash(&sentences);
-        let value = fingerprint.unwrap_or(F::default());
+        let value = fingerprint.unwrap_or_default();
         let bit = |i| Bit { set: value.bit(i), sum: 0.0, margin: 0.0 };
         let features = sentences
             .into_iter()
             .map(|text| Feature {
-                hash: hash(std::slice::from_ref(&text)).unwrap_or(F::default()),
+                hash: hash(std::slice::from_ref(&text)).unwrap_or_default(),
                 occurrences: 1,
                 weight: text.chars().count() as f64,
                 text,
@@ -117,7 +117,7 @@ impl<F: Width> Method<F> for Sentences {
     }
 }
 
-/// Cuts a normalised text at the ends of sentences.
+/// Cuts a normalized text at the ends of sentences.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut before = ' ';
     let mut chars = text.char_indices().map(|(at, c)| (at, c, at + c.len_utf8())).peekable();

@@ -1,9 +1,9 @@
 //! The SimHash itself: sums of hashed, weighted features, one sum per bit.
 //!
 //! To extract features yourself, hash them with a function of the module [`hash`](crate::hash) and
-//! [`fold`](fold()) the hashes. With integer weights the sums, and therefore the fingerprints, depend
-//! neither on the order of the features nor on rounding. Weights of type `f64` are added in the given
-//! order, as in the programs that use such weights.
+//! [`fold`](fold()) the hashes. With integer weights the sums, and therefore the fingerprints,
+//! depend neither on the order of the features nor on rounding. Weights of type `f64` are added in
+//! the given order, as in the programs that use such weights.
 
 use std::marker::PhantomData;
 
@@ -70,8 +70,8 @@ mod sealed {
 
 /// Returns the fingerprint of features that are given as hashes with weights.
 ///
-/// Bit i is set if the features whose hash has bit i set weigh more than the others. `tie` decides if
-/// they weigh the same. The time is proportional to the number of features times the width.
+/// Bit i is set if the features whose hash has bit i set weigh more than the others. `tie` decides
+/// if they weigh the same. The time is proportional to the number of features times the width.
 ///
 /// # Panics
 ///
@@ -152,8 +152,8 @@ impl<F: Width, W: Weight> Sums<F, W> {
         Self { sums: [W::default(); 128], width: PhantomData }
     }
 
-    /// Adds a feature: adds its weight to the sums of the bits that its hash has set, and subtracts it
-    /// from the others.
+    /// Adds a feature: adds its weight to the sums of the bits that its hash has set, and subtracts
+    /// it from the others.
     ///
     /// # Panics
     ///
@@ -218,10 +218,10 @@ pub(crate) fn is_set<W: Weight>(sum: W, tie: Tie) -> bool {
 
 /// Counts how many hashes have each bit set.
 ///
-/// The counters are stored across words: bit i of `planes[n]` is bit n of counter i. Full adders add
-/// three words of the same significance at a time: a plane, a waiting word, and the new word. The
-/// carry goes to the next plane. So a hash costs about one full adder, which is five operations for
-/// all counters of a width.
+/// The counters are stored across words: bit i of `planes[n]` is bit n of counter i. Full adders
+/// add three words of the same significance at a time: a plane, a waiting word, and the new word.
+/// The carry goes to the next plane. So a hash costs about one full adder, which is five operations
+/// for all counters of a width.
 struct Counters<F> {
     planes: [F; PLANES],
     /// `waiting[n]` holds a word of the significance of `planes[n]` if bit n of `added` is set.

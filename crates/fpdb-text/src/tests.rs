@@ -19,8 +19,8 @@ const RECIPE_FOR_SOUP: &str = "Soak the beans overnight, drain them, and put the
     then cook until everything is tender. Season with salt only now, crush a ladleful of beans \
     against the side to thicken the broth, and serve with olive oil and toasted bread.";
 
-/// The SimHash recipes that must tell near texts from others well. The recipes of other programs keep the
-/// flaws of these programs.
+/// The SimHash recipes that must tell near texts from others well. The recipes of other programs
+/// keep the flaws of these programs.
 fn own() -> impl Iterator<Item = &'static str> {
     ["words/1", "jieba/1"].into_iter().filter(|own| Recipe::names().any(|name| name == *own))
 }
@@ -49,8 +49,8 @@ fn assert_frozen(recipe: &str, vectors: &[(&str, u64, usize)]) {
     }
 }
 
-/// These values are in users' databases. After a failure the recipe needs a new version; do not change
-/// the values.
+/// These values are in users' databases. After a failure the recipe needs a new version; do not
+/// change the values.
 #[test]
 fn words_1_is_frozen() {
     assert_frozen(

@@ -1,11 +1,12 @@
 //! The tokens of a text in any language, in one pass.
 //!
-//! The text is brought to NFKC and lower case, character by character. In scripts that are written without
-//! spaces between words (Han, kana, Thai and some more), each letter or digit is a token. A run of other
-//! letters and digits is a token. These characters are ignored, as if they were not in the text:
+//! The text is brought to NFKC and lower case, character by character. In scripts that are written
+//! without spaces between words (Han, kana, Thai and some more), each letter or digit is a token. A
+//! run of other letters and digits is a token. These characters are ignored, as if they were not in
+//! the text:
 //!
-//! - marks that remain after NFKC, such as the points of Arabic and Hebrew, but not the vowel signs of
-//!   Indic and similar scripts, which are always written and count as letters;
+//! - marks that remain after NFKC, such as the points of Arabic and Hebrew, but not the vowel signs
+//!   of Indic and similar scripts, which are always written and count as letters;
 //! - format characters, such as zero-width spaces, soft hyphens and joiners;
 //! - variation selectors;
 //! - the fillers of Hangul.
@@ -13,12 +14,12 @@
 //! Every other character ends a token.
 //!
 //! So the kind of white space, the kind of punctuation between two words, lines of underscores,
-//! full-width forms and invisible characters do not change any token. Between Han characters, spaces and
-//! line breaks do not either. Upper case does not (ß equals SS), except for a few letters that it
-//! decomposes, such as ẖ and Greek ΐ and ᾳ, and for old forms of Cyrillic letters.
+//! full-width forms and invisible characters do not change any token. Between Han characters,
+//! spaces and line breaks do not either. Upper case does not (ß equals SS), except for a few
+//! letters that it decomposes, such as ẖ and Greek ΐ and ᾳ, and for old forms of Cyrillic letters.
 //!
-//! The time grows with the length of the text. The memory is a few bytes per character of the longest run
-//! of characters that NFKC may change.
+//! The time grows with the length of the text. The memory is a few bytes per character of the
+//! longest run of characters that NFKC may change.
 
 use std::iter;
 
@@ -75,7 +76,8 @@ pub(crate) fn scan(text: &str, sink: &mut impl Sink) {
     pass(waiting, sink);
 }
 
-/// Returns the NFKC form of a character, if it neither decomposes nor combines with the one before it.
+/// Returns the NFKC form of a character, if it neither decomposes nor combines with the one before
+/// it.
 ///
 /// A text can be cut before such a character, and the parts brought to NFKC separately.
 #[inline]
@@ -144,8 +146,9 @@ fn pass_by_lookup(c: char, sink: &mut impl Sink) {
     }
 }
 
-/// Returns whether a character is ignored although Unicode lists it as alphabetic: points of Arabic,
-/// Hebrew and Syriac, which are optional in texts, and Hangul's fillers, which are invisible.
+/// Returns whether a character is ignored although Unicode lists it as alphabetic: points of
+/// Arabic, Hebrew and Syriac, which are optional in texts, and Hangul's fillers, which are
+/// invisible.
 fn is_optional(c: char) -> bool {
     match c {
         '\u{300}'..='\u{36f}' | '\u{591}'..='\u{74a}' | '\u{890}'..='\u{8ff}' | '\u{fb1e}' => {

@@ -17,8 +17,8 @@ impl<W, E: Fn(&str, &mut dyn FnMut(&str, W)) + Send + Sync> Extract<W> for E {
     }
 }
 
-/// The SimHash of extracted features. Weights are `i64`, or `f64` if the program that is followed sums
-/// those.
+/// The SimHash of extracted features. Weights are `i64`, or `f64` if the program that is followed
+/// sums those.
 pub(crate) struct Weighted<F, W> {
     pub(crate) features: Box<dyn Extract<W>>,
     pub(crate) hash: fn(&str) -> F,

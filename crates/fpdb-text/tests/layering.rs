@@ -1,13 +1,14 @@
 //! A module uses modules of lower layers only, so the crate can be read from the bottom up.
 //!
-//! The engine's layering test also checks that no two files of any crate use each other in a circle.
+//! The engine's layering test also checks that no two files of any crate use each other in a
+//! circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up. A comment in `lib.rs` says what each module contains.
 const LAYERS: &[&[&str]] = &[
-    &["error", "fingerprinted", "hash", "normal", "segment", "tokens", "width"],
+    &["error", "fingerprinted", "hash", "normalization", "segment", "tokens", "width"],
     &["cut", "dictionary", "feature_hash", "jaccard", "minhash", "simhash"],
     &["explain"],
     &["method"],

@@ -1,10 +1,11 @@
 //! Segmentation as in cppjieba 5.3, which differs from jieba's for words that are not in the
 //! dictionary.
 //!
-//! Between separators, the hidden Markov model processes the characters that the dictionary joins to no
-//! word, including punctuation. The model does not know punctuation in any state, so at punctuation its
-//! scores are lost. The characters before the punctuation are cut as if a word had to end there.
-//! Everything after it, up to the next word of the dictionary, is cut into single characters.
+//! Between separators, the hidden Markov model processes the characters that the dictionary joins
+//! to no word, including punctuation. The model does not know punctuation in any state, so at
+//! punctuation its scores are lost. The characters before the punctuation are cut as if a word had
+//! to end there. Everything after it, up to the next word of the dictionary, is cut into single
+//! characters.
 
 use jieba_rs::Jieba;
 
@@ -14,8 +15,8 @@ mod model {
     jieba_macros::generate_hmm_data!();
 }
 
-/// The logarithm of the probability of an impossible event. As in cppjieba, it is finite: a sum of two
-/// of these is below the smallest score, and adding a score to one of these does not change it.
+/// The logarithm of the probability of an impossible event. As in cppjieba, it is finite: a sum of
+/// two of these is below the smallest score, and adding a score to one of these does not change it.
 const IMPOSSIBLE: f64 = -3.14e100;
 
 const STATES: usize = 4;
@@ -40,8 +41,8 @@ pub(super) fn cut<'t>(jieba: &Jieba, text: &'t str) -> Vec<&'t str> {
     cutter.words
 }
 
-/// Returns whether this token comes from the dictionary. jieba also joins letters and digits that are
-/// not in the dictionary, and the two characters of a line end.
+/// Returns whether this token comes from the dictionary. jieba also joins letters and digits that
+/// are not in the dictionary, and the two characters of a line end.
 fn is_word(token: &str) -> bool {
     token.chars().nth(1).is_some()
         && !token.bytes().all(|byte| byte.is_ascii_alphanumeric())

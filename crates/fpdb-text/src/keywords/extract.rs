@@ -38,10 +38,10 @@ const JIEBA_UNKNOWN: f64 = 11.9547675029;
 /// Returns up to `top` keywords, as the `KeywordExtractor` of cppjieba 5.3 finds them with its
 /// dictionaries and its Chinese and English stop words.
 ///
-/// (Later versions of cppjieba also join letters to the digits before them, as in `5G`.) The keywords
-/// are in descending order of weight. Among words of equal weight, the choice and the order are those
-/// of cppjieba when it is built with libstdc++. The weight of a word is its number of occurrences
-/// times its rarity.
+/// (Later versions of cppjieba also join letters to the digits before them, as in `5G`.) The
+/// keywords are in descending order of weight. Among words of equal weight, the choice and the
+/// order are those of cppjieba when it is built with libstdc++. The weight of a word is its number
+/// of occurrences times its rarity.
 ///
 /// # Errors
 ///
@@ -62,10 +62,10 @@ pub fn cppjieba(text: &str, top: usize) -> Result<Vec<Keyword>> {
 
 /// Returns up to `top` keywords, as the `extract_tags` of Python's jieba 0.42 finds them.
 ///
-/// They are in descending order of weight, and words of equal weight are in the order of the text. The
-/// lower case of a word is compared with `stop_words`, and stop words are skipped; [`STOP_WORDS`] is
-/// jieba's default list. The weight of a word is its share of all words that are not skipped, times
-/// its rarity.
+/// They are in descending order of weight, and words of equal weight are in the order of the text.
+/// The lower case of a word is compared with `stop_words`, and stop words are skipped;
+/// [`STOP_WORDS`] is jieba's default list. The weight of a word is its share of all words that are
+/// not skipped, times its rarity.
 ///
 /// # Errors
 ///

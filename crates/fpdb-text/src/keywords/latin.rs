@@ -2,8 +2,8 @@
 
 /// The words in a token of jieba-rs, as Python's jieba cuts them.
 ///
-/// jieba-rs joins letters and digits across single dots, hyphens and underscores, as in `example.org`.
-/// Python's jieba joins across a dot only if digits follow the dot, as in `4.2`.
+/// jieba-rs joins letters and digits across single dots, hyphens and underscores, as in
+/// `example.org`. Python's jieba joins across a dot only if digits follow the dot, as in `4.2`.
 pub(super) struct Latin<'t> {
     rest: &'t str,
 }
@@ -29,9 +29,9 @@ impl<'t> Iterator for Latin<'t> {
 
 /// Returns the length of the first word.
 ///
-/// A word is a run of letters and digits, together with a point and digits and then a percent sign, if
-/// these follow. If the text starts with something else, that part up to the first letter or digit is
-/// the word.
+/// A word is a run of letters and digits, together with a point and digits and then a percent sign,
+/// if these follow. If the text starts with something else, that part up to the first letter or
+/// digit is the word.
 fn leading_word(bytes: &[u8]) -> usize {
     let run = |from: usize, belongs: fn(&u8) -> bool| {
         bytes[from..].iter().take_while(|byte| belongs(byte)).count()

@@ -6,12 +6,12 @@ use super::extract::{Cppjieba, Keyword, STOP_WORDS, Tags};
 use crate::error::Result;
 use crate::hash::{fnv1a, jenkins64, string_hash64, xxh3};
 use crate::method::Method;
-use crate::normal::{NFKC_LOWER_CASE, normalised};
+use crate::normalization::{NFKC_LOWER_CASE, normalized};
 use crate::recipe::Recipe;
 use crate::simhash::{Tie, Weight};
 use crate::weighted::Weighted;
 
-type Made = Result<Arc<dyn Method<u64>>>;
+type MethodResult = Result<Arc<dyn Method<u64>>>;
 
 /// Returns the recipe of yanyiwu's `simhash` (C++), and of programs that wrap it, with up to `top`
 /// keywords.
@@ -19,9 +19,10 @@ type Made = Result<Arc<dyn Method<u64>>>;
 /// The keywords are those of [`cppjieba`](crate::keywords::cppjieba()). Their weights are summed as
 /// `f64`, and their hash is Jenkins' lookup3.
 ///
-/// Three numbers of keywords are built-in recipes, `yanyiwu-5/1`, `yanyiwu-20/1` and `yanyiwu-50/1`, and
-/// so is `yanyiwu/1`, whose number of keywords grows with the text. [`Recipe::named`] does not find any
-/// other number, so a program that stores such a recipe's name must call this function again.
+/// Three numbers of keywords are built-in recipes, `yanyiwu-5/1`, `yanyiwu-20/1` and
+/// `yanyiwu-50/1`, and so is `yanyiwu/1`, whose number of keywords grows with the text.
+/// [`Recipe::named`] does not find any other number, so a program that stores such a recipe's name
+/// must call this function again.
 ///
 /// # Errors
 ///
@@ -73,24 +74,24 @@ pub fn string_hash_without(stop_words: &[impl AsRef<str>]) -> Result<Recipe> {
     Ok(Recipe::custom("string-hash+stop-words", method))
 }
 
-pub(crate) fn yanyiwu_5() -> Made {
+pub(crate) fn yanyiwu_5() -> MethodResult {
     cppjieba_by_jenkins(|_| 5)
 }
 
-pub(crate) fn yanyiwu_20() -> Made {
+pub(crate) fn yanyiwu_20() -> MethodResult {
     cppjieba_by_jenkins(|_| 20)
 }
 
-pub(crate) fn yanyiwu_50() -> Made {
+pub(crate) fn yanyiwu_50() -> MethodResult {
     cppjieba_by_jenkins(|_| 50)
 }
 
 /// One keyword per 120 bytes, from 5 to 200.
-pub(crate) fn yanyiwu_adaptive() -> Made {
+pub(crate) fn yanyiwu_adaptive() -> MethodResult {
     cppjieba_by_jenkins(|text| (text.len() / 120).clamp(5, 200))
 }
 
-fn cppjieba_by_jenkins(top: fn(&str) -> usize) -> Made {
+fn cppjieba_by_jenkins(top: fn(&str) -> usize) -> MethodResult {
     let keywords = Cppjieba::load()?;
     Ok(Arc::new(weighted(
         move |text| keywords.keywords(text, top(text)),
@@ -100,7 +101,7 @@ fn cppjieba_by_jenkins(top: fn(&str) -> usize) -> Made {
 }
 
 /// HaoyuHu's `gosimhash` (Go) with five keywords.
-pub(crate) fn gosimhash() -> Made {
+pub(crate) fn gosimhash() -> MethodResult {
     let keywords = Cppjieba::load()?;
     Ok(Arc::new(weighted(
         move |text| keywords.keywords(text, 5),
@@ -110,7 +111,7 @@ pub(crate) fn gosimhash() -> Made {
 }
 
 /// Go programs that use `gojieba`, with twenty keywords and FNV-1a.
-pub(crate) fn go_jieba_fnv1a() -> Made {
+pub(crate) fn go_jieba_fnv1a() -> MethodResult {
     let keywords = Cppjieba::load()?;
     Ok(Arc::new(weighted(
         move |text| keywords.keywords(text, 20),
@@ -119,15 +120,15 @@ pub(crate) fn go_jieba_fnv1a() -> Made {
     )))
 }
 
-pub(crate) fn string_hash() -> Made {
+pub(crate) fn string_hash() -> MethodResult {
     Ok(Arc::new(tags_by_string_hash(Tags::load(&STOP_WORDS)?)))
 }
 
 /// The Python programs with the constant 1000003.
 ///
-/// They join the words of the text with vertical bars and cut the result again. The features are the
-/// twenty words of largest weight. The weight of a feature is twenty times its TF-IDF, without the
-/// fraction.
+/// They join the words of the text with vertical bars and cut the result again. The features are
+/// the twenty words of largest weight. The weight of a feature is twenty times its TF-IDF, without
+/// the fraction.
 #[expect(clippy::cast_possible_truncation, reason = "those programs truncate too")]
 fn tags_by_string_hash(tags: Tags) -> Weighted<u64, i64> {
     weighted(
@@ -146,12 +147,12 @@ const MAX_LEVELLED: usize = 100;
 /// `levels/1`, which grades keywords from 5 to 1.
 ///
 /// The features are the keywords of the text in NFKC and lower case, at most the hundred of largest
-/// weight. The first fifth of them gets the weight 5, the next 4, and so on. Keywords of equal weight
-/// are in ascending order of their UTF-8 bytes.
-pub(crate) fn levels() -> Made {
+/// weight. The first fifth of them gets the weight 5, the next 4, and so on. Keywords of equal
+/// weight are in ascending order of their UTF-8 bytes.
+pub(crate) fn levels() -> MethodResult {
     let tags = Tags::load(&STOP_WORDS)?;
     let graded = move |text: &str| {
-        let mut keywords = tags.keywords(&normalised(text, NFKC_LOWER_CASE), usize::MAX);
+        let mut keywords = tags.keywords(&normalized(text, NFKC_LOWER_CASE), usize::MAX);
         keywords.retain(|keyword| keyword.word.chars().any(char::is_alphanumeric));
         keywords.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.word.cmp(&b.word)));
         keywords.truncate(MAX_LEVELLED);
@@ -192,8 +193,8 @@ fn weighted<W: Weight>(
 fn gosimhash_hash(bytes: &[u8]) -> u64 {
     let [mut a, mut b, mut c] = [0x9e37_79b9_u64, 0x9e37_79b9, 0];
     let mut rest = bytes;
-    // A step advances by eight bytes, although it reads three words. The third word is read again as
-    // the first word of the next step.
+    // A step advances by eight bytes, although it reads three words. The third word is read again
+    // as the first word of the next step.
     while rest.len() > 12 {
         a = a.wrapping_add(rest[0].into());
         b = b.wrapping_add(rest[4].into());

@@ -104,8 +104,8 @@ fn stop_words_of_cppjieba_are_skipped() {
     assert_eq!(words(&cppjieba("我们 according 清华大学 一些 the", 9).unwrap()), ["清华大学"]);
 }
 
-/// The values were made with a list of stop words that is lost. Any list that skips the same number of
-/// words, and none of the keywords, gives the same values.
+/// The values were made with a list of stop words that is lost. Any list that skips the same number
+/// of words, and none of the keywords, gives the same values.
 #[test]
 fn articles_have_the_values_of_the_python_program() {
     let articles = [
@@ -167,8 +167,8 @@ fn levels_go_from_five_to_one_by_rank() {
     assert_eq!(why.fingerprint, Recipe::named("levels/1").unwrap().fingerprint(text).fingerprint);
 }
 
-/// These values are in users' databases. All but the first were also computed by Python programs, from
-/// the keywords that Python's jieba finds, and one more (当上) that cppjieba finds.
+/// These values are in users' databases. All but the first were also computed by Python programs,
+/// from the keywords that Python's jieba finds, and one more (当上) that cppjieba finds.
 #[test]
 fn keyword_recipes_are_frozen() {
     for (recipe, expected) in [

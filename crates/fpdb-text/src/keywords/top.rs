@@ -2,8 +2,8 @@
 //!
 //! The C++ standard does not define which of several equal elements are selected, nor their order.
 //! Keywords of equal weight are common. So to give the same result as such a program, this module
-//! follows its `std::partial_sort` step by step: it builds a heap of the first N elements, replaces the
-//! worst of the heap by each better element of the rest, and sorts the heap.
+//! follows its `std::partial_sort` step by step: it builds a heap of the first N elements, replaces
+//! the worst of the heap by each better element of the rest, and sorts the heap.
 
 /// Keeps the first `n` elements of `list` in the order `before`, sorted, and removes the others.
 pub(super) fn keep_first<T: Copy>(list: &mut Vec<T>, n: usize, before: impl Fn(&T, &T) -> bool) {
@@ -28,8 +28,9 @@ pub(super) fn keep_first<T: Copy>(list: &mut Vec<T>, n: usize, before: impl Fn(&
     list.truncate(n);
 }
 
-/// Inserts `element` into a heap that has its greatest element on top and a free position at `hole`. The
-/// hole sinks to the bottom along the greater children, then the element rises from there.
+/// Inserts `element` into a heap that has its greatest element on top and a free position at
+/// `hole`. The hole sinks to the bottom along the greater children, then the element rises from
+/// there.
 fn sift<T: Copy>(heap: &mut [T], hole: usize, element: T, less: &impl Fn(&T, &T) -> bool) {
     let (top, mut hole) = (hole, hole);
     while 2 * hole + 2 < heap.len() {

@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 
 /// Cuts a [`Signature`] of `bands` · `rows` functions into bands, and makes a key from each band.
 ///
-/// Two documents of Jaccard similarity J have a key in common with probability
-/// 1 - (1 - J^rows)^bands. This is an S-shaped curve of J that is steepest near
-/// [`threshold`](Self::threshold). With more rows a match needs more similarity; with more bands there
-/// are more matches. The keys can be looked up in any map from keys to documents. A match is a candidate,
-/// whose signature or text is then compared. The keys can also be stored as fingerprints and queried at
-/// distance 0.
+/// Two documents of Jaccard similarity J have a key in common with probability 1 - (1 -
+/// J^rows)^bands. This is an S-shaped curve of J that is steepest near
+/// [`threshold`](Self::threshold). With more rows a match needs more similarity; with more bands
+/// there are more matches. The keys can be looked up in any map from keys to documents. A match is
+/// a candidate, whose signature or text is then compared. The keys can also be stored as
+/// fingerprints and queried at distance 0.
 ///
 /// # Examples
 ///
@@ -59,11 +59,11 @@ impl Bands {
         }
     }
 
-    /// Returns the key of each band, in order. Keys of different bands differ, except by accident with a
-    /// probability of 2^-64.
+    /// Returns the key of each band, in order. Keys of different bands differ, except by accident
+    /// with a probability of 2^-64.
     ///
-    /// A signature with fewer functions than `bands` · `rows` gives only the keys of the bands that it
-    /// fills. Additional functions are not used.
+    /// A signature with fewer functions than `bands` · `rows` gives only the keys of the bands that
+    /// it fills. Additional functions are not used.
     ///
     /// # Examples
     ///

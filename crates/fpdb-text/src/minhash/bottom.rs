@@ -8,11 +8,11 @@ use super::mix::{key, mix};
 ///
 /// The k smallest values of the union of two sets are a uniform sample of the union, and the two
 /// sketches determine them. The share of these values that is in both sketches estimates the sets'
-/// Jaccard similarity J, with a standard error of at most sqrt(J (1 - J) / k): 0.044 for k = 128. If the
-/// union has at most k elements, the estimate is exact.
+/// Jaccard similarity J, with a standard error of at most sqrt(J (1 - J) / k): 0.044 for k = 128.
+/// If the union has at most k elements, the estimate is exact.
 ///
-/// The time is one mix per feature, and additionally proportional to log k for the few features that are
-/// among the smallest so far. The memory grows with the number of values kept.
+/// The time is one mix per feature, and additionally proportional to log k for the few features
+/// that are among the smallest so far. The memory grows with the number of values kept.
 ///
 /// # Examples
 ///

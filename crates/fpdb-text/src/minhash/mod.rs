@@ -1,12 +1,12 @@
 //! MinHash: sketches of sets, from which the Jaccard similarity of the sets can be estimated.
 //!
-//! All sketches work on sets of 64-bit feature hashes. The caller decides what a feature is and how it
-//! is hashed. All sketches that are compared must agree in this, and different features must have
-//! different hashes. The hashes need not look random, because they are mixed here. A hash that is given
-//! twice counts once, and the order does not matter.
+//! All sketches work on sets of 64-bit feature hashes. The caller decides what a feature is and how
+//! it is hashed. All sketches that are compared must agree in this, and different features must
+//! have different hashes. The hashes need not look random, because they are mixed here. A hash that
+//! is given twice counts once, and the order does not matter.
 //!
-//! The Jaccard similarity of two sets is the size of their intersection divided by the size of their
-//! union: 1 for equal sets, 0 for sets without a common element.
+//! The Jaccard similarity of two sets is the size of their intersection divided by the size of
+//! their union: 1 for equal sets, 0 for sets without a common element.
 //!
 //! | sketch | size | estimates Jaccard with a standard error of | good for |
 //! | --- | --- | --- | --- |
@@ -42,5 +42,5 @@ mod signature;
 
 pub use bands::Bands;
 pub use bottom::BottomK;
-pub use one_bit::{OneBit, Standing, one_bit};
+pub use one_bit::{OneBit, Winner, one_bit};
 pub use signature::Signature;

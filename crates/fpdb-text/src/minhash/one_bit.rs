@@ -1,12 +1,13 @@
 //! One-bit MinHash: a fingerprint whose Hamming distance estimates the Jaccard similarity.
 //!
-//! Each bit of the fingerprint is a bin. In each round i = 0, 1, ... every feature hash is mixed with the
-//! number of the round, which gives it a bin and a value. A bin keeps the smallest value of the first
-//! round in which it received any. The rounds end when all bins are filled. From round `bits` on all
-//! features of a round go to a single bin, in round bits + j to bin j, so the rounds do end. This is the
-//! "fast similarity sketching" of Dahlgaard, Knudsen and Thorup (2017). A bin's winner is one feature
-//! drawn uniformly from the set, and two sets have the same winner with probability exactly J, although
-//! texts of some hundred features need little more than one mix per feature.
+//! Each bit of the fingerprint is a bin. In each round i = 0, 1, ... every feature hash is mixed
+//! with the number of the round, which gives it a bin and a value. A bin keeps the smallest value
+//! of the first round in which it received any. The rounds end when all bins are filled. From round
+//! `bits` on all features of a round go to a single bin, in round bits + j to bin j, so the rounds
+//! do end. This is the "fast similarity sketching" of Dahlgaard, Knudsen and Thorup (2017). A bin's
+//! winner is one feature drawn uniformly from the set, and two sets have the same winner with
+//! probability exactly J, although texts of some hundred features need little more than one mix per
+//! feature.
 //!
 //! The bit is the lowest bit of the winner's value, which has no influence on the order.
 
@@ -16,11 +17,12 @@ use std::marker::PhantomData;
 use super::mix::{key, mix};
 use crate::width::Width;
 
-/// The number of bits of the widest fingerprint. Narrower fingerprints leave the remaining bins unused.
+/// The number of bits of the widest fingerprint. Narrower fingerprints leave the remaining bins
+/// unused.
 const MAX_BINS: usize = 128;
 
-/// Marks a bin that has received no value. A value equals this mark with a probability of 2^-64, and is
-/// then ignored.
+/// Marks a bin that has received no value. A value equals this mark with a probability of 2^-64,
+/// and is then ignored.
 const EMPTY: u64 = u64::MAX;
 
 /// Computes one-bit MinHash fingerprints of sets of feature hashes, one set after the other.
@@ -30,9 +32,8 @@ const EMPTY: u64 = u64::MAX;
 /// from a distance d. The estimate's standard error is at most sqrt((1 - J²) / bits): at 64 bits
 /// 0.054 for J = 0.9 and 0.125 for J near 0, at 128 bits 0.039 and 0.088.
 ///
-/// The time is about one mix per feature and round. A set of n features needs about
-/// ln(bits) · bits / n rounds, but at least one. The memory is 8 bytes per feature, and is reused for the
-/// next set.
+/// The time is about one mix per feature and round. A set of n features needs about ln(bits) · bits
+/// / n rounds, but at least one. The memory is 8 bytes per feature, and is reused for the next set.
 ///
 /// # Examples
 ///
@@ -78,7 +79,7 @@ impl<F: Width> OneBit<F> {
     ///
     /// ```
     /// let sketch = fpdb_text::minhash::OneBit::<u64>::with_capacity(1000);
-    /// assert!(sketch.standings().is_empty());
+    /// assert!(sketch.winners().is_empty());
     /// ```
     #[must_use]
     pub fn with_capacity(features: usize) -> Self {
@@ -132,10 +133,11 @@ impl<F: Width> OneBit<F> {
         Some(fingerprint)
     }
 
-    /// Returns what decides each bit of the fingerprint of the current set, starting with bit 0. The
-    /// result is empty if the set is empty. The set does not change.
+    /// Returns what decides each bit of the fingerprint of the current set, starting with bit 0.
+    /// The result is empty if the set is empty. The set does not change.
     ///
-    /// This takes several hundred times as long as [`finish`](Self::finish). It is for explanations.
+    /// This takes several hundred times as long as [`finish`](Self::finish). It is for
+    /// explanations.
     ///
     /// # Examples
     ///
@@ -145,26 +147,26 @@ impl<F: Width> OneBit<F> {
     /// let mut sketch = OneBit::<u64>::new();
     /// sketch.push(17);
     /// sketch.push(23);
-    /// let standings = sketch.standings();
-    /// assert_eq!(standings.len(), 64);
-    /// assert!(standings.iter().all(|bit| [17, 23].contains(&bit.winner)));
-    /// let set = standings.iter().rev().fold(0, |bits, bit| bits << 1 | u64::from(bit.set));
+    /// let winners = sketch.winners();
+    /// assert_eq!(winners.len(), 64);
+    /// assert!(winners.iter().all(|bit| [17, 23].contains(&bit.hash)));
+    /// let set = winners.iter().rev().fold(0, |bits, bit| bits << 1 | u64::from(bit.set));
     /// assert_eq!(sketch.finish(), Some(set));
     /// ```
     #[must_use]
-    pub fn standings(&self) -> Vec<Standing> {
+    pub fn winners(&self) -> Vec<Winner> {
         let mut hashes = self.hashes.clone();
         hashes.sort_unstable();
         hashes.dedup();
         if hashes.is_empty() {
             return Vec::new();
         }
-        (0..F::WIDTH as usize).map(|bin| Self::standing(bin, &hashes)).collect()
+        (0..F::WIDTH as usize).map(|bin| Self::winner(bin, &hashes)).collect()
     }
 
     /// Returns what decides the bit of a bin, for a set of distinct hashes.
-    fn standing(bin: usize, hashes: &[u64]) -> Standing {
-        let mut standing: Option<Standing> = None;
+    fn winner(bin: usize, hashes: &[u64]) -> Winner {
+        let mut found: Option<Winner> = None;
         let mut removed = HashSet::new();
         for round in 0..2 * F::WIDTH as usize {
             let mut arrivals: Vec<(u64, u64)> = hashes
@@ -178,19 +180,19 @@ impl<F: Width> OneBit<F> {
             arrivals.sort_unstable();
             for (value, hash) in arrivals {
                 let set = value & 1 == 1;
-                let so_far = standing.get_or_insert(Standing { winner: hash, set, agreeing: 0 });
-                if so_far.set != set && !removed.contains(&hash) {
-                    return *so_far;
+                let winner = found.get_or_insert(Winner { hash, set, agreeing: 0 });
+                if winner.set != set && !removed.contains(&hash) {
+                    return *winner;
                 }
-                so_far.agreeing += usize::from(removed.insert(hash));
+                winner.agreeing += usize::from(removed.insert(hash));
             }
         }
         // Every hash reaches the bin in the bin's forced round at the latest.
-        standing.unwrap_or(Standing { winner: 0, set: false, agreeing: 0 })
+        found.unwrap_or(Winner { hash: 0, set: false, agreeing: 0 })
     }
 
-    /// Returns the bin of a mixed value: its leading bits. The remainder does not change the number, but
-    /// shows the compiler that the bin exists.
+    /// Returns the bin of a mixed value: its leading bits. The remainder does not change the
+    /// number, but shows the compiler that the bin exists.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most seven bits remain")]
     fn bin_of(value: u64) -> usize {
@@ -246,14 +248,14 @@ impl<F: Width> Default for OneBit<F> {
 ///
 /// let mut sketch = OneBit::<u64>::new();
 /// sketch.push(5);
-/// let lowest = sketch.standings()[0];
-/// assert_eq!((lowest.winner, lowest.agreeing), (5, 1));
+/// let lowest = sketch.winners()[0];
+/// assert_eq!((lowest.hash, lowest.agreeing), (5, 1));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Standing {
+pub struct Winner {
     /// The hash that decides the bit.
-    pub winner: u64,
+    pub hash: u64,
     /// Whether the bit is set.
     pub set: bool,
     /// The number of hashes that would have to be removed, starting with the winner, before the bit
@@ -291,9 +293,9 @@ mod tests {
         crate::distance(one_bit::<F>(a).unwrap(), one_bit(b).unwrap())
     }
 
-    /// Compares the mean distance of `pairs` pairs with the rule, within 5 standard errors. The standard
-    /// error is that of independent bits, although the bits of one fingerprint are not quite
-    /// independent.
+    /// Compares the mean distance of `pairs` pairs with the rule, within 5 standard errors. The
+    /// standard error is that of independent bits, although the bits of one fingerprint are not
+    /// quite independent.
     fn assert_rule<F: Width>(size: u64, jaccard: f64, pairs: u64) {
         let (shared, exact) = shared(size, jaccard);
         let total: u32 = (0..pairs)
@@ -409,7 +411,7 @@ mod tests {
         let sketch = |set: &[u64]| {
             let mut sketch = OneBit::<u64>::new();
             set.iter().for_each(|&hash| sketch.push(hash));
-            let winners: Vec<_> = sketch.standings().iter().map(|bit| bit.winner).collect();
+            let winners: Vec<_> = sketch.winners().iter().map(|bit| bit.hash).collect();
             (winners, sketch.finish().unwrap())
         };
         let ((won_a, bits_a), (won_b, bits_b)) = (sketch(&a), sketch(&b));
@@ -425,14 +427,14 @@ mod tests {
             let (set, _) = pair(size, 0, size);
             let mut sketch = OneBit::<u64>::new();
             set.iter().for_each(|&hash| sketch.push(hash));
-            for (bit, standing) in sketch.standings().into_iter().enumerate() {
+            for (bit, first) in sketch.winners().into_iter().enumerate() {
                 let mut left = set.clone();
-                for gone in 1..=standing.agreeing {
+                for removed in 1..=first.agreeing {
                     let winner = winner_of(bit, &left);
                     left.retain(|&hash| hash != winner);
                     let now = one_bit::<u64>(&left).map(|f| f >> bit & 1 == 1);
-                    let changed = now.is_some_and(|set| set != standing.set);
-                    assert_eq!(changed, gone == standing.agreeing && !left.is_empty(), "{bit}");
+                    let changed = now.is_some_and(|set| set != first.set);
+                    assert_eq!(changed, removed == first.agreeing && !left.is_empty(), "{bit}");
                 }
             }
         }
@@ -441,7 +443,7 @@ mod tests {
     fn winner_of(bit: usize, set: &[u64]) -> u64 {
         let mut sketch = OneBit::<u64>::new();
         set.iter().for_each(|&hash| sketch.push(hash));
-        sketch.standings()[bit].winner
+        sketch.winners()[bit].hash
     }
 
     /// These values are in users' databases.

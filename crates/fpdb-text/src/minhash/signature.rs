@@ -4,9 +4,9 @@ use super::mix::{key, mix};
 
 /// The minima of a set of feature hashes under k hash functions.
 ///
-/// Under each function two sets have the same minimum with probability J, their Jaccard similarity. So
-/// the share of equal minima estimates J, with a standard error of sqrt(J (1 - J) / k): at most 0.044
-/// for k = 128.
+/// Under each function two sets have the same minimum with probability J, their Jaccard similarity.
+/// So the share of equal minima estimates J, with a standard error of sqrt(J (1 - J) / k): at most
+/// 0.044 for k = 128.
 ///
 /// The time is k mixes per feature, and the memory is 8 bytes per function.
 ///
@@ -70,11 +70,11 @@ impl Signature {
         &self.minima
     }
 
-    /// Returns an estimate of the sets' Jaccard similarity: the share of equal minima. It is 1 for two
-    /// empty sets.
+    /// Returns an estimate of the sets' Jaccard similarity: the share of equal minima. It is 1 for
+    /// two empty sets.
     ///
-    /// Signatures with different numbers of functions are compared by the functions that both have. If
-    /// there are none, the estimate is 0.
+    /// Signatures with different numbers of functions are compared by the functions that both have.
+    /// If there are none, the estimate is 0.
     ///
     /// # Examples
     ///

@@ -1,14 +1,15 @@
 //! The fingerprints that every recipe gives to texts of many kinds. These values are in users'
 //! databases. After a failure the recipe needs a new version; do not change the values.
 //!
-//! The values of compatible recipes were computed by the other programs where these could be run (PyPI
-//! `simhash` 2.1.2, `trafilatura` 2.3.1, Daft 0.7.26), or else by plain Python code of their rules.
+//! The values of compatible recipes were computed by the other programs where these could be run
+//! (PyPI `simhash` 2.1.2, `trafilatura` 2.3.1, Daft 0.7.26), or else by plain Python code of their
+//! rules.
 
 use std::collections::BTreeMap;
 use std::fmt::LowerHex;
 
 use fpdb_text::simhash::Tie;
-use fpdb_text::{Builder, Counting, FeatureHash, Normal, Recipe, Segment, Width};
+use fpdb_text::{Builder, Counting, FeatureHash, Normalization, Recipe, Segment, Width};
 use serde_json::Value;
 
 use crate::{lines, text};
@@ -37,7 +38,7 @@ fn recipes_are_frozen() {
 fn check<F: Width + LowerHex>(recipe: &fpdb_text::Result<Recipe<F>>, vector: &Value) {
     let Ok(recipe) = recipe else { return };
     let found = recipe.fingerprint(text(vector, "text"));
-    let digits = vector["bits"].as_u64().unwrap() as usize / 4;
+    let digits = usize::try_from(vector["bits"].as_u64().unwrap() / 4).unwrap();
     let hex = found.fingerprint.map(|bits| format!("0x{bits:0digits$x}"));
     assert_eq!(hex.as_deref(), vector["fingerprint"].as_str(), "{vector}");
     assert_eq!(Some(found.features as u64), vector["features"].as_u64(), "{vector}");
@@ -66,12 +67,12 @@ fn parts_are_frozen() {
     let built = [
         (begin(), "mine/1#ed3bbebd", 0xe302_006f_16f2_9f5e_u64),
         (
-            begin().normal(&[Normal::StripInvisible, Normal::Nfkc]).words(2),
+            begin().normalization(&[Normalization::StripInvisible, Normalization::Nfkc]).words(2),
             "mine/1#6c04d076",
             0xa022_1cab_52ce_406e,
         ),
         (
-            begin().normal(&[Normal::LowerCaseSimple]).segment(Segment::Whitespace),
+            begin().normalization(&[Normalization::LowerCaseSimple]).segment(Segment::Whitespace),
             "mine/1#dfb0f590",
             0xb718_837a_1cd2_1a3e,
         ),

@@ -101,7 +101,7 @@ fn wide_hex(digits: &str) -> u128 {
 }
 
 fn low_half(value: u128) -> u64 {
-    (value & u128::from(u64::MAX)) as u64
+    u64::try_from(value & u128::from(u64::MAX)).unwrap()
 }
 
 fn check_hash(vector: &Value) {
@@ -164,7 +164,8 @@ fn fold_words<F: Width, W: Weight>(
     fold(words.iter().map(|word| (hash(word[0].as_str().unwrap()), weight(word))), Tie::Unset)
 }
 
-/// Folds features as PyPI `simhash` does. They are given in a list, or by a rule that generates numbers.
+/// Folds features as PyPI `simhash` does. They are given in a list, or by a rule that generates
+/// numbers.
 fn fold_md5<F: Width>(vector: &Value, narrow: fn(u128) -> F) -> F {
     let md5 = |word: &str| narrow(hash::md5(word.as_bytes()));
     match vector["features_rule"].as_str() {

@@ -1,25 +1,25 @@
-//! Normalisation: removing differences that should not matter.
+//! Normalization: removing differences that should not matter.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// A step of normalisation. A [`Builder`](crate::Builder) applies its steps in the given order.
+/// A step of normalization. A [`Builder`](crate::Builder) applies its steps in the given order.
 ///
 /// # Examples
 ///
 /// ```
-/// use fpdb_text::{Normal, Recipe};
+/// use fpdb_text::{Normalization, Recipe};
 ///
-/// let steps = [Normal::Nfkc, Normal::LowerCase, Normal::StripInvisible];
-/// let recipe = Recipe::<u64>::builder("mine/1").normal(&steps).build()?;
+/// let steps = [Normalization::Nfkc, Normalization::LowerCase, Normalization::StripInvisible];
+/// let recipe = Recipe::<u64>::builder("mine/1").normalization(&steps).build()?;
 /// let a = recipe.fingerprint("Ｏｎｅ two three four co\u{ad}operative days");
 /// assert_eq!(a, recipe.fingerprint("one two three four cooperative days"));
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Normal {
+pub enum Normalization {
     // The numbers are part of recipe names: see `Builder::definition`.
     /// Unicode's NFKC, which unifies full-width and other variants of a character.
     Nfkc = 1,
@@ -32,7 +32,7 @@ pub enum Normal {
     StripInvisible = 4,
 }
 
-impl Normal {
+impl Normalization {
     fn apply<'t>(self, text: Cow<'t, str>) -> Cow<'t, str> {
         match self {
             Self::Nfkc if is_nfkc(&text) => text,
@@ -47,20 +47,21 @@ impl Normal {
 }
 
 /// Applies all steps, one after the other.
-pub(crate) fn normalised<'t>(text: &'t str, steps: &[Normal]) -> Cow<'t, str> {
+pub(crate) fn normalized<'t>(text: &'t str, steps: &[Normalization]) -> Cow<'t, str> {
     steps.iter().fold(Cow::Borrowed(text), |text, step| step.apply(text))
 }
 
-/// The normalisation of this crate's own recipes, version 1.
-pub(crate) const NFKC_LOWER_CASE: &[Normal] = &[Normal::Nfkc, Normal::LowerCase];
+/// The normalization of this crate's own recipes, version 1.
+pub(crate) const NFKC_LOWER_CASE: &[Normalization] =
+    &[Normalization::Nfkc, Normalization::LowerCase];
 
 /// Returns whether it is certain that NFKC would change nothing.
 fn is_nfkc(text: &str) -> bool {
     text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes
 }
 
-/// Returns the simple mapping. Only the full mapping of U+0130 has several characters, and the first
-/// of them is the simple mapping.
+/// Returns the simple mapping. Only the full mapping of U+0130 has several characters, and the
+/// first of them is the simple mapping.
 fn lower_case(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
@@ -76,13 +77,13 @@ mod tests {
     #[test]
     fn steps_are_applied_in_order() {
         let text = "\u{feff}ＡB\u{ad}Ｃ\u{200b}";
-        assert_eq!(normalised(text, &[]), text);
-        assert_eq!(normalised(text, NFKC_LOWER_CASE), "\u{feff}ab\u{ad}c\u{200b}");
-        let all = [Normal::StripInvisible, Normal::Nfkc, Normal::LowerCase];
-        assert_eq!(normalised(text, &all), "abc");
+        assert_eq!(normalized(text, &[]), text);
+        assert_eq!(normalized(text, NFKC_LOWER_CASE), "\u{feff}ab\u{ad}c\u{200b}");
+        let all = [Normalization::StripInvisible, Normalization::Nfkc, Normalization::LowerCase];
+        assert_eq!(normalized(text, &all), "abc");
         // The Kelvin sign and I with a dot above.
-        assert_eq!(normalised("\u{212a}\u{130}", &[Normal::LowerCase]), "ki\u{307}");
-        assert_eq!(normalised("\u{212a}\u{130}", &[Normal::LowerCaseSimple]), "ki");
+        assert_eq!(normalized("\u{212a}\u{130}", &[Normalization::LowerCase]), "ki\u{307}");
+        assert_eq!(normalized("\u{212a}\u{130}", &[Normalization::LowerCaseSimple]), "ki");
     }
 
     #[test]
