@@ -1,4 +1,4 @@
-//! The values that fpdb is about: fingerprints of 64 or 128 bits, document ids, entries, matches.
+//! The basic values: fingerprints of 64 or 128 bits, document ids, entries, matches.
 
 use std::fmt::{self, Debug, Display};
 use std::hash::Hash;
@@ -14,7 +14,7 @@ mod sealed {
 
 /// A fingerprint: `u64` or `u128`. Similar documents have fingerprints at a small [distance].
 ///
-/// Sealed: the format knows these two widths.
+/// The trait is sealed, because the storage format has only these two widths.
 ///
 /// [distance]: Fingerprint::distance
 ///
@@ -44,65 +44,65 @@ pub trait Fingerprint:
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
 {
-    /// Width in bits, f of the paper.
+    /// Width in bits.
     const BITS: u32;
     /// Width in bytes.
     const BYTES: usize;
-    /// No bit set.
+    /// The fingerprint with no bit set.
     const ZERO: Self;
-    /// The lowest bit set.
+    /// The fingerprint with only the lowest bit set.
     const ONE: Self;
-    /// All bits set.
+    /// The fingerprint with all bits set.
     const MAX: Self;
 
-    /// Number of bits set.
+    /// Returns the number of bits that are set.
     fn count_ones(self) -> u32;
-    /// Number of unset bits above the highest set one.
+    /// Returns the number of unset bits above the highest set bit.
     fn leading_zeros(self) -> u32;
-    /// Bits moved up by `n` modulo the width, zeros coming in: a shift without a check.
+    /// Shifts left by `n` modulo the width, without a check for overflow.
     fn wrapping_shl(self, n: u32) -> Self;
-    /// Bits moved down by `n` modulo the width, zeros coming in: a shift without a check.
+    /// Shifts right by `n` modulo the width, without a check for overflow.
     fn wrapping_shr(self, n: u32) -> Self;
-    /// Sum modulo 2^width.
+    /// Returns the sum modulo 2^width.
     fn wrapping_add(self, other: Self) -> Self;
-    /// Difference modulo 2^width.
+    /// Returns the difference modulo 2^width.
     fn wrapping_sub(self, other: Self) -> Self;
-    /// Bits moved up by `n`, the top ones coming in again below.
+    /// Rotates left by `n` bits.
     fn rotate_left(self, n: u32) -> Self;
-    /// Zero-extended to 128 bits.
+    /// Returns the fingerprint, zero-extended to 128 bits.
     fn to_u128(self) -> u128;
-    /// The low bits of `value`.
+    /// Returns the low bits of `value`, as many as the width.
     fn from_u128(value: u128) -> Self;
-    /// The top 64 bits, for estimates of position.
+    /// Returns the top 64 bits, for estimates of position.
     fn top64(self) -> u64;
-    /// The first `BYTES` bytes of `bytes` as a little-endian value; `None` if there are fewer.
+    /// Reads the first `BYTES` bytes as a little-endian value. Returns `None` if there are fewer.
     fn read_le(bytes: &[u8]) -> Option<Self>;
-    /// The first `BYTES` bytes of `bytes` as a big-endian value; `None` if there are fewer.
+    /// Reads the first `BYTES` bytes as a big-endian value. Returns `None` if there are fewer.
     fn read_be(bytes: &[u8]) -> Option<Self>;
-    /// Appends the value, little-endian.
+    /// Appends the value in little-endian byte order.
     fn write_le(self, out: &mut Vec<u8>);
 
-    /// Hamming distance: the number of bits in which two fingerprints differ.
+    /// Returns the Hamming distance: the number of bits in which two fingerprints differ.
     fn distance(self, other: Self) -> u32 {
         (self ^ other).count_ones()
     }
 
-    /// A value with the `depth` leading bits set (`depth` up to `BITS`).
+    /// Returns the value whose `depth` leading bits are set (`depth` is at most `BITS`).
     fn prefix_mask(depth: u32) -> Self {
         if depth == 0 { Self::ZERO } else { Self::MAX << (Self::BITS - depth) }
     }
 
-    /// `0x` and all hex digits of the width.
+    /// Formats the fingerprint as `0x` and all hexadecimal digits of the width.
     fn to_hex(self) -> String {
         format!("0x{:0width$x}", self.to_u128(), width = Self::BYTES * 2)
     }
 
-    /// Reads hex digits, with or without `0x`, at most as many as the width has.
+    /// Parses hexadecimal digits, with or without `0x`, at most as many as the width has.
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is none, too many, or
-    /// another character.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no digits, too
+    /// many digits, or other characters.
     fn parse(text: &str) -> Result<Self> {
         let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
         let well_formed = !digits.is_empty()
@@ -161,7 +161,7 @@ macro_rules! fingerprint {
                 self.into()
             }
             #[inline]
-            #[allow(clippy::cast_possible_truncation, reason = "the low bits are asked for")]
+            #[allow(clippy::cast_possible_truncation, reason = "the low bits are wanted")]
             fn from_u128(value: u128) -> Self {
                 value as $type
             }
@@ -192,8 +192,17 @@ fn top_half(value: u128) -> u64 {
     (value >> 64) as u64
 }
 
-/// The number of a document. In a database with user ids the caller chooses it; in one with names
-/// it is allotted, densely, in commit order.
+/// The id of a document. In a database with user ids the caller chooses it. In a database with names
+/// the database assigns ids, without gaps, in commit order.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::DocId;
+///
+/// let id = DocId::from(7);
+/// assert_eq!((id.0, id.to_string()), (7, "7".to_owned()));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DocId(pub u64);
 
@@ -210,6 +219,18 @@ impl From<u64> for DocId {
 }
 
 /// A fingerprint and the document that has it. Ordered by fingerprint, then id.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, DocId, Entry};
+///
+/// let folder = tempfile::tempdir()?;
+/// let db = Db::options().create(folder.path().join("load.fpdb"))?;
+/// let report = db.bulk_load([Ok(Entry { fingerprint: 0x00ff, id: DocId(1) })])?;
+/// assert_eq!(report.inserted, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry<F = u64> {
     /// The document's fingerprint.
@@ -218,10 +239,23 @@ pub struct Entry<F = u64> {
     pub id: DocId,
 }
 
-/// An entry within the distance asked. Ordered by distance, then fingerprint, then id.
+/// An entry within the distance of a query. Ordered by distance, then fingerprint, then id.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, DocId, Match, QueryOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let db = Db::options().create(folder.path().join("crawl.fpdb"))?;
+/// db.insert(0b0111, 1)?;
+/// let matches = db.query(0b0100, &QueryOptions::within(3))?;
+/// assert_eq!(matches, [Match { distance: 2, fingerprint: 0b0111, id: DocId(1) }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Match<F = u64> {
-    /// How many bits its fingerprint differs in from the one asked.
+    /// Number of bits in which the entry's fingerprint differs from the query's.
     pub distance: u32,
     /// The entry's fingerprint.
     pub fingerprint: F,
@@ -234,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hex_is_read_with_and_without_prefix_and_written_whole() {
+    fn hex_is_parsed_with_or_without_prefix_and_formatted_in_full() {
         assert_eq!(u64::parse("08b73006b558c876").unwrap(), 0x08b7_3006_b558_c876);
         assert_eq!(u128::parse("0X1").unwrap().to_hex(), format!("0x{}1", "0".repeat(31)));
         for bad in ["", "0x", "xyz", "+1", "0x11223344556677889", "-1", "0x 1"] {

@@ -1,7 +1,7 @@
-//! The manifest: the one file that says which segments and logs are live.
+//! The manifest: the file that lists the live segments and logs.
 //!
-//! It is written whole under another name, synced, and renamed, so that after a crash there is the
-//! old one or the new one. storage-format.md, "Manifest".
+//! Every change writes a complete new manifest under another name, syncs it, and renames it. So after
+//! a crash there is either the old one or the new one. See storage-format.md, "Manifest".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,22 +13,22 @@ use crate::segment::SegmentMeta;
 use crate::settings::Settings;
 use crate::storage::Storage;
 
-/// Counters stay below, so that counting on never overflows.
+/// Counters stay below this limit, so that counting never overflows.
 const COUNTER_LIMIT: u64 = 1 << 63;
 
 /// A live log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogRef {
     pub id: u64,
-    /// Where it ends, once nobody appends to it any more.
+    /// Where the log ends, once nothing is appended to it any more.
     pub end: Option<u64>,
 }
 
-/// The state of a database.
+/// The state of a database, as of one generation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Manifest {
     pub settings: Settings,
-    /// Counts manifests: greater in each than in the one before.
+    /// Counts manifests: higher in each manifest than in the one before.
     pub generation: u64,
     /// The next number for a file's name.
     pub next_file: u64,
@@ -36,8 +36,9 @@ pub(crate) struct Manifest {
     pub next_doc: u64,
     /// The last commit that is in the segments.
     pub last_seq: u64,
-    /// Bytes of all segments that were ever written by flush and by compaction: figures for people.
+    /// Bytes of all segments that flushes have ever written, for statistics.
     pub bytes_flushed: u64,
+    /// Bytes of all segments that compactions have ever written, for statistics.
     pub bytes_compacted: u64,
     /// Oldest first.
     pub logs: Vec<LogRef>,
@@ -46,7 +47,7 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Of a new, empty database.
+    /// Makes the manifest of a new, empty database.
     pub(crate) fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -84,7 +85,9 @@ impl Manifest {
     fn decode(bytes: &[u8]) -> Result<Self> {
         let header = FileHeader::decode(FileKind::Manifest, bytes)?;
         if (header.part, header.file_id) != (0, 0) {
-            return Err(Error::corruption("the manifest has another file's header").at_offset(16));
+            return Err(
+                Error::corruption("the manifest has the header of another file").at_offset(16)
+            );
         }
         let body_len = bytes.len().saturating_sub(4);
         let (body, crc) = bytes.split_at_checked(body_len).unwrap_or_default();
@@ -100,7 +103,7 @@ impl Manifest {
         let last_seq = fields.u64("last commit")?;
         let bytes_flushed = fields.u64("bytes flushed")?;
         let bytes_compacted = fields.u64("bytes compacted")?;
-        // Collected one by one: a count that lies runs out of bytes before it runs out of memory.
+        // Collected one by one: a wrong count runs out of bytes before it runs out of memory.
         let mut logs = Vec::new();
         for _ in 0..fields.u32("log count")? {
             let (id, end) = (fields.u64("log number")?, fields.u64("log end")?);
@@ -122,14 +125,14 @@ impl Manifest {
             logs,
             segments,
         };
-        match manifest.first_fault() {
-            Some(fault) => Err(Error::corruption(format!("manifest: {fault}"))),
+        match manifest.first_contradiction() {
+            Some(what) => Err(Error::corruption(format!("manifest: {what}"))),
             None => Ok(manifest),
         }
     }
 
-    /// What no manifest can say, if this one does.
-    fn first_fault(&self) -> Option<&'static str> {
+    /// Returns the first contradiction in this manifest, if there is one.
+    fn first_contradiction(&self) -> Option<&'static str> {
         let counters = [
             self.generation,
             self.next_file,
@@ -145,10 +148,10 @@ impl Manifest {
         let mut numbers: Vec<u64> = logs.chain(self.segments.iter().map(|s| s.id)).collect();
         numbers.sort_unstable();
         if numbers.last().is_some_and(|&greatest| greatest >= self.next_file) {
-            return Some("a file's number is not below the next one");
+            return Some("a file number is not below the next file number");
         }
         if !numbers.is_sorted_by(|a, b| a < b) {
-            return Some("two files have one number");
+            return Some("two files have the same number");
         }
         match self.logs.split_last() {
             Some((_, ended)) if ended.iter().any(|log| log.end.is_none()) => {
@@ -160,8 +163,8 @@ impl Manifest {
 
     /// Reads the manifest of a folder.
     ///
-    /// `NotFound` if there is none. A folder with other files of a database but no manifest is for
-    /// the caller to judge.
+    /// Fails with `NotFound` if there is none. The caller decides about a folder that has other files
+    /// of a database but no manifest.
     pub(crate) fn read(storage: &dyn Storage) -> Result<Self> {
         let path = storage.root().join(MANIFEST);
         let bytes = storage.read(MANIFEST)?;
@@ -175,7 +178,8 @@ impl Manifest {
         Self::publish(storage)
     }
 
-    /// The first half of [`install`](Self::install): after a failure the old manifest still holds.
+    /// Does the first half of [`install`](Self::install). After a failure, the old manifest is still
+    /// in force.
     pub(crate) fn prepare(&self, storage: &dyn Storage) -> Result<()> {
         match storage.remove(MANIFEST_TMP) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -183,14 +187,14 @@ impl Manifest {
         }
         let file = storage.create(MANIFEST_TMP)?;
         file.append(&self.encode())?;
-        // Before the rename, or a crash could leave the name on an empty file.
+        // This comes before the rename. Otherwise, a crash could leave the name on an empty file.
         file.sync()
     }
 
-    /// The second half: after a failure either manifest may be found.
+    /// Does the second half. After a failure, either manifest may be in force.
     pub(crate) fn publish(storage: &dyn Storage) -> Result<()> {
         storage.rename(MANIFEST_TMP, MANIFEST)?;
-        // The swap counts from here on: files that the old manifest named may go.
+        // Once this is done, files that only the old manifest names may be removed.
         storage.sync_dir()
     }
 }
@@ -233,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn manifest_round_trips_through_storage_and_replaces_the_old_one() {
+    fn manifest_round_trips_and_replaces_the_old_one() {
         let sim = Sim::new();
         sim.create_root().unwrap();
         let mut manifest = sample();
@@ -262,8 +266,8 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_contradicts_itself_is_refused() {
-        let spoil: [fn(&mut Manifest); 8] = [
+    fn contradictory_manifest_is_refused() {
+        let changes: [fn(&mut Manifest); 8] = [
             |m| m.segments[0].entries = 1 << 48,
             |m| m.generation = 1 << 63,
             |m| m.next_doc = u64::MAX,
@@ -273,22 +277,22 @@ mod tests {
             |m| m.segments[0].id = 5,
             |m| m.logs[0].end = None,
         ];
-        for (case, spoil) in spoil.iter().enumerate() {
+        for (case, change) in changes.iter().enumerate() {
             let mut manifest = sample();
-            spoil(&mut manifest);
+            change(&mut manifest);
             let error = Manifest::decode(&manifest.encode()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Corruption, "case {case}");
         }
     }
 
     #[test]
-    fn impossible_values_under_a_good_checksum_are_refused() {
+    fn changed_bytes_under_a_valid_checksum_never_panic() {
         let good = sample().encode();
         for at in HEADER_LEN..good.len() - 4 {
             let mut bytes = good[..good.len() - 4].to_vec();
             bytes[at] = 0xff;
             bytes.put_u32(crc32fast::hash(&bytes));
-            // Some values are possible ones; none may panic or ask for much memory.
+            // Some values are valid. None may cause a panic or a large allocation.
             let _ = Manifest::decode(&bytes);
         }
     }

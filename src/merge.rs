@@ -1,7 +1,7 @@
-//! The entries of several sources as one sequence, in order of fingerprint and id.
+//! Merging: the entries of several sources as one sequence, in order of fingerprint and id.
 //!
-//! Sources have an age; what a newer one says of an entry comes on top of what an older one says.
-//! Snapshots iterate over all sources, flush over one, compaction over a run of segments.
+//! Sources have an age, and the changes of a newer source apply on top of those of older ones.
+//! Snapshots iterate over all sources, a flush over one, a compaction over a run of segments.
 
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
@@ -9,18 +9,18 @@ use crate::memtable::Net;
 use crate::segment::Segment;
 use crate::table::Cursor;
 
-/// An entry with the sum of what the sources say of it.
+/// An entry with the sum of its changes in all sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Merged<F> {
     pub entry: Entry<F>,
     pub net: Net,
-    /// Some source holds the entry, be it removed by a newer one or not: its fingerprint has a row
-    /// in that source's tables.
+    /// Whether some source holds the entry, even if a newer source removes it. If so, its fingerprint
+    /// has a row in that source's tables.
     pub held: bool,
 }
 
 impl<F> Merged<F> {
-    /// Takes in what a newer source says; true for the caller's convenience.
+    /// Applies the changes of a newer source. Always returns true, for use in `dedup_by`.
     fn add(&mut self, newer: &Self) -> bool {
         if newer.net.removes_older {
             self.net.apply(false);
@@ -33,33 +33,33 @@ impl<F> Merged<F> {
     }
 }
 
-/// What one source says of an entry.
-pub(crate) type Said<F> = (Entry<F>, Net);
+/// The changes of one source to an entry.
+pub(crate) type EntryChange<F> = (Entry<F>, Net);
 
-/// Entries of a source that are made ready at a time.
+/// Entries of a source that are prepared at a time.
 const STEP: usize = 4096;
 
-/// One source, in order.
+/// A source, whose entries are read in order.
 pub(crate) trait Source<F> {
-    /// What comes next, ascending, as far as it is known; nothing only at the end.
-    fn ready(&self) -> &[Said<F>];
-    /// Passes the next `count` of them.
+    /// Returns the next changes, ascending, as far as they are prepared. Empty only at the end.
+    fn ready(&self) -> &[EntryChange<F>];
+    /// Skips the next `count` of these changes.
     fn skip(&mut self, count: usize) -> Result<()>;
 }
 
-/// Changes gathered in memory.
+/// A source of changes that are all in memory.
 #[derive(Debug)]
-pub(crate) struct Changes<F>(std::vec::IntoIter<Said<F>>);
+pub(crate) struct Changes<F>(std::vec::IntoIter<EntryChange<F>>);
 
 impl<F> Changes<F> {
-    /// `changes` in ascending order.
-    pub(crate) fn new(changes: Vec<Said<F>>) -> Self {
+    /// Makes a source of `changes`, which ascend.
+    pub(crate) fn new(changes: Vec<EntryChange<F>>) -> Self {
         Self(changes.into_iter())
     }
 }
 
 impl<F: Fingerprint> Source<F> for Changes<F> {
-    fn ready(&self) -> &[Said<F>] {
+    fn ready(&self) -> &[EntryChange<F>] {
         let rest = self.0.as_slice();
         &rest[..rest.len().min(STEP)]
     }
@@ -70,19 +70,20 @@ impl<F: Fingerprint> Source<F> for Changes<F> {
     }
 }
 
-/// A segment's entries and tombstones.
+/// A source of the entries and tombstones of a segment.
 pub(crate) struct SegmentSource<'a, F> {
     segment: &'a Segment<F>,
     cursor: Cursor<'a, F>,
     tombstones: Box<dyn Iterator<Item = Result<Entry<F>>> + Send + 'a>,
     /// The next tombstone.
     removed: Option<Entry<F>>,
-    ready: Vec<Said<F>>,
+    ready: Vec<EntryChange<F>>,
     at: usize,
 }
 
 impl<'a, F: Fingerprint> SegmentSource<'a, F> {
-    /// Stands at the first entry whose fingerprint is at least `low`; `None` for an empty segment.
+    /// Starts at the first entry whose fingerprint is at least `low`. Returns `None` for an empty
+    /// segment.
     pub(crate) fn new(segment: &'a Segment<F>, low: F) -> Result<Option<Self>> {
         let Some(table) = segment.identity_table() else { return Ok(None) };
         let cursor = table.cursor(low)?;
@@ -102,10 +103,10 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
     fn fill(&mut self) -> Result<()> {
         self.ready.clear();
         self.at = 0;
-        self.take_held()?;
-        let held = self.ready.len();
-        self.take_removed()?;
-        if held < self.ready.len() {
+        self.prepare_entries()?;
+        let entries = self.ready.len();
+        self.prepare_tombstones()?;
+        if entries < self.ready.len() {
             self.ready.sort_by_key(|&(entry, _)| entry);
             self.ready.dedup_by(|(entry, net), (first, sum)| {
                 sum.inserted |= *entry == *first && net.inserted;
@@ -116,15 +117,15 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
         Ok(())
     }
 
-    /// The entries of the blocks that the cursor has decoded.
-    fn take_held(&mut self) -> Result<()> {
+    /// Prepares the entries of the blocks that the cursor has decoded.
+    fn prepare_entries(&mut self) -> Result<()> {
         const HOLDS: Net = Net { removes_older: false, inserted: true };
         let Self { segment, cursor, ready, .. } = self;
         segment.prefetch_id_groups(cursor.block_numbers())?;
         for (block, len, rows) in cursor.blocks() {
-            let passed = len.saturating_sub(rows.len());
+            let skipped = len.saturating_sub(rows.len());
             segment.id_group(block, len)?.for_each(|index, id| {
-                if let Some(&fingerprint) = index.checked_sub(passed).and_then(|i| rows.get(i)) {
+                if let Some(&fingerprint) = index.checked_sub(skipped).and_then(|i| rows.get(i)) {
                     ready.push((Entry { fingerprint, id }, HOLDS));
                 }
             });
@@ -132,8 +133,8 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
         Ok(())
     }
 
-    /// The tombstones among these entries, and the cursor passes the entries.
-    fn take_removed(&mut self) -> Result<()> {
+    /// Prepares the tombstones among these entries, and moves the cursor past the entries.
+    fn prepare_tombstones(&mut self) -> Result<()> {
         const REMOVES: Net = Net { removes_older: true, inserted: false };
         let last = self.cursor.rows().last().copied();
         let most = if last.is_some() { usize::MAX } else { STEP };
@@ -148,7 +149,7 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
 }
 
 impl<F: Fingerprint> Source<F> for SegmentSource<'_, F> {
-    fn ready(&self) -> &[Said<F>] {
+    fn ready(&self) -> &[EntryChange<F>] {
         &self.ready[self.at..]
     }
 
@@ -158,19 +159,19 @@ impl<F: Fingerprint> Source<F> for SegmentSource<'_, F> {
     }
 }
 
-/// Merges sources, oldest first. After an error it ends.
+/// Merges sources, which are given oldest first. Ends after an error.
 ///
-/// By batches: what all sources have ready up to the least of their last entries is put together and
-/// sorted, which for a few ascending runs is to merge them.
+/// It merges in batches. A batch has the prepared changes of all sources, up to the least of their
+/// last entries. It is sorted with a sort that is fast for a few ascending runs.
 pub(crate) struct Merge<'a, F> {
     sources: Vec<Box<dyn Source<F> + Send + 'a>>,
     batch: Vec<Merged<F>>,
-    /// Where the iterator stands in it.
+    /// Position of the iterator in `batch`.
     at: usize,
 }
 
 impl<'a, F: Fingerprint> Merge<'a, F> {
-    /// Over segments, oldest first, from their first entry on.
+    /// Merges segments, oldest first, from the first entry whose fingerprint is at least `low`.
     pub(crate) fn of_segments(
         segments: impl IntoIterator<Item = &'a Segment<F>>,
         low: F,
@@ -193,7 +194,7 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
         self.sources.push(Box::new(source));
     }
 
-    /// The entries that come next, some at a time; none at the end.
+    /// Returns the next batch of entries. Empty at the end.
     pub(crate) fn next_batch(&mut self) -> Result<&[Merged<F>]> {
         self.batch.clear();
         self.at = 0;
@@ -202,12 +203,12 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
         for source in &mut self.sources {
             let ready = source.ready();
             let count = ready.partition_point(|&(entry, _)| entry <= bound);
-            let merged = |&(entry, net): &Said<F>| Merged { entry, net, held: net.inserted };
+            let merged = |&(entry, net): &EntryChange<F>| Merged { entry, net, held: net.inserted };
             self.batch.extend(ready[..count].iter().map(merged));
             source.skip(count)?;
         }
         if self.sources.len() > 1 {
-            // Stable: of equal ones the oldest source's comes first.
+            // The sort is stable: of equal entries, that of the oldest source comes first.
             self.batch.sort_by_key(|merged| merged.entry);
             self.batch.dedup_by(|newer, sum| newer.entry == sum.entry && sum.add(newer));
         }
@@ -232,14 +233,14 @@ impl<F: Fingerprint> Iterator for Merge<'_, F> {
     }
 }
 
-/// The fingerprints of several tables of one bit order as one ascending sequence.
+/// The fingerprints of several tables with the same bit order, as one ascending sequence.
 pub(crate) struct Rows<'a, F> {
     cursors: Vec<Cursor<'a, F>>,
     batch: Vec<F>,
 }
 
 impl<'a, F: Fingerprint> Rows<'a, F> {
-    /// Of table `table` of these segments.
+    /// Reads table `table` of these segments.
     pub(crate) fn of_segments(
         segments: impl IntoIterator<Item = &'a Segment<F>>,
         table: usize,
@@ -249,8 +250,8 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
         Ok(Self { cursors, batch: Vec::new() })
     }
 
-    /// The fingerprints that come next, some at a time, each once; none at the end. As
-    /// [`Merge::next_batch`].
+    /// Returns the next batch of fingerprints, each once. Empty at the end. Works as
+    /// [`Merge::next_batch`] does.
     pub(crate) fn next_batch(&mut self) -> Result<&[F]> {
         self.batch.clear();
         let ready = self.cursors.iter().filter_map(|cursor| cursor.rows().last());
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_sources_come_on_top_of_older_ones() {
+    fn changes_of_newer_sources_apply_on_top_of_older_ones() {
         let oldest = changes(&[(1, 1, HOLDS), (2, 1, HOLDS), (5, 1, REMOVES), (6, 6, HOLDS)]);
         let middle = changes(&[(1, 1, REMOVES), (2, 2, HOLDS), (5, 1, HOLDS)]);
         let newest = changes(&[(1, 1, HOLDS), (2, 1, REMOVES), (4, 4, REMOVES), (6, 6, REPLACES)]);
@@ -305,7 +306,7 @@ mod tests {
     struct Broken;
 
     impl Source<u64> for Broken {
-        fn ready(&self) -> &[Said<u64>] {
+        fn ready(&self) -> &[EntryChange<u64>] {
             &[(Entry { fingerprint: 0, id: DocId(0) }, HOLDS)]
         }
         fn skip(&mut self, _: usize) -> Result<()> {
@@ -314,14 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn after_an_error_there_is_nothing() {
+    fn merge_ends_after_an_error() {
         let mut merge = Merge::new(vec![Box::new(Broken), changes(&[(7, 7, HOLDS)])]);
         assert!(merge.next().unwrap().is_err());
         assert!(merge.next().is_none());
     }
 
     #[test]
-    fn sources_of_many_batches_are_merged_whole() {
+    fn sources_of_many_batches_are_merged_completely() {
         let list = |step: usize| -> Vec<(u64, u64, Net)> {
             (0..30_000).step_by(step).map(|f| (f, f % 3, HOLDS)).collect()
         };

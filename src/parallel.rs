@@ -1,11 +1,11 @@
-//! Work shared out among threads.
+//! Distributes work over threads.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
 
-/// Does the work for each item, in up to `threads` threads, each with a state of its own; ends with
-/// the first error. With one thread none is spawned, and items come in order.
+/// Does the work for each item, in up to `threads` threads. Each thread has its own state. Returns the
+/// first error. With one thread, no thread is spawned and items are taken in order.
 pub(crate) fn for_each<T: Send, S>(
     threads: usize,
     mut items: impl ExactSizeIterator<Item = T> + Send,

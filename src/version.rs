@@ -1,7 +1,7 @@
-//! A version: all sources of entries at one moment, shared by its readers and never changed.
+//! Versions: all sources of entries at one moment, shared by readers and never changed.
 //!
-//! Sources have an age. A newer one may remove entries of older ones. A file may go when the last
-//! version that names its segment is dropped.
+//! Sources have an age. A newer source may remove entries of older ones. The files of a segment may
+//! be removed when the last version that contains the segment is dropped.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -10,43 +10,43 @@ use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::memtable::Memtable;
 use crate::segment::Segment;
 
-/// All sources of entries.
+/// All sources of entries at one moment.
 #[derive(Debug, Clone)]
 pub(crate) struct Version<F> {
     /// Oldest first.
     pub segments: Vec<Arc<Segment<F>>>,
-    /// Being written as a segment; newer than all segments.
+    /// The memtable that is being written as a segment. Newer than all segments.
     pub frozen: Option<Arc<Memtable<F>>>,
-    /// Takes the writes, or, in a process that only reads, holds what the log tells; newer than all
-    /// else.
+    /// The memtable that takes the writes. In a process that only reads, it holds what is in the
+    /// log. Newer than all other sources.
     pub active: Arc<Memtable<F>>,
-    /// The last commit that is in the segments: what the memtables no longer tell.
+    /// The last commit that is in the segments, and no longer in the memtables.
     pub flushed: u64,
-    /// Bulk loads so far: what they brought no memtable tells.
+    /// Number of bulk loads so far. Their entries are in segments, and never in a memtable.
     pub loads: u64,
 }
 
 impl<F: Fingerprint> Version<F> {
-    /// The memtables, oldest first.
+    /// Returns the memtables, oldest first.
     pub(crate) fn memtables(&self) -> impl DoubleEndedIterator<Item = &Memtable<F>> {
         self.frozen.iter().map(|m| &**m).chain([&*self.active])
     }
 
-    /// Whether this version's segments hold anything that was not visible to a reader of `earlier`
-    /// at commit `seq`. If not, the memtables tell all that is newer.
+    /// Returns whether the segments of this version have anything that was not visible to a reader of
+    /// `earlier` at commit `seq`. If not, everything newer is in the memtables.
     pub(crate) fn outgrows(&self, earlier: &Self, seq: u64) -> bool {
         self.flushed > seq || self.loads != earlier.loads
     }
 
-    /// Whether the entry stands, as of commit `seq`.
+    /// Returns whether the entry is live at commit `seq`.
     pub(crate) fn contains(&self, entry: Entry<F>, seq: u64) -> Result<bool> {
         for memtable in self.memtables().rev() {
-            if let Some(standing) = memtable.state(entry, seq) {
-                return Ok(standing);
+            if let Some(is_live) = memtable.state(entry, seq) {
+                return Ok(is_live);
             }
         }
         for segment in self.segments.iter().rev() {
-            // What a segment holds is newer than what it removes.
+            // The entries of a segment are newer than its tombstones.
             if segment.contains(entry)? {
                 return Ok(true);
             }
@@ -57,15 +57,16 @@ impl<F: Fingerprint> Version<F> {
         Ok(false)
     }
 
-    /// The name of a document; `None` if there is none of this id or it was removed and forgotten.
+    /// Returns the name of a document. Returns `None` if no document has this id, or if it was removed
+    /// and compaction has dropped its name.
     pub(crate) fn name(&self, id: DocId) -> Result<Option<String>> {
         if let Some(name) = self.memtables().rev().find_map(|m| m.name(id)) {
             return Ok(Some(name));
         }
-        // Runs of ids ascend with age.
-        let after =
+        // Newer segments have the names of higher ids.
+        let count =
             self.segments.partition_point(|s| s.names().is_none_or(|n| n.ids().start <= id.0));
-        for segment in self.segments.iter().take(after).rev() {
+        for segment in self.segments.iter().take(count).rev() {
             if let Some(name) = segment.name(id)? {
                 return Ok(Some(name.to_owned()));
             }
@@ -74,7 +75,7 @@ impl<F: Fingerprint> Version<F> {
     }
 }
 
-/// The place where the current version is found.
+/// Holds the current version.
 #[derive(Debug)]
 pub(crate) struct Current<F>(RwLock<Arc<Version<F>>>);
 
@@ -87,7 +88,7 @@ impl<F: Fingerprint> Current<F> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Replaces the version by one made from it. Readers keep what they have.
+    /// Replaces the version by one that `change` makes from it. Readers keep the version they have.
     pub(crate) fn update(&self, change: impl FnOnce(&Version<F>) -> Version<F>) {
         let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(change(&current));

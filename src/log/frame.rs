@@ -1,4 +1,4 @@
-//! One frame: a head, a payload, and a checksum that covers also in which file and where it is.
+//! Frames: a head, a payload, and a checksum that also covers the file's identity and the offset.
 //!
 //! ```text
 //! len u32 | kind u8 | flags u8 | count u16 | seq u64 | durable u64 | payload | crc32
@@ -21,32 +21,33 @@ pub(super) const MIN_FRAME_LEN: usize = HEAD_LEN + CRC_LEN;
 /// Bytes of the longest frame that a reader accepts.
 pub(super) const MAX_FRAME_LEN: usize = 16 << 20;
 
-/// The payload of `Start`: the previous log and its end.
+/// Bytes of the `Start` frame. Its payload is the previous log and its end.
 const START_LEN: usize = MIN_FRAME_LEN + 16;
-/// Where the first frame after `Start` is.
+/// Offset of the first frame after `Start`.
 pub(super) const FIRST_FRAME: usize = HEADER_LEN + START_LEN;
 
-/// The first frame: the payload is the previous log's number and end, `seq` its last commit.
+/// Kind of the first frame. The payload is the previous log's number and end; `seq` is its last
+/// commit.
 pub(super) const START: u8 = 1;
-/// `count` operations of commit `seq`.
+/// Kind of a frame with `count` operations of commit `seq`.
 pub(super) const COMMIT: u8 = 2;
-/// Nothing but `durable`, after commit `seq`.
+/// Kind of a frame that only has `durable`, after commit `seq`.
 pub(super) const WATERMARK: u8 = 3;
 
-/// Flag of a commit's frames but the last: the next frame goes on with the same commit.
+/// Flag of all frames of a commit but the last: the next frame continues the same commit.
 pub(super) const MORE: u8 = 1;
 
 /// The fields before the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
-    /// Bytes of the whole frame.
+    /// Bytes of the entire frame.
     pub len: u32,
     pub kind: u8,
     pub flags: u8,
     /// Operations in the payload.
     pub count: u16,
     pub seq: u64,
-    /// The log is known to be synced up to here; never beyond the frame itself.
+    /// The log is known to be synced up to this offset, which is never beyond the frame itself.
     pub durable: u64,
 }
 
@@ -60,7 +61,7 @@ impl Head {
         out.put_u64(self.durable);
     }
 
-    /// Reads the fields, of which nothing is known to be true yet.
+    /// Reads the fields, which are not verified yet.
     #[inline]
     pub(super) fn decode(bytes: &[u8; HEAD_LEN]) -> Self {
         Self {
@@ -73,7 +74,8 @@ impl Head {
         }
     }
 
-    /// The frame's length if a frame can have it with `remaining` bytes left in the file.
+    /// Returns the frame's length, if a frame can have this length with `remaining` bytes left in the
+    /// file.
     #[inline]
     pub(super) fn bounded_len(&self, remaining: usize) -> Option<usize> {
         let len = usize::try_from(self.len).ok()?;
@@ -81,12 +83,12 @@ impl Head {
     }
 }
 
-/// A frame whose checksum holds.
+/// A frame whose checksum is correct.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
     pub head: Head,
     pub payload: &'a [u8],
-    /// Where in the file it begins.
+    /// Offset of the frame in the file.
     pub at: u64,
 }
 
@@ -103,7 +105,7 @@ impl<'a> Frame<'a> {
         Fields::new(self.payload, self.at + HEAD_LEN as u64)
     }
 
-    /// An error placed at the frame, for one that is whole and yet cannot be.
+    /// Makes an error at the frame, for a complete frame with impossible content.
     pub(super) fn corruption(&self, message: impl Into<String>) -> Error {
         Error::corruption(message).at_offset(self.at)
     }
@@ -122,14 +124,14 @@ impl Seal {
         Self { identity }
     }
 
-    /// The checksum so far of a frame at offset `at`, before its own bytes.
+    /// Starts the checksum of a frame at offset `at`, before its own bytes.
     pub(super) fn begin(&self, at: u64) -> crc32fast::Hasher {
         let mut hasher = self.identity.clone();
         hasher.update(&at.to_le_bytes());
         hasher
     }
 
-    /// Appends to `out` a frame that will be at offset `at` of its file. `head.len` is filled in.
+    /// Appends a frame to `out`. It will be at offset `at` of its file. `head.len` is filled in.
     pub(super) fn write(
         &self,
         head: Head,
@@ -161,14 +163,14 @@ impl Seal {
         self.write(head, HEADER_LEN as u64, payload, out);
     }
 
-    /// Reads the first frame. That it is there has been synced before anything named the log.
+    /// Reads the first frame. It was synced before anything named the log, so it must be there.
     pub(super) fn open_start(&self, bytes: &[u8]) -> Result<Start> {
         let damaged = || Error::corruption("the log's first frame is damaged");
         let frame =
             self.open(bytes, HEADER_LEN).ok_or_else(|| damaged().at_offset(HEADER_LEN as u64))?;
         let head = frame.head;
         if (head.kind, head.flags, head.count, head.durable) != (START, 0, 0, 0) {
-            return Err(frame.corruption("the log's first frame is of another kind"));
+            return Err(frame.corruption("the log's first frame has the wrong kind"));
         }
         let mut fields = frame.fields();
         let previous_log = fields.u64("previous log")?;
@@ -177,7 +179,7 @@ impl Seal {
         Ok(Start { previous_log, previous_end, last_seq: head.seq })
     }
 
-    /// The frame at offset `at` of the log `bytes`, if a whole one is there.
+    /// Returns the frame at offset `at` of the log `bytes`, if there is a complete one.
     pub(super) fn open<'a>(&self, bytes: &'a [u8], at: usize) -> Option<Frame<'a>> {
         let rest = bytes.get(at..)?;
         let head = Head::decode(rest.first_chunk()?);

@@ -1,14 +1,16 @@
-//! The append log: every commit, in order, before anything else knows of it.
+//! The log: every commit, in order, before it is applied anywhere else.
 //!
-//! storage-format.md, "Log". A log is written once, by one [`LogWriter`], from its creation to the
-//! next log's; it is never appended to after an open and never truncated. It begins with a file
-//! header and a frame of kind `Start`, and goes on with frames that hold commits.
+//! The format is in storage-format.md, "Log". One [`LogWriter`] writes a log, from its creation until
+//! the next log is created. A log is never appended to after the database is opened again, and never
+//! truncated. It begins with a file header and a frame of kind `Start`. The following frames hold
+//! commits.
 //!
 //! A crash may leave a *torn tail*: bytes of commits that were never acknowledged. Damage looks the
-//! same, so each frame also tells up to which offset the log was known to be synced when the frame
-//! was written. A bad frame below an offset that any later frame vouches for is
-//! [`Corruption`](crate::ErrorKind::Corruption); one that nobody vouches for ends the log. What a
-//! successor log or the manifest has recorded as the log's end is vouched for as a whole.
+//! same. To tell the two apart, each frame also states up to which offset the log was known to be
+//! synced when the frame was written: it *vouches* for the bytes before that offset. An invalid frame
+//! before an offset that a later frame vouches for is [`Corruption`](crate::ErrorKind::Corruption).
+//! An invalid frame that no frame vouches for is the end of the log. Everything before an end that
+//! the next log or the manifest has recorded counts as vouched for.
 
 mod frame;
 mod op;
@@ -22,13 +24,13 @@ pub(crate) use op::{MAX_NAME_LEN, Op};
 pub(crate) use reader::{ReadMode, read_log};
 pub(crate) use writer::LogWriter;
 
-/// Where a log takes up from: the content of its first frame.
+/// Where a log continues from: the content of its first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Start {
     /// The log before this one; 0 if this is the first.
     pub previous_log: u64,
-    /// How far that log is valid. What follows there is dead, whatever it looks like.
+    /// How far that log is valid. Whatever follows there is ignored.
     pub previous_end: u64,
-    /// The last commit before this log; its first commit has the next number.
+    /// The last commit before this log. The first commit in this log has the next number.
     pub last_seq: u64,
 }

@@ -1,4 +1,4 @@
-//! What a commit does, one operation at a time, and its bytes.
+//! The operations of a commit, and their bytes.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,7 +6,7 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Fingerprint};
 
-/// Bytes that a name may have at most.
+/// Most bytes of a name.
 pub(crate) const MAX_NAME_LEN: usize = 65_535;
 
 const INSERT: u8 = 1;

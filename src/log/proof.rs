@@ -1,4 +1,4 @@
-//! Tells damage from a torn tail: looks for a later frame that vouches for an invalid one.
+//! Distinguishes damage from a torn tail: searches for a later frame that vouches for an invalid one.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,12 +6,12 @@ use crc32fast::Hasher;
 
 use crate::log::frame::{COMMIT, HEAD_LEN, Head, MIN_FRAME_LEN, MORE, Seal, WATERMARK};
 
-/// The offset of a whole frame after `invalid` that was written when the log was known to be synced
-/// beyond `invalid`. `last_seq`: the last whole commit before.
+/// Returns the offset of a complete frame after `invalid` that was written when the log was known to
+/// be synced beyond `invalid`. `last_seq` is the last complete commit before.
 ///
-/// Looks at every offset, for the damage may have hit a length. Heads are judged by their fields
-/// first; those that might be true cost a checksum in constant time, as the tail can hold (in
-/// names) as many of them as somebody cares to make up.
+/// It tries every offset, because the damage may have changed a length. Heads are first judged by
+/// their fields. For those that might be valid, a checksum is computed in constant time, because the
+/// tail can contain (in names) any number of them, made up on purpose.
 pub(super) fn find_proof(
     seal: &Seal,
     bytes: &[u8],
@@ -33,7 +33,7 @@ pub(super) fn find_proof(
     None
 }
 
-/// Whether a frame at `at` with this head would prove that the bytes at `invalid` were synced.
+/// Returns whether a frame at `at` with this head would prove that the bytes at `invalid` were synced.
 #[inline]
 fn vouches(head: &Head, invalid: u64, at: u64, last_seq: u64) -> bool {
     matches!(head.kind, COMMIT | WATERMARK)
@@ -43,13 +43,13 @@ fn vouches(head: &Head, invalid: u64, at: u64, last_seq: u64) -> bool {
         && head.seq >= last_seq
 }
 
-/// Gives the checksum of any range of the tail without going through all of the range.
+/// Computes the checksum of any range of the tail without reading the entire range.
 ///
-/// For a CRC, `crc(a ++ b) = shift(crc(a), len(b)) ^ crc(b)`, with `shift` linear and cheap: two
-/// checksums counted from the tail's beginning give that of what lies between them.
+/// For a CRC, `crc(a ++ b) = shift(crc(a), len(b)) ^ crc(b)`, where `shift` is linear and cheap. So
+/// the checksum of a range follows from two checksums that start at the beginning of the tail.
 struct RangeChecksums<'a> {
     tail: &'a [u8],
-    /// Where `tail` begins in the file.
+    /// Offset of `tail` in the file.
     base: usize,
     /// The checksum of the tail's first `i * STEP` bytes.
     marks: Vec<u32>,
@@ -69,7 +69,7 @@ impl<'a> RangeChecksums<'a> {
         Self { tail, base, marks }
     }
 
-    /// Whether the `len` bytes at `at` of the file are a frame with a true checksum.
+    /// Returns whether the `len` bytes at offset `at` of the file are a frame with a correct checksum.
     fn holds(&self, seal: &Seal, at: usize, len: usize) -> bool {
         self.check(seal, at, len).unwrap_or(false)
     }
@@ -79,16 +79,16 @@ impl<'a> RangeChecksums<'a> {
         let end = begin.checked_add(len)?.checked_sub(4)?;
         let expected = u32::from_le_bytes(*self.tail.get(end..)?.first_chunk()?);
         // crc(prefix ++ frame) = shift(crc(prefix), n) ^ crc(frame)
-        //                      = shift(crc(prefix) ^ upto(begin), n) ^ upto(end)
-        let before = seal.begin(at as u64).finalize() ^ self.upto(begin)?;
+        //                      = shift(crc(prefix) ^ prefix_checksum(begin), n) ^ prefix_checksum(end)
+        let before = seal.begin(at as u64).finalize() ^ self.prefix_checksum(begin)?;
         let mut hasher = Hasher::new_with_initial(before);
         let covered = end.checked_sub(begin)? as u64;
-        hasher.combine(&Hasher::new_with_initial_len(self.upto(end)?, covered));
+        hasher.combine(&Hasher::new_with_initial_len(self.prefix_checksum(end)?, covered));
         Some(hasher.finalize() == expected)
     }
 
-    /// The checksum of the tail's first `end` bytes.
-    fn upto(&self, end: usize) -> Option<u32> {
+    /// Returns the checksum of the first `end` bytes of the tail.
+    fn prefix_checksum(&self, end: usize) -> Option<u32> {
         let mark = end / Self::STEP;
         let mut hasher = Hasher::new_with_initial(*self.marks.get(mark)?);
         hasher.update(self.tail.get(mark * Self::STEP..end)?);

@@ -1,4 +1,4 @@
-//! Reads one log back: all of its whole commits, and how far it is valid.
+//! Reads one log: all of its complete commits, and how far it is valid.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,45 +11,45 @@ use crate::log::frame::{self, FIRST_FRAME, Frame, Seal};
 use crate::log::proof::find_proof;
 use crate::log::{Op, Start};
 
-/// Who reads.
+/// What a log is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadMode {
-    /// The next writer, after a crash: every whole commit counts. What is not known to be durable
-    /// must be written anew before anyone sees it.
+    /// To recover, as the next writer after a crash. Every complete commit counts. Commits that are
+    /// not known to be durable must be written again before anyone sees them.
     Recover,
-    /// A reader beside a living writer: only commits below the durable offset, since a crash must
-    /// not undo what somebody has seen.
+    /// To read while another process writes. Only commits before the durable offset count, because a
+    /// crash must not undo what a reader has seen.
     Follow,
 }
 
-/// What a log holds.
+/// The contents of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LogContents<F> {
-    /// `None` if the file is too short to have been synced once: nothing was ever in it, unless
-    /// the caller knows better.
+    /// `None` if the file is so short that it was never synced. Then it never held a commit, unless
+    /// the caller knows otherwise.
     pub start: Option<Start>,
-    /// Whole commits with their numbers, which are consecutive.
+    /// Complete commits with their numbers, which are consecutive.
     pub commits: Vec<(u64, Vec<Op<F>>)>,
-    /// Where the last whole commit or watermark ends; 0 without `start`.
+    /// Where the last complete commit or watermark ends; 0 without `start`.
     pub valid_end: u64,
-    /// Up to here the log is known to be synced; at most `valid_end`.
+    /// The log is known to be synced up to this offset, which is at most `valid_end`.
     pub durable: u64,
-    /// Bytes follow `valid_end` that nobody has declared dead yet.
+    /// Whether bytes follow `valid_end` that are not known to be without meaning.
     pub torn: bool,
 }
 
-/// Reads a log from the bytes of its whole file.
+/// Reads a log from the bytes of its entire file.
 ///
-/// `known_end` is the end on record in the next log's first frame or in the manifest, if there is
-/// one: then the log must be valid exactly that far, all of it counts as durable, and what follows
+/// `known_end` is the end that the next log's first frame or the manifest has recorded, if there is
+/// one. Then the log must be valid exactly up to there, all of it counts as durable, and what follows
 /// is ignored.
 ///
-/// Takes time linear in the file's length, whatever it holds.
+/// The time is linear in the length of the file, whatever it contains.
 ///
 /// # Errors
 ///
-/// [`Corruption`](crate::ErrorKind::Corruption) at the first damaged frame, if it had been synced
-/// or lies before `known_end`; a torn tail is no error. [`Unsupported`](crate::ErrorKind::Unsupported)
+/// [`Corruption`](crate::ErrorKind::Corruption) at the first damaged frame, if it was synced or is
+/// before `known_end`. A torn tail is not an error. [`Unsupported`](crate::ErrorKind::Unsupported)
 /// for another format version.
 pub(crate) fn read_log<F: Fingerprint>(
     bytes: &[u8],
@@ -86,7 +86,7 @@ fn read_frames<F: Fingerprint>(
     }
     match known_end {
         Some(end) if end != replay.valid_end => Err(Error::corruption(format!(
-            "the log is damaged: {end} bytes are on record, {} are valid",
+            "the log is damaged: {end} bytes were recorded, {} are valid",
             replay.valid_end
         ))
         .at_offset(at as u64)),
@@ -99,20 +99,20 @@ fn check_tail(seal: &Seal, bytes: &[u8], at: usize, last_seq: u64) -> Result<()>
     match find_proof(seal, bytes, at, last_seq) {
         None => Ok(()),
         Some(proof) => Err(Error::corruption(format!(
-            "a log frame is damaged that was durable, as the frame at byte {proof} tells"
+            "a damaged log frame was durable, as the frame at byte {proof} proves"
         ))
         .at_offset(at as u64)),
     }
 }
 
-/// The commits seen so far.
+/// The commits read so far.
 #[derive(Debug)]
 struct Replay<F> {
     start: Option<Start>,
     commits: Vec<(u64, Vec<Op<F>>)>,
     /// Where each commit ends.
     ends: Vec<u64>,
-    /// The operations of a commit whose last frame has not come yet.
+    /// The operations of a commit whose last frame was not read yet.
     pending: Option<Vec<Op<F>>>,
     last_seq: u64,
     valid_end: u64,
@@ -140,7 +140,8 @@ impl<F: Fingerprint> Replay<F> {
         self.valid_end = FIRST_FRAME as u64;
     }
 
-    /// Takes the next frame. Its checksum holds, so whatever is wrong with it is no torn write.
+    /// Applies the next frame. Its checksum is correct, so if anything is wrong with it, that is not a
+    /// torn write.
     fn apply(&mut self, frame: &Frame<'_>) -> Result<()> {
         if frame.head.durable > frame.at {
             return Err(frame.corruption("log frame vouches for bytes after it"));

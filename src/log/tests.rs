@@ -26,7 +26,7 @@ impl MemFile {
         self.bytes.lock().unwrap().clone()
     }
 
-    /// From now on appends arrive in part, as on a full disk.
+    /// Makes appends write only a part from now on, as on a full disk.
     fn fail(&self) {
         *self.fails.lock().unwrap() = true;
     }
@@ -60,7 +60,7 @@ fn writer<F: Fingerprint>() -> (Arc<MemFile>, LogWriter) {
     (file, writer)
 }
 
-/// Appends and writes.
+/// Appends a commit and writes it.
 fn commit<F: Fingerprint>(writer: &mut LogWriter, seq: u64, ops: &[Op<F>]) -> u64 {
     let end = writer.append(seq, ops).unwrap();
     writer.write().unwrap();
@@ -93,7 +93,7 @@ fn splitmix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Operations of every kind on fingerprints that are near one another.
+/// Returns operations of every kind, on fingerprints that are near each other.
 fn ops<F: Fingerprint>(count: usize, seed: u64) -> Vec<Op<F>> {
     let mut state = seed;
     let base = F::from_u128(u128::from(splitmix(&mut state)) << 64 | u128::from(seed));
@@ -122,7 +122,8 @@ struct Sample<F> {
     durable: u64,
 }
 
-/// Commits of 0 to 4 operations. A sync after each third, a watermark after each fourth.
+/// Makes commits of 0 to 4 operations, with a sync after every third and a watermark after every
+/// fourth commit.
 fn sample<F: Fingerprint>(commits: u64, payload_limit: usize) -> Sample<F> {
     let (file, writer) = writer::<F>();
     let mut writer = writer.with_payload_limit(payload_limit);
@@ -172,7 +173,7 @@ fn round_trip<F: Fingerprint>(payload_limit: usize) {
 }
 
 #[test]
-fn commits_come_back_at_both_widths_whole_or_split() {
+fn commits_round_trip_at_both_widths_in_one_frame_or_many() {
     for payload_limit in [1, 60, 1 << 20] {
         round_trip::<u64>(payload_limit);
         round_trip::<u128>(payload_limit);
@@ -180,7 +181,7 @@ fn commits_come_back_at_both_widths_whole_or_split() {
 }
 
 #[test]
-fn a_new_log_holds_its_start_and_nothing_else() {
+fn new_log_contains_only_its_start() {
     let (file, writer) = writer::<u64>();
     let contents = read::<u64>(&file.bytes()).unwrap();
     assert_eq!((contents.start, contents.commits.len()), (Some(START), 0));
@@ -206,7 +207,7 @@ fn frames_carry_the_durable_offset_and_the_sequence() {
 }
 
 #[test]
-fn a_commit_that_does_not_follow_the_last_is_refused() {
+fn commit_that_does_not_follow_the_last_is_refused() {
     let (file, mut writer) = writer::<u64>();
     let before = file.bytes();
     for seq in [0, 40, 42] {
@@ -224,7 +225,7 @@ fn a_commit_that_does_not_follow_the_last_is_refused() {
 }
 
 #[test]
-fn a_failed_write_leaves_a_torn_tail_behind_what_was_written_before() {
+fn failed_write_leaves_a_torn_tail_after_earlier_writes() {
     let (file, mut writer) = writer::<u64>();
     commit(&mut writer, 41, &ops::<u64>(1, 1));
     file.fail();
@@ -236,7 +237,7 @@ fn a_failed_write_leaves_a_torn_tail_behind_what_was_written_before() {
 }
 
 #[test]
-fn every_truncation_leaves_whole_commits_and_reports_the_torn_tail() {
+fn every_truncation_leaves_complete_commits_and_reports_the_torn_tail() {
     for payload_limit in [1, 1 << 20] {
         let sample = sample::<u64>(12, payload_limit);
         let frame_ends: Vec<_> = frames(&sample.bytes).iter().map(|(_, at)| at.end).collect();
@@ -255,7 +256,7 @@ fn every_truncation_leaves_whole_commits_and_reports_the_torn_tail() {
 }
 
 #[test]
-fn every_truncation_below_the_known_end_is_corruption() {
+fn truncation_before_the_known_end_is_corruption() {
     let sample = sample::<u64>(12, 1);
     let end = sample.bytes.len() as u64;
     for len in 0..sample.bytes.len() {
@@ -301,13 +302,13 @@ fn no_flipped_bit_loses_a_durable_commit_or_changes_an_operation() {
 }
 
 #[test]
-fn below_the_known_end_every_flipped_bit_is_corruption() {
+fn flipped_bit_before_the_known_end_is_corruption() {
     let sample = sample::<u64>(9, 1 << 20);
     assert_eq!(flip_every_bit(&sample, Some(sample.bytes.len() as u64)).1, 0);
 }
 
 #[test]
-fn damage_before_the_proof_is_corruption_at_the_damaged_frame() {
+fn damage_before_a_vouching_frame_is_corruption_at_the_damaged_frame() {
     let (file, mut writer) = writer::<u64>();
     let first = commit(&mut writer, 41, &ops::<u64>(3, 1));
     let second = commit(&mut writer, 42, &ops::<u64>(3, 2));
@@ -343,7 +344,7 @@ fn zeros_and_garbage_after_the_end_are_a_torn_tail() {
 }
 
 #[test]
-fn a_frame_longer_than_the_limit_is_not_taken() {
+fn frame_longer_than_the_limit_is_not_accepted() {
     let payload = vec![0; (16 << 20) - 28 + 1];
     let head = Head { len: 0, kind: COMMIT, flags: 0, count: 0, seq: 43, durable: 0 };
     let longest = forged(head, &payload[1..]).0.unwrap_err();
@@ -353,7 +354,7 @@ fn a_frame_longer_than_the_limit_is_not_taken() {
 }
 
 #[test]
-fn a_log_must_begin_with_its_start() {
+fn log_must_begin_with_its_start() {
     let seal = Seal::new(&header::<u64>());
     for (kind, payload_len) in [(1, 16), (COMMIT, 16), (1, 15), (1, 17)] {
         let mut bytes = header::<u64>().encode();
@@ -365,7 +366,7 @@ fn a_log_must_begin_with_its_start() {
 }
 
 #[test]
-fn an_unfinished_commit_is_dropped_and_not_durable() {
+fn unfinished_commit_is_dropped_and_not_durable() {
     let (file, writer) = writer::<u64>();
     let begin = writer.len();
     let seal = Seal::new(&header::<u64>());
@@ -395,7 +396,7 @@ fn frames_are_filled_up_to_the_limit() {
 }
 
 #[test]
-fn frames_from_elsewhere_are_not_taken() {
+fn frames_of_another_place_or_file_are_not_accepted() {
     let sample = sample::<u64>(12, 1 << 20);
     for (head, range) in frames(&sample.bytes) {
         let tail = [&sample.bytes[..], &sample.bytes[range]].concat();
@@ -416,7 +417,7 @@ fn frames_from_elsewhere_are_not_taken() {
 }
 
 #[test]
-fn a_log_of_another_file_is_refused() {
+fn log_with_the_header_of_another_file_is_refused() {
     let (file, _) = writer::<u64>();
     for other in [
         FileHeader { file_id: 8, ..header::<u64>() },
@@ -429,7 +430,7 @@ fn a_log_of_another_file_is_refused() {
 }
 
 #[test]
-fn a_batch_split_over_many_frames_is_all_or_nothing() {
+fn commit_split_over_many_frames_is_all_or_nothing() {
     let (file, writer) = writer::<u64>();
     let mut writer = writer.with_payload_limit(200);
     let begin = usize::try_from(writer.len()).unwrap();
@@ -468,7 +469,7 @@ fn what_follows_the_known_end_is_ignored() {
 }
 
 #[test]
-fn a_log_that_was_never_synced_is_empty_unless_its_end_is_known() {
+fn log_that_was_never_synced_is_empty_unless_its_end_is_known() {
     let (file, _) = writer::<u64>();
     for len in 0..FIRST_FRAME {
         let bytes = &file.bytes()[..len];
@@ -480,7 +481,7 @@ fn a_log_that_was_never_synced_is_empty_unless_its_end_is_known() {
 }
 
 #[test]
-fn a_follower_sees_only_what_is_durable() {
+fn follower_sees_only_durable_commits() {
     let (file, mut writer) = writer::<u64>();
     let first = commit(&mut writer, 41, &ops::<u64>(3, 1));
     assert_eq!(follow(&file.bytes()).commits.len(), 0);
@@ -500,7 +501,7 @@ fn a_follower_sees_only_what_is_durable() {
     }
 }
 
-/// A frame with a true checksum whose content is `head` and `payload`, after two commits.
+/// Reads two commits followed by a frame with a correct checksum, this head and this payload.
 fn forged(head: Head, payload: &[u8]) -> (Result<LogContents<u64>>, u64) {
     let (file, mut writer) = writer::<u64>();
     commit(&mut writer, 41, &ops::<u64>(3, 1));
@@ -512,7 +513,7 @@ fn forged(head: Head, payload: &[u8]) -> (Result<LogContents<u64>>, u64) {
 }
 
 #[test]
-fn a_whole_frame_with_impossible_content_is_corruption() {
+fn complete_frame_with_impossible_content_is_corruption() {
     let commit = Head { len: 0, kind: COMMIT, flags: 0, count: 1, seq: 43, durable: 0 };
     let watermark = Head { kind: WATERMARK, count: 0, seq: 42, ..commit };
     let mut op = Vec::new();
@@ -547,7 +548,7 @@ fn a_whole_frame_with_impossible_content_is_corruption() {
     }
 }
 
-/// A tail of 16 MiB made by `fill`, read; and how long that took.
+/// Reads a log with a tail of 16 MiB made by `fill`, and returns how long that took.
 fn read_long_tail(fill: impl Fn(usize) -> u8) -> Duration {
     let mut bytes = sample::<u64>(12, 1 << 20).bytes;
     let end = bytes.len();
@@ -559,11 +560,11 @@ fn read_long_tail(fill: impl Fn(usize) -> u8) -> Duration {
 }
 
 #[test]
-fn a_long_torn_tail_is_read_in_linear_time() {
+fn long_torn_tail_is_read_in_linear_time() {
     let noise = |i: usize| splitmix(&mut (i as u64)).to_le_bytes()[3];
     assert!(read_long_tail(|_| 0) < Duration::from_secs(3));
     assert!(read_long_tail(noise) < Duration::from_secs(3));
-    // Heads made up to look true at every 28th byte, each of a frame of 4 MiB.
+    // Heads that look valid at every 28th byte, each of a frame of 4 MiB.
     let mut head = Vec::new();
     Head { len: 4 << 20, kind: COMMIT, flags: 0, count: 1, seq: 53, durable: 8192 }
         .encode(&mut head);
@@ -573,7 +574,7 @@ fn a_long_torn_tail_is_read_in_linear_time() {
 }
 
 #[test]
-fn proof_is_found_wherever_the_range_checksum_cuts_it() {
+fn vouching_frame_is_found_at_every_position_of_the_range_checksum() {
     let header = header::<u64>();
     let seal = Seal::new(&header);
     for pad in 1..1200 {
@@ -590,7 +591,7 @@ fn proof_is_found_wherever_the_range_checksum_cuts_it() {
         assert_eq!(
             proof::find_proof(&seal, &beyond, 100, 9),
             None,
-            "no frame knows of later bytes"
+            "a frame cannot vouch for later bytes"
         );
         bytes[at + 400] ^= 4;
         assert_eq!(proof::find_proof(&seal, &bytes, 100, 9), None);

@@ -9,11 +9,11 @@ use crate::log::frame::{self, Head, Seal};
 use crate::log::{MAX_NAME_LEN, Op, Start};
 use crate::storage::WriteFile;
 
-/// Bytes of operations after which a frame is closed and the commit goes on in another. Far below
+/// Bytes of operations after which a frame ends and the commit continues in another one. Far below
 /// what readers accept.
 const PAYLOAD_LIMIT: usize = 1 << 20;
 
-/// The one writer of one log. Frames are appended in memory first, and then written many at a time.
+/// The only writer of a log. Frames are first appended in memory, and then written many at a time.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     file: Arc<dyn WriteFile>,
@@ -23,22 +23,22 @@ pub(crate) struct LogWriter {
     last_seq: u64,
     durable: u64,
     payload_limit: usize,
-    /// The frames that are not written yet.
+    /// The frames that are not yet written.
     unwritten: Vec<u8>,
 }
 
-/// Frames on their way to the file. After an error how much of them arrived is unknown: the log must
-/// be given up.
+/// Frames that were appended but are not yet written to the file. After an error it is unknown how
+/// much of them was written, and the log must not be used any more.
 #[derive(Debug)]
 pub(crate) struct Unwritten {
     file: Arc<dyn WriteFile>,
     bytes: Vec<u8>,
-    /// Where they end in the log.
+    /// Offset of their end in the log.
     pub end: u64,
 }
 
 impl Unwritten {
-    /// Writes them, and makes durable the log up to their end.
+    /// Writes the frames, and makes the log durable up to their end.
     pub(crate) fn write_and_sync(&self) -> Result<()> {
         if !self.bytes.is_empty() {
             self.file.append(&self.bytes)?;
@@ -48,7 +48,7 @@ impl Unwritten {
 }
 
 impl LogWriter {
-    /// Begins the log in an empty file, and syncs it.
+    /// Begins a log in an empty file, and syncs it.
     pub(crate) fn begin(
         file: Arc<dyn WriteFile>,
         header: FileHeader,
@@ -73,15 +73,15 @@ impl LogWriter {
         })
     }
 
-    /// The same with another payload limit, so that small commits are split.
+    /// Sets another payload limit, so that small commits are split.
     #[cfg(test)]
     pub(super) fn with_payload_limit(mut self, limit: usize) -> Self {
         self.payload_limit = limit;
         self
     }
 
-    /// Appends commit `seq`, which must be the last one's successor, and returns the log's new
-    /// length: once the log is written and synced that far the commit is durable.
+    /// Appends commit `seq`, which must follow the last commit, and returns the new length of the log.
+    /// Once the log is written and synced up to this length, the commit is durable.
     pub(crate) fn append<F: Fingerprint>(&mut self, seq: u64, ops: &[Op<F>]) -> Result<u64> {
         debug_assert_eq!(F::BITS, self.bits);
         if Some(seq) != self.last_seq.checked_add(1) {
@@ -90,7 +90,7 @@ impl LogWriter {
         if ops.iter().any(|op| op.name().is_some_and(|name| name.len() > MAX_NAME_LEN)) {
             return Err(Error::invalid(format!("a name has more than {MAX_NAME_LEN} bytes")));
         }
-        // One value for all frames: a frame vouches for nothing of its own commit.
+        // The same value for all frames: a frame never vouches for bytes of its own commit.
         let durable = self.durable();
         let mut rest = ops;
         loop {
@@ -105,38 +105,38 @@ impl LogWriter {
         Ok(self.len)
     }
 
-    /// Appends a frame that only tells how far the log is durable.
+    /// Appends a frame that only states how far the log is durable.
     pub(crate) fn append_watermark(&mut self) {
         let (seq, durable) = (self.last_seq, self.durable());
         let kind = frame::WATERMARK;
         self.append_frame(Head { len: 0, kind, flags: 0, count: 0, seq, durable }, |_| {});
     }
 
-    /// Writes what was appended. After an error how much arrived is unknown: the log must be given
-    /// up.
+    /// Writes what was appended. After an error it is unknown how much was written, and the log must
+    /// not be used any more.
     pub(crate) fn write(&mut self) -> Result<()> {
         self.file.append(&self.unwritten)?;
         self.unwritten.clear();
         Ok(())
     }
 
-    /// Takes out what was appended. The caller must write it before anything else is written.
+    /// Takes the appended frames. The caller must write them before anything else is written.
     pub(crate) fn take(&mut self) -> Unwritten {
         let (file, bytes) = (Arc::clone(&self.file), std::mem::take(&mut self.unwritten));
         Unwritten { file, bytes, end: self.len }
     }
 
-    /// Bytes appended, the offset of the next frame.
+    /// Returns the number of bytes appended, which is the offset of the next frame.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// The log is synced at least up to this offset.
+    /// Returns the offset up to which the log is known to be synced.
     pub(crate) fn durable(&self) -> u64 {
         self.durable
     }
 
-    /// Records that the log was synced up to `end`. Frames appended from now on vouch for that.
+    /// Records that the log was synced up to `end`. Frames appended from now on vouch for these bytes.
     pub(crate) fn set_durable(&mut self, end: u64) {
         debug_assert!(end <= self.len);
         self.durable = self.durable.max(end);
@@ -160,7 +160,7 @@ impl LogWriter {
     }
 }
 
-/// How many of `ops` go into one frame: at least one, if there is one.
+/// Returns how many of `ops` go into one frame: at least one, if there is one.
 fn fitting<F: Fingerprint>(ops: &[Op<F>], payload_limit: usize) -> usize {
     let mut len = 0;
     let fits = |op: &&Op<F>| {

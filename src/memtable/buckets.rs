@@ -1,33 +1,34 @@
-//! The fingerprints of one table's order, in buckets by their leading bits.
+//! The fingerprints of a memtable in one bit order, in buckets by their leading bits.
 
 use crate::fingerprint::Fingerprint;
 
-/// Fingerprints a bucket holds on average when the memtable is full.
+/// Fingerprints per bucket, on average, when the memtable is full.
 const LOAD: usize = 4;
 
-/// Places of a bucket: with 64-bit fingerprints it fills one cache line.
-const PLACES: usize = 7;
+/// Most fingerprints in a bucket: with 64-bit fingerprints, it fills one cache line.
+const CAPACITY: usize = 7;
 
-/// Different fingerprints, which a search reads without order: a bucket is one line of memory, and
-/// to compare all that is in it costs less than to look for where to begin.
+/// Different fingerprints, unordered within a bucket. A bucket is one cache line, and comparing
+/// everything in it costs less than searching for where to begin.
 #[derive(Debug)]
 pub(super) struct Buckets<F> {
     shift: u32,
-    /// First one for each prefix; then those that were full, each named by the one after it.
+    /// First one bucket per prefix, then the full ones. Each full bucket is linked from the one that
+    /// replaced it.
     all: Vec<Bucket<F>>,
 }
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Bucket<F> {
-    values: [F; PLACES],
+    values: [F; CAPACITY],
     len: u32,
-    /// The bucket that was here before and is full; 0 if none is.
+    /// Index of the full bucket that this one replaced; 0 if there is none.
     full: u32,
 }
 
 impl<F: Fingerprint> Bucket<F> {
-    const EMPTY: Self = Self { values: [F::ZERO; PLACES], len: 0, full: 0 };
+    const EMPTY: Self = Self { values: [F::ZERO; CAPACITY], len: 0, full: 0 };
 
     fn values(&self) -> &[F] {
         &self.values[..self.len as usize]
@@ -35,17 +36,17 @@ impl<F: Fingerprint> Bucket<F> {
 }
 
 impl<F: Fingerprint> Buckets<F> {
-    /// For about `capacity` fingerprints; more make it slower.
+    /// Makes buckets for about `capacity` fingerprints. More fingerprints make searches slower.
     pub(super) fn new(capacity: usize) -> Self {
         let bits = (capacity / LOAD).max(1).ilog2().min(20);
         let prefixes = 1 << bits;
-        // Of random fingerprints, one bucket in twenty needs a second.
+        // With random fingerprints, one bucket in twenty overflows.
         let mut all = Vec::with_capacity(prefixes + prefixes / 8);
         all.resize(prefixes, Bucket::EMPTY);
         Self { shift: F::BITS - bits, all }
     }
 
-    /// Bytes in memory.
+    /// Returns the bytes in memory.
     pub(super) fn memory(&self) -> usize {
         self.all.capacity() * size_of::<Bucket<F>>()
     }
@@ -57,11 +58,11 @@ impl<F: Fingerprint> Buckets<F> {
         usize::try_from(prefix.to_u128()).unwrap_or(0)
     }
 
-    /// Adds a fingerprint that is not there.
+    /// Adds a fingerprint that is not in the buckets yet.
     pub(super) fn insert(&mut self, value: F) {
         let prefix = self.prefix(value);
-        if self.all[prefix].len as usize == PLACES {
-            // A memtable of so many entries is beyond all memory.
+        if self.all[prefix].len as usize == CAPACITY {
+            // No memory is large enough for so many buckets that this fails.
             let full = u32::try_from(self.all.len()).unwrap_or(0);
             self.all.push(self.all[prefix]);
             self.all[prefix] = Bucket { full, ..Bucket::EMPTY };
@@ -71,7 +72,8 @@ impl<F: Fingerprint> Buckets<F> {
         bucket.len += 1;
     }
 
-    /// Visits those from `low` to `high` that are within `distance` of `query`, in no order.
+    /// Visits the fingerprints from `low` to `high` that are within `distance` of `query`, in no
+    /// particular order.
     #[inline(always)]
     pub(super) fn for_each_near(
         &self,
@@ -83,7 +85,7 @@ impl<F: Fingerprint> Buckets<F> {
         for prefix in self.prefix(low)..=self.prefix(high) {
             let mut bucket = &self.all[prefix];
             loop {
-                // No branch for each: nearly always all are far.
+                // One branch for the bucket, not one per value: nearly always none is near.
                 let distances = bucket.values.map(|value| value.distance(query));
                 if distances.iter().any(|&d| d <= distance) {
                     for (&value, d) in bucket.values().iter().zip(distances) {
@@ -115,10 +117,10 @@ mod tests {
         found
     }
 
-    fn crowded<F: Fingerprint>() {
+    fn check<F: Fingerprint>() {
         for capacity in [1, 64, 1 << 12] {
             let mut buckets = Buckets::<F>::new(capacity);
-            // Most share their leading bits: long chains, with neighbours in them.
+            // Most share their leading bits, which makes long chains with neighbours in them.
             let values: Vec<F> = (0..300u128)
                 .map(|i| F::from_u128(if i % 3 == 0 { i << 50 | i } else { i }))
                 .collect();
@@ -143,19 +145,19 @@ mod tests {
     }
 
     #[test]
-    fn of_a_range_all_that_is_near_is_found_however_crowded_a_bucket_is() {
-        crowded::<u64>();
-        crowded::<u128>();
+    fn everything_near_in_a_range_is_found_in_overflowing_buckets() {
+        check::<u64>();
+        check::<u128>();
     }
 
     #[test]
-    fn a_place_that_was_never_filled_is_no_fingerprint() {
+    fn unused_slots_are_never_found() {
         let buckets = Buckets::<u64>::new(100);
         assert!(near(&buckets, (0, u64::MAX), 0, 3).is_empty());
     }
 
     #[test]
-    fn a_bucket_is_one_line_of_memory() {
+    fn bucket_is_one_cache_line() {
         assert_eq!((size_of::<Bucket<u64>>(), size_of::<Bucket<u128>>()), (64, 128));
     }
 }

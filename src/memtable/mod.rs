@@ -1,8 +1,7 @@
 //! The memtable: recent entries in memory, searchable in every table's order.
 //!
-//! It keeps every change with the number of the commit that made it, so that a reader sees the
-//! state at its own commit while writers go on. A reader holds the lock for one lookup, never
-//! longer.
+//! It keeps every change with the number of the commit that made it, so that a reader sees the state
+//! at its own commit while writers continue. A reader holds the lock for one lookup at a time.
 
 mod buckets;
 
@@ -18,10 +17,10 @@ use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::layout::{Permutation, Plan};
 use crate::log::Op;
 
-/// Bytes of names for each entry that a memtable may hold.
+/// Bytes of names per entry of its capacity that a memtable may hold.
 const LONG_NAME: usize = 512;
 
-/// So many newer entries are compared one by one before probing is worth its cost.
+/// Most newer entries that are compared one by one. With more of them, probing costs less.
 const SCAN_NEWER: usize = 1024;
 
 /// What a commit did to an entry.
@@ -31,14 +30,14 @@ struct Change {
     inserted: bool,
 }
 
-/// The changes of one entry. Nearly all entries have one.
+/// The changes of one entry. Nearly all entries have exactly one.
 #[derive(Debug)]
 struct History {
     first: Change,
     /// The others, oldest first.
-    #[expect(clippy::box_collection, reason = "one word, where nearly always there is nothing")]
+    #[expect(clippy::box_collection, reason = "one word, since it is nearly always empty")]
     more: Option<Box<Vec<Change>>>,
-    /// The sum of all.
+    /// The sum of all changes.
     net: Net,
 }
 
@@ -58,18 +57,17 @@ impl History {
         [&self.first].into_iter().chain(self.more.iter().flat_map(|more| more.iter()))
     }
 
-    /// Whether the entry stood here at some time.
+    /// Returns whether the entry was inserted by any change.
     fn was_inserted(&self) -> bool {
         self.changes().any(|change| change.inserted)
     }
 
-    /// The last change up to and with commit `seq`.
+    /// Returns the last change up to and including commit `seq`.
     fn at(&self, seq: u64) -> Option<Change> {
         self.changes().rev().find(|c| c.seq <= seq).copied()
     }
 
-    /// What is left of all changes up to `seq`: whether an entry of an older source is removed, and
-    /// whether the entry stands here.
+    /// Returns the sum of all changes up to and including commit `seq`.
     fn net(&self, seq: u64) -> Net {
         if self.changes().next_back().is_some_and(|last| last.seq <= seq) {
             return self.net;
@@ -82,8 +80,8 @@ impl History {
     }
 }
 
-/// The sum of changes to one entry within one source (or several merged): it may remove the entry
-/// from older sources, and it may hold the entry anew.
+/// The sum of the changes to one entry within one source, or within several merged sources: it may
+/// remove the entry from older sources, and it may insert the entry again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Net {
     pub removes_older: bool,
@@ -94,13 +92,13 @@ impl Net {
     pub(crate) fn apply(&mut self, inserted: bool) {
         match (inserted, self.inserted) {
             (true, _) => self.inserted = true,
-            // It goes as it came: older sources never knew of it.
+            // The entry was inserted in this source: older sources do not have it.
             (false, true) => self.inserted = false,
             (false, false) => self.removes_older = true,
         }
     }
 
-    /// Entries that stand, more than in the older sources.
+    /// Returns by how much the number of live entries grows over that of the older sources.
     fn gain(self) -> i64 {
         i64::from(self.inserted) - i64::from(self.removes_older)
     }
@@ -110,9 +108,9 @@ impl Net {
 #[derive(Debug, Clone, Copy)]
 struct Commit {
     seq: u64,
-    /// Entries inserted up to it.
+    /// Number of entries inserted up to and including this commit.
     inserted: usize,
-    /// Entries that stood then, more than in the older sources.
+    /// Live entries after this commit, beyond those of the older sources.
     gain: i64,
 }
 
@@ -125,13 +123,13 @@ struct Inner<F> {
     commits: Vec<Commit>,
     names: Vec<Box<str>>,
     name_bytes: usize,
-    /// Operations taken in: more than entries where some come and go.
+    /// Operations applied: more than entries, if some are inserted and removed again.
     changes: usize,
     gain: i64,
 }
 
 impl<F> Inner<F> {
-    /// The state after commit `seq`.
+    /// Returns the state after commit `seq`.
     fn after(&self, seq: u64) -> Commit {
         let commits = self.commits.partition_point(|commit| commit.seq <= seq);
         let last = commits.checked_sub(1).map(|last| self.commits[last]);
@@ -139,21 +137,21 @@ impl<F> Inner<F> {
     }
 }
 
-/// Recent entries.
+/// Recent entries in memory. See the [module documentation](self).
 #[derive(Debug)]
 pub(crate) struct Memtable<F> {
     permutations: Vec<Permutation<F>>,
     capacity: usize,
-    /// The document id of the first name.
+    /// The document id that the first name gets.
     first_doc: u64,
-    /// Whether any entry was ever removed here: spares readers a look at each id.
+    /// Whether any entry was ever removed here. If not, readers need not check each id.
     has_removals: AtomicBool,
     inner: RwLock<Inner<F>>,
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// An empty one, laid out for about `capacity` entries. `first_doc`: the next document id of a
-    /// database with names.
+    /// Makes an empty memtable, laid out for about `capacity` entries. `first_doc` is the next
+    /// document id of a database with names.
     pub(crate) fn new(permutations: Vec<Permutation<F>>, capacity: usize, first_doc: u64) -> Self {
         let inner = Inner {
             tables: permutations.iter().map(|_| Buckets::new(capacity)).collect(),
@@ -169,12 +167,12 @@ impl<F: Fingerprint> Memtable<F> {
         Self { permutations, capacity, first_doc, has_removals, inner: RwLock::new(inner) }
     }
 
-    /// The same, still empty, for the names of documents from `first_doc` on.
+    /// Sets the document id that the first name gets. The memtable must still be empty.
     pub(crate) fn beginning_at(self, first_doc: u64) -> Self {
         Self { first_doc, ..self }
     }
 
-    // A panic while the lock is held leaves at worst an entry whose commit is never published.
+    // A panic while the lock is held at worst leaves an entry whose commit never becomes visible.
     fn read(&self) -> RwLockReadGuard<'_, Inner<F>> {
         self.inner.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -183,7 +181,7 @@ impl<F: Fingerprint> Memtable<F> {
         self.inner.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Takes in the operations of commit `seq`, which is greater than those before.
+    /// Applies the operations of commit `seq`, which is higher than those before.
     pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<()> {
         let mut inner = self.write();
         inner.changes += ops.len();
@@ -196,7 +194,7 @@ impl<F: Fingerprint> Memtable<F> {
                     let next = self.first_doc + inner.names.len() as u64;
                     if id.0 != next {
                         return Err(Error::corruption(format!(
-                            "document id {id} where {next} comes next"
+                            "document id {id} in the log, expected {next}"
                         )));
                     }
                     inner.names.push(name.as_str().into());
@@ -225,49 +223,51 @@ impl<F: Fingerprint> Memtable<F> {
         inner.inserted.push(entry);
     }
 
-    /// Operations taken in, or as many as have names so long.
+    /// Returns how full the memtable is, in entries: the operations applied or, with long names, the
+    /// entries whose share of bytes the names take.
     pub(crate) fn fill(&self) -> usize {
         let inner = self.read();
         inner.changes.max(inner.name_bytes / LONG_NAME)
     }
 
-    /// Entries changed here, whether they stand or not.
+    /// Returns the number of entries changed here, live or removed.
     pub(crate) fn len(&self) -> usize {
         self.read().entries.len()
     }
 
-    /// How many entries it is laid out for.
+    /// Returns the number of entries that it is laid out for.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The last commit taken in; 0 before the first.
+    /// Returns the last commit applied; 0 before the first.
     pub(crate) fn last_seq(&self) -> u64 {
         self.read().commits.last().map_or(0, |commit| commit.seq)
     }
 
-    /// Live entries gained over the older sources, up to commit `seq`: may be negative.
+    /// Returns by how much the number of live entries grows over that of the older sources, up to and
+    /// including commit `seq`. May be negative.
     pub(crate) fn net_entries(&self, seq: u64) -> i64 {
         self.read().after(seq).gain
     }
 
-    /// About how many bytes it occupies.
+    /// Returns about how many bytes the memtable occupies.
     pub(crate) fn memory(&self) -> usize {
         let inner = self.read();
         let tables = inner.tables.iter().map(Buckets::memory).sum::<usize>();
         // B-tree nodes are three quarters full on average.
-        let an_entry = (size_of::<Entry<F>>() + size_of::<History>()) * 4 / 3;
-        let a_name = size_of::<Box<str>>() * 2;
+        let per_entry = (size_of::<Entry<F>>() + size_of::<History>()) * 4 / 3;
+        let per_name = size_of::<Box<str>>() * 2;
         tables
-            + inner.entries.len() * an_entry
+            + inner.entries.len() * per_entry
             + inner.inserted.len() * size_of::<Entry<F>>()
             + inner.commits.len() * size_of::<Commit>()
-            + inner.names.len() * a_name
+            + inner.names.len() * per_name
             + inner.name_bytes
     }
 
-    /// Gives `visit` every fingerprint within `distance` of the query, each once, whether an entry
-    /// stands at the reader's commit or not. `queries` is the query in each table's bit order; the
+    /// Visits every fingerprint within `distance` of the query, each once, whether or not one of its
+    /// entries is live at the reader's commit. `queries` is the query in each table's bit order. The
     /// plan should be for [`capacity`](Self::capacity) entries, or a scan if there are far fewer.
     pub(crate) fn search(
         &self,
@@ -278,7 +278,7 @@ impl<F: Fingerprint> Memtable<F> {
     ) {
         let inner = self.read();
         if plan.is_scan() {
-            // Not the buckets: they are many even where entries are few.
+            // Not over the buckets: there are many of them even if there are few entries.
             let mut last = None;
             for (&Entry { fingerprint, .. }, history) in &inner.entries {
                 let d = fingerprint.distance(queries[0]);
@@ -309,9 +309,9 @@ impl<F: Fingerprint> Memtable<F> {
         );
     }
 
-    /// Of the entries inserted by a commit after `seq` and still standing within `distance` the
-    /// nearest (and lowest), with its last commit. `plan` is
-    /// asked for where much is newer, and told the number of entries.
+    /// Returns the nearest (and lowest) of the live entries within `distance` that a commit after
+    /// `seq` inserted, with its last commit and its distance. `plan` is called, with the number of
+    /// entries, only if there are many newer entries.
     pub(crate) fn newer_match<'p>(
         &self,
         queries: &[F],
@@ -346,23 +346,24 @@ impl<F: Fingerprint> Memtable<F> {
         })
     }
 
-    /// The last commit that changed the entry, and whether it inserted or removed it.
+    /// Returns whether the entry is live here at commit `seq`, or `None` if no commit up to then
+    /// changed it.
     pub(crate) fn state(&self, entry: Entry<F>, seq: u64) -> Option<bool> {
         Some(self.read().entries.get(&entry)?.at(seq)?.inserted)
     }
 
-    /// Whether anything was removed here; a commit that a reader sees is never missed, since the
-    /// reader took the lock after it.
+    /// Returns whether anything was removed here. It never misses a commit that a reader sees, since
+    /// the reader took the lock after that commit.
     pub(crate) fn has_removals(&self) -> bool {
         self.has_removals.load(Ordering::Relaxed)
     }
 
-    /// Whether, up to commit `seq`, the entry is removed from older sources.
+    /// Returns whether the entry is removed from older sources, up to and including commit `seq`.
     pub(crate) fn removes(&self, entry: Entry<F>, seq: u64) -> bool {
         self.read().entries.get(&entry).is_some_and(|h| h.net(seq).removes_older)
     }
 
-    /// The ids of a fingerprint that stand at commit `seq`, ascending, at most `limit`.
+    /// Returns the live ids of a fingerprint at commit `seq`, ascending, at most `limit`.
     pub(crate) fn ids(&self, fingerprint: F, seq: u64, limit: usize) -> Vec<DocId> {
         let inner = self.read();
         entries_of(&inner, fingerprint)
@@ -372,19 +373,19 @@ impl<F: Fingerprint> Memtable<F> {
             .collect()
     }
 
-    /// The sum of changes of every entry up to commit `seq`, in order.
+    /// Returns the sum of changes of every entry up to and including commit `seq`, in order.
     pub(crate) fn net_changes(&self, seq: u64) -> Vec<(Entry<F>, Net)> {
         let inner = self.read();
         inner.entries.iter().map(|(&entry, history)| (entry, history.net(seq))).collect()
     }
 
-    /// The name of a document, if it was allotted here.
+    /// Returns the name of a document, if it is in this memtable.
     pub(crate) fn name(&self, id: DocId) -> Option<String> {
         let index = usize::try_from(id.0.checked_sub(self.first_doc)?).ok()?;
         self.read().names.get(index).map(|name| name.to_string())
     }
 
-    /// The document id of the first name, and all names.
+    /// Returns the document id of the first name, and all names.
     pub(crate) fn names(&self) -> (DocId, Vec<Box<str>>) {
         (DocId(self.first_doc), self.read().names.clone())
     }
@@ -430,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn planted_neighbours_are_found_once_in_every_layout_and_no_others() {
+    fn exactly_the_planted_neighbours_are_found_once_in_every_layout() {
         for name in Layout::preset_names() {
             let layout = Layout::preset(name, 64).unwrap();
             let table = memtable(&layout);
@@ -445,7 +446,7 @@ mod tests {
             planted.sort_unstable();
             planted.dedup();
             for ((id, &fingerprint), further) in (0..).zip(&planted).zip([0, 1, 2].iter().cycle()) {
-                // Fingerprints of several ids, some removed again; others are only removed here.
+                // Fingerprints of several ids, some of them removed again. Others are only removed.
                 let others = [insert(fingerprint, id + 1000), remove(fingerprint, id)];
                 table.apply(id + 1, &[insert(fingerprint, id)]).unwrap();
                 table.apply(id + 1, &others[..*further]).unwrap();
@@ -471,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_sees_the_state_at_its_own_commit() {
+    fn reader_sees_the_state_at_its_own_commit() {
         let table = memtable(&Layout::preset("single", 64).unwrap());
         table.apply(1, &[insert(7, 1), insert(7, 2)]).unwrap();
         table.apply(2, &[remove(7, 1)]).unwrap();
@@ -483,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_comes_and_goes_here_leaves_older_sources_alone() {
+    fn entry_inserted_and_removed_here_leaves_older_sources_alone() {
         let table = memtable(&Layout::preset("half-2", 64).unwrap());
         table.apply(1, &[insert(5, 1)]).unwrap();
         table.apply(2, &[remove(5, 1)]).unwrap();
@@ -496,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_newer_is_found_however_much_that_is() {
+    fn newer_match_finds_only_newer_entries_few_or_many() {
         let layout = Layout::preset("half-2", 64).unwrap();
         let table = memtable(&layout);
         let plan = layout.plan_for(1000, 3, &Terms::default());
@@ -513,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_fills_it_too() {
+    fn removed_entries_count_towards_the_fill() {
         let table = memtable(&Layout::preset("single", 64).unwrap());
         for seq in 0..50 {
             assert!(table.fill() < 100);
@@ -524,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_fill_it_too() {
+    fn long_names_count_towards_the_fill() {
         let table = memtable(&Layout::preset("single", 64).unwrap());
         let name = "x".repeat(60_000);
         table.apply(1, &[Op::InsertNamed { fingerprint: 1, id: DocId(0), name }]).unwrap();
@@ -532,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_in_id_order_or_not_at_all() {
+    fn names_out_of_id_order_are_refused() {
         let table = memtable(&Layout::preset("single", 64).unwrap());
         let named =
             |id, name: &str| Op::InsertNamed { fingerprint: 1, id: DocId(id), name: name.into() };

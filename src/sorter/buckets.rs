@@ -1,46 +1,48 @@
-//! Records in memory, kept apart by leading bits from the moment they come.
+//! Records in memory, in buckets by their leading bits.
 //!
-//! A bucket is a list of chunks, so that none is ever moved to grow and none has to be counted
-//! first: sorting takes the memory of the records, and a scratch of one bucket.
+//! A bucket is a list of chunks. So no bucket is ever moved to grow, and no records have to be counted
+//! first. Sorting needs the memory of the records, and scratch space for one bucket.
 
 use super::radix;
 use super::record::Record;
 
-/// Records in a list of chunks: those of one bucket in any order, or sorted.
+/// Records in a list of chunks, either those of one bucket in any order, or sorted.
 pub(super) type Chunks<R> = Vec<Vec<R>>;
 
-/// Bytes of a chunk. Longer ones leave more memory unused, shorter ones take more allocations.
+/// Bytes of a chunk. Longer chunks leave more memory unused, shorter ones need more allocations.
 const CHUNK_BYTES: usize = 8192;
-/// Records of a bucket's first chunk; each next one has four times as many.
+/// Records of a bucket's first chunk. Each following chunk has four times as many, up to
+/// [`CHUNK_BYTES`].
 const FIRST_CHUNK: usize = 16;
-/// Bytes in which records are sorted at once, half of them a copy: about what the second-level
-/// cache holds.
+/// Bytes of scratch space for sorting, half of which is a copy: about the size of the second-level
+/// cache.
 pub(super) const SCRATCH_BYTES: usize = 2 << 20;
-/// Bits by which a bucket is split that has more.
+/// Bits by which a bucket with more records is split.
 const SPLIT_BITS: u32 = 8;
 
-/// Records in buckets by some of their bits; all before those are equal.
+/// Records in buckets by some of their bits. All bits before those are equal.
 #[derive(Debug)]
 pub(super) struct Buckets<R> {
     from: u32,
     bits: u32,
-    /// The chunk of each bucket that is being filled. Apart from the others: these are what `push`
-    /// needs in the cache.
+    /// For each bucket, the chunk that is being filled. Separate from the full chunks, because `push`
+    /// needs only these in the cache.
     open: Vec<Vec<R>>,
     full: Vec<Chunks<R>>,
-    /// Records that the chunks have room for.
+    /// Number of records that the chunks have room for.
     room: usize,
 }
 
 impl<R: Record> Buckets<R> {
-    /// Buckets by `bits` bits from bit `from` on.
+    /// Makes buckets by `bits` bits from bit `from` on.
     pub(super) fn new(from: u32, bits: u32) -> Self {
         let count = 1 << bits;
         let (open, full) = (0..count).map(|_| (Vec::new(), Vec::new())).unzip();
         Self { from, bits, open, full, room: 0 }
     }
 
-    /// Adds a record, unless that takes memory for more than `limit` records.
+    /// Adds a record, unless that needs memory for more than `limit` records. Returns whether it was
+    /// added.
     #[inline]
     #[must_use]
     pub(super) fn push(&mut self, record: R, limit: usize) -> bool {
@@ -70,7 +72,7 @@ impl<R: Record> Buckets<R> {
         true
     }
 
-    /// The chunks of each bucket, in order.
+    /// Returns the chunks of each bucket, in order.
     pub(super) fn into_chunks(self) -> impl Iterator<Item = Chunks<R>> {
         self.full.into_iter().zip(self.open).map(|(mut chunks, open)| {
             if !open.is_empty() {
@@ -80,7 +82,7 @@ impl<R: Record> Buckets<R> {
         })
     }
 
-    /// Takes what is there, and begins again.
+    /// Takes all records, and leaves empty buckets.
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::new(self.from, self.bits))
     }
@@ -90,7 +92,7 @@ impl<R: Record> Buckets<R> {
     }
 }
 
-/// What sorting needs beside the records.
+/// Scratch space for sorting.
 #[derive(Debug)]
 pub(super) struct Scratch<R> {
     records: Vec<R>,
@@ -100,13 +102,13 @@ pub(super) struct Scratch<R> {
 }
 
 impl<R: Record> Scratch<R> {
-    /// Within `memory` bytes, of which it takes at most [`SCRATCH_BYTES`].
+    /// Makes scratch space of at most `memory` bytes and at most [`SCRATCH_BYTES`].
     pub(super) fn new(memory: usize) -> Self {
         let leaf = memory.min(SCRATCH_BYTES) / 2 / size_of::<R>();
         Self { records: Vec::new(), other: Vec::new(), leaf: leaf.max(FIRST_CHUNK) }
     }
 
-    /// Sorts a bucket, each record once.
+    /// Sorts a bucket, and removes duplicate records.
     pub(super) fn sort(&mut self, bucket: &mut Chunks<R>) {
         let len = bucket.iter().map(Vec::len).sum::<usize>();
         if len > self.leaf {
@@ -127,7 +129,7 @@ impl<R: Record> Scratch<R> {
         bucket.retain(|chunk| !chunk.is_empty());
     }
 
-    /// Sorts a bucket of too many records in parts. A chunk is freed when its records have moved.
+    /// Sorts a bucket of too many records in parts. A chunk is freed once its records have moved.
     fn split(&mut self, bucket: Chunks<R>) -> Chunks<R> {
         let Some(from) = radix::common(bucket.iter().flatten().copied()) else {
             return vec![bucket[0][..1].to_vec()];
@@ -148,7 +150,7 @@ impl<R: Record> Scratch<R> {
     }
 }
 
-/// Sorts records and keeps each once. `scratch` may hold anything.
+/// Sorts records, and removes duplicates. `scratch` may contain anything.
 pub(super) fn sort_once<R: Record>(records: &mut Vec<R>, scratch: &mut Vec<R>) {
     scratch.truncate(records.len());
     scratch.extend_from_slice(&records[scratch.len()..]);

@@ -1,12 +1,13 @@
 //! Sorting more records than fit in memory.
 //!
-//! Bulk loads sort entries by fingerprint, and fingerprints in each table's bit order. Records go
-//! to buckets by their leading bits as they come. When memory is full all buckets are written to a
-//! file, a run, one behind the other. At the end each bucket is gathered from the runs, sorted in
-//! memory and given away: every record is written once and read once a pass, and nothing is merged.
-//! A bucket that is too large for memory is sorted as all were, by later bits.
+//! Bulk loads sort entries by fingerprint, and fingerprints in each table's bit order. Records are put
+//! into buckets by their leading bits as they arrive. When memory is full, all buckets are written to
+//! a file, a run, one after another. At the end, each bucket is collected from all runs, sorted in
+//! memory and passed on. So every record is written once and read once per pass, and nothing is
+//! merged. A bucket that does not fit in memory is sorted in the same way, by later bits.
 //!
-//! Runs are scratch files: of no use after a crash, swept at the next open.
+//! Runs are scratch files. They are of no use after a crash, and removed as orphans at the next
+//! open.
 
 mod buckets;
 mod radix;
@@ -15,28 +16,25 @@ mod runs;
 
 use std::sync::Arc;
 
-use buckets::{Buckets, Chunks, SCRATCH_BYTES, Scratch};
+use buckets::{Buckets, Chunks, SCRATCH_BYTES, Scratch, sort_once};
 pub(crate) use record::{Record, Row};
-use runs::Runs;
+pub(crate) use runs::FileNumbers;
+use runs::{BATCH, Runs, decode};
 
 use crate::error::Result;
 use crate::parallel;
 use crate::storage::Storage;
 
-/// Most bits that choose a bucket: more cost misses when records come, fewer when they are sorted.
+/// Most bits that choose a bucket. More bits cost cache misses when records arrive, fewer when they are
+/// sorted.
 const MOST_BITS: u32 = 10;
-/// Bytes of memory for each bucket; less would be lost in chunks that are not full.
+/// Bytes of memory per bucket. With less, too much would be unused in chunks that are not full.
 const BUCKET_BYTES: usize = 32 << 10;
 
-/// Records that are held in any case: too few would make a run of each.
+/// Records that are always held in memory. With fewer, nearly every record would become a run.
 const LEAST_RECORDS: usize = 64;
 
-/// Where numbers for scratch files come from.
-pub(crate) trait FileNumbers: std::fmt::Debug + Sync {
-    fn next(&self) -> u64;
-}
-
-/// Takes records in any order, to give them sorted.
+/// Takes records in any order, and sorts them.
 #[derive(Debug)]
 pub(crate) struct Sorter<'a, R> {
     buckets: Buckets<R>,
@@ -44,11 +42,11 @@ pub(crate) struct Sorter<'a, R> {
     space: Space,
 }
 
-/// What the memory that is allowed is used for.
+/// How the allowed memory is used.
 #[derive(Debug, Clone, Copy)]
 struct Space {
     memory: usize,
-    /// Bytes that sorting takes, of each thread.
+    /// Bytes of scratch space for sorting, per thread.
     scratch: usize,
     /// Bits that choose a bucket.
     bits: u32,
@@ -62,8 +60,8 @@ impl Space {
 }
 
 impl<'a, R: Record> Sorter<'a, R> {
-    /// Works within `memory` bytes, and a scratch for each thread but one; a kilobyte or so it takes
-    /// in any case.
+    /// Makes a sorter that uses `memory` bytes, and scratch space for each thread but one. It always
+    /// uses at least a kilobyte or so.
     pub(crate) fn new(
         storage: &'a Arc<dyn Storage>,
         numbers: &'a dyn FileNumbers,
@@ -72,7 +70,7 @@ impl<'a, R: Record> Sorter<'a, R> {
         Self::of_later_bits(Runs::new(storage, numbers), memory, 0)
     }
 
-    /// For records whose first `from` bits are equal.
+    /// Makes a sorter for records whose first `from` bits are equal.
     fn of_later_bits(runs: Runs<'a>, memory: usize, from: u32) -> Self {
         let space = Space::new(memory);
         Self { buckets: Buckets::new(from, space.bits), runs, space }
@@ -86,13 +84,14 @@ impl<'a, R: Record> Sorter<'a, R> {
             return Ok(());
         }
         self.runs.add(self.buckets.take().into_chunks())?;
-        // One chunk there always is.
+        // There is always room for one chunk.
         let _fits = self.buckets.push(record, usize::MAX);
         Ok(())
     }
 
-    /// Ends the input. Sorts, if all is in memory, in up to `threads` threads; `done` is told of
-    /// records that are, some at a time, and may end it by an error.
+    /// Ends the input. If everything is in memory, sorts it in up to `threads` threads. `done` is
+    /// called with the number of records of each part that is sorted, and stops the sort if it
+    /// returns an error.
     pub(crate) fn finish(
         mut self,
         threads: usize,
@@ -116,7 +115,7 @@ impl<'a, R: Record> Sorter<'a, R> {
     }
 }
 
-/// Sorted records, each once, to be read as often as needed.
+/// Sorted records without duplicates, which can be read any number of times.
 #[derive(Debug)]
 pub(crate) struct Sorted<'a, R>(Place<'a, R>);
 
@@ -131,16 +130,17 @@ impl<R: Record> Sorted<'_, R> {
         matches!(&self.0, Place::Memory(chunks) if chunks.is_empty())
     }
 
-    /// Gives all records, ascending, each once, some at a time. From disk they are sorted at each
-    /// call, within the memory that the sorter was given.
+    /// Visits all records, ascending and without duplicates, in slices. Records on disk are sorted at
+    /// each call, within the memory that the sorter was given.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[R]) -> Result<()>) -> Result<()> {
         match &self.0 {
             Place::Memory(chunks) => chunks.iter().try_for_each(|chunk| visit(chunk)),
-            Place::Disk { runs, space } => runs.for_each(*space, &mut visit),
+            Place::Disk { runs, space } => sort_runs(runs, *space, &mut visit),
         }
     }
 
-    /// Gives all records in any order, perhaps more than once, some at a time: cheaper from disk.
+    /// Visits all records in slices, in any order and possibly with duplicates. This costs less than
+    /// [`for_each`](Self::for_each) if they are on disk.
     pub(crate) fn for_each_unordered(
         &self,
         mut visit: impl FnMut(&[R]) -> Result<()>,
@@ -150,6 +150,46 @@ impl<R: Record> Sorted<'_, R> {
             Place::Disk { runs, .. } => runs.for_each_unordered(&mut visit),
         }
     }
+}
+
+/// Visits all records of the runs, sorted bucket by bucket.
+fn sort_runs<R: Record>(
+    runs: &Runs<'_>,
+    space: Space,
+    visit: &mut dyn FnMut(&[R]) -> Result<()>,
+) -> Result<()> {
+    let (mut records, mut scratch) = (Vec::<R>::new(), Vec::new());
+    for bucket in 0..1 << space.bits {
+        let pieces = runs.bucket(bucket)?;
+        let len = pieces.iter().map(|piece| piece.len()).sum::<usize>() / R::LEN;
+        if len * 2 * size_of::<R>() > space.memory.max(BATCH) {
+            (records, scratch) = (Vec::new(), Vec::new());
+            sort_large(runs, &pieces, space, visit)?;
+            continue;
+        }
+        records.clear();
+        records.reserve_exact(len);
+        pieces.iter().for_each(|piece| records.extend(decode::<R>(piece)));
+        sort_once(&mut records, &mut scratch);
+        visit(&records)?;
+    }
+    Ok(())
+}
+
+/// Visits the records of a bucket that does not fit in memory, sorted.
+fn sort_large<R: Record>(
+    runs: &Runs<'_>,
+    pieces: &[&[u8]],
+    space: Space,
+    visit: &mut dyn FnMut(&[R]) -> Result<()>,
+) -> Result<()> {
+    let records = || pieces.iter().flat_map(|piece| decode::<R>(piece));
+    let Some(from) = radix::common(records()) else {
+        return records().take(1).try_for_each(|record| visit(&[record]));
+    };
+    let mut sorter = Sorter::of_later_bits(runs.another(), space.memory, from);
+    records().try_for_each(|record| sorter.push(record))?;
+    sorter.finish(1, |_| Ok(()))?.for_each(visit)
 }
 
 #[cfg(test)]
@@ -183,7 +223,7 @@ mod tests {
         F::from_u128(u128::from(random(seed)) << 64 | u128::from(random(seed)))
     }
 
-    /// Fingerprints of every kind of skew.
+    /// Returns fingerprints with every kind of skew.
     fn kinds<F: Fingerprint>(n: usize) -> Vec<Vec<F>> {
         let seed = &mut 5;
         let uniform: Vec<F> = (0..n).map(|_| wide(seed)).collect();
@@ -205,7 +245,7 @@ mod tests {
         vec![uniform, sorted, reversed, clustered, few, hot, low, vec![F::MAX; n]]
     }
 
-    /// Sorts in this much memory and compares with a plain sort; gives the number of runs.
+    /// Sorts in this much memory, compares with a plain sort, and returns the number of runs.
     fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usize) -> usize {
         let sim = Sim::new();
         sim.create_root().unwrap();
@@ -253,7 +293,7 @@ mod tests {
                     .map(|(id, &fingerprint)| Entry { fingerprint, id: DocId(id * id % 1001) })
                     .collect();
                 for (memory, threads) in [(0, 1), (100 << 10, 2), (64 << 20, 3)] {
-                    // Many runs of few records take long and show nothing more.
+                    // Many runs of few records take long and test nothing more.
                     if memory > 0 || n <= 3000 {
                         runs.push(check(&rows, memory, threads));
                         runs.push(check(&entries, memory, threads));
@@ -265,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn records_come_sorted_and_once_whatever_their_skew_and_the_memory() {
+    fn records_are_sorted_and_unique_for_any_skew_and_memory() {
         check_width::<u64>();
         check_width::<u128>();
     }
@@ -278,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_that_of_the_records() {
+    fn memory_is_used_for_records() {
         let sim = Sim::new();
         sim.create_root().unwrap();
         let storage: Arc<dyn Storage> = sim.clone();
@@ -295,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_ends_it_and_leaves_no_file() {
+    fn error_stops_the_sort_and_leaves_no_file() {
         for call in 0..12 {
             let sim = Sim::new();
             sim.create_root().unwrap();

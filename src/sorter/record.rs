@@ -1,28 +1,29 @@
-//! What is sorted: fixed-width bit strings.
+//! Records, which the sorter sorts: bit strings of fixed width.
 
 use crate::codec::bytes::PutFields;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 
-/// Something that is sorted: a string of bits whose order is that of `Ord`, and bytes in a run.
+/// A value that can be sorted: a bit string whose order is that of `Ord`, stored as bytes in a run.
 pub(crate) trait Record: Copy + Ord + Send + Sync {
     /// Bytes of a record in a run.
     const LEN: usize;
+    /// Appends the bytes of the record.
     fn write(self, out: &mut Vec<u8>);
-    /// What [`write`](Self::write) wrote; `None` for fewer bytes.
+    /// Reads what [`write`](Self::write) wrote. Returns `None` if there are too few bytes.
     fn read(bytes: &[u8]) -> Option<Self>;
     /// No bit set.
     const ZERO: Self;
     /// Bits of a record.
     const BITS: u32;
-    /// The bits in which two records differ, and those already in `bits`: in the place of a record.
+    /// Adds the bits in which two records differ to `bits`, which has the form of a record.
     fn add_differing(self, other: Self, bits: Self) -> Self;
     /// Number of unset bits above the highest set one.
     fn leading_zeros(self) -> u32;
-    /// The bits from bit `from` on, at the top of a word; perhaps with zeros in place of later ones.
-    /// So, among records with `from` leading bits in common, it ascends with them.
+    /// The bits from bit `from` on, at the top of a word, possibly with zeros in place of later bits.
+    /// Among records with `from` leading bits in common, the window ascends with the records.
     fn window(self, from: u32) -> u64;
 
-    /// The first `bits` (1 to 32) of that window.
+    /// The first `bits` bits (1 to 32) of that window.
     #[inline]
     fn digit(self, from: u32, bits: u32) -> usize {
         usize::try_from(self.window(from) >> (64 - bits)).unwrap_or(0)
@@ -72,7 +73,7 @@ impl<F: Fingerprint> Record for Entry<F> {
     }
 }
 
-/// A fingerprint in some table's bit order.
+/// A fingerprint in a table's bit order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Row<F>(pub F);
 

@@ -1,18 +1,23 @@
-//! Buckets on disk.
+//! Runs: buckets of records on disk.
 
 use std::sync::Arc;
 
-use super::buckets::{Chunks, sort_once};
+use super::buckets::Chunks;
 use super::record::Record;
-use super::{FileNumbers, Sorter, Space, radix};
 use crate::error::{Error, Result};
 use crate::files::FileName;
 use crate::storage::{Map, Storage};
 
 /// Bytes that are written or read at a time.
-const BATCH: usize = 1 << 16;
+pub(super) const BATCH: usize = 1 << 16;
 
-/// Files that hold all buckets, one behind the other; removed with the value.
+/// A source of numbers for scratch files.
+pub(crate) trait FileNumbers: std::fmt::Debug + Sync {
+    /// Returns the next number.
+    fn next(&self) -> u64;
+}
+
+/// Files that hold all buckets, one after another. They are removed when the value is dropped.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
     storage: &'a Arc<dyn Storage>,
@@ -29,11 +34,11 @@ struct Run {
 }
 
 impl Run {
-    /// The bytes of a bucket, read into memory.
+    /// Returns the bytes of a bucket.
     fn bucket(&self, bucket: usize) -> Result<&[u8]> {
         let start = if bucket == 0 { 0 } else { self.ends[bucket - 1] };
         let Some(bytes) = self.map.get(start..self.ends[bucket]) else {
-            return Err(Error::corruption(format!("the sorted run {} was cut short", self.name)));
+            return Err(Error::corruption(format!("the scratch file {} is too short", self.name)));
         };
         Ok(bytes)
     }
@@ -48,7 +53,7 @@ impl<'a> Runs<'a> {
         self.runs.is_empty()
     }
 
-    /// Writes buckets as one more run. Their memory is freed on the way.
+    /// Writes buckets as one more run. Their memory is freed as they are written.
     pub(super) fn add<R: Record>(
         &mut self,
         buckets: impl Iterator<Item = Chunks<R>>,
@@ -90,47 +95,17 @@ impl<'a> Runs<'a> {
         Ok(ends)
     }
 
-    pub(super) fn for_each<R: Record>(
-        &self,
-        space: Space,
-        visit: &mut dyn FnMut(&[R]) -> Result<()>,
-    ) -> Result<()> {
-        let (mut records, mut scratch) = (Vec::<R>::new(), Vec::new());
-        for bucket in 0..1 << space.bits {
-            let pieces: Vec<&[u8]> =
-                self.runs.iter().map(|run| run.bucket(bucket)).collect::<Result<_>>()?;
-            let len = pieces.iter().map(|piece| piece.len()).sum::<usize>() / R::LEN;
-            if len * 2 * size_of::<R>() > space.memory.max(BATCH) {
-                (records, scratch) = (Vec::new(), Vec::new());
-                self.sort_large(&pieces, space, visit)?;
-                continue;
-            }
-            records.clear();
-            records.reserve_exact(len);
-            pieces.iter().for_each(|piece| records.extend(decode::<R>(piece)));
-            sort_once(&mut records, &mut scratch);
-            visit(&records)?;
-        }
-        Ok(())
+    /// Returns the bytes of a bucket, one piece per run.
+    pub(super) fn bucket(&self, bucket: usize) -> Result<Vec<&[u8]>> {
+        self.runs.iter().map(|run| run.bucket(bucket)).collect()
     }
 
-    /// Gives a bucket that does not fit in memory.
-    fn sort_large<R: Record>(
-        &self,
-        pieces: &[&[u8]],
-        space: Space,
-        visit: &mut dyn FnMut(&[R]) -> Result<()>,
-    ) -> Result<()> {
-        let records = || pieces.iter().flat_map(|piece| decode::<R>(piece));
-        let Some(from) = radix::common(records()) else {
-            return records().take(1).try_for_each(|record| visit(&[record]));
-        };
-        let runs = Runs::new(self.storage, self.numbers);
-        let mut sorter = Sorter::of_later_bits(runs, space.memory, from);
-        records().try_for_each(|record| sorter.push(record))?;
-        sorter.finish(1, |_| Ok(()))?.for_each(visit)
+    /// Returns empty runs with the same storage and file numbers.
+    pub(super) fn another(&self) -> Self {
+        Self::new(self.storage, self.numbers)
     }
 
+    /// Visits all records, in no particular order.
     pub(super) fn for_each_unordered<R: Record>(
         &self,
         visit: &mut dyn FnMut(&[R]) -> Result<()>,
@@ -147,7 +122,8 @@ impl<'a> Runs<'a> {
     }
 }
 
-fn decode<R: Record>(bytes: &[u8]) -> impl Iterator<Item = R> {
+/// Reads records from the bytes of a run.
+pub(super) fn decode<R: Record>(bytes: &[u8]) -> impl Iterator<Item = R> {
     bytes.chunks_exact(R::LEN).filter_map(R::read)
 }
 

@@ -1,9 +1,9 @@
-//! Files of the operating system.
+//! A folder of the file system as a storage.
 
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "this is the door to them"
+    reason = "the only module that uses files"
 )]
 
 use std::fs::{self, File, OpenOptions};
@@ -11,10 +11,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Access, LOCK, Map, Storage, TAKEN, WriteFile, failed, mmap, path_in};
+use super::access::Access;
+use super::map::Map;
+use super::mmap::Mapping;
+use super::{LOCK, LOCK_IS_TAKEN, Storage, WriteFile, failed, path_in};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A folder of the file system: the [`Storage`] that databases live in.
+/// A folder of the file system: the normal [`Storage`] of a database.
 ///
 /// # Examples
 ///
@@ -28,8 +31,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// disk.create_root()?;
 /// let file = disk.create("a.log")?;
 /// file.append(b"some bytes")?;
-/// file.sync()?; // now the bytes survive a power cut,
-/// disk.sync_dir()?; // and now the name does
+/// file.sync()?; // now the bytes survive a loss of power,
+/// disk.sync_dir()?; // and now the name does too
 /// assert_eq!(&*disk.map("a.log")?, b"some bytes");
 /// # Ok::<(), fpdb::Error>(())
 /// ```
@@ -40,12 +43,13 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The folder at `root`, which need not exist yet; nothing is touched.
+    /// Makes a storage for the folder at `root`, which need not exist yet. Does not access the file
+    /// system.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), access: Access::default() }
     }
 
-    /// How the files of segments are read. Default: [`Access::Mapped`].
+    /// Sets how the files of segments are read. Default: [`Access::Mapped`].
     #[must_use]
     pub fn access(self, access: Access) -> Self {
         Self { access, ..self }
@@ -55,11 +59,11 @@ impl Disk {
         let path = path_in(&self.root, name)?;
         let unmappable = |e| failed("map the file", &path, e);
         let file = File::open(&path).map_err(unmappable)?;
-        // Not every system maps nothing.
+        // Not every system can map an empty file.
         if file.metadata().map_err(unmappable)?.len() == 0 {
             return Ok(Map::from_bytes(Arc::default()));
         }
-        mmap::Mapping::new(&file, access).map(Map::from_mapping).map_err(unmappable)
+        Mapping::new(&file, access).map(Map::from_mapping).map_err(unmappable)
     }
 }
 
@@ -83,7 +87,7 @@ impl Storage for Disk {
         for entry in entries {
             let entry = entry.map_err(unlistable)?;
             if entry.file_type().map_err(unlistable)?.is_file() {
-                // A name that is not UTF-8 is not one of ours.
+                // fpdb makes no file whose name is not UTF-8.
                 names.extend(entry.file_name().into_string());
             }
         }
@@ -147,7 +151,7 @@ impl Storage for Disk {
 
     fn free_space(&self) -> Result<u64> {
         fs2::available_space(&self.root)
-            .map_err(|e| failed("ask for the free space of the folder", &self.root, e))
+            .map_err(|e| failed("get the free space of the folder", &self.root, e))
     }
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
@@ -155,12 +159,12 @@ impl Storage for Disk {
     }
 }
 
-/// A file in append mode.
+/// A file opened for appending.
 #[derive(Debug)]
 struct DiskFile {
     file: File,
     path: PathBuf,
-    /// Held during an append, which may take several system calls; a sync does not wait for it.
+    /// Held during an append, which may need several system calls. A sync does not wait for it.
     appending: Mutex<()>,
 }
 
@@ -171,17 +175,18 @@ impl WriteFile for DiskFile {
     }
 
     fn sync(&self) -> Result<()> {
-        // What is promised covers the file's length, and what is synced has nearly always grown, so
-        // `sync_data` would save nothing; and file systems were seen to lose a length after it.
+        // The promise includes the file's length, and the file has nearly always grown, so
+        // `sync_data` would save nothing. And file systems were seen to lose a length after it.
         self.file.sync_all().map_err(|e| failed("sync the file", &self.path, e))
     }
 }
 
-/// Makes the folder and its missing parents, each name durable in its parent.
+/// Creates the folder and its missing parents. Each name becomes durable in its parent.
 fn create_folder(path: &Path) -> Result<()> {
     match fs::create_dir(path) {
         Ok(()) => {}
-        // Who made it may have crashed before its name was durable: sync the parent all the same.
+        // The process that created it may have crashed before the name was durable, so the parent is
+        // synced in this case too.
         Err(_) if path.is_dir() => {}
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let parent = parent(path).filter(|parent| !parent.exists());
@@ -193,7 +198,7 @@ fn create_folder(path: &Path) -> Result<()> {
     parent(path).map_or(Ok(()), sync_folder)
 }
 
-/// The folder that holds `path`'s name; none for the root of a file system.
+/// Returns the folder that contains the name of `path`, or `None` for the root of a file system.
 fn parent(path: &Path) -> Option<&Path> {
     let parent = path.parent()?;
     Some(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
@@ -206,14 +211,14 @@ fn sync_folder(path: &Path) -> Result<()> {
         .map_err(|e| failed("sync the folder", path, e))
 }
 
-/// Elsewhere folders cannot be synced, and their entries are journalled by the file system.
+/// On other systems, folders cannot be synced, and the file system journals their entries.
 #[cfg(not(unix))]
 fn sync_folder(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Opens and locks the file, which is never removed: whoever removed it would let a second writer
-/// lock a new one. The lock belongs to this open file and ends when it is closed.
+/// Opens and locks the lock file. It is never removed: otherwise a second writer could lock a new one.
+/// The lock belongs to this open file, and ends when the file is closed.
 fn lock(path: &Path) -> Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -223,11 +228,11 @@ fn lock(path: &Path) -> Result<File> {
         .open(path)
         .map_err(|e| failed("open the lock file", path, e))?;
     if !try_lock_exclusive(&file).map_err(|e| failed("lock the lock file", path, e))? {
-        return Err(locked(TAKEN, path));
+        return Err(locked(LOCK_IS_TAKEN, path));
     }
     if !is_named(&file, path).map_err(|e| failed("check the lock file", path, e))? {
         return Err(locked(
-            "somebody replaced the lock file, which none may remove: try again",
+            "the lock file was replaced, although it must not be removed: try again",
             path,
         ));
     }
@@ -238,8 +243,8 @@ fn locked(message: &str, path: &Path) -> Error {
     Error::new(ErrorKind::Locked, message).at_path(path)
 }
 
-/// `false` if the lock is taken. By its full path: since Rust 1.89 `File` has methods of its own
-/// under these names.
+/// Returns `false` if the lock is taken. The method is called by its full path, because since Rust
+/// 1.89 `File` has its own methods with these names.
 fn try_lock_exclusive(file: &File) -> io::Result<bool> {
     match fs2::FileExt::try_lock_exclusive(file) {
         Ok(()) => Ok(true),
@@ -248,7 +253,7 @@ fn try_lock_exclusive(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Is the open file still the one that has this name?
+/// Returns whether the open file is still the one with this name.
 #[cfg(unix)]
 fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -260,7 +265,7 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Elsewhere an open file keeps its name.
+/// On other systems, an open file keeps its name.
 #[cfg(not(unix))]
 fn is_named(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
@@ -272,7 +277,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_lock_file_that_was_removed_or_replaced_is_noticed() {
+    fn removed_or_replaced_lock_file_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOCK);
         let held = lock(&path).unwrap();
@@ -284,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_folder_has_a_parent_to_sync() {
+    fn relative_folder_has_a_parent_to_sync() {
         assert_eq!(parent(Path::new("db")), Some(Path::new(".")));
         assert_eq!(parent(Path::new("a/db")), Some(Path::new("a")));
         assert_eq!(parent(Path::new("/")), None);

@@ -1,15 +1,15 @@
-//! Mapping an immutable file: the one place of `unsafe` in the storage.
+//! Maps of immutable files: the only `unsafe` code of the storage.
 
 #![expect(unsafe_code, reason = "mapping a file is unsafe; the rule below makes it sound here")]
-#![expect(clippy::disallowed_types, reason = "this is the door to maps")]
+#![expect(clippy::disallowed_types, reason = "the only module that maps files")]
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Deref;
 
-use super::Access;
+use super::access::Access;
 
-/// The bytes of a whole file: mapped, or copied.
+/// The bytes of an entire file, mapped or copied.
 #[derive(Debug)]
 pub(super) struct Mapping {
     map: memmap2::Mmap,
@@ -25,23 +25,24 @@ impl Mapping {
         // segment files are created, synced and then only ever unlinked, never truncated or
         // rewritten (storage-format.md, "Files"), and only the holder of the lock creates any. A
         // process that breaks this rule from outside can make a read fault; `Db::open` documents
-        // it. Tested by `a_map_outlives_the_name` in tests.rs.
+        // it. Tested by
+        // `map_stays_valid_after_the_file_is_removed` in tests.rs.
         let map = unsafe { memmap2::Mmap::map(file)? };
         #[cfg(unix)]
         if access == Access::Cold {
-            // Or the system would read pages around each that is asked for.
+            // Otherwise, the system would also read the pages around each requested page.
             let _ = map.advise(memmap2::Advice::Random);
         }
         Ok(Self { map, access })
     }
 
-    /// See [`Map::is_cold`](super::Map::is_cold).
+    /// See [`Map::is_cold`](super::map::Map::is_cold).
     #[inline]
     pub(super) fn is_cold(&self) -> bool {
         self.access == Access::Cold
     }
 
-    /// See [`Map::prefetch`](super::Map::prefetch).
+    /// See [`Map::prefetch`](super::map::Map::prefetch).
     #[cfg(unix)]
     pub(super) fn prefetch(&self, offset: usize, len: usize) {
         let _ = self.map.advise_range(memmap2::Advice::WillNeed, offset, len);
@@ -50,7 +51,7 @@ impl Mapping {
     #[cfg(not(unix))]
     pub(super) fn prefetch(&self, _offset: usize, _len: usize) {}
 
-    /// See [`Map::populate`](super::Map::populate).
+    /// See [`Map::populate`](super::map::Map::populate).
     #[cfg(target_os = "linux")]
     pub(super) fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
         match self.map.advise_range(memmap2::Advice::PopulateRead, offset, len) {
@@ -75,13 +76,13 @@ impl Deref for Mapping {
     }
 }
 
-/// The file's bytes in memory of their own.
+/// Copies the bytes of the file to memory.
 fn copy(mut file: &File) -> io::Result<memmap2::Mmap> {
     let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
     let mut map = memmap2::MmapMut::map_anon(len)?;
     #[cfg(target_os = "linux")]
     {
-        // A hint: there are systems without huge pages.
+        // This is a hint: some systems have no huge pages.
         let _ = map.advise(memmap2::Advice::HugePage);
     }
     file.read_exact(&mut map)?;

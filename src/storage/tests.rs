@@ -1,4 +1,4 @@
-//! What holds for every storage: each promise is checked on a disk and in the simulation.
+//! What every storage promises, checked on a disk and in the simulation.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn write(storage: &dyn Storage, name: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn the_root_is_missing_until_created_and_can_be_created_again() {
+fn root_is_missing_until_created_and_can_be_created_again() {
     let parent = tempfile::tempdir().unwrap();
     let disk = Disk::new(parent.path().join("missing/too/db"));
     let storages: [Arc<dyn Storage>; 2] = [Arc::new(disk), Sim::new()];
@@ -79,7 +79,7 @@ fn rename_replaces_and_keeps_maps_of_what_was_replaced() {
 }
 
 #[test]
-fn a_map_outlives_the_name() {
+fn map_stays_valid_after_the_file_is_removed() {
     on_each(|storage| {
         let bytes: Vec<u8> = (0u32..30_000).flat_map(u32::to_le_bytes).collect();
         write(&*storage, "a", &bytes);
@@ -92,7 +92,7 @@ fn a_map_outlives_the_name() {
 }
 
 #[test]
-fn a_removed_file_can_still_be_written() {
+fn removed_file_can_still_be_written() {
     on_each(|storage| {
         let file = storage.create("a").unwrap();
         storage.remove("a").unwrap();
@@ -103,7 +103,7 @@ fn a_removed_file_can_still_be_written() {
 }
 
 #[test]
-fn the_lock_is_refused_while_it_is_held_and_free_afterwards() {
+fn lock_is_refused_while_held_and_free_afterwards() {
     on_each(|storage| {
         let held = storage.lock().unwrap();
         for other in [storage.clone(), storage.at(storage.root())] {
@@ -112,7 +112,7 @@ fn the_lock_is_refused_while_it_is_held_and_free_afterwards() {
             assert!(error.to_string().contains("open_read_only"), "{error}");
             assert_eq!(error.path(), Some(&*storage.root().join("LOCK")));
         }
-        // Opening and closing the file beside it must not free the lock.
+        // Opening and closing the lock file elsewhere must not release the lock.
         assert_eq!(storage.read("LOCK").unwrap(), b"");
         assert!(storage.lock().is_err());
         drop(held);
@@ -122,7 +122,7 @@ fn the_lock_is_refused_while_it_is_held_and_free_afterwards() {
 }
 
 #[test]
-fn folders_are_apart() {
+fn folders_are_independent() {
     on_each(|storage| {
         let other = storage.at(&storage.root().with_file_name("other"));
         other.create_root().unwrap();
@@ -136,7 +136,7 @@ fn folders_are_apart() {
 }
 
 #[test]
-fn the_list_is_sorted() {
+fn list_is_sorted() {
     on_each(|storage| {
         for name in ["b", "a10", "a", "Z", "a1"] {
             write(&*storage, name, b"");
@@ -146,7 +146,7 @@ fn the_list_is_sorted() {
 }
 
 #[test]
-fn what_is_missing_is_named_in_the_message() {
+fn missing_file_is_named_in_the_message() {
     on_each(|storage| {
         let errors = [
             storage.map("m.fpt").unwrap_err(),
@@ -164,7 +164,7 @@ fn what_is_missing_is_named_in_the_message() {
 }
 
 #[test]
-fn only_plain_file_names_are_taken() {
+fn only_plain_file_names_are_accepted() {
     on_each(|storage| {
         for name in ["", ".", "..", "../a", "a/b", "a/", "/a", "a\\b", "c:a", "a\0b", "./a"] {
             assert_eq!(
@@ -181,7 +181,7 @@ fn only_plain_file_names_are_taken() {
 }
 
 #[test]
-fn ids_differ_and_there_is_space() {
+fn fresh_ids_differ_and_free_space_is_reported() {
     on_each(|storage| {
         assert_ne!(storage.fresh_id().unwrap(), storage.fresh_id().unwrap());
         assert!(storage.free_space().unwrap() > 0);
@@ -190,7 +190,7 @@ fn ids_differ_and_there_is_space() {
 }
 
 #[test]
-fn appends_of_several_threads_are_whole() {
+fn appends_of_several_threads_are_not_interleaved() {
     on_each(|storage| {
         let file = storage.create("a").unwrap();
         std::thread::scope(|scope| {
@@ -211,7 +211,7 @@ fn appends_of_several_threads_are_whole() {
 }
 
 #[test]
-fn a_disk_lists_regular_files_only() {
+fn disk_lists_only_regular_files() {
     let parent = tempfile::tempdir().unwrap();
     let disk = Disk::new(parent.path());
     write(&disk, "a", b"");
@@ -223,7 +223,7 @@ fn a_disk_lists_regular_files_only() {
 }
 
 #[test]
-fn a_full_disk_is_said_plainly() {
+fn full_disk_is_named_in_the_message() {
     let error = failed("append to the file", Path::new("a"), io::ErrorKind::StorageFull.into());
     assert!(error.to_string().starts_with("cannot append to the file: the disk is full"));
     assert_eq!(error.kind(), ErrorKind::Io);

@@ -1,12 +1,12 @@
-//! Which combinations of pending changes are tried: all, or a telling selection.
+//! Which combinations of pending changes are tried: all, or a representative selection.
 
-/// One choice: a digit for each pending change, 0 where it is lost, up to the place's radix - 1.
+/// One choice: a digit for each pending change, from 0 (the change is lost) to the radix - 1.
 pub(super) type Choice = Vec<u16>;
 
 /// The choices to try, one after the other.
 #[derive(Debug)]
 pub(super) enum Choices {
-    /// All of them, counted through as an odometer does.
+    /// All choices, counted like an odometer.
     All {
         radix: Vec<u16>,
         next: Option<Choice>,
@@ -15,8 +15,8 @@ pub(super) enum Choices {
 }
 
 impl Choices {
-    /// For places of these radices, of which the first `ordered` are applied in order, so that
-    /// their prefixes are likely. All choices if there are at most `exhaustive`.
+    /// Makes choices for digits of these radices. The first `ordered` changes are applied in order,
+    /// so that their prefixes are likely. Returns all choices if there are at most `exhaustive`.
     pub(super) fn new(
         radix: Vec<u16>,
         ordered: usize,
@@ -85,7 +85,7 @@ impl Random {
         u16::from_le_bytes([low, high]) % bound
     }
 
-    /// Each change is kept whole with this probability, otherwise lost or kept in part.
+    /// Keeps each change entirely with this probability, and otherwise loses it or keeps a part.
     fn choice(&mut self, radix: &[u16], percent: u16) -> Choice {
         let mut digit = |r: u16| if self.below(100) < percent { r - 1 } else { self.below(r - 1) };
         radix.iter().map(|&r| if r < 2 { 0 } else { digit(r) }).collect()

@@ -9,28 +9,37 @@ use std::sync::Arc;
 use super::Sim;
 use super::choices::{Choice, Choices};
 use super::faults::Faults;
-use super::pending::{Change, NameOp, Pending, Written};
+use super::pending::{Change, FileState, NameOp, Pending};
 use super::variants::{Fill, NameState, PendingFile, Variant};
 use super::world::{FileId, Folders, SimFile, World};
 
 /// Bytes of file variants that are kept for reuse.
 const CACHE: usize = 16 << 20;
 
-/// How many states of a crash are made where there are many.
+/// How many states of a crash are made where there are many possible ones.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::CrashLimits;
+///
+/// let quick = CrashLimits { exhaustive: 64, samples: 16, ..CrashLimits::default() };
+/// assert_eq!(quick.sector, 512);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrashLimits {
-    /// If there are at most so many ways to keep or lose what is pending, all are tried (4096: 12
-    /// changes that are independent). Otherwise: none and all of them, all but one, only one, every
-    /// prefix of the changes to names, and the samples.
+    /// If there are at most this many ways to keep or lose what is pending, all are tried (default
+    /// 4096, which is 12 independent changes). Otherwise these are tried: no change, all changes, all
+    /// but one, only one, every prefix of the changes to names, and the samples.
     pub exhaustive: usize,
-    /// Random choices where not all are tried, keeping 10, 50 or 90 percent (64).
+    /// Number of random choices, if not all are tried. They keep 10, 50 or 90 percent (default 64).
     pub samples: usize,
-    /// Where the random choices begin (0).
+    /// Seed of the random choices (default 0).
     pub seed: u64,
-    /// What a disk writes as a whole, in bytes (512).
+    /// Bytes that a disk writes all or nothing (default 512).
     pub sector: usize,
-    /// Into how many parts, of whole sectors each, an append is cut at most, or one more if it does
-    /// not begin at a sector (8).
+    /// Most parts, each of entire sectors, that an append is divided into (default 8). There is one
+    /// more part if the append does not begin at a sector.
     pub pieces: usize,
 }
 
@@ -47,10 +56,10 @@ struct Scene {
     operation: String,
     seed: u64,
     durable: Folders,
-    /// The first digits of a choice are theirs, the following those of the files in turn.
+    /// The first digits of a choice are for these, the following for the files, one after another.
     name_ops: Vec<NameOp>,
     files: Vec<PendingFile>,
-    /// The crash before this one.
+    /// The crash before this one, if there was one.
     earlier: Option<Arc<Crash>>,
 }
 
@@ -66,11 +75,11 @@ pub(super) struct Crash {
 #[derive(Debug)]
 enum Part {
     Durable(SimFile),
-    /// By its place in [`Scene::files`].
+    /// A position in [`Scene::files`].
     Pending(usize),
 }
 
-/// The states after a crash, one at a time; see [`Sim::crash_states`].
+/// An iterator over the states after a crash. Made by [`Sim::crash_states`].
 #[derive(Debug)]
 pub struct CrashStates {
     scene: Arc<Scene>,
@@ -79,13 +88,13 @@ pub struct CrashStates {
     places: BTreeMap<FileId, usize>,
     choices: Choices,
     fills: &'static [Fill],
-    /// The last choice, and the fills still to be tried with it.
+    /// The last choice, and the fills that are still to be tried with it.
     current: Option<(Choice, &'static [Fill])>,
     name_states: HashMap<Choice, Arc<NameState>>,
     variants: Vec<[HashMap<Choice, Variant>; 3]>,
     cached: usize,
     seen: HashSet<u64>,
-    /// What a restarted process finds besides the files.
+    /// Ids given out so far, which a restarted process must not get again.
     ids: u64,
     free_space: u64,
     faults: Faults,
@@ -151,7 +160,7 @@ impl CrashStates {
         state
     }
 
-    /// What becomes of every pending file.
+    /// Returns the variant of every pending file.
     fn file_variants(&mut self, choice: &Choice, fill: Fill) -> Vec<Variant> {
         let mut digits = &choice[self.scene.name_ops.len()..];
         let mut variants = Vec::with_capacity(self.scene.files.len());
@@ -174,7 +183,7 @@ impl CrashStates {
         variants
     }
 
-    /// The state of this choice, unless it is one seen before, and whether the fill matters to it.
+    /// Returns the state of this choice, unless it was made before, and whether the fill matters.
     fn state(&mut self, choice: &Choice, fill: Fill) -> (Option<Arc<Sim>>, bool) {
         let names = self.name_state(choice);
         let variants = self.file_variants(choice, fill);
@@ -213,11 +222,11 @@ impl CrashStates {
     }
 }
 
-/// Each file, and those of them that are pending.
+/// Returns all reachable files, and separately those that are pending.
 fn parts(
     world: &mut World,
     reachable: &BTreeSet<FileId>,
-    written: &BTreeMap<FileId, Written>,
+    written: &BTreeMap<FileId, FileState>,
     limits: CrashLimits,
 ) -> (Vec<Part>, Vec<PendingFile>) {
     let (mut parts, mut files) = (Vec::new(), Vec::new());
@@ -238,8 +247,8 @@ fn parts(
     (parts, files)
 }
 
-/// What the running process saw of a file at the time of the crash.
-fn bytes_at(world: &mut World, written: &BTreeMap<FileId, Written>, file: FileId) -> Arc<[u8]> {
+/// Returns the bytes of a file as the running process saw them at the time of the crash.
+fn bytes_at(world: &mut World, written: &BTreeMap<FileId, FileState>, file: FileId) -> Arc<[u8]> {
     let now = world.files[file].bytes().len();
     world.snapshot(file, written.get(&file).map_or(now, |written| written.size))
 }

@@ -2,20 +2,33 @@
 
 use std::io;
 
-/// How an operation fails; see [`Sim::fail_at`](super::Sim::fail_at).
+/// How an operation fails. See [`Sim::fail_at`](super::Sim::fail_at).
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::{Fault, Sim, Storage};
+///
+/// let sim = Sim::new();
+/// sim.create_root()?;
+/// sim.fail_at(sim.calls(), Fault::NoSpace, false);
+/// assert!(sim.create("a.log").unwrap_err().to_string().contains("disk is full"));
+/// assert!(sim.create("a.log").is_ok());
+/// # Ok::<(), fpdb::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The operation does nothing and reports an error of the device.
     Error,
-    /// An append writes the first half of its bytes and reports an error of the device; any other
+    /// An append writes the first half of its bytes and reports an error of the device. Any other
     /// operation fails as with [`Error`](Fault::Error).
     ShortWrite,
-    /// The file system is full: an append writes the first half of its bytes, and every operation
-    /// that needs space reports so. Reading and removing go on.
+    /// The file system is full. An append writes the first half of its bytes, and every operation
+    /// that needs space reports this. Reading and removing still work.
     NoSpace,
 }
 
-/// What a call needs of the file system.
+/// What a call needs from the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     Space,
@@ -59,7 +72,7 @@ impl Faults {
         self.armed = None;
     }
 
-    /// Counts a call; the fault that hits it, if one does.
+    /// Counts a call, and returns its fault, if it has one.
     pub(super) fn next(&mut self, need: Need) -> Option<Fault> {
         let call = self.calls;
         self.calls += 1;
@@ -85,7 +98,7 @@ impl Faults {
         self.skipped_labels.clear();
     }
 
-    /// Does the sync with this number and label do nothing?
+    /// Returns whether the sync with this number and label does nothing.
     pub(super) fn skips(&self, sync: usize, label: impl FnOnce() -> String) -> bool {
         if self.skipped.contains(&sync) {
             return true;
@@ -96,7 +109,7 @@ impl Faults {
         }
     }
 
-    /// What goes on after a crash: the program still lacks the syncs skipped by label.
+    /// Returns what still applies after a crash: the program still lacks the syncs skipped by label.
     pub(super) fn after_crash(&self) -> Self {
         Self { skipped_labels: self.skipped_labels.clone(), ..Self::default() }
     }

@@ -1,9 +1,9 @@
 //! A file system in memory that can crash.
 //!
-//! It records every operation, so that each state in which a power cut could have left the folder
-//! can be made afterwards ([`Sim::crash_states`]). The model assumes no more than what
-//! storage-format.md, "Assumptions" does: bytes are there after a file's sync, names after the
-//! folder's; until then any sector, any size and any operation on a name may be there or not.
+//! It records every operation. Afterwards, it can make each state in which a loss of power could have
+//! left the folder ([`Sim::crash_states`]). The model assumes no more than storage-format.md,
+//! "Assumptions" does: bytes are durable after the file's sync, names after the folder's sync. Until
+//! then, any sector, any size and any operation on a name may be lost or kept.
 
 mod choices;
 mod crash;
@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{LOCK, Map, Storage, TAKEN, WriteFile, failed, path_in};
+use super::{LOCK, LOCK_IS_TAKEN, Map, Storage, WriteFile, failed, path_in};
 use crate::error::{Error, ErrorKind, Result};
 use crash::Crash;
 use faults::Need;
@@ -29,12 +29,12 @@ use world::{FileId, Op, World};
 pub use crash::{CrashLimits, CrashStates};
 pub use faults::Fault;
 
-/// A [`Storage`] in memory for crash tests: fpdb's own, and those of whoever embeds it.
+/// A [`Storage`] in memory for crash tests: those of fpdb, and those of programs that embed it.
 ///
-/// Run a workload on it once, then open the database in every [state](Sim::crash_states) that a
-/// crash after any [operation](Sim::operations) could have left, and look whether what was
-/// acknowledged by then is there. [`skip_sync`](Sim::skip_sync) shows that such a test would notice
-/// a missing sync; [`fail_at`](Sim::fail_at) makes operations fail.
+/// Run a workload on it once. Then open the database in every [state](Sim::crash_states) that a crash
+/// after any [operation](Sim::operations) could have left, and check that everything acknowledged by
+/// then is there. [`skip_sync`](Sim::skip_sync) shows that such a test would notice a missing sync,
+/// and [`fail_at`](Sim::fail_at) makes operations fail.
 ///
 /// It is deterministic: the same operations give the same states in the same order.
 ///
@@ -65,12 +65,12 @@ pub use faults::Fault;
 pub struct Sim {
     world: Arc<Mutex<World>>,
     root: Arc<Path>,
-    /// The crash that this is a state after.
+    /// The crash that led to this state, if one did.
     crash: Option<Arc<Crash>>,
 }
 
 impl Sim {
-    /// An empty file system, and in it the folder `sim`, which is not created yet.
+    /// Makes an empty file system, and in it the folder `sim`, which is not created yet.
     #[must_use]
     pub fn new() -> Arc<Self> {
         let world = World { free_space: 1 << 40, ..World::default() };
@@ -81,98 +81,100 @@ impl Sim {
         Arc::new(Self { world: Arc::new(Mutex::new(world)), root, crash })
     }
 
-    /// Another folder of the same file system, with the same record of operations.
+    /// Returns another folder of the same file system, with the same record of operations.
     #[must_use]
     pub fn folder(&self, root: impl AsRef<Path>) -> Arc<Self> {
         let root = root.as_ref().into();
         Arc::new(Self { world: self.world.clone(), root, crash: self.crash.clone() })
     }
 
-    /// How many operations were recorded: everything that changes a file or a folder, and every
-    /// sync. Note it when something is acknowledged.
+    /// Returns how many operations were recorded: everything that changes a file or a folder, and
+    /// every sync. Remember this number when something is acknowledged.
     #[must_use]
     pub fn operations(&self) -> usize {
         self.world().log.len()
     }
 
-    /// Records a number of the caller's own at this place among the operations.
+    /// Records the caller's own number at this position among the operations.
     pub fn mark(&self, mark: u64) {
         let mut world = self.world();
         let at = world.log.len();
         world.marks.push((at, mark));
     }
 
-    /// The [marks](Sim::mark) so far, each with the number of operations recorded before it.
+    /// Returns the [marks](Sim::mark) so far, each with the number of operations recorded before it.
     #[must_use]
     pub fn marks(&self) -> Vec<(usize, u64)> {
         self.world().marks.clone()
     }
 
-    /// Every state in which a crash after the first `at` operations could have left the files:
-    /// each a file system of its own, durable as it is, with no lock held, at this folder.
+    /// Returns every state in which a crash after the first `at` operations could have left the
+    /// files. Each state is a separate file system, at this folder, in which everything is durable
+    /// and no lock is held.
     ///
-    /// No two of them are equal. How they are chosen where there are too many: [`CrashLimits`].
-    /// Making them takes time in proportion to `at`, the bytes of the files not wholly synced then,
-    /// and the number of states.
+    /// No two states are equal. [`CrashLimits`] decides which are made where there are too many.
+    /// Making them takes time in proportion to `at`, to the bytes of files that were not entirely
+    /// synced, and to the number of states.
     #[must_use]
     pub fn crash_states(&self, at: usize, limits: CrashLimits) -> CrashStates {
         CrashStates::new(&mut self.world(), self.root.clone(), self.crash.clone(), at, limits)
     }
 
-    /// Which crashes led to this state: after which operation, what was kept and what was lost. For
-    /// the messages of failing tests; empty if there was none.
+    /// Describes the crashes that led to this state: after which operation, what was kept, and what
+    /// was lost. For the messages of failing tests. Empty if there was no crash.
     #[must_use]
     pub fn describe(&self) -> String {
         self.crash.as_ref().map_or_else(String::new, |crash| crash.describe())
     }
 
-    /// How many calls were made that can fail; [`fail_at`](Sim::fail_at) counts these.
+    /// Returns how many calls that can fail were made. [`fail_at`](Sim::fail_at) counts these.
     #[must_use]
     pub fn calls(&self) -> usize {
         self.world().faults.calls
     }
 
-    /// Makes the first call from number `call` on (see [`calls`](Sim::calls)) fail that can fail
-    /// with `fault`; if `persistent`, all later ones too. Replaces what was set before.
+    /// Makes the first call that can fail with `fault`, from number `call` on (see
+    /// [`calls`](Sim::calls)), fail. If `persistent`, all later ones fail too. Replaces what was set
+    /// before.
     ///
-    /// A file's sync that failed proves nothing for the bytes before it, however often it is
-    /// repeated: they stay as easily lost as they were.
+    /// After a failed sync of a file, a later sync proves nothing for the bytes before it: they can
+    /// still be lost, however often the sync is repeated.
     pub fn fail_at(&self, call: usize, fault: Fault, persistent: bool) {
         self.world().faults.arm(call, fault, persistent);
     }
 
-    /// Lets nothing fail any more.
+    /// Makes no more calls fail.
     pub fn fail_no_more(&self) {
         self.world().faults.disarm();
     }
 
-    /// The syncs recorded so far, each as what it is and what it concerns: `sync NAME` (the name
-    /// that the file was created under), `sync_dir`, `create_root`.
+    /// Returns the labels of the syncs recorded so far: `sync NAME` (with the name that the file was
+    /// created under), `sync_dir` or `create_root`.
     #[must_use]
     pub fn syncs(&self) -> Vec<String> {
         let world = self.world();
         world.log.iter().filter_map(|op| op.sync_label(&world.files)).collect()
     }
 
-    /// Makes sync number `n`, in the order of [`syncs`](Sim::syncs), durable for nothing: what a
-    /// program without that call would be like. Set before or after the operation, it counts in
-    /// [`crash_states`](Sim::crash_states) called later.
+    /// Treats sync number `n`, in the order of [`syncs`](Sim::syncs), as if the program had not made
+    /// that call. This can be set before or after the operation, and applies to later calls of
+    /// [`crash_states`](Sim::crash_states).
     pub fn skip_sync(&self, n: usize) {
         self.world().faults.skip(n);
     }
 
-    /// Like [`skip_sync`](Sim::skip_sync) for all syncs of which what [`syncs`](Sim::syncs) says
-    /// begins with `label`, also those made in the states after a crash.
+    /// Does the same as [`skip_sync`](Sim::skip_sync) for all syncs whose label (see
+    /// [`syncs`](Sim::syncs)) begins with `label`, including those made in the states after a crash.
     pub fn skip_syncs(&self, label: &str) {
         self.world().faults.skip_label(label);
     }
 
-    /// Takes every sync for what it is again.
+    /// Skips no more syncs.
     pub fn skip_no_more(&self) {
         self.world().faults.unskip_all();
     }
 
-    /// What is in a file, as the running process sees it; `None` if it is missing.
+    /// Returns the contents of a file, as the running process sees it, or `None` if it is missing.
     #[must_use]
     pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
         let world = self.world();
@@ -180,14 +182,14 @@ impl Sim {
         Some(world.files[file].bytes().to_vec())
     }
 
-    /// Puts a file there, or another content in its place, as if it had always been there: to test
-    /// what is said of damaged files. Maps made before keep the old content.
+    /// Creates a file, or replaces its contents, as if it had always been like this. Use it to test
+    /// how damaged files are handled. Existing maps keep the old contents.
     pub fn set_contents(&self, name: &str, bytes: &[u8]) {
         self.world().plant(&self.root, name, bytes);
     }
 
-    /// Sets what [`free_space`](Storage::free_space) says, in bytes (2^40 at first). It bounds
-    /// nothing: see [`Fault::NoSpace`].
+    /// Sets what [`free_space`](Storage::free_space) returns, in bytes (2^40 at first). It does not
+    /// limit writes: see [`Fault::NoSpace`] for that.
     pub fn set_free_space(&self, bytes: u64) {
         self.world().free_space = bytes;
     }
@@ -196,7 +198,7 @@ impl Sim {
         lock(&self.world)
     }
 
-    /// Counts a call; fails it if a fault is due.
+    /// Counts a call, and makes it fail if a fault is due.
     fn call(&self, doing: &str, path: &Path, need: Need) -> Result<MutexGuard<'_, World>> {
         let mut world = self.world();
         match world.faults.next(need) {
@@ -281,7 +283,7 @@ impl Storage for Sim {
         let path = self.root.join(LOCK);
         let mut world = self.call("open the lock file", &path, Need::Space)?;
         if world.locked.contains(&path) {
-            return Err(Error::new(ErrorKind::Locked, TAKEN).at_path(path));
+            return Err(Error::new(ErrorKind::Locked, LOCK_IS_TAKEN).at_path(path));
         }
         match world.create(&self.root, LOCK) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
@@ -299,7 +301,7 @@ impl Storage for Sim {
     }
 
     fn free_space(&self) -> Result<u64> {
-        let doing = "ask for the free space of the folder";
+        let doing = "get the free space of the folder";
         Ok(self.call(doing, &self.root, Need::Nothing)?.free_space)
     }
 

@@ -1,4 +1,4 @@
-//! What of a record of operations is durable, and what a crash may still lose.
+//! Divides a record of operations into what is durable and what a crash may still lose.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,7 +49,7 @@ impl Change {
         }
     }
 
-    /// The file that gets a name by this.
+    /// Returns the file that gets a name by this change.
     pub(super) fn file(&self) -> Option<FileId> {
         match self {
             Change::Link { file, .. } | Change::Move { file, .. } => Some(*file),
@@ -71,21 +71,21 @@ impl Change {
 pub(super) struct Unsynced {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// A sync failed since: the system holds the bytes for written, so no later sync writes them.
+    /// A sync has failed since. The system takes the bytes for written, so no later sync writes them.
     given_up: bool,
 }
 
-/// A file at the time of the crash.
+/// The state of a file at the time of the crash.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Written {
-    /// As the running process saw it.
+pub(super) struct FileState {
+    /// The size as the running process saw it.
     pub(super) size: usize,
-    /// The size that is durable; all bytes below it but those in `unsynced` are.
+    /// The durable size. All bytes before it are durable, except those in `unsynced`.
     pub(super) durable_size: usize,
     pub(super) unsynced: Vec<Unsynced>,
 }
 
-impl Written {
+impl FileState {
     fn append(&mut self, start: usize, end: usize) {
         self.size = end;
         if start < end {
@@ -109,12 +109,12 @@ impl Written {
 pub(super) struct Pending {
     pub(super) durable: Folders,
     pub(super) name_ops: Vec<NameOp>,
-    /// Files created since the recording began; the others are durable.
-    pub(super) written: BTreeMap<FileId, Written>,
+    /// Files created since the recording began. The others are durable.
+    pub(super) written: BTreeMap<FileId, FileState>,
 }
 
 impl Pending {
-    /// After the first `at` operations.
+    /// Divides the first `at` operations.
     pub(super) fn after(world: &World, at: usize) -> Self {
         let mut pending = Self { durable: (*world.initial).clone(), ..Self::default() };
         let mut syncs = 0;
@@ -162,7 +162,7 @@ impl Pending {
         self.name_ops.push(NameOp { folder: folder.clone(), change });
     }
 
-    /// Makes the folder's name durable; that of a folder without a sync of its parent stays open.
+    /// Makes the name of the folder durable, unless the sync of its parent is skipped.
     fn create_root(&mut self, folder: &Arc<Path>, skipped: bool) {
         let is_folder = |op: &NameOp| op.folder == *folder && matches!(op.change, Change::Folder);
         if !skipped {

@@ -30,7 +30,7 @@ fn with_file(name: &str, bytes: &[u8]) -> (Arc<Sim>, Arc<dyn WriteFile>) {
 }
 
 #[test]
-fn what_was_synced_is_in_every_state() {
+fn synced_bytes_are_in_every_state() {
     let (sim, file) = with_file("a", b"synced");
     assert_eq!(outcomes(&sim, "a"), [some(b"synced")].into());
     file.append(&[7; 5000]).unwrap();
@@ -41,7 +41,7 @@ fn what_was_synced_is_in_every_state() {
 }
 
 #[test]
-fn an_unsynced_append_may_vanish_tear_or_leave_a_hole() {
+fn unsynced_append_may_be_lost_torn_or_leave_a_hole() {
     let (sim, file) = with_file("a", b"");
     file.append(&[7; 1024]).unwrap();
     let found = outcomes(&sim, "a");
@@ -56,7 +56,7 @@ fn an_unsynced_append_may_vanish_tear_or_leave_a_hole() {
 }
 
 #[test]
-fn a_sector_is_written_as_a_whole() {
+fn sector_is_written_all_or_nothing() {
     let (sim, file) = with_file("a", b"");
     file.append(b"one").unwrap();
     file.append(b"two").unwrap();
@@ -70,7 +70,7 @@ fn a_sector_is_written_as_a_whole() {
 }
 
 #[test]
-fn unwritten_bytes_may_be_those_of_an_older_file() {
+fn unwritten_bytes_may_come_from_an_older_file() {
     let (sim, _) = with_file("1.log", b"old frame");
     sim.remove("1.log").unwrap();
     let new = sim.create("2.log").unwrap();
@@ -80,7 +80,7 @@ fn unwritten_bytes_may_be_those_of_an_older_file() {
 }
 
 #[test]
-fn a_name_is_lost_without_a_sync_of_the_folder_and_kept_with_it() {
+fn name_is_durable_only_after_a_sync_of_the_folder() {
     let sim = Sim::new();
     sim.create_root().unwrap();
     let file = sim.create("a").unwrap();
@@ -92,7 +92,7 @@ fn a_name_is_lost_without_a_sync_of_the_folder_and_kept_with_it() {
 }
 
 #[test]
-fn a_durable_name_may_have_an_empty_file() {
+fn durable_name_may_have_an_empty_file() {
     let sim = Sim::new();
     sim.create_root().unwrap();
     sim.create("a").unwrap().append(b"x").unwrap();
@@ -102,7 +102,7 @@ fn a_durable_name_may_have_an_empty_file() {
 }
 
 #[test]
-fn a_rename_without_a_sync_of_the_folder_shows_old_or_new() {
+fn rename_without_a_sync_of_the_folder_leaves_old_or_new() {
     let (sim, _) = with_file("current", b"old");
     let file = sim.create("tmp").unwrap();
     file.append(b"new").unwrap();
@@ -127,7 +127,7 @@ fn operations_on_names_reach_the_disk_in_any_order() {
 }
 
 #[test]
-fn a_folder_is_lost_only_if_its_creation_is_not_synced() {
+fn folder_is_lost_only_if_its_creation_is_not_synced() {
     let (sim, _) = with_file("a", b"x");
     assert!(sim.crash_states(0, all()).all(|state| state.list().unwrap().is_none()));
     assert_eq!(outcomes(&sim, "a"), [some(b"x")].into());
@@ -138,7 +138,7 @@ fn a_folder_is_lost_only_if_its_creation_is_not_synced() {
 }
 
 #[test]
-fn a_sync_after_a_failed_one_proves_nothing() {
+fn sync_after_a_failed_sync_proves_nothing() {
     let (sim, file) = with_file("a", b"");
     file.append(b"one").unwrap();
     sim.fail_at(sim.calls(), Fault::Error, false);
@@ -152,7 +152,7 @@ fn a_sync_after_a_failed_one_proves_nothing() {
 }
 
 #[test]
-fn a_state_can_be_used_and_crashed_again() {
+fn state_can_be_used_and_crashed_again() {
     let (sim, file) = with_file("a", b"x");
     let _held = sim.lock().unwrap();
     let id = sim.fresh_id().unwrap();
@@ -201,7 +201,7 @@ fn states_differ_and_come_in_the_same_order_each_time() {
 }
 
 #[test]
-fn a_state_says_what_became_of_everything() {
+fn state_describes_what_was_kept_and_lost() {
     let (sim, file) = with_file("a.log", b"x");
     file.append(&[1; 511]).unwrap();
     drop(sim.create("b").unwrap());
@@ -216,7 +216,7 @@ fn a_state_says_what_became_of_everything() {
 }
 
 #[test]
-fn faults_hit_the_call_asked_for() {
+fn faults_hit_the_requested_call() {
     let (sim, file) = with_file("a", b"");
     sim.fail_at(sim.calls() + 1, Fault::Error, false);
     file.append(b"ab").unwrap();
@@ -252,7 +252,7 @@ fn contents_can_be_replaced_durably_under_a_map() {
 }
 
 #[test]
-fn marks_stand_among_the_operations() {
+fn marks_keep_their_position_among_the_operations() {
     let (sim, file) = with_file("a", b"");
     sim.mark(1);
     file.append(b"x").unwrap();
@@ -335,7 +335,7 @@ mod toy {
 }
 
 #[test]
-fn a_correct_protocol_is_whole_in_every_state() {
+fn correct_protocol_survives_in_every_state() {
     let sim = Sim::new();
     let acknowledged = toy::run(&sim);
     let (states, broken) = toy::check(&sim, &acknowledged);
@@ -349,7 +349,7 @@ fn a_correct_protocol_is_whole_in_every_state() {
 }
 
 #[test]
-fn every_sync_that_is_left_out_is_noticed() {
+fn every_omitted_sync_is_noticed() {
     let sim = Sim::new();
     let acknowledged = toy::run(&sim);
     let syncs = sim.syncs();

@@ -1,41 +1,43 @@
-//! What one file, or the names, look like after a crash for one choice of what was kept.
+//! The contents of one file, or the names in the folders, after a crash, for one choice of what was
+//! kept.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::pending::{Change, NameOp, Written};
+use super::pending::{Change, FileState, NameOp};
 use super::world::{FileId, Folders};
 
-/// What bytes hold that lie within a file's size but were never written.
+/// The contents of bytes that are within a file's size but were never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fill {
     Zeros,
     Noise,
-    /// What an older file of the same kind had there: valid frames of a removed log, say.
+    /// What an older file of the same kind had there, for example valid frames of a removed log.
     Stale,
 }
 
-/// A file with changes that a crash may lose. Its digits: which size, then one for each piece.
+/// A file with changes that a crash may lose. Its digits are the choice of a size, then one digit per
+/// piece.
 #[derive(Debug)]
 pub(super) struct PendingFile {
     pub(super) name: Arc<str>,
     bytes: Arc<[u8]>,
     stale: Option<Arc<[u8]>>,
-    /// The durable size, then those that it may have grown to.
+    /// The durable size, then the sizes that it may have grown to.
     pub(super) sizes: Vec<usize>,
-    /// The parts of the unsynced bytes that reach the disk each for itself.
+    /// The parts of the unsynced bytes that reach the disk independently.
     pub(super) pieces: Vec<Range<usize>>,
     sector: usize,
 }
 
-/// What became of a file.
+/// One possible state of a file after the crash.
 #[derive(Debug, Clone)]
 pub(super) struct Variant {
     pub(super) bytes: Arc<[u8]>,
     pub(super) hash: u64,
-    /// Are there bytes that depend on the fill?
+    /// Whether there are bytes that depend on the fill.
     pub(super) has_holes: bool,
 }
 
@@ -44,7 +46,7 @@ impl PendingFile {
         name: Arc<str>,
         bytes: Arc<[u8]>,
         stale: Option<Arc<[u8]>>,
-        written: &Written,
+        written: &FileState,
         sector: usize,
         max_pieces: usize,
     ) -> Self {
@@ -99,8 +101,8 @@ impl PendingFile {
         Variant { bytes: bytes.into(), hash: hasher.finish(), has_holes }
     }
 
-    /// The pieces that did not reach the disk. A sector is written as a whole, so a later piece
-    /// takes with it the earlier one that ends in its first sector.
+    /// Returns the pieces that did not reach the disk. A sector is written all or nothing, so a later
+    /// piece also writes the earlier piece that ends in its first sector.
     pub(super) fn lost(&self, digits: &[u16]) -> impl Iterator<Item = Range<usize>> {
         let mut kept_from = None;
         self.pieces.iter().zip(&digits[1..]).rev().filter_map(move |(piece, &digit)| {
@@ -124,13 +126,13 @@ impl PendingFile {
     }
 }
 
-/// The names after a crash. Files are numbered anew, by their places in a list.
+/// The names after a crash. Files are renumbered by their positions in a list.
 #[derive(Debug)]
 pub(super) struct NameState {
     pub(super) folders: Arc<Folders>,
     /// The file of each name, in the order of names.
     pub(super) used: Vec<FileId>,
-    /// Of the names alone.
+    /// Hash of the names only.
     pub(super) hash: u64,
 }
 

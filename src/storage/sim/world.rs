@@ -1,4 +1,4 @@
-//! What the running process sees, and the record of how it came about.
+//! What the running process sees, and the record of the operations that led to it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::faults::Faults;
 
-/// The number of a file, like an inode's: a position in [`World::files`].
+/// The number of a file, like an inode number: a position in [`World::files`].
 pub(super) type FileId = usize;
 
 /// The files of a folder by name.
@@ -16,7 +16,7 @@ pub(super) type Names = BTreeMap<Arc<str>, FileId>;
 /// All folders.
 pub(super) type Folders = BTreeMap<Arc<Path>, Names>;
 
-/// One recorded operation, with what is needed to know what of it can be lost.
+/// One recorded operation, with what is needed to know what a crash can lose of it.
 #[derive(Debug, Clone)]
 pub(super) enum Op {
     CreateRoot {
@@ -36,7 +36,7 @@ pub(super) enum Op {
     Sync {
         file: FileId,
     },
-    /// A sync that reported an error: no later one covers what it was to make durable.
+    /// A sync that reported an error. No later sync covers what this one should have made durable.
     FailedSync {
         file: FileId,
     },
@@ -53,7 +53,7 @@ pub(super) enum Op {
     SyncDir {
         folder: Arc<Path>,
     },
-    /// A test put these contents there, as if they always had been.
+    /// A test put these contents there, as if they had always been there.
     Plant {
         folder: Arc<Path>,
         name: Arc<str>,
@@ -62,7 +62,7 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// What this operation makes durable, if it is a sync.
+    /// Returns the label of this operation, if it is a sync.
     pub(super) fn sync_label(&self, files: &[SimFile]) -> Option<String> {
         match self {
             Op::CreateRoot { .. } => Some("create_root".to_owned()),
@@ -87,7 +87,7 @@ impl Op {
     }
 }
 
-/// A file: its bytes only ever grow.
+/// A file. Bytes are only ever appended.
 #[derive(Debug, Clone)]
 pub(super) struct SimFile {
     /// The name it was created under.
@@ -97,9 +97,9 @@ pub(super) struct SimFile {
 
 #[derive(Debug, Clone)]
 enum Bytes {
-    /// Survived a crash or was planted: shared with other states.
+    /// The file survived a crash or was planted. The bytes are shared with other states.
     Fixed(Arc<[u8]>),
-    /// Created by the running process; with the last copy handed out.
+    /// The running process created the file. With the last copy that was handed out.
     Growing(Vec<u8>, Option<Arc<[u8]>>),
 }
 
@@ -115,7 +115,7 @@ impl SimFile {
         }
     }
 
-    /// The bytes as they are now, copied only if they grew since the last time.
+    /// Returns the current bytes. They are copied only if they grew since the last call.
     pub(super) fn share(&mut self) -> Arc<[u8]> {
         match &mut self.bytes {
             Bytes::Fixed(bytes) => bytes.clone(),
@@ -136,16 +136,16 @@ impl SimFile {
     }
 }
 
-/// Everything behind one [`Sim`](super::Sim) and its sibling folders.
+/// The state that one [`Sim`](super::Sim) shares with its sibling folders.
 #[derive(Debug, Default)]
 pub(super) struct World {
-    /// As the recording began: durable.
+    /// The folders when the recording began, all of them durable.
     pub(super) initial: Arc<Folders>,
-    /// As the running process sees it.
+    /// The folders as the running process sees them.
     pub(super) live: Arc<Folders>,
     pub(super) files: Vec<SimFile>,
     pub(super) log: Vec<Op>,
-    /// User marks, each with the number of operations before it.
+    /// The user's marks, each with the number of operations before it.
     pub(super) marks: Vec<(usize, u64)>,
     pub(super) faults: Faults,
     pub(super) locked: Vec<PathBuf>,
@@ -158,14 +158,14 @@ impl World {
         self.live.get(folder).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// The first `size` bytes of a file.
+    /// Returns the first `size` bytes of a file.
     pub(super) fn snapshot(&mut self, file: FileId, size: usize) -> Arc<[u8]> {
         let file = &mut self.files[file];
         if file.bytes().len() == size { file.share() } else { file.bytes()[..size].into() }
     }
 
-    /// The last file of the same kind, that is extension, created before this one: a file system
-    /// may give its place on the disk to the new file.
+    /// Returns the last file of the same kind (with the same extension) that was created before this
+    /// one. A file system may put the new file where that one was on the disk.
     pub(super) fn predecessor(&self, file: FileId) -> Option<FileId> {
         let kind = |file: FileId| self.files[file].name.rsplit_once('.').map(|(_, kind)| kind);
         (0..file).rev().find(|&other| kind(other) == kind(file))
