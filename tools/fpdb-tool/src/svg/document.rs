@@ -1,10 +1,10 @@
-//! The SVG document as it grows: elements, and text as XML holds it.
+//! An SVG document under construction: elements, and text escaped for XML.
 
 use std::fmt::Write;
 
 use super::style::STYLE;
 
-/// A document that is being written. Places are in pixels.
+/// An SVG document under construction. Positions are in pixels.
 pub(super) struct Svg(String);
 
 impl Svg {
@@ -15,15 +15,16 @@ impl Svg {
         ))
     }
 
-    /// An element, or nothing but its start and end if there is no text in it.
+    /// Appends an element that contains `text`.
     pub(super) fn element(&mut self, name: &str, attributes: &str, text: &str) {
         let space = if attributes.is_empty() { "" } else { " " };
         let _ = writeln!(self.0, "<{name}{space}{attributes}>{}</{name}>", escaped(text));
     }
 
     pub(super) fn text(&mut self, class: &str, x: f64, y: f64, anchor: &str, text: &str) {
-        let at = format!("class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\"");
-        self.element("text", &at, text);
+        let class = attribute_class(class);
+        let attributes = format!("{class}x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\"");
+        self.element("text", &attributes, text);
     }
 
     pub(super) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
@@ -31,50 +32,67 @@ impl Svg {
         let _ = writeln!(self.0, "<line class=\"{class}\" {ends}/>");
     }
 
-    pub(super) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
-        let place =
-            format!("x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"");
-        let _ = writeln!(self.0, "<rect class=\"{class}\" {place}/>");
+    /// Appends a rectangle. Viewers show `tooltip`, unless it is empty, under the pointer.
+    pub(super) fn rect(
+        &mut self,
+        class: &str,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        tooltip: &str,
+    ) {
+        let place = format!(
+            "class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\""
+        );
+        self.shape("rect", &place, tooltip);
     }
 
-    pub(super) fn path(&mut self, class: &str, d: &str) {
+    pub(super) fn path(&mut self, class: &str, d: &str, tooltip: &str) {
         if !d.is_empty() {
-            let _ = writeln!(self.0, "<path class=\"{class}\" d=\"{d}\"/>");
+            self.shape("path", &format!("class=\"{class}\" d=\"{d}\""), tooltip);
         }
     }
 
-    /// A circle; `told` is shown by viewers that are pointed at it.
-    pub(super) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64, told: &str) {
+    pub(super) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64, tooltip: &str) {
         let place = format!("class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"");
-        let _ = match told {
-            "" => writeln!(self.0, "<circle {place}/>"),
-            told => writeln!(self.0, "<circle {place}><title>{}</title></circle>", escaped(told)),
-        };
+        self.shape("circle", &place, tooltip);
     }
 
-    pub(super) fn cross(&mut self, (x, y): (f64, f64), told: &str) {
+    pub(super) fn cross(&mut self, (x, y): (f64, f64), tooltip: &str) {
         let (left, right, top, bottom) = (x - 5.0, x + 5.0, y - 5.0, y + 5.0);
         let d = format!(
             "M{left:.1} {top:.1}L{right:.1} {bottom:.1}M{left:.1} {bottom:.1}L{right:.1} {top:.1}"
         );
-        let told = escaped(told);
-        let _ = writeln!(self.0, "<path class=\"mark\" d=\"{d}\"><title>{told}</title></path>");
+        self.path("mark", &d, tooltip);
     }
 
-    pub(super) fn open(&mut self, transform: &str) {
+    pub(super) fn open_group(&mut self, transform: &str) {
         let _ = writeln!(self.0, "<g transform=\"{transform}\">");
     }
 
-    pub(super) fn close(&mut self) {
+    pub(super) fn close_group(&mut self) {
         self.0 += "</g>\n";
     }
 
     pub(super) fn finish(self) -> String {
         self.0 + "</svg>\n"
     }
+
+    fn shape(&mut self, name: &str, attributes: &str, tooltip: &str) {
+        let _ = match tooltip {
+            "" => writeln!(self.0, "<{name} {attributes}/>"),
+            _ => {
+                let tooltip = escaped(tooltip);
+                writeln!(self.0, "<{name} {attributes}><title>{tooltip}</title></{name}>")
+            }
+        };
+    }
 }
 
-/// Text as XML and HTML hold it. Characters that XML cannot hold are left out.
+fn attribute_class(class: &str) -> String {
+    if class.is_empty() { String::new() } else { format!("class=\"{class}\" ") }
+}
+
+/// Escapes text for XML and HTML. Characters that XML does not allow are left out.
 pub(crate) fn escaped(text: &str) -> String {
     text.chars().fold(String::new(), |mut xml, c| {
         match c {

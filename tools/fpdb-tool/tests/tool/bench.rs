@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::common::{Folder, document, random, text};
 use crate::markup;
 
-/// Every file of a folder and of the folders in it.
+/// Returns every file of a folder and its subfolders with its content.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -20,7 +20,7 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// A database `a` of random fingerprints.
+/// Creates a database `a` of random fingerprints.
 fn folder() -> Folder {
     let folder = Folder::new();
     let mut state = 1;
@@ -35,7 +35,7 @@ fn kinds(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_database_is_only_read_and_all_hits_are_found() {
+fn database_is_only_read_and_all_hits_are_found() {
     let folder = folder();
     let before = contents(&folder.file("a"));
     let report = folder.ok("bench a --queries 2000 --warm-up 100 --threads 2 --json").json();
@@ -69,7 +69,8 @@ fn times_agree_with_each_other() {
         assert!(points.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{kind}");
         assert_eq!(points.last().unwrap(), &(get("max_us"), 1.0), "{kind}");
         let half = points.iter().find(|(_, share)| *share >= 0.5).unwrap().0;
-        assert!((half / get("p50_us") - 1.0).abs() < 0.05, "{kind}");
+        // Points are at least 3 % apart, and a clock may advance in steps of 10 ns or more.
+        assert!((half - get("p50_us")).abs() < 0.05 * get("p50_us") + 0.05, "{kind}");
         assert!(
             get("mean_us") * get("count") / 1e6 <= report["measured"]["seconds"].as_f64().unwrap()
         );
@@ -77,7 +78,7 @@ fn times_agree_with_each_other() {
 }
 
 #[test]
-fn inserts_go_into_a_copy_unless_told_otherwise() {
+fn inserts_change_a_copy_unless_in_place_is_given() {
     let folder = folder();
     std::fs::create_dir(folder.file("temp")).unwrap();
     let before = contents(&folder.file("a"));
@@ -98,7 +99,7 @@ fn inserts_go_into_a_copy_unless_told_otherwise() {
 }
 
 #[test]
-fn a_database_of_names_takes_inserts_too() {
+fn inserts_work_in_a_database_of_names() {
     let folder = Folder::new();
     let documents: String = (0..5).map(|i| document(&i.to_string(), &text(i, 40))).collect();
     folder.write("docs", documents);
@@ -110,7 +111,7 @@ fn a_database_of_names_takes_inserts_too() {
 }
 
 #[test]
-fn a_new_database_goes_when_it_was_measured() {
+fn new_database_is_removed_after_the_measurement() {
     let folder = Folder::new();
     std::fs::create_dir(folder.file("temp")).unwrap();
     let wide = "--bits 128 --data clustered --layout half-2 -k 4 --mix 1:1:1 --code huffman";
@@ -131,12 +132,12 @@ fn a_new_database_goes_when_it_was_measured() {
 }
 
 #[test]
-fn the_page_shows_what_the_table_shows() {
+fn page_shows_what_the_table_shows() {
     let folder = folder();
     let run = folder.ok("bench a --queries 400 --html bench.html --threads 200");
     let (table, html) = (run.text(), folder.read("bench.html"));
     markup::check(&html);
-    assert_eq!(html.matches("<path class=\"s").count(), 4, "two curves a kind");
+    assert_eq!(html.matches("<path class=\"s").count(), 4, "two curves for each kind");
     assert!(table.contains(" B in elias-fano, ") && html.contains(" B in elias-fano, "), "{table}");
     let hits = table.lines().find(|line| line.starts_with("hit ")).unwrap();
     for cell in hits.split_whitespace() {
@@ -144,14 +145,14 @@ fn the_page_shows_what_the_table_shows() {
     }
     // 200 hits are too few for the 99th percentile.
     assert_eq!(hits.split_whitespace().filter(|cell| *cell == "-").count(), 2, "{table}");
-    for note in ["200 threads share", "not all percentiles can be told", "is not measured"] {
+    for note in ["200 threads share", "too few for all percentiles", "is not measured"] {
         assert!(run.err.contains(note) && html.contains(note), "{note}: {}", run.err);
     }
     assert!(folder.run(&["bench", "a", "--queries", "9", "--quiet"]).err.is_empty());
 }
 
 #[test]
-fn time_ends_a_run_as_well() {
+fn seconds_limit_a_run_too() {
     let folder = folder();
     let report = folder.ok("bench a --seconds 0.05 --warm-up 0 --json").json();
     assert!(report["measured"]["operations"].as_u64().unwrap() > 0, "{report}");
@@ -159,33 +160,33 @@ fn time_ends_a_run_as_well() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused() {
+fn invalid_options_are_refused() {
     let folder = folder();
     folder.ok("create empty");
     let before = contents(folder.path());
-    for (args, told) in [
+    for (args, message) in [
         ("", "required"),
         ("a --new", "cannot be used with"),
         ("nowhere", "nowhere"),
         ("a --mix 1:1", "expected hits:misses:inserts"),
         ("a --mix 0:0:0", "expected hits:misses:inserts"),
         ("a --in-place", "--in-place is for inserts"),
-        ("a --layout half-2", "--new"),
+        ("a --layout half-2", "options for a new database require --new"),
         ("a --code huffman", "--new"),
         ("a --threads 0", "0"),
         ("a --seconds 0", "expected a number of seconds above 0"),
         ("a --queries 0", "expected a number from 1"),
-        ("a --html -", "standard output is for the figures"),
+        ("a --html -", "standard output is for the results"),
         ("empty", "the database is empty"),
         ("--new --layout half", "no layout is named \"half\""),
         ("--new --block-size 100", "block"),
         ("--new --code gzip", "elias-fano, huffman"),
         ("--new --filter-bits 99", "filter"),
-        ("--new -n 4000 --data list", "list has 3000 fingerprints, fewer than -n asks for"),
+        ("--new -n 4000 --data list", "list has 3000 fingerprints, fewer than -n requests"),
         ("--new --fp-format hex", "--fp-format is for files"),
     ] {
         let run = folder.exits(2, &format!("bench {args}"));
-        assert!(run.err.contains(told) && run.out.is_empty(), "{args}: {}", run.err);
+        assert!(run.err.contains(message) && run.out.is_empty(), "{args}: {}", run.err);
     }
     assert_eq!(contents(folder.path()), before);
     folder.ok("bench empty --mix 0:1:0 --queries 10");

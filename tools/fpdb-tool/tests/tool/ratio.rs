@@ -15,13 +15,13 @@ fn files(folder: &Folder) -> HashSet<String> {
 }
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
-/// Each figure is worked out again from the bytes, and those of a table of raw fingerprints and of
-/// the entropy bound from n.
+/// Each figure is computed again from the bytes; those of raw fingerprints and the bound of uniform
+/// data are computed from n.
 #[test]
-fn figures_are_those_of_the_bytes() {
+fn figures_agree_with_the_bytes() {
     let folder = Folder::new();
     let report = folder.ok(&format!("{SMALL} --json")).json();
     assert_eq!((&report["schema"], &report["bits"]), (&"fpdb.ratio/1".into(), &64.into()));
@@ -40,8 +40,13 @@ fn figures_are_those_of_the_bytes() {
         assert!((bits - get("bits_per_fingerprint_per_table")).abs() < 1e-9, "{row}");
         let log2_factorial =
             (1..=row["n"].as_u64().unwrap()).map(|i| (i as f64).log2()).sum::<f64>();
-        assert!((64.0 - log2_factorial / n - get("entropy_bound_bits")).abs() < 1e-6, "{row}");
+        assert!((64.0 - log2_factorial / n - get("uniform_bound_bits")).abs() < 1e-6, "{row}");
+        // The data is uniform, so its own entropy bound is not much lower.
+        let below = get("uniform_bound_bits") - get("entropy_bound_bits");
+        assert!((0.0..0.2).contains(&below), "{row}");
         assert!(bits > get("entropy_bound_bits"), "{row}");
+        let above = bits - get("entropy_bound_bits");
+        assert!((above - get("bits_above_entropy_bound")).abs() < 1e-9, "{row}");
     }
     for row in rows.iter().filter(|row| !row["layout"].is_null()) {
         let block = number(&row["block_size"]);
@@ -51,14 +56,14 @@ fn figures_are_those_of_the_bytes() {
             let sum: f64 = list.iter().map(|table| number(&table[key])).sum();
             assert_eq!(sum, number(&row[key]), "{row}");
         }
-        // Whole blocks with a key of 8 bytes each, and a cell of 64 for 7 to 13 of them, or one alone.
+        // Full blocks with a key of 8 bytes each, and a cell of 64 bytes for 7 to 13 blocks.
         for table in list {
             let blocks = number(&table["bytes_blocks"]) / block;
             let cells = (number(&table["bytes_index"]) - 8.0 * blocks) / 64.0;
             assert_eq!(blocks.fract(), 0.0, "{row}");
             assert!((blocks / 13.0..blocks / 6.5 + 1.0).contains(&cells), "{row}");
         }
-        // One code is the paper's, with a count a block; the other is no longer.
+        // One code is the paper's with a count in each block; the other takes no more.
         let taken = number(&row["bytes_blocks"]) * 8.0 / number(&row["n"]) / list.len() as f64;
         let paper = number(&row["paper_bits"]);
         let expected = match row["codec"].as_str() {
@@ -72,9 +77,9 @@ fn figures_are_those_of_the_bytes() {
     assert_eq!(files(&folder), HashSet::new());
 }
 
-/// Each code alone is what it is beside the other, and crowds are shorter in the paper's.
+/// A code has the same figures with and without the other, and the paper's is shorter for clusters.
 #[test]
-fn a_code_can_be_measured_alone() {
+fn code_can_be_measured_alone() {
     let folder = Folder::new();
     let line = "ratio --n 3000 --layouts half-2 --blocks 128 --data clustered --json";
     let rows = |code: &str| folder.ok(&format!("{line} {code}")).json()["rows"].clone();
@@ -94,7 +99,7 @@ fn a_code_can_be_measured_alone() {
 }
 
 #[test]
-fn the_filter_counts_apart() {
+fn filter_is_counted_separately() {
     let folder = Folder::new();
     let line = "ratio --n 2000 --layouts half-2 --blocks 256 --json --filter-bits";
     let rows = |bits: &str| folder.ok(&format!("{line} {bits}")).json()["rows"].clone();
@@ -107,7 +112,7 @@ fn the_filter_counts_apart() {
 }
 
 #[test]
-fn table_csv_and_page_show_the_same_and_are_the_same_each_time() {
+fn table_csv_and_page_agree_and_are_reproducible() {
     let folder = Folder::new();
     let line = format!("{SMALL} --csv ratio.csv --html ratio.html");
     let run = folder.ok(&line);
@@ -115,22 +120,22 @@ fn table_csv_and_page_show_the_same_and_are_the_same_each_time() {
     let mut read = csv::Reader::from_reader(csv.as_bytes());
     let title = read.headers().unwrap().iter().position(|h| h == "bits_per_fingerprint_per_table");
     let records: Vec<_> = read.records().map(Result::unwrap).collect();
-    // A line of bounds a size beside the codes.
+    // For each of two sizes, the table has two lines of bounds.
     assert_eq!(
-        (records.len() + 2 + 1, csv.lines().count()),
+        (records.len() + 2 * 2 + 1, csv.lines().count()),
         (table.lines().count(), records.len() + 1)
     );
     for record in &records {
         let bits: f64 = record[title.unwrap()].parse().unwrap();
-        let told = format!("{bits:.2}");
-        assert!(table.contains(&told) && html.contains(&format!(">{told}<")), "{told}");
+        let shown = format!("{bits:.2}");
+        assert!(table.contains(&shown) && html.contains(&format!(">{shown}<")), "{shown}");
     }
-    assert!(run.err.contains("over is how much of it"), "{}", run.err);
+    assert!(run.err.contains("over is what table takes above the entropy bound"), "{}", run.err);
     markup::check(&html);
     assert_eq!(html.matches("<svg").count(), 2);
     for name in [
         "entropy bound",
-        "fpdb, blocks of 1024",
+        "fpdb, blocks of 1024 B",
         "half-2, huffman",
         "ring-3, elias-fano",
         "prefers-color-scheme",
@@ -143,11 +148,11 @@ fn table_csv_and_page_show_the_same_and_are_the_same_each_time() {
 }
 
 #[test]
-fn a_file_of_fingerprints_is_measured_as_it_is() {
+fn file_of_fingerprints_is_measured_as_it_is() {
     let folder = Folder::new();
     let mut state = 7;
     let list: Vec<u64> = (0..600).map(|_| random(&mut state)).collect();
-    // Each twice.
+    // Each fingerprint occurs twice.
     let bytes: Vec<u8> = list.iter().chain(&list).flat_map(|f| f.to_le_bytes()).collect();
     folder.write("f.u64le", bytes);
     let line = "ratio --data f.u64le --fp-format bin-le --layouts half-2 --blocks 256";
@@ -157,7 +162,7 @@ fn a_file_of_fingerprints_is_measured_as_it_is() {
     assert_eq!(rows[0]["bytes_total"], 4800);
     let run = folder.exits(2, &format!("{line} --n 1201"));
     assert!(
-        run.err.contains("f.u64le has 1200 fingerprints, fewer than --n asks for"),
+        run.err.contains("f.u64le has 1200 fingerprints, fewer than --n requests"),
         "{}",
         run.err
     );
@@ -169,11 +174,47 @@ fn a_file_of_fingerprints_is_measured_as_it_is() {
     assert_eq!(number(&rows[0]["bytes_total"]), 16.0 * number(&rows[0]["fingerprints"]));
 }
 
+/// The bound is that of the data: clusters have a lower one than uniform data.
 #[test]
-fn what_cannot_be_measured_is_refused() {
+fn entropy_bound_is_that_of_the_measured_fingerprints() {
+    let folder = Folder::new();
+    let line = "ratio --n 20000 --layouts half-2 --blocks 128,4096 --data clustered --json";
+    let report = folder.ok(line).json();
+    for row in report["rows"].as_array().unwrap() {
+        let get = |key: &str| number(&row[key]);
+        assert!(get("entropy_bound_bits") < get("uniform_bound_bits") - 5.0, "{row}");
+        // Zstandard goes below it: it uses bits that the members of a cluster have in common.
+        assert!(row["layout"].is_null() || get("bits_above_entropy_bound") > 0.0, "{row}");
+    }
+}
+
+#[test]
+fn one_size_is_drawn_as_bars_and_several_as_lines() {
+    let folder = Folder::new();
+    let page = |sizes: &str| {
+        let line = "ratio --layouts half-2 --blocks 256,1024 --filter-bits 8 --html ratio.html";
+        folder.ok(&format!("{line} --n {sizes}"));
+        let html = folder.read("ratio.html");
+        markup::check(&html);
+        html
+    };
+    let bars = page("1000");
+    // Three or, without zstd, one other code, and two codes of two block sizes each.
+    let codes = if cfg!(feature = "zstd") { 3 } else { 1 };
+    assert_eq!(bars.matches("<rect class=\"f0\"").count(), 4 + codes + 4, "{bars}");
+    for name in ["half-2, huffman, 1024 B", "entropy bound, ", "filter 8", "n = 1000"] {
+        assert!(bars.contains(name), "{name}: {bars}");
+    }
+    assert!(!bars.contains("<path class=\"s"), "{bars}");
+    let lines = page("1000,2000");
+    assert!(lines.contains("<path class=\"s0\"") && !lines.contains("<rect class=\"f0\""));
+}
+
+#[test]
+fn invalid_options_are_refused() {
     let folder = Folder::new();
     folder.write("empty", "");
-    for (args, told) in [
+    for (args, message) in [
         ("--n 0", "expected a number from 1 to 1e10"),
         ("--n 1000 --max-n 1e5", "cannot be used with"),
         ("--max-n 9999", "--max-n is below 1e4"),
@@ -186,21 +227,21 @@ fn what_cannot_be_measured_is_refused() {
         ("--data nowhere", "cannot open nowhere"),
         ("--data empty", "empty has no fingerprints"),
         ("--fp-format hex", "--fp-format is for files"),
-        ("--html -", "standard output is for the figures: give --html a file"),
-        ("--csv -", "standard output is for the figures: give --csv a file"),
+        ("--html -", "standard output is for the results: give --html a file"),
+        ("--csv -", "standard output is for the results: give --csv a file"),
         ("--n 100 --folder nowhere", "cannot write to nowhere"),
         ("--n 1e10 --layouts paper-20 --folder .", "which has"),
     ] {
         let run = folder.exits(2, &format!("ratio {args}"));
-        assert!(run.err.contains(told) && run.out.is_empty(), "{args}: {}", run.err);
+        assert!(run.err.contains(message) && run.out.is_empty(), "{args}: {}", run.err);
     }
     assert_eq!(files(&folder), ["empty".to_owned()].into());
 }
 
-/// Ended while it writes, it takes its database with it.
+/// A run that is ended while it writes removes its database.
 #[cfg(unix)]
 #[test]
-fn nothing_is_left_when_it_is_interrupted() {
+fn interrupted_run_leaves_nothing() {
     for signal in ["-INT", "-TERM"] {
         let folder = Folder::new();
         let args = ["ratio", "--n", "5e6", "--folder", ".", "--layouts", "paper-20"];

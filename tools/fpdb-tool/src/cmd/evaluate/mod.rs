@@ -93,7 +93,7 @@ impl Args {
             _ => self.evaluate::<u64>(context)?,
         };
         if let Some(svg) = &self.svg {
-            let written = fs::write(svg, plot::figure(&report).render());
+            let written = fs::write(svg, plot::chart(&report).render());
             written.with_context(|| format!("cannot write {}", svg.display()))?;
         }
         if context.json {

@@ -1,16 +1,16 @@
-//! Precision, recall and F1 against distance, as a figure.
+//! Precision, recall and F1 against distance, as a chart.
 
 use super::report::{RecipeReport, Report};
 use super::score::Score;
-use crate::svg::{Axis, Figure, Line, Panel, Scale};
+use crate::svg::{Axis, Line, LineChart, Panel, Scale};
 
-/// What the paper reports of 64-bit fingerprints of web pages (Manku, Jain, Das Sarma 2007).
+/// What the paper reports for 64-bit fingerprints of web pages (Manku, Jain, Das Sarma 2007).
 const PAPER: (f64, f64, &str) =
     (3.0, 0.75, "Manku et al. 2007, web pages, 64 bits: k = 3, precision and recall about 0.75");
 
-/// A panel a recipe.
-pub(super) fn figure(report: &Report) -> Figure {
-    Figure {
+/// Returns a chart with a panel for each recipe.
+pub(super) fn chart(report: &Report) -> LineChart {
+    LineChart {
         title: format!("Duplicates within k of {} bits", report.bits),
         legend: ["precision", "recall", "F1"].map(str::to_owned).to_vec(),
         ring: Some("best F1"),
@@ -28,7 +28,7 @@ fn panel(report: &RecipeReport) -> Panel {
     Panel {
         title: report.recipe.clone(),
         x: Axis {
-            label: "k, bits".to_owned(),
+            label: "k in bits".to_owned(),
             scale: Scale::Linear,
             ticks: distances(scores.last().map_or(0, |score| score.k)),
         },
@@ -48,7 +48,7 @@ fn panel(report: &RecipeReport) -> Panel {
     }
 }
 
-/// Ticks from 0 to `max` or just beyond, and to 4 at least, so that the paper's k has its place.
+/// Returns ticks from 0 to at least `max` and at least 4, which includes the paper's k.
 fn distances(max: u32) -> Vec<(f64, String)> {
     let max = max.max(4);
     let step = max.div_ceil(16).next_power_of_two();

@@ -1,4 +1,4 @@
-//! Fingerprints to measure with: made by a seeded generator, or read from a file.
+//! Fingerprints to measure: generated from a seed, or read from a file.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use crate::input::fingerprints::{ListArgs, Lists};
 use crate::output::Context;
 use crate::{input, progress};
 
-/// What a compressed list may grow to, times its size.
+/// The largest ratio of a compressed list's content to its size.
 const MAX_RATIO: u64 = 1000;
 
-/// splitmix64
+/// The generator splitmix64.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
@@ -30,7 +30,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Less than `n`, which is not 0.
+    /// Returns a number below `n`, which must not be 0.
     pub(super) fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
@@ -39,7 +39,7 @@ impl Random {
         F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
     }
 
-    /// The fingerprint with `count` of its bits changed, at most all.
+    /// Returns the fingerprint with `count` of its bits flipped, or all of them if it has fewer.
     pub(super) fn flip<F: Fingerprint>(&mut self, fingerprint: F, count: u32) -> F {
         let mut flips = F::ZERO;
         while flips.count_ones() < count.min(F::BITS) {
@@ -53,11 +53,11 @@ impl Random {
 /// `--data`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Data {
-    /// No neighbours but by chance.
+    /// Uniformly random fingerprints, which have near neighbours only by chance.
     Uniform,
-    /// Families of near neighbours, up to 8 bits from a uniform centre, of 1 to 2048 members.
+    /// Families of 1 to 2048 near neighbours, within 8 bits of a uniformly random centre.
     Clustered,
-    /// Those of a file.
+    /// The fingerprints in a file.
     File(PathBuf),
 }
 
@@ -74,7 +74,7 @@ impl FromStr for Data {
 }
 
 impl Data {
-    /// What reports call it.
+    /// The name in reports.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Uniform => "uniform".to_owned(),
@@ -83,7 +83,7 @@ impl Data {
         }
     }
 
-    /// Makes ready: reads the file, if it is one.
+    /// Reads the file, if there is one.
     pub(super) fn source<F: Fingerprint>(
         &self,
         list: &ListArgs,
@@ -105,7 +105,7 @@ impl Data {
     }
 }
 
-/// Data made ready.
+/// Data that is ready to use.
 #[derive(Debug)]
 pub(super) enum Source<F> {
     Uniform,
@@ -114,7 +114,7 @@ pub(super) enum Source<F> {
 }
 
 impl<F: Fingerprint> Source<F> {
-    /// How many there are, if not as many as one likes.
+    /// The number of fingerprints, unless it is unlimited.
     pub(super) fn len(&self) -> Option<u64> {
         match self {
             Self::Uniform | Self::Clustered => None,
@@ -122,7 +122,7 @@ impl<F: Fingerprint> Source<F> {
         }
     }
 
-    /// The first `n`, the same each time. Of generated ones others for each `n`.
+    /// Returns the first `n` fingerprints, the same in each call. Generated ones differ for each `n`.
     pub(super) fn fingerprints(&self, n: u64) -> Box<dyn Iterator<Item = F> + '_> {
         let mut random = Random::new(n);
         let n = usize::try_from(n).unwrap_or(usize::MAX);
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_are_near_their_centres_and_the_same_each_time() {
+    fn clusters_are_near_their_centres_and_reproducible() {
         let source = Source::<u64>::Clustered;
         let made: Vec<u64> = source.fingerprints(20_000).collect();
         assert_eq!(made.len(), 20_000);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_bits_flip_as_are_asked_for() {
+    fn requested_number_of_bits_is_flipped() {
         let mut random = Random::new(1);
         for count in 0..=64 {
             assert_eq!(random.flip(0u64, count).count_ones(), count);

@@ -1,4 +1,4 @@
-//! What is asked: kinds of operations, and how often each comes.
+//! The kinds of operations, and the share of each.
 
 use std::str::FromStr;
 
@@ -9,7 +9,8 @@ use crate::cmd::measure::generate::Random;
 /// A kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A query for an entry of the database, some of its bits flipped, none or up to the distance.
+    /// A query for an entry of the database, with a random number of its bits flipped, at most the
+    /// distance.
     Hit,
     /// A query for a uniformly random fingerprint.
     Miss,
@@ -29,7 +30,7 @@ impl Kind {
     }
 }
 
-/// `--mix`: shares of the kinds, of their sum.
+/// `--mix`: the relative frequencies of the kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Mix {
     pub(super) hits: u32,
@@ -52,7 +53,7 @@ impl FromStr for Mix {
 }
 
 impl Mix {
-    /// The same without inserts.
+    /// Returns the mix without inserts.
     pub(super) fn queries(self) -> Self {
         Self { inserts: 0, ..self }
     }
@@ -61,6 +62,7 @@ impl Mix {
         self.total() == 0
     }
 
+    /// Returns a random kind.
     pub(super) fn draw(self, random: &mut Random) -> Kind {
         let drawn = random.below(self.total());
         let (hits, misses) = (u64::from(self.hits), u64::from(self.misses));
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_come_as_often_as_the_mix_says() {
+    fn kinds_are_as_frequent_as_the_mix_says() {
         let mix: Mix = "40:40:20".parse().unwrap();
         let mut random = Random::new(1);
         let mut count = [0; 3];
@@ -95,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mix_is_refused() {
+    fn invalid_mixes_are_refused() {
         for wrong in ["", "1", "1:1", "0:0:0", "1:1:1:1", "1:-1:0", "a:b:c"] {
             assert!(wrong.parse::<Mix>().is_err(), "{wrong}");
         }

@@ -1,26 +1,32 @@
-//! The figures as a page with a chart.
+//! The report as an HTML page with a chart.
 
 use super::report::{COLUMNS, KindReport, Report};
 use crate::html::Page;
-use crate::svg::{Axis, Figure, Line, Panel, Scale};
+use crate::svg::{Axis, Line, LineChart, Panel, Scale};
 
-/// The report as one HTML file.
+/// Returns the report as one HTML file.
 pub(super) fn html(report: &Report) -> String {
     let mut page = Page::new("Latencies of queries and inserts");
-    let rows = report.rows().into_iter().map(|(label, value)| [label.to_owned(), value]);
-    page.table(["measured", ""], &rows.collect::<Vec<_>>());
-    page.heading("Times");
-    page.table(COLUMNS, &report.lines());
-    report.notes.iter().for_each(|note| page.paragraph(note));
-    page.figure(&curves(&report.kinds));
+    page.facts(&report.facts());
+    page.heading("Times in microseconds");
+    page.table(&COLUMNS, &report.lines());
+    page.chart(&chart(&report.kinds).render());
     page.heading("Distribution");
-    page.table(["kind", "share of the operations", "within, us"], &report.distribution());
+    let titles: Vec<String> =
+        report.kinds.iter().map(|kind| format!("{}, within us", kind.kind)).collect();
+    let header: Vec<&str> =
+        ["share of the operations"].into_iter().chain(titles.iter().map(String::as_str)).collect();
+    page.table(&header, &report.distribution());
+    if !report.notes.is_empty() {
+        page.heading("Notes");
+        page.list(&report.notes);
+    }
     page.finish()
 }
 
-/// Two curves a kind: the share of the operations that was done within a time, and, to see the
-/// few that took long, the share that was not.
-fn curves(kinds: &[KindReport]) -> Figure {
+/// Returns a chart with two curves for each kind: the share of the operations that were done within
+/// a time, and the share that took longer, which shows the few slow ones.
+fn chart(kinds: &[KindReport]) -> LineChart {
     let lines = |value: fn(f64) -> Option<f64>| {
         let points = |kind: &KindReport| {
             kind.distribution.iter().map(|p| (p.up_to_us, value(p.share))).collect()
@@ -33,7 +39,7 @@ fn curves(kinds: &[KindReport]) -> Figure {
     let longer = Axis::log("share", 1.0 / most.max(10) as f64, 1.0, |tick| tick.to_string());
     let panel =
         |title: &str, y, lines| Panel { title: title.to_owned(), x: times(kinds), y, lines };
-    Figure {
+    LineChart {
         title: "Share of the operations by time".to_owned(),
         legend: kinds.iter().map(|kind| kind.kind.to_owned()).collect(),
         ring: None,
@@ -49,11 +55,11 @@ fn curves(kinds: &[KindReport]) -> Figure {
     }
 }
 
-/// The axis of all times that came.
+/// Returns an axis that covers all times.
 fn times(kinds: &[KindReport]) -> Axis {
-    /// Below, the clock may have seen no time pass.
+    /// For a shorter time, the clock may not have advanced.
     const SHORTEST: f64 = 0.01;
     let times = || kinds.iter().flat_map(|kind| kind.distribution.iter().map(|p| p.up_to_us));
     let (least, most) = (times().fold(f64::MAX, f64::min), times().fold(SHORTEST, f64::max));
-    Axis::log("microseconds", least.clamp(SHORTEST, most), most, |tick| tick.to_string())
+    Axis::log("time in microseconds", least.clamp(SHORTEST, most), most, |tick| tick.to_string())
 }

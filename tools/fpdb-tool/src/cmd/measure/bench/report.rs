@@ -1,4 +1,4 @@
-//! The figures: as JSON, and in columns for people.
+//! The results: as JSON, and in columns.
 
 use std::io::{self, Write};
 
@@ -16,27 +16,27 @@ pub(super) struct Report {
     pub(super) database: Database,
     pub(super) distance: u32,
     pub(super) mix: Mix,
-    /// Of inserts, if there are any.
+    /// The durability of inserts, if there are any.
     pub(super) durability: Option<&'static str>,
     pub(super) threads: u64,
     pub(super) seed: u64,
     pub(super) warm_up: Phase,
     pub(super) measured: Phase,
-    /// Time that threads were ready and had no core, added up over the threads, where the system
-    /// tells it.
+    /// The time for which threads were ready to run without a core, added up over the threads, where
+    /// the system reports it.
     pub(super) waited_seconds: Option<f64>,
-    /// What telling the time takes, nanoseconds; it is part of every duration.
+    /// The nanoseconds that reading the clock takes, which are part of every duration.
     pub(super) clock_ns: u64,
-    /// Kinds that came.
+    /// The kinds that occurred.
     pub(super) kinds: Vec<KindReport>,
-    /// What could not be measured, or not well.
+    /// What could not be measured, or not accurately.
     pub(super) notes: Vec<String>,
 }
 
-/// What was measured, before it was.
+/// The database, as it was before the measurement.
 #[derive(Serialize)]
 pub(super) struct Database {
-    /// Missing for one that was made for the bench.
+    /// Missing for a database that was created for the measurement.
     pub(super) path: Option<String>,
     pub(super) opened: Opened,
     pub(super) data: Option<String>,
@@ -61,7 +61,7 @@ pub(super) enum Opened {
 }
 
 impl Opened {
-    fn told(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
             Self::Copy => "a copy",
@@ -82,9 +82,9 @@ pub(super) struct KindReport {
     pub(super) kind: &'static str,
     pub(super) count: u64,
     pub(super) per_second: f64,
-    /// Queries with an answer.
+    /// Queries that found an entry.
     pub(super) found: u64,
-    /// Entries in all answers.
+    /// The entries that they found.
     pub(super) matches: u64,
     pub(super) mean_us: f64,
     pub(super) p50_us: Option<f64>,
@@ -92,10 +92,11 @@ pub(super) struct KindReport {
     pub(super) p99_us: Option<f64>,
     pub(super) p999_us: Option<f64>,
     pub(super) max_us: f64,
-    /// Which share of the operations took up to so long: a cumulative curve.
+    /// The cumulative distribution: the share of the operations that took up to each time.
     pub(super) distribution: Vec<Point>,
+    /// The times of [`SHARES`].
     #[serde(skip)]
-    pub(super) quantiles: Vec<(f64, Option<f64>)>,
+    pub(super) quantiles: Vec<Option<f64>>,
 }
 
 #[derive(Serialize)]
@@ -104,7 +105,7 @@ pub(super) struct Point {
     pub(super) share: f64,
 }
 
-/// Shares of the operations in the table of the distribution.
+/// The shares of the operations in the table of the distribution.
 const SHARES: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
 impl KindReport {
@@ -123,12 +124,12 @@ impl KindReport {
             p999_us: latencies.quantile(0.999),
             max_us: latencies.max(),
             distribution: curve.map(|(up_to_us, share)| Point { up_to_us, share }).collect(),
-            quantiles: SHARES.iter().map(|&share| (share, latencies.quantile(share))).collect(),
+            quantiles: SHARES.iter().map(|&share| latencies.quantile(share)).collect(),
         }
     }
 
-    /// Hits that did not find what they were made from.
-    pub(super) fn lost(&self) -> u64 {
+    /// Returns the hits that did not find the entry that they were made from.
+    pub(super) fn missed(&self) -> u64 {
         if self.kind == Kind::Hit.name() { self.count - self.found } else { 0 }
     }
 
@@ -148,11 +149,11 @@ impl KindReport {
     }
 }
 
-/// Titles of the columns.
+/// Column headings.
 pub(super) const COLUMNS: [&str; 10] =
-    ["kind", "count", "a second", "found", "mean", "p50", "p90", "p99", "p99.9", "max"];
+    ["kind", "count", "per second", "found", "mean", "p50", "p90", "p99", "p99.9", "max"];
 
-/// Three digits that count, at most.
+/// Formats a time with three significant digits, or more in front of the decimal point.
 fn micros(time: Option<f64>) -> String {
     match time {
         None => "-".to_owned(),
@@ -164,26 +165,29 @@ fn micros(time: Option<f64>) -> String {
 
 impl Report {
     pub(super) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        output::rows(out, &self.rows())?;
+        output::rows(out, &self.facts())?;
         writeln!(out)?;
         output::table(out, COLUMNS, &self.lines())
     }
 
-    /// What was measured, in two columns.
-    pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
+    /// Returns what was measured, as labels and values.
+    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let db = &self.database;
-        let tables = if db.tables == 1 { "table" } else { "tables" };
+        let plural = |count: usize, noun: &str| {
+            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+        };
+        let (tables, segments) = (plural(db.tables, "table"), plural(db.segments, "segment"));
         let path = db.path.clone().or_else(|| db.data.clone()).unwrap_or_default();
         let phase =
             |phase: &Phase| format!("{} operations in {:.2} s", phase.operations, phase.seconds);
         let mut rows = vec![
-            ("database", format!("{path}, {}", db.opened.told())),
-            ("entries", format!("{} of {} bits in {} segments", db.entries, db.bits, db.segments)),
+            ("database", format!("{path}, {}", db.opened.description())),
+            ("entries", format!("{} of {} bits in {segments}", db.entries, db.bits)),
             (
                 "layout",
                 format!(
-                    "{} ({} {tables}), blocks of {} B in {}, {} bits of filter",
-                    db.layout, db.tables, db.block_size, db.code, db.filter_bits
+                    "{} ({tables}), blocks of {} B in {}, filter of {} bits per fingerprint",
+                    db.layout, db.block_size, db.code, db.filter_bits
                 ),
             ),
             ("on disk", iec(db.bytes_total)),
@@ -194,33 +198,34 @@ impl Report {
         rows.extend([
             ("warm-up", phase(&self.warm_up)),
             ("measured", phase(&self.measured)),
-            ("times", format!("in microseconds, with {} ns for the clock", self.clock_ns)),
+            ("times", format!("in microseconds; each includes {} ns for the clock", self.clock_ns)),
         ]);
         rows
     }
 
-    /// A line a kind, headed by [`COLUMNS`].
+    /// Returns a line for each kind, headed by [`COLUMNS`].
     pub(super) fn lines(&self) -> Vec<[String; 10]> {
         self.kinds.iter().map(KindReport::line).collect()
     }
 
-    /// A line a kind and share: within which time it was done.
-    pub(super) fn distribution(&self) -> Vec<[String; 3]> {
-        let lines = self.kinds.iter().flat_map(|kind| {
-            kind.quantiles.iter().map(|&(share, time)| {
-                [kind.kind.to_owned(), format!("{} %", trimmed(share * 100.0)), micros(time)]
-            })
-        });
-        lines.collect()
+    /// Returns a line for each share of the operations: the time of each kind within which that share
+    /// was done.
+    pub(super) fn distribution(&self) -> Vec<Vec<String>> {
+        let line = |(i, share): (usize, &f64)| {
+            let time = |kind: &KindReport| micros(kind.quantiles.get(i).copied().flatten());
+            let share = format!("{} %", trimmed(share * 100.0));
+            std::iter::once(share).chain(self.kinds.iter().map(time)).collect()
+        };
+        SHARES.iter().enumerate().map(line).collect()
     }
 }
 
-/// Without the zeros at the end that rounding to hundredths leaves.
+/// Formats a number with up to two decimals.
 fn trimmed(value: f64) -> String {
     format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What the figures do not say, and why.
+/// Returns what the reader must know to judge the results.
 pub(super) fn notes(
     kinds: &[KindReport],
     threads: u64,
@@ -230,38 +235,37 @@ pub(super) fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if kinds.iter().any(|kind| kind.kind != Kind::Insert.name()) {
-        let told = "files that were read before lie in the system's cache; what a disk costs the \
-                    first time is not measured";
-        notes.push(told.to_owned());
+        let cached = "files that have been read before are in the system's cache; the cost of reading \
+                    them from disk for the first time is not measured";
+        notes.push(cached.to_owned());
     }
     match std::thread::available_parallelism() {
         Ok(cores) if threads > cores.get() as u64 => notes.push(format!(
-            "{threads} threads share {cores} cores, so times hold waiting for a core"
+            "{threads} threads share {cores} cores, so times include waiting for a core"
         )),
         Ok(_) => {}
-        Err(error) => notes.push(format!("how many cores there are cannot be told: {error}")),
+        Err(error) => notes.push(format!("the number of cores is unknown: {error}")),
     }
     let all = done.elapsed.as_secs_f64() * threads as f64;
     match done.waited.map(|waited| waited.as_secs_f64() / all) {
         Some(share) if share > 0.02 => notes.push(format!(
-            "threads waited {:.0} % of the time for a core that others had: mean, rate and the last \
-             percentiles tell of that too",
+            "threads waited {:.0} % of the time for a core that others used: mean, rate and the last \
+             percentiles include that",
             share * 100.0
         )),
         Some(_) => {}
-        None => notes.push("whether others had the cores cannot be told here".to_owned()),
+        None => notes.push("this system does not report whether other processes used the cores".to_owned()),
     }
     for kind in kinds {
         if kind.p999_us.is_none() {
             let (count, kind) = (kind.count, kind.kind);
             notes.push(format!(
-                "of {count} operations of kind {kind} not all percentiles can be told: p99.9 needs \
-                 10000"
+                "{count} operations of kind {kind} are too few for all percentiles: p99.9 needs 10000"
             ));
         }
         if kind.p50_us.is_some_and(|p50| p50 * 1e3 < 20.0 * clock_ns as f64) {
             notes.push(format!(
-                "{} takes so little that the clock's {clock_ns} ns count",
+                "{} is so fast that the {clock_ns} ns for the clock matter",
                 kind.kind
             ));
         }
@@ -277,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_the_digits_that_count() {
+    fn numbers_have_their_significant_digits() {
         let times = [None, Some(0.0), Some(1.234), Some(12.34), Some(1234.5)].map(micros);
         assert_eq!(times, ["-", "0.00", "1.23", "12.3", "1234"]);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Running operations from several threads and timing each.
+//! Runs operations in several threads and times each.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,36 +11,36 @@ use super::mix::{Kind, Mix};
 use super::target::Target;
 use crate::cmd::measure::generate::Random;
 
-/// What all threads do.
+/// What all threads do, together.
 pub(super) struct Work<'a, F: Fingerprint> {
     pub(super) target: &'a Target<F>,
     pub(super) mix: Mix,
-    /// Fingerprints that hits are drawn from; some, if the mix has hits.
+    /// The fingerprints that hits are made from; not empty if the mix has hits.
     pub(super) sample: &'a [F],
-    /// Of queries.
+    /// The distance of the queries.
     pub(super) distance: u32,
     pub(super) threads: u64,
     pub(super) seed: u64,
-    /// All threads together end after so many operations.
+    /// The number of operations in all threads.
     pub(super) operations: u64,
-    /// They end after this time at the latest.
+    /// The time after which threads stop, even if operations are left.
     pub(super) limit: Option<Duration>,
 }
 
-/// What became of it.
+/// The outcome of the work.
 pub(super) struct Done {
-    /// A kind each, in the order of [`Kind::ALL`].
+    /// The latencies of each kind, in the order of [`Kind::ALL`].
     pub(super) kinds: Vec<Latencies>,
     pub(super) elapsed: Duration,
-    /// How long threads were ready and had no core, added up; `None` where the system does not
-    /// tell.
+    /// The time for which threads were ready to run without a core, added up over the threads;
+    /// `None` where the system does not report it.
     pub(super) waited: Option<Duration>,
 }
 
 impl<F: Fingerprint> Work<'_, F> {
     pub(super) fn run(&self) -> Result<Done> {
         let stop = AtomicBool::new(false);
-        let mut kinds = fresh()?;
+        let mut kinds = no_latencies()?;
         let mut waits = Some(Duration::ZERO);
         let start = Instant::now();
         std::thread::scope(|scope| {
@@ -59,18 +59,18 @@ impl<F: Fingerprint> Work<'_, F> {
                 .collect();
             for thread in threads {
                 let done = thread.join().map_err(|_| anyhow!("a thread of the bench panicked"));
-                let (own, wait) = done??;
-                kinds.iter_mut().zip(&own).for_each(|(all, own)| all.add(own));
-                waits = waits.zip(wait).map(|(all, own)| all + own);
+                let (own_kinds, own_wait) = done??;
+                kinds.iter_mut().zip(&own_kinds).for_each(|(all, own)| all.add(own));
+                waits = waits.zip(own_wait).map(|(all, own)| all + own);
             }
             anyhow::Ok(())
         })?;
         Ok(Done { kinds, elapsed: start.elapsed(), waited: waits })
     }
 
-    /// The operations of one thread. What is asked is made up before the clock starts.
+    /// Runs the operations of one thread. Each is chosen before its clock starts.
     fn thread(&self, thread: u64, start: Instant, stop: &AtomicBool) -> Result<Vec<Latencies>> {
-        let mut kinds = fresh()?;
+        let mut kinds = no_latencies()?;
         let mut random = Random::new(Random::new(self.seed ^ thread << 32).next());
         let share = self.operations / self.threads;
         let operations = share + u64::from(thread < self.operations % self.threads);
@@ -108,17 +108,18 @@ impl<F: Fingerprint> Work<'_, F> {
     }
 }
 
-fn fresh() -> Result<Vec<Latencies>> {
+fn no_latencies() -> Result<Vec<Latencies>> {
     Kind::ALL.iter().map(|_| Ok(Latencies::new()?)).collect()
 }
 
-/// How long this thread has been ready to run without a core, if the system tells: Linux does.
+/// Returns the time for which this thread has been ready to run without a core, if the system
+/// reports it, as Linux does.
 fn waited() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     stat.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// What telling the time twice takes, in nanoseconds: the median of many trials.
+/// Returns the nanoseconds that reading the clock twice takes: the median of many trials.
 pub(super) fn clock() -> u64 {
     let mut trials: Vec<Duration> = (0..1001).map(|_| Instant::now().elapsed()).collect();
     trials.sort_unstable();

@@ -1,4 +1,4 @@
-//! The database that is measured: as it is, a copy of it, or a new one.
+//! The database that is measured, and how it is copied.
 
 use std::fs;
 use std::path::Path;
@@ -8,18 +8,18 @@ use fpdb::{Db, DocId, Fingerprint, Ids, Key, Snapshot, Stats};
 
 use crate::cmd::measure::generate::Random;
 
-/// Fingerprints that are drawn from the database for hits, at most.
+/// The most fingerprints that are sampled for hits.
 const SAMPLE: usize = 1 << 16;
 
-/// A database that is open.
+/// An open database.
 pub(super) enum Target<F: Fingerprint> {
-    /// Its state at one moment.
+    /// The state of a database at one moment.
     ReadOnly(Snapshot<F>),
     ReadWrite(Db<F>),
 }
 
 impl<F: Fingerprint> Target<F> {
-    /// How many entries are within the distance.
+    /// Returns the number of entries within the distance.
     pub(super) fn query(&self, fingerprint: F, distance: u32) -> Result<usize> {
         let found = match self {
             Self::ReadOnly(snapshot) => snapshot.query(fingerprint, distance),
@@ -28,7 +28,7 @@ impl<F: Fingerprint> Target<F> {
         Ok(found?.len())
     }
 
-    /// Commits one entry under an id or name that few others will have.
+    /// Commits one entry under an id or name that is unlikely to be in use.
     pub(super) fn insert(&self, fingerprint: F, seed: u64, number: u64) -> Result<()> {
         let Self::ReadWrite(db) = self else { return Ok(()) };
         match db.id_kind() {
@@ -43,8 +43,8 @@ impl<F: Fingerprint> Target<F> {
         Ok(())
     }
 
-    /// Fingerprints of the database chosen at random, each entry as likely as any other; all of
-    /// them if there are few.
+    /// Returns random fingerprints of the database, each entry with the same chance, or all of them
+    /// if there are few.
     pub(super) fn sample(&self, seed: u64) -> Result<Vec<F>> {
         let snapshot = match self {
             Self::ReadOnly(snapshot) => snapshot.clone(),
@@ -65,7 +65,7 @@ impl<F: Fingerprint> Target<F> {
         Ok(sample)
     }
 
-    /// Ends the work on it.
+    /// Closes the database.
     pub(super) fn close(self) -> Result<()> {
         match self {
             Self::ReadOnly(_) => Ok(()),
@@ -74,15 +74,16 @@ impl<F: Fingerprint> Target<F> {
     }
 }
 
-/// Disk that a copy takes at most, with so many inserts: compaction may write everything anew.
+/// Returns the most disk space that a copy takes after this number of inserts. It is twice the size,
+/// because compaction may write everything again.
 pub(super) fn room_for_copy(stats: &Stats, inserts: u64) -> u64 {
     let entry = 64 * (stats.tables as u64 + 2);
     stats.bytes_total.saturating_mul(2).saturating_add(inserts.saturating_mul(entry))
 }
 
-/// Copies the files of a database, which is not changed, into a new folder. Files other than the
-/// manifest and logs never change; a writer may remove some meanwhile, and then the copy fails to
-/// open.
+/// Copies the files of a database, which stays as it is, to a new folder. Files other than the
+/// manifest and the logs never change. If a writer removes some of them during the copy, the copy
+/// cannot be opened.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let failed = || format!("cannot copy {}", from.display());
     let mut files = Vec::new();
@@ -92,7 +93,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
             files.push(file.file_name());
         }
     }
-    // The manifest names the other files, so it must not be newer than they are.
+    // The manifest comes first: it names the other files, so it must not be newer than they are.
     files.sort_by_key(|name| name != "MANIFEST");
     fs::create_dir(to).with_context(failed)?;
     files.iter().try_for_each(|name| {

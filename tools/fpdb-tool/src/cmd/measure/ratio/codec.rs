@@ -1,22 +1,22 @@
-//! Other codes of the same fingerprints, for comparison.
+//! The sizes of the same fingerprints under other codes, for comparison.
 
 use fpdb::Fingerprint;
 
-/// Sizes in bytes of sorted fingerprints under other codes.
+/// The names of codes, and the bytes that the fingerprints take under each.
 pub(super) type Sizes = Vec<(&'static str, u64)>;
 
-/// Raw fingerprints.
+/// The name of the code that stores each fingerprint in full.
 pub(super) const RAW: &str = "raw";
 
-/// Takes in fingerprints in ascending order and counts what they take.
-pub(super) struct Others<F> {
+/// Encodes fingerprints, which come in ascending order, and counts the bytes.
+pub(super) struct OtherCodes<F> {
     fingerprints: u64,
     last: F,
     #[cfg(feature = "zstd")]
     differences: differences::Differences,
 }
 
-impl<F: Fingerprint> Others<F> {
+impl<F: Fingerprint> OtherCodes<F> {
     pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self {
             fingerprints: 0,
@@ -26,7 +26,7 @@ impl<F: Fingerprint> Others<F> {
         })
     }
 
-    /// Takes in a fingerprint. One that is equal to the last counts for nothing.
+    /// Adds a fingerprint. One that is equal to the last is ignored.
     pub(super) fn add(&mut self, fingerprint: F) -> std::io::Result<()> {
         if self.fingerprints > 0 && fingerprint == self.last {
             return Ok(());
@@ -49,7 +49,7 @@ impl<F: Fingerprint> Others<F> {
 
 #[cfg(feature = "zstd")]
 mod differences {
-    //! Differences of neighbours, compressed with Zstandard at its default level.
+    //! Differences between neighbours, compressed with Zstandard at its default level.
 
     use std::io::{self, Write};
 
@@ -59,30 +59,31 @@ mod differences {
     use super::Sizes;
 
     const LEVEL: i32 = 3;
-    /// Bytes that are handed on at a time.
-    const PIECE: usize = 1 << 16;
+    /// The bytes that are passed to the encoder at once.
+    const CHUNK: usize = 1 << 16;
 
-    /// Differences in all bytes of a fingerprint, little-endian, and as varints (LEB128).
+    /// The differences in two forms: at a fingerprint's full width, little-endian, and as varints
+    /// (LEB128).
     pub(super) struct Differences {
-        whole: Counted,
+        full: Counted,
         varints: Counted,
     }
 
     impl Differences {
         pub(super) fn new() -> io::Result<Self> {
-            Ok(Self { whole: Counted::new()?, varints: Counted::new()? })
+            Ok(Self { full: Counted::new()?, varints: Counted::new()? })
         }
 
         pub(super) fn add<F: Fingerprint>(&mut self, difference: u128) -> io::Result<()> {
-            F::from_u128(difference).write_le(&mut self.whole.piece);
-            varint(difference, &mut self.varints.piece);
-            self.whole.hand_on()?;
-            self.varints.hand_on()
+            F::from_u128(difference).write_le(&mut self.full.chunk);
+            varint(difference, &mut self.varints.chunk);
+            self.full.pass_on()?;
+            self.varints.pass_on()
         }
 
         pub(super) fn finish(self) -> io::Result<Sizes> {
             Ok(vec![
-                ("zstd of differences", self.whole.finish()?),
+                ("zstd of differences", self.full.finish()?),
                 ("zstd of varints", self.varints.finish()?),
             ])
         }
@@ -99,28 +100,28 @@ mod differences {
         }
     }
 
-    /// Compresses and keeps the size alone.
+    /// Compresses, and keeps only the size.
     struct Counted {
         encoder: Encoder<'static, Counter>,
-        piece: Vec<u8>,
+        chunk: Vec<u8>,
     }
 
     impl Counted {
         fn new() -> io::Result<Self> {
             let encoder = Encoder::new(Counter(0), LEVEL)?;
-            Ok(Self { encoder, piece: Vec::with_capacity(2 * PIECE) })
+            Ok(Self { encoder, chunk: Vec::with_capacity(2 * CHUNK) })
         }
 
-        fn hand_on(&mut self) -> io::Result<()> {
-            if self.piece.len() >= PIECE {
-                self.encoder.write_all(&self.piece)?;
-                self.piece.clear();
+        fn pass_on(&mut self) -> io::Result<()> {
+            if self.chunk.len() >= CHUNK {
+                self.encoder.write_all(&self.chunk)?;
+                self.chunk.clear();
             }
             Ok(())
         }
 
         fn finish(mut self) -> io::Result<u64> {
-            self.encoder.write_all(&self.piece)?;
+            self.encoder.write_all(&self.chunk)?;
             Ok(self.encoder.finish()?.0)
         }
     }
@@ -145,15 +146,15 @@ mod tests {
 
     #[test]
     fn equal_fingerprints_count_once() {
-        let mut others = Others::new().unwrap();
+        let mut others = OtherCodes::new().unwrap();
         [0u64, 0, 1, 1, 1, 500].into_iter().for_each(|f| others.add(f).unwrap());
         assert_eq!(others.finish().unwrap()[0], (RAW, 24));
-        assert_eq!(Others::<u128>::new().unwrap().finish().unwrap()[0], (RAW, 0));
+        assert_eq!(OtherCodes::<u128>::new().unwrap().finish().unwrap()[0], (RAW, 0));
     }
 
     #[cfg(feature = "zstd")]
     #[test]
-    fn varints_hold_every_value() {
+    fn varints_encode_every_value() {
         let bytes = |value| {
             let mut out = Vec::new();
             super::differences::varint(value, &mut out);
@@ -168,7 +169,7 @@ mod tests {
     #[cfg(feature = "zstd")]
     #[test]
     fn even_steps_compress_to_almost_nothing() {
-        let mut others = Others::new().unwrap();
+        let mut others = OtherCodes::new().unwrap();
         (0..100_000u64).for_each(|i| others.add(i << 20).unwrap());
         let sizes = others.finish().unwrap();
         assert_eq!(sizes[0].1, 800_000);

@@ -1,4 +1,4 @@
-//! Writes a database and asks it what it takes.
+//! Writes a database and measures it.
 
 use std::fs;
 use std::io;
@@ -7,10 +7,11 @@ use std::path::Path;
 use anyhow::Result;
 use fpdb::{BlockCode, DocId, Entry, Fingerprint, Layout, Options, Stats, TableStats};
 
-use super::codec::{Others, Sizes};
+use super::bound::Branches;
+use super::codec::{OtherCodes, Sizes};
 use crate::cmd::measure::generate::Source;
 
-/// One way to keep fingerprints.
+/// One way to store fingerprints.
 #[derive(Debug, Clone)]
 pub(super) struct Design {
     pub(super) layout: Layout,
@@ -19,14 +20,14 @@ pub(super) struct Design {
     pub(super) filter_bits: u32,
 }
 
-/// Loads the first `n` fingerprints of a source into a new database in `folder`, looks at it and
-/// removes it.
+/// Loads the first `n` fingerprints of a source into a new database in `folder`, passes it to
+/// `inspect` and removes it.
 pub(super) fn load<F: Fingerprint, T>(
     design: &Design,
     source: &Source<F>,
     n: u64,
     folder: &Path,
-    look: impl FnOnce(&fpdb::Db<F>) -> Result<T>,
+    inspect: impl FnOnce(&fpdb::Db<F>) -> Result<T>,
 ) -> Result<T> {
     let path = folder.join("db");
     let db = Options::<F>::new()
@@ -38,25 +39,37 @@ pub(super) fn load<F: Fingerprint, T>(
     let entries = (0..).zip(source.fingerprints(n));
     let _ =
         db.bulk_load(entries.map(|(id, fingerprint)| Ok(Entry { fingerprint, id: DocId(id) })))?;
-    let seen = look(&db)?;
+    let result = inspect(&db)?;
     drop(db);
     fs::remove_dir_all(&path)?;
-    Ok(seen)
+    Ok(result)
 }
 
-/// What other codes make of the database's fingerprints, which it gives in order.
-pub(super) fn others<F: Fingerprint>(db: &fpdb::Db<F>) -> Result<Sizes> {
-    let mut others = Others::new()?;
-    for entry in db.snapshot().iter() {
-        others.add(entry?.fingerprint)?;
+/// What depends on the fingerprints alone, and not on how a database stores them.
+pub(super) struct Content {
+    pub(super) branches: Branches,
+    /// The sizes of the set under other codes.
+    pub(super) others: Sizes,
+}
+
+impl Content {
+    /// Reads all fingerprints of a database, which returns them in ascending order.
+    pub(super) fn of<F: Fingerprint>(db: &fpdb::Db<F>) -> Result<Self> {
+        let mut others = OtherCodes::new()?;
+        let mut branches = Branches::new(F::BITS);
+        for entry in db.snapshot().iter() {
+            let fingerprint = entry?.fingerprint;
+            others.add(fingerprint)?;
+            branches.add(fingerprint);
+        }
+        Ok(Self { branches, others: others.finish()? })
     }
-    Ok(others.finish()?)
 }
 
-/// The tables of a database in one segment, as every bulk load makes.
+/// Returns the tables of a database with one segment, which is what a bulk load writes.
 pub(super) fn tables(stats: &Stats) -> io::Result<&[TableStats]> {
     match stats.segments.as_slice() {
         [segment] => Ok(&segment.tables),
-        _ => Err(io::Error::other("a bulk load made another number of segments than one")),
+        other => Err(io::Error::other(format!("a bulk load wrote {} segments", other.len()))),
     }
 }

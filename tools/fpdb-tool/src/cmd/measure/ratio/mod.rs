@@ -20,29 +20,34 @@ use crate::input::fingerprints::{FingerprintFormat, ListArgs};
 use crate::output::{self, Context};
 use crate::temporary::{self, Temporary};
 use crate::{database, progress};
-use measure::Design;
+use measure::{Content, Design};
 use report::{Report, Row};
 
 const EXAMPLE: &str = "\
 Example:
   fpdb-tool ratio --n 1e5,1e6 --layouts half-2,ring-4 --blocks 256,1024 --html ratio.html";
 
-/// Measures what a fingerprint takes on disk: against n, layout, code and block size
+/// Measures the space that a fingerprint takes on disk, by n, layout, code and block size
 ///
-/// For each size, layout, code and block size a database is written, measured and removed; what its
-/// blocks, index, filters and ids take is told apart. Beside it stand raw fingerprints, Zstandard
-/// (level 3) on the differences of the sorted ones, whole or as varints, what the paper's code
-/// takes in theory, and the entropy bound log2(C(2^bits, n)) / n.
+/// For each n, layout, code and block size, a database is written, measured and removed; the space
+/// of its blocks, index, filters and ids is reported separately. For comparison, the report has the
+/// sizes of raw fingerprints and of the differences between sorted neighbours (at full width and as
+/// varints) compressed with Zstandard at level 3, and what the paper's code would take.
+///
+/// The entropy bound is that of the measured fingerprints: log2 of the number of sets whose sorted
+/// neighbours first differ at each bit as often as theirs do, divided by the number of fingerprints.
+/// The uniform bound is that of uniformly random fingerprints, log2(C(2^bits, n)) / n. The more the
+/// fingerprints cluster, the further the entropy bound is below it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// Numbers of entries, such as 50000 or 1e6 [default: the powers of ten from 1e4 to --max-n;
-    /// of a file all]
+    /// Numbers of entries, such as 50000 or 1e6 [default: the powers of ten from 1e4 to --max-n, or
+    /// all entries of a file]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = count::parse,
         conflicts_with = "max_n")]
     n: Vec<u64>,
 
-    /// The largest power of ten to go to; the default takes about a minute, 1e8 a quarter of an
+    /// The largest power of ten to measure; the default takes about a minute, 1e8 a quarter of an
     /// hour
     #[arg(long, value_name = "NUMBER", value_parser = count::parse, default_value = "1e7")]
     max_n: u64,
@@ -51,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "half-2,ring-4")]
     layouts: Vec<String>,
 
-    /// Sizes of a block in bytes, powers of two from 128 to 4096
+    /// Block sizes in bytes, powers of two from 128 to 4096
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = parse_block,
         default_value = "128,256,1024,4096")]
     blocks: Vec<usize>,
@@ -61,11 +66,11 @@ pub(crate) struct Args {
         default_value = "elias-fano,huffman")]
     code: Vec<BlockCode>,
 
-    /// Bits a fingerprint of the prefix filter, 0 for none
+    /// Size of the prefix filter in bits per fingerprint, 0 for none
     #[arg(long, value_name = "BITS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=32))]
     filter_bits: u32,
 
-    /// uniform, clustered (families of near neighbours), or a file of fingerprints
+    /// Fingerprints to measure: uniform, clustered (families of near neighbours), or a file
     #[arg(long, value_name = "DATA", default_value = "uniform")]
     data: Data,
 
@@ -73,15 +78,15 @@ pub(crate) struct Args {
     #[arg(long, value_parser = database::parse_bits, default_value = "64")]
     bits: u32,
 
-    /// Write the figures into this file as CSV; it is replaced
+    /// Write the results to this file as CSV, replacing it
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write a page with charts into this file; it is replaced
+    /// Write an HTML page with charts to this file, replacing it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Where the databases are written [default: the system's folder for temporary files]
+    /// Folder for the databases [default: the system's folder for temporary files]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 
@@ -89,7 +94,7 @@ pub(crate) struct Args {
     list: ListArgs,
 }
 
-/// A size of blocks that the library takes.
+/// Parses a block size that the library accepts.
 fn parse_block(text: &str) -> Result<usize, String> {
     let bytes = text.parse().ok().filter(|b: &usize| b.is_power_of_two());
     bytes
@@ -101,11 +106,11 @@ impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         for (name, path) in [("--csv", &self.csv), ("--html", &self.html)] {
             if path.as_ref().is_some_and(|path| path.as_os_str() == "-") {
-                bail!("standard output is for the figures: give {name} a file");
+                bail!("standard output is for the results: give {name} a file");
             }
         }
         if self.list.fp_format != FingerprintFormat::Auto && !matches!(self.data, Data::File(_)) {
-            bail!("--fp-format is for files: give --data one");
+            bail!("--fp-format is for files: use --data with a file");
         }
         let report = match self.bits {
             128 => self.measure::<u128>(context)?,
@@ -116,6 +121,7 @@ impl Args {
         } else {
             report.print(context.out)?;
             context.say(report::LEGEND);
+            context.say(report::BOUNDS);
         }
         if let Some(path) = &self.csv {
             write(path, &report.csv()?)?;
@@ -141,7 +147,7 @@ impl Args {
         let bar = progress::working(context, "measuring");
         let mut rows = Vec::new();
         for n in sizes {
-            rows.extend(of_size(n, &designs, &source, folder.path(), &bar)?);
+            rows.extend(measure_size(n, &designs, &source, folder.path(), &bar)?);
         }
         bar.finish_and_clear();
         Ok(Report {
@@ -171,7 +177,7 @@ impl Args {
         Ok(designs)
     }
 
-    /// How many entries are measured, rising.
+    /// Returns the numbers of entries to measure, in ascending order.
     fn sizes<F: Fingerprint>(&self, source: &Source<F>) -> Result<Vec<u64>> {
         let powers = (4..).map(|power| 10u64.pow(power)).take_while(|&n| n <= self.max_n);
         let mut sizes = match (self.n.is_empty(), source.len()) {
@@ -180,21 +186,21 @@ impl Args {
             (false, _) => self.n.clone(),
         };
         if sizes.is_empty() {
-            bail!("--max-n is below 1e4, the first size measured: give --n");
+            bail!("--max-n is below 1e4, the smallest number measured: use --n");
         }
         sizes.sort_unstable();
         sizes.dedup();
         match source.len() {
             Some(len) if sizes.last().is_some_and(|&most| most > len) => {
-                bail!("{} has {len} fingerprints, fewer than --n asks for", self.data.name())
+                bail!("{} has {len} fingerprints, fewer than --n requests", self.data.name())
             }
             _ => Ok(sizes),
         }
     }
 }
 
-/// All codes of one set of `n` entries.
-fn of_size<F: Fingerprint>(
+/// Measures one set of `n` entries under all codes.
+fn measure_size<F: Fingerprint>(
     n: u64,
     designs: &[Design],
     source: &Source<F>,
@@ -202,20 +208,23 @@ fn of_size<F: Fingerprint>(
     bar: &ProgressBar,
 ) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
+    // Every database of this size has the same fingerprints.
+    let mut content: Option<Content> = None;
     for design in designs {
         let (layout, block, code) = (design.layout.name(), design.block_size, design.code);
-        bar.set_message(format!("measuring {n} in {layout}, blocks of {block} in {code},"));
-        let measured = measure::load(design, source, n, folder, |db| {
+        bar.set_message(format!("measuring {n} entries: {layout}, blocks of {block} B, {code}"));
+        measure::load(design, source, n, folder, |db| {
+            let Content { branches, others } = match &mut content {
+                Some(content) => content,
+                none => none.insert(Content::of(db)?),
+            };
+            let others = others.drain(..);
+            rows.extend(others.map(|(codec, bytes)| Row::of_other(n, branches, codec, bytes)));
             let stats = db.stats();
-            // Of all databases of this size, for they hold the same.
-            let others = if rows.is_empty() { measure::others(db)? } else { Vec::new() };
-            let others = others
-                .into_iter()
-                .map(|(codec, bytes)| Row::of_other(F::BITS, n, codec, bytes, stats.fingerprints));
-            let ours = Row::of_database(design, n, &stats, measure::tables(&stats)?);
-            Ok(others.chain([ours]).collect::<Vec<_>>())
+            let tables = measure::tables(&stats)?;
+            rows.push(Row::of_database(n, branches, design, &stats, tables));
+            Ok(())
         })?;
-        rows.extend(measured);
     }
     Ok(rows)
 }

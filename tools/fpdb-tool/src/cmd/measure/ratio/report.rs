@@ -1,11 +1,11 @@
-//! The figures: as JSON, as CSV, and in columns for people.
+//! The results: as JSON, as CSV, and in columns.
 
 use std::io::{self, Write};
 
 use fpdb::{Stats, TableStats};
 use serde::Serialize;
 
-use super::bound;
+use super::bound::Branches;
 use super::measure::Design;
 use crate::output;
 
@@ -19,20 +19,20 @@ pub(super) struct Report {
     pub(super) rows: Vec<Row>,
 }
 
-/// One code of one set. What other codes have no part of is 0, or missing.
+/// One set of fingerprints under one code. Parts that a code does not have are 0 or missing.
 #[derive(Serialize)]
 pub(super) struct Row {
-    /// Entries.
+    /// The number of entries.
     pub(super) n: u64,
-    /// Different ones: what is divided by.
+    /// The number of distinct fingerprints, which figures per fingerprint are divided by.
     pub(super) fingerprints: u64,
-    /// Of a database, its blocks' code.
+    /// The name of the code; for a database, that of its blocks.
     pub(super) codec: &'static str,
-    /// Missing for other codes than those of databases.
+    /// Missing unless the row is that of a database.
     pub(super) layout: Option<String>,
     pub(super) block_size: Option<usize>,
     pub(super) tables: usize,
-    /// Sums over the tables.
+    /// The sum over the tables, as are the next four.
     pub(super) bytes_blocks: u64,
     pub(super) bytes_index: u64,
     pub(super) bytes_filters: u64,
@@ -45,8 +45,11 @@ pub(super) struct Row {
     pub(super) bytes_per_fingerprint: f64,
     pub(super) bits_per_fingerprint_per_table: f64,
     pub(super) bits_above_entropy_bound: f64,
+    /// The entropy bound of this set: see [`Branches::entropy`].
     pub(super) entropy_bound_bits: f64,
-    /// What the paper's code takes in blocks of this size.
+    /// The entropy bound of uniformly random sets of this size.
+    pub(super) uniform_bound_bits: f64,
+    /// What the paper's code takes for this set in blocks of this size.
     pub(super) paper_bits: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) table_list: Vec<Table>,
@@ -72,13 +75,13 @@ impl From<&TableStats> for Table {
 }
 
 impl Row {
-    /// Of one table of `fingerprints` under another code.
-    pub(super) fn of_other(bits: u32, n: u64, codec: &'static str, bytes: u64, all: u64) -> Self {
-        let entropy = bound::entropy(bits, all);
-        let taken = share(bytes * 8, all);
+    /// Returns the row of `n` entries under a code that takes `bytes` for all of them.
+    pub(super) fn of_other(n: u64, set: &Branches, codec: &'static str, bytes: u64) -> Self {
+        let fingerprints = set.fingerprints();
+        let (entropy, bits) = (set.entropy(), share(bytes * 8, fingerprints));
         Self {
             n,
-            fingerprints: all,
+            fingerprints,
             codec,
             layout: None,
             block_size: None,
@@ -90,27 +93,29 @@ impl Row {
             bytes_tables: bytes,
             bytes_ids: 0,
             bytes_total: bytes,
-            bytes_per_fingerprint: share(bytes, all),
-            bits_per_fingerprint_per_table: taken,
-            bits_above_entropy_bound: taken - entropy,
+            bytes_per_fingerprint: share(bytes, fingerprints),
+            bits_per_fingerprint_per_table: bits,
+            bits_above_entropy_bound: bits - entropy,
             entropy_bound_bits: entropy,
+            uniform_bound_bits: set.uniform_entropy(),
             paper_bits: None,
             table_list: Vec::new(),
         }
     }
 
-    /// Of a database with `n` entries.
+    /// Returns the row of a database with `n` entries.
     pub(super) fn of_database(
-        design: &Design,
         n: u64,
+        set: &Branches,
+        design: &Design,
         stats: &Stats,
         tables: &[TableStats],
     ) -> Self {
         let sum = |part: fn(&TableStats) -> u64| tables.iter().map(part).sum::<u64>();
         let (blocks, index) = (sum(|t| t.bytes_blocks), sum(|t| t.bytes_index));
-        let (filters, all) = (sum(|t| t.bytes_filter), stats.fingerprints);
+        let filters = sum(|t| t.bytes_filter);
         let bytes_total = stats.bytes_tables + stats.bytes_ids;
-        let paper = bound::paper(stats.bits, all, design.block_size);
+        let bits = stats.bits_per_fingerprint_per_table;
         Self {
             layout: Some(design.layout.name().to_owned()),
             block_size: Some(design.block_size),
@@ -121,14 +126,18 @@ impl Row {
             bytes_other: stats.bytes_tables - blocks - index - filters,
             bytes_ids: stats.bytes_ids,
             bytes_total,
-            bytes_per_fingerprint: share(bytes_total, all),
-            bits_per_fingerprint_per_table: stats.bits_per_fingerprint_per_table,
-            bits_above_entropy_bound: stats.bits_per_fingerprint_per_table
-                - bound::entropy(stats.bits, all),
-            paper_bits: Some(paper),
+            bytes_per_fingerprint: share(bytes_total, stats.fingerprints),
+            bits_per_fingerprint_per_table: bits,
+            bits_above_entropy_bound: bits - set.entropy(),
+            paper_bits: Some(set.paper(design.block_size)),
             table_list: tables.iter().map(Table::from).collect(),
-            ..Self::of_other(stats.bits, n, design.code.name(), stats.bytes_tables, all)
+            ..Self::of_other(n, set, design.code.name(), stats.bytes_tables)
         }
+    }
+
+    /// Returns the bits per fingerprint and table that `bytes` in all tables are.
+    pub(super) fn bits_per_table(&self, bytes: u64) -> f64 {
+        share(bytes * 8, self.fingerprints * self.tables as u64)
     }
 }
 
@@ -136,7 +145,7 @@ fn share(whole: u64, parts: u64) -> f64 {
     if parts == 0 { 0.0 } else { whole as f64 / parts as f64 }
 }
 
-/// Titles of the columns for people.
+/// Column headings.
 pub(super) const COLUMNS: [&str; 13] = [
     "n", "code", "layout", "block", "blocks", "index", "filter", "rest", "table", "over", "paper",
     "ids", "total",
@@ -144,31 +153,42 @@ pub(super) const COLUMNS: [&str; 13] = [
 
 /// What the columns hold.
 pub(super) const LEGEND: &str = "\
-blocks, index (keys and a directory over them), filter and rest (headers, checksums) are bits a
-fingerprint and table; table is their sum, and over is how much of it is above the entropy bound.
-paper is what the paper's code takes in such blocks, without index and checksums. ids are bits a
-fingerprint. total is bytes a fingerprint: all tables and the ids. Entropy bound and paper are those
-of uniform fingerprints.";
+n is the number of entries, block the size of a block in bytes. blocks, index (block keys and the
+directory over them), filter and rest (headers, checksums) are bits per fingerprint and table; table
+is their sum, and over is what table takes above the entropy bound. paper is what the paper's code
+takes in blocks of that size, without index and checksums. ids are bits per fingerprint. total is
+bytes per fingerprint: all tables and the ids.";
+
+/// What the bounds are.
+pub(super) const BOUNDS: &str = "\
+The entropy bound is that of the measured fingerprints: log2 of the number of sets whose sorted
+neighbours first differ at each bit as often as theirs do, divided by the number of fingerprints. A
+code goes below it, and over is negative, only if it uses other patterns in the data, such as bits
+that neighbours have in common, or sorts by another order of the bits, as all tables but the first
+do. The uniform bound is that of uniformly random fingerprints, log2(C(2^bits, n)) / n. The more the
+fingerprints cluster, the further the entropy bound is below it.";
 
 impl Report {
     pub(super) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         output::table(out, COLUMNS, &self.lines())
     }
 
-    /// The rows in columns, headed by [`COLUMNS`]; each n begins with its entropy bound.
+    /// Returns the rows in columns, headed by [`COLUMNS`]. The bounds of each n come first.
     pub(super) fn lines(&self) -> Vec<[String; 13]> {
         let mut lines = Vec::new();
         let mut n = None;
         for row in &self.rows {
             if n.replace(row.n) != Some(row.n) {
-                lines.push(row.bound_line());
+                lines.push(row.bound_line("entropy bound", row.entropy_bound_bits));
+                lines.push(row.bound_line("uniform bound", row.uniform_bound_bits));
             }
             lines.push(row.line());
         }
         lines
     }
 
-    /// As CSV with one header. Raw figures, so that all others can be worked out.
+    /// Returns the report as CSV with one header. It contains the bytes that all other figures follow
+    /// from.
     pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut csv = csv::Writer::from_writer(Vec::new());
         csv.write_record(CSV_COLUMNS)?;
@@ -178,7 +198,7 @@ impl Report {
         csv.into_inner().map_err(|e| e.into_error().into())
     }
 
-    fn csv_record(&self, row: &Row) -> [String; 20] {
+    fn csv_record(&self, row: &Row) -> [String; CSV_COLUMNS.len()] {
         let optional = |value: Option<String>| value.unwrap_or_default();
         [
             self.data.clone(),
@@ -200,12 +220,13 @@ impl Report {
             format!("{:.4}", row.bytes_per_fingerprint),
             format!("{:.4}", row.bits_per_fingerprint_per_table),
             format!("{:.4}", row.entropy_bound_bits),
+            format!("{:.4}", row.uniform_bound_bits),
             optional(row.paper_bits.map(|bits| format!("{bits:.4}"))),
         ]
     }
 }
 
-const CSV_COLUMNS: [&str; 20] = [
+const CSV_COLUMNS: [&str; 21] = [
     "data",
     "bits",
     "n",
@@ -225,38 +246,38 @@ const CSV_COLUMNS: [&str; 20] = [
     "bytes_per_fingerprint",
     "bits_per_fingerprint_per_table",
     "entropy_bound_bits",
+    "uniform_bound_bits",
     "paper_bits",
 ];
 
 impl Row {
     fn line(&self) -> [String; 13] {
-        let bits =
-            |bytes: u64| format!("{:.2}", share(bytes * 8, self.fingerprints * self.tables as u64));
-        let ours = |text: String| if self.layout.is_some() { text } else { "-".to_owned() };
+        let bits = |bytes: u64| format!("{:.2}", self.bits_per_table(bytes));
+        let of_database = |text: String| if self.layout.is_some() { text } else { "-".to_owned() };
         [
             self.n.to_string(),
             self.codec.to_owned(),
             self.layout.clone().unwrap_or_else(|| "-".to_owned()),
             self.block_size.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
-            ours(bits(self.bytes_blocks)),
-            ours(bits(self.bytes_index)),
-            ours(bits(self.bytes_filters)),
-            ours(bits(self.bytes_other)),
+            of_database(bits(self.bytes_blocks)),
+            of_database(bits(self.bytes_index)),
+            of_database(bits(self.bytes_filters)),
+            of_database(bits(self.bytes_other)),
             bits(self.bytes_tables),
             format!("{:.2}", self.bits_above_entropy_bound),
             self.paper_bits.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.2}")),
-            ours(format!("{:.2}", share(self.bytes_ids * 8, self.fingerprints))),
+            of_database(format!("{:.2}", share(self.bytes_ids * 8, self.fingerprints))),
             format!("{:.2}", self.bytes_per_fingerprint),
         ]
     }
 
-    fn bound_line(&self) -> [String; 13] {
+    fn bound_line(&self, name: &str, bits: f64) -> [String; 13] {
         let mut line: [String; 13] = std::array::from_fn(|_| "-".to_owned());
         line[0] = self.n.to_string();
-        line[1] = "entropy bound".to_owned();
-        line[8] = format!("{:.2}", self.entropy_bound_bits);
-        line[9] = "0.00".to_owned();
-        line[12] = format!("{:.2}", self.entropy_bound_bits / 8.0);
+        line[1] = name.to_owned();
+        line[8] = format!("{bits:.2}");
+        line[9] = format!("{:.2}", bits - self.entropy_bound_bits);
+        line[12] = format!("{:.2}", bits / 8.0);
         line
     }
 }
