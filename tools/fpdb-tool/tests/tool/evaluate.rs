@@ -9,8 +9,8 @@ use crate::common::{Folder, document, gzip, text};
 use crate::corpus;
 use crate::markup;
 
-/// Documents whose distances are 0, none, or that of chance. For `words/1` the order of words is
-/// no part, and two words are too few.
+/// Creates documents whose distances are 0, undefined, or those of unrelated texts. `words/1` ignores
+/// the order of words, and needs more than two.
 fn folder() -> Folder {
     let (a, b, c) = (text(1, 60), text(2, 60), text(3, 60));
     let reversed = b.split(' ').rev().collect::<Vec<_>>().join(" ");
@@ -37,7 +37,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// The last two lines say what is said before.
+/// The last two lines repeat earlier ones.
 const PAIRS: &str = "\
 id_a\tid_b\tjaccard\tkind
 a2\ta1\t1.0\tcopy
@@ -61,7 +61,7 @@ fn score(report: &Value, k: usize) -> [Value; 7] {
     all.try_into().unwrap()
 }
 
-/// Found, wrong and missed; then precision, recall, F1 and recall of the strong.
+/// Found, wrong and missed; then precision, recall, F1 and recall of the strong duplicates.
 fn values(counts: [u64; 3], shares: [f64; 4]) -> [Value; 7] {
     let values: Vec<_> =
         counts.iter().map(|count| json!(count)).chain(shares.iter().map(|s| json!(s))).collect();
@@ -89,7 +89,7 @@ fn scores_are_those_computed_by_hand() {
 }
 
 #[test]
-fn kinds_are_scored_by_themselves() {
+fn kinds_are_scored_separately() {
     let report = folder().ok(&format!("{EVALUATE} --json --complete")).json();
     let kinds = report["recipes"][0]["kinds"].as_array().unwrap();
     let names: Vec<_> = kinds.iter().map(|kind| kind["kind"].as_str().unwrap()).collect();
@@ -102,7 +102,7 @@ fn kinds_are_scored_by_themselves() {
 }
 
 #[test]
-fn a_complete_list_makes_all_other_pairs_different() {
+fn complete_list_makes_all_other_pairs_different() {
     let report = folder().ok(&format!("{EVALUATE} --json --complete")).json();
     let recipe = &report["recipes"][0];
     // The pairs of a3 with a1 and a2 are wrong too.
@@ -113,7 +113,7 @@ fn a_complete_list_makes_all_other_pairs_different() {
 }
 
 #[test]
-fn labels_are_as_good_as_similarities() {
+fn labels_replace_similarities() {
     let folder = folder();
     let labels = "\
 base_id\tvariant_id\tlabel
@@ -132,7 +132,7 @@ a1\tc2\tdifferent
 }
 
 #[test]
-fn bounds_say_what_a_duplicate_is() {
+fn bounds_define_what_a_duplicate_is() {
     let folder = folder();
     let run = folder.ok(&format!("{EVALUATE} --json --duplicate 0.4 --different 0.4 -k 2"));
     let recipe = &run.json()["recipes"][0];
@@ -143,20 +143,20 @@ fn bounds_say_what_a_duplicate_is() {
 }
 
 #[test]
-fn the_table_marks_the_best_and_compares_recipes() {
+fn table_marks_the_best_and_compares_recipes() {
     let run = folder().ok(&format!("{EVALUATE} --recipe shingle2/1 -k 3"));
     let table = run.text();
     assert!(table.contains("words/1, 64 bits; 2 documents have no fingerprint"), "{table}");
     assert!(table.contains("\n0     0.6666  0.5000  0.5714         0.3333"), "{table}");
     assert_eq!(table.matches("best F1").count(), 2, "{table}");
-    assert!(table.contains("each at its best k"), "{table}");
+    assert!(table.contains("each recipe at its best k"), "{table}");
     let wide =
         folder().ok("evaluate docs.gz --pairs pairs.tsv --recipe python-simhash/1 --bits 128");
     assert!(wide.text().contains("python-simhash/1, 128 bits"), "{}", wide.text());
 }
 
 #[test]
-fn the_figure_shows_the_curves_and_the_papers_point() {
+fn chart_shows_the_curves_and_the_point_of_the_paper() {
     let folder = folder();
     folder.ok(&format!("{EVALUATE} --recipe shingle2/1 --svg curve.svg"));
     let svg = folder.read("curve.svg");
@@ -171,40 +171,40 @@ fn the_figure_shows_the_curves_and_the_papers_point() {
 }
 
 #[test]
-fn what_is_wrong_with_the_input_is_told_with_its_place() {
+fn errors_in_the_input_are_reported_with_their_place() {
     let folder = folder();
     let header = "id_a\tid_b\tjaccard\n";
-    for (pairs, told) in [
+    for (pairs, message) in [
         ("id_a\tjaccard\na1\t1\n", "pairs.tsv, line 1: no columns id_a and id_b"),
-        ("id_a\tid_b\na1\ta2\n", "pairs.tsv, line 1: no column jaccard, nor label"),
+        ("id_a\tid_b\na1\ta2\n", "pairs.tsv, line 1: no column jaccard or label"),
         (&format!("{header}a1\ta2\t1\na1\tnobody\t1\n"), "line 3: no document \"nobody\""),
         (&format!("{header}a1\ta2\t1.5\n"), "line 2: not a similarity from 0 to 1: \"1.5\""),
-        (&format!("{header}a1\ta1\t1\n"), "line 2: a document paired with itself"),
-        (&format!("{header}a1\ta2\t1\na2\ta1\t0\n"), "line 3: listed before with another label"),
+        (&format!("{header}a1\ta1\t1\n"), "line 2: the document is paired with itself"),
+        (&format!("{header}a1\ta2\t1\na2\ta1\t0\n"), "line 3: the pair has another label"),
         (&format!("{header}a1\ta2\n"), "cannot read pairs.tsv"),
     ] {
         folder.write("pairs.tsv", pairs);
         let run = folder.exits(2, EVALUATE);
-        assert!(run.err.contains(told), "{told}: {}", run.err);
+        assert!(run.err.contains(message), "{message}: {}", run.err);
     }
     folder.write("again", document("a1", "x") + &document("a1", "x"));
     let run = folder.exits(2, "evaluate again --pairs pairs.tsv");
-    assert!(run.err.contains("a document \"a1\" was read before"), "{}", run.err);
+    assert!(run.err.contains("there is another document \"a1\""), "{}", run.err);
     folder.exits(2, "evaluate docs.gz --pairs pairs.tsv --recipe nonesuch/1");
 }
 
 #[test]
-fn real_edits_are_scored_as_a_plain_loop_does() {
+fn real_edits_are_scored_as_by_a_simple_loop() {
     let files = [corpus::sample_documents(), corpus::sample("variants_zh.ndjson.gz")];
-    scores_are_those_of_a_plain_loop(&files, &corpus::sample("variants_zh_labels.tsv"), 40);
+    scores_are_those_of_a_simple_loop(&files, &corpus::sample("variants_zh_labels.tsv"), 40);
     let Some(data) = corpus::larger_collection() else { return };
     let files = ["corpus_zh.ndjson.gz", "variants_zh.ndjson.gz"].map(|name| data.join(name));
-    scores_are_those_of_a_plain_loop(&files, &data.join("variants_zh_labels.tsv"), 400);
+    scores_are_those_of_a_simple_loop(&files, &data.join("variants_zh_labels.tsv"), 400);
 }
 
 /// Compares the tool's scores with those of a loop over the labels, of which more than `at_least`
 /// are duplicates.
-fn scores_are_those_of_a_plain_loop(files: &[PathBuf], labels: &Path, at_least: usize) {
+fn scores_are_those_of_a_simple_loop(files: &[PathBuf], labels: &Path, at_least: usize) {
     let recipe = Recipe::named("words/1").unwrap();
     let listed = std::fs::read_to_string(labels).unwrap();
     let fields: Vec<Vec<&str>> =

@@ -10,7 +10,7 @@ fn wide(n: usize) -> Vec<u128> {
     (0..n).map(|_| half() << 64 | half()).collect()
 }
 
-/// Random values, changed one by one.
+/// Returns random values, each changed by `change`.
 fn planted<F: Fingerprint>(change: impl Fn(usize, F) -> F) -> Vec<F> {
     let values = wide(5000).into_iter().enumerate();
     values.map(|(i, value)| change(i, F::from_u128(value))).collect()
@@ -22,7 +22,7 @@ fn health<F: Fingerprint>(values: &[F], code: i32) -> Value {
     folder.exits(code, &format!("health --from fp fps --bits {} --json", F::BITS)).json()
 }
 
-/// The verdicts as levels and checks.
+/// Returns the verdicts as levels and checks.
 fn verdicts(report: &Value) -> Vec<(&str, &str)> {
     let verdicts = report["verdicts"].as_array().unwrap().iter();
     verdicts.map(|v| (v["level"].as_str().unwrap(), v["check"].as_str().unwrap())).collect()
@@ -78,8 +78,8 @@ fn dead_bits_are_listed_and_many_are_a_fault() {
 }
 
 #[test]
-fn bits_that_go_together_are_found() {
-    // Bit 100 is a copy of bit 7; bit 9 is that of bit 60 in nine of ten.
+fn correlated_bits_are_found() {
+    // Bit 100 is a copy of bit 7; bit 9 is a copy of bit 60 in nine of ten fingerprints.
     let copy = |value: u128, from: u32, to: u32| value & !(1 << to) | ((value >> from) & 1) << to;
     let report = health(
         &planted(|i, value: u128| {
@@ -119,7 +119,7 @@ fn hot_groups_are_named<F: Fingerprint>() {
     let first = &report["hot_prefixes"][0];
     assert_eq!((&first["prefix"], &first["fingerprints"]), (&json!("0xabcd"), &json!(100)));
     let skew = report["prefix_skew"].as_f64().unwrap();
-    // 100 * 99 / 2 pairs beside those of chance, over 5000 * 4999 / 2 / 65536.
+    // 100 * 99 / 2 pairs in addition to those of chance, divided by 5000 * 4999 / 2 / 65536.
     assert!((skew - 1.0 - 25.96).abs() < 1.0, "{skew}");
 }
 
@@ -130,7 +130,7 @@ fn hot_groups_are_named_at_both_widths() {
 }
 
 #[test]
-fn a_database_is_judged_as_the_list_that_it_was_made_of() {
+fn database_gets_the_same_verdict_as_its_list() {
     let folder = Folder::new();
     let values = planted(|i, value: u128| if i % 10 == 3 { 5 } else { value & !(1 << 90) });
     folder.write("fps", values.iter().map(|value| value.to_hex() + "\n").collect::<String>());
@@ -143,7 +143,7 @@ fn a_database_is_judged_as_the_list_that_it_was_made_of() {
 }
 
 #[test]
-fn an_example_has_its_name() {
+fn example_of_a_hot_fingerprint_has_its_name() {
     let folder = Folder::new();
     let db = Db::options().ids(Ids::Names).create(folder.file("named.fpdb")).unwrap();
     let names: Vec<_> = (0..300).map(|i| format!("https://example.com/{i}")).collect();
@@ -166,7 +166,7 @@ fn few_fingerprints_are_not_judged() {
 }
 
 #[test]
-fn more_than_the_sample_is_chosen_from() {
+fn sample_is_chosen_from_all_fingerprints() {
     let folder = Folder::new();
     let values = planted(|_, value: u64| value);
     folder.write("fps", values.iter().map(|value| value.to_hex() + "\n").collect::<String>());
@@ -177,7 +177,7 @@ fn more_than_the_sample_is_chosen_from() {
     folder.exits(2, "health a b");
     folder.exits(2, "health nowhere");
     let run = folder.exits(2, "health fps --fp-format hex");
-    assert!(run.err.contains("give --from fp too"), "{}", run.err);
+    assert!(run.err.contains("use it with --from fp"), "{}", run.err);
 }
 
 /// Real fingerprints have no fault; copies whose upper half repeats the lower half have one.

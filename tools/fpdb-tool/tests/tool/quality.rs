@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::common::Folder;
 use crate::corpus;
 
-/// The reports of `evaluate` on these files, by recipe, in the order of the recipes.
+/// Returns the reports of `evaluate` on these files, in the order of the recipes.
 fn evaluate(documents: &[&Path], pairs: &Path, options: &[&str], recipes: &[&str]) -> Vec<Value> {
     let mut args = vec!["evaluate", "--json"];
     args.extend(documents.iter().map(|path| path.to_str().unwrap()));
@@ -30,7 +30,7 @@ fn share(report: &Value, k: usize, what: &str) -> f64 {
     score[what].as_f64().unwrap()
 }
 
-/// F1 at the best k of those that a database is made for.
+/// Returns F1 at the best k up to 8, the largest considered for a database.
 fn best(report: &Value) -> f64 {
     (0..=8).map(|k| share(report, k, "f1")).fold(0.0, f64::max)
 }
@@ -64,7 +64,7 @@ fn find_edits(documents: [&Path; 2], labels: &Path, ours: &str) {
     assert_eq!(distances["max"], 0, "{distances}");
 }
 
-/// The sample's documents in one language, written to a file of their own.
+/// Writes the sample's documents in one language to a file and returns its path.
 fn sample_in(language: &str, folder: &Folder) -> PathBuf {
     let is_english = |document: &Value| document["id"].as_str().unwrap().starts_with("gnome/C/");
     let documents = corpus::documents(&corpus::sample_documents());

@@ -1,4 +1,4 @@
-//! What is evaluated: documents, and pairs of them with a label.
+//! The input of an evaluation: documents, and labelled pairs of them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,23 +11,24 @@ use indicatif::ProgressBar;
 use crate::input::{self, Compression, Document, Input, Intake, Item};
 use crate::output::Context;
 
-/// Documents taken at once.
+/// The number of documents read at once.
 const BATCH: usize = 1024;
 
-/// Pairs lists are not for streaming: what grows to more than so many times its size is a mistake.
+/// The largest ratio of a list's content to its compressed size. A list that exceeds it is a mistake,
+/// because lists are read into memory.
 const MAX_RATIO: u64 = 1000;
 
-/// Jaccard similarity from which on a pair is counted among the nearly equal ones too.
+/// The least Jaccard similarity of a strong duplicate.
 pub(super) const STRONG: f64 = 0.9;
 
-/// Documents, numbered in the order in which they were read.
+/// Documents, numbered in the order in which they are read.
 pub(super) struct Documents {
     pub(super) texts: Vec<String>,
     numbers: HashMap<String, usize>,
 }
 
 impl Documents {
-    /// Reads all that there are.
+    /// Reads all documents.
     pub(super) fn read(mut intake: Intake<Document>, context: &mut Context<'_>) -> Result<Self> {
         let mut documents = Self { texts: Vec::new(), numbers: HashMap::new() };
         let mut batch = Vec::new();
@@ -39,7 +40,7 @@ impl Documents {
                 match documents.numbers.entry(id) {
                     Entry::Vacant(entry) => entry.insert(number),
                     Entry::Occupied(entry) => {
-                        bail!("{place}: a document {:?} was read before", entry.key())
+                        bail!("{place}: there is another document {:?}", entry.key())
                     }
                 };
                 documents.texts.push(text);
@@ -52,30 +53,30 @@ impl Documents {
 
     fn number(&self, id: &str) -> Result<usize> {
         let number = self.numbers.get(id).copied();
-        number.with_context(|| format!("no document {id:?} among those given"))
+        number.with_context(|| format!("no document {id:?} in the input"))
     }
 }
 
-/// What a label says of a pair.
+/// The label of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Truth {
     Duplicate,
-    /// Neither clearly one nor the other: not counted.
+    /// Neither clearly a duplicate nor clearly different: not counted.
     Between,
     Different,
 }
 
-/// Where similarity becomes a label.
+/// The similarities at which the label changes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// From this Jaccard similarity on, a pair is a duplicate.
+    /// The least Jaccard similarity of a duplicate.
     pub(super) duplicate: f64,
-    /// Below this one, it is different.
+    /// Pairs below this Jaccard similarity are different.
     pub(super) different: f64,
 }
 
 impl Bounds {
-    fn judge(self, jaccard: f64) -> Truth {
+    fn label(self, jaccard: f64) -> Truth {
         if jaccard >= self.duplicate {
             Truth::Duplicate
         } else if jaccard < self.different {
@@ -86,18 +87,18 @@ impl Bounds {
     }
 }
 
-/// Two documents by number, the smaller first, and what is known of them.
+/// Two documents by number, the smaller first, and what is known about them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pair {
     pub(super) a: usize,
     pub(super) b: usize,
     pub(super) truth: Truth,
-    /// At or above [`STRONG`].
+    /// Whether the similarity is at least [`STRONG`].
     pub(super) strong: bool,
     pub(super) kind: Option<String>,
 }
 
-/// Reads lists of pairs. A pair that is listed again with the same label counts once.
+/// Reads lists of pairs. A pair that is listed twice with the same label counts once.
 pub(super) fn pairs(files: &[PathBuf], documents: &Documents, bounds: Bounds) -> Result<Vec<Pair>> {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut listed: HashMap<(usize, usize), Truth> = HashMap::new();
@@ -107,7 +108,7 @@ pub(super) fn pairs(files: &[PathBuf], documents: &Documents, bounds: Bounds) ->
             match listed.insert((pair.a, pair.b), pair.truth) {
                 None => pairs.push(pair),
                 Some(before) => {
-                    ensure!(before == pair.truth, "listed before with another label");
+                    ensure!(before == pair.truth, "the pair has another label in an earlier line");
                 }
             }
             Ok(())
@@ -134,7 +135,7 @@ fn read_file(
     Ok(())
 }
 
-/// The columns by the names in the first line.
+/// The indices of the columns, found by the names in the first line.
 struct Columns {
     a: usize,
     b: usize,
@@ -149,20 +150,20 @@ impl Columns {
         let ids = |a, b| Some((column(a)?, column(b)?));
         let (a, b) = ids("id_a", "id_b")
             .or_else(|| ids("base_id", "variant_id"))
-            .context("no columns id_a and id_b, nor base_id and variant_id")?;
+            .context("no columns id_a and id_b, or base_id and variant_id")?;
         let (jaccard, label) = (column("jaccard"), column("label"));
-        ensure!(jaccard.or(label).is_some(), "no column jaccard, nor label");
+        ensure!(jaccard.or(label).is_some(), "no column jaccard or label");
         Ok(Self { a, b, jaccard, label, kind: column("kind") })
     }
 
     fn pair(&self, record: &StringRecord, documents: &Documents, bounds: Bounds) -> Result<Pair> {
         let field = |column: usize| record.get(column).unwrap_or_default().trim();
         let (a, b) = (documents.number(field(self.a))?, documents.number(field(self.b))?);
-        ensure!(a != b, "a document paired with itself");
+        ensure!(a != b, "the document is paired with itself");
         let jaccard = self.jaccard.map(|column| jaccard(field(column))).transpose()?;
         let truth = match (self.label, jaccard) {
             (Some(column), _) => label(field(column))?,
-            (None, Some(jaccard)) => bounds.judge(jaccard),
+            (None, Some(jaccard)) => bounds.label(jaccard),
             (None, None) => Truth::Between,
         };
         let kind = self.kind.map(field).filter(|kind| !kind.is_empty()).map(str::to_owned);

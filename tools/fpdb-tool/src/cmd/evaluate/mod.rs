@@ -20,15 +20,14 @@ use crate::recipe::{self, Width};
 use input::{Bounds, Documents, Pair};
 use report::{RecipeReport, Report};
 
-/// The recipe evaluated unless others are asked for.
+/// The recipe to evaluate unless the command line names others.
 const DEFAULT_RECIPE: &str = "default";
 
 /// Measures what recipes find and miss on labelled pairs, for each distance
 ///
-/// Documents are read as `dedup` reads them. Pairs are lines of
-/// tab-separated fields under a header: id_a and id_b (or base_id and variant_id), and jaccard, a
-/// similarity from 0 to 1, or label, which is duplicate or 1, different or 0. If there is a column
-/// kind, each kind is shown by itself too.
+/// Documents are read as by `dedup`. The lists of pairs are tab-separated with a header: the columns
+/// id_a and id_b (or base_id and variant_id), and either jaccard, a similarity from 0 to 1, or label,
+/// which is duplicate or 1, different or 0. With a column kind, each kind is also shown separately.
 ///
 /// Recall is the share of duplicates within k bits, precision the share of duplicates among the
 /// labelled pairs within k bits, and F1 the harmonic mean of both. A pair with a document that has
@@ -39,7 +38,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DOCS", required = true)]
     files: Vec<PathBuf>,
 
-    /// What the files hold
+    /// Format of the files
     #[arg(long, value_enum, default_value = "auto")]
     from: DocumentFormat,
 
@@ -60,20 +59,21 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u32).range(0..=128))]
     distance: u32,
 
-    /// A pair is a duplicate from this Jaccard similarity on
+    /// The least Jaccard similarity of a duplicate
     #[arg(long, value_name = "JACCARD", default_value_t = 0.8)]
     duplicate: f64,
 
-    /// A pair is different below this Jaccard similarity; between the two it is not counted
+    /// Pairs below this Jaccard similarity are different; those from here to --duplicate are not
+    /// counted
     #[arg(long, value_name = "JACCARD", default_value_t = 0.5)]
     different: f64,
 
-    /// Take every pair that is not listed for different: the lists name all pairs that are not.
-    /// Every pair of documents is measured, which takes seconds for 50000 documents
+    /// Treat pairs that are not listed as different, because the lists are complete. Every pair of
+    /// documents is then measured, which takes seconds for 50000 documents
     #[arg(long)]
     complete: bool,
 
-    /// Draw the curves into this file; it is replaced
+    /// Write a chart of the curves to this file as SVG, replacing it
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
@@ -86,7 +86,7 @@ impl Args {
         let in_order = 0.0 < self.different && self.different <= self.duplicate;
         ensure!(in_order && self.duplicate <= 1.0, "expected 0 < --different <= --duplicate <= 1");
         if self.svg.as_ref().is_some_and(|svg| svg.as_os_str() == "-") {
-            bail!("standard output is for the figures: give --svg a file");
+            bail!("standard output is for the results: give --svg a file");
         }
         let report = match self.bits {
             128 => self.evaluate::<u128>(context)?,
@@ -101,20 +101,20 @@ impl Args {
         } else {
             report.print(context.out)?;
         }
-        if report.says_little_of_precision() {
+        if report.has_few_different_pairs() {
             context.say(
-                "fewer pairs are known to be different than duplicates, so precision, F1 and the \
-                 best k say little: list more, or give --complete if the list is complete",
+                "there are fewer pairs known to be different than duplicates, so precision, F1 and \
+                 the best k mean little: list more, or use --complete if the list is complete",
             );
         }
         Ok(Outcome::Done)
     }
 
     fn evaluate<F: Width>(&self, context: &mut Context<'_>) -> Result<Report> {
-        let asked = self.recipes.iter().map(String::as_str);
+        let named = self.recipes.iter().map(String::as_str);
         let default = self.recipes.is_empty().then_some(DEFAULT_RECIPE);
-        // Before the documents are read, which may take long.
-        let recipes = asked.chain(default).map(recipe::named);
+        // Names are checked before the documents are read, which may take long.
+        let recipes = named.chain(default).map(recipe::named);
         let recipes: Vec<Recipe<F>> = recipes.collect::<Result<_>>()?;
 
         let bar = progress::over_files(context, &self.files);

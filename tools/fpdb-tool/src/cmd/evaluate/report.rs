@@ -1,4 +1,4 @@
-//! What an evaluation says, as JSON and as tables.
+//! The results of an evaluation, as JSON and as tables.
 
 use std::io::{self, Write};
 
@@ -7,11 +7,10 @@ use serde::Serialize;
 use super::score::{self, Group, Outcome, Score, Summary};
 use crate::output::{printable, table};
 
-/// The distance of the paper, for which kinds are compared.
+/// The distance in the paper, at which kinds are compared.
 const PAPER_K: usize = 3;
 
-/// `fpdb.evaluate/1`. Distances are in bits; shares are from 0 to 1, and null where there is
-/// nothing to take a share of.
+/// `fpdb.evaluate/1`. Distances are in bits. Shares are from 0 to 1, or null for a share of nothing.
 #[derive(Serialize)]
 pub(super) struct Report {
     pub(super) schema: &'static str,
@@ -21,7 +20,7 @@ pub(super) struct Report {
     pub(super) duplicate_from: f64,
     pub(super) different_below: f64,
     pub(super) strong_from: f64,
-    /// Pairs that are not listed are different.
+    /// Whether pairs that are not listed count as different.
     pub(super) complete: bool,
     pub(super) recipes: Vec<RecipeReport>,
 }
@@ -29,13 +28,13 @@ pub(super) struct Report {
 #[derive(Serialize)]
 pub(super) struct RecipeReport {
     pub(super) recipe: String,
-    /// Documents with too few features.
+    /// The number of documents with too few features for a fingerprint.
     without_fingerprint: u64,
     /// The distance with the best F1; null if there are no duplicates.
     pub(super) best_k: Option<u32>,
     #[serde(flatten)]
     pub(super) all: GroupReport,
-    /// Listed pairs only, also if the list is complete.
+    /// Only listed pairs, even if the list is complete.
     kinds: Vec<KindReport>,
 }
 
@@ -77,7 +76,7 @@ impl GroupReport {
 }
 
 impl RecipeReport {
-    /// Of the distances from 0 to `max`.
+    /// Returns the results for the distances from 0 to `max`.
     pub(super) fn new(recipe: &str, outcome: &Outcome, max: u32) -> Self {
         let all = GroupReport::new(&outcome.all, max);
         let kinds = outcome.kinds.iter();
@@ -97,8 +96,8 @@ impl RecipeReport {
 }
 
 impl Report {
-    /// There are too few pairs known to be different to find a recipe out.
-    pub(super) fn says_little_of_precision(&self) -> bool {
+    /// Whether there are too few pairs known to be different to measure precision.
+    pub(super) fn has_few_different_pairs(&self) -> bool {
         let few = |all: &GroupReport| all.distances.different.pairs < all.distances.duplicate.pairs;
         self.recipes.iter().any(|recipe| few(&recipe.all))
     }
@@ -111,7 +110,7 @@ impl Report {
         )?;
         writeln!(
             out,
-            "pairs not listed are {}",
+            "pairs that are not listed are {}",
             if self.complete { "different" } else { "not counted" }
         )?;
         for recipe in &self.recipes {
@@ -150,9 +149,9 @@ impl Report {
         ]
     }
 
-    /// The best of each recipe.
+    /// Prints the best score of each recipe.
     fn print_comparison(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "\neach at its best k")?;
+        writeln!(out, "\neach recipe at its best k")?;
         let lines = self.recipes.iter().filter_map(|recipe| {
             let best = recipe.all.best()?;
             Some([
@@ -171,7 +170,7 @@ impl Report {
     }
 }
 
-/// How far pairs are apart, all and by kind; and where the kinds are best.
+/// Prints the distances of the pairs, of all and of each kind, and the best k of each kind.
 fn print_groups(recipe: &RecipeReport, out: &mut dyn Write) -> io::Result<()> {
     let all = std::iter::once(("all".to_owned(), &recipe.all));
     let kinds = recipe.kinds.iter().map(|kind| (printable(&kind.kind), &kind.group));
@@ -225,7 +224,7 @@ fn group_lines(kind: &str, group: &GroupReport) -> Vec<[String; 12]> {
         .collect()
 }
 
-/// A share, rounded down: 1 is all, and nothing less.
+/// Formats a share, rounded down so that only a share of all is 1.
 fn share(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{:.4}", (value * 1e4).floor() / 1e4))
 }

@@ -1,4 +1,4 @@
-//! From distances and labels to precision and recall.
+//! Precision and recall, computed from distances and labels.
 
 use std::thread;
 
@@ -9,12 +9,12 @@ use serde::Serialize;
 use super::input::{Pair, Truth};
 use crate::recipe::Width;
 
-/// How many pairs lie at each distance.
+/// The number of pairs at each distance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Distances {
-    /// By distance, from 0 on.
+    /// The counts by distance, starting with 0.
     counts: Vec<u64>,
-    /// Pairs of which a document has no fingerprint: at no distance, however large.
+    /// Pairs in which a document has no fingerprint. They are within no distance.
     unreachable: u64,
 }
 
@@ -29,7 +29,7 @@ impl Distances {
         self.counts[at] += pairs;
     }
 
-    /// Adds the pairs of `all` that are not in any of the lists `known`, which are parts of it.
+    /// Adds the pairs of `all` that are in none of `known`, which are parts of `all`.
     fn add_rest(&mut self, all: &Distances, known: [&Distances; 3]) {
         for (distance, &pairs) in (0u32..).zip(&all.counts) {
             let known: u64 = known.iter().map(|part| part.at(distance)).sum();
@@ -51,7 +51,7 @@ impl Distances {
         self.reachable() + self.unreachable
     }
 
-    /// Pairs within a distance.
+    /// Returns the number of pairs within a distance.
     pub(super) fn within(&self, distance: u32) -> u64 {
         (0..=distance).map(|d| self.at(d)).sum()
     }
@@ -70,7 +70,7 @@ impl Distances {
         }
     }
 
-    /// The least distance within which this share of the pairs with a distance lies.
+    /// Returns the least distance within which this share of the reachable pairs is.
     fn percentile(&self, percent: u64) -> Option<u32> {
         let needed = (self.reachable() * percent).div_ceil(100).max(1);
         let mut within = 0;
@@ -81,11 +81,11 @@ impl Distances {
     }
 }
 
-/// Distances in a few numbers. They are of the pairs that have one.
+/// A summary of distances. The statistics are of the reachable pairs.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Summary {
     pub(super) pairs: u64,
-    /// Pairs of which a document has no fingerprint.
+    /// Pairs in which a document has no fingerprint.
     pub(super) unreachable: u64,
     pub(super) mean: Option<f64>,
     pub(super) p10: Option<u32>,
@@ -95,30 +95,30 @@ pub(super) struct Summary {
     pub(super) max: Option<u32>,
 }
 
-/// The pairs of a kind, or all, by label.
+/// All pairs, or those of one kind, by label.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
     pub(super) duplicate: Distances,
     pub(super) between: Distances,
     pub(super) different: Distances,
-    /// Of the duplicates, those that are nearly equal.
+    /// The strong duplicates: those that are nearly equal.
     pub(super) strong: Distances,
 }
 
-/// What comes of taking for duplicates all pairs within k.
+/// The result of counting all pairs within k as duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Score {
     pub(super) k: u32,
     pub(super) true_positives: u64,
     pub(super) false_positives: u64,
     pub(super) false_negatives: u64,
-    /// `None` where nothing is within k.
+    /// `None` if no pair is within k.
     pub(super) precision: Option<f64>,
-    /// `None` where there are no duplicates.
+    /// `None` if there are no duplicates.
     pub(super) recall: Option<f64>,
-    /// Harmonic mean of precision and recall.
+    /// The harmonic mean of precision and recall.
     pub(super) f1: Option<f64>,
-    /// Recall of the duplicates that are nearly equal.
+    /// The recall of the strong duplicates.
     pub(super) recall_strong: Option<f64>,
 }
 
@@ -150,7 +150,7 @@ impl Group {
     }
 }
 
-/// The score with the best F1, of several the one with the smallest k.
+/// Returns the score with the best F1. Of equal ones, that is the one with the smallest k.
 pub(super) fn best(scores: &[Score]) -> Option<&Score> {
     let f1 = |score: &Score| score.f1.unwrap_or(0.0);
     scores.iter().reduce(|best, score| if f1(score) > f1(best) { score } else { best })
@@ -160,17 +160,17 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// What a recipe makes of the pairs.
+/// The results of one recipe.
 pub(super) struct Outcome {
     pub(super) without_fingerprint: u64,
     pub(super) all: Group,
-    /// By kind, in the order in which kinds first come.
+    /// The pairs by kind, in the order in which kinds first occur.
     pub(super) kinds: Vec<(String, Group)>,
 }
 
-/// Fingerprints all texts and measures the pairs. If the list is `complete`, a pair that is not in
-/// it is different, and every pair of documents is measured: the time grows with the square of
-/// their number.
+/// Fingerprints all texts and measures the pairs. If the list is `complete`, pairs that are not in it
+/// are different, and every pair of documents is measured, which takes time proportional to the square
+/// of their number.
 pub(super) fn measure<F: Width>(
     recipe: &Recipe<F>,
     texts: &[String],
@@ -202,11 +202,11 @@ fn distance<F: Fingerprint>(a: Option<F>, b: Option<F>) -> Option<u32> {
     Some(a?.distance(b?))
 }
 
-/// The distances of all pairs, by comparing each with each.
+/// Returns the distances of all pairs of fingerprints.
 fn all_distances<F: Fingerprint>(fingerprints: &[Option<F>]) -> Distances {
     let known: Vec<F> = fingerprints.iter().copied().flatten().collect();
     let threads = threads();
-    // Rows get shorter and shorter: every thread takes long and short ones.
+    // Rows get shorter, so each thread takes both long and short ones.
     let rows = |first: usize| {
         let mut counts = vec![0; F::BITS as usize + 1];
         for row in (first..known.len()).step_by(threads) {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_those_of_the_textbook() {
+    fn scores_follow_their_definitions() {
         let group = Group {
             duplicate: distances(&[3, 0, 1], 1),
             between: distances(&[9, 9, 9], 9),
@@ -274,14 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_equal_scores_has_the_smallest_distance() {
+    fn best_of_equal_scores_has_the_smallest_distance() {
         let group = Group { duplicate: distances(&[1, 1], 0), ..Group::default() };
         let scores: Vec<_> = (0..5).map(|k| group.score(k)).collect();
         assert_eq!(best(&scores).unwrap().k, 1);
     }
 
     #[test]
-    fn percentiles_are_of_pairs_with_a_distance() {
+    fn percentiles_are_those_of_reachable_pairs() {
         let summary = distances(&[1, 0, 8, 1], 90).summary();
         assert_eq!((summary.pairs, summary.unreachable, summary.mean), (100, 90, Some(1.9)));
         let percentiles = [summary.p10, summary.p50, summary.p90, summary.p99, summary.max];
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn all_pairs_are_measured_whatever_their_number() {
+    fn all_pairs_are_measured_for_any_number_of_texts() {
         for n in [0usize, 1, 2, 7] {
             let values: Vec<_> = (0..n).map(|i| (i != 1).then_some((1u64 << i) - 1)).collect();
             let mut expected = Distances::default();

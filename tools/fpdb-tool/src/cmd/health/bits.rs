@@ -1,14 +1,14 @@
-//! Counting bits, and bits that go together, 64 fingerprints at a time.
+//! Counts of bits and correlations between them, 64 fingerprints at a time.
 
 use fpdb::Fingerprint;
 
-/// Bits of the widest fingerprint.
+/// The width of the widest fingerprint in bits.
 const MAX_BITS: usize = 128;
 
-/// For each bit, the fingerprints of a block that have it: fingerprint i as bit i.
+/// For each bit, the fingerprints of a block in which it is set: bit i is that of fingerprint i.
 type Columns = [u64; MAX_BITS];
 
-/// Turns up to 64 fingerprints into columns; rows that are not there are zero.
+/// Transposes up to 64 fingerprints into columns. Missing rows are zero.
 fn columns<F: Fingerprint>(block: &[F]) -> Columns {
     let mut columns = [0; MAX_BITS];
     for (word, columns) in (0u32..).zip(columns.as_chunks_mut::<64>().0).take(F::BYTES / 8) {
@@ -20,7 +20,8 @@ fn columns<F: Fingerprint>(block: &[F]) -> Columns {
     columns
 }
 
-/// Swaps rows and columns of 64 times 64 bits: halves of halves change places, larger ones first.
+/// Transposes a matrix of 64 by 64 bits by swapping its off-diagonal quarters, then those of the
+/// quarters, and so on.
 fn transpose(rows: &mut [u64; 64]) {
     let mut size = 32;
     let mut low = u64::MAX >> 32;
@@ -35,7 +36,7 @@ fn transpose(rows: &mut [u64; 64]) {
     }
 }
 
-/// How often each bit is set in fingerprints that come one by one.
+/// Counts how often each bit is set in a stream of fingerprints.
 pub(super) struct BitCounts<F> {
     block: Vec<F>,
     counts: [u64; MAX_BITS],
@@ -60,36 +61,37 @@ impl<F: Fingerprint> BitCounts<F> {
         self.block.clear();
     }
 
-    /// By bit, the least significant first.
+    /// Returns the counts by bit, the least significant first.
     pub(super) fn finish(mut self) -> Vec<u64> {
         self.count();
         self.counts[..F::BYTES * 8].to_vec()
     }
 }
 
-/// What can be said of a pair of bits, from how often both are set.
+/// A pair of bits and their correlation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct BitPair {
     pub(super) a: usize,
     pub(super) b: usize,
-    /// Correlation: 1 for copies, -1 for opposites, 0 also for bits that never change.
+    /// The phi coefficient: 1 for copies, -1 for opposites, and 0 for unrelated bits and for bits
+    /// that never change.
     pub(super) phi: f64,
 }
 
-/// A sample of fingerprints, looked at by pairs of bits.
-pub(super) struct Together {
+/// The relations between pairs of bits in a sample of fingerprints.
+pub(super) struct PairStatistics {
     /// All pairs of bits, in order.
     pub(super) pairs: Vec<BitPair>,
-    /// An upper bound of the entropy in bits: that of the tree of pairs that tells most (Chow and
-    /// Liu 1968).
+    /// An upper bound of the entropy in bits, from the tree of pairs with the most mutual information
+    /// (Chow and Liu 1968).
     pub(super) entropy: f64,
-    /// So many fair coins would have the same ratio of mean and deviation of their distances:
-    /// `mean² / variance`. All pairs of bits tell, so many weak correlations too.
+    /// The number of fair coins whose distances have the same ratio of mean to standard deviation:
+    /// `mean² / variance`. It depends on all pairs of bits, so many weak correlations lower it too.
     pub(super) effective_bits: f64,
 }
 
-impl Together {
-    /// `None` if there are no two fingerprints.
+impl PairStatistics {
+    /// Returns `None` for fewer than two fingerprints.
     pub(super) fn of<F: Fingerprint>(sample: &[F]) -> Option<Self> {
         if sample.len() < 2 {
             return None;
@@ -104,7 +106,7 @@ impl Together {
         let ones: Vec<f64> = (0..bits).map(|bit| both(bit, bit)).collect();
         let mut pairs = Vec::with_capacity(bits * (bits - 1) / 2);
         let mut information = vec![vec![0.0; bits]; bits];
-        // Of two different fingerprints of the sample, not of one with itself.
+        // The two fingerprints of a pair are different members of the sample.
         let others = n / (n - 1.0);
         let differ = |bit: usize| others * 2.0 * ones[bit] * (1.0 - ones[bit]);
         let mean: f64 = (0..bits).map(differ).sum();
@@ -113,8 +115,8 @@ impl Together {
             for b in a + 1..bits {
                 let joint = Joint::new(both(a, b), ones[a], ones[b]);
                 pairs.push(BitPair { a, b, phi: joint.phi(ones[a], ones[b]) });
-                let told = joint.information(ones[a], ones[b]);
-                (information[a][b], information[b][a]) = (told, told);
+                let mutual = joint.information(ones[a], ones[b]);
+                (information[a][b], information[b][a]) = (mutual, mutual);
                 variance += 2.0 * (others * joint.both_differ() - differ(a) * differ(b));
             }
         }
@@ -127,7 +129,7 @@ impl Together {
     }
 }
 
-/// Shares of fingerprints by two of their bits.
+/// The shares of fingerprints by the values of two bits.
 struct Joint {
     both: f64,
     first: f64,
@@ -136,9 +138,9 @@ struct Joint {
 }
 
 impl Joint {
-    /// From the shares that have both, and each.
+    /// Returns the shares for two bits, given how often both and each are set.
     fn new(both: f64, a: f64, b: f64) -> Self {
-        // Rounding must not make a share negative.
+        // Rounding could make a share negative.
         let share = |value: f64| value.max(0.0);
         Self {
             both,
@@ -153,7 +155,7 @@ impl Joint {
         if deviations > 0.0 { (self.both - a * b) / deviations } else { 0.0 }
     }
 
-    /// What one bit tells of the other, in bits.
+    /// Returns the mutual information in bits.
     fn information(&self, a: f64, b: f64) -> f64 {
         term(self.both, a * b)
             + term(self.first, a * (1.0 - b))
@@ -161,7 +163,7 @@ impl Joint {
             + term(self.neither, (1.0 - a) * (1.0 - b))
     }
 
-    /// The share of pairs of fingerprints that differ in both bits.
+    /// Returns the share of pairs of fingerprints that differ in both bits.
     fn both_differ(&self) -> f64 {
         2.0 * (self.both * self.neither + self.first * self.second)
     }
@@ -171,7 +173,7 @@ fn term(share: f64, against: f64) -> f64 {
     if share > 0.0 && against > 0.0 { share * (share / against).log2() } else { 0.0 }
 }
 
-/// The weight of the heaviest tree that joins all nodes (Prim).
+/// Returns the weight of the maximum spanning tree (Prim).
 fn largest_tree(weights: &[Vec<f64>]) -> f64 {
     let mut best = weights.first().cloned().unwrap_or_default();
     let mut outside: Vec<usize> = (1..weights.len()).collect();
@@ -188,8 +190,8 @@ fn largest_tree(weights: &[Vec<f64>]) -> f64 {
     total
 }
 
-/// How many bits are copies, or opposites, of a lower bit: what is lost by pairs whose correlation
-/// is at least `from`, either way.
+/// Returns the number of bits that are copies or opposites of a lower bit: those whose correlation
+/// with it is at least `from` or at most `-from`.
 pub(super) fn copies(pairs: &[BitPair], from: f64) -> usize {
     let mut copied = [false; MAX_BITS];
     pairs.iter().filter(|pair| pair.phi.abs() >= from).for_each(|pair| copied[pair.b] = true);
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_rows_turned() {
+    fn columns_are_the_transposed_rows() {
         let values = values(61);
         let columns = columns(&values);
         for (bit, column) in columns.iter().enumerate() {
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_those_of_a_loop() {
+    fn counts_agree_with_a_simple_loop() {
         let values = values(1000);
         let mut counts = BitCounts::new();
         values.iter().for_each(|&value| counts.add(value));
@@ -237,31 +239,31 @@ mod tests {
     }
 
     #[test]
-    fn measures_count_the_bits_that_are_free() {
+    fn entropy_and_effective_bits_count_the_independent_bits() {
         let near = |value: f64, expected: f64| (value - expected).abs() < 1.5;
         let wide = values(20_000);
-        let all = Together::of(&wide).unwrap();
+        let all = PairStatistics::of(&wide).unwrap();
         assert!(near(all.entropy, 128.0) && near(all.effective_bits, 128.0), "{}", all.entropy);
 
         let low = |value: &u128| u64::from_u128(*value);
         let copied: Vec<u64> = wide.iter().map(|v| low(v) >> 32 | low(v) >> 32 << 32).collect();
         let dead: Vec<u64> = wide.iter().map(|v| low(v) | u64::MAX << 32).collect();
         for half in [copied, dead] {
-            let half = Together::of(&half).unwrap();
+            let half = PairStatistics::of(&half).unwrap();
             assert!(near(half.entropy, 32.0), "{}", half.entropy);
             assert!(near(half.effective_bits, 32.0), "{}", half.effective_bits);
         }
     }
 
     #[test]
-    fn correlation_is_that_of_the_textbook() {
-        // Bits 0 and 1: 3 times both, once bit 0 alone, 4 times neither.
+    fn correlation_is_the_phi_coefficient() {
+        // Both bits are set 3 times, bit 0 alone once, and neither 4 times.
         let sample = [3u64, 3, 3, 1, 0, 0, 0, 0];
-        let together = Together::of(&sample).unwrap();
-        let pair = together.pairs[0];
+        let statistics = PairStatistics::of(&sample).unwrap();
+        let pair = statistics.pairs[0];
         assert_eq!((pair.a, pair.b), (0, 1));
         assert!((pair.phi - 0.1875 / (0.25f64 * 0.234_375).sqrt()).abs() < 1e-12, "{}", pair.phi);
-        assert_eq!(copies(&together.pairs, 0.7), 1);
-        assert_eq!(copies(&together.pairs, 0.8), 0);
+        assert_eq!(copies(&statistics.pairs, 0.7), 1);
+        assert_eq!(copies(&statistics.pairs, 0.8), 0);
     }
 }

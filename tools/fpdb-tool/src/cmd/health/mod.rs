@@ -19,28 +19,28 @@ use crate::{input, progress};
 use report::{Report, Source as Origin};
 use survey::{Reservoir, Survey};
 
-/// What a compressed list may grow to, times its size.
+/// The largest ratio of a compressed list's content to its size.
 const MAX_RATIO: u64 = 1000;
 
-/// Checks whether fingerprints are worth their bits
+/// Checks the quality of fingerprints
 ///
-/// Looks for bits that never change, halves that are copies, bits that are rarely or mostly set
-/// or go together, and fingerprints and prefixes that many have. Bits are judged over distinct
+/// Looks for bits that never change, halves that are copies of each other, bits that are rarely or
+/// mostly set, correlated bits, and frequent fingerprints and prefixes. Bits are judged by distinct
 /// fingerprints.
 ///
 /// The exit code is 1 for a fault: half of the bits the same in all fingerprints, a half that is a
-/// copy or the opposite of the other (in 99 % of the fingerprints), or one bit in eight dead or a
-/// copy of another (correlation 0.99). The rest are warnings: fewer dead or copied bits; bits set
-/// in less than a quarter or more than three quarters of the fingerprints; correlations of 0.5; a
-/// fingerprint that 1 % and at least 100 of the entries have; 16 leading bits shared 4 times as
-/// often as by random fingerprints.
+/// copy or the opposite of the other (in 99 % of the fingerprints), or one bit in eight that never
+/// changes or is a copy of another (correlation 0.99). These are warnings: fewer such bits; bits set in
+/// less than a quarter or more than three quarters of the fingerprints; correlations of 0.5; a
+/// fingerprint that 1 % of the entries, and at least 100, have; 16 leading bits that are shared 4
+/// times as often as in random fingerprints.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The database; with --from fp, files of fingerprints (`-` is standard input)
+    /// The database, or with --from fp files of fingerprints (`-` is standard input)
     #[arg(value_name = "DB|FILE", required = true)]
     paths: Vec<PathBuf>,
 
-    /// Look at files that hold this, not at a database
+    /// Read files of this kind instead of a database
     #[arg(long, value_enum)]
     from: Option<Source>,
 
@@ -51,8 +51,8 @@ pub(crate) struct Args {
     #[arg(long, value_parser = database::parse_bits, requires = "from")]
     bits: Option<u32>,
 
-    /// Fingerprints of files to look at, chosen at random if there are more; a database is looked
-    /// at whole
+    /// Number of fingerprints to read from files, chosen at random if there are more; a database is
+    /// read completely
     #[arg(long, value_name = "NUMBER", default_value_t = 4_000_000, requires = "from",
         value_parser = parse_sample)]
     sample: usize,
@@ -67,7 +67,7 @@ enum Source {
 
 fn parse_sample(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|&number| number > 0);
-    number.ok_or_else(|| "expected a number from 1 on".to_owned())
+    number.ok_or_else(|| "expected a number of at least 1".to_owned())
 }
 
 impl Args {
@@ -76,7 +76,7 @@ impl Args {
             (Some(Source::Fp), _) if self.bits == Some(128) => self.of_files::<u128>(context)?,
             (Some(Source::Fp), _) => self.of_files::<u64>(context)?,
             (None, _) if self.list.fp_format != FingerprintFormat::Auto => {
-                bail!("--fp-format is for files: give --from fp too")
+                bail!("--fp-format is for files: use it with --from fp")
             }
             (None, [path]) => {
                 let description = fpdb::describe(path)?;

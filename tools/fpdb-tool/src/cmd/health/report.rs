@@ -1,4 +1,4 @@
-//! What a check of health says, as JSON and for people.
+//! The result of a health check, as JSON and as text.
 
 use std::io::{self, Write};
 
@@ -6,22 +6,21 @@ use anyhow::Result;
 use fpdb::{DocId, Fingerprint};
 use serde::Serialize;
 
-use super::bits::{BitPair, Together};
+use super::bits::{BitPair, PairStatistics};
 use super::survey::{Hot, PREFIX_BITS, Surveyed};
 use super::verdict::{self, Level, Verdict};
 use crate::output::{self, printable, table};
 
-/// Deviation, in standard deviations of a fair coin, from which on a bit is counted as one that
-/// chance does not explain.
+/// The deviation, in standard deviations of a fair coin, from which chance does not explain a bit.
 const Z: f64 = 6.0;
-/// Pairs of bits shown.
+/// The number of pairs of bits in the report.
 const PAIRS: usize = 10;
-/// Hot fingerprints and prefixes that people see.
+/// The number of hot fingerprints and prefixes in the text.
 const SHOWN: usize = 5;
 
-/// Where the fingerprints came from.
+/// The origin of the fingerprints.
 pub(super) struct Source {
-    /// Entries there, of which as many as are surveyed were looked at.
+    /// The number of entries there, all or some of which are surveyed.
     pub(super) read: u64,
     pub(super) recipe: Option<String>,
 }
@@ -32,29 +31,30 @@ pub(super) struct Report {
     schema: &'static str,
     bits: u32,
     recipe: Option<String>,
-    /// All that there are.
+    /// The number of entries there are.
     read: u64,
-    /// Those looked at: all or a sample.
+    /// The number of entries surveyed: all or a sample.
     entries: u64,
-    /// Distinct fingerprints among the entries.
+    /// The number of distinct fingerprints among them.
     fingerprints: u64,
-    /// By bit: the share of the fingerprints that have it.
+    /// The share of the fingerprints in which each bit is set.
     ones: Vec<f64>,
-    /// By bit: how far that is from a half, in standard deviations of fair coins.
+    /// How far each of these shares is from a half, in standard deviations of fair coins.
     z_scores: Vec<f64>,
     dead_bits: Vec<usize>,
-    /// Bits that chance does not explain: `z_threshold` or more from a half.
+    /// Bits that chance does not explain: at least `z_threshold` from a half.
     unlikely_bits: Vec<usize>,
     z_threshold: f64,
-    /// Shares of the fingerprints.
+    /// The share of the fingerprints with equal halves.
     equal_halves: f64,
+    /// The share of the fingerprints whose halves are opposites.
     opposite_halves: f64,
-    /// The strongest, of a sample of distinct fingerprints of this size.
+    /// The strongest, from a sample of distinct fingerprints of this size.
     correlations: Vec<Correlation>,
     correlation_sample: usize,
-    /// Upper bound of the entropy of a fingerprint, from pairs of bits.
+    /// An upper bound of the entropy of a fingerprint, from pairs of bits.
     entropy_at_most: Option<f64>,
-    /// Number of fair coins whose distances spread as much.
+    /// The number of fair coins whose distances vary as much.
     effective_bits: Option<f64>,
     hot_fingerprints: Vec<HotFingerprint>,
     hot_prefixes: Vec<HotPrefix>,
@@ -73,7 +73,7 @@ struct Correlation {
 struct HotFingerprint {
     fingerprint: String,
     entries: u64,
-    /// An entry that has it.
+    /// An entry with this fingerprint.
     id: u64,
     name: Option<String>,
 }
@@ -83,7 +83,7 @@ struct HotPrefix {
     /// The 16 leading bits in hex.
     prefix: String,
     fingerprints: u64,
-    /// Of random fingerprints, as many would be expected.
+    /// The number expected among random fingerprints.
     expected: f64,
 }
 
@@ -99,7 +99,7 @@ impl Report {
             .iter()
             .map(|&ones| (2.0 * ones as f64 - found.distinct as f64) / n.sqrt())
             .collect();
-        let together = Together::of(&found.sample);
+        let statistics = PairStatistics::of(&found.sample);
         let hot = found.hot_fingerprints.iter().filter(|hot| hot.count > 1).map(|hot| {
             Ok(HotFingerprint {
                 fingerprint: hot.value.to_hex(),
@@ -122,14 +122,14 @@ impl Report {
             z_threshold: Z,
             equal_halves: found.equal_halves as f64 / n,
             opposite_halves: found.opposite_halves as f64 / n,
-            correlations: together.as_ref().map(strongest).unwrap_or_default(),
+            correlations: statistics.as_ref().map(strongest).unwrap_or_default(),
             correlation_sample: found.sample.len(),
-            entropy_at_most: together.as_ref().map(|together| together.entropy),
-            effective_bits: together.as_ref().map(|together| together.effective_bits),
+            entropy_at_most: statistics.as_ref().map(|statistics| statistics.entropy),
+            effective_bits: statistics.as_ref().map(|statistics| statistics.effective_bits),
             hot_fingerprints: hot.collect::<Result<_>>()?,
             hot_prefixes: found.hot_prefixes.iter().map(|hot| HotPrefix::new(hot, n)).collect(),
             prefix_skew: found.prefix_skew,
-            verdicts: verdict::judge(found, together.as_ref()),
+            verdicts: verdict::judge(found, statistics.as_ref()),
         })
     }
 
@@ -175,7 +175,7 @@ impl Report {
         rows
     }
 
-    /// The most biased bits and the most correlated pairs, side by side.
+    /// Prints the most biased bits beside the most correlated pairs.
     fn print_bits(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut biased: Vec<usize> = (0..self.ones.len()).collect();
         biased.sort_by(|&a, &b| self.z_scores[b].abs().total_cmp(&self.z_scores[a].abs()));
@@ -196,7 +196,7 @@ impl Report {
             return Ok(());
         }
         writeln!(out)?;
-        table(out, ["biased bit", "set in", "bits together", "correlation"], &lines)
+        table(out, ["biased bit", "set in", "correlated bits", "correlation"], &lines)
     }
 
     fn print_hot(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -230,9 +230,10 @@ impl HotPrefix {
     }
 }
 
-/// The pairs of bits with the strongest correlation either way, the strongest first.
-fn strongest(together: &Together) -> Vec<Correlation> {
-    let mut pairs: Vec<&BitPair> = together.pairs.iter().collect();
+/// Returns the pairs of bits with the strongest correlations, positive or negative, in descending
+/// order.
+fn strongest(statistics: &PairStatistics) -> Vec<Correlation> {
+    let mut pairs: Vec<&BitPair> = statistics.pairs.iter().collect();
     pairs.sort_by(|a, b| b.phi.abs().total_cmp(&a.phi.abs()));
     let shown = pairs.into_iter().take(PAIRS);
     shown.map(|pair| Correlation { a: pair.a, b: pair.b, correlation: pair.phi }).collect()

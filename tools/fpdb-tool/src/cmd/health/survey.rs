@@ -1,17 +1,17 @@
-//! One pass over entries sorted by fingerprint, in memory that does not grow with their number.
+//! One pass over entries sorted by fingerprint, in constant memory.
 //!
-//! Bits and prefixes are counted over distinct fingerprints: one page that is there a million
-//! times says nothing of the recipe, and is told of as a hot fingerprint.
+//! Bits and prefixes are counted over distinct fingerprints: a page that occurs a million times says
+//! nothing about the recipe, and is reported as a hot fingerprint.
 
 use fpdb::{DocId, Entry, Fingerprint};
 
 use super::bits::BitCounts;
 
-/// Fingerprints looked at for correlations.
+/// The number of fingerprints in the sample for correlations.
 const SAMPLE: usize = 1 << 17;
-/// Leading bits of a prefix.
+/// The number of leading bits in a prefix.
 pub(super) const PREFIX_BITS: u32 = 16;
-/// Hot fingerprints and prefixes kept.
+/// The number of hot fingerprints and prefixes kept.
 const HOT: usize = 10;
 
 /// A fingerprint that many entries have, or a prefix that many fingerprints have.
@@ -19,24 +19,25 @@ const HOT: usize = 10;
 pub(super) struct Hot<T> {
     pub(super) value: T,
     pub(super) count: u64,
-    /// The first entry that has it.
+    /// The first entry with it.
     pub(super) example: DocId,
 }
 
-/// What a pass has found.
+/// The result of a pass.
 pub(super) struct Surveyed<F> {
     pub(super) entries: u64,
     pub(super) distinct: u64,
-    /// By bit, the least significant first: how many distinct fingerprints have it.
+    /// The number of distinct fingerprints in which each bit is set, the least significant bit first.
     pub(super) ones: Vec<u64>,
-    /// Fingerprints whose lower half equals the upper, or is its complement.
+    /// The number of fingerprints whose halves are equal.
     pub(super) equal_halves: u64,
+    /// The number of fingerprints whose halves are opposites.
     pub(super) opposite_halves: u64,
-    /// The hottest first, then the least.
+    /// In descending order of frequency.
     pub(super) hot_fingerprints: Vec<Hot<F>>,
     pub(super) hot_prefixes: Vec<Hot<F>>,
-    /// How many times likelier two distinct fingerprints are to have one prefix than two random
-    /// ones. `None` if there are no two.
+    /// How many times more often two distinct fingerprints share a prefix than two random ones do.
+    /// `None` for fewer than two.
     pub(super) prefix_skew: Option<f64>,
     /// Distinct fingerprints, all or chosen at random.
     pub(super) sample: Vec<F>,
@@ -53,7 +54,7 @@ pub(super) struct Survey<F> {
     prefix: Option<Hot<F>>,
     hot_fingerprints: Vec<Hot<F>>,
     hot_prefixes: Vec<Hot<F>>,
-    /// Pairs of distinct fingerprints that have one prefix.
+    /// The number of pairs of distinct fingerprints that share a prefix.
     prefix_pairs: f64,
     sample: Reservoir<F>,
 }
@@ -75,7 +76,7 @@ impl<F: Fingerprint> Survey<F> {
         }
     }
 
-    /// Takes the next entry. They come sorted by fingerprint.
+    /// Adds the next entry. Entries are sorted by fingerprint.
     pub(super) fn add(&mut self, entry: Entry<F>) {
         self.entries += 1;
         if let Some(group) = self.fingerprint.as_mut().filter(|g| g.value == entry.fingerprint) {
@@ -136,7 +137,8 @@ impl<F: Fingerprint> Survey<F> {
     }
 }
 
-/// Puts a group among the hottest, if it is one: by falling count, then as they come.
+/// Inserts a group into the hottest if it is one of them. They are in descending order of count,
+/// then in the order of insertion.
 fn keep<F>(hottest: &mut Vec<Hot<F>>, group: Hot<F>) {
     let at = hottest.partition_point(|kept| kept.count >= group.count);
     if at < HOT {
@@ -145,8 +147,8 @@ fn keep<F>(hottest: &mut Vec<Hot<F>>, group: Hot<F>) {
     }
 }
 
-/// So many items of a series of unknown length, each with the same chance (Vitter's algorithm R).
-/// The same series gives the same items.
+/// A random sample of a series of unknown length, in which each item has the same chance (Vitter's
+/// algorithm R). The same series gives the same sample.
 pub(super) struct Reservoir<T> {
     pub(super) kept: Vec<T>,
     capacity: usize,
@@ -172,7 +174,7 @@ impl<T> Reservoir<T> {
         }
     }
 
-    /// splitmix64
+    /// The generator splitmix64.
     fn next_random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_counted_to_the_last() {
+    fn groups_are_counted_including_the_last() {
         let found = survey(&[0u64, 1, 1, 1 << 48, 2 << 48, 2 << 48]);
         assert_eq!((found.entries, found.distinct), (6, 4));
         let hot = |value, count, id| Hot { value, count, example: DocId(id) };
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_takes_from_everywhere() {
+    fn sample_covers_the_series() {
         let mut reservoir = Reservoir::new(1000);
         (0..10_000u32).for_each(|i| reservoir.add(i));
         for tenth in 0..10 {

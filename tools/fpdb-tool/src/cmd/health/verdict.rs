@@ -1,28 +1,29 @@
-//! What is wrong with fingerprints, in plain words, and what to do.
+//! Verdicts on fingerprints: what is wrong, and what to do about it.
 
 use serde::Serialize;
 
-use super::bits::{self, Together};
+use super::bits::{self, PairStatistics};
 use super::survey::Surveyed;
 
-/// Distinct fingerprints below which bits are not judged: chance would look like a fault.
+/// The least number of distinct fingerprints for a verdict on bits. With fewer, chance would look
+/// like a fault.
 const FEW: u64 = 256;
-/// Distinct fingerprints below which prefixes are not judged.
+/// The least number of distinct fingerprints for a verdict on prefixes.
 const FEW_FOR_PREFIXES: u64 = 4096;
-/// Share of fingerprints with equal halves from which on one half is a copy.
+/// The share of fingerprints with equal halves from which one half counts as a copy.
 const COPIED_HALF: f64 = 0.99;
-/// Correlation from which on a bit is a copy of another.
+/// The correlation from which a bit counts as a copy of another.
 const COPY: f64 = 0.99;
-/// Part of the bits, as 1 in so many, that may be dead or copies before it is a fault.
+/// It is a fault if one bit in this many is dead or a copy.
 const LOST_PART: usize = 8;
-/// Share of ones beyond which, on either side, a bit is biased.
+/// The shares of ones below and above which a bit is biased.
 pub(super) const BIASED: (f64, f64) = (0.25, 0.75);
-/// Correlation from which on bits go together.
+/// The correlation from which two bits count as correlated.
 const CORRELATED: f64 = 0.5;
-/// Share of the entries, and number of them, from which on a fingerprint is hot.
+/// The share and the number of entries from which a fingerprint is hot.
 const HOT_SHARE: f64 = 0.01;
 const HOT_ENTRIES: u64 = 100;
-/// Skew of prefixes that costs time.
+/// The skew of prefixes from which queries are slower.
 const SKEWED: f64 = 4.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -31,43 +32,45 @@ pub(super) enum Level {
     Ok,
     /// Answers or speed suffer.
     Warning,
-    /// The fingerprints do not do what their width promises.
+    /// The fingerprints are worth much less than their width.
     Fault,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct Verdict {
     pub(super) level: Level,
-    /// What was checked: a word for programs.
+    /// The name of the check, for programs.
     pub(super) check: &'static str,
     pub(super) finding: String,
-    /// What to do; empty if nothing.
+    /// What to do, if anything.
     pub(super) advice: &'static str,
 }
 
-const REBUILD: &str = "make the fingerprints anew with a hash of full width, or a recipe of fpdb";
-const LOOK: &str = "look at what the documents have in common, such as a template, and take it out";
+const REBUILD: &str =
+    "make the fingerprints again with a hash of full width, or with a recipe of fpdb";
+const REMOVE_COMMON: &str = "remove what the documents have in common, such as a template";
 
-/// All verdicts, or one that says that nothing is wrong.
-pub(super) fn judge<F>(found: &Surveyed<F>, together: Option<&Together>) -> Vec<Verdict> {
+/// Returns all verdicts, or one that says that nothing is wrong.
+pub(super) fn judge<F>(found: &Surveyed<F>, statistics: Option<&PairStatistics>) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     if found.distinct < FEW {
-        let finding =
-            format!("{} distinct fingerprints are too few to judge bits by", found.distinct);
+        let finding = format!("{} distinct fingerprints are too few to judge bits", found.distinct);
         verdicts.push(Verdict { level: Level::Ok, check: "bits", finding, advice: "" });
     } else {
         let half_lost = dead_half(found).or_else(|| copied_half(found));
         let bits = match half_lost {
-            // That bits are dead or copies goes without saying then.
+            // It follows that bits are dead or copies.
             Some(verdict) => vec![Some(verdict)],
-            None => vec![dead_bits(found), together.and_then(|t| copied_bits(t, found.ones.len()))],
+            None => {
+                vec![dead_bits(found), statistics.and_then(|s| copied_bits(s, found.ones.len()))]
+            }
         };
         verdicts.extend(bits.into_iter().flatten());
         verdicts.extend(biased_bits(found));
-        verdicts.extend(together.and_then(correlated_bits));
+        verdicts.extend(statistics.and_then(correlated_bits));
     }
     verdicts.extend(hot_fingerprint(found));
-    // Bits that are lost make prefixes common, which then goes without saying.
+    // Dead and copied bits make prefixes frequent, so a fault explains that.
     if verdicts.iter().all(|verdict| verdict.level != Level::Fault) {
         verdicts.extend(hot_prefixes(found));
     }
@@ -78,7 +81,7 @@ pub(super) fn judge<F>(found: &Surveyed<F>, together: Option<&Together>) -> Vec<
     verdicts
 }
 
-/// Bits that are the same in all fingerprints.
+/// Returns the bits that are the same in all fingerprints.
 pub(super) fn dead<F>(found: &Surveyed<F>) -> Vec<usize> {
     let is_dead = |&bit: &usize| found.ones[bit] == 0 || found.ones[bit] == found.distinct;
     (0..found.ones.len()).filter(is_dead).collect()
@@ -109,7 +112,7 @@ fn copied_half<F>(found: &Surveyed<F>) -> Option<Verdict> {
     };
     let half = found.ones.len() / 2;
     let finding = format!(
-        "the lower {half} bits are {what} of the upper {half}, so every distance counts twice"
+        "the lower {half} bits are {what} of the upper {half}, so every differing bit counts twice"
     );
     Some(Verdict { level: Level::Fault, check: "copied_half", finding, advice: REBUILD })
 }
@@ -130,8 +133,8 @@ fn dead_bits<F>(found: &Surveyed<F>) -> Option<Verdict> {
     })
 }
 
-fn copied_bits(together: &Together, width: usize) -> Option<Verdict> {
-    let copies = bits::copies(&together.pairs, COPY);
+fn copied_bits(statistics: &PairStatistics, width: usize) -> Option<Verdict> {
+    let copies = bits::copies(&statistics.pairs, COPY);
     let finding = format!("{copies} of {width} bits are copies or opposites of others");
     (copies > 0).then_some(Verdict {
         level: lost(copies, width),
@@ -158,28 +161,27 @@ fn biased_bits<F>(found: &Surveyed<F>) -> Option<Verdict> {
         level: Level::Warning,
         check: "biased_bits",
         finding,
-        advice: LOOK,
+        advice: REMOVE_COMMON,
     })
 }
 
-fn correlated_bits(together: &Together) -> Option<Verdict> {
-    let correlated = together.pairs.iter().filter(|p| (CORRELATED..COPY).contains(&p.phi.abs()));
+fn correlated_bits(statistics: &PairStatistics) -> Option<Verdict> {
+    let correlated = statistics.pairs.iter().filter(|p| (CORRELATED..COPY).contains(&p.phi.abs()));
     let count = correlated.count();
-    let finding =
-        format!("{count} pairs of bits go together with a correlation of {CORRELATED} or more");
+    let finding = format!("{count} pairs of bits have a correlation of {CORRELATED} or more");
     (count > 0).then_some(Verdict {
         level: Level::Warning,
         check: "correlated_bits",
         finding,
-        advice: LOOK,
+        advice: REMOVE_COMMON,
     })
 }
 
 fn hot_fingerprint<F>(found: &Surveyed<F>) -> Option<Verdict> {
     let count = found.hot_fingerprints.first()?.count;
     let share = count as f64 / found.entries as f64;
-    let finding = format!("{:.1} % of the entries have one fingerprint", share * 100.0);
-    let advice = "look at an example: empty, error and log-in pages are best left out";
+    let finding = format!("{:.1} % of the entries have the same fingerprint", share * 100.0);
+    let advice = "look at an example: leave out empty, error and login pages";
     (count >= HOT_ENTRIES && share >= HOT_SHARE).then_some(Verdict {
         level: Level::Warning,
         check: "hot_fingerprint",
@@ -192,7 +194,7 @@ fn hot_prefixes<F>(found: &Surveyed<F>) -> Option<Verdict> {
     let skew =
         found.prefix_skew.filter(|&skew| skew >= SKEWED && found.distinct >= FEW_FOR_PREFIXES)?;
     let finding = format!(
-        "two fingerprints share their 16 leading bits {skew:.1} times as often as random ones, so queries look at more candidates"
+        "two fingerprints share their 16 leading bits {skew:.1} times as often as random ones do, so queries check more candidates"
     );
-    Some(Verdict { level: Level::Warning, check: "prefix_skew", finding, advice: LOOK })
+    Some(Verdict { level: Level::Warning, check: "prefix_skew", finding, advice: REMOVE_COMMON })
 }
