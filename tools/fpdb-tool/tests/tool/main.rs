@@ -2,6 +2,7 @@
 
 mod backup;
 mod bench;
+mod browser;
 mod common;
 mod corpus;
 mod create;
@@ -30,6 +31,7 @@ mod query;
 mod ratio;
 mod recipes;
 mod remove;
+mod reports;
 mod shell;
 mod sources;
 mod terminal;
