@@ -215,6 +215,7 @@ mod tests {
             max_distance: 3,
             ids: Ids::Names,
             recipe: Some("words/1".into()),
+            extraction: Some("main/1".into()),
             block_size: 256,
             code: BlockCode::Huffman,
             filter_bits: 10,

@@ -43,7 +43,7 @@ impl fmt::Display for Ids {
     }
 }
 
-/// Most bytes of a recipe's name.
+/// Most bytes of the name of a recipe, and of an extraction.
 pub(crate) const MAX_RECIPE: usize = 255;
 /// Most bits per fingerprint of a prefix filter.
 pub(crate) const MAX_FILTER_BITS: u32 = 32;
@@ -56,6 +56,7 @@ pub(crate) struct Settings {
     pub max_distance: u32,
     pub ids: Ids,
     pub recipe: Option<String>,
+    pub extraction: Option<String>,
     pub block_size: usize,
     pub code: BlockCode,
     pub filter_bits: u32,
@@ -83,12 +84,8 @@ impl Settings {
                 self.filter_bits
             )));
         }
-        match &self.recipe {
-            Some(name) if name.is_empty() || name.len() > MAX_RECIPE => Err(Error::invalid(
-                format!("recipe name of {} bytes: expected 1 to {MAX_RECIPE}", name.len()),
-            )),
-            _ => Ok(()),
-        }
+        check_name("recipe", self.recipe.as_deref())?;
+        check_name("extraction", self.extraction.as_deref())
     }
 
     /// Returns the header of one of this database's files.
@@ -122,6 +119,7 @@ impl Settings {
         out.put_u8(self.code.number());
         out.put_u32(self.filter_bits);
         out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
+        out.put_string(self.extraction.as_deref().unwrap_or_default().as_bytes());
         self.layout.encode(out);
     }
 
@@ -141,14 +139,36 @@ impl Settings {
         let filter_bits = fields.u32("filter bits")?;
         let recipe = fields.text("recipe")?;
         let recipe = (!recipe.is_empty()).then(|| recipe.to_owned());
+        let extraction = fields.text("extraction")?;
+        let extraction = (!extraction.is_empty()).then(|| extraction.to_owned());
         let layout = Layout::decode(fields)?;
         if layout.bits() != header.bits {
             return Err(fields.corruption("the layout has another width than the file"));
         }
         let database_id = header.database_id;
-        let settings =
-            Self { database_id, layout, max_distance, ids, recipe, block_size, code, filter_bits };
+        let settings = Self {
+            database_id,
+            layout,
+            max_distance,
+            ids,
+            recipe,
+            extraction,
+            block_size,
+            code,
+            filter_bits,
+        };
         settings.check().map_err(|e| fields.corruption(e.to_string()))?;
         Ok(settings)
+    }
+}
+
+/// Refuses a name that cannot be stored.
+fn check_name(what: &str, name: Option<&str>) -> Result<()> {
+    match name {
+        Some(name) if name.is_empty() || name.len() > MAX_RECIPE => Err(Error::invalid(format!(
+            "{what} name of {} bytes: expected 1 to {MAX_RECIPE}",
+            name.len()
+        ))),
+        _ => Ok(()),
     }
 }

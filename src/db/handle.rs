@@ -501,6 +501,19 @@ impl<F: Fingerprint> Db<F> {
         self.core().settings.recipe.as_deref()
     }
 
+    /// Returns the extraction that the texts come from, if one was named.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let db = fpdb::Db::options().create(folder.path().join("crawl.fpdb"))?;
+    /// assert_eq!(db.extraction(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn extraction(&self) -> Option<&str> {
+        self.core().settings.extraction.as_deref()
+    }
+
     /// Returns whether the caller numbers documents or names them.
     #[must_use]
     pub fn id_kind(&self) -> Ids {

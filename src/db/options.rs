@@ -77,6 +77,7 @@ pub struct Options<F = u64> {
     pub(super) expected_entries: u64,
     pub(super) ids: Option<Ids>,
     pub(super) recipe: Option<String>,
+    pub(super) extraction: Option<String>,
     pub(super) block_size: Option<usize>,
     pub(super) code: Option<BlockCode>,
     pub(super) filter_bits: Option<u32>,
@@ -126,6 +127,7 @@ impl<F: Fingerprint> Options<F> {
             expected_entries: DEFAULT_EXPECTED,
             ids: None,
             recipe: None,
+            extraction: None,
             block_size: None,
             code: None,
             filter_bits: None,
@@ -173,6 +175,27 @@ impl<F: Fingerprint> Options<F> {
     /// empty database without a recipe takes this one. Default: none, which agrees with any; stored.
     pub fn recipe(self, name: impl Into<String>) -> Self {
         Self { recipe: Some(name.into()), ..self }
+    }
+
+    /// Sets the name of the extraction that makes the texts from web pages, as `fpdb_web` names
+    /// them. Texts of different extractions cannot be compared, so opening a database with another
+    /// extraction than its own fails. An empty database without an extraction takes this one.
+    /// Default: none, which agrees with any; stored.
+    ///
+    /// ```
+    /// use fpdb::{Db, ErrorKind};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("crawl.fpdb");
+    /// let db = Db::options().recipe("words/1").extraction("main/1").create(&path)?;
+    /// assert_eq!(db.extraction(), Some("main/1"));
+    /// db.close()?;
+    /// let error = Db::options().extraction("strip/1").open(&path).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Unsupported);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn extraction(self, name: impl Into<String>) -> Self {
+        Self { extraction: Some(name.into()), ..self }
     }
 
     /// Sets the bytes per block, the unit of decompression: a power of two from 128 to 4096. Smaller
@@ -286,6 +309,11 @@ impl<F: Fingerprint> Options<F> {
         {
             return Err(other_recipe(requested, Some(found)));
         }
+        if let (Some(requested), Some(found)) = (&self.extraction, &settings.extraction)
+            && requested != found
+        {
+            return Err(other_extraction(requested, Some(found)));
+        }
         agree("max distance", self.max_distance.as_ref(), &settings.max_distance)?;
         agree("layout", self.layout.as_ref(), &settings.layout)?;
         agree("ids", self.ids.as_ref(), &settings.ids)?;
@@ -323,6 +351,19 @@ pub(super) fn other_recipe(requested: &str, found: Option<&str>) -> Error {
     };
     let message = format!(
         "recipe {requested} was requested, but the fingerprints in the database come from {found}: \
+         they cannot be compared"
+    );
+    Error::new(ErrorKind::Unsupported, message)
+}
+
+/// The error for an extraction that did not make the texts in the database.
+pub(super) fn other_extraction(requested: &str, found: Option<&str>) -> Error {
+    let found = match found {
+        Some(found) => format!("extraction {found}"),
+        None => "no named extraction".to_owned(),
+    };
+    let message = format!(
+        "extraction {requested} was requested, but the texts in the database come from {found}: \
          they cannot be compared"
     );
     Error::new(ErrorKind::Unsupported, message)

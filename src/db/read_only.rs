@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::options::{Options, other_recipe};
+use super::options::{Options, other_extraction, other_recipe};
 use super::recover::{explain_missing, open_segments, replay};
 use super::snapshot::{Snapshot, VerifyReport};
 use super::stats::Stats;
@@ -55,6 +55,7 @@ struct Shared<F> {
     layout: Layout,
     ids: Ids,
     recipe: Option<String>,
+    extraction: Option<String>,
     max_distance: u32,
     state: RwLock<State<F>>,
 }
@@ -82,6 +83,9 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         if let (Some(requested), None) = (&options.recipe, &settings.recipe) {
             return Err(other_recipe(requested, None).at_path(path));
         }
+        if let (Some(requested), None) = (&options.extraction, &settings.extraction) {
+            return Err(other_extraction(requested, None).at_path(path));
+        }
         let planner = Arc::new(Planner::of(&settings, options.costs.clone()));
         let threads = options.tuning.settled(options.storage.is_none()).threads.unwrap_or(1);
         let state = RwLock::new(load(&storage, manifest, &planner, threads, &[])?);
@@ -90,6 +94,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
             layout: settings.layout,
             ids: settings.ids,
             recipe: settings.recipe,
+            extraction: settings.extraction,
             max_distance: settings.max_distance,
             state,
         };
@@ -212,6 +217,20 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     #[must_use]
     pub fn recipe(&self) -> Option<&str> {
         self.shared.recipe.as_deref()
+    }
+
+    /// Returns the extraction that the texts come from, if one was named.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("crawl.fpdb");
+    /// fpdb::Db::options().extraction("main/1").create(&path)?;
+    /// assert_eq!(fpdb::Db::open_read_only(&path)?.extraction(), Some("main/1"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn extraction(&self) -> Option<&str> {
+        self.shared.extraction.as_deref()
     }
 
     /// Returns whether the caller numbers documents or names them.

@@ -2,13 +2,12 @@
 //! storage-format.md, "Open".
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use super::core::{Core, FolderLock, Log, Writer};
 use super::flush;
-use super::options::{Options, other_recipe};
+use super::options::{Options, other_extraction, other_recipe};
 use super::poison::Poison;
 use super::signals::Signals;
 use crate::codec::header::FileKind;
@@ -69,7 +68,14 @@ pub(super) fn recover<F: Fingerprint>(
     let mut segments = open_segments(&storage, &manifest, &[])?;
     let (recovery, recovered) = write_replayed(&storage, &mut manifest)?;
     segments.extend(recovered);
-    adopt_recipe(options.recipe, &mut manifest, segments.is_empty(), storage.root())?;
+    let (settings, is_empty) = (&mut manifest.settings, segments.is_empty());
+    adopt(options.recipe, &mut settings.recipe, is_empty, other_recipe)
+        .and_then(|()| {
+            let found = &mut settings.extraction;
+            adopt(options.extraction, found, is_empty, other_extraction)
+        })
+        .map_err(|error| error.at_path(storage.root()))?;
+    settings.check()?;
     let writer = begin_log(&*storage, &mut manifest, recovery.log_end)?;
 
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
@@ -136,21 +142,20 @@ fn write_replayed<F: Fingerprint>(
     Ok((report, Some(Arc::new(segment))))
 }
 
-/// Gives an empty database without a recipe the one that was requested.
-fn adopt_recipe(
+/// Gives an empty database without a recipe or extraction the requested one. A database with entries
+/// refuses it.
+fn adopt(
     requested: Option<String>,
-    manifest: &mut Manifest,
+    found: &mut Option<String>,
     is_empty: bool,
-    path: &Path,
+    refused: fn(&str, Option<&str>) -> Error,
 ) -> Result<()> {
-    match (requested, &manifest.settings.recipe) {
-        (Some(requested), None) if is_empty => {
-            manifest.settings.recipe = Some(requested);
-            manifest.settings.check()
-        }
-        (Some(requested), None) => Err(other_recipe(&requested, None).at_path(path)),
-        _ => Ok(()),
+    match requested {
+        Some(requested) if found.is_none() && is_empty => *found = Some(requested),
+        Some(requested) if found.is_none() => return Err(refused(&requested, None)),
+        _ => {}
     }
+    Ok(())
 }
 
 /// Begins a new log, installs the manifest that names it and the recovered segment, and removes the

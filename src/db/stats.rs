@@ -59,6 +59,8 @@ pub struct Stats {
     pub layout: String,
     /// The recipe, if the database has one.
     pub recipe: Option<String>,
+    /// The extraction, if the database has one.
+    pub extraction: Option<String>,
     /// Whether documents are numbered by the caller or named.
     pub ids: Ids,
     /// Width of fingerprints in bits.
@@ -178,6 +180,7 @@ impl Stats {
             memtable_bytes: version.memtables().map(|m| m.memory()).sum(),
             layout: settings.layout.name().to_owned(),
             recipe: settings.recipe.clone(),
+            extraction: settings.extraction.clone(),
             ids: settings.ids,
             bits: settings.layout.bits(),
             max_distance: settings.max_distance,
@@ -233,6 +236,8 @@ pub struct Description {
     pub ids: Ids,
     /// The recipe, if the database has one.
     pub recipe: Option<String>,
+    /// The extraction, if the database has one.
+    pub extraction: Option<String>,
     /// The tables and their bit orders.
     pub layout: crate::Layout,
     /// The distance that the database was created for.
@@ -256,6 +261,7 @@ impl Description {
             bits: settings.layout.bits(),
             ids: settings.ids,
             recipe: settings.recipe,
+            extraction: settings.extraction,
             layout: settings.layout,
             max_distance: settings.max_distance,
             block_size: settings.block_size,

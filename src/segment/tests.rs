@@ -18,6 +18,7 @@ fn settings() -> Settings {
         max_distance: 3,
         ids: KindOfIds::Names,
         recipe: None,
+        extraction: None,
         block_size: 128,
         code: BlockCode::default(),
         filter_bits: 10,

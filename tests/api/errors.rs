@@ -171,6 +171,27 @@ fn another_recipe_is_refused_with_both_names() {
     );
 }
 
+#[test]
+fn another_extraction_is_refused_with_both_names() {
+    let sim = closed(Db::options().extraction("main/1"));
+    let words = ["main/1", "strip/1", "cannot be compared"];
+    refused(on(&sim).extraction("strip/1").open("sim"), ErrorKind::Unsupported, &words);
+    refused(on(&sim).extraction("strip/1").open_read_only("sim"), ErrorKind::Unsupported, &words);
+    let db = on(&sim).open("sim").unwrap();
+    assert_eq!((db.extraction(), db.recipe()), (Some("main/1"), None));
+    let sim = closed(Db::options());
+    let words = ["main/1", "no named extraction"];
+    refused(on(&sim).extraction("main/1").open("sim"), ErrorKind::Unsupported, &words);
+}
+
+#[test]
+fn an_empty_database_adopts_an_extraction() {
+    let sim = Sim::new();
+    on(&sim).create("sim").unwrap().close().unwrap();
+    on(&sim).extraction("main/1").open("sim").unwrap().close().unwrap();
+    assert_eq!(on(&sim).open_read_only("sim").unwrap().extraction(), Some("main/1"));
+}
+
 type Change<'a> = &'a dyn Fn(Options<u64>) -> Options<u64>;
 
 #[test]
@@ -199,13 +220,14 @@ fn stored_options_that_differ_are_refused_with_both_values() {
 fn options_that_no_database_can_have_are_refused_with_the_range() {
     let wide = || Layout::preset("single", 128).unwrap();
     let long = "x".repeat(256);
-    let cases: [(Change<'_>, [&str; 2]); 8] = [
+    let cases: [(Change<'_>, [&str; 2]); 9] = [
         (&|o| o.block_size(100), ["100", "power of two from 128 to 4096"]),
         (&|o| o.block_size(64), ["64", "128 to 4096"]),
         (&|o| o.block_size(8192), ["8192", "128 to 4096"]),
         (&|o| o.max_distance(11), ["11", "0 to 10"]),
         (&|o| o.filter_bits(33), ["33", "0 to 32"]),
         (&|o| o.recipe(""), ["recipe", "1 to 255 bytes"]),
+        (&|o| o.extraction(""), ["extraction", "1 to 255 bytes"]),
         (&|o| o.recipe(long.as_str()), ["256", "1 to 255 bytes"]),
         (&|o| o.layout(wide()), ["128 bits", "64-bit"]),
     ];
