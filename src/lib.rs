@@ -1,8 +1,8 @@
 //! An embedded database that finds near-duplicates exactly: it stores 64- or 128-bit fingerprints of
 //! documents and returns all that differ from a given one in at most k bits.
 //!
-//! [`Db`] is a database open for reading and writing, [`Reader`] one that another process may be
-//! writing to, and [`Snapshot`] the state of either at one moment. [`Options`] has everything that
+//! [`Db`] is a database open for reading and writing, [`ReadOnlyDb`] one that another process may
+//! be writing to, and [`Snapshot`] the state of either at one moment. [`Options`] has everything that
 //! can be chosen when a database is created or opened. With the feature `text`, the module `text`,
 //! which is the crate `fpdb-text`, makes fingerprints from text; with `zh` it also segments Chinese.
 //!
@@ -52,6 +52,7 @@ mod files;
 mod fingerprint;
 #[cfg(test)]
 mod format_example;
+mod inspection;
 pub mod layout;
 mod log;
 mod manifest;

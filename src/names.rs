@@ -12,6 +12,7 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileHeader;
 use crate::error::{Error, Result};
 use crate::fingerprint::DocId;
+use crate::inspection::Inspection;
 use crate::paged::{FileSummary, PagedFile, PagedWriter};
 use crate::storage::Storage;
 
@@ -156,10 +157,16 @@ impl Names {
         error.at_path(self.file.path())
     }
 
-    /// Reads the entire file and checks every name; passes errors to `report`.
-    pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
-        self.file.verify(expected, report);
-        self.iter().filter_map(Result::err).for_each(report);
+    /// Reads the entire file and, if its checksums match, decodes all names.
+    pub(crate) fn verify(
+        &self,
+        expected: FileSummary,
+        inspection: &mut Inspection<'_>,
+    ) -> Result<()> {
+        if self.file.verify(expected, inspection)? {
+            self.iter().filter_map(Result::err).for_each(|error| inspection.report(error));
+        }
+        Ok(())
     }
 
     /// Returns all bytes of the file, for a copy.
@@ -215,7 +222,9 @@ mod tests {
             names.iter().for_each(|n| builder.push(n).unwrap());
             let summary = builder.finish().unwrap();
             let file = Names::open(&*sim, "n", &HEADER, summary.len).unwrap();
-            file.verify(summary, &mut |e| panic!("{e}"));
+            let mut inspection = Inspection::new(None);
+            file.verify(summary, &mut inspection).unwrap();
+            assert_eq!(inspection.found(), 0);
             assert_eq!(file.ids(), 40..40 + count as u64);
             for (id, name) in (40..).zip(&names) {
                 let expected = Some(name.as_str()).filter(|n| !n.is_empty());

@@ -13,6 +13,7 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileHeader;
 use crate::error::{Error, Result};
 use crate::fingerprint::DocId;
+use crate::inspection::Inspection;
 use crate::paged::{FileSummary, PagedFile, PagedWriter};
 use crate::storage::Storage;
 
@@ -179,15 +180,23 @@ impl Postings {
         Ok(())
     }
 
-    /// Reads the entire file and checks every id group strictly; passes errors to `report`.
-    /// `fingerprints_in` returns the number of fingerprints in a block of table 0.
-    pub(crate) fn verify(
+    /// Reads the entire file and checks its checksums. Returns whether it is sound.
+    pub(crate) fn verify_file(
         &self,
         expected: FileSummary,
+        inspection: &mut Inspection<'_>,
+    ) -> Result<bool> {
+        self.file.verify(expected, inspection)
+    }
+
+    /// Checks every id group strictly. `fingerprints_in` returns the number of fingerprints in a block
+    /// of table 0. Both files must be sound, so that damage is not reported twice.
+    pub(crate) fn verify_groups(
+        &self,
         fingerprints_in: impl Fn(usize) -> Result<usize>,
-        report: &mut dyn FnMut(Error),
+        inspection: &mut Inspection<'_>,
     ) {
-        self.file.verify(expected, report);
+        let found = inspection.found();
         let mut entries = 0u64;
         for block in 0..self.groups {
             let checked = fingerprints_in(block).and_then(|n| {
@@ -196,21 +205,19 @@ impl Postings {
                 for index in 0..n {
                     let ids: Vec<DocId> = group.ids(index).collect();
                     if ids.is_empty() || !ids.is_sorted_by(|a, b| a < b) {
-                        return Err(self
-                            .file
-                            .corruption(0, "the ids of a fingerprint do not ascend"));
+                        let message = "the ids of a fingerprint do not ascend";
+                        return Err(self.file.corruption(0, message));
                     }
                 }
                 Ok(())
             });
             if let Err(error) = checked {
-                report(error);
+                inspection.report(error);
             }
         }
-        if entries != self.entries {
-            report(
-                self.file.corruption(0, "the id groups do not hold as many ids as the footer says"),
-            );
+        if entries != self.entries && inspection.found() == found {
+            let message = "the id groups do not hold as many ids as the footer says";
+            inspection.report(self.file.corruption(0, message));
         }
     }
 
@@ -387,7 +394,10 @@ mod tests {
         }
         let summary = builder.finish().unwrap();
         let postings = Postings::open(&*sim, "p", &HEADER, summary.len).unwrap();
-        postings.verify(summary, |b| Ok(blocks[b].len()), &mut |e| panic!("{e}"));
+        let mut inspection = Inspection::new(None);
+        assert!(postings.verify_file(summary, &mut inspection).unwrap());
+        postings.verify_groups(|b| Ok(blocks[b].len()), &mut inspection);
+        assert_eq!(inspection.found(), 0);
         assert_eq!(postings.entries(), blocks.iter().flatten().flatten().count() as u64);
         for (b, block) in blocks.iter().enumerate() {
             let group = postings.id_group(b, block.len()).unwrap();

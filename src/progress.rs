@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A step of a long operation. An operation may leave out a step, or return to it.
 ///
-/// Displays as what is being done: `reading`, `sorting` or `writing`.
+/// Displays as what is being done: `reading`, `sorting`, `writing`, `checking` or `copying`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -19,6 +19,10 @@ pub enum Phase {
     Sort,
     /// Writes the tables. Entries that did not fit in memory are sorted in this step.
     Write,
+    /// Checks files.
+    Check,
+    /// Copies files.
+    Copy,
 }
 
 impl fmt::Display for Phase {
@@ -27,6 +31,8 @@ impl fmt::Display for Phase {
             Self::Read => "reading",
             Self::Sort => "sorting",
             Self::Write => "writing",
+            Self::Check => "checking",
+            Self::Copy => "copying",
         })
     }
 }
@@ -40,7 +46,8 @@ impl fmt::Display for Phase {
 pub struct Progress {
     /// The current step.
     pub phase: Phase,
-    /// Entries done in this step. In [`Phase::Write`], rows of tables.
+    /// Entries done in this step. In [`Phase::Write`], rows of tables; in [`Phase::Check`] and
+    /// [`Phase::Copy`], bytes.
     pub done: u64,
     /// How many there are to do in this step, if that is known. It is a little too high where the
     /// same entry occurs more than once.
@@ -82,7 +89,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 const PARTS: u64 = 200;
 
 /// The caller's function. Any thread may call it, one at a time.
-type Report<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + Send);
+pub(crate) type Report<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + Send);
 
 /// Counts what threads do, reports it to the caller, and stops the threads when the caller cancels.
 pub(crate) struct Meter<'a>(Mutex<State<'a>>);
@@ -96,9 +103,9 @@ struct State<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// Begins with [`Phase::Read`] of `total` entries.
-    pub(crate) fn new(report: Report<'a>, total: Option<u64>) -> Self {
-        let progress = Progress { phase: Phase::Read, done: 0, total };
+    /// Begins with a step of length `total`.
+    pub(crate) fn new(report: Report<'a>, phase: Phase, total: Option<u64>) -> Self {
+        let progress = Progress { phase, done: 0, total };
         Self(Mutex::new(State { report, progress, reported: None, cancelled: false }))
     }
 
@@ -174,7 +181,7 @@ mod tests {
             all.push(progress);
             ControlFlow::Continue(())
         };
-        run(&Meter::new(&mut report, total));
+        run(&Meter::new(&mut report, Phase::Read, total));
         all
     }
 
@@ -213,7 +220,7 @@ mod tests {
             calls += 1;
             ControlFlow::Break(())
         };
-        let meter = Meter::new(&mut cancel, Some(10));
+        let meter = Meter::new(&mut cancel, Phase::Read, Some(10));
         for _ in 0..3 {
             assert_eq!(meter.advance(1).unwrap_err().kind(), ErrorKind::Cancelled);
         }

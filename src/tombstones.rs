@@ -10,8 +10,9 @@ use std::marker::PhantomData;
 
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, HEADER_LEN};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::inspection::Inspection;
 use crate::paged::{FileSummary, PagedFile, PagedWriter};
 use crate::storage::Storage;
 
@@ -103,17 +104,27 @@ impl<F: Fingerprint> Tombstones<F> {
         (from..self.count).map(|index| self.get(index))
     }
 
-    /// Reads the entire file strictly; passes errors to `report`.
-    pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
-        self.file.verify(expected, report);
+    /// Reads the entire file and, if its checksums match, checks the order of its entries.
+    pub(crate) fn verify(
+        &self,
+        expected: FileSummary,
+        inspection: &mut Inspection<'_>,
+    ) -> Result<()> {
+        if !self.file.verify(expected, inspection)? {
+            return Ok(());
+        }
         let mut previous = None;
         for entry in self.iter_from(0) {
             match entry {
                 Ok(entry) if previous.is_none_or(|p| p < entry) => previous = Some(entry),
-                Ok(_) => report(self.file.corruption(HEADER_LEN, "the tombstones do not ascend")),
-                Err(error) => report(error),
+                Ok(_) => {
+                    let message = "the tombstones do not ascend";
+                    inspection.report(self.file.corruption(HEADER_LEN, message));
+                }
+                Err(error) => inspection.report(error),
             }
         }
+        Ok(())
     }
 
     /// Returns all bytes of the file, for a copy.
@@ -148,7 +159,9 @@ mod tests {
             .collect();
         let summary = write(&*sim, "d", &header, entries.iter().copied()).unwrap();
         let file = Tombstones::<F>::open(&*sim, "d", &header, summary.len).unwrap();
-        file.verify(summary, &mut |e| panic!("{e}"));
+        let mut inspection = Inspection::new(None);
+        file.verify(summary, &mut inspection).unwrap();
+        assert_eq!(inspection.found(), 0);
         for &entry in &entries {
             assert!(file.contains(entry).unwrap());
             assert!(!file.contains(Entry { id: DocId(entry.id.0 + 1), ..entry }).unwrap());

@@ -19,9 +19,9 @@ pub(crate) struct Merger<'a, F> {
     pub inputs: &'a [Arc<Segment<F>>],
     /// No older segment exists, so tombstones have nothing left to remove.
     pub is_oldest: bool,
-    /// Called after each batch of rows. It may do more urgent work first, and its error ends the
-    /// merge.
-    pub pause: &'a (dyn Fn() -> Result<()> + Sync),
+    /// Called after each batch of rows, with their number. It may do more urgent work first, and its
+    /// error ends the merge.
+    pub pause: &'a (dyn Fn(u64) -> Result<()> + Sync),
     /// How many tables are written in parallel.
     pub threads: usize,
 }
@@ -41,6 +41,15 @@ impl<F: Fingerprint> Merger<'_, F> {
         self.write_names(&mut writer, &survey.gone_docs)?;
         self.check_counts(writer.counts())?;
         writer.finish().map(Some)
+    }
+
+    /// Returns about how many rows a merge of these segments passes to `pause`.
+    pub(crate) fn work(settings: &Settings, inputs: &[Arc<Segment<F>>]) -> u64 {
+        let rows: u64 = inputs.iter().map(|s| s.meta().fingerprints).sum();
+        let entries: u64 = inputs.iter().map(|s| s.meta().entries).sum();
+        let other_tables = settings.layout.tables() as u64 - 1;
+        let passes = if Profile::<F>::of_count(settings.code, 0).is_some() { 1 } else { 2 };
+        rows + entries + other_tables * passes * rows
     }
 
     /// Requires as much free space as the inputs take: the output is no larger, except for rounding.
@@ -72,7 +81,7 @@ impl<F: Fingerprint> Merger<'_, F> {
                 return Ok(surveyor.finish());
             }
             batch.iter().for_each(|merged| surveyor.add(merged));
-            (self.pause)()?;
+            (self.pause)(batch.len() as u64)?;
         }
     }
 
@@ -101,6 +110,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         loop {
             let batch = rows.next_batch()?;
             let Some(&last) = batch.last() else { return Ok(()) };
+            let len = batch.len() as u64;
             if gone.peek().is_some_and(|&g| g <= last) {
                 kept.clear();
                 kept.extend(batch.iter().filter(|&&row| {
@@ -111,7 +121,7 @@ impl<F: Fingerprint> Merger<'_, F> {
             } else {
                 visit(batch)?;
             }
-            (self.pause)()?;
+            (self.pause)(len)?;
         }
     }
 
@@ -172,9 +182,10 @@ impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
             if batch.is_empty() {
                 return Ok(());
             }
+            let len = batch.len() as u64;
             let mut live = batch.iter().filter(|merged| merged.net.inserted);
             live.try_for_each(|merged| push(merged.entry))?;
-            (self.merger.pause)()?;
+            (self.merger.pause)(len)?;
         }
     }
 

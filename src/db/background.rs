@@ -66,7 +66,7 @@ fn is_worth_a_retry<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
 }
 
 fn work_until_done<F: Fingerprint>(core: &Core<F>) -> Result<()> {
-    let pause = || {
+    let pause = |_| {
         if core.signals.is_urgent() && core.signals.is_stopped() {
             return Err(Error::new(
                 ErrorKind::Cancelled,

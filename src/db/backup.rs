@@ -7,6 +7,8 @@ use super::flush;
 use super::locks::lock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
+use crate::progress::{Meter, Phase, Report};
+use crate::segment::SegmentMeta;
 use crate::storage::Storage;
 use crate::version::Version;
 
@@ -14,7 +16,11 @@ use crate::version::Version;
 const CHUNK: usize = 1 << 20;
 
 /// Copies everything acknowledged so far into another folder, where it is a database of its own.
-pub(super) fn backup<F: Fingerprint>(core: &Core<F>, path: &Path) -> Result<()> {
+pub(super) fn backup<F: Fingerprint>(
+    core: &Core<F>,
+    path: &Path,
+    report: Report<'_>,
+) -> Result<()> {
     let target = core.storage.at(path);
     target.create_root()?;
     if target.list()?.is_some_and(|names| !names.is_empty()) {
@@ -29,7 +35,11 @@ pub(super) fn backup<F: Fingerprint>(core: &Core<F>, path: &Path) -> Result<()> 
     drop(writer);
     manifest.logs.clear();
     manifest.segments = version.segments.iter().map(|s| s.meta().clone()).collect();
-    let copied = copy_segments(&version, &*target).and_then(|()| manifest.install(&*target));
+    let bytes = manifest.segments.iter().map(SegmentMeta::bytes).sum();
+    let meter = Meter::new(report, Phase::Copy, Some(bytes));
+    let copied =
+        copy_segments(&version, &*target, &meter).and_then(|()| manifest.install(&*target));
+    meter.finish();
     if copied.is_err() {
         for name in target.list().ok().flatten().unwrap_or_default() {
             let _ = target.remove(&name);
@@ -40,7 +50,11 @@ pub(super) fn backup<F: Fingerprint>(core: &Core<F>, path: &Path) -> Result<()> 
 
 /// Copies all files of a version's segments. The manifest is written afterwards, so a backup that is
 /// interrupted is no database.
-fn copy_segments<F: Fingerprint>(version: &Version<F>, target: &dyn Storage) -> Result<()> {
+fn copy_segments<F: Fingerprint>(
+    version: &Version<F>,
+    target: &dyn Storage,
+    meter: &Meter<'_>,
+) -> Result<()> {
     for segment in &version.segments {
         for ((name, expected), bytes) in segment.meta().files().iter().zip(segment.raw_files()) {
             let file = target.create(&name.to_string())?;
@@ -48,6 +62,7 @@ fn copy_segments<F: Fingerprint>(version: &Version<F>, target: &dyn Storage) -> 
             for chunk in bytes.chunks(CHUNK) {
                 checksum.update(chunk);
                 file.append(chunk)?;
+                meter.advance(chunk.len() as u64)?;
             }
             if checksum.finalize() != expected.crc {
                 let message = format!(

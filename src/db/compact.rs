@@ -11,6 +11,7 @@ use super::{flush, install};
 use crate::compaction::{Merger, Weight, pick};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::progress::{Meter, Phase, Report};
 use crate::segment::{Segment, SegmentMeta};
 use crate::sorter::FileNumbers;
 use crate::version::Version;
@@ -42,9 +43,9 @@ pub struct CompactReport {
     pub bytes_after: u64,
 }
 
-/// Called during a merge after each batch of rows: may do more urgent work first, and ends the merge
-/// by an error.
-type Pause<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+/// Called during a merge after each batch of rows, with their number: may do more urgent work first,
+/// and ends the merge by an error.
+type Pause<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
 
 /// Merges the run of segments that the policy chooses. Returns false if it chooses none.
 pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> Result<bool> {
@@ -63,7 +64,7 @@ pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
 
 /// Merges as long as the policy chooses anything, in the calling thread.
 pub(super) fn compact_until_done<F: Fingerprint>(core: &Core<F>) -> Result<()> {
-    while compact_once(core, &|| Ok(()))? {}
+    while compact_once(core, &|_| Ok(()))? {}
     Ok(())
 }
 
@@ -78,14 +79,24 @@ pub(super) fn compact_as_needed<F: Fingerprint>(core: &Core<F>) {
 }
 
 /// Merges all segments into one.
-pub(super) fn compact_all<F: Fingerprint>(core: &Core<F>) -> Result<CompactReport> {
+pub(super) fn compact_all<F: Fingerprint>(
+    core: &Core<F>,
+    report: Report<'_>,
+) -> Result<CompactReport> {
     let _one_at_a_time = lock(&core.compacting);
     let _folder = core.keep_folder()?;
     let before = core.current.get().segments.clone();
     let has_tombstones = before.iter().any(|s| s.meta().removed > 0);
     if before.len() > 1 || has_tombstones {
-        let pause = || core.poison.check().and_then(|()| flush_if_urgent(core));
+        let work = Merger::work(&core.settings, &before);
+        let meter = Meter::new(report, Phase::Write, Some(work));
+        let pause = |rows| {
+            core.poison.check()?;
+            meter.advance(rows)?;
+            flush_if_urgent(core)
+        };
         merge(core, &before, true, &pause, core.threads())?;
+        meter.finish();
     }
     let after = core.current.get().segments.clone();
     let bytes = |segments: &[Arc<Segment<F>>]| segments.iter().map(|s| s.meta().bytes()).sum();

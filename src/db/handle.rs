@@ -421,10 +421,34 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Io` if the disk is too full or fails; `Corruption`; `Poisoned`; `Closed`. The database stays
-    /// as it was.
+    /// as it was. One segment without removed entries is left alone, and so not checked for damage.
     pub fn compact(&self) -> Result<CompactReport> {
+        self.compact_with(|_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`compact`](Self::compact) and reports its progress. If `report` breaks, the
+    /// database stays as it was.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`compact`](Self::compact), and `Cancelled` if `report` broke.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// db.compact_with(|progress| {
+    ///     eprintln!("{} of {:?} rows", progress.done, progress.total);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compact_with(
+        &self,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<CompactReport> {
         drop(flush::flush_all(self.core())?);
-        compact::compact_all(self.core())
+        compact::compact_all(self.core(), &mut report)
     }
 
     /// Flushes, then reads and checks every byte of every segment; see [`Snapshot::verify`].
@@ -434,10 +458,23 @@ impl<F: Fingerprint> Db<F> {
     /// The same as [`flush`](Self::flush), except that a poisoned handle is verified without flushing.
     /// Damage is not an error but in the report.
     pub fn verify(&self) -> Result<VerifyReport> {
+        self.verify_with(|_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`verify`](Self::verify) and reports its progress; see
+    /// [`Snapshot::verify_with`].
+    ///
+    /// # Errors
+    ///
+    /// The same as [`verify`](Self::verify), and `Cancelled` if `report` broke.
+    pub fn verify_with(
+        &self,
+        report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<VerifyReport> {
         if !self.core().poison.is_set() {
             self.flush()?;
         }
-        Ok(self.snapshot().verify())
+        self.snapshot().verify_with(report)
     }
 
     /// Copies the database, as it is now, into an empty or missing folder. Writers wait while recent
@@ -459,7 +496,32 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<()> {
-        backup::backup(self.core(), path.as_ref())
+        self.backup_with(path, |_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`backup`](Self::backup) and reports its progress. If `report` breaks, what was
+    /// written is removed.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`backup`](Self::backup), and `Cancelled` if `report` broke.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// db.backup_with(folder.path().join("copy"), |progress| {
+    ///     eprintln!("{} of {:?} bytes", progress.done, progress.total);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn backup_with(
+        &self,
+        path: impl AsRef<Path>,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<()> {
+        backup::backup(self.core(), path.as_ref(), &mut report)
     }
 
     /// Returns the database in figures.

@@ -1,13 +1,11 @@
 //! Bulk load: writes many entries as one segment, sorted within a given amount of memory, without
 //! the log. storage-format.md, "Bulk load".
 
-use std::ops::ControlFlow;
-
 use super::core::Core;
 use super::{backpressure, compact, flush, install};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Entry, Fingerprint};
-use crate::progress::{Meter, Phase, Progress};
+use crate::progress::{Meter, Phase, Report};
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
 use crate::sorter::{FileNumbers, Record, Row, Sorted, Sorter};
@@ -45,7 +43,7 @@ pub struct LoadReport {
 pub(super) fn load<F: Fingerprint>(
     core: &Core<F>,
     entries: impl IntoIterator<Item = Result<Entry<F>>>,
-    report: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+    report: Report<'_>,
 ) -> Result<LoadReport> {
     if core.settings.ids != Ids::User {
         return Err(Error::invalid(
@@ -60,7 +58,8 @@ pub(super) fn load<F: Fingerprint>(
         (low, Some(high)) if low == high => Some(low as u64),
         _ => None,
     };
-    let load = Load { core, threads: core.threads(), meter: Meter::new(report, total) };
+    let load =
+        Load { core, threads: core.threads(), meter: Meter::new(report, Phase::Read, total) };
     let (sorter, read) = load.read(entries)?;
     core.signals.check()?;
     backpressure::wait_for_flush(core)?;

@@ -1,10 +1,13 @@
 //! Snapshots: the database at one moment, for reading.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
+use crate::inspection::Inspection;
 use crate::merge::{Changes, Merge};
+use crate::progress::{Meter, Phase, Progress};
 use crate::query::{Explain, Planner, QueryOptions, View};
 use crate::settings::Settings;
 use crate::version::Version;
@@ -231,14 +234,52 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Reads and checks every byte of every segment: checksums, order, counts, and that all tables
     /// contain the same fingerprints. Takes as long as reading and decoding all files.
+    ///
+    /// Damage is reported once. If a page of a file is damaged, that page is reported, and not what
+    /// follows from it.
     pub fn verify(&self) -> VerifyReport {
-        let mut report = VerifyReport { files: 0, bytes: 0, errors: Vec::new() };
+        self.inspect(None).unwrap_or_default()
+    }
+
+    /// Does the same as [`verify`](Self::verify) and reports its progress.
+    ///
+    /// # Errors
+    ///
+    /// `Cancelled` if `report` breaks. Damage is not an error but in the report.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// let report = db.snapshot().verify_with(|progress| {
+    ///     eprintln!("{}: {} of {:?} bytes", progress.phase, progress.done, progress.total);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert!(report.errors.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn verify_with(
+        &self,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<VerifyReport> {
+        let total = self.version.segments.iter().map(|s| s.bytes_to_verify()).sum();
+        let meter = Meter::new(&mut report, Phase::Check, Some(total));
+        let report = self.inspect(Some(&meter))?;
+        meter.finish();
+        Ok(report)
+    }
+
+    /// Fails only if the meter cancels.
+    fn inspect<'m>(&self, meter: Option<&'m Meter<'m>>) -> Result<VerifyReport> {
+        let mut inspection = Inspection::new(meter);
+        let mut report = VerifyReport::default();
         for segment in &self.version.segments {
             report.files += segment.meta().files().len();
             report.bytes += segment.meta().bytes();
-            segment.verify(&self.settings, &mut |error| report.errors.push(error));
+            segment.verify(&self.settings, &mut inspection)?;
         }
-        report
+        report.errors = inspection.into_errors();
+        Ok(report)
     }
 }
 
@@ -299,7 +340,7 @@ impl<F: Fingerprint> std::iter::FusedIterator for Iter<'_, F> {}
 /// assert!(report.errors.is_empty() && report.bytes > 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 #[must_use]
 #[non_exhaustive]
 pub struct VerifyReport {

@@ -13,6 +13,7 @@ use crate::codec::bytes::Fields;
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::cpu;
 use crate::error::{Error, Result};
+use crate::inspection::Inspection;
 use crate::storage::{Map, Storage};
 
 /// Pages that are prefetched at a time when an entire cold file is read.
@@ -200,29 +201,41 @@ impl PagedFile {
         Fields::new(crcs.get(at..).unwrap_or_default(), (start + at) as u64).u32("page checksum")
     }
 
-    /// Reads every byte and checks each page and the entire file against their checksums. Passes errors
-    /// to `report` and continues.
-    pub(crate) fn verify(&self, expected: FileSummary, report: &mut dyn FnMut(Error)) {
-        for page in 0..self.body_len.div_ceil(PAGE) {
-            if page % PREFETCH_PAGES == 0 {
-                self.prefetch(page * PAGE, 2 * PREFETCH_PAGES * PAGE);
-            }
-            if let Err(error) = self.check_now(page) {
-                report(error);
-            }
-        }
+    /// Reads every byte, and checks each page and then the entire file against their checksums. Returns
+    /// whether the file is sound. Damage is reported once: the checksum of the entire file adds nothing
+    /// if a page is damaged, nor do the pages whose checksums are on one damaged page.
+    pub(crate) fn verify(
+        &self,
+        expected: FileSummary,
+        inspection: &mut Inspection<'_>,
+    ) -> Result<bool> {
+        let found = inspection.found();
+        let mut last_offset = None;
         let mut file_crc = crc32fast::Hasher::new();
-        for (piece, bytes) in self.map.chunks(PREFETCH_PAGES * PAGE).enumerate() {
-            let start = piece * PREFETCH_PAGES * PAGE;
+        for (chunk, bytes) in self.map.chunks(PREFETCH_PAGES * PAGE).enumerate() {
+            let start = chunk * PREFETCH_PAGES * PAGE;
             self.prefetch(start, 2 * PREFETCH_PAGES * PAGE);
-            match self.map.populate(start, bytes.len()) {
-                Ok(()) => file_crc.update(bytes),
-                Err(e) => return report(Error::io("read", &self.path, e)),
+            if let Err(e) = self.map.populate(start, bytes.len()) {
+                inspection.report(Error::io("read", &self.path, e));
+                return Ok(false);
             }
+            let end = self.body_len.min(start + bytes.len());
+            for page in start / PAGE..end.max(start).div_ceil(PAGE) {
+                if let Err(error) = self.check_now(page)
+                    && last_offset != Some(error.offset())
+                {
+                    last_offset = Some(error.offset());
+                    inspection.report(error);
+                }
+            }
+            file_crc.update(bytes);
+            inspection.advance(bytes.len())?;
         }
-        if file_crc.finalize() != expected.crc {
-            report(self.corruption(0, "the file does not match its checksum in the manifest"));
+        if file_crc.finalize() != expected.crc && inspection.found() == found {
+            let message = "the file does not match its checksum in the manifest";
+            inspection.report(self.corruption(0, message));
         }
+        Ok(inspection.found() == found)
     }
 
     /// Returns all bytes of the file, for a copy.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::codec::header::FileKind;
 use crate::error::{Error, ErrorKind};
+use crate::inspection::Inspection;
 use crate::storage::{Sim, Storage};
 
 const HEADER: FileHeader =
@@ -49,7 +50,7 @@ fn bodies_round_trip_at_boundaries_of_pages_and_checksum_pages() {
                 .all(|(i, &b)| b == i.to_le_bytes()[0] ^ i.to_le_bytes()[1])
         );
         let file = PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
-        file.verify(summary, &mut |e| panic!("{e}"));
+        assert!(file.verify(summary, &mut Inspection::new(None)).unwrap());
     }
 }
 
@@ -100,9 +101,10 @@ fn undamaged_pages_of_a_damaged_file_are_readable() {
     let file = PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
     assert!(file.bytes(PAGE, 2 * PAGE).is_ok());
     assert!(file.bytes(PAGE, 2 * PAGE + 1).is_err());
-    let mut errors = Vec::new();
-    file.verify(summary, &mut |e| errors.push(e.offset()));
-    assert_eq!(errors, [Some(3 * PAGE as u64), Some(0)]);
+    let mut inspection = Inspection::new(None);
+    assert!(!file.verify(summary, &mut inspection).unwrap());
+    let offsets: Vec<_> = inspection.into_errors().iter().map(Error::offset).collect();
+    assert_eq!(offsets, [Some(3 * PAGE as u64)]);
 }
 
 #[test]

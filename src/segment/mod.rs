@@ -19,6 +19,7 @@ use crate::codec::header::FileKind;
 use crate::error::{Error, Result};
 use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::inspection::Inspection;
 use crate::names::Names;
 use crate::paged::FileSummary;
 use crate::postings::{IdGroup, Postings};
@@ -275,27 +276,44 @@ impl<F: Fingerprint> Segment<F> {
         tables + others as u64
     }
 
-    /// Reads every file strictly and checks that all tables hold the same set; passes errors to `report`.
-    pub(crate) fn verify(&self, settings: &Settings, report: &mut dyn FnMut(Error)) {
+    /// Reads and checks every byte of every file, and that all tables hold the same fingerprints. What
+    /// follows from damage that was reported is not reported again.
+    pub(crate) fn verify(
+        &self,
+        settings: &Settings,
+        inspection: &mut Inspection<'_>,
+    ) -> Result<()> {
         let mut sums = Vec::new();
         let permutations = settings.permutations::<F>();
         for ((table, permutation), &file) in
             self.tables.iter().zip(&permutations).zip(&self.meta.tables)
         {
-            sums.push(table.verify(file, |f| set_hash(permutation.invert(f)), report));
+            sums.push(table.verify(file, |f| set_hash(permutation.invert(f)), inspection)?);
         }
-        if sums.windows(2).any(|pair| pair[0] != pair[1]) {
+        let mut sound = sums.iter().flatten();
+        if sound.next().is_some_and(|first| sound.any(|sum| sum != first)) {
             let message = format!("the tables of segment {} hold different sets", self.meta.id);
-            report(Error::corruption(message).at_path(self.storage.root()));
+            inspection.report(Error::corruption(message).at_path(self.storage.root()));
         }
-        let block_len = |block| self.identity_table().map_or(Ok(0), |table| table.block_len(block));
-        self.postings.verify(self.meta.postings, block_len, report);
+        let is_table_0_sound = sums.first().is_some_and(Option::is_some);
+        if self.postings.verify_file(self.meta.postings, inspection)? && is_table_0_sound {
+            let block_len =
+                |block| self.identity_table().map_or(Ok(0), |table| table.block_len(block));
+            self.postings.verify_groups(block_len, inspection);
+        }
         if let (Some(tombstones), Some(file)) = (&self.tombstones, self.meta.tombstones) {
-            tombstones.verify(file, report);
+            tombstones.verify(file, inspection)?;
         }
         if let (Some(names), Some(file)) = (&self.names, self.meta.names) {
-            names.verify(file, report);
+            names.verify(file, inspection)?;
         }
+        Ok(())
+    }
+
+    /// Returns how many bytes [`verify`](Self::verify) counts: those of all files, and those of the
+    /// tables a second time for decoding them.
+    pub(crate) fn bytes_to_verify(&self) -> u64 {
+        self.meta.bytes() + self.meta.tables.iter().map(|file| file.len).sum::<u64>()
     }
 
     /// Returns the bytes of each file, in the order of [`SegmentMeta::files`].

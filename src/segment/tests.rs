@@ -77,8 +77,9 @@ fn written(storage: &Arc<dyn Storage>, settings: &Settings) -> SegmentMeta {
 /// Reads the segment in every way. Errors are allowed; panics and endless loops are not.
 fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &SegmentMeta) {
     let Ok(segment) = Segment::<u64>::open(storage, settings, meta.clone()) else { return };
-    let mut errors = 0;
-    segment.verify(settings, &mut |_| errors += 1);
+    let mut inspection = Inspection::new(None);
+    segment.verify(settings, &mut inspection).unwrap();
+    let errors = inspection.found();
     assert!(errors < MAX_ERRORS, "{errors} errors");
     segment.index_memory();
     for probe in [0, 7, u64::MAX / 2, u64::MAX] {

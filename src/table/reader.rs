@@ -12,8 +12,12 @@ use crate::codec::header::FileHeader;
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::inspection::Inspection;
 use crate::paged::{Body, FileSummary, PagedFile};
 use crate::storage::Storage;
+
+/// How many blocks `verify` decodes between two reports of progress.
+const BLOCKS_PER_STEP: usize = 4096;
 
 /// Blocks that a scan decodes before it visits their fingerprints, which fit into the second-level
 /// cache.
@@ -245,15 +249,18 @@ impl<F: Fingerprint> Table<F> {
         self.packed(block)?.len().map_err(|e| self.in_block(block, e))
     }
 
-    /// Reads the entire file and decodes it strictly; passes errors to `report`. Returns the sum of
-    /// `hash` over all fingerprints, which does not depend on their order.
+    /// Reads the entire file and, if its checksums match, decodes it strictly. Returns the sum of `hash`
+    /// over all fingerprints, which does not depend on their order, or `None` for a damaged file.
     pub(crate) fn verify(
         &self,
         expected: FileSummary,
         hash: impl Fn(F) -> u64,
-        report: &mut dyn FnMut(Error),
-    ) -> u64 {
-        self.file.verify(expected, report);
+        inspection: &mut Inspection<'_>,
+    ) -> Result<Option<u64>> {
+        if !self.file.verify(expected, inspection)? {
+            return Ok(None);
+        }
+        let found = inspection.found();
         let (mut sum, mut count, mut previous) = (0u64, 0u64, None);
         for block in 0..self.blocks() {
             let checked = self.block(block).and_then(|bytes| {
@@ -265,25 +272,33 @@ impl<F: Fingerprint> Table<F> {
                     count += 1;
                 })?;
                 if previous.is_some_and(|p| first.is_some_and(|first| p >= first)) {
-                    return Err(Error::corruption("the block's first fingerprint is not greater than the previous block's key"));
+                    let message =
+                        "the block's first fingerprint is not greater than the previous block's key";
+                    return Err(Error::corruption(message));
                 }
                 previous = Some(key);
                 Ok(())
             });
             if let Err(error) = checked {
-                report(self.in_block(block, error));
+                inspection.report(self.in_block(block, error));
+            }
+            if (block + 1) % BLOCKS_PER_STEP == 0 {
+                inspection.advance(BLOCKS_PER_STEP * self.block_size)?;
             }
         }
+        // The rest of the file, so that every file is counted twice.
+        let counted = self.blocks() / BLOCKS_PER_STEP * BLOCKS_PER_STEP * self.block_size;
+        inspection.advance(self.file.raw().len().saturating_sub(counted))?;
         if let Err(error) = self.index.check(&self.file.body()) {
-            report(error);
+            inspection.report(error);
         }
-        if count != self.count {
-            report(self.file.corruption(
+        if count != self.count && inspection.found() == found {
+            inspection.report(self.file.corruption(
                 0,
                 "the blocks do not hold as many fingerprints as the table's footer says",
             ));
         }
-        sum
+        Ok((inspection.found() == found).then_some(sum))
     }
 
     /// Returns all bytes of the file, for a copy.

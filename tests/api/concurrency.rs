@@ -290,7 +290,7 @@ fn writers_are_refused_after_a_close_and_nothing_acknowledged_is_lost() {
             threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
         });
         assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::Closed);
-        assert_eq!(db.close().unwrap_err().kind(), ErrorKind::Poisoned);
+        assert_eq!(db.close().unwrap_err().kind(), ErrorKind::Closed);
         let db = options(&sim).open("sim").unwrap();
         assert_eq!(db.recovery().commits, 0);
         let found: std::collections::BTreeSet<Entry> =

@@ -292,3 +292,33 @@ fn an_older_manifest_put_back_is_found() {
     assert_eq!(db.ids(7 << 20).unwrap(), [DocId(7)]);
     assert_eq!(db.snapshot().iter().next().unwrap().unwrap(), entry(0, 0));
 }
+
+#[test]
+fn verify_reports_each_damaged_place_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let db = Db::options().create(&path).unwrap();
+    let fingerprint = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let entries = (0..20_000).map(|i| Ok(Entry { fingerprint: fingerprint(i), id: DocId(i) }));
+    let _ = db.bulk_load(entries).unwrap();
+    db.close().unwrap();
+    // Two pages of one table, one page of the other, and one of the ids.
+    let mut places = Vec::new();
+    let mut flip = |ending: &str, offset: usize, reported: u64| {
+        let file = std::fs::read_dir(&path).unwrap().map(|e| e.unwrap().path());
+        let file = file.into_iter().find(|p| p.to_str().unwrap().ends_with(ending)).unwrap();
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes[offset] ^= 4;
+        std::fs::write(&file, bytes).unwrap();
+        places.push((file, reported));
+    };
+    flip(".t00", 5000, 4096);
+    flip(".t00", 20_000, 16_384);
+    flip(".t01", 9000, 8192);
+    flip(".ids", 4100, 4096);
+    let reader = Db::open_read_only(&path).unwrap();
+    let report = reader.verify();
+    let found: Vec<_> =
+        report.errors.iter().map(|e| (e.path().unwrap().to_owned(), e.offset().unwrap())).collect();
+    assert_eq!(found, places);
+}

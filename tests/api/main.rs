@@ -10,5 +10,6 @@ mod damage;
 mod errors;
 mod full_disk;
 mod novelty;
+mod progress;
 mod truth;
 mod waiting;

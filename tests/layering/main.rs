@@ -17,7 +17,7 @@ use files::uses;
 const LAYERS: &[&[&str]] = &[
     &["error", "cpu"],
     &["fingerprint", "parallel", "progress"],
-    &["codec", "storage", "files"],
+    &["codec", "storage", "files", "inspection"],
     &["layout", "paged"],
     &["block"],
     &["table", "postings", "names", "tombstones"],

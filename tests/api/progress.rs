@@ -1,0 +1,77 @@
+//! Long operations report how far they are, and can be cancelled.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use fpdb::{Db, DocId, Entry, ErrorKind, Phase, Progress};
+
+/// Two segments of 20,000 entries each.
+fn database(path: &Path) -> Db {
+    let db = Db::options().background(false).create(path).unwrap();
+    for segment in 0..2u64 {
+        let ids = segment * 20_000..(segment + 1) * 20_000;
+        let entries = ids.map(|i| {
+            let fingerprint = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            Ok(Entry { fingerprint, id: DocId(i) })
+        });
+        // A load would merge the segments at once, so the second one is smaller.
+        let taken = if segment == 0 { 20_000 } else { 5_000 };
+        let _ = db.bulk_load(entries.take(taken)).unwrap();
+    }
+    assert_eq!(db.stats().segments.len(), 2);
+    db
+}
+
+/// The reports must begin at 0 or above, never go back, and end at the total.
+#[track_caller]
+fn check(reports: &[Progress], phase: Phase, slack: f64) {
+    assert!(reports.iter().all(|p| p.phase == phase), "{reports:?}");
+    assert!(reports.is_sorted_by_key(|p| p.done), "{reports:?}");
+    let last = reports.last().expect("at least one report");
+    let total = last.total.expect("a total");
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let share = last.done as f64 / total as f64;
+    assert!((1.0 - slack..=1.0 + slack).contains(&share), "{} of {total}", last.done);
+}
+
+#[test]
+fn verify_compact_and_backup_report_their_progress_up_to_the_total() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = database(&folder.path().join("db"));
+    let mut reports = Vec::new();
+    let mut report = |progress| {
+        reports.push(progress);
+        ControlFlow::Continue(())
+    };
+    assert!(db.verify_with(&mut report).unwrap().errors.is_empty());
+    check(&std::mem::take(&mut reports), Phase::Check, 0.0);
+    let mut report = |progress| {
+        reports.push(progress);
+        ControlFlow::Continue(())
+    };
+    db.backup_with(folder.path().join("copy"), &mut report).unwrap();
+    check(&std::mem::take(&mut reports), Phase::Copy, 0.0);
+    let mut report = |progress| {
+        reports.push(progress);
+        ControlFlow::Continue(())
+    };
+    assert_eq!(db.compact_with(&mut report).unwrap().segments_after, 1);
+    check(&reports, Phase::Write, 0.0);
+}
+
+#[test]
+fn cancelled_operations_change_nothing_and_can_be_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = database(&folder.path().join("db"));
+    let copy = folder.path().join("copy");
+    let cancel = |_| ControlFlow::Break(());
+    assert_eq!(db.verify_with(cancel).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(db.backup_with(&copy, cancel).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(std::fs::read_dir(&copy).unwrap().count(), 0);
+    assert_eq!(db.compact_with(cancel).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!((db.stats().segments.len(), db.snapshot().len()), (2, 25_000));
+    db.backup(&copy).unwrap();
+    assert_eq!(db.compact().unwrap().segments_after, 1);
+    assert_eq!(Db::open_read_only(&copy).unwrap().snapshot().len(), 25_000);
+    assert!(db.verify().unwrap().errors.is_empty());
+}
