@@ -226,9 +226,9 @@ fn options_that_no_database_can_have_are_refused_with_the_range() {
         (&|o| o.block_size(8192), ["8192", "128 to 4096"]),
         (&|o| o.max_distance(11), ["11", "0 to 10"]),
         (&|o| o.filter_bits(33), ["33", "0 to 32"]),
-        (&|o| o.recipe(""), ["recipe", "1 to 255 bytes"]),
-        (&|o| o.extraction(""), ["extraction", "1 to 255 bytes"]),
-        (&|o| o.recipe(long.as_str()), ["256", "1 to 255 bytes"]),
+        (&|o| o.recipe(""), ["recipe", "1 to 255"]),
+        (&|o| o.extraction(""), ["extraction", "1 to 255"]),
+        (&|o| o.recipe(long.as_str()), ["256", "1 to 255"]),
         (&|o| o.layout(wide()), ["128 bits", "64-bit"]),
     ];
     for (change, words) in cases {

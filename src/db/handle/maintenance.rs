@@ -1,0 +1,143 @@
+//! Sync, flush, compaction, verification and backup.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::Db;
+use crate::db::compact::{self, CompactReport};
+use crate::db::snapshot::VerifyReport;
+use crate::db::{backup, flush, sync};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::progress::Progress;
+
+impl<F: Fingerprint> Db<F> {
+    /// Makes everything written so far durable: it survives a loss of power.
+    ///
+    /// # Errors
+    ///
+    /// `Io`; after that the handle is `Poisoned` and accepts no more writes.
+    pub fn sync(&self) -> Result<()> {
+        sync::sync_log(self.core())
+    }
+
+    /// Writes all recent entries as a segment.
+    ///
+    /// # Errors
+    ///
+    /// `Poisoned` after a failed write; `Closed`; `Io`.
+    pub fn flush(&self) -> Result<()> {
+        drop(flush::flush_all(self.core())?);
+        compact::compact_as_needed(self.core());
+        Ok(())
+    }
+
+    /// Merges everything into one segment and frees the space of removed entries. Needs free disk space
+    /// for a second copy. Readers and writers continue in the meantime.
+    ///
+    /// # Errors
+    ///
+    /// `Io` if the disk is too full or fails; `Corruption`; `Poisoned`; `Closed`. The database stays
+    /// as it was. One segment without removed entries is left alone, and so not checked for damage.
+    pub fn compact(&self) -> Result<CompactReport> {
+        self.compact_with(|_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`compact`](Self::compact) and reports its progress. If `report` breaks, the
+    /// database stays as it was.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`compact`](Self::compact), and `Cancelled` if `report` broke.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// db.compact_with(|progress| {
+    ///     eprintln!("{} of {:?} rows", progress.done, progress.total);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compact_with(
+        &self,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<CompactReport> {
+        drop(flush::flush_all(self.core())?);
+        compact::compact_all(self.core(), &mut report)
+    }
+
+    /// Flushes, then reads and checks every byte of every segment; see [`Snapshot::verify`].
+    ///
+    /// # Errors
+    ///
+    /// The same as [`flush`](Self::flush), except that a poisoned handle is verified without flushing.
+    /// Damage is not an error but in the report.
+    pub fn verify(&self) -> Result<VerifyReport> {
+        self.verify_with(|_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`verify`](Self::verify) and reports its progress; see
+    /// [`Snapshot::verify_with`].
+    ///
+    /// # Errors
+    ///
+    /// The same as [`verify`](Self::verify), and `Cancelled` if `report` broke.
+    pub fn verify_with(
+        &self,
+        report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<VerifyReport> {
+        if !self.core().poison.is_set() {
+            self.flush()?;
+        }
+        self.snapshot().verify_with(report)
+    }
+
+    /// Copies the database, as it is now, into an empty or missing folder. Writers wait while recent
+    /// entries are flushed, but not while files are copied. Each file is compared with its checksum
+    /// during the copy.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if the folder contains anything; `Corruption`; `Io`. A backup that fails removes
+    /// what it wrote.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// db.backup(folder.path().join("copy"))?;
+    /// let copy = fpdb::Db::options().open_read_only(folder.path().join("copy"))?;
+    /// assert!(copy.contains(7)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.backup_with(path, |_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`backup`](Self::backup) and reports its progress. If `report` breaks, what was
+    /// written is removed.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`backup`](Self::backup), and `Cancelled` if `report` broke.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// db.backup_with(folder.path().join("copy"), |progress| {
+    ///     eprintln!("{} of {:?} bytes", progress.done, progress.total);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn backup_with(
+        &self,
+        path: impl AsRef<Path>,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<()> {
+        backup::backup(self.core(), path.as_ref(), &mut report)
+    }
+}

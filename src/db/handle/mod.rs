@@ -1,0 +1,177 @@
+//! The public handle.
+
+mod maintenance;
+mod reads;
+mod writes;
+
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use super::core::Core;
+use super::locks::lock;
+use super::recover::RecoveryReport;
+use super::snapshot::Snapshot;
+use super::stats::Stats;
+use super::{background, close, sync};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::layout::Layout;
+use crate::settings::Ids;
+
+/// A database, open for reading and writing: a folder that one process at a time writes to.
+///
+/// A handle is cheap to clone and can be used from many threads; every method takes `&self`. Reads
+/// see what was acknowledged when they began.
+///
+/// [`close`](Self::close) flushes and reports errors. Dropping the last clone only syncs the log, as
+/// far as it can.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, Ids, Novelty};
+/// # let folder = tempfile::tempdir()?;
+/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
+/// assert!(matches!(db.insert_if_novel(0b1100, "https://a/")?, Novelty::Inserted(_)));
+/// match db.insert_if_novel(0b1110, "https://b/")? {
+///     Novelty::Inserted(id) => unreachable!("{id} is one bit from the first"),
+///     Novelty::Duplicate(m) => {
+///         assert_eq!((m.distance, db.name(m.id)?.as_deref()), (1, Some("https://a/")));
+///     }
+/// }
+/// db.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Db<F: Fingerprint = u64> {
+    handle: Arc<Handle<F>>,
+}
+
+impl<F: Fingerprint> Clone for Db<F> {
+    fn clone(&self) -> Self {
+        Self { handle: self.handle.clone() }
+    }
+}
+
+/// The shared state and its threads, which end with the last clone.
+#[derive(Debug)]
+struct Handle<F: Fingerprint> {
+    core: Arc<Core<F>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    recovery: RecoveryReport,
+}
+
+impl<F: Fingerprint> Handle<F> {
+    fn stop_threads(&self) {
+        self.core.signals.stop();
+        for thread in lock(&self.threads).drain(..) {
+            // If it panicked, the message was printed, and that is no reason for another panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<F: Fingerprint> Drop for Handle<F> {
+    fn drop(&mut self) {
+        self.stop_threads();
+        // Best effort: callers who need to know use `close`.
+        let _ = sync::sync_log(&self.core);
+    }
+}
+
+impl<F: Fingerprint> Db<F> {
+    pub(super) fn start(core: Core<F>, recovery: RecoveryReport) -> Result<Self> {
+        let threads = Mutex::new(Vec::new());
+        let handle = Handle { core: Arc::new(core), threads, recovery };
+        background::start(&handle.core, &mut lock(&handle.threads))?;
+        Ok(Self { handle: Arc::new(handle) })
+    }
+
+    fn core(&self) -> &Core<F> {
+        &self.handle.core
+    }
+
+    /// Returns the database as it is now, for reading.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<F> {
+        let core = self.core();
+        let (version, seq) = core.visible_version();
+        let (settings, planner) = (core.settings.clone(), core.planner.clone());
+        Snapshot { settings, planner, version, seq, threads: core.threads() }
+    }
+
+    /// Returns the database in figures.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// assert_eq!((db.stats().entries, db.stats().memtable_entries), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let snapshot = self.snapshot();
+        Stats::of_core(self.core(), snapshot.len(), &snapshot.version)
+    }
+
+    /// Returns what opening the database found in its log.
+    #[must_use]
+    pub fn recovery(&self) -> RecoveryReport {
+        self.handle.recovery
+    }
+
+    /// Returns the distance that the database was created for.
+    #[must_use]
+    pub fn max_distance(&self) -> u32 {
+        self.core().settings.max_distance
+    }
+
+    /// Returns the tables and their bit orders.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.core().settings.layout
+    }
+
+    /// Returns the recipe that the fingerprints come from, if one was named.
+    #[must_use]
+    pub fn recipe(&self) -> Option<&str> {
+        self.core().settings.recipe.as_deref()
+    }
+
+    /// Returns the extraction that the texts come from, if one was named.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let db = fpdb::Db::options().create(folder.path().join("crawl.fpdb"))?;
+    /// assert_eq!(db.extraction(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn extraction(&self) -> Option<&str> {
+        self.core().settings.extraction.as_deref()
+    }
+
+    /// Returns whether the caller numbers documents or names them.
+    #[must_use]
+    pub fn id_kind(&self) -> Ids {
+        self.core().settings.ids
+    }
+
+    /// Flushes everything, ends the background threads and closes the database, also for the other
+    /// clones of the handle. From now on their writes fail with `Closed`. They can still read, and see
+    /// what was written up to now, because files that are open stay as they are.
+    ///
+    /// The next open finds no log to replay, and finds the folder unlocked, even if clones are left. If
+    /// another thread is in the middle of a bulk load or a full compaction, the folder stays locked
+    /// until that has failed.
+    ///
+    /// # Errors
+    ///
+    /// `Poisoned` after a failed write; `Closed` the second time; `Io`. The handle is closed in any
+    /// case, and what was acknowledged is safe.
+    pub fn close(self) -> Result<()> {
+        self.handle.stop_threads();
+        close::close(self.core())
+    }
+}

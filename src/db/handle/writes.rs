@@ -1,0 +1,256 @@
+//! The writing methods of a handle.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use super::Db;
+use crate::db::key::Key;
+use crate::db::load::{self, LoadReport};
+use crate::db::write::{self, Novelty};
+use crate::error::{Error, Result};
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::progress::Progress;
+
+impl<F: Fingerprint> Db<F> {
+    /// Inserts an entry and returns its document's id. If the entry exists already (the same
+    /// fingerprint and id), nothing changes. A name gets a new id each time.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a key of the wrong kind; `Poisoned` after a failed write; `Closed`; `Io`.
+    /// A failure in the background since the last write is returned too, once: then nothing was
+    /// inserted, and the call can be repeated.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 42)?;
+    /// assert_eq!(db.query(0b1101, 3)?[0].id, fpdb::DocId(42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert<'k>(&self, fingerprint: F, key: impl Into<Key<'k>>) -> Result<DocId> {
+        let ids = write::insert(self.core(), &[(fingerprint, key.into())])?;
+        Ok(ids.first().copied().unwrap_or_default())
+    }
+
+    /// Inserts several entries in one commit: after a crash either all are there or none. Returns the
+    /// documents' ids in the order of `documents`.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`insert`](Self::insert). Then nothing is inserted.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// let pages: Vec<(u64, String)> = vec![(7, "https://a/".into()), (9, "https://b/".into())];
+    /// assert_eq!(db.insert_batch(&pages)?.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert_batch<'k, K>(&self, documents: &'k [(F, K)]) -> Result<Vec<DocId>>
+    where
+        &'k K: Into<Key<'k>>,
+    {
+        write::insert(self.core(), &with_keys(documents))
+    }
+
+    /// Inserts a document unless an entry is within the database's distance of it. Returns the new
+    /// document's id, or the nearest such entry.
+    ///
+    /// Atomic with respect to every other writer: two documents within that distance of each other are
+    /// never both inserted. Under [`Durability::Sync`](crate::Durability::Sync), an entry reported as
+    /// the match of a duplicate is as durable as an inserted one.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`insert`](Self::insert).
+    ///
+    /// ```
+    /// use fpdb::Novelty;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// assert!(matches!(db.insert_if_novel(0b1100, 1)?, Novelty::Inserted(_)));
+    /// assert!(matches!(db.insert_if_novel(0b1101, 2)?, Novelty::Duplicate(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert_if_novel<'k>(
+        &self,
+        fingerprint: F,
+        key: impl Into<Key<'k>>,
+    ) -> Result<Novelty<F>> {
+        self.insert_if_novel_within(fingerprint, key, self.max_distance())
+    }
+
+    /// Does the same as [`insert_if_novel`](Self::insert_if_novel), with another distance than the
+    /// database's. Create the database with the largest distance that you need: smaller ones cost
+    /// less, larger ones more.
+    ///
+    /// Two documents within `distance` of each other are never both inserted, if all writers use at
+    /// least this distance.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`insert`](Self::insert).
+    ///
+    /// ```
+    /// use fpdb::Novelty;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().max_distance(6).create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// assert!(matches!(db.insert_if_novel_within(0b0000, 2, 1)?, Novelty::Inserted(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert_if_novel_within<'k>(
+        &self,
+        fingerprint: F,
+        key: impl Into<Key<'k>>,
+        distance: u32,
+    ) -> Result<Novelty<F>> {
+        let document = [(fingerprint, key.into())];
+        let novelties = write::insert_if_novel(self.core(), &document, distance, |_| Ok(()))?;
+        novelties.into_iter().next().ok_or_else(|| Error::invalid("no document was given"))
+    }
+
+    /// Does the same as [`insert_if_novel`](Self::insert_if_novel) for several documents in turn, in
+    /// one commit. A document may be a duplicate of one before it in the batch.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`insert`](Self::insert). Then nothing is inserted.
+    ///
+    /// ```
+    /// use fpdb::Novelty;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// let novelties = db.insert_if_novel_batch(&[(0b0001, 1), (0b0011, 2)])?;
+    /// assert!(matches!(novelties[1], Novelty::Duplicate(m) if m.id == fpdb::DocId(1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert_if_novel_batch<'k, K>(&self, documents: &'k [(F, K)]) -> Result<Vec<Novelty<F>>>
+    where
+        &'k K: Into<Key<'k>>,
+    {
+        self.insert_if_novel_batch_with(documents, self.max_distance(), |_| Ok(()))
+    }
+
+    /// Does the same as [`insert_if_novel_batch`](Self::insert_if_novel_batch) with a distance of your
+    /// choice, and shows the decisions to `before_commit` before anything is written. Whatever that
+    /// does with the novel documents has happened before they count as seen.
+    ///
+    /// Other writers wait in the meantime. So `before_commit` must not write to this database: it would
+    /// wait for itself.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`insert`](Self::insert), or the error of `before_commit`. Then nothing is inserted.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use fpdb::Novelty;
+    /// let mut novel = 0;
+    /// let novelties = db.insert_if_novel_batch_with(&[(0b0001, 1), (0b0011, 2)], 3, |novelties| {
+    ///     novel = novelties.iter().filter(|n| matches!(n, Novelty::Inserted(_))).count();
+    ///     Ok(()) // a real program prints or stores them here
+    /// })?;
+    /// assert_eq!((novel, novelties.len()), (1, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert_if_novel_batch_with<'k, K>(
+        &self,
+        documents: &'k [(F, K)],
+        distance: u32,
+        before_commit: impl FnOnce(&[Novelty<F>]) -> io::Result<()>,
+    ) -> Result<Vec<Novelty<F>>>
+    where
+        &'k K: Into<Key<'k>>,
+    {
+        write::insert_if_novel(self.core(), &with_keys(documents), distance, before_commit)
+    }
+
+    /// Removes an entry. Returns false if it does not exist. Compaction frees its space.
+    ///
+    /// # Errors
+    ///
+    /// `Poisoned` after a failed write; `Closed`; `Corruption`; `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// assert!(db.remove(7, 1)?);
+    /// assert!(!db.remove(7, 1)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn remove(&self, fingerprint: F, id: impl Into<DocId>) -> Result<bool> {
+        write::remove(self.core(), Entry { fingerprint, id: id.into() })
+    }
+
+    /// Loads many entries at once, in any order and without the log: sorts them within
+    /// [`bulk_memory`](crate::Options::bulk_memory), on disk beyond that, and writes them as one
+    /// segment. They are durable when this returns; after a crash either all are there or none.
+    ///
+    /// Other writers wait while the tables are written. The database must have
+    /// [user ids](Ids::User).
+    ///
+    /// # Errors
+    ///
+    /// The first error among the entries; `InvalidArgument` in a database with names; `Poisoned`;
+    /// `Closed`; `Corruption`; `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use fpdb::{DocId, Entry};
+    /// let entries = (0..1000u64).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
+    /// assert_eq!(db.bulk_load(entries)?.inserted, 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn bulk_load(
+        &self,
+        entries: impl IntoIterator<Item = Result<Entry<F>>>,
+    ) -> Result<LoadReport> {
+        self.bulk_load_with(entries, |_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`bulk_load`](Self::bulk_load) and reports its progress. If `report` breaks,
+    /// nothing is loaded.
+    ///
+    /// `report` may be called from any of the [threads](crate::Options::threads), by one at a time,
+    /// while the others wait for it.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`bulk_load`](Self::bulk_load), and `Cancelled` if `report` broke.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use fpdb::{DocId, Entry, ErrorKind};
+    /// use std::ops::ControlFlow;
+    /// let entries = (0..1000u64).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
+    /// let loaded = db.bulk_load_with(entries, |progress| {
+    ///     eprintln!("{:?}: {} of {:?}", progress.phase, progress.done, progress.total);
+    ///     ControlFlow::Break(())
+    /// });
+    /// assert_eq!(loaded.unwrap_err().kind(), ErrorKind::Cancelled);
+    /// assert!(db.snapshot().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn bulk_load_with(
+        &self,
+        entries: impl IntoIterator<Item = Result<Entry<F>>>,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<LoadReport> {
+        load::load(self.core(), entries, &mut report)
+    }
+}
+
+/// Converts the keys of a batch.
+fn with_keys<'k, F: Fingerprint, K>(documents: &'k [(F, K)]) -> Vec<(F, Key<'k>)>
+where
+    &'k K: Into<Key<'k>>,
+{
+    documents.iter().map(|(fingerprint, key)| (*fingerprint, key.into())).collect()
+}
