@@ -1,4 +1,5 @@
-//! Time a query of a batch, by its size, beside one query after another; answers are compared.
+//! Measures the time per query of a batch, by its size, compared with single queries. Answers are
+//! compared too.
 //!
 //!     cargo bench --bench batch -- [--n 20,22,24] [--k 3] [--layouts half-2,ring-4] [--block 128] [--code elias-fano] [--filter 0] [--sizes 100,1000,10000,100000,1000000] [--data uniform] [--threads 1]
 
@@ -11,7 +12,7 @@ use std::time::Instant;
 use common::{Data, load, option, options, queries};
 use fpdb::Snapshot;
 
-/// Queries that are asked one after another.
+/// Number of single queries.
 const SINGLE: usize = 50_000;
 
 fn main() {
@@ -22,12 +23,12 @@ fn main() {
     let data =
         Data::ALL.into_iter().find(|d| d.name() == data).expect("uniform, clustered or real");
     println!("data {}, k = {k}, blocks of {block} bytes, filter {filter} bits", data.name());
-    println!("| layout | n | batch | us a query | one by one | times |");
+    println!("| layout | n | batch | us per query | one by one | times |");
     println!("| --- | --- | --- | --- | --- | --- |");
     for size in sizes.split(',') {
         let n = 1usize << size.parse::<u32>().expect("log2 of the number of entries");
         let Some(fingerprints) = data.fingerprints(n) else {
-            println!("skipped: the real fingerprints are not here");
+            println!("skipped: the real fingerprints are missing");
             return;
         };
         for layout in layouts.split(',') {
@@ -44,12 +45,12 @@ fn measure(snapshot: &Snapshot, fingerprints: &[u64], layout: &str, k: u32) {
     let sizes = option("--sizes", "100,1000,10000,100000,1000000".to_string());
     let sizes = if common::is_test() { "1,100,1000".to_string() } else { sizes };
     let sizes: Vec<usize> = sizes.split(',').map(|size| size.parse().expect("a number")).collect();
-    // Small ones several times. All queries are new, as a crawler's are: what an earlier one read
-    // would be in the processor's caches.
-    let asked = |size: usize| size * (SINGLE / size).clamp(1, 10);
-    let in_batches = sizes.iter().map(|&size| asked(size)).sum::<usize>();
+    // Small batches run several times. All queries are new, as a crawler's are: what an earlier
+    // query read would be in the processor's caches.
+    let count = |size: usize| size * (SINGLE / size).clamp(1, 10);
+    let in_batches = sizes.iter().map(|&size| count(size)).sum::<usize>();
     let all = queries(fingerprints, 2 * SINGLE + in_batches);
-    // The first see to it that all pages are mapped and have passed their checksums.
+    // The first queries map all pages and verify their checksums.
     let (first, all) = all.split_at(SINGLE);
     let (alone, mut rest) = all.split_at(SINGLE);
     for &query in first {
@@ -61,7 +62,7 @@ fn measure(snapshot: &Snapshot, fingerprints: &[u64], layout: &str, k: u32) {
     }
     let one_by_one = start.elapsed().as_secs_f64() * 1e6 / SINGLE as f64;
     for size in sizes {
-        let (queries, others) = rest.split_at(asked(size));
+        let (queries, others) = rest.split_at(count(size));
         rest = others;
         let start = Instant::now();
         let answers: Vec<_> =

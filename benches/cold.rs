@@ -1,12 +1,13 @@
-//! Time of a query whose pages are on disk, beside what the device takes for as many reads.
+//! Measures the time of a query whose pages are on disk, compared with the device's time for as many
+//! reads.
 //!
 //!     cargo bench --bench cold -- [--n 24] [--k 3] [--layouts single,half-2,ring-4] [--filter 0,10] [--block 128] [--code elias-fano] [--queries 300]
 //!
-//! Linux only. The system's cache of the files is dropped before each row; as each query reads a few
-//! dozen pages of tens of thousands, nearly all stay cold through a row. `reads` are pages that the
-//! process had the device read, indexes not counted. `alone` and `together` are what the device
-//! takes for that many random pages of the same file, one after another and by as many threads at
-//! once.
+//! Linux only. The system's cache of the files is dropped before each row. Each query reads a few
+//! dozen of tens of thousands of pages, so nearly all stay cold throughout a row. `reads` counts the
+//! pages that the device read for the process, without indexes. `alone` and `together` are the
+//! device's times for that many random pages of the same file, read one after another and by as many
+//! threads at once.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
@@ -45,7 +46,7 @@ mod linux {
         let layouts = option("--layouts", "single,half-2,ring-3,ring-4,tri-6".to_string());
         let filters = option("--filter", "0,10".to_string());
         let fingerprints = Data::Uniform.fingerprints(n).unwrap();
-        println!("{n} uniform fingerprints, k = {k}; times in us, medians but for p99");
+        println!("{n} uniform fingerprints, k = {k}; times in us, medians except p99");
         println!(
             "| layout | filter | access | p50 | p99 | reads | alone | together | p50 / together |"
         );
@@ -102,7 +103,7 @@ mod linux {
         (times, (bytes_read() - before) as f64 / PAGE as f64 / queries.len() as f64)
     }
 
-    /// What this process had the devices read so far.
+    /// Returns the bytes that devices have read for this process so far.
     fn bytes_read() -> u64 {
         let io = std::fs::read_to_string("/proc/self/io").unwrap();
         let line = io.lines().find_map(|line| line.strip_prefix("read_bytes: "));
@@ -113,7 +114,7 @@ mod linux {
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// Drops what the system has cached of the files; nobody must have them mapped.
+    /// Drops the system's cache of the files, which must not be mapped.
     fn evict(folder: &Path) {
         for path in files(folder) {
             let file = File::open(path).unwrap();
@@ -126,7 +127,7 @@ mod linux {
         files(folder).into_iter().max_by_key(|path| path.metadata().unwrap().len()).unwrap()
     }
 
-    /// Median time of reading `depth` random pages of a cold file by so many threads.
+    /// Returns the median time to read `depth` random pages of a cold file with this many threads.
     fn device(path: &Path, depth: usize, threads: usize) -> f64 {
         let file = File::open(path).unwrap();
         fadvise(&file, 0, None, Advice::Random).unwrap();

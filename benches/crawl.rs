@@ -1,10 +1,10 @@
-//! The crawler's loop, for long: `insert_if_novel` on a database that holds much already, with flush
-//! and compaction in the background.
+//! Runs a crawler's loop for a long time: `insert_if_novel` on a large database, with flush and
+//! compaction in the background.
 //!
 //!     cargo bench --bench crawl -- [--resident 22] [--inserts 2000000] [--threads 1]
 //!         [--durability buffered|sync] [--memtable 131072] [--filter 10] [--layout half-2]
 //!
-//! Three in ten documents are near-duplicates of something known, be it old or new.
+//! Three in ten documents are near-duplicates of an old or a new one.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes are small")]
@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use common::{Data, Random, load, option, options, percentile};
 use fpdb::{Db, DocId, Durability, Novelty, Stats};
 
-/// Of so many documents
+/// Out of this many documents
 const ALL: u64 = 10;
-/// so many are near-duplicates.
+/// this many are near-duplicates.
 const NEAR: u64 = 3;
 const SAMPLE: Duration = Duration::from_millis(20);
 
@@ -103,15 +103,15 @@ struct Crawl<'a> {
     done: AtomicBool,
 }
 
-/// What is seen at intervals.
+/// Figures that are sampled at intervals.
 struct Samples {
-    /// Documents in each second.
+    /// Documents per second, for each second.
     rates: Vec<u64>,
     segments: Vec<usize>,
 }
 
 impl Crawl<'_> {
-    /// One thread's documents, each with the time it took.
+    /// Inserts one thread's documents. Returns the time of each.
     fn run(&self, thread: u64) -> Vec<Duration> {
         let mut random = Random(thread ^ 0x5eed);
         let mut latencies = Vec::new();
@@ -211,7 +211,8 @@ fn report_work(setting: &Setting, stats: &Stats) {
         stats.write_amplification,
         stats.stalled.as_secs_f64() * 1e3
     );
-    // A flush freezes a memtable with one manifest and ends with another; a compaction has one.
+    // A flush writes one manifest when it freezes the memtable and one at its end; a compaction writes
+    // one.
     let flushes = (stats.entries - setting.resident as u64) / setting.memtable as u64;
     println!(
         "about {flushes} flushes, {} compactions; {:.1} MB in the memtables",
@@ -220,7 +221,7 @@ fn report_work(setting: &Setting, stats: &Stats) {
     );
 }
 
-/// All segments merged into one, in as many threads as there are processors.
+/// Merges all segments into one, in as many threads as there are processors.
 fn compact(db: &Db) {
     let start = Instant::now();
     let report = db.compact().unwrap();

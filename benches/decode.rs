@@ -1,5 +1,5 @@
-//! Time to decode a table from end to end and compare each fingerprint: a full scan, by code
-//! and block size.
+//! Measures a full scan, which decodes an entire table and compares each fingerprint, by code and
+//! block size.
 //!
 //!     cargo bench --bench decode -- [elias-fano|huffman]
 
@@ -11,7 +11,7 @@ use common::{Data, load, options, scan};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fpdb::BlockCode;
 
-/// Beyond every layout's plans, so all of table 0 is read; few random fingerprints are as near.
+/// Beyond every layout's plans, so that all of table 0 is read; few random fingerprints are so near.
 const DISTANCE: u32 = 17;
 
 fn decode(criterion: &mut Criterion) {

@@ -1,11 +1,11 @@
-//! Instructions of the hot paths, counted by valgrind and held against `benches/instructions.txt`:
-//! a guard that other load on the machine does not disturb, as it does a time.
+//! Counts the instructions of the hot paths with valgrind and compares them with
+//! `benches/instructions.txt`. Unlike times, counts do not depend on other load on the machine.
 //!
 //!     cargo bench --bench instructions [-- --update]
 //!
-//! Fails where a path takes over 5 % more than the file says; `--update` writes the file anew. Counts
-//! depend on the compiler, so where it is not the file's, they are printed and nothing fails. They
-//! leave out what the kernel does, other threads, and waiting for memory: the other benches time that.
+//! Fails if a path takes over 5 % more than the file says; `--update` rewrites the file. Counts depend
+//! on the compiler, so with another compiler than the file's they are only printed. They exclude the
+//! kernel, other threads and waiting for memory, which the other benches measure.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 
@@ -18,14 +18,14 @@ use std::time::Instant;
 use common::{Data, Random, load, option, options, queries, scan};
 use fpdb::{BlockCode, Db, DocId, Durability, Key, Novelty, Options};
 
-/// More is a failure, less asks for an update.
+/// More than this is a failure; as much less calls for an update.
 const TOLERANCE: f64 = 0.05;
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions.txt");
-/// Bits a fingerprint and table: the default of databases that gain by a filter.
+/// Bits per fingerprint and table: the default of databases that gain by a filter.
 const FILTER: u32 = 8;
 
-/// Sets up, compares answers with a scan, gives its work to [`measured`], and returns how many
-/// operations that was.
+/// Sets up, compares answers with a scan, passes its work to [`measured`], and returns the number of
+/// operations.
 type Path = (&'static str, fn() -> usize);
 
 const PATHS: [Path; 13] = [
@@ -44,13 +44,13 @@ const PATHS: [Path; 13] = [
     ("an entry of a bulk load", bulk_load),
 ];
 
-/// Valgrind counts while this runs. It is told so by name, and the name must not be inlined away.
+/// Valgrind counts while this runs. It finds the function by name, so it must not be inlined.
 #[inline(never)]
 fn measured<R>(work: impl FnOnce() -> R) -> R {
     std::hint::black_box(work())
 }
 
-/// Few enough for valgrind, which takes 50 times as long, and many enough for hundreds of blocks.
+/// Few enough for valgrind, which is 50 times slower, and enough for hundreds of blocks.
 fn entries() -> usize {
     if common::is_test() { 1 << 10 } else { 1 << 16 }
 }
@@ -59,18 +59,18 @@ fn uniform() -> Vec<u64> {
     Data::Uniform.fingerprints(entries()).unwrap()
 }
 
-/// Entries that come one by one; the memtable is laid out for them and never full.
+/// Entries that are inserted one by one; the memtable is sized for them and never full.
 fn recent() -> usize {
     entries() / 4
 }
 
-/// All work in the calling thread, which is the one that is counted, and at times of its choosing.
+/// Does all work in the calling thread, the only one that is counted, and at times that it chooses.
 fn alone(layout: &str, filter: u32) -> Options {
     let options = options(layout, 128, filter).durability(Durability::Buffered);
     options.memtable_entries(recent() + 1).threads(1).background(false)
 }
 
-/// A database of these fingerprints and its folder.
+/// Returns a database of these fingerprints, and its folder.
 fn loaded(options: Options, fingerprints: &[u64]) -> (tempfile::TempDir, Db) {
     let folder = common::folder();
     let (db, _) = load(options, folder.path().join("db"), fingerprints);
@@ -82,7 +82,7 @@ fn query(layout: &str, filter: u32, k: u32) -> usize {
     let (_folder, db) = loaded(alone(layout, filter).max_distance(k), &fingerprints);
     let (snapshot, queries) = (db.snapshot(), queries(&fingerprints, 1000));
     let ask = |&query: &u64| snapshot.query(query, k).unwrap().len();
-    // Pages are checked when they are first read.
+    // Pages are verified when they are first read.
     let found: Vec<usize> = queries.iter().map(ask).collect();
     for (&found, &query) in found.iter().zip(&queries).take(20) {
         assert_eq!(found, scan(&fingerprints, query, k), "{layout}");
@@ -91,7 +91,7 @@ fn query(layout: &str, filter: u32, k: u32) -> usize {
     queries.len()
 }
 
-/// In a memtable that is laid out for many more.
+/// Queries a memtable that is sized for many more entries.
 fn query_recent(entries: usize) -> usize {
     let fingerprints = Data::Uniform.fingerprints(entries).unwrap();
     let (_folder, db) = loaded(alone("half-2", FILTER).memtable_entries(1 << 17), &[]);
@@ -128,7 +128,7 @@ fn full_scan(code: BlockCode) -> usize {
     fingerprints.len()
 }
 
-/// One document in ten is 2 bits from the one before.
+/// One document in ten is 2 bits from the previous one.
 fn insert_if_novel() -> usize {
     let (_folder, db) = loaded(alone("half-2", FILTER), &[]);
     let mut random = Random(7);
@@ -152,7 +152,7 @@ fn insert_if_novel() -> usize {
     documents.len()
 }
 
-/// Inserts in one commit. Ids are positions, from `first` on.
+/// Inserts in one commit. Ids count up from `first`.
 fn insert(db: &Db, first: u64, fingerprints: &[u64]) {
     let documents = (first..).zip(fingerprints).map(|(id, &f)| (f, Key::Id(DocId(id))));
     let _ = db.insert_batch(&documents.collect::<Vec<_>>()).unwrap();
@@ -175,7 +175,7 @@ fn flush() -> usize {
     fingerprints.len()
 }
 
-/// Of a segment and one of a third as many entries, which the flush leaves apart.
+/// Merges a segment with one of a third as many entries, which the flush leaves separate.
 fn compact() -> usize {
     let fingerprints = uniform();
     let (old, new) = fingerprints.split_at(entries() - recent());
@@ -204,7 +204,7 @@ fn main() -> ExitCode {
     }
     let valgrind = Command::new("valgrind").arg("--version").output().is_ok();
     if !valgrind {
-        println!("no valgrind here, so no instructions are counted");
+        println!("valgrind is not installed, so no instructions are counted");
     }
     if common::is_test() {
         for (_, run) in PATHS {
@@ -224,7 +224,7 @@ fn main() -> ExitCode {
     counted.judge(&expected)
 }
 
-/// What the file holds: instructions an operation, and by which compiler.
+/// The contents of the file: instructions per operation, and the compiler.
 #[derive(Default)]
 struct Record {
     compiler: String,
@@ -232,7 +232,7 @@ struct Record {
 }
 
 impl Record {
-    /// Empty where there is no file.
+    /// Empty if there is no file.
     fn read() -> Self {
         let mut record = Self::default();
         for line in std::fs::read_to_string(FILE).unwrap_or_default().lines() {
@@ -248,7 +248,7 @@ impl Record {
         record
     }
 
-    /// 0 for what is not in the file.
+    /// Returns 0 for a path that is not in the file.
     fn of(&self, path: &str) -> f64 {
         self.counts.get(path).copied().unwrap_or_default()
     }
@@ -260,12 +260,12 @@ impl Record {
         println!("written: {FILE}");
     }
 
-    /// Counts all paths and prints them beside the expected ones.
+    /// Counts all paths and prints the counts with the expected ones.
     fn count(expected: &Self) -> Self {
         let version = Command::new("rustc").arg("--version").output().expect("rustc runs");
         let version = String::from_utf8_lossy(&version.stdout);
         let compiler = format!("{} for {}", version.trim(), std::env::consts::ARCH);
-        println!("instructions an operation, {compiler}");
+        println!("instructions per operation, {compiler}");
         println!("| hot path | expected | counted | difference |");
         println!("| --- | --- | --- | --- |");
         let (start, mut counts) = (Instant::now(), BTreeMap::new());
@@ -280,10 +280,10 @@ impl Record {
         Self { compiler, counts }
     }
 
-    /// Failure if a path takes more than expected, or is not in the file.
+    /// Fails if a path takes more than expected or is not in the file.
     fn judge(&self, expected: &Self) -> ExitCode {
         if self.compiler != expected.compiler {
-            println!("not judged: the file's counts are of {:?}", expected.compiler);
+            println!("not checked: the file's counts are of {:?}", expected.compiler);
             return ExitCode::SUCCESS;
         }
         let percent = TOLERANCE * 100.0;
@@ -294,17 +294,17 @@ impl Record {
                 println!("FAILED: {name}: over {percent} % more than expected");
                 verdict = ExitCode::FAILURE;
             } else if share < 1.0 - TOLERANCE {
-                println!("{name}: over {percent} % less: keep the gain with `-- --update`");
+                println!("{name}: over {percent} % less: record the gain with `-- --update`");
             }
         }
         if verdict == ExitCode::FAILURE {
-            println!("if that is meant, `-- --update` writes it to {FILE}");
+            println!("if that is intended, `-- --update` writes it to {FILE}");
         }
         verdict
     }
 }
 
-/// Instructions an operation of the path, which runs alone in a process of its own.
+/// Returns the instructions per operation of the path, which runs alone in a new process.
 fn count(path: &str) -> f64 {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])

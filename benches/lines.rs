@@ -1,5 +1,5 @@
-//! The floor under a query: time of random lines of memory, as many at a time as its filters are
-//! asked, which wait together, and one after another.
+//! Measures a lower bound for a query: the time to read random cache lines, either as many at a time
+//! as a query looks up in filters, so that they wait together, or one after another.
 //!
 //!     cargo bench --bench lines -- [--mib 16,128,1024] [--lines 44]
 
@@ -14,14 +14,14 @@ use common::{Random, option, percentile};
 use memmap2::MmapMut;
 
 const ROUNDS: usize = 20_000;
-/// Bytes of a processor's line.
+/// Bytes per cache line.
 const LINE: usize = 64;
 
 fn main() {
     let test = common::is_test();
     let sizes = option("--mib", if test { "1" } else { "16,128,1024" }.to_string());
     let lines = option("--lines", 44usize);
-    println!("| MiB | pages | ns a line, {lines} at a time | ns, one after another |");
+    println!("| MiB | pages | ns per line, {lines} at a time | ns, one after another |");
     println!("| --- | --- | --- | --- |");
     for size in sizes.split(',') {
         let bytes = size.parse::<usize>().expect("a number of MiB") << 20;
@@ -34,13 +34,13 @@ fn main() {
     }
 }
 
-/// Pages are 4 KiB unless huge ones are asked for and the system has them.
+/// Pages are 4 KiB unless huge ones are requested and the system has them.
 fn random_bytes(len: usize, huge: bool) -> MmapMut {
     let mut memory = MmapMut::map_anon(len).expect("memory");
     #[cfg(target_os = "linux")]
     {
         use memmap2::Advice::{HugePage, NoHugePage};
-        // A system without huge pages refuses either.
+        // A system without huge pages refuses both.
         let _ = memory.advise(if huge { HugePage } else { NoHugePage });
     }
     let mut random = Random(7);
@@ -48,13 +48,13 @@ fn random_bytes(len: usize, huge: bool) -> MmapMut {
     memory
 }
 
-/// The first word of a line.
+/// Returns the first word of a line.
 fn word(memory: &[u8], line: u64) -> u64 {
     let start = usize::try_from(line).expect("a line of it") * LINE;
     memory[start..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// Median over the rounds, for one of so many lines that do not depend on each other.
+/// Returns the time per line of many lines that do not depend on each other: a median over the rounds.
 fn together(memory: &[u8], lines: usize) -> f64 {
     let count = (memory.len() / LINE) as u64;
     let mut random = Random(1);
@@ -70,7 +70,7 @@ fn together(memory: &[u8], lines: usize) -> f64 {
     percentile(&times, 0.5) * 1e3 / lines as f64
 }
 
-/// Mean, each line being told by the one before.
+/// Returns the mean time per line if each line contains the position of the next.
 fn alone(memory: &[u8]) -> f64 {
     let (count, rounds) =
         ((memory.len() / LINE) as u64, if common::is_test() { 10 } else { 1 << 20 });

@@ -1,8 +1,8 @@
-//! Memory that a process with a large database open holds, beside mapped files.
+//! Measures the memory of a process with a large open database, without mapped files.
 //!
 //!     cargo bench --bench memory -- [--n 24]
 //!
-//! What a database takes on disk is measured by `fpdb-tool ratio`.
+//! `fpdb-tool ratio` measures the space on disk.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 
@@ -18,14 +18,14 @@ fn main() {
     memory(1 << option("--n", if common::is_test() { 12 } else { 24 }));
 }
 
-/// Anonymous memory of this process in bytes: what is no mapped file.
+/// Returns the anonymous memory of this process in bytes: everything except mapped files.
 fn anonymous_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon:"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// By how much a fresh process grows with a large database open and queried.
+/// Measures by how much a new process grows when it opens and queries a large database.
 fn memory(n: usize) {
     println!("anonymous memory of a process with {n} uniform fingerprints open, MiB");
     println!(
@@ -38,7 +38,7 @@ fn memory(n: usize) {
         let fingerprints = Data::Uniform.fingerprints(n).unwrap();
         let (db, _) = load(options(layout, 128, 10), path.clone(), &fingerprints);
         db.close().unwrap();
-        // What this process holds from the load would hide what another needs.
+        // In this process, memory left from the load would hide what a query needs.
         let program = std::env::current_exe().unwrap();
         let output = std::process::Command::new(program)
             .arg("--probe")
@@ -51,10 +51,10 @@ fn memory(n: usize) {
     }
 }
 
-/// The part that runs in the fresh process.
+/// The part that runs in the new process.
 fn probe(path: &str) {
     let Some(before) = anonymous_memory() else {
-        println!(" skipped: no /proc/self/status here |");
+        println!(" skipped: there is no /proc/self/status |");
         return;
     };
     let grown = || mib(anonymous_memory().unwrap_or(0).saturating_sub(before));

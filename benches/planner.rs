@@ -1,5 +1,5 @@
-//! Predicted times of queries beside measured ones. The costs that predictions are made of are
-//! measured first, in the same run (`--costs default`: those of the library).
+//! Compares predicted times of queries with measured ones. The costs behind the predictions are
+//! measured first, in the same run (`--costs default` uses those of the library).
 //!
 //!     cargo bench --bench planner -- [--n 16,20,23] [--k 2,3,4,6] [--layouts half-2,ring-3] [--filters 0,8] [--block 128] [--costs default]
 
@@ -29,7 +29,7 @@ fn main() {
     let (mut within, mut all) = (0, 0);
     for size in sizes.split(',') {
         let n = 1usize << size.parse::<u32>().expect("log2 of the number of entries");
-        let fingerprints = Data::Uniform.fingerprints(n).expect("made, not read");
+        let fingerprints = Data::Uniform.fingerprints(n).expect("generated data is always there");
         for layout in layouts.split(',') {
             for filter in filters.split(',') {
                 let folder = common::folder();
@@ -52,13 +52,13 @@ fn main() {
     println!("\n{within} of {all} within 30 %");
 }
 
-/// The predicted and the median time of queries that find nothing, in microseconds. The quietest
-/// of some rounds counts.
+/// Returns the predicted and the median time of queries that find nothing, in microseconds. The
+/// fastest of some rounds counts.
 fn compare(snapshot: &Snapshot, k: u32) -> (f64, f64) {
     let mut random = Random(77);
-    let told = snapshot.explain(random.next(), &QueryOptions::within(k)).unwrap();
-    let predicted: f64 = told.segments.iter().map(|s| s.expected.as_secs_f64()).sum();
-    // The first round checks the pages that it reads, and does not count.
+    let explanation = snapshot.explain(random.next(), &QueryOptions::within(k)).unwrap();
+    let predicted: f64 = explanation.segments.iter().map(|s| s.expected.as_secs_f64()).sum();
+    // The first round verifies the pages that it reads, and does not count.
     let count = if common::is_test() { 50 } else { 2000 };
     let queries: Vec<u64> = (0..count).map(|_| random.next()).collect();
     let mut best = f64::INFINITY;

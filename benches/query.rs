@@ -1,4 +1,5 @@
-//! Time of a query, by layout and number of entries; answers are compared with a scan first.
+//! Measures the time of a query, by layout and number of entries. Answers are compared with a scan
+//! first.
 //!
 //!     cargo bench --bench query -- [--n 20,24] [--k 3] [--layouts half-2,ring-3] [--block 128] [--code elias-fano] [--filter 0] [--data uniform]
 
@@ -24,7 +25,7 @@ fn main() {
     for size in sizes.split(',') {
         let n = 1usize << size.parse::<u32>().expect("log2 of the number of entries");
         let Some(fingerprints) = data.fingerprints(n) else {
-            println!("skipped: the real fingerprints are not here");
+            println!("skipped: the real fingerprints are missing");
             return;
         };
         for layout in layouts.split(',') {

@@ -1,4 +1,5 @@
-//! Entries a second through `insert_if_novel`, by durability and threads, and through a bulk load.
+//! Measures entries per second through `insert_if_novel`, by durability and threads, and through a
+//! bulk load.
 //!
 //!     cargo bench --bench write -- --novel [--seconds 3] [--sync 1,2,8,32] [--buffered 1,2]
 //!         [--layout half-2] [--code elias-fano]
@@ -18,11 +19,11 @@ use common::{Data, Random, option, options};
 use fpdb::{Db, DocId, Durability, Entry, Novelty, Phase};
 
 fn main() {
-    let asked = |name: &str| std::env::args().any(|arg| arg == name);
-    if !asked("--bulk") {
+    let requested = |name: &str| std::env::args().any(|arg| arg == name);
+    if !requested("--bulk") {
         novel();
     }
-    if !asked("--novel") {
+    if !requested("--novel") {
         bulk();
     }
 }
@@ -31,8 +32,8 @@ fn novel() {
     let seconds = option("--seconds", if common::is_test() { 0.05 } else { 3.0 });
     let time = Duration::from_secs_f64(seconds);
     let layout = option("--layout", "half-2".to_string());
-    println!("the device alone: {:.0} short appends a second, each synced", appends_synced(time));
-    println!("insert_if_novel, one call an entry, uniform data, one in ten a near-duplicate");
+    println!("the device alone: {:.0} short appends per second, each synced", appends_synced(time));
+    println!("insert_if_novel, one call per entry, uniform data, one in ten a near-duplicate");
     println!("| layout | durability | threads | per second | times one thread | novel |");
     println!("| --- | --- | --- | --- | --- | --- |");
     for (durability, threads) in [
@@ -50,7 +51,7 @@ fn novel() {
     }
 }
 
-/// How many a second, of as many bytes as a commit of one entry has, in one thread.
+/// Returns the synced appends per second in one thread, each as long as a commit of one entry.
 fn appends_synced(time: Duration) -> f64 {
     let folder = common::folder();
     let mut file = std::fs::File::create(folder.path().join("log")).unwrap();
@@ -63,7 +64,7 @@ fn appends_synced(time: Duration) -> f64 {
     f64::from(count) / start.elapsed().as_secs_f64()
 }
 
-/// Calls a second, and the share of novel entries.
+/// Returns the calls per second, and the share of novel entries.
 fn insert_novel(layout: &str, durability: Durability, threads: u64, time: Duration) -> (f64, f64) {
     let folder = common::folder();
     let db =
@@ -98,23 +99,25 @@ fn insert_novel(layout: &str, durability: Durability, threads: u64, time: Durati
     (calls / seconds, novel / calls)
 }
 
-/// Loads the data in each order of arrival: a sort may know the sorted ones.
+/// Loads the data in each order of arrival, since sorting may be faster for sorted input.
 fn bulk() {
     let n = 1usize << option("--n", if common::is_test() { 12 } else { 23 });
     let memory = option("--memory", 256usize) << 20;
-    println!("\nbulk load, million entries a second, {} MiB to sort in", memory >> 20);
+    println!("\nbulk load, million entries per second, {} MiB to sort in", memory >> 20);
     println!(
         "| layout | data | order | n | threads | M/s | M/s a core | read ns | sort | write | open ms |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let threads = option("--threads", 1);
-    let asked = |name: &str, value: &str| {
+    let requested = |name: &str, value: &str| {
         let only = option(name, String::new());
         only.is_empty() || only.split(',').any(|one| one == value)
     };
-    for data in Data::ALL.into_iter().filter(|data| asked("--data", data.name())) {
+    for data in Data::ALL.into_iter().filter(|data| requested("--data", data.name())) {
         let Some(given) = data.fingerprints(n) else { continue };
-        for order in ["random", "sorted", "reversed"].into_iter().filter(|o| asked("--order", o)) {
+        for order in
+            ["random", "sorted", "reversed"].into_iter().filter(|o| requested("--order", o))
+        {
             let mut fingerprints = given.clone();
             match order {
                 "sorted" => fingerprints.sort_unstable(),
@@ -148,7 +151,7 @@ fn bulk() {
     }
 }
 
-/// Seconds to read, to sort, and to write and sync; ids are positions.
+/// Returns the seconds to read, to sort, and to write and sync. Ids are positions.
 fn load_in_steps(db: &Db, fingerprints: &[u64]) -> [f64; 3] {
     let start = Instant::now();
     let mut begun = [Duration::ZERO; 2];
@@ -167,8 +170,8 @@ fn load_in_steps(db: &Db, fingerprints: &[u64]) -> [f64; 3] {
     [begun[0], begun[1] - begun[0], end - begun[1]].map(|time| time.as_secs_f64())
 }
 
-/// Seconds of processors that this process has had, in its threads and in the kernel, to 10 ms:
-/// what other load does not change much. Infinite where the system does not tell.
+/// Returns the processor seconds of this process, in its threads and in the kernel, to 10 ms. Other
+/// load changes them little. Infinite if the system does not provide them.
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let ticks: Vec<f64> = stat.split(' ').skip(13).take(2).flat_map(str::parse).collect();

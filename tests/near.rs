@@ -18,7 +18,7 @@ fn published_examples_are_found_by_a_database() {
 /// Including those whose texts are not part of the repository.
 #[test]
 fn all_published_examples_are_found_by_a_database() {
-    let Some(file) = read_shared("golden_vectors.json") else { return };
+    let Some(file) = read_larger("golden_vectors.json") else { return };
     let file: Value = serde_json::from_str(&file).unwrap();
     assert_eq!(check_all(list(&file, "vectors")), 5);
 }
@@ -38,15 +38,15 @@ fn check_all(examples: &[Value]) -> usize {
     checked.count()
 }
 
-/// A file of the shared data; if it is missing, the test says so and skips.
-fn read_shared(name: &str) -> Option<String> {
+/// Returns a file of the larger collection. If it is missing, prints so.
+fn read_larger(name: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
     let content = std::fs::read_to_string(&path).ok();
     if content.is_none() {
         // The test harness captures the output of macros, but not that of this call.
         let _ = std::io::Write::write_fmt(
             &mut std::io::stderr(),
-            format_args!("skipped: no {}\n", path.display()),
+            format_args!("sample only: there is no {}\n", path.display()),
         );
     }
     content
@@ -185,7 +185,7 @@ fn check_query(vector: &Value) {
 
 /// Advertisements in the order in which they arrived, each kept unless it is near a kept one.
 fn check_stream(file: &str) {
-    let ads = lines(&read_shared(file).unwrap());
+    let ads = lines(&read_larger(file).unwrap());
     let recipe = Recipe::named("go-fnv1/1").unwrap();
     let db = database();
     let mut kept = 0;

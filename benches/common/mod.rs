@@ -1,4 +1,4 @@
-//! What the benches share: data with a name and a seed, a folder, and percentiles.
+//! Shared by the benches: data with a name and a seed, a folder, and percentiles.
 
 #![allow(dead_code, unreachable_pub, reason = "each bench uses its part")]
 #![allow(clippy::cast_possible_truncation, reason = "sizes of benches are small")]
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use fpdb::{BlockCode, Db, DocId, Entry, Layout, Options};
 
-/// A seeded generator (splitmix64).
+/// A seeded random number generator (splitmix64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -25,7 +25,7 @@ impl Random {
         self.next() % n
     }
 
-    /// `value` with `count` of its bits flipped.
+    /// Returns `value` with `count` of its bits flipped.
     pub fn flip(&mut self, value: u64, count: u32) -> u64 {
         let mut flips = 0u64;
         while flips.count_ones() < count {
@@ -35,9 +35,9 @@ impl Random {
     }
 }
 
-/// The data sets. `Uniform` has no neighbours but by chance; `Clustered` is families of near
+/// The data sets. `Uniform` has neighbours only by chance; `Clustered` consists of families of near
 /// neighbours (1 to 8 bits apart) of very different sizes around uniform centres; `Real` is the
-/// fingerprints of the documents' lines where the file is there.
+/// fingerprints of lines of real documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     Uniform,
@@ -56,8 +56,7 @@ impl Data {
         }
     }
 
-    /// `n` fingerprints; `None` where the real ones are missing. There are as many real ones as
-    /// there are.
+    /// Returns `n` fingerprints; of real data, all there are. `None` if the real ones are missing.
     pub fn fingerprints(self, n: usize) -> Option<Vec<u64>> {
         let mut random = Random(n as u64);
         Some(match self {
@@ -83,18 +82,18 @@ impl Data {
     }
 }
 
-/// Whether only a quick run is asked for, as `cargo bench -- --test` does.
+/// Whether only a quick run is requested, as `cargo bench -- --test` does.
 pub fn is_test() -> bool {
     std::env::args().any(|arg| arg == "--test")
 }
 
-/// The value after `--name`, or the default.
+/// Returns the value after `--name`, or the default.
 pub fn option<T: std::str::FromStr>(name: &str, default: T) -> T {
     let mut args = std::env::args().skip_while(|arg| arg != name);
     args.nth(1).and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-/// A folder for databases: `FPDB_BENCH_DIR`, or the system's for temporary files.
+/// Returns a folder for databases: in `FPDB_BENCH_DIR`, or the system's temporary folder.
 pub fn folder() -> tempfile::TempDir {
     match std::env::var_os("FPDB_BENCH_DIR") {
         Some(dir) => tempfile::tempdir_in(PathBuf::from(dir)).unwrap(),
@@ -110,7 +109,8 @@ pub fn options(layout: &str, block_size: usize, filter_bits: u32) -> Options {
         .filter_bits(filter_bits)
 }
 
-/// A database of these fingerprints, ids their positions, in one segment; and the seconds it took.
+/// Loads these fingerprints into one segment, with positions as ids. Returns the database and the
+/// seconds that the load took.
 pub fn load(options: Options, path: PathBuf, fingerprints: &[u64]) -> (Db, f64) {
     let db = options.create(path).unwrap();
     let start = Instant::now();
@@ -122,7 +122,7 @@ pub fn load(options: Options, path: PathBuf, fingerprints: &[u64]) -> (Db, f64) 
     (db, seconds)
 }
 
-/// Half of them entries with up to k+1 flipped bits, half strangers of the same kind.
+/// Returns queries: half are entries with up to 4 flipped bits, half random fingerprints.
 pub fn queries(fingerprints: &[u64], count: usize) -> Vec<u64> {
     let mut random = Random(99);
     (0..count)
@@ -136,12 +136,12 @@ pub fn queries(fingerprints: &[u64], count: usize) -> Vec<u64> {
         .collect()
 }
 
-/// How many entries are within the distance, by looking at all.
+/// Counts the entries within the distance by comparing all of them.
 pub fn scan(fingerprints: &[u64], query: u64, distance: u32) -> usize {
     fingerprints.iter().filter(|&&f| (f ^ query).count_ones() <= distance).count()
 }
 
-/// The value below which a share of the durations lies, in microseconds.
+/// Returns a percentile of the durations, in microseconds.
 pub fn percentile(sorted: &[Duration], share: f64) -> f64 {
     let index = ((sorted.len() - 1) as f64 * share) as usize;
     sorted[index].as_secs_f64() * 1e6

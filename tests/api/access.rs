@@ -1,4 +1,4 @@
-//! However files are read, answers are the same.
+//! Answers do not depend on how files are read.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
 
 const ALL: [Access; 3] = [Access::Mapped, Access::Cold, Access::Resident];
 
-/// Several small blocks a page, several pages a file, and two segments with removals between them.
+/// Several small blocks per page, several pages per file, and two segments with removals in between.
 fn options<F: Fingerprint>(access: Access) -> Options<F> {
     let layout = Layout::preset("half-2", F::BITS).unwrap();
     Options::new()
@@ -20,7 +20,7 @@ fn options<F: Fingerprint>(access: Access) -> Options<F> {
         .access(access)
 }
 
-fn every_access_gives_the_same<F: Fingerprint>() {
+fn check_every_access_mode<F: Fingerprint>() {
     for access in ALL {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("db");
@@ -65,7 +65,7 @@ fn check<F: Fingerprint>(db: &Db<F>, oracle: &Oracle<F>, queries: &[F]) {
     assert_entries(&snapshot, oracle);
 }
 
-/// A page that changed on disk is an error, not an answer.
+/// A page that changed on disk causes an error, not a wrong answer.
 fn damage_is_found<F: Fingerprint>(path: &Path, db: Db<F>, access: Access) {
     db.close().unwrap();
     let table = std::fs::read_dir(path).unwrap().map(|e| e.unwrap().path());
@@ -80,13 +80,13 @@ fn damage_is_found<F: Fingerprint>(path: &Path, db: Db<F>, access: Access) {
 }
 
 #[test]
-fn every_access_gives_the_same_answers_and_finds_the_same_damage() {
-    every_access_gives_the_same::<u64>();
-    every_access_gives_the_same::<u128>();
+fn every_access_mode_gives_the_same_answers_and_finds_the_same_damage() {
+    check_every_access_mode::<u64>();
+    check_every_access_mode::<u128>();
 }
 
 #[test]
-fn an_empty_database_can_be_read_in_every_way() {
+fn empty_database_can_be_read_in_every_access_mode() {
     for access in ALL {
         let folder = tempfile::tempdir().unwrap();
         let db = Db::options().access(access).ids(Ids::User).create(folder.path()).unwrap();

@@ -1,4 +1,4 @@
-//! Bulk loads: whatever memory and threads there are, the same files; or nothing.
+//! Bulk loads write the same files with any memory and number of threads, or nothing at all.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ fn random(seed: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A third uniform, a third in clusters, a third under one hot prefix; some ids share one.
+/// Returns entries of which a third is uniform, a third clustered, and a third under one hot prefix.
+/// Some ids share a fingerprint.
 fn entries<F: Fingerprint>(n: u64) -> Vec<Entry<F>> {
     let seed = &mut 7;
     let mut all: Vec<Entry<F>> = Vec::new();
@@ -41,7 +42,7 @@ fn options<F: Fingerprint>(memory: usize, threads: usize) -> Options<F> {
         .background(false)
 }
 
-/// All files of the segment that a load of these entries makes.
+/// Returns all files of the segment that a load of these entries writes.
 fn files<F: Fingerprint>(entries: &[Entry<F>], memory: usize, threads: usize) -> Vec<Vec<u8>> {
     let sim = Sim::new();
     let db = options::<F>(memory, threads).storage(sim.clone()).create("sim").unwrap();
@@ -57,7 +58,7 @@ fn files<F: Fingerprint>(entries: &[Entry<F>], memory: usize, threads: usize) ->
     stats.segments[0].files.iter().map(|(name, _)| sim.read(name).unwrap()).collect()
 }
 
-fn same_files<F: Fingerprint>() {
+fn check_same_files<F: Fingerprint>() {
     let entries = entries::<F>(30_000);
     let mut of_other_memory: Option<Vec<Vec<u8>>> = None;
     for memory in [64 << 20, 1 << 20, 200_000, 0] {
@@ -65,8 +66,8 @@ fn same_files<F: Fingerprint>() {
         for threads in [2, 7] {
             assert!(files(&entries, memory, threads) == one, "{memory} bytes, {threads} threads");
         }
-        // The number of the file is in its header and in all checksums, which are at its end, and
-        // depends on how many runs there were before.
+        // The number of the file depends on how many runs there were before. It is in the header and
+        // in all checksums, which are at the end of the file.
         let body = |file: &Vec<u8>| file[64..file.len() - file.len() / 1000 - 1024].to_vec();
         let bodies: Vec<Vec<u8>> = one.iter().map(body).collect();
         let same = of_other_memory.get_or_insert_with(|| bodies.clone());
@@ -76,11 +77,12 @@ fn same_files<F: Fingerprint>() {
 
 #[test]
 fn files_do_not_depend_on_memory_and_threads() {
-    same_files::<u64>();
-    same_files::<u128>();
+    check_same_files::<u64>();
+    check_same_files::<u128>();
 }
 
-/// Loads into a database that has some of the entries, with an error somewhere; nothing is left.
+/// Loads into a database that has some of the entries, with an error somewhere. Nothing must be
+/// left of the load.
 fn leaves_nothing(
     memory: usize,
     threads: usize,
@@ -99,7 +101,7 @@ fn leaves_nothing(
     sim.fail_no_more();
     assert_eq!(db.snapshot().len(), len);
     if let Err(poisoned) = db.insert(5, 5) {
-        // It was not known whether the new names are durable. The next open sweeps them.
+        // It was not known whether the new names are durable. The next open removes the orphans.
         assert_eq!(poisoned.kind(), ErrorKind::Poisoned);
         drop(db);
         options::<u64>(memory, threads).storage(sim.clone()).open("sim").unwrap();
@@ -109,16 +111,20 @@ fn leaves_nothing(
 }
 
 #[test]
-fn a_load_that_is_cancelled_leaves_nothing() {
+fn cancelled_load_leaves_nothing() {
     for (memory, threads) in [(64 << 20, 1), (64 << 20, 3), (100_000, 1), (100_000, 3)] {
         let mut all = 0;
         let mut limit = Some(0);
-        // At the first call, the second, ... and some way on.
+        // At the first call, the second, and so on.
         while let Some(calls) = limit {
-            let mut told = 0;
+            let mut calls_so_far = 0;
             let stop = |_: Progress| {
-                told += 1;
-                if told > calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                calls_so_far += 1;
+                if calls_so_far > calls {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             };
             let kind = leaves_nothing(memory, threads, |db, _, entries| {
                 db.bulk_load_with(entries.into_iter().map(Ok), stop)
@@ -132,7 +138,7 @@ fn a_load_that_is_cancelled_leaves_nothing() {
 }
 
 #[test]
-fn a_bad_entry_leaves_nothing() {
+fn load_with_a_bad_entry_leaves_nothing() {
     for memory in [64 << 20, 100_000] {
         let kind = leaves_nothing(memory, 2, |db, _, entries| {
             let bad = std::iter::once(Err(fpdb::Error::from_input(std::io::Error::other("bad"))));
@@ -143,7 +149,7 @@ fn a_bad_entry_leaves_nothing() {
 }
 
 #[test]
-fn a_full_disk_leaves_nothing_whatever_the_threads() {
+fn load_on_a_full_disk_leaves_nothing_with_any_number_of_threads() {
     for (memory, threads, calls) in [(64 << 20, 3, 20), (100_000, 1, 60), (100_000, 3, 60)] {
         for call in 0..calls {
             let kind = leaves_nothing(memory, threads, |db, sim, entries| {
@@ -156,27 +162,27 @@ fn a_full_disk_leaves_nothing_whatever_the_threads() {
 }
 
 #[test]
-fn progress_goes_on_from_phase_to_phase_and_ends_with_all() {
+fn progress_passes_all_phases_and_ends_with_all_entries() {
     let entries = entries::<u64>(100_000);
     let sim = Sim::new();
     let db = options(64 << 20, 2).storage(sim).create("sim").unwrap();
-    let mut told: Vec<Progress> = Vec::new();
+    let mut reports: Vec<Progress> = Vec::new();
     let report = db
         .bulk_load_with(entries.iter().copied().map(Ok), |progress| {
-            told.push(progress);
+            reports.push(progress);
             ControlFlow::Continue(())
         })
         .unwrap();
     let phases: Vec<Phase> =
-        told.chunk_by(|a, b| a.phase == b.phase).map(|same| same[0].phase).collect();
+        reports.chunk_by(|a, b| a.phase == b.phase).map(|same| same[0].phase).collect();
     assert_eq!(phases, [Phase::Read, Phase::Sort, Phase::Write]);
-    for same in told.chunk_by(|a, b| a.phase == b.phase) {
+    for same in reports.chunk_by(|a, b| a.phase == b.phase) {
         assert!(same.is_sorted_by_key(|progress| progress.done));
         assert!(same.iter().all(|progress| progress.done <= progress.total.unwrap()));
         assert_eq!(same[0].done, 0);
     }
-    let (read, _) = told.split_at(told.partition_point(|p| p.phase == Phase::Read));
+    let (read, _) = reports.split_at(reports.partition_point(|p| p.phase == Phase::Read));
     assert_eq!(read.last().unwrap().fraction(), Some(1.0));
-    let last = told.last().unwrap();
+    let last = reports.last().unwrap();
     assert!(last.done > 2 * report.inserted && last.total == Some(3 * report.read));
 }

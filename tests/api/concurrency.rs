@@ -1,4 +1,4 @@
-//! Many threads and processes at one database.
+//! Many threads and processes use one database.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn entries(snapshot: &Snapshot) -> Vec<Entry> {
     snapshot.iter().map(Result::unwrap).collect()
 }
 
-/// Fingerprints of which many are near others, in an order of each thread's own.
+/// Returns fingerprints many of which are near others, in a different order for each thread.
 fn overlapping(thread: u64, count: u64) -> Vec<u64> {
     let mut shared = Rng::new(77);
     let centres: Vec<u64> = (0..60).map(|_| shared.fingerprint()).collect();
@@ -92,10 +92,10 @@ fn threads_never_insert_near_duplicates_with_buffered_commits() {
     threads_never_insert_near_duplicates(Durability::Buffered);
 }
 
-/// The second search looks at what came in since the first; what a bulk load brings comes in
-/// beside the memtable.
+/// The second search sees what was inserted since the first. The entries of a bulk load do not pass
+/// through the memtable.
 #[test]
-fn an_insert_that_waits_for_a_bulk_load_sees_what_it_brought() {
+fn insert_that_waits_for_a_bulk_load_sees_its_entries() {
     let sim = Sim::new();
     let db = options(&sim).create("sim").unwrap();
     for round in 0..12u64 {
@@ -103,7 +103,7 @@ fn an_insert_that_waits_for_a_bulk_load_sees_what_it_brought() {
         thread::scope(|scope| {
             let (started, starts) = mpsc::channel();
             let held = db.insert_if_novel_batch_with(&[(u64::MAX, Key::from(9))], 3, |_| {
-                // The writer's lock is held here: both wait for it.
+                // The writer's lock is held here, and both wait for it.
                 for load in [true, false] {
                     let (db, started) = (&db, started.clone());
                     scope.spawn(move || {
@@ -120,15 +120,15 @@ fn an_insert_that_waits_for_a_bulk_load_sees_what_it_brought() {
             });
             held.unwrap();
         });
-        assert_eq!(db.stats().entries, round + 2, "entry {round} stands twice");
+        assert_eq!(db.stats().entries, round + 2, "entry {round} is there twice");
     }
     db.compact().unwrap();
     assert_eq!(db.stats().entries, 13);
 }
 
-/// A batch is a commit: readers see all of it or nothing, and commits in their order.
+/// A batch is one commit: readers see all or nothing of it, and see commits in their order.
 #[test]
-fn snapshots_see_whole_batches_and_prefixes_of_the_commits() {
+fn snapshots_see_complete_batches_and_prefixes_of_the_commits() {
     for durability in [Durability::Sync, Durability::Buffered] {
         const BATCH: u64 = 7;
         let sim = Sim::new();
@@ -168,7 +168,7 @@ fn snapshots_see_whole_batches_and_prefixes_of_the_commits() {
     }
 }
 
-/// Each thread has entries of its own under fingerprints that all share, and knows what it did.
+/// All threads share fingerprints, but each has its own entries under them and knows what it did.
 #[test]
 fn threads_that_insert_and_remove_do_not_disturb_each_other() {
     let sim = Sim::new();
@@ -227,9 +227,9 @@ fn threads_that_commit_at_the_same_time_share_syncs() {
     assert_eq!(db.snapshot().len(), commits);
 }
 
-/// Closing ends the writing of all clones. What they were told is in, is in.
+/// A close ends the writes of all clones. Acknowledged writes stay.
 #[test]
-fn writers_syncs_and_flushes_never_wait_for_each_other_in_vain() {
+fn writers_syncs_and_flushes_do_not_deadlock() {
     for durability in [Durability::Sync, Durability::Buffered] {
         let sim = Sim::new();
         let db = options(&sim).durability(durability).create("sim").unwrap();
@@ -277,7 +277,7 @@ fn writers_are_refused_after_a_close_and_nothing_acknowledged_is_lost() {
                             }
                         }
                     }
-                    // Reading goes on.
+                    // Reads still work.
                     assert!(db.contains(0).unwrap());
                     acknowledged
                 }
@@ -319,7 +319,7 @@ fn refresh_beside_a_writer(storage: &Arc<impl Storage + 'static>) {
                     let expected: Vec<Entry> =
                         (0..seen.len() as u64).map(|i| entry(i << 7, i)).collect();
                     assert_eq!(seen, expected, "no prefix of the commits");
-                    // The last commits may wait for a sign of their sync, see the next line.
+                    // The last commits may still wait for their sync; see the next line.
                     assert!(seen.len() as u64 + 64 >= least, "{} of {least}", seen.len());
                     assert!(seen.len() as u64 >= last, "a refresh went back");
                     last = seen.len() as u64;
@@ -340,21 +340,21 @@ fn refresh_beside_a_writer(storage: &Arc<impl Storage + 'static>) {
 }
 
 #[test]
-fn a_reader_refreshes_beside_a_writer_in_memory() {
+fn reader_refreshes_while_a_writer_writes_in_memory() {
     refresh_beside_a_writer(&Sim::new());
 }
 
 #[test]
-fn a_reader_refreshes_beside_a_writer_on_disk() {
+fn reader_refreshes_while_a_writer_writes_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     refresh_beside_a_writer(&Arc::new(Disk::new(folder.path().join("db"))));
 }
 
-/// A full compaction must not hold up writers: it flushes what they fill meanwhile. Two memtables
-/// are full without any flush; more than these are written in one of a few attempts (the system
-/// may let the compaction end before the writer gets its turn).
+/// A full compaction must not block writers: it flushes the memtables that they fill. Without any
+/// flush, writers stop at two full memtables. In one of a few attempts they must write more than
+/// that (the scheduler may let the compaction end before the writer gets its turn).
 #[test]
-fn writers_go_on_during_a_full_compaction() {
+fn writers_continue_during_a_full_compaction() {
     const ENOUGH: u64 = 200;
     let sim = Sim::new();
     let db = options(&sim).create("sim").unwrap();
@@ -365,7 +365,7 @@ fn writers_go_on_during_a_full_compaction() {
     load(99, 100_000);
     let mut most = 0;
     for attempt in 0..8u64 {
-        // Too little for the background to merge it with the rest.
+        // Too small for the background thread to merge it with the rest.
         load(attempt, 10_000);
         let oldest = || db.stats().segments.first().map(|s| s.id);
         let (before, mut written) = (oldest(), 0u64);

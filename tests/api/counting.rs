@@ -1,4 +1,4 @@
-//! A storage that counts the syncs of another, gives them a duration, and can hold them up.
+//! A storage that wraps another one. It counts syncs, gives them a duration, and can block them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ struct Control {
 
 #[derive(Debug, Default)]
 struct Hold {
-    /// Syncs of files whose names end so wait.
+    /// Syncs wait for files whose names end with this.
     ending: Option<&'static str>,
     waiting: usize,
 }
@@ -30,25 +30,25 @@ pub(crate) struct Counting {
 }
 
 impl Counting {
-    /// Every sync of a file takes at least `sync_time`.
+    /// Returns a storage in which every sync of a file takes at least `sync_time`.
     pub(crate) fn new(inner: Arc<dyn Storage>, sync_time: Duration) -> Arc<Self> {
         let (hold, changed) = (Mutex::default(), Condvar::new());
         let control = Control { syncs: AtomicU64::new(0), sync_time, hold, changed };
         Arc::new(Self { inner, control: Arc::new(control) })
     }
 
-    /// Syncs of files so far.
+    /// Returns the number of syncs of files so far.
     pub(crate) fn syncs(&self) -> u64 {
         self.control.syncs.load(Ordering::Relaxed)
     }
 
-    /// Holds up the syncs of files whose names end so; of none any more with `None`.
+    /// Blocks the syncs of files whose names end with this; `None` ends the blocking.
     pub(crate) fn hold(&self, ending: Option<&'static str>) {
         self.control.hold.lock().unwrap().ending = ending;
         self.control.changed.notify_all();
     }
 
-    /// Waits until a sync waits.
+    /// Waits until a sync is blocked.
     pub(crate) fn wait_for_held_sync(&self) {
         let hold = self.control.hold.lock().unwrap();
         drop(self.control.changed.wait_while(hold, |hold| hold.waiting == 0).unwrap());

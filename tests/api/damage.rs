@@ -1,4 +1,4 @@
-//! Damaged files: every answer is right or says where the damage is.
+//! Damaged files: every answer is either right or an error that says where the damage is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use fpdb::{Db, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, Result
 
 use crate::common::{Oracle, Rng, entry};
 
-/// The files of a database, and what is in it after each of its commits, oldest first.
+/// The files of a database, and its contents after each of its commits, oldest first.
 struct Whole {
     files: BTreeMap<String, Vec<u8>>,
     states: Vec<Oracle<u64>>,
-    /// How many of the commits are in segments.
+    /// The number of commits that are in segments.
     flushed: usize,
     names: Vec<String>,
 }
@@ -22,7 +22,7 @@ fn options(sim: &Arc<Sim>) -> Options<u64> {
 }
 
 impl Whole {
-    /// Two segments with every kind of file, and a log with commits.
+    /// Creates two segments with every kind of file, and a log with commits.
     fn make() -> Self {
         let sim = Sim::new();
         let layout = Layout::preset("half-2", 64).unwrap();
@@ -34,7 +34,7 @@ impl Whole {
         for commit in 0..9u64 {
             let mut state = states.last().unwrap().clone();
             if commit % 3 == 2 {
-                // One that came first: the second segment has a tombstone for it.
+                // An entry of the first segment: the second segment has a tombstone for it.
                 let mut early = state.0.iter().filter(|e| e.id.0 < 40);
                 let gone = *early.nth(usize::try_from(commit).unwrap()).unwrap();
                 assert!(db.remove(gone.fingerprint, gone.id).unwrap());
@@ -69,7 +69,7 @@ impl Whole {
         Self { files, states, flushed, names }
     }
 
-    /// The database with one file replaced, or without it.
+    /// Returns the database with one file replaced or removed.
     fn with(&self, name: &str, bytes: Option<&[u8]>) -> Arc<Sim> {
         let sim = Sim::new();
         sim.create_root().unwrap();
@@ -86,7 +86,7 @@ impl Whole {
         self.states.last().unwrap()
     }
 
-    /// Asks everything; an answer given must be that of `state`.
+    /// Runs every kind of query. Each answer must be that of `state`, or an error.
     fn check(&self, db: &fpdb::Snapshot, state: &Oracle<u64>) -> Result<()> {
         let found = db.iter().collect::<Result<Vec<Entry>>>()?;
         assert!(found.iter().eq(&state.0), "wrong entries");
@@ -116,7 +116,7 @@ fn assert_corruption(error: &Error, what: &str) {
 }
 
 #[test]
-fn the_whole_database_is_whole() {
+fn undamaged_database_has_no_errors() {
     let whole = Whole::make();
     let sim = whole.with("", None);
     let reader = options(&sim).open_read_only("sim").unwrap();
@@ -126,8 +126,8 @@ fn the_whole_database_is_whole() {
     whole.check(&db.snapshot(), whole.last()).unwrap();
 }
 
-/// Reads and verifies beside, then opens for writing. Damage is found by one of them.
-/// Of a log's commits the last `losable` may be gone, if that is said.
+/// Reads and verifies the database, then opens it for writing. One of these must find the damage.
+/// The last `losable` commits of the log may be lost if that is reported.
 fn look_everywhere(whole: &Whole, name: &str, bytes: &[u8], losable: usize, what: &str) {
     let mut found = 0;
     let mut note = |error: &Error| {
@@ -138,7 +138,7 @@ fn look_everywhere(whole: &Whole, name: &str, bytes: &[u8], losable: usize, what
     match options(&sim).open_read_only("sim") {
         Ok(reader) => {
             let snapshot = reader.snapshot();
-            // A reader does not see more of a damaged log than what is surely durable.
+            // Of a damaged log, a reader sees only what is certainly durable.
             let state = whole.states.iter().rev().find(|s| s.0.len() as u64 == snapshot.len());
             let state = if name.ends_with(".log") { state } else { Some(whole.last()) };
             let checked = whole.check(&snapshot, state.expect(what));
@@ -161,9 +161,9 @@ fn look_everywhere(whole: &Whole, name: &str, bytes: &[u8], losable: usize, what
     }
 }
 
-/// Every byte of every file, one bit of it, another in each.
+/// Flips one bit in every byte of every file, a different one in each.
 #[test]
-fn a_flipped_bit_anywhere_is_found_and_never_changes_an_answer() {
+fn flipped_bit_anywhere_is_found_and_never_changes_an_answer() {
     let whole = Whole::make();
     for (name, good) in &whole.files {
         for at in 0..good.len() {
@@ -195,7 +195,7 @@ fn zeroed_sectors_and_swapped_files_are_found() {
 }
 
 #[test]
-fn a_missing_file_is_named() {
+fn missing_file_is_named() {
     let whole = Whole::make();
     for name in whole.files.keys().filter(|&name| name != "LOCK") {
         let sim = whole.with(name, None);
@@ -219,8 +219,8 @@ fn a_missing_file_is_named() {
     }
 }
 
-/// A log that ends early looks as if it had been written no further: then the commits up to there
-/// are found, and no others.
+/// A log that ends early looks as if no more had been written, so exactly the commits up to that
+/// place are found.
 #[test]
 fn truncated_files_are_found_and_a_truncated_log_gives_a_prefix() {
     let whole = Whole::make();
@@ -247,7 +247,7 @@ fn truncated_files_are_found_and_a_truncated_log_gives_a_prefix() {
 }
 
 #[test]
-fn a_file_that_has_grown_is_found_and_a_log_that_has_is_read() {
+fn file_that_has_grown_is_found_and_a_log_that_has_grown_is_read() {
     let whole = Whole::make();
     for (name, good) in whole.files.iter().filter(|(name, _)| *name != "LOCK") {
         for tail in [vec![0], vec![0; 4096], vec![0xff; 300], good.clone()] {
@@ -263,9 +263,9 @@ fn a_file_that_has_grown_is_found_and_a_log_that_has_is_read() {
     }
 }
 
-/// The log of the newer manifest would be taken for rubbish.
+/// Otherwise the log of the newer manifest would be removed as an orphan.
 #[test]
-fn an_older_manifest_put_back_is_found() {
+fn older_manifest_put_back_is_found() {
     let sim = Sim::new();
     let db = options(&sim).create("sim").unwrap();
     let mut older = Vec::new();

@@ -1,5 +1,4 @@
-//! What cannot be done is refused with the right kind, and a message that says what, where and what
-//! to do instead.
+//! Errors have the right kind, and a message that says what failed, where, and what to do instead.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -40,7 +39,7 @@ fn refused_to_open(path: &Path, kind: ErrorKind, words: &[&str]) {
 }
 
 #[test]
-fn where_there_is_no_database_none_is_opened_and_nothing_is_left() {
+fn open_without_a_database_fails_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
     refused_to_open(&missing, ErrorKind::NotFound, &["no database", "missing", "create"]);
@@ -52,7 +51,7 @@ fn where_there_is_no_database_none_is_opened_and_nothing_is_left() {
 }
 
 #[test]
-fn a_folder_with_other_files_is_refused_and_left_alone() {
+fn folder_with_other_files_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     std::fs::write(path.join("letter.txt"), "dear").unwrap();
@@ -64,7 +63,7 @@ fn a_folder_with_other_files_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_folder_is_refused_and_left_alone() {
+fn file_in_place_of_the_folder_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("letter.txt");
     std::fs::write(&path, "dear").unwrap();
@@ -84,11 +83,11 @@ fn a_file_in_the_place_of_the_folder_is_refused_and_left_alone() {
 }
 
 #[test]
-fn an_existing_database_is_not_created_again() {
+fn existing_database_is_not_created_again() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::options().create(folder.path()).unwrap();
     db.insert(7, 1).unwrap();
-    // The same answer while it is open elsewhere.
+    // The error is the same while the database is open elsewhere.
     refused(Db::options().create(folder.path()), ErrorKind::AlreadyExists, &["open it"]);
     refused(Options::bits128().open(folder.path()), ErrorKind::Unsupported, &["64-bit", "128-bit"]);
     db.close().unwrap();
@@ -97,7 +96,7 @@ fn an_existing_database_is_not_created_again() {
 }
 
 #[test]
-fn a_create_with_impossible_options_leaves_no_folder() {
+fn create_with_impossible_options_leaves_no_folder() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
     refused(
@@ -108,7 +107,7 @@ fn a_create_with_impossible_options_leaves_no_folder() {
     assert!(!path.exists());
 }
 
-/// A simulated folder "sim" with a closed database of one entry.
+/// Returns a simulated folder "sim" with a closed database of one entry.
 fn closed(options: Options<u64>) -> Arc<Sim> {
     let sim = Sim::new();
     let db = options.storage(sim.clone()).create("sim").unwrap();
@@ -125,7 +124,7 @@ fn on(sim: &Arc<Sim>) -> Options<u64> {
 }
 
 #[test]
-fn a_newer_format_is_named_with_what_to_do() {
+fn error_about_a_newer_format_says_what_to_do() {
     for ending in ["MANIFEST", ".t00"] {
         let sim = closed(Db::options());
         let names = sim.list().unwrap().unwrap();
@@ -144,7 +143,7 @@ fn a_newer_format_is_named_with_what_to_do() {
 }
 
 #[test]
-fn another_width_is_named_with_the_options_to_take() {
+fn error_about_another_width_names_the_options_to_use() {
     let sim = closed(Db::options());
     let wide = || Options::bits128().storage(sim.clone());
     let words = ["64-bit", "128-bit", "Db::options()"];
@@ -234,13 +233,13 @@ fn options_that_no_database_can_have_are_refused_with_the_range() {
     for (change, words) in cases {
         let sim = Sim::new();
         refused(change(on(&sim)).create("sim"), ErrorKind::InvalidArgument, &words);
-        // What that left is no obstacle.
+        // The failed attempt must not be in the way.
         on(&sim).create("sim").unwrap();
     }
 }
 
 #[test]
-fn a_second_handle_in_the_process_is_refused_and_readers_are_not() {
+fn second_handle_in_the_process_is_refused_and_readers_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::options().create(folder.path()).unwrap();
     db.insert(7, 1).unwrap();
@@ -253,10 +252,10 @@ fn a_second_handle_in_the_process_is_refused_and_readers_are_not() {
     assert!(Db::open(folder.path()).unwrap().contains(7).unwrap());
 }
 
-/// Where the test below lets a process of its own write.
+/// The folder in which the child process of the test below writes.
 const CHILD: &str = "FPDB_TEST_CHILD_WRITES_TO";
 
-/// Does nothing unless it is the child of the next test: then writes until it is killed.
+/// Writes until it is killed, if this is the child process of the next test; otherwise does nothing.
 #[test]
 fn child_process() {
     let Some(path) = std::env::var_os(CHILD) else { return };
@@ -268,7 +267,7 @@ fn child_process() {
 }
 
 #[test]
-fn a_second_process_is_refused_until_the_first_is_gone_and_readers_are_not() {
+fn second_process_is_refused_until_the_first_is_gone_and_readers_are_not() {
     let folder = tempfile::tempdir().unwrap();
     Db::options().create(folder.path()).unwrap().close().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -329,7 +328,7 @@ fn keys_of_the_wrong_kind_are_refused_and_nothing_of_their_batch_is_inserted() {
 }
 
 #[test]
-fn names_have_a_length() {
+fn empty_and_overlong_names_are_refused() {
     let sim = closed(Db::options().ids(Ids::Names));
     let db = on(&sim).open("sim").unwrap();
     let (longest, too_long) = ("x".repeat(65_535), "x".repeat(65_536));
@@ -342,7 +341,7 @@ fn names_have_a_length() {
 }
 
 #[test]
-fn removing_what_is_not_there_is_no_error() {
+fn removing_a_missing_entry_is_no_error() {
     let sim = closed(Db::options());
     let db = on(&sim).open("sim").unwrap();
     for (fingerprint, id) in [(7, 2), (8, 1), (0, 0), (u64::MAX, u64::MAX)] {
@@ -354,7 +353,7 @@ fn removing_what_is_not_there_is_no_error() {
 }
 
 #[test]
-fn the_callers_own_errors_are_passed_on_and_end_the_batch() {
+fn errors_of_the_caller_are_passed_on_and_end_the_batch() {
     let sim = closed(Db::options());
     let db = on(&sim).open("sim").unwrap();
     let broken = || Db::open("no/such/folder").unwrap_err();
@@ -370,7 +369,7 @@ fn the_callers_own_errors_are_passed_on_and_end_the_batch() {
 }
 
 #[test]
-fn a_poisoned_handle_refuses_writes_says_why_and_still_reads() {
+fn poisoned_handle_refuses_writes_says_why_and_still_reads() {
     // The append fails, and then the sync.
     for call in [0, 1] {
         let sim = closed(Db::options());
@@ -395,7 +394,7 @@ fn a_poisoned_handle_refuses_writes_says_why_and_still_reads() {
 }
 
 #[test]
-fn a_backup_goes_to_an_empty_folder_only() {
+fn backup_goes_to_an_empty_folder_only() {
     let sim = closed(Db::options());
     let db = on(&sim).open("sim").unwrap();
     db.backup("copy").unwrap();

@@ -1,4 +1,4 @@
-//! A disk that is full, or fails once, at every call of every operation.
+//! A disk that is full or fails once, at every call of every operation.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn make() -> (Arc<Sim>, Db, Oracle<u64>) {
     (sim, db, oracle)
 }
 
-/// What an operation does, and what it adds.
+/// An operation, and the entries that it adds.
 type Operation = (&'static str, fn(&Db) -> Result<()>, Vec<Entry>);
 
 fn operations() -> Vec<Operation> {
@@ -50,7 +50,7 @@ fn operations() -> Vec<Operation> {
     ]
 }
 
-/// All in one acknowledgement, so that it counts as one.
+/// Inserts all entries with one acknowledgement, so that they count as one.
 fn insert_more(db: &Db) -> Result<()> {
     insert(db, &range(200, 203))?;
     insert(db, &range(200, 203))
@@ -80,11 +80,11 @@ fn run(fault: Fault, persistent: bool) {
                 assert!(error.to_string().contains(words), "{what}: {error}");
             }
             let expected = |done: bool| if done { &after } else { &before };
-            // Reading goes on, and the state is either of the two.
+            // Reads still work, and see the state before or after the operation.
             let seen = db.snapshot();
             assert_entries(&seen, expected(seen.len() == after.0.len() as u64));
             assert!(result.is_err() || seen.len() == after.0.len() as u64, "{what}");
-            // The handle goes on, or says that it does not.
+            // The handle either works or says that it does not.
             let next = insert(&db, &range(500, 501));
             if let Err(error) = &next {
                 assert_eq!(error.kind(), ErrorKind::Poisoned, "{what}: {error:?}");
@@ -103,7 +103,7 @@ fn run(fault: Fault, persistent: bool) {
             assert!(done || result.is_err(), "{what}: acknowledged and lost");
             assert!(next.is_err() || found.iter().any(|e| is_next(&e)), "{what}: lost the next");
             db.close().unwrap();
-            assert_no_strays(&sim, &what);
+            assert_no_orphans(&sim, &what);
             if !reached {
                 break;
             }
@@ -112,8 +112,8 @@ fn run(fault: Fault, persistent: bool) {
     }
 }
 
-/// Every file is of a segment, or the manifest or the lock.
-fn assert_no_strays(sim: &Arc<Sim>, what: &str) {
+/// Checks that every file belongs to a segment or is the manifest or the lock.
+fn assert_no_orphans(sim: &Arc<Sim>, what: &str) {
     let stats = options(sim).open_read_only("sim").unwrap().stats();
     let live: Vec<&String> = stats.segments.iter().flat_map(|s| &s.files).map(|(n, _)| n).collect();
     for name in sim.list().unwrap().unwrap() {
@@ -123,18 +123,18 @@ fn assert_no_strays(sim: &Arc<Sim>, what: &str) {
 }
 
 #[test]
-fn a_full_disk_says_so_and_loses_nothing_acknowledged() {
+fn full_disk_is_reported_and_loses_nothing_acknowledged() {
     run(Fault::NoSpace, true);
 }
 
 #[test]
-fn a_device_that_fails_once_loses_nothing_acknowledged() {
+fn device_that_fails_once_loses_nothing_acknowledged() {
     run(Fault::Error, false);
     run(Fault::ShortWrite, false);
 }
 
 #[test]
-fn what_a_failed_operation_wrote_is_removed_at_once() {
+fn files_of_a_failed_operation_are_removed_at_once() {
     let (sim, db, oracle) = make();
     let before = sim.list().unwrap();
     sim.fail_at(sim.calls() + 12, Fault::NoSpace, true);
@@ -148,7 +148,7 @@ fn what_a_failed_operation_wrote_is_removed_at_once() {
 }
 
 #[test]
-fn compaction_asks_for_space_before_it_begins() {
+fn compaction_checks_for_space_before_it_begins() {
     let (sim, db, oracle) = make();
     db.flush().unwrap();
     let names = sim.list().unwrap();
@@ -164,7 +164,7 @@ fn compaction_asks_for_space_before_it_begins() {
 }
 
 #[test]
-fn a_flush_that_found_the_disk_full_can_be_repeated() {
+fn flush_that_failed_on_a_full_disk_can_be_repeated() {
     let (mut repeated, mut poisoned) = (0, 0);
     for call in 0.. {
         let (sim, db, mut oracle) = make();
@@ -182,7 +182,7 @@ fn a_flush_that_found_the_disk_full_can_be_repeated() {
                 assert_entries(&db.snapshot(), &oracle);
                 assert_eq!(db.compact().unwrap().segments_after, 1);
                 db.close().unwrap();
-                assert_no_strays(&sim, &format!("flush, no space from call {call} on"));
+                assert_no_orphans(&sim, &format!("flush, no space from call {call} on"));
             }
             Err(error) => {
                 poisoned += 1;
@@ -190,6 +190,6 @@ fn a_flush_that_found_the_disk_full_can_be_repeated() {
             }
         }
     }
-    // Syncs of the folder and the old log, and the rename of the manifest, are beyond repeating.
+    // Syncs of the folder and of the old log, and the rename of the manifest, cannot be repeated.
     assert!(repeated > poisoned, "{repeated} repeated, {poisoned} poisoned");
 }

@@ -1,4 +1,4 @@
-//! The library as its users call it.
+//! Tests of the public interface.
 
 mod access;
 mod bulk_load;

@@ -10,7 +10,7 @@ fn at_distance(distance: u32) -> u64 {
 }
 
 #[test]
-fn a_smaller_distance_than_the_databases_can_be_asked_for() {
+fn insert_can_use_a_smaller_distance_than_the_database() {
     let folder = tempfile::tempdir().unwrap();
     for own in [3, 6] {
         for distance in 0..=own {
@@ -31,7 +31,7 @@ fn a_smaller_distance_than_the_databases_can_be_asked_for() {
 }
 
 #[test]
-fn a_batch_asks_for_its_distance_among_its_own_documents_too() {
+fn distance_of_a_batch_also_applies_among_its_own_documents() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::options().create(folder.path().join("db")).unwrap();
     let documents = [(0, 1), (at_distance(2), 2), (at_distance(3), 3)];
@@ -43,7 +43,7 @@ fn a_batch_asks_for_its_distance_among_its_own_documents_too() {
 }
 
 #[test]
-fn a_batch_takes_owned_borrowed_and_copied_keys() {
+fn batch_takes_owned_borrowed_and_copied_keys() {
     let folder = tempfile::tempdir().unwrap();
     let named = Db::options().ids(Ids::Names).create(folder.path().join("named")).unwrap();
     named.insert_batch(&[(1, String::from("owned"))]).unwrap();

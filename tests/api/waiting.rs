@@ -1,5 +1,4 @@
-//! Who waits for whom: readers for nobody, writers for the background thread only when it is far
-//! behind.
+//! Readers wait for nobody. Writers wait for the background thread only when it is far behind.
 
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -11,7 +10,7 @@ use fpdb::{Db, Durability, ErrorKind, Options};
 use crate::common::entry;
 use crate::counting::Counting;
 
-/// Long enough for anything that does not wait for good.
+/// Long enough for everything except a deadlock.
 const LONG: Duration = Duration::from_secs(60);
 
 fn held_up() -> (Arc<Counting>, Options) {
@@ -20,7 +19,7 @@ fn held_up() -> (Arc<Counting>, Options) {
     (storage, options)
 }
 
-/// The answer of a thread of its own, which must not wait for anything.
+/// Returns the answer of a new thread, which must not wait for anything.
 fn at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(work()));
@@ -28,8 +27,8 @@ fn at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 }
 
 #[test]
-fn readers_do_not_wait_for_a_writer_that_waits_for_a_sync() {
-    // A commit that is synced; a full memtable, whose log is; a memtable that is written.
+fn readers_do_not_wait_for_a_writer_that_is_syncing() {
+    // Block in turn: the sync of a commit, the sync of a full memtable's log, the write of a memtable.
     for (memtable, ending) in [(100, ".log"), (1, ".log"), (1, ".t01"), (1, "MANIFEST.tmp")] {
         let (storage, options) = held_up();
         let db = options.memtable_entries(memtable).background(false).create("sim").unwrap();
@@ -57,9 +56,9 @@ fn readers_do_not_wait_for_a_writer_that_waits_for_a_sync() {
     }
 }
 
-/// One writer's commit is being synced, those of the others gather meanwhile.
+/// While one writer's commit is synced, the commits of the others gather.
 #[test]
-fn whichever_sync_fails_all_who_wait_for_it_or_a_later_one_are_told() {
+fn failed_sync_is_reported_to_all_that_wait_for_it_or_a_later_one() {
     const WRITERS: u64 = 6;
     for (call, failing) in (0usize..).zip(["the first sync", "the next append", "the next sync"]) {
         let sim = Sim::new();
@@ -83,8 +82,8 @@ fn whichever_sync_fails_all_who_wait_for_it_or_a_later_one_are_told() {
             let others = others.into_iter().map(|writer| writer.join().unwrap());
             (alone.join().unwrap(), others.collect::<Vec<_>>())
         });
-        let told = |kind| results.1.iter().filter(|result| **result == Err(kind)).count();
-        let (failed, refused) = (told(ErrorKind::Io), told(ErrorKind::Poisoned));
+        let count = |kind| results.1.iter().filter(|result| **result == Err(kind)).count();
+        let (failed, refused) = (count(ErrorKind::Io), count(ErrorKind::Poisoned));
         match call {
             0 => assert_eq!((results.0, failed), (Err(ErrorKind::Io), 0), "{failing}"),
             _ => assert_eq!((results.0, failed), (Ok(()), 1), "{failing}"),
@@ -95,7 +94,7 @@ fn whichever_sync_fails_all_who_wait_for_it_or_a_later_one_are_told() {
 }
 
 #[test]
-fn writers_go_on_while_a_memtable_is_written_and_wait_when_the_next_is_twice_full() {
+fn writers_continue_during_a_flush_until_the_next_memtable_is_twice_full() {
     const SIZE: u64 = 8;
     let (storage, options) = held_up();
     let options = options.memtable_entries(8).durability(Durability::Buffered);
@@ -123,7 +122,7 @@ fn writers_go_on_while_a_memtable_is_written_and_wait_when_the_next_is_twice_ful
 }
 
 #[test]
-fn without_a_background_thread_the_calls_themselves_keep_segments_few() {
+fn calls_keep_segments_few_without_a_background_thread() {
     let db = Db::options().storage(Sim::new()).background(false).create("sim").unwrap();
     for i in 0..60u64 {
         db.insert(i << 40, i).unwrap();
@@ -139,7 +138,7 @@ fn without_a_background_thread_the_calls_themselves_keep_segments_few() {
 }
 
 #[test]
-fn a_closed_database_can_be_opened_while_clones_of_the_handle_are_left() {
+fn closed_database_can_be_opened_while_clones_of_the_handle_exist() {
     let folder = tempfile::tempdir().unwrap();
     let first = Db::options().create(folder.path()).unwrap();
     first.insert(7, 1).unwrap();
@@ -158,7 +157,7 @@ fn a_closed_database_can_be_opened_while_clones_of_the_handle_are_left() {
         assert_eq!(error.kind(), ErrorKind::Closed);
         assert!(error.to_string().contains("closed"), "{error}");
     }
-    // What it had open stays as it was.
+    // The files that it has open stay as they were.
     assert_eq!(clone.query(7, 0).unwrap().len(), 1);
     assert!(!clone.contains(8).unwrap());
     drop(clone);

@@ -1,5 +1,5 @@
 //! Shared by the test binaries: random choices from a seed, planted neighbours, and the oracle, a
-//! plain set that answers by looking at every entry.
+//! plain set that answers by comparing every entry.
 
 #![allow(dead_code, reason = "each test binary uses its own part of it")]
 
@@ -24,12 +24,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`.
+    /// Returns a number below `n`.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
     }
 
-    /// A number from `low` to `high`.
+    /// Returns a number from `low` to `high`, inclusive.
     pub(crate) fn within(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
@@ -46,8 +46,8 @@ impl Rng {
         F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
     }
 
-    /// Exactly `weight` bits set: anywhere, or all within some narrow region of the word (that may
-    /// lie across its ends), so that every cell of every layout gets all errors at times.
+    /// Returns a word with exactly `weight` bits set: anywhere, or all within a narrow region, which
+    /// may wrap around the ends, so that every cell of every layout sometimes gets all errors.
     pub(crate) fn error<F: Fingerprint>(&mut self, weight: u32) -> F {
         let start = self.below(F::BITS.into());
         let width = match self.below(3) {
@@ -68,12 +68,12 @@ pub(crate) fn entry<F: Fingerprint>(fingerprint: F, id: u64) -> Entry<F> {
     Entry { fingerprint, id: DocId(id) }
 }
 
-/// What a database should hold.
+/// The entries that a database should hold.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Oracle<F: Fingerprint>(pub(crate) BTreeSet<Entry<F>>);
 
 impl<F: Fingerprint> Oracle<F> {
-    /// Every match, as a query must give them.
+    /// Returns every match, as a query must.
     pub(crate) fn query(&self, fingerprint: F, distance: u32) -> Vec<Match<F>> {
         let near = |e: &Entry<F>| {
             let distance = e.fingerprint.distance(fingerprint);
@@ -94,34 +94,42 @@ impl<F: Fingerprint> Oracle<F> {
     }
 }
 
-/// Asks a snapshot everything about one fingerprint, at all distances up to `most`.
+/// Compares all answers of a snapshot about one fingerprint, at all distances up to `most`.
 #[track_caller]
 pub(crate) fn assert_answers<F: Fingerprint>(
     snapshot: &Snapshot<F>,
     oracle: &Oracle<F>,
-    asked: F,
+    fingerprint: F,
     most: u32,
 ) {
-    let all = oracle.query(asked, most);
+    let all = oracle.query(fingerprint, most);
     for distance in 0..=most {
         let expected = &all[..all.partition_point(|m| m.distance <= distance)];
-        let found = snapshot.query(asked, distance).unwrap();
-        assert_eq!(found, expected, "query {asked:#x?} within {distance}");
+        let found = snapshot.query(fingerprint, distance).unwrap();
+        assert_eq!(found, expected, "query {fingerprint:#x?} within {distance}");
         for limit in [1, 2, expected.len() / 2, expected.len()] {
             let options = QueryOptions::within(distance).limit(limit);
-            let found = snapshot.query_with(asked, &options).unwrap();
+            let found = snapshot.query_with(fingerprint, &options).unwrap();
             let expected = &expected[..limit.min(expected.len())];
-            assert_eq!(found, expected, "query {asked:#x?} within {distance}, limit {limit}");
+            assert_eq!(found, expected, "query {fingerprint:#x?} within {distance}, limit {limit}");
         }
-        let nearest = snapshot.nearest(asked, distance).unwrap();
-        assert_eq!(nearest, expected.first().copied(), "nearest {asked:#x?} within {distance}");
+        let nearest = snapshot.nearest(fingerprint, distance).unwrap();
+        assert_eq!(
+            nearest,
+            expected.first().copied(),
+            "nearest {fingerprint:#x?} within {distance}"
+        );
     }
-    let ids = oracle.ids(asked);
-    assert_eq!(snapshot.contains(asked).unwrap(), !ids.is_empty(), "contains {asked:#x?}");
-    assert_eq!(snapshot.ids(asked).unwrap(), ids, "ids {asked:#x?}");
+    let ids = oracle.ids(fingerprint);
+    assert_eq!(
+        snapshot.contains(fingerprint).unwrap(),
+        !ids.is_empty(),
+        "contains {fingerprint:#x?}"
+    );
+    assert_eq!(snapshot.ids(fingerprint).unwrap(), ids, "ids {fingerprint:#x?}");
 }
 
-/// Compares all entries, and their number.
+/// Compares all entries and their number.
 #[track_caller]
 pub(crate) fn assert_entries<F: Fingerprint>(snapshot: &Snapshot<F>, oracle: &Oracle<F>) {
     let found: Vec<Entry<F>> = snapshot.iter().map(Result::unwrap).collect();

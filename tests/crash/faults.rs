@@ -1,4 +1,4 @@
-//! Calls that fail: each call of a workload, once and from then on, in each way.
+//! Makes each call of a workload fail, once or from then on, in each way.
 
 use fpdb::storage::{CrashLimits, Fault, Sim};
 use fpdb::{Durability, ErrorKind, Fingerprint, Ids};
@@ -10,10 +10,10 @@ use super::runner::Runner;
 use super::script::{ROOT, Random, Scribe, Setup};
 use super::{BUFFERED, NAMES, USER, workload};
 
-/// Every step in which calls can fail, and each after others.
+/// Every step in which calls can fail, each after others.
 const STEPS: &str = "inbnNrfnirclirnxnbrduciN";
 
-/// What a test needs to say to be repeated.
+/// A case of the test, with everything needed to repeat it.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     call: usize,
@@ -30,8 +30,8 @@ impl Case {
         })
     }
 
-    /// Runs the workload with the fault; then ends the process and opens the database again, and
-    /// looks at some of the states that a loss of power could have left meanwhile.
+    /// Runs the workload with the fault, ends the process and opens the database again. Also checks
+    /// some of the states that a loss of power could have left on the way.
     fn run<F: Fingerprint>(self, workload: &Workload<F>, random: &mut Random) -> Verdict<usize> {
         let sim = Sim::new();
         sim.fail_at(self.call, self.fault, self.persistent);
@@ -39,7 +39,7 @@ impl Case {
         let runner = Runner::new(&workload.setup, sim.clone(), History::of_nothing()).tolerant();
         let mut runner = runner.run(&script)?;
         let failures = runner.failures;
-        // Drop may write; what it wants to is lost if the fault is persistent.
+        // Drop may write. If the fault is persistent, that is lost.
         runner.end();
         sim.fail_no_more();
         let reopening = sim.operations();
@@ -66,7 +66,7 @@ fn every_failed_call_is_survived<F: Fingerprint>(workload: &Workload<F>) {
     let calls = workload.run().unwrap().sim.calls();
     let mut random = Random(workload.seed);
     let (mut cases, mut failures) = (0, 0);
-    // In an ordinary run each call fails in two of the six ways, in a long one in all.
+    // In an ordinary run each call fails in two of the six ways, in a long run in all of them.
     let turn = if super::states() < 1_000_000 { 3 } else { 1 };
     let turns = Case::all(calls)
         .enumerate()
@@ -97,7 +97,7 @@ fn every_failed_call_is_survived_buffered() {
     every_failed_call_is_survived(&workload(BUFFERED, STEPS));
 }
 
-/// Of an insert that neither flushes nor rotates each call is one on the log.
+/// An insert that neither flushes nor rotates calls the log only.
 #[test]
 fn after_a_failed_append_or_sync_of_the_log_no_write_is_taken_until_reopened() -> Verdict {
     for durability in [Durability::Sync, Durability::Buffered] {

@@ -9,22 +9,22 @@ use fpdb::{Db, Novelty};
 
 use super::script::Random;
 
-/// Tells the test process that it is to be the writer, and where.
+/// The variable that makes a test process the writer, with the folder to write to.
 const WRITER: &str = "FPDB_CRASH_WRITER";
 
 const ROUNDS: usize = 20;
 
-/// The fingerprints of document numbers, far from one another.
+/// Returns the fingerprint of a document number. They are far from one another.
 fn fingerprint(key: u64) -> u64 {
     Random(key << 32).next()
 }
 
 fn open(path: &Path) -> Db {
-    // Small, so that flushes and compactions are killed too.
+    // Small, so that some kills interrupt flushes and compactions.
     Db::options().memtable_entries(64).open_or_create(path).unwrap()
 }
 
-/// Not a test of its own: the process that is killed runs it.
+/// Not a test by itself: the process that is killed runs it.
 #[test]
 fn writer() {
     let Some(path) = std::env::var_os(WRITER) else { return };
@@ -38,7 +38,7 @@ fn writer() {
     }
 }
 
-/// Lets a writer run for a while; gives the number of documents acknowledged at its end, if any.
+/// Lets a writer run for a while. Returns the number of acknowledged documents, if any.
 fn run_and_kill(path: &Path, pause: Duration) -> Option<u64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::writer", "--nocapture"])
@@ -48,7 +48,7 @@ fn run_and_kill(path: &Path, pause: Duration) -> Option<u64> {
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let keys = lines.map_while(Result::ok).filter_map(|line| {
-        // The test harness leaves its own words before the first.
+        // The test harness prints before the first number.
         line.rsplit_once("acknowledged ").and_then(|(_, key)| key.parse::<u64>().ok())
     });
     let reader = std::thread::spawn(move || keys.last());
@@ -69,7 +69,7 @@ fn no_acknowledged_document_is_lost_by_a_killed_process() {
         acknowledged = run_and_kill(&path, pause).unwrap_or(acknowledged);
         let db = open(&path);
         let found = db.stats().entries;
-        // One more may have been written and not yet acknowledged.
+        // One more document may have been written and not yet acknowledged.
         assert!((acknowledged..=acknowledged + 1).contains(&found), "{round}: {found}");
         for key in 0..found {
             assert_eq!(db.ids(fingerprint(key)).unwrap(), [fpdb::DocId(key)], "{round}: {key}");

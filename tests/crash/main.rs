@@ -1,13 +1,13 @@
 //! Crashes, on a simulated file system and on a real one.
 //!
-//! A workload is run once on [`fpdb::storage::Sim`]. Then the database is opened in every state
-//! that a loss of power could have left, at each operation, and compared with what was acknowledged
-//! by then. Lost syncs (`mutants`) show that these tests would notice; `faults` makes every call
-//! fail; `kill` ends real processes.
+//! A workload runs once on [`fpdb::storage::Sim`]. Then the database is opened in every state that a
+//! loss of power could have left, at each operation, and compared with what had been acknowledged.
+//! `mutants` skips syncs, which shows that these tests notice a missing one; `faults` makes every
+//! call fail; `kill` ends real processes.
 //!
-//! `FPDB_CRASH_STATES` sets about how many states are checked in all (200,000),
-//! `FPDB_CRASH_SEED` another seed (0), which long runs should vary. From a million states on every call also fails in
-//! every way.
+//! `FPDB_CRASH_STATES` sets the approximate number of states that are checked in total (200,000).
+//! `FPDB_CRASH_SEED` sets another seed (0), which long runs should vary. From a million states on,
+//! every call also fails in every way.
 
 #![expect(clippy::print_stdout, reason = "how many states were checked is part of the result")]
 
@@ -31,14 +31,14 @@ const BUFFERED: Setup<u64> = Setup::new("single", Ids::User, Durability::Buffere
 const BUFFERED_NAMES: Setup<u64> = Setup::new("single", Ids::Names, Durability::Buffered);
 const WIDE: Setup<u128> = Setup::new("half-2", Ids::User, Durability::Sync);
 
-/// Every step, some of them in several places.
+/// Every step, some in several places.
 const ALL_STEPS: &str = "inNbrfnirNsclirnxnbrdiikrnblcux";
 
 fn setting(name: &str, default: usize) -> usize {
     std::env::var(name).map_or(default, |value| value.parse().unwrap())
 }
 
-/// About how many states are checked in all.
+/// Returns the approximate number of states that are checked in total.
 fn states() -> usize {
     setting("FPDB_CRASH_STATES", 200_000)
 }
@@ -51,7 +51,7 @@ pub(crate) fn workload<F: Fingerprint>(setup: Setup<F>, letters: &str) -> Worklo
     Workload { setup, letters: letters.to_owned(), seed: seed() }
 }
 
-/// Shares of the budget: there are about so many tests of the same weight.
+/// The parts of the budget: there are about this many tests of equal weight.
 const TESTS: usize = 10;
 
 fn survives<F: Fingerprint>(setup: Setup<F>, letters: &str) {
@@ -118,11 +118,11 @@ fn random_steps_survive_buffered() {
 }
 
 #[test]
-fn a_log_of_many_commits_survives_buffered() {
+fn log_of_many_commits_survives_buffered() {
     survives(BUFFERED_NAMES.memtable(1000), "iinNbsrinNrbknbirdnbik");
 }
 
 #[test]
-fn a_load_that_is_sorted_on_disk_survives() {
+fn load_that_is_sorted_on_disk_survives() {
     check(&workload(BUFFERED, "iLrx"), states() / 400);
 }

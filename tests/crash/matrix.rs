@@ -1,5 +1,5 @@
 //! The crash matrix: every state after a crash at every operation of a workload, and after a second
-//! crash at every operation of the recovery and of what comes after it.
+//! crash at every operation of the recovery and of the steps after it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use super::oracle::{Verdict, check};
 use super::runner::{Runner, copied};
 use super::script::{Random, Scribe, Setup};
 
-/// What is done in a database that was recovered.
+/// The steps that run on a recovered database.
 const LIFE: &str = "nirbf";
 const FIRST_KEY_OF_LIFE: u64 = 1 << 40;
 
@@ -32,12 +32,12 @@ impl<F: Fingerprint> Workload<F> {
     }
 }
 
-/// The number of states after each operation.
+/// Returns the number of states after each operation.
 fn count(sim: &Sim, limits: CrashLimits) -> usize {
     (0..=sim.operations()).map(|at| sim.crash_states(at, limits).count()).sum()
 }
 
-/// The widest limits under which there are at most about so many states, and their number.
+/// Returns the widest limits with about this many states at most, and the number of states.
 fn widest_limits(sim: &Sim, states: usize, seed: u64) -> (CrashLimits, usize) {
     let mut limits = CrashLimits { exhaustive: 16, samples: 2, seed, ..CrashLimits::default() };
     let mut possible = count(sim, limits);
@@ -52,10 +52,10 @@ fn widest_limits(sim: &Sim, states: usize, seed: u64) -> (CrashLimits, usize) {
     (limits, possible)
 }
 
-/// All states that were checked, by all tests.
+/// The number of states that all tests have checked.
 static CHECKED: AtomicUsize = AtomicUsize::new(0);
 
-/// Checks about so many states of a workload's run; gives their number.
+/// Checks about this many states of a workload's run. Returns their number.
 pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> Verdict<usize> {
     let mut runner = workload.run()?;
     runner.end();
@@ -63,7 +63,7 @@ pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> 
     let (limits, possible) = widest_limits(sim, states / 2, workload.seed);
     let first = possible.min(states / 2);
     let share = first as f64 / possible as f64;
-    // For each state so many states after a second crash, on average.
+    // The average number of states after a second crash, per state.
     let second = (states - first) as f64 / first.max(1) as f64;
     let (mut checked, mut owed) = (0, 0.0);
     let mut random = Random(workload.seed);
@@ -91,7 +91,8 @@ pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> 
     Ok(checked)
 }
 
-/// Checks one state; if `live`, also goes on in it, and through crashes of that. Gives their number.
+/// Checks one state. If `live`, also continues from it, and checks the crashes of that. Returns the
+/// number of states.
 fn visit<F: Fingerprint>(
     workload: &Workload<F>,
     history: &History<F>,
@@ -116,13 +117,13 @@ fn visit<F: Fingerprint>(
     let (db, again) = check(setup, state, &[&found], true, random)?;
     drop(db);
     debug_assert_eq!(again, found);
-    // The same state, not yet recovered.
+    // The same state before the recovery.
     let fresh = state.crash_states(0, limits).next().ok_or("no state")?;
     let base = if is_created { History::since(found) } else { History::of_nothing() };
     second_crashes(workload, &fresh, base, limits, random)
 }
 
-/// Recovers and goes on; then crashes at every operation of that.
+/// Recovers the database, continues, and checks a crash at every operation of both.
 fn second_crashes<F: Fingerprint>(
     workload: &Workload<F>,
     state: &Arc<Sim>,

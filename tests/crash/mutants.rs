@@ -1,4 +1,4 @@
-//! Lost syncs: what a program without one of them would be like must be found out.
+//! Skipped syncs: the tests must notice a program that lacks one of its syncs.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::runner::{Runner, copied};
 use super::script::{Random, Setup};
 use super::{ALL_STEPS, BUFFERED, NAMES, USER, workload};
 
-/// What a sync makes durable: the kind of file, or names.
+/// What a sync makes durable: a kind of file, or the names in the folder.
 fn class(label: &str) -> String {
     match label.strip_prefix("sync ") {
         Some("MANIFEST.tmp") | None => label.to_owned(),
@@ -19,7 +19,7 @@ fn class(label: &str) -> String {
     }
 }
 
-/// Does any crash after operation `from` of the run show that a sync was skipped?
+/// Whether any crash after operation `from` of the run shows that a sync was skipped.
 fn is_noticed<F: Fingerprint>(run: &Runner<'_, F>, setup: &Setup<F>, from: usize) -> bool {
     let (sim, history) = (&run.sim, &run.history);
     let limits = CrashLimits { exhaustive: 64, samples: 8, ..CrashLimits::default() };
@@ -35,7 +35,7 @@ fn is_noticed<F: Fingerprint>(run: &Runner<'_, F>, setup: &Setup<F>, from: usize
     })
 }
 
-/// The syncs of the run by class.
+/// Returns the syncs of the run by class.
 fn classes(sim: &Sim) -> BTreeMap<String, Vec<usize>> {
     let mut classes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (n, label) in sim.syncs().iter().enumerate() {
@@ -80,12 +80,12 @@ fn every_kind_of_lost_sync_is_noticed_with_two_tables_and_names() {
     every_kind_is_noticed(&workload(NAMES, ALL_STEPS), &kinds);
 }
 
-/// Each call of a sync for itself. Those that nobody misses are listed: there are good reasons for
-/// a few, such as that the next step syncs the same again.
+/// Skips each sync call by itself. Calls whose absence no crash shows are listed; a few have good
+/// reasons, for example that the next step syncs the same file again.
 #[test]
 fn every_single_lost_sync_is_noticed_or_listed() {
     if std::env::var_os("FPDB_FULL").is_none() {
-        // Not by a macro, whose output the harness keeps to itself.
+        // Not with a macro, whose output the test harness captures.
         let _ = std::io::Write::write_fmt(
             &mut std::io::stderr(),
             format_args!("skipped: takes minutes, FPDB_FULL=1 runs it\n"),
@@ -98,14 +98,16 @@ fn every_single_lost_sync_is_noticed_or_listed() {
         run.end();
         let (labels, marks) = (run.sim.syncs(), run.sim.marks());
         for (n, label) in labels.iter().enumerate() {
-            // The first mark is that of the opening.
+            // The first mark belongs to the open.
             let step = marks.iter().rposition(|(_, syncs)| *syncs <= n as u64).unwrap();
             let (from, first) = marks[step];
             run.sim.skip_sync(n);
             if !is_noticed(&run, &setup, from) {
                 let letter = step.checked_sub(1).map_or("open", |s| &ALL_STEPS[s..=s]);
                 let nth = n as u64 - first;
-                println!("{setup:?}: nobody misses {label}, sync {nth} of step {step} ({letter})");
+                println!(
+                    "{setup:?}: no crash shows the loss of {label}, sync {nth} of step {step} ({letter})"
+                );
             }
             run.sim.skip_no_more();
         }

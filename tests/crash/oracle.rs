@@ -1,4 +1,4 @@
-//! What must hold of every database that opens after a crash.
+//! What must hold for every database that opens after a crash.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use fpdb::{Db, DocId, Fingerprint, Ids};
 use super::history::Contents;
 use super::script::{DISTANCE, Doc, Random, Setup, key_of};
 
-/// What went wrong.
+/// A description of what went wrong.
 pub(crate) type Verdict<T = ()> = Result<T, String>;
 
-/// The error of a call that must not fail.
+/// Describes the error of a call that must not fail.
 pub(crate) fn text(doing: &str) -> impl Fn(fpdb::Error) -> String {
     let doing = doing.to_owned();
     move |error| format!("{doing}: {error:?}")
 }
 
-/// Opens the database, or creates it where that was not finished.
+/// Opens the database, or creates it if the creation had not finished.
 pub(crate) fn open<F: Fingerprint>(
     setup: &Setup<F>,
     sim: &Arc<Sim>,
@@ -38,7 +38,7 @@ fn key<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, id: DocId) -> Verdict<u64> 
     key.ok_or_else(|| format!("document {id} has the name {name:?}"))
 }
 
-/// The id of an entry that is there.
+/// Returns the id of an entry that exists.
 pub(crate) fn id_of<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, doc: Doc<F>) -> Verdict<DocId> {
     if setup.ids == Ids::User {
         return Ok(DocId(doc.1));
@@ -48,11 +48,11 @@ pub(crate) fn id_of<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, doc: Doc<F>) -
             return Ok(id);
         }
     }
-    // None that was ever given.
+    // An id that was never assigned.
     Ok(DocId(u64::MAX))
 }
 
-/// All entries, with a look at whether they are counted right.
+/// Returns all entries, and checks that their number is right.
 pub(crate) fn contents<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>) -> Verdict<Contents<F>> {
     let (mut found, mut count, mut ids) = (BTreeSet::new(), 0, BTreeSet::new());
     for entry in &db.snapshot() {
@@ -71,7 +71,7 @@ pub(crate) fn contents<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>) -> Verdict<
     Ok(Arc::new(found))
 }
 
-/// Compares answers with those of a scan of the contents.
+/// Compares the answers of queries with a scan of the contents.
 pub(crate) fn probe<F: Fingerprint>(
     setup: &Setup<F>,
     db: &Db<F>,
@@ -82,25 +82,25 @@ pub(crate) fn probe<F: Fingerprint>(
         let answer = db.query(F::ONE, DISTANCE).map_err(text("query"))?;
         return if answer.is_empty() { Ok(()) } else { Err(format!("out of nothing {answer:?}")) };
     };
-    let (asked, distance) = (random.near(near, 4), u32::try_from(random.below(5)).unwrap());
+    let (query, distance) = (random.near(near, 4), u32::try_from(random.below(5)).unwrap());
     let mut answer = Vec::new();
-    for found in db.query(asked, distance).map_err(text("query"))? {
+    for found in db.query(query, distance).map_err(text("query"))? {
         answer.push((found.distance, found.fingerprint, key(setup, db, found.id)?));
     }
     answer.sort_unstable();
     let mut expected: Vec<_> = contents
         .iter()
-        .map(|&(fingerprint, key)| (asked.distance(fingerprint), fingerprint, key))
+        .map(|&(fingerprint, key)| (query.distance(fingerprint), fingerprint, key))
         .filter(|&(far, _, _)| far <= distance)
         .collect();
     expected.sort_unstable();
     if answer != expected {
-        return Err(format!("query {asked:?} within {distance}: {answer:?}, not {expected:?}"));
+        return Err(format!("query {query:?} within {distance}: {answer:?}, not {expected:?}"));
     }
     Ok(())
 }
 
-/// No file is left that the open database does not use.
+/// Checks that the open database uses every file.
 fn check_files<F: Fingerprint>(sim: &Sim, db: &Db<F>) -> Verdict {
     let stats = db.stats();
     let mut expected: BTreeSet<String> =
@@ -119,8 +119,8 @@ fn check_files<F: Fingerprint>(sim: &Sim, db: &Db<F>) -> Verdict {
     Ok(())
 }
 
-/// Opens the database in a state after a crash and checks all that must hold; gives it back open,
-/// with its contents.
+/// Opens the database in a state after a crash and checks everything that must hold. Returns the open
+/// database and its contents.
 pub(crate) fn check<F: Fingerprint>(
     setup: &Setup<F>,
     sim: &Arc<Sim>,
@@ -144,7 +144,7 @@ pub(crate) fn check<F: Fingerprint>(
     Ok((db, found))
 }
 
-/// In how far what was found is none of what could have been.
+/// Describes how the contents that were found differ from all legal ones.
 pub(crate) fn unexplained<F: Fingerprint>(found: &Contents<F>, legal: &[&Contents<F>]) -> String {
     let nearest = legal.iter().min_by_key(|c| c.symmetric_difference(found).count());
     let Some(nearest) = nearest else { return "nothing is legal here".to_owned() };

@@ -1,4 +1,4 @@
-//! Runs a workload, checks what each call says, and writes its history.
+//! Runs a workload, checks the result of each call, and records the history.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ pub(crate) struct Runner<'a, F: Fingerprint> {
     pub(crate) sim: Arc<Sim>,
     pub(crate) history: History<F>,
     db: Option<Db<F>>,
-    /// Whether calls may fail, since faults are injected.
+    /// Whether calls may fail because faults are injected.
     tolerant: bool,
-    /// Whether the open handle said that it takes no more writes.
+    /// Whether the open handle has reported that it accepts no more writes.
     poisoned: bool,
     pub(crate) failures: usize,
     random: Random,
@@ -32,7 +32,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         Self { setup, sim, history, db, tolerant, poisoned, failures: 0, random }
     }
 
-    /// Takes errors of calls for possible, and checks what must hold of them.
+    /// Accepts that calls fail, and checks what must hold after a failure.
     pub(crate) fn tolerant(self) -> Self {
         Self { tolerant: true, ..self }
     }
@@ -46,7 +46,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         Ok(self)
     }
 
-    /// For whoever asks which syncs belong to which step.
+    /// The number of operations before each step, which tells which syncs belong to which step.
     fn mark(&self) {
         self.sim.mark(self.sim.syncs().len() as u64);
     }
@@ -56,7 +56,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         self.db = None;
     }
 
-    /// Opens the database if it is not open. False if that failed, and may.
+    /// Opens the database if it is not open. Returns false if that failed and is allowed to.
     pub(crate) fn open(&mut self) -> Verdict<bool> {
         if self.db.is_some() {
             return Ok(true);
@@ -80,7 +80,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
 
     fn step(&mut self, step: &Step<F>) -> Verdict {
         self.mark();
-        // Two attempts, the second after a fault that came once.
+        // Two attempts: the first may meet a fault that occurs once.
         if !self.open()? && !self.open()? {
             return Ok(());
         }
@@ -113,21 +113,22 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         self.check_open_handle()
     }
 
-    /// A call that asks for `after`, or the same contents. It tells whether it saw what it should.
+    /// Runs a call that requests the contents `after`, or no change. The call returns whether its
+    /// result was right.
     fn write(
         &mut self,
         after: Option<BTreeSet<Doc<F>>>,
         makes_durable: bool,
         call: impl FnOnce() -> fpdb::Result<bool>,
     ) -> Verdict {
-        let asked = self.sim.operations();
+        let requested = self.sim.operations();
         let after = after.map(Arc::new);
         match call() {
             Ok(_) if self.poisoned => Err("a write was taken after a failed one".to_owned()),
             Ok(false) => Err("not the right answer".to_owned()),
             Ok(true) => {
                 if let Some(after) = after {
-                    self.history.became(after, asked);
+                    self.history.became(after, requested);
                 }
                 if makes_durable || self.setup.durability == Durability::Sync {
                     self.history.durable(self.sim.operations());
@@ -138,7 +139,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
             Err(error) => {
                 self.failures += 1;
                 if let Some(after) = after.filter(|_| !self.poisoned) {
-                    self.history.may_be(after, asked);
+                    self.history.may_be(after, requested);
                 }
                 match error.kind() {
                     ErrorKind::Poisoned => self.poisoned = true,
@@ -150,7 +151,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         }
     }
 
-    /// Whatever happened, answers are those of what was acknowledged.
+    /// Checks that answers show what was acknowledged, whatever happened.
     fn check_open_handle(&mut self) -> Verdict {
         let Some(db) = &self.db else { return Ok(()) };
         let found = contents(self.setup, db)?;
@@ -192,10 +193,11 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
             match (near, verdict) {
                 (None, Novelty::Inserted(_)) => true,
                 (Some(near), Novelty::Duplicate(found)) => {
-                    // In a batch one that was there before is told of, even if another is nearer.
+                    // A batch reports an earlier entry, even if another one of the batch is nearer.
                     (found.distance == near || docs.len() > 1 && found.distance <= DISTANCE)
                         && found.distance == doc.0.distance(found.fingerprint)
-                        // With the contents found after a crash this says that it is there then.
+                        // Together with the contents found after a crash, this checks that it is
+                        // still there.
                         && known.contains(&found.fingerprint)
                 }
                 _ => false,
@@ -259,7 +261,7 @@ fn keyed<'n, F: Fingerprint>(
     docs.iter().zip(names).map(key).collect()
 }
 
-/// The contents of the copy, where there is one.
+/// Returns the contents of the copy, if there is one.
 pub(crate) fn copied<F: Fingerprint>(setup: &Setup<F>, state: &Arc<Sim>) -> Verdict<Contents<F>> {
     let db = setup.options(state).open(COPY).map_err(text("open the copy"))?;
     contents(setup, &db)

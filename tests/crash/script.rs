@@ -1,4 +1,4 @@
-//! What a workload does: a string of letters, one a step, and the documents that a seed gives them.
+//! The steps of a workload: a string with one letter per step, and documents from a seed.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use fpdb::{Durability, Fingerprint, Ids, Layout, Options};
 /// A document: its fingerprint, and its id or the number in its name.
 pub(crate) type Doc<F> = (F, u64);
 
-/// The distance of all databases here.
+/// The largest distance of all databases here.
 pub(crate) const DISTANCE: u32 = 3;
 
-/// The folder of the database, and of its copy.
+/// The folders of the database and of its copy.
 pub(crate) const ROOT: &str = "sim";
 pub(crate) const COPY: &str = "copy";
 
@@ -33,12 +33,12 @@ impl Random {
         usize::try_from(self.next() % bound as u64).unwrap()
     }
 
-    /// True with probability `share`.
+    /// Returns true with probability `share`.
     pub(crate) fn chance(&mut self, share: f64) -> bool {
         (self.next() >> 11) as f64 / ((1u64 << 53) as f64) < share
     }
 
-    /// A fingerprint with up to `most` of its bits turned over.
+    /// Returns a fingerprint with up to `most` of its bits flipped.
     pub(crate) fn near<F: Fingerprint>(&mut self, fingerprint: F, most: usize) -> F {
         let flips = self.below(most + 1);
         (0..flips).fold(fingerprint, |near, _| {
@@ -77,7 +77,7 @@ impl<F: Fingerprint> Setup<F> {
             .max_distance(DISTANCE)
             .durability(self.durability)
             .memtable_entries(self.memtable)
-            // The least there is: what does not fit is sorted on disk.
+            // The least memory: what does not fit is sorted on disk.
             .bulk_memory(1)
             .background(false)
             .storage(sim.clone())
@@ -99,7 +99,7 @@ pub(crate) fn key_of(name: &str) -> Option<u64> {
 pub(crate) enum Step<F> {
     Insert(Vec<Doc<F>>),
     InsertIfNovel(Vec<Doc<F>>),
-    /// The entry whose place among all issued ones is given.
+    /// An entry, by its position among all issued ones.
     Remove(Doc<F>),
     Load(Vec<Doc<F>>),
     Flush,
@@ -108,11 +108,11 @@ pub(crate) enum Step<F> {
     Backup,
     Close,
     Drop,
-    /// The process ends without another operation; what it wrote stays to be read.
+    /// The process ends without another operation; what it wrote can still be read.
     Kill,
 }
 
-/// Makes steps, and remembers which documents it gave out.
+/// Makes steps and remembers the documents that they used.
 #[derive(Debug, Clone)]
 pub(crate) struct Scribe<F> {
     random: Random,
@@ -123,20 +123,20 @@ pub(crate) struct Scribe<F> {
 }
 
 impl<F: Fingerprint> Scribe<F> {
-    /// Keys begin at `first_key`, so that they are new.
+    /// Keys start at `first_key`, so that they are new.
     pub(crate) fn new(setup: &Setup<F>, seed: u64, first_key: u64) -> Self {
         let mut random = Random(seed);
         let centres = [(); 3].map(|()| random.fingerprint());
         Self { random, centres, issued: Vec::new(), next_key: first_key, ids: setup.ids }
     }
 
-    /// Takes these for issued.
+    /// Adds these to the issued documents.
     pub(crate) fn knows(mut self, docs: impl IntoIterator<Item = Doc<F>>) -> Self {
         self.issued.extend(docs);
         self
     }
 
-    /// Most documents are near one of three centres; some are given again.
+    /// Most documents are near one of three centres; some are repeated.
     fn doc(&mut self) -> Doc<F> {
         if self.ids == Ids::User && !self.issued.is_empty() && self.random.below(8) == 0 {
             return self.issued[self.random.below(self.issued.len())];
@@ -169,7 +169,7 @@ impl<F: Fingerprint> Scribe<F> {
             'r' => Step::Remove(self.issued[self.random.below(self.issued.len())]),
             'l' | 'L' if self.ids == Ids::Names => Step::Insert(self.docs(3)),
             'l' => Step::Load(self.docs(6)),
-            // More than are sorted in memory.
+            // More than can be sorted in memory.
             'L' => Step::Load(self.docs(200)),
             'f' => Step::Flush,
             'c' => Step::Compact,

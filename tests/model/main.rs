@@ -1,4 +1,4 @@
-//! The database against a model: a plain set of entries that is searched by looking at each.
+//! Compares the database with a model: a plain set of entries, searched by comparing each.
 
 #[path = "../common/mod.rs"]
 mod common;

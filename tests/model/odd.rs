@@ -1,4 +1,4 @@
-//! Odd situations, each made on purpose.
+//! Unusual situations, each set up on purpose.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,12 +28,12 @@ fn check(db: &Db, oracle: &Oracle<u64>) {
 }
 
 #[test]
-fn an_entry_may_come_and_go_over_many_segments() {
+fn entry_can_be_inserted_and_removed_again_over_many_segments() {
     let sim = Sim::new();
     let db = create(&sim);
     let mut oracle = Oracle::default();
     for round in 0..7 {
-        // Entry 1 in each segment, entry 2 in every second, entry 3 within one segment only.
+        // Entry 1 is in each segment, entry 2 in every second one, entry 3 in one segment only.
         if round % 2 == 0 {
             db.insert(0xff, 1).unwrap();
             oracle.0.insert(entry(0xff, 1));
@@ -59,7 +59,7 @@ fn an_entry_may_come_and_go_over_many_segments() {
 }
 
 #[test]
-fn what_is_only_in_an_older_segment_can_be_removed() {
+fn entry_in_an_older_segment_can_be_removed() {
     let sim = Sim::new();
     let db = create(&sim);
     db.insert_batch(&[(7, Key::from(1)), (7, Key::from(2)), (8, Key::from(1))]).unwrap();
@@ -77,8 +77,8 @@ fn what_is_only_in_an_older_segment_can_be_removed() {
     check(&options(&sim).open("sim").unwrap(), &oracle);
 }
 
-/// With a memtable of 4 the policy merges the newest segments again and again, while the oldest,
-/// which the tombstones are for, stays outside.
+/// With a memtable of 4 entries, the policy keeps merging the newest segments, while the oldest one,
+/// to which the tombstones apply, is left out.
 #[test]
 fn tombstones_for_older_segments_survive_the_merge_of_a_run() {
     let sim = Sim::new();
@@ -94,7 +94,7 @@ fn tombstones_for_older_segments_survive_the_merge_of_a_run() {
         oracle.0.remove(&entry(i << 20, i));
         oracle.0.insert(entry(i << 20 | 1, i));
         if i % 3 == 0 {
-            // Back again, in another segment than its tombstone.
+            // Inserted again, in another segment than its tombstone.
             db.insert((i / 2) << 20, i / 2).unwrap();
             oracle.0.insert(entry((i / 2) << 20, i / 2));
         }
@@ -108,7 +108,7 @@ fn tombstones_for_older_segments_survive_the_merge_of_a_run() {
 }
 
 #[test]
-fn an_empty_database_can_be_flushed_compacted_verified_and_reopened() {
+fn empty_database_can_be_flushed_compacted_verified_and_reopened() {
     let sim = Sim::new();
     let db = create(&sim);
     for _ in 0..2 {
@@ -125,7 +125,7 @@ fn an_empty_database_can_be_flushed_compacted_verified_and_reopened() {
 }
 
 #[test]
-fn a_database_with_everything_removed_compacts_to_nothing() {
+fn database_with_everything_removed_compacts_to_nothing() {
     let sim = Sim::new();
     let db = options(&sim).memtable_entries(16).create("sim").unwrap();
     for i in 0..200u64 {
@@ -144,7 +144,7 @@ fn a_database_with_everything_removed_compacts_to_nothing() {
 }
 
 #[test]
-fn names_of_removed_documents_go_and_their_numbers_are_never_given_again() {
+fn names_of_removed_documents_disappear_and_their_ids_are_never_reused() {
     let sim = Sim::new();
     let named = || options(&sim).memtable_entries(4);
     let mut db = named().ids(Ids::Names).create("sim").unwrap();
@@ -169,16 +169,16 @@ fn names_of_removed_documents_go_and_their_numbers_are_never_given_again() {
     assert_eq!(db.ids(5).unwrap(), [DocId(20), DocId(21)]);
 }
 
-/// A flush that failed leaves its memtable frozen, and another takes the writes.
+/// A flush that failed leaves its memtable frozen, and another memtable accepts the writes.
 #[test]
-fn a_limited_query_sees_past_entries_removed_from_the_frozen_memtable() {
+fn limited_query_skips_entries_removed_from_the_frozen_memtable() {
     let sim = Sim::new();
     let db = options(&sim).memtable_entries(4).create("sim").unwrap();
     for id in 1..=4u64 {
         db.insert(7, id).unwrap();
     }
-    // The next insert freezes the memtable: a new log is begun, and then a segment. A file in the
-    // way keeps the segment from being written.
+    // The next insert freezes the memtable, which starts a new log and then a segment. A file that
+    // has the segment's name prevents its write.
     let names = sim.list().unwrap().unwrap();
     let number = |name: &String| u64::from_str_radix(name.split('.').next()?, 16).ok();
     let last = names.iter().filter_map(number).max().unwrap();
@@ -194,7 +194,7 @@ fn a_limited_query_sees_past_entries_removed_from_the_frozen_memtable() {
 }
 
 #[test]
-fn a_huge_group_of_equal_fingerprints_is_answered_whole_and_in_parts() {
+fn huge_group_of_equal_fingerprints_is_returned_in_full_and_up_to_a_limit() {
     let sim: Arc<Sim> = Sim::new().folder(Path::new("huge"));
     assert_eq!(sim.root(), Path::new("huge"));
     let db = Db::options().storage(sim).memtable_entries(3000).create("huge").unwrap();

@@ -1,5 +1,5 @@
-//! Seeded runs. `FPDB_ROUNDS=n` makes n runs of each kind (each preset once by default),
-//! `FPDB_SEED=n` begins elsewhere.
+//! Random runs from seeds. `FPDB_ROUNDS=n` does n runs of each kind (by default, one per preset);
+//! `FPDB_SEED=n` sets the first seed.
 
 use fpdb::{Ids, Layout};
 

@@ -1,4 +1,4 @@
-//! Random operations on a database and on the model in step.
+//! Runs random operations on a database and on the model at the same time.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -13,7 +13,7 @@ use fpdb::{
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
 
-/// Fixed choices of one run.
+/// The choices that are fixed for one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     pub(crate) seed: u64,
@@ -29,14 +29,14 @@ pub(crate) struct Setup {
     pub(crate) bulk_memory: usize,
     pub(crate) background: bool,
     pub(crate) durability: Durability,
-    /// Entries at the beginning: enough that queries probe and do not scan.
+    /// Entries at the start: enough that queries use probes instead of scans.
     pub(crate) preload: usize,
-    /// Ids of one fingerprint at the beginning.
+    /// Ids of one fingerprint at the start.
     pub(crate) huge_group: u64,
 }
 
 impl Setup {
-    /// Everything from the seed but the layout.
+    /// Derives everything except the layout from the seed.
     pub(crate) fn new(seed: u64, layout: &'static str) -> Self {
         let mut rng = Rng::new(seed);
         Self {
@@ -83,7 +83,7 @@ impl Setup {
     }
 }
 
-/// Says on a panic what to run again.
+/// Prints on a panic which run to repeat.
 struct Trace<'a> {
     setup: &'a Setup,
     bits: u32,
@@ -125,12 +125,12 @@ struct Run<'a, F: Fingerprint> {
     setup: &'a Setup,
     storage: &'a Arc<dyn Storage>,
     rng: Rng,
-    /// Always there, but for the moment between close and open.
+    /// Always present, except between close and open.
     db: Option<Db<F>>,
     oracle: Oracle<F>,
     /// The name of each document ever named.
     names: Vec<String>,
-    /// Documents whose names are surely gone since a compaction.
+    /// Documents whose names a compaction has certainly removed.
     forgotten: Vec<DocId>,
     removed: Vec<DocId>,
     /// Centres of clusters.
@@ -161,14 +161,14 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         self.db.clone().unwrap()
     }
 
-    /// A fingerprint near a centre, at every distance about the database's own.
+    /// Returns a fingerprint near a centre, at distances around the database's own.
     fn fingerprint(&mut self) -> F {
         let centre = self.rng.pick(&self.centres);
         let weight = self.rng.below(u64::from(self.setup.distance) + 3);
         centre ^ self.rng.error(u32::try_from(weight).unwrap())
     }
 
-    /// Few ids, so that entries come again; and some from both ends.
+    /// Returns one of few ids, so that entries repeat; some are from both ends of the range.
     fn id(&mut self) -> u64 {
         match self.rng.below(40) {
             0 => u64::MAX,
@@ -181,7 +181,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         self.setup.ids == Ids::Names
     }
 
-    /// Documents with keys of the database's kind; the names live in `texts`.
+    /// Returns documents with keys of the database's kind; `texts` owns the names.
     fn documents<'t>(&mut self, count: usize, texts: &'t mut Vec<String>) -> Vec<(F, Key<'t>)> {
         let name = |rng: &mut Rng| {
             let len = if rng.one_in(30) { 65_535 } else { rng.within(1, 40) };
@@ -196,7 +196,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         texts.iter().map(|text| (self.fingerprint(), key(self, text))).collect()
     }
 
-    /// The model's insert; the id that the database must give.
+    /// Inserts into the model. Returns the id that the database must assign.
     fn insert(&mut self, fingerprint: F, key: Key<'_>) -> DocId {
         let id = match key {
             Key::Id(id) => id,
@@ -291,7 +291,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     fn step_novel_batch(&mut self) {
         let (mut texts, count) = (Vec::new(), self.rng.below(20));
         let mut documents = self.documents(usize::try_from(count).unwrap(), &mut texts);
-        // Clusters that begin within the batch.
+        // Clusters that start within the batch.
         let centre: F = self.rng.fingerprint();
         for (fingerprint, _) in documents.iter_mut().skip(3) {
             if self.rng.one_in(2) {
@@ -305,7 +305,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         assert_eq!(novelties, expected, "{documents:#x?}");
     }
 
-    /// Mostly something that stands.
+    /// Returns mostly an entry that exists.
     fn step_remove(&mut self) {
         let near = self.fingerprint();
         let standing = self.oracle.query(near, self.setup.distance + 2);
@@ -341,8 +341,8 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     }
 
     fn check_pair(&mut self, (snapshot, oracle): &(Snapshot<F>, Oracle<F>)) {
-        let asked = self.fingerprint();
-        assert_answers(snapshot, oracle, asked, self.setup.distance + 2);
+        let query = self.fingerprint();
+        assert_answers(snapshot, oracle, query, self.setup.distance + 2);
         assert_entries(snapshot, oracle);
     }
 
@@ -391,27 +391,27 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     }
 
     fn check_somewhere(&mut self) {
-        let asked = if self.rng.one_in(8) { self.rng.fingerprint() } else { self.fingerprint() };
-        self.check(asked);
+        let query = if self.rng.one_in(8) { self.rng.fingerprint() } else { self.fingerprint() };
+        self.check(query);
     }
 
-    fn check(&mut self, asked: F) {
-        assert_answers(&self.db().snapshot(), &self.oracle, asked, self.setup.distance + 2);
+    fn check(&mut self, query: F) {
+        assert_answers(&self.db().snapshot(), &self.oracle, query, self.setup.distance + 2);
     }
 
     fn check_all(&mut self) {
         let db = self.db();
         let snapshot = db.snapshot();
         assert_entries(&snapshot, &self.oracle);
-        for asked in self.centres.iter().copied().take(10).collect::<Vec<F>>() {
+        for query in self.centres.iter().copied().take(10).collect::<Vec<F>>() {
             let distance = self.setup.distance;
-            let expected = self.oracle.query(asked, distance);
-            assert_eq!(db.query(asked, distance).unwrap(), expected, "{asked:#x?}");
+            let expected = self.oracle.query(query, distance);
+            assert_eq!(db.query(query, distance).unwrap(), expected, "{query:#x?}");
         }
         self.check_names(&db);
     }
 
-    /// Standing documents have their names, removed ones may still, and after a compaction not.
+    /// Existing documents have their names. Removed ones may still have them until a compaction.
     fn check_names(&self, db: &Db<F>) {
         let standing: std::collections::BTreeSet<DocId> =
             self.oracle.0.iter().map(|e| e.id).filter(|_| self.is_named()).collect();
