@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use fpdb::text::Recipe;
 use fpdb::{Db, Description, ErrorKind, Fingerprint, Ids, Options};
+use fpdb_web::Extraction;
 
 use crate::database::{self, NewDatabase};
 use crate::failure;
@@ -18,6 +19,13 @@ impl Width for u128 {}
 /// The recipe of a new database unless `--recipe` names another: an alias of the library.
 pub(crate) const DEFAULT: &str = "default";
 
+/// The requested recipe and extraction.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'a> {
+    pub(crate) recipe: Option<&'a str>,
+    pub(crate) extraction: Option<Extraction>,
+}
+
 /// Opens or creates the database that a command stores documents in. Also returns the recipe: the
 /// requested one, or else the database's, or else the default.
 pub(crate) fn open<F: Width>(
@@ -25,22 +33,36 @@ pub(crate) fn open<F: Width>(
     mut options: Options<F>,
     existing: Option<&Description>,
     new: &NewDatabase,
-    requested: Option<&str>,
+    requested: Names<'_>,
     command: &str,
 ) -> Result<(Db<F>, Recipe<F>)> {
-    let recipe = of_database(existing, requested)?;
+    let recipe = of_database(existing, requested.recipe)?;
     if let Some(existing) = existing {
         database::need_ids(existing, Ids::Names, command)?;
     }
     options = new.options(options)?.ids(Ids::Names);
     // Its name rather than an alias, which may stand for another recipe one day.
     let options = options.recipe(recipe.name());
-    let db = match existing {
+    let open = |options: Options<F>| match existing {
         Some(_) => options.open(path),
         None => options.open_or_create(path),
     };
+    let stored = existing.and_then(|existing| existing.extraction.as_deref());
+    let default = stored.is_none().then_some(Extraction::default());
+    let with_extraction = match requested.extraction.or(default) {
+        Some(extraction) => open(options.clone().extraction(extraction.name())),
+        None => open(options.clone()),
+    };
+    let db = match with_extraction {
+        // Without a request, a database whose texts have an unknown origin keeps it.
+        Err(error) if error.kind() == ErrorKind::Unsupported && requested.extraction.is_none() => {
+            open(options)
+        }
+        db => db,
+    };
     match db {
-        // The format is supported, because the manifest was read before. So this is about the recipe.
+        // The format is supported, because the manifest was read before. So this is about the recipe
+        // or the extraction.
         Err(error) if error.kind() == ErrorKind::Unsupported => Err(failure::as_usage(&error)),
         db => Ok((db?, recipe)),
     }

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use fpdb::Options;
 use fpdb::text::Recipe;
+use fpdb_web::Extraction;
 use serde::Serialize;
 
 use crate::database::{self, IdKind, NewDatabase, by_width};
 use crate::failure::Outcome;
+use crate::input::web;
 use crate::output::Context;
 use crate::recipe::Width;
 
@@ -41,6 +43,11 @@ pub(crate) struct Args {
     /// recipe [default: none]
     #[arg(long, value_name = "NAME", help_heading = "A new database")]
     recipe: Option<String>,
+
+    /// Extraction of texts from web pages, main/1 or strip/1. The database then refuses texts of
+    /// another extraction [default: that of the first documents]
+    #[arg(long, value_name = "NAME", help_heading = "A new database", value_parser = web::parse_extraction)]
+    extraction: Option<Extraction>,
 }
 
 #[derive(Serialize)]
@@ -55,6 +62,7 @@ struct Created<'a> {
     code: &'static str,
     filter_bits: u32,
     recipe: Option<&'a str>,
+    extraction: Option<&'a str>,
 }
 
 impl Args {
@@ -77,6 +85,7 @@ impl Args {
             code: description.code.name(),
             filter_bits: description.filter_bits,
             recipe: description.recipe.as_deref(),
+            extraction: description.extraction.as_deref(),
         };
         let sentence = format!(
             "created {}: {} bits, max distance {}, layout {}, blocks of {} bytes in {}, filters of \
@@ -101,6 +110,9 @@ impl Args {
         // Its name rather than an alias, which may stand for another recipe one day.
         if let Some(name) = known.as_ref().map(Recipe::name).or(self.recipe.as_deref()) {
             options = options.recipe(name);
+        }
+        if let Some(extraction) = self.extraction {
+            options = options.extraction(extraction.name());
         }
         options.create(&self.path)?.close()?;
         Ok(known.is_some())

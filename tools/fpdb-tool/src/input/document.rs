@@ -112,15 +112,18 @@ pub(super) struct Rules {
     pub(super) fields: Fields,
     pub(super) max_document: usize,
     pub(super) extractor: Extractor,
+    /// The extraction that texts must come from, if it matters.
+    pub(super) extraction: Option<String>,
 }
 
 impl Rules {
     /// Converts a piece to a document, if a database can store it.
     pub(super) fn apply(&self, content: Content) -> Outcome<Document> {
         let found = match content {
-            Content::Json(raw) => {
-                self.fields.parse(&raw).map(|(id, text)| Document { id, text, raw: Some(raw) })
-            }
+            Content::Json(raw) => self.fields.parse(&raw).and_then(|(id, text, extraction)| {
+                self.check_extraction(extraction.as_deref())?;
+                Ok(Document { id, text, raw: Some(raw) })
+            }),
             Content::Line { id, bytes } => line(id, bytes),
             Content::Row(raw, values) => {
                 values.map(|(id, text)| Document { id, text, raw: Some(raw) })
@@ -136,7 +139,8 @@ impl Rules {
                 let outcome = record.and_then(|record| self.extractor.record(&record));
                 match outcome {
                     Ok(fpdb_web::Outcome::Page(page)) => {
-                        Ok(Document { id: page.url, text: page.text, raw: None })
+                        let name = self.check_extraction(Some(page.extraction.name()));
+                        name.map(|()| Document { id: page.url, text: page.text, raw: None })
                     }
                     Ok(fpdb_web::Outcome::Skipped(SkipReason::TooLarge)) => {
                         let message = format!("more than {} bytes", self.max_document);
@@ -152,6 +156,16 @@ impl Rules {
         match found.and_then(|document| self.check(document)) {
             Ok(document) => Outcome::Document(document),
             Err(message) => Outcome::Bad(message),
+        }
+    }
+
+    /// Refuses a text of another extraction. Text that names none is accepted.
+    fn check_extraction(&self, found: Option<&str>) -> Result<(), String> {
+        match (found, self.extraction.as_deref()) {
+            (Some(found), Some(expected)) if found != expected => Err(format!(
+                "a text of extraction {found}, not {expected}: they cannot be compared"
+            )),
+            _ => Ok(()),
         }
     }
 

@@ -19,21 +19,33 @@ impl Fields {
     }
 
     /// Parses the id and the text on a line. The id is a string, or a number, which becomes a string
-    /// as it is written. The error says what is wrong with the line.
-    pub(crate) fn parse(&self, line: &[u8]) -> Result<(String, String), String> {
+    /// as it is written. The third value is the extraction that made the text, if the line names it.
+    /// The error says what is wrong with the line.
+    pub(crate) fn parse(&self, line: &[u8]) -> Result<(String, String, Option<String>), String> {
         // Checked for the entire line, because serde_json does not check the strings that it skips.
         let line = std::str::from_utf8(line)
             .map_err(|e| format!("invalid UTF-8 after {} bytes", e.valid_up_to()))?;
         let mut json = serde_json::Deserializer::from_str(line);
-        let mut values = Values { id: None, text: None };
-        let search = Search { id: Some(&self.id), text: Some(&self.text), values: &mut values };
+        let mut values = Values { id: None, text: None, extraction: None };
+        let (id, text) = (Some(&*self.id), Some(&*self.text));
+        let search = Search { id, text, is_top: true, values: &mut values };
         search.deserialize(&mut json).map_err(|e| without_line(&e))?;
         json.end().map_err(|e| without_line(&e))?;
         let missing = |path: &[String]| format!("no field {:?}", path.join("/"));
         let id = values.id.ok_or_else(|| missing(&self.id))?;
         let text = values.text.ok_or_else(|| missing(&self.text))?;
-        Ok((id, text))
+        Ok((id, text, values.extraction))
     }
+}
+
+/// Returns the extraction that `extract` wrote into a line. A field of the same name with any other
+/// value has another meaning.
+fn extraction_of(value: &RawValue) -> Option<String> {
+    let name: String = serde_json::from_str(value.get()).ok()?;
+    let (kind, version) = name.split_once('/')?;
+    let is_name = !kind.is_empty() && kind.bytes().all(|b| b.is_ascii_lowercase());
+    let is_version = !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit());
+    (is_name && is_version).then_some(name)
 }
 
 /// Returns the names on the path to a value.
@@ -58,12 +70,16 @@ fn without_line(error: &serde_json::Error) -> String {
 struct Values {
     id: Option<String>,
     text: Option<String>,
+    /// The extraction that made the text, if the line names it.
+    extraction: Option<String>,
 }
 
 /// Searches an object for the rest of the two paths. A path is `None` if it leads elsewhere.
 struct Search<'a> {
     id: Option<&'a [String]>,
     text: Option<&'a [String]>,
+    /// Whether this is the object of the line, rather than one inside it.
+    is_top: bool,
     values: &'a mut Values,
 }
 
@@ -102,12 +118,16 @@ impl<'de> Visitor<'de> for Search<'_> {
                     self.values.id = Some(id);
                 }
                 (_, Some(0)) => self.values.text = Some(map.next_value::<String>()?),
+                (None, None) if self.is_top && key == "extraction" => {
+                    self.values.extraction = extraction_of(map.next_value::<&RawValue>()?);
+                }
                 (None, None) => {
                     map.next_value::<IgnoredAny>()?;
                 }
                 (id, text) => map.next_value_seed(Search {
                     id: self.id.filter(|_| id.is_some()).map(|path| &path[1..]),
                     text: self.text.filter(|_| text.is_some()).map(|path| &path[1..]),
+                    is_top: false,
                     values: self.values,
                 })?,
             }
@@ -130,7 +150,23 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<(String, String), String> {
-        Fields::new("id", "text").parse(line.as_bytes())
+        Fields::new("id", "text").parse(line.as_bytes()).map(|(id, text, _)| (id, text))
+    }
+
+    #[test]
+    fn only_names_with_a_version_are_extractions() {
+        for (field, extraction) in [
+            (r#""extraction":"main/1""#, Some("main/1")),
+            (r#""extraction":"main""#, None),
+            (r#""extraction":"2020/1""#, None),
+            (r#""extraction":{"extraction":"main/1"}"#, None),
+            (r#""x":{"extraction":"main/1"}"#, None),
+            (r#""extraction":5"#, None),
+        ] {
+            let line = format!("{{\"id\":1,{field},\"text\":\"t\"}}");
+            let parsed = Fields::new("id", "text").parse(line.as_bytes()).unwrap();
+            assert_eq!(parsed.2.as_deref(), extraction, "{line}");
+        }
     }
 
     #[test]

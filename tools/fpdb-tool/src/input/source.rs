@@ -29,8 +29,9 @@ pub(crate) struct DocumentArgs {
 
     /// Extraction that turns web pages into text: main/1 keeps the main content, strip/1 everything
     /// that a page shows
-    #[arg(long, value_name = "NAME", default_value = "main", value_parser = web::parse_extraction)]
-    extraction: Extraction,
+    /// [default: the database's extraction, else main/1]
+    #[arg(long, value_name = "NAME", value_parser = web::parse_extraction)]
+    pub(crate) extraction: Option<Extraction>,
 
     /// Leave out bad lines, files of unknown format and damage in archives instead of stopping at the
     /// first
@@ -67,18 +68,24 @@ pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
 
 impl DocumentArgs {
     /// Starts to read the documents of these files and folders, in order, and to apply `convert` to
-    /// each, on several threads.
+    /// each, on several threads. Texts of another extraction than the requested one or `stored`, that
+    /// of the database they are for, are refused.
     pub(crate) fn start<T: Send + 'static>(
         &self,
         files: &[PathBuf],
         from: DocumentFormat,
+        stored: Option<&str>,
         bar: &ProgressBar,
         convert: impl Fn(Document) -> T + Send + Sync + 'static,
     ) -> Result<Intake<T>> {
+        let known = stored.and_then(|name| Extraction::named(name).ok());
+        let extraction = self.extraction.or(known).unwrap_or_default();
+        let requested = self.extraction.map(Extraction::name);
         let rules = Rules {
             fields: Fields::new(&self.id_field, &self.text_field),
             max_document: self.max_document,
-            extractor: web::extractor(self.extraction, self.max_document),
+            extractor: web::extractor(extraction, self.max_document),
+            extraction: stored.or(requested).map(str::to_owned),
         };
         let reading = Reading {
             from,

@@ -1,5 +1,8 @@
 //! Web pages as documents: the readers have tests of their own, this is how commands take them.
 
+use std::path::{Path, PathBuf};
+
+use fpdb_web::{Archive, Extraction, Extractor};
 use serde_json::json;
 
 use crate::common::{Folder, fingerprints, gzip, records, text};
@@ -124,4 +127,68 @@ fn text_in_an_old_encoding_is_read_as_characters() {
     let found = fingerprints(&folder.ok("fingerprint utf8.txt latin.txt --json"));
     assert!(found[0].1.is_some());
     assert_eq!(found[0].1, found[1].1);
+}
+
+/// The real pages that freeze the extractions.
+fn real_pages() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/fpdb-web/tests/pages/pages.warc.gz")
+}
+
+#[test]
+fn an_embedding_crawler_computes_the_same_fingerprints_as_the_tool() {
+    let folder = Folder::new();
+    let path = real_pages();
+    for (extraction, recipe) in [("main/1", "words/1"), ("strip/1", "pairs/1")] {
+        let extractor = Extractor::new(Extraction::named(extraction).unwrap());
+        let recipe_of_crawler = fpdb_text::Recipe::named(recipe).unwrap();
+        let archive = Archive::new(std::fs::File::open(&path).unwrap()).unwrap();
+        let of_crawler: Vec<_> = archive
+            .filter_map(|record| extractor.record(&record.unwrap()).unwrap().page())
+            .map(|page| {
+                let fingerprint = recipe_of_crawler.fingerprint(&page.text).fingerprint;
+                (page.url, fingerprint.map(|fingerprint| format!("0x{fingerprint:016x}")))
+            })
+            .collect();
+        assert_eq!(of_crawler.len(), 14);
+        let run = folder.run(&[
+            "fingerprint",
+            "--json",
+            "--recipe",
+            recipe,
+            "--extraction",
+            extraction,
+            path.to_str().unwrap(),
+        ]);
+        assert_eq!(fingerprints(&run), of_crawler, "{}", run.err);
+    }
+}
+
+#[test]
+fn a_database_refuses_texts_of_another_extraction() {
+    let folder = Folder::new();
+    folder.write("a.warc", archive().concat());
+    folder.write("main.ndjson", folder.ok("extract a.warc").out);
+    folder.write("strip.ndjson", folder.ok("extract a.warc --extraction strip").out);
+    folder.write("plain.ndjson", crate::common::document("plain", &text(9, 60)));
+    let extraction =
+        |db: &str| folder.ok(&format!("stats {db} --json")).json()["extraction"].clone();
+
+    folder.ok("dedup db a.warc --print id");
+    assert_eq!(extraction("db"), json!("main/1"));
+    assert!(folder.ok("inspect db").text().contains("main/1"));
+    let run = folder.exits(2, "dedup db a.warc --extraction strip/1");
+    assert!(run.err.contains("strip/1") && run.err.contains("main/1"), "{}", run.err);
+    let run = folder.exits(2, "dedup db strip.ndjson");
+    assert!(run.err.contains("line 1: a text of extraction strip/1, not main/1"), "{}", run.err);
+    assert_eq!(folder.ok("dedup db main.ndjson --print id").text(), "");
+    assert_eq!(folder.ok("dedup db plain.ndjson --print id").text(), "plain\n");
+
+    folder.ok("create strip --ids names --extraction strip");
+    folder.ok("import strip --from ndjson strip.ndjson");
+    assert_eq!(extraction("strip"), json!("strip/1"));
+    folder.exits(2, "import strip --from ndjson main.ndjson");
+    let run = folder.exits(2, "import strip --from warc a.warc --extraction main/1");
+    assert!(run.err.contains("cannot be compared"), "{}", run.err);
+    // Without a database, any extraction will do.
+    folder.ok("fingerprint strip.ndjson");
 }

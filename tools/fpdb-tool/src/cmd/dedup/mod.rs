@@ -142,13 +142,15 @@ impl Args {
             DurabilityArg::Sync => Durability::Sync,
             DurabilityArg::Buffered => Durability::Buffered,
         });
-        let recipe = self.recipe.as_deref();
-        let (db, recipe) = recipe::open(&self.path, options, existing, &self.new, recipe, "dedup")?;
+        let names =
+            recipe::Names { recipe: self.recipe.as_deref(), extraction: self.documents.extraction };
+        let (db, recipe) = recipe::open(&self.path, options, existing, &self.new, names, "dedup")?;
         let report = Report::create(self.report.as_deref())?;
         let bar = progress::over_files(context, &self.files);
         let print = self.print;
         let prepare = move |document| prepare(document, &recipe, print);
-        let mut documents = self.documents.start(&self.files, self.from, &bar, prepare)?;
+        let mut documents =
+            self.documents.start(&self.files, self.from, db.extraction(), &bar, prepare)?;
         documents.one_table = print == Print::Document;
         let mut deduplicator = Deduplicator {
             db: &db,

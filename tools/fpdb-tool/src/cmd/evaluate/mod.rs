@@ -118,7 +118,8 @@ impl Args {
         let recipes: Vec<Recipe<F>> = recipes.collect::<Result<_>>()?;
 
         let bar = progress::over_files(context, &self.files);
-        let intake = self.documents.start(&self.files, self.from, &bar, |document| document)?;
+        let intake =
+            self.documents.start(&self.files, self.from, None, &bar, |document| document)?;
         let documents = Documents::read(intake, context)?;
         bar.finish_and_clear();
         let bounds = Bounds { duplicate: self.duplicate, different: self.different };

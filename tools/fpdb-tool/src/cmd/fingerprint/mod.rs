@@ -119,7 +119,8 @@ impl Args {
         let bar = progress::over_files(context, &self.files);
         let (explain, limit, of) = (self.explain, self.features, recipe.clone());
         let fingerprint = move |document| fingerprint(document, &of, explain, limit);
-        let mut documents = self.documents.start(&self.files, self.from, &bar, fingerprint)?;
+        let mut documents =
+            self.documents.start(&self.files, self.from, None, &bar, fingerprint)?;
         let mut summary = Summary {
             r#type: "summary",
             recipe: recipe.name(),

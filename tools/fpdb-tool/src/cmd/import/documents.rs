@@ -38,13 +38,14 @@ impl Args {
         context: &mut Context<'_>,
     ) -> Result<()> {
         self.check_documents()?;
-        let requested = self.recipe.as_deref();
-        let (db, recipe) =
-            recipe::open(&self.path, options, existing, &self.new, requested, "import")?;
+        let names =
+            recipe::Names { recipe: self.recipe.as_deref(), extraction: self.documents.extraction };
+        let (db, recipe) = recipe::open(&self.path, options, existing, &self.new, names, "import")?;
         let bar = progress::over_files(context, &self.files);
         let fingerprint =
             move |document: Document| (document.id, recipe.fingerprint(&document.text).fingerprint);
-        let mut documents = self.documents.start(&self.files, from, &bar, fingerprint)?;
+        let mut documents =
+            self.documents.start(&self.files, from, db.extraction(), &bar, fingerprint)?;
         let stored = store(&db, &mut documents, context);
         bar.finish_and_clear();
         let closed = db.close();

@@ -63,7 +63,8 @@ impl Args {
                     fingerprint: recipe.fingerprint(&text).fingerprint,
                     document: Some(id),
                 };
-                Queries::Documents(Box::new(self.documents.start(files, from, bar, query)?))
+                let stored = description.extraction.as_deref();
+                Queries::Documents(Box::new(self.documents.start(files, from, stored, bar, query)?))
             }
         })
     }
