@@ -1,9 +1,11 @@
 //! Progress bars, which are drawn on standard error if that is a terminal and `--quiet` is absent.
 
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fpdb::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::Context;
@@ -29,6 +31,30 @@ pub(crate) fn working(context: &Context<'_>, activity: &'static str) -> Progress
     spinner("{spinner} {msg} {elapsed}").with_message(activity)
 }
 
+/// Returns a bar for an operation of the library, which [`show`] moves.
+pub(crate) fn of_operation(context: &Context<'_>) -> ProgressBar {
+    if !is_wanted(context) {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::no_length();
+    bar.set_style(style("{msg} {wide_bar} {percent:>3} %  {eta} left"));
+    bar
+}
+
+/// Shows the progress of an operation on a bar. Never cancels the operation.
+pub(crate) fn show(bar: &ProgressBar, progress: Progress) -> ControlFlow<()> {
+    if progress.done < bar.position() {
+        // The speed of the last step says nothing about the next one.
+        bar.reset_eta();
+    }
+    if let Some(total) = progress.total {
+        bar.set_length(total);
+    }
+    bar.set_message(progress.phase.to_string());
+    bar.set_position(progress.done);
+    ControlFlow::Continue(())
+}
+
 fn is_wanted(context: &Context<'_>) -> bool {
     !context.quiet && std::io::stderr().is_terminal()
 }
@@ -42,4 +68,26 @@ fn spinner(template: &str) -> ProgressBar {
 /// Returns the style of a template. A wrong template only makes the bar look different.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+#[cfg(test)]
+mod tests {
+    use fpdb::{Db, DocId, Entry};
+
+    use super::*;
+
+    #[test]
+    fn the_bar_follows_an_operation_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::options().create(folder.path().join("db")).unwrap();
+        let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
+        let loaded = db.bulk_load(entries).unwrap();
+        assert_eq!(loaded.inserted, 1000);
+        let bar = ProgressBar::hidden();
+        let report = db.snapshot().verify_with(|progress| show(&bar, progress)).unwrap();
+        assert!(report.errors.is_empty());
+        assert!(bar.position() > 0);
+        assert_eq!(Some(bar.position()), bar.length());
+        assert!(!bar.message().is_empty());
+    }
 }

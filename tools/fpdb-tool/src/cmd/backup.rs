@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use fpdb::{Fingerprint, Options};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::by_width;
@@ -45,8 +46,8 @@ struct Report {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         let bits = fpdb::describe(&self.path)?.bits;
-        let bar = progress::working(context, "copying");
-        let copied = by_width!(bits, |options| self.copy(options));
+        let bar = progress::of_operation(context);
+        let copied = by_width!(bits, |options| self.copy(options, &bar));
         bar.finish_and_clear();
         copied?;
         let (files, bytes) = count(&self.destination)?;
@@ -57,10 +58,10 @@ impl Args {
         Ok(Outcome::Done)
     }
 
-    fn copy<F: Fingerprint>(&self, options: Options<F>) -> Result<()> {
+    fn copy<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<()> {
         // Nothing is compacted just because a backup opens the database.
         let db = options.background(false).open(&self.path)?;
-        db.backup(&self.destination)?;
+        db.backup_with(&self.destination, |progress| progress::show(bar, progress))?;
         db.close()?;
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use fpdb::{Fingerprint, Options, Stats};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::by_width;
@@ -40,9 +41,9 @@ struct Report {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let bar = progress::working(context, "merging");
+        let bar = progress::of_operation(context);
         let bits = fpdb::describe(&self.path)?.bits;
-        let done = by_width!(bits, |options| self.compact(options));
+        let done = by_width!(bits, |options| self.compact(options, &bar));
         bar.finish_and_clear();
         let (before, after) = done?;
         let report = Report {
@@ -63,10 +64,14 @@ impl Args {
         Ok(Outcome::Done)
     }
 
-    fn compact<F: Fingerprint>(&self, options: Options<F>) -> Result<(Stats, Stats)> {
+    fn compact<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        bar: &ProgressBar,
+    ) -> Result<(Stats, Stats)> {
         let db = options.open(&self.path)?;
         let before = db.stats();
-        db.compact()?;
+        db.compact_with(|progress| progress::show(bar, progress))?;
         let after = db.stats();
         db.close()?;
         Ok((before, after))

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use fpdb::{Error, ErrorKind, Fingerprint, Options, VerifyReport};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::by_width;
@@ -58,8 +59,8 @@ impl From<&Error> for Damage {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let bar = progress::working(context, "reading");
-        let report = self.verify();
+        let bar = progress::of_operation(context);
+        let report = self.verify(&bar);
         bar.finish_and_clear();
         let report = report?;
         if context.json {
@@ -70,13 +71,13 @@ impl Args {
         Ok(if report.clean { Outcome::Done } else { Outcome::CheckFailed })
     }
 
-    fn verify(&self) -> Result<Report> {
+    fn verify(&self, bar: &ProgressBar) -> Result<Report> {
         let description = match fpdb::describe(&self.path) {
             Ok(description) => description,
             Err(error) if error.kind() == ErrorKind::Corruption => return Ok(unreadable(&error)),
             Err(error) => return Err(error.into()),
         };
-        match by_width!(description.bits, |options| self.read_all(options)) {
+        match by_width!(description.bits, |options| self.read_all(options, bar)) {
             Ok(verified) => Ok(Report {
                 schema: "fpdb.verify/1",
                 clean: verified.errors.is_empty(),
@@ -92,8 +93,13 @@ impl Args {
         }
     }
 
-    fn read_all<F: Fingerprint>(&self, options: Options<F>) -> fpdb::Result<VerifyReport> {
-        Ok(options.open_read_only(&self.path)?.verify())
+    fn read_all<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        bar: &ProgressBar,
+    ) -> fpdb::Result<VerifyReport> {
+        let snapshot = options.open_read_only(&self.path)?.snapshot();
+        snapshot.verify_with(|progress| progress::show(bar, progress))
     }
 }
 
@@ -115,11 +121,13 @@ impl Report {
             context.say(format_args!("sound: {files} files, {bytes}"));
             return Ok(());
         }
-        context.say(format_args!(
-            "damaged: {} places in {} files, of {files} files, {bytes}",
-            self.errors.len(),
-            by_file.len()
-        ));
+        context.say(match files {
+            0 => "damaged: the database cannot be opened".to_owned(),
+            _ => {
+                let (places, damaged) = (self.errors.len(), by_file.len());
+                format!("damaged: {places} places, {damaged} of {files} files, {bytes}")
+            }
+        });
         context.say(
             "to do: restore a backup, or create the database again from its documents; until then, \
              queries that need a damaged place fail",

@@ -1,9 +1,11 @@
 //! Imports lists of fingerprints.
 
 use std::io;
+use std::ops::ControlFlow;
 
 use anyhow::{Context as _, Result, bail};
-use fpdb::{Db, Description, DocId, Entry, Fingerprint, Ids, Key, Options};
+use fpdb::{Db, Description, DocId, Entry, Fingerprint, Ids, Key, Options, Phase};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Args;
@@ -47,7 +49,7 @@ impl Args {
         let loaded = if names {
             insert_named(&db, lists.read(&self.files)).map(|read| (read, read))
         } else {
-            self.load(&db, lists.read(&self.files))
+            self.load(&db, lists.read(&self.files), &bar, context)
         };
         bar.finish_and_clear();
         let (read, inserted) = loaded?;
@@ -65,6 +67,8 @@ impl Args {
         &self,
         db: &Db<F>,
         list: impl Iterator<Item = Result<Listed<F>>>,
+        reading: &ProgressBar,
+        context: &Context<'_>,
     ) -> Result<(u64, u64)> {
         let mut next = Some(self.first_id);
         let entries = list.map(|listed| {
@@ -83,7 +87,17 @@ impl Args {
             });
             entry.map_err(|e| fpdb::Error::from_input(io::Error::other(failure::sentence(&e))))
         });
-        let loaded = db.bulk_load(entries)?;
+        let bar = progress::of_operation(context);
+        let loaded = db.bulk_load_with(entries, |progress| {
+            // While files are read, their own bar shows how far that is.
+            if progress.phase == Phase::Read {
+                return ControlFlow::Continue(());
+            }
+            reading.finish_and_clear();
+            progress::show(&bar, progress)
+        });
+        bar.finish_and_clear();
+        let loaded = loaded?;
         Ok((loaded.read, loaded.inserted))
     }
 }
