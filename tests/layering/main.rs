@@ -34,7 +34,7 @@ const KNOWN_CYCLES: &[(&str, &[&str])] =
     &[("", &["query", "storage"]), ("tools/fpdb-tool", &["cmd/dedup", "cmd/query"])];
 
 /// The longest file, in lines without its unit tests.
-const MAX_LINES: usize = 560;
+const MAX_LINES: usize = 500;
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
