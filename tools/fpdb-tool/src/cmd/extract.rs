@@ -21,7 +21,11 @@ use crate::progress;
 const BATCH_RECORDS: usize = 64;
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Prints the texts of web pages, as fingerprints are made of them
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool extract crawl.warc.gz > pages.ndjson";
+
+/// Prints the texts of web pages, from which fingerprints are computed
 ///
 /// Reads archives of crawls (WARC 0.17 to 1.1 and ARC 1, uncompressed or gzip) or HTML files, and
 /// prints NDJSON, one page per line in the order of the files: {"id": URL or path, "text",
@@ -34,6 +38,7 @@ const BATCH_BYTES: usize = 1 << 20;
 /// goes on with the next record that can be found; the exit code is then 2, unless --skip-bad is
 /// given.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// Archives or HTML files, or folders of them; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
@@ -43,8 +48,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     from: Option<Source>,
 
-    /// How text is made of web pages: main/1 keeps the main content, strip/1 everything that a
-    /// page shows
+    /// Extraction that turns web pages into text: main/1 keeps the main content, strip/1 everything
+    /// that a page shows
     #[arg(long, value_name = "NAME", default_value = "main", value_parser = web::parse_extraction)]
     extraction: Extraction,
 

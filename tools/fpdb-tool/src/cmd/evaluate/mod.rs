@@ -23,6 +23,10 @@ use report::{RecipeReport, Report};
 /// The recipe to evaluate unless the command line names others.
 const DEFAULT_RECIPE: &str = "default";
 
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool evaluate pages.ndjson --pairs labels.tsv --recipe words/1";
+
 /// Measures what recipes find and miss on labelled pairs, for each distance
 ///
 /// Documents are read as by `dedup`. The lists of pairs are tab-separated with a header: the columns
@@ -33,6 +37,7 @@ const DEFAULT_RECIPE: &str = "default";
 /// labelled pairs within k bits, and F1 the harmonic mean of both. A pair with a document that has
 /// too few features for a fingerprint is within no distance: if it is a duplicate, it is missed.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// Files of documents, plain or compressed, or folders of them; `-` is standard input
     #[arg(value_name = "DOCS", required = true)]

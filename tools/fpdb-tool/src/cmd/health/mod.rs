@@ -22,6 +22,10 @@ use survey::{Reservoir, Survey};
 /// The largest ratio of a compressed list's content to its size.
 const MAX_RATIO: u64 = 1000;
 
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool health crawl.fpdb";
+
 /// Checks the quality of fingerprints
 ///
 /// Looks for bits that never change, halves that are copies of each other, bits that are rarely or
@@ -35,6 +39,7 @@ const MAX_RATIO: u64 = 1000;
 /// fingerprint that 1 % of the entries, and at least 100, have; 16 leading bits that are shared 4
 /// times as often as in random fingerprints.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database, or with --from fp files of fingerprints (`-` is standard input)
     #[arg(value_name = "DB|FILE", required = true)]
