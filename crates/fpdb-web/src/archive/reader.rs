@@ -370,7 +370,7 @@ impl<R: Read> Archive<R> {
     }
 }
 
-/// The error that stands for a failed read.
+/// Returns the error for a failed read.
 fn io_error(error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => Error::new(ErrorKind::Gzip, "the file is cut off"),

@@ -1,4 +1,4 @@
-//! Pages out of archives: small ones made here, and real ones where the data for developers lies.
+//! `extract`: pages of archives that the tests make, and of real archives where they are available.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::common::{Folder, Run, gzip, random, records};
 use crate::corpus::{documents, larger_collection};
 
-/// A WARC record with these lines for a head, besides its length.
+/// A WARC record with these lines and its length as the header.
 fn record(head: &str, block: &[u8]) -> Vec<u8> {
     let head = format!("WARC/1.0\r\n{head}\r\nContent-Length: {}\r\n\r\n", block.len());
     [head.as_bytes(), block, b"\r\n\r\n"].concat()
 }
 
-/// A record of an answer with status 200 and these headers.
+/// A record of a response with status 200 and these headers.
 fn response(url: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "WARC-Type: response\r\nWARC-Target-URI: {url}\r\n\
@@ -28,12 +28,12 @@ fn html(url: &str, text: &str) -> Vec<u8> {
     response(url, "Content-Type: text/html", format!("<p>{text}</p>").as_bytes())
 }
 
-/// Each record in a gzip member of its own, as it should be.
+/// Compresses each record as its own gzip member, as is the convention.
 fn members<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Vec<u8> {
     parts.into_iter().flat_map(|part| gzip(part.as_ref())).collect()
 }
 
-/// Runs `extract` on an archive, and returns what it left with the summary.
+/// Runs `extract` on an archive, and returns the run and the summary.
 fn extract(folder: &Folder, archive: &[u8], args: &[&str]) -> (Run, Value) {
     let args = [&["extract", "--json", "--from", "warc", "-"], args].concat();
     let run = folder.run_with(&args, archive);
@@ -96,7 +96,7 @@ fn records_are_pages_or_counted_by_reason() {
 }
 
 #[test]
-fn archives_are_read_however_they_are_cut_into_members() {
+fn archives_may_be_divided_into_gzip_members_in_any_way() {
     let folder = Folder::new();
     let records: Vec<Vec<u8>> =
         (0..5).map(|i| html(&format!("http://a/{i}"), &format!("text {i}"))).collect();
@@ -112,7 +112,7 @@ fn archives_are_read_however_they_are_cut_into_members() {
     ];
     for (cut, (archive, shared)) in cuts.iter().zip([false, true, false, true, false]).enumerate() {
         let (run, _) = extract(&folder, archive, &[]);
-        // Where a member holds more than a record, this is told.
+        // That a member holds several records is reported.
         let code = if shared { 2 } else { 0 };
         assert_eq!((run.code, texts(&run)), (code, expected.clone()), "cut {cut}: {}", run.err);
         assert_eq!(run.err.contains("compress the archive record by record"), shared);
@@ -127,7 +127,7 @@ fn archives_are_read_however_they_are_cut_into_members() {
 }
 
 #[test]
-fn bodies_are_decoded_whatever_crawlers_left_of_their_headers() {
+fn bodies_are_decoded_even_if_the_headers_no_longer_match() {
     let folder = Folder::new();
     let zipped = gzip(b"<p>zipped");
     let chunk = |bytes: &[u8]| {
@@ -171,7 +171,7 @@ fn a_page_is_the_same_text_in_every_encoding() {
 }
 
 #[test]
-fn damage_is_told_and_reading_goes_on_behind_it() {
+fn damage_is_reported_and_the_records_after_it_are_read() {
     let folder = Folder::new();
     let good: Vec<Vec<u8>> =
         (0..4).map(|i| html(&format!("u:{i}"), &format!("text {i}"))).collect();
@@ -207,7 +207,7 @@ fn damage_is_told_and_reading_goes_on_behind_it() {
 }
 
 #[test]
-fn a_damaged_member_costs_no_other() {
+fn a_damaged_member_does_not_affect_others() {
     let folder = Folder::new();
     let members: Vec<Vec<u8>> = (0..4)
         .map(|i| {
@@ -222,13 +222,13 @@ fn a_damaged_member_costs_no_other() {
         let archive = [&members[0], &bad, &members[2], &members[3]].map(Vec::as_slice).concat();
         let (run, summary) = extract(&folder, &archive, &[]);
         let found: Vec<_> = texts(&run).into_iter().map(|(id, _)| id).collect();
-        // Some bytes of a gzip head mean nothing.
+        // Some bytes of a gzip header have no effect.
         if run.code == 0 {
             assert!(at < 10 && found.len() == 4, "byte {at}");
             continue;
         }
         assert_eq!(found, ["u:0", "u:2", "u:3"], "byte {at}: {}", run.err);
-        // A flip that unzips can be seen twice: in the record, and in the member's checksum.
+        // Damage that can be uncompressed is found twice: in the record and by the checksum.
         assert!((1..=2).contains(&summary["broken"].as_u64().unwrap()), "{}", run.err);
         let place = format!("offset {}: ", members[0].len());
         assert!(run.err.contains(&place), "byte {at}: {}", run.err);
@@ -236,17 +236,18 @@ fn a_damaged_member_costs_no_other() {
 }
 
 #[test]
-fn of_a_cut_archive_all_that_is_whole_is_read() {
+fn all_complete_records_of_a_truncated_archive_are_read() {
     let folder = Folder::new();
     let records: Vec<_> = (0..3).map(|i| html(&format!("u:{i}"), "some text")).collect();
     let plain = records.concat();
     let zipped: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
-    for (archive, step, told) in [(plain.clone(), 23, 0), (zipped, 17, 0), (gzip(&plain), 19, 1)] {
+    for (archive, step, reports) in [(plain.clone(), 23, 0), (zipped, 17, 0), (gzip(&plain), 19, 1)]
+    {
         for cut in (1..archive.len()).step_by(step) {
             let (run, summary) = extract(&folder, &archive[..cut], &[]);
             let pages = texts(&run).len();
             let broken = summary["broken"].as_u64().unwrap();
-            assert!(broken <= 1 + told && pages < 4, "cut at {cut}: {}", run.err);
+            assert!(broken <= 1 + reports && pages < 4, "cut at {cut}: {}", run.err);
             assert_eq!(run.code, if broken == 0 { 0 } else { 2 }, "cut at {cut}: {}", run.err);
         }
     }
@@ -262,7 +263,7 @@ fn of_a_cut_archive_all_that_is_whole_is_read() {
 }
 
 #[test]
-fn large_records_and_bombs_are_counted_and_not_kept() {
+fn large_records_and_decompression_bombs_are_counted_and_skipped() {
     let folder = Folder::new();
     let bomb = gzip(&vec![b' '; 3 << 20]);
     let archive = [
@@ -306,7 +307,7 @@ fn arc_files_are_read() {
 }
 
 #[test]
-fn strip_keeps_what_main_leaves_out() {
+fn strip_keeps_what_main_omits() {
     let folder = Folder::new();
     let paragraph = "There was nothing left that anybody could have said about it. ".repeat(20);
     folder.write(
@@ -328,7 +329,7 @@ fn extract_file(folder: &Folder, file: &Path, args: &[&str]) -> (Run, Value) {
 }
 
 #[test]
-fn real_archives_hold_what_they_are_known_to_hold() {
+fn real_archives_contain_the_known_numbers_of_pages() {
     let Some(data) = larger_collection() else { return };
     let folder = Folder::new();
     for (name, code, pages, broken) in [
@@ -351,13 +352,13 @@ fn real_archives_hold_what_they_are_known_to_hold() {
     }
 }
 
-/// Letters and digits alone: what is left of a text when nothing of its layout is.
+/// The letters and digits of a text, without its layout.
 fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 #[test]
-fn pages_in_all_encodings_hold_the_texts_of_the_corpus() {
+fn pages_in_all_encodings_contain_the_texts_of_the_corpus() {
     let Some(data) = larger_collection() else { return };
     let folder = Folder::new();
     let archive = data.join("warc/debian-docs-zh-en.warc.gz");

@@ -1,4 +1,4 @@
-//! Web pages as documents: the readers have tests of their own, this is how commands take them.
+//! Web pages as documents of the commands. The readers have their own tests in `fpdb-web`.
 
 use std::path::{Path, PathBuf};
 
@@ -20,21 +20,21 @@ fn record(kind: &str, url: &str, block: &str) -> String {
     )
 }
 
-fn answer(url: &str, media: &str, body: &str) -> String {
+fn response(url: &str, media: &str, body: &str) -> String {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {media}\r\n\r\n");
     record("response", url, &(head + body))
 }
 
-/// Four pages, of which the third is the first again, and three records that are none.
+/// Four pages, the third equal to the first, and three records without a page.
 fn archive() -> Vec<String> {
     vec![
         record("request", "http://x/1", "GET / HTTP/1.1\r\n\r\n"),
-        answer("http://x/1", "text/html", &page(1)),
-        answer("http://x/2", "text/html; charset=utf-8", &page(2)),
-        answer("http://x/image", "image/png", "png"),
-        answer("http://x/3", "text/html", &page(1)),
+        response("http://x/1", "text/html", &page(1)),
+        response("http://x/2", "text/html; charset=utf-8", &page(2)),
+        response("http://x/image", "image/png", "png"),
+        response("http://x/3", "text/html", &page(1)),
         record("request", "http://x/4", "GET / HTTP/1.1\r\n\r\n"),
-        answer("http://x/4", "text/html", &page(4)),
+        response("http://x/4", "text/html", &page(4)),
     ]
 }
 
@@ -73,7 +73,7 @@ fn pages_of_an_archive_are_documents_by_their_urls() {
 }
 
 #[test]
-fn damage_is_told_with_its_place_and_does_not_stop_the_run() {
+fn damage_is_reported_with_its_offset_and_does_not_stop_the_run() {
     let folder = Folder::new();
     let mut zipped: Vec<Vec<u8>> = archive().iter().map(|r| gzip(r.as_bytes())).collect();
     let at = zipped[..2].concat().len();
@@ -95,7 +95,7 @@ fn damage_is_told_with_its_place_and_does_not_stop_the_run() {
 }
 
 #[test]
-fn what_is_no_archive_is_told_and_nothing_is_made_of_it() {
+fn a_file_that_is_not_an_archive_is_refused() {
     let folder = Folder::new();
     folder.write("a.warc.zst", crate::common::zstd(archive().concat().as_bytes()));
     let run = folder.exits(2, "fingerprint a.warc.zst");
