@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let db = Db::options()
         .max_distance(3)
         .ids(Ids::Names)
-        .recipe(recipe.name())
+        .recipe(&recipe)
         .create(folder.path().join("crawl.fpdb"))?;
 
     let (mut stored, mut skipped) = (Vec::new(), Vec::new());
@@ -53,17 +53,16 @@ fn main() -> Result<(), Box<dyn Error>> {
                 continue;
             }
         };
-        let Some(fingerprint) = recipe.fingerprint(&page.text).fingerprint else {
-            println!("{path} skipped: too little text to compare");
-            skipped.push((path, "too short".to_owned()));
-            continue;
-        };
-        match db.insert_if_novel(fingerprint, path.as_str())? {
-            Novelty::Inserted(id) => {
+        match db.insert_text_if_novel(&recipe, &page.text, &path)? {
+            None => {
+                println!("{path} skipped: too little text to compare");
+                skipped.push((path, "too short".to_owned()));
+            }
+            Some(Novelty::Inserted(id)) => {
                 println!("{path} stored as document {id}");
                 stored.push(path);
             }
-            Novelty::Duplicate(earlier) => {
+            Some(Novelty::Duplicate(earlier)) => {
                 let name = db.name(earlier.id)?.unwrap_or_default();
                 println!("{path} skipped: {} bits from {name}", earlier.distance);
                 skipped.push((path, format!("duplicate of {name}")));

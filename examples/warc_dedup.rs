@@ -51,7 +51,7 @@ fn dedup(archive: impl Read) -> Result<Counts, Box<dyn Error>> {
     let db = Db::options()
         .max_distance(3)
         .ids(Ids::Names)
-        .recipe(recipe.name())
+        .recipe(&recipe)
         .create(folder.path().join("archive.fpdb"))?;
 
     let mut counts = Counts::default();

@@ -78,7 +78,8 @@ mod version;
 pub use codec::block_code::BlockCode;
 pub use db::{
     CompactReport, Db, Description, Durability, Iter, Key, LoadReport, Novelty, Options,
-    ReadOnlyDb, RecoveryReport, SegmentStats, Snapshot, Stats, TableStats, VerifyReport, describe,
+    ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot, Stats, TableStats,
+    VerifyReport, describe,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Entry, Fingerprint, Match};

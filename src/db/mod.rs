@@ -4,7 +4,7 @@
 //!
 //! | files | concern |
 //! | --- | --- |
-//! | `locks` `options` `key` | how locks are taken; options; a document's id or name |
+//! | `locks` `recipe_name` `options` `key` | how locks are taken; options; a document's id or name |
 //! | `poison` `signals` `group` | refusing writes after a failure; waking threads; sync groups |
 //! | `core` | the shared state and the lock order |
 //! | `install` `sync` | new manifests and segments; syncing the log, acknowledging commits |
@@ -14,6 +14,7 @@
 //! | `background` | the threads |
 //! | `snapshot` `stats` | reading; figures |
 //! | `recover` `handle` `read_only` `open` | from files to a handle |
+//! | `text` | from a text to a decision (feature `text`) |
 //! | `calibrate` | measuring what queries cost |
 
 mod background;
@@ -35,12 +36,15 @@ mod open;
 mod options;
 mod poison;
 mod read_only;
+mod recipe_name;
 mod recover;
 mod rotate;
 mod signals;
 mod snapshot;
 mod stats;
 mod sync;
+#[cfg(feature = "text")]
+mod text;
 mod write;
 
 pub use compact::CompactReport;
@@ -50,6 +54,7 @@ pub use load::LoadReport;
 pub use open::describe;
 pub use options::{Durability, Options};
 pub use read_only::ReadOnlyDb;
+pub use recipe_name::RecipeName;
 pub use recover::RecoveryReport;
 pub use snapshot::{Iter, Snapshot, VerifyReport};
 pub use stats::{Description, SegmentStats, Stats, TableStats};

@@ -182,6 +182,7 @@ enum Mode {
 
 fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode) -> Result<Db<F>> {
     let storage = options.storage_at(path);
+    options.check().map_err(|e| e.at_path(path))?;
     // Before anything is created or locked: a call that cannot succeed leaves nothing behind, and its
     // error does not depend on who else has the database open.
     let new_settings = match read_manifest(&options, &*storage, mode)? {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::recipe_name::RecipeName;
 use crate::codec::block_code::BlockCode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
@@ -77,6 +78,8 @@ pub struct Options<F = u64> {
     pub(super) expected_entries: u64,
     pub(super) ids: Option<Ids>,
     pub(super) recipe: Option<String>,
+    /// What is wrong with these options, for the call that uses them.
+    invalid: Option<Error>,
     pub(super) extraction: Option<String>,
     pub(super) block_size: Option<usize>,
     pub(super) code: Option<BlockCode>,
@@ -127,6 +130,7 @@ impl<F: Fingerprint> Options<F> {
             expected_entries: DEFAULT_EXPECTED,
             ids: None,
             recipe: None,
+            invalid: None,
             extraction: None,
             block_size: None,
             code: None,
@@ -170,11 +174,25 @@ impl<F: Fingerprint> Options<F> {
         Self { ids: Some(ids), ..self }
     }
 
-    /// Sets the name of the recipe that makes the fingerprints from text. Fingerprints of different
-    /// recipes cannot be compared, so opening a database with another recipe than its own fails. An
+    /// Sets the recipe that makes the fingerprints from text: a built-in recipe's name, a `&Recipe`, or
+    /// a [name of your own](RecipeName::custom). Fingerprints of different recipes cannot be compared, so
+    /// opening a database with another recipe than its own fails, and an unknown name is refused. An
     /// empty database without a recipe takes this one. Default: none, which agrees with any; stored.
-    pub fn recipe(self, name: impl Into<String>) -> Self {
-        Self { recipe: Some(name.into()), ..self }
+    ///
+    /// ```
+    /// # #[cfg(feature = "text")] {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("crawl.fpdb");
+    /// let db = fpdb::Db::options().recipe("default").create(&path)?;
+    /// assert_eq!(db.recipe(), Some("pairs/1"));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recipe(self, recipe: impl Into<RecipeName>) -> Self {
+        match recipe.into().get() {
+            Ok(name) => Self { recipe: Some(name), ..self },
+            Err(error) => Self { invalid: Some(error), ..self },
+        }
     }
 
     /// Sets the name of the extraction that makes the texts from web pages, as `fpdb_web` names
@@ -187,7 +205,7 @@ impl<F: Fingerprint> Options<F> {
     ///
     /// let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("crawl.fpdb");
-    /// let db = Db::options().recipe("words/1").extraction("main/1").create(&path)?;
+    /// let db = Db::options().extraction("main/1").create(&path)?;
     /// assert_eq!(db.extraction(), Some("main/1"));
     /// db.close()?;
     /// let error = Db::options().extraction("strip/1").open(&path).unwrap_err();
@@ -290,6 +308,11 @@ impl<F: Fingerprint> Options<F> {
     #[cfg(feature = "sim")]
     pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
         Self { storage: Some(storage), ..self }
+    }
+
+    /// Fails if an option has a value that no database can have.
+    pub(super) fn check(&self) -> Result<()> {
+        self.invalid.clone().map_or(Ok(()), Err)
     }
 
     pub(super) fn storage_at(&self, path: &Path) -> Arc<dyn Storage> {

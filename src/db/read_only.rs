@@ -77,6 +77,7 @@ impl<F> State<F> {
 impl<F: Fingerprint> ReadOnlyDb<F> {
     pub(super) fn open(options: Options<F>, path: &Path) -> Result<Self> {
         let storage = options.storage_at(path);
+        options.check().map_err(|e| e.at_path(path))?;
         let manifest = Manifest::read(&*storage).map_err(|e| explain_missing(&*storage, e))?;
         let settings = manifest.settings.clone();
         options.check_agreement(&settings).map_err(|e| e.at_path(path))?;

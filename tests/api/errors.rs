@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
 use fpdb::{
-    BlockCode, Db, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, Result, describe,
+    BlockCode, Db, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, RecipeName, Result,
+    describe,
 };
 
 use crate::common::entry;
@@ -157,14 +158,25 @@ fn error_about_another_width_names_the_options_to_use() {
 
 #[test]
 fn another_recipe_is_refused_with_both_names() {
-    let sim = closed(Db::options().recipe("words/1"));
+    let sim = closed(Db::options().recipe(RecipeName::custom("words/1")));
     let words = ["words/1", "shingles/2", "cannot be compared"];
-    refused(on(&sim).recipe("shingles/2").open("sim"), ErrorKind::Unsupported, &words);
-    refused(on(&sim).recipe("shingles/2").open_read_only("sim"), ErrorKind::Unsupported, &words);
-    assert_eq!(on(&sim).recipe("words/1").open("sim").unwrap().recipe(), Some("words/1"));
+    refused(
+        on(&sim).recipe(RecipeName::custom("shingles/2")).open("sim"),
+        ErrorKind::Unsupported,
+        &words,
+    );
+    refused(
+        on(&sim).recipe(RecipeName::custom("shingles/2")).open_read_only("sim"),
+        ErrorKind::Unsupported,
+        &words,
+    );
+    assert_eq!(
+        on(&sim).recipe(RecipeName::custom("words/1")).open("sim").unwrap().recipe(),
+        Some("words/1")
+    );
     let sim = closed(Db::options());
     refused(
-        on(&sim).recipe("words/1").open("sim"),
+        on(&sim).recipe(RecipeName::custom("words/1")).open("sim"),
         ErrorKind::Unsupported,
         &["words/1", "no named recipe"],
     );
@@ -225,9 +237,9 @@ fn options_that_no_database_can_have_are_refused_with_the_range() {
         (&|o| o.block_size(8192), ["8192", "128 to 4096"]),
         (&|o| o.max_distance(11), ["11", "0 to 10"]),
         (&|o| o.filter_bits(33), ["33", "0 to 32"]),
-        (&|o| o.recipe(""), ["recipe", "1 to 255"]),
+        (&|o| o.recipe(RecipeName::custom("")), ["recipe", "1 to 255"]),
         (&|o| o.extraction(""), ["extraction", "1 to 255"]),
-        (&|o| o.recipe(long.as_str()), ["256", "1 to 255"]),
+        (&|o| o.recipe(RecipeName::custom(long.as_str())), ["256", "1 to 255"]),
         (&|o| o.layout(wide()), ["128 bits", "64-bit"]),
     ];
     for (change, words) in cases {

@@ -4,6 +4,7 @@ mod maintenance;
 mod reads;
 mod writes;
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -119,6 +120,12 @@ impl<F: Fingerprint> Db<F> {
     #[must_use]
     pub fn recovery(&self) -> RecoveryReport {
         self.handle.recovery
+    }
+
+    /// Returns the folder of the database.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.core().storage.root()
     }
 
     /// Returns the distance that the database was created for.

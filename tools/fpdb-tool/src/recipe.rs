@@ -41,8 +41,7 @@ pub(crate) fn open<F: Width>(
         database::need_ids(existing, Ids::Names, command)?;
     }
     options = new.options(options)?.ids(Ids::Names);
-    // Its name rather than an alias, which may stand for another recipe one day.
-    let options = options.recipe(recipe.name());
+    let options = options.recipe(&recipe);
     let open = |options: Options<F>| match existing {
         Some(_) => options.open(path),
         None => options.open_or_create(path),

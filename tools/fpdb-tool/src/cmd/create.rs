@@ -107,10 +107,11 @@ impl Args {
     fn create<F: Width>(&self, options: Options<F>) -> Result<bool> {
         let mut options = self.new.options(options)?.ids(self.ids.into());
         let known = self.recipe.as_deref().and_then(|name| Recipe::<F>::find(name).ok());
-        // Its name rather than an alias, which may stand for another recipe one day.
-        if let Some(name) = known.as_ref().map(Recipe::name).or(self.recipe.as_deref()) {
-            options = options.recipe(name);
-        }
+        options = match (&known, &self.recipe) {
+            (Some(recipe), _) => options.recipe(recipe),
+            (None, Some(name)) => options.recipe(fpdb::RecipeName::custom(name)),
+            (None, None) => options,
+        };
         if let Some(extraction) = self.extraction {
             options = options.extraction(extraction.name());
         }
