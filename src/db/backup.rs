@@ -39,8 +39,9 @@ pub(super) fn backup<F: Fingerprint>(
     let meter = Meter::new(report, Phase::Copy, Some(bytes));
     let copied =
         copy_segments(&version, &*target, &meter).and_then(|()| manifest.install(&*target));
-    meter.finish();
-    if copied.is_err() {
+    if copied.is_ok() {
+        meter.finish();
+    } else {
         for name in target.list().ok().flatten().unwrap_or_default() {
             let _ = target.remove(&name);
         }

@@ -76,7 +76,7 @@ impl<F: Fingerprint> Options<F> {
     /// # Errors
     ///
     /// `AlreadyExists` if there is a database or anything else; `InvalidArgument` for options that
-    /// no database can have; `Locked`; `Io`. A folder that this call created is removed again.
+    /// no database can have; `Locked`; `Io`. If the options are refused, nothing is created.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

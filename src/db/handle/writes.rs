@@ -218,7 +218,7 @@ impl<F: Fingerprint> Db<F> {
     /// nothing is loaded.
     ///
     /// `report` may be called from any of the [threads](crate::Options::threads), by one at a time,
-    /// while the others wait for it.
+    /// while the others wait for it. It must not write to this database: it would wait for itself.
     ///
     /// # Errors
     ///
