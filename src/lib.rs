@@ -3,8 +3,23 @@
 //!
 //! [`Db`] is a database open for reading and writing, [`ReadOnlyDb`] one that another process may
 //! be writing to, and [`Snapshot`] the state of either at one moment. [`Options`] has everything that
-//! can be chosen when a database is created or opened. With the feature `text`, the module `text`,
-//! which is the crate `fpdb-text`, makes fingerprints from text; with `zh` it also segments Chinese.
+//! can be chosen when a database is created or opened.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | what it adds |
+//! | --- | --- |
+//! | `text` | the module `text`, which is the crate `fpdb-text`: makes fingerprints from text |
+//! | `zh` | `text`, and recipes that segment Chinese |
+//! | `tracing` | events for the application's log, through the crate [`tracing`](https://docs.rs/tracing) |
+//! | `sim` | the module `storage`, with a simulated file system for crash tests |
+//!
+//! The target of all events is `fpdb`. An event is reported at the level `INFO` when a database is
+//! opened or recovered, `DEBUG` after each flush and compaction, `WARN` when a writer had to wait for
+//! them, and `ERROR` when one of them fails in the background or the handle accepts no more writes.
+//! A subscriber must not use the database.
 //!
 //! # Examples
 //!
@@ -38,7 +53,7 @@
 //! opt-level = 1
 //! ```
 
-#![warn(missing_docs)]
+#![deny(missing_docs)]
 // Only storage/ may name files: the lists are in clippy.toml.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
@@ -48,6 +63,7 @@ mod compaction;
 mod cpu;
 mod db;
 mod error;
+mod events;
 mod files;
 mod fingerprint;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::options::Durability;
 use super::poison::PanicGuard;
 use super::{compact, flush, rotate, sync};
 use crate::error::{Error, ErrorKind, Result};
+use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 
 /// How long a failed flush or compaction rests before it is tried again.
@@ -55,6 +56,9 @@ fn flush_and_compact<F: Fingerprint>(core: &Core<F>) {
             _ => None,
         };
         if !core.signals.is_stopped() {
+            if let Err(error) = &result {
+                Event::BackgroundFailed { path: core.storage.root(), error }.report();
+            }
             core.signals.report(result);
         }
     }

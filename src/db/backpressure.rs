@@ -8,6 +8,7 @@ use super::core::{Core, Writer};
 use super::locks::lock;
 use super::{compact, flush, rotate, sync};
 use crate::error::Result;
+use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 use crate::version::Version;
 
@@ -68,16 +69,19 @@ fn delay<F: Fingerprint>(core: &Core<F>, excess: usize, capacity: usize) {
     let excess = u32::try_from(excess).unwrap_or(u32::MAX);
     let delay = MAX_DELAY * excess / u32::try_from(capacity).unwrap_or(u32::MAX).max(1);
     if delay >= MIN_DELAY {
+        // Not an event: there is such a delay in every write.
         stall(core, || std::thread::sleep(delay));
     }
 }
 
-/// Waits, and adds the time to what `stats` reports.
-fn stall<F: Fingerprint>(core: &Core<F>, wait: impl FnOnce()) {
+/// Waits, adds the time to what `stats` reports, and returns it.
+fn stall<F: Fingerprint>(core: &Core<F>, wait: impl FnOnce()) -> Duration {
     let start = Instant::now();
     wait();
-    let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let duration = start.elapsed();
+    let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     core.stalled.fetch_add(nanos, Ordering::Relaxed);
+    duration
 }
 
 /// Freezes the full memtable, as soon as the one before is written.
@@ -118,6 +122,7 @@ pub(super) fn wait_for_flush<F: Fingerprint>(core: &Core<F>) -> Result<()> {
             return flush::flush_frozen(core);
         }
         drop(version);
-        stall(core, || core.signals.wait_for_step(seen));
+        let duration = stall(core, || core.signals.wait_for_step(seen));
+        Event::Stalled { path: core.storage.root(), duration }.report();
     }
 }

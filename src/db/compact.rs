@@ -4,15 +4,17 @@
 //! them. This file connects both with a live database.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::core::Core;
 use super::locks::lock;
 use super::{flush, install};
 use crate::compaction::{Merger, Weight, pick};
 use crate::error::Result;
+use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 use crate::progress::{Meter, Phase, Report};
-use crate::segment::{Segment, SegmentMeta};
+use crate::segment::Segment;
 use crate::sorter::FileNumbers;
 use crate::version::Version;
 
@@ -75,6 +77,9 @@ pub(super) fn compact_as_needed<F: Fingerprint>(core: &Core<F>) {
         return core.signals.request_work();
     }
     let compacted = compact_until_done(core);
+    if let Err(error) = &compacted {
+        Event::BackgroundFailed { path: core.storage.root(), error }.report();
+    }
     core.signals.note(&compacted);
 }
 
@@ -99,13 +104,16 @@ pub(super) fn compact_all<F: Fingerprint>(
         meter.finish();
     }
     let after = core.current.get().segments.clone();
-    let bytes = |segments: &[Arc<Segment<F>>]| segments.iter().map(|s| s.meta().bytes()).sum();
     Ok(CompactReport {
         segments_before: before.len(),
         segments_after: after.len(),
         bytes_before: bytes(&before),
         bytes_after: bytes(&after),
     })
+}
+
+fn bytes<F: Fingerprint>(segments: &[Arc<Segment<F>>]) -> u64 {
+    segments.iter().map(|s| s.meta().bytes()).sum()
 }
 
 /// Flushes during a merge, for writers that may be waiting: the background thread cannot while it
@@ -126,16 +134,19 @@ fn merge<F: Fingerprint>(
     pause: Pause<'_>,
     threads: usize,
 ) -> Result<()> {
+    let start = Instant::now();
     let (storage, settings) = (&core.storage, &*core.settings);
     let merger = Merger { storage, settings, inputs, is_oldest, pause, threads };
     let written = merger.run(core.next())?;
     let output = written.map(|meta| install::open_new(core, meta)).transpose()?;
-    let is_input = |id: u64| inputs.iter().any(|s| s.meta().id == id);
+    let ids: Vec<u64> = inputs.iter().map(|s| s.meta().id).collect();
+    let is_input = |id: u64| ids.contains(&id);
     let meta = output.as_ref().map(|s| s.meta().clone());
+    let (output_id, bytes_out) = meta.as_ref().map_or((None, 0), |m| (Some(m.id), m.bytes()));
     install::segment(core, output.as_deref(), |manifest| {
         let at = manifest.segments.iter().position(|s| is_input(s.id)).unwrap_or(0);
         manifest.segments.retain(|s| !is_input(s.id));
-        manifest.bytes_compacted += meta.as_ref().map_or(0, SegmentMeta::bytes);
+        manifest.bytes_compacted += bytes_out;
         manifest.segments.splice(at..at, meta);
     })?;
     // Their files are removed with the last snapshot that uses them.
@@ -147,5 +158,14 @@ fn merge<F: Fingerprint>(
         segments.splice(at..at, output);
         Version { segments, ..version.clone() }
     });
+    Event::Compacted {
+        path: core.storage.root(),
+        inputs: &ids,
+        output: output_id,
+        bytes_in: bytes(inputs),
+        bytes_out,
+        duration: start.elapsed(),
+    }
+    .report();
     Ok(())
 }

@@ -1,12 +1,14 @@
 //! Flush: writes memtables as segments. storage-format.md, "Flush".
 
 use std::sync::{Arc, MutexGuard};
+use std::time::Instant;
 
 use super::core::{Core, Writer};
 use super::locks::lock;
 use super::{install, rotate, sync};
 use crate::codec::block_code::BlockCode;
 use crate::error::Result;
+use crate::events::Event;
 use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::layout::Permutation;
@@ -41,13 +43,16 @@ pub(super) fn flush_all<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_,
 pub(super) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let _one_at_a_time = lock(&core.flushing);
     let Some(frozen) = core.current.get().frozen.clone() else { return Ok(()) };
+    let start = Instant::now();
     let written = write_memtable(&core.storage, &core.settings, core.next(), &frozen)?;
     let segment = written.map(|meta| install::open_new(core, meta)).transpose()?;
+    let meta = segment.as_ref().map(|segment| segment.meta().clone());
+    let bytes = meta.as_ref().map_or(0, SegmentMeta::bytes);
     let next_doc = next_doc(&frozen);
     let mut ended = Vec::new();
     install::segment(core, segment.as_deref(), |manifest| {
-        manifest.bytes_flushed += segment.as_ref().map_or(0, |s| s.meta().bytes());
-        manifest.segments.extend(segment.as_ref().map(|s| s.meta().clone()));
+        manifest.bytes_flushed += bytes;
+        manifest.segments.extend(meta.clone());
         // Everything in the logs before the last one is in segments now.
         let last = manifest.logs.pop();
         ended = std::mem::take(&mut manifest.logs);
@@ -62,6 +67,9 @@ pub(super) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
         ..version.clone()
     });
     ended.iter().for_each(|log| install::remove_file(core, FileName::Log(log.id)));
+    let (path, duration) = (core.storage.root(), start.elapsed());
+    let (segment, entries) = (meta.as_ref().map(|m| m.id), meta.as_ref().map_or(0, |m| m.entries));
+    Event::Flushed { path, segment, entries, bytes, duration }.report();
     Ok(())
 }
 

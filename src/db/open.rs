@@ -7,8 +7,11 @@ use super::handle::Db;
 use super::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, Options};
 use super::read_only::ReadOnlyDb;
 use super::recover::{explain_missing, recover};
+use super::snapshot::Snapshot;
 use super::stats::Description;
+use crate::codec::header::{MAJOR, MINOR};
 use crate::error::{Error, ErrorKind, Result};
+use crate::events::Event;
 use crate::files::{FileName, MANIFEST, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
@@ -149,7 +152,9 @@ impl<F: Fingerprint> Options<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_read_only(self, path: impl AsRef<Path>) -> Result<ReadOnlyDb<F>> {
-        ReadOnlyDb::open(self, path.as_ref())
+        let reader = ReadOnlyDb::open(self, path.as_ref())?;
+        report(path.as_ref(), &reader.snapshot(), true);
+        Ok(reader)
     }
 }
 
@@ -202,7 +207,14 @@ fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode) -> Result<
         (None, None) => return Err(explain_missing(&*storage, no_manifest())),
     };
     let (core, recovery) = recover(options, storage, manifest, lock)?;
-    Db::start(core, recovery)
+    let db = Db::start(core, recovery)?;
+    report(path, &db.snapshot(), false);
+    Ok(db)
+}
+
+fn report<F: Fingerprint>(path: &Path, opened: &Snapshot<F>, read_only: bool) {
+    let (entries, segments) = (opened.len(), opened.version.segments.len());
+    Event::Opened { path, entries, segments, format: (MAJOR, MINOR), read_only }.report();
 }
 
 /// Reads the manifest and compares it with the options. Returns `None` if the mode allows to create a

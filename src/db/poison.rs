@@ -7,6 +7,7 @@
 use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::events::Event;
 
 /// The error after which no more writes are accepted.
 #[derive(Debug, Default)]
@@ -34,7 +35,9 @@ impl Poison {
     /// is kept.
     pub(super) fn set(&self, error: Error) -> Error {
         let error = error.into_fatal();
-        let _ = self.0.set(error.clone());
+        if self.0.set(error.clone()).is_ok() && error.kind() != ErrorKind::Closed {
+            Event::Poisoned { error: &error }.report();
+        }
         error
     }
 }

@@ -2,6 +2,7 @@
 //! storage-format.md, "Open".
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -12,6 +13,7 @@ use super::poison::Poison;
 use super::signals::Signals;
 use crate::codec::header::FileKind;
 use crate::error::{Error, ErrorKind, Result};
+use crate::events::Event;
 use crate::files::{FileName, MANIFEST};
 use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, Op, ReadMode, Start, read_log};
@@ -48,10 +50,23 @@ pub struct RecoveryReport {
     /// acknowledged, except under [`Durability::Buffered`](crate::Durability::Buffered), where a loss
     /// of power may take what was not yet synced.
     pub torn_tail: bool,
+    /// Number of orphans that were removed: files that no manifest names, left by an interrupted
+    /// flush, compaction or bulk load.
+    pub orphans: u64,
     /// Where the valid part of the last log ends.
     pub(super) log_end: u64,
     /// Bytes of all logs.
     pub(super) log_bytes: u64,
+}
+
+impl RecoveryReport {
+    /// Reports an event, if there was anything to recover.
+    fn report(&self, path: &Path) {
+        let Self { commits, operations, torn_tail, orphans, .. } = *self;
+        if commits > 0 || torn_tail || orphans > 0 {
+            Event::Recovered { path, commits, operations, torn_tail, orphans }.report();
+        }
+    }
 }
 
 /// Recovers a database. The entries of the logs are written as a segment: where they are, they must
@@ -77,6 +92,7 @@ pub(super) fn recover<F: Fingerprint>(
         .map_err(|error| error.at_path(storage.root()))?;
     settings.check()?;
     let writer = begin_log(&*storage, &mut manifest, recovery.log_end)?;
+    recovery.report(storage.root());
 
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
     let capacity = options.tuning.memtable_entries;
@@ -126,9 +142,9 @@ fn write_replayed<F: Fingerprint>(
 ) -> Result<(RecoveryReport, Option<Arc<Segment<F>>>)> {
     let settings = manifest.settings.clone();
     let memtable = Memtable::<F>::new(settings.permutations(), 1 << 16, manifest.next_doc);
-    let report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
+    let mut report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
     // Only now: if an older manifest was put back, what it does not name must not be lost.
-    remove_orphans::<F>(&**storage, manifest)?;
+    report.orphans = remove_orphans::<F>(&**storage, manifest)?;
     manifest.next_doc = flush::next_doc(&memtable);
     manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
     let id = manifest.next_file;
@@ -184,8 +200,9 @@ fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Re
     Ok(Writer::new(log, log_id, manifest.last_seq, manifest.next_doc))
 }
 
-/// Removes what a crash left: numbered files that the manifest does not name.
-fn remove_orphans<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+/// Removes what a crash left: numbered files that the manifest does not name. Returns how many there
+/// were.
+fn remove_orphans<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<u64> {
     let mut live: BTreeSet<FileName> =
         manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
     live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id)));
@@ -203,7 +220,8 @@ fn remove_orphans<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) ->
         }
     }
     // Only after all checks: a newer manifest that is restored needs what this one does not name.
-    orphans.iter().try_for_each(|name| storage.remove(&name.to_string()))
+    orphans.iter().try_for_each(|name| storage.remove(&name.to_string()))?;
+    Ok(orphans.len() as u64)
 }
 
 /// Refuses to continue if a later log has commits. A manifest names a log before anything is committed

@@ -8,6 +8,8 @@ mod concurrency;
 mod counting;
 mod damage;
 mod errors;
+#[cfg(feature = "tracing")]
+mod events;
 mod full_disk;
 mod novelty;
 mod progress;
