@@ -1,9 +1,10 @@
 //! Many queries at once: one by one, or together in a sweep.
 
 use super::ids::LiveIds;
+use super::options::QueryOptions;
 use super::pipeline::{self, Hit};
 use super::sweep::{self, QueryHit};
-use super::{QueryOptions, View};
+use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Match};
 
@@ -11,24 +12,26 @@ use crate::fingerprint::{Fingerprint, Match};
 /// at 64 bits and 70 MiB at 128: the queries in one table's bit order, and the hits.
 const CHUNK: usize = 1 << 20;
 
-/// Answers all queries, in their order.
-pub(super) fn query_batch<F: Fingerprint>(
-    view: &View<'_, F>,
-    queries: &[F],
-    distance: u32,
-    threads: usize,
-) -> Result<Vec<Vec<Match<F>>>> {
-    let mut answers = Vec::with_capacity(queries.len());
-    for chunk in queries.chunks(CHUNK) {
-        if sweep::pays(view, chunk.len(), distance) {
-            answers.append(&mut sweep_all(view, chunk, distance, threads)?);
-            continue;
+impl<F: Fingerprint> View<'_, F> {
+    /// Answers several queries, in their order, with up to `threads` threads.
+    pub(crate) fn query_batch(
+        &self,
+        queries: &[F],
+        distance: u32,
+        threads: usize,
+    ) -> Result<Vec<Vec<Match<F>>>> {
+        let mut answers = Vec::with_capacity(queries.len());
+        for chunk in queries.chunks(CHUNK) {
+            if sweep::pays(self, chunk.len(), distance) {
+                answers.append(&mut sweep_all(self, chunk, distance, threads)?);
+                continue;
+            }
+            for &query in chunk {
+                answers.push(self.query(query, QueryOptions::within(distance))?);
+            }
         }
-        for &query in chunk {
-            answers.push(view.query(query, QueryOptions::within(distance))?);
-        }
+        Ok(answers)
     }
-    Ok(answers)
 }
 
 /// Answers the queries in one sweep.

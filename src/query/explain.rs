@@ -5,8 +5,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::options::QueryOptions;
 use super::pipeline::{self, LookupQueue, TableLookup, TableProbes};
-use super::{QueryOptions, View};
+use super::view::View;
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;

@@ -1,7 +1,7 @@
 //! From hits to answers: the ids of the fingerprints that were found are read, and no others.
 
-use super::View;
 use super::pipeline::Hit;
+use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::segment::{IdReader, Segment};

@@ -10,7 +10,7 @@
 //! 3. [`LookupQueue::next`] finds the blocks of each lookup, some lookups ahead of step 4.
 //! 4. [`decode`] decodes the blocks, and keeps the fingerprints that match.
 
-use super::View;
+use super::view::View;
 use crate::block::{self, Job};
 use crate::cpu;
 use crate::error::Result;

@@ -10,31 +10,22 @@
 
 mod region;
 mod sparse;
+mod table;
 
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::View;
 use super::near::for_each_near;
+use super::view::View;
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Costs, Plan, Probe};
+use crate::layout::{Costs, Plan};
 use crate::parallel;
 use crate::segment::Segment;
-use crate::table::Table;
 use region::Region;
+use table::{Part, PermutedQuery, ProbeQueries, TableSweep};
 
-/// A fingerprint within the distance of one query, and the source that has it. Ordered as ids are
-/// read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct QueryHit<F> {
-    pub(super) fingerprint: F,
-    /// The source, numbered as in a [`Hit`](super::pipeline::Hit).
-    pub(super) source: usize,
-    /// The position of the query in the batch.
-    pub(super) query: u32,
-}
+pub(super) use table::QueryHit;
 
 /// Fingerprints of a region. Together with their directory they fit the second-level cache. There
 /// are few in tests, so that small tables have many regions.
@@ -107,7 +98,7 @@ pub(super) fn segments<F: Fingerprint>(
             let permutation = &view.planner.permutations()[number];
             let queries = &sorted(queries, |query| permutation.apply(query))[..];
             let table = &segment.tables()[number];
-            let sweep = Sweep { view, source, table, number, plan, probes, queries, distance };
+            let sweep = TableSweep { view, source, table, number, plan, probes, queries, distance };
             found.append(&mut sweep.run(threads)?);
         }
     }
@@ -137,13 +128,6 @@ fn scan<F: Fingerprint>(
     })
 }
 
-/// A query in a table's bit order, and its position in the batch.
-#[derive(Debug, Clone, Copy)]
-struct PermutedQuery<F> {
-    value: F,
-    number: u32,
-}
-
 fn sorted<F: Fingerprint>(queries: &[F], permute: impl Fn(F) -> F) -> Vec<PermutedQuery<F>> {
     let permuted = |(number, &query)| PermutedQuery { value: permute(query), number };
     let mut permuted: Vec<PermutedQuery<F>> = (0..).zip(queries).map(permuted).collect();
@@ -151,53 +135,11 @@ fn sorted<F: Fingerprint>(queries: &[F], permute: impl Fn(F) -> F) -> Vec<Permut
     permuted
 }
 
-/// One table of one segment, its probes, and the queries.
-struct Sweep<'a, F> {
-    view: &'a View<'a, F>,
-    source: usize,
-    table: &'a Table<F>,
-    number: usize,
-    plan: &'a Plan<F>,
-    probes: &'a [Probe<F>],
-    /// Sorted by value.
-    queries: &'a [PermutedQuery<F>],
-    distance: u32,
-}
-
-/// The fingerprints of a table that begin with a prefix.
-#[derive(Debug, Clone, Copy)]
-struct Part<F> {
-    prefix: F,
-    depth: u32,
-}
-
-impl<F: Fingerprint> Part<F> {
-    fn low(self) -> F {
-        self.prefix
-    }
-
-    fn high(self) -> F {
-        self.prefix | !F::prefix_mask(self.depth)
-    }
-
-    fn halves(self) -> [Self; 2] {
-        let bit = F::ONE << (F::BITS - 1 - self.depth);
-        [self.prefix, self.prefix | bit].map(|prefix| Self { prefix, depth: self.depth + 1 })
-    }
-}
-
-/// A probe, and the queries that it takes to a part: a range of the sorted queries.
-#[derive(Debug, Clone)]
-struct ProbeQueries {
-    probe: usize,
-    queries: Range<usize>,
-}
-
 fn pairs(routes: &[ProbeQueries]) -> u64 {
     routes.iter().map(|route| route.queries.len() as u64).sum()
 }
 
-impl<F: Fingerprint> Sweep<'_, F> {
+impl<F: Fingerprint> TableSweep<'_, F> {
     fn run(&self, threads: usize) -> Result<Vec<QueryHit<F>>> {
         let found = Mutex::new(Vec::new());
         let depth = self.first_depth();
@@ -224,39 +166,11 @@ impl<F: Fingerprint> Sweep<'_, F> {
         let parts = (self.table.count() / REGION).min(pairs / PART);
         parts.checked_ilog2().unwrap_or(0)
     }
-
-    /// Narrows the queries that probes take to a part around `part` to those that they take to
-    /// `part`.
-    fn narrow(
-        &self,
-        routes: impl Iterator<Item = ProbeQueries>,
-        part: Part<F>,
-    ) -> Vec<ProbeQueries> {
-        let narrowed = routes.map(|ProbeQueries { probe, queries }| {
-            let Probe { flips, depth, .. } = self.probes[probe];
-            let mask = F::prefix_mask(part.depth.min(depth.into()));
-            let prefix = (part.prefix ^ flips) & mask;
-            let among = &self.queries[queries.clone()];
-            let from = among.partition_point(|a| a.value < prefix);
-            let to = from + among[from..].partition_point(|a| a.value & mask == prefix);
-            ProbeQueries { probe, queries: queries.start + from..queries.start + to }
-        });
-        narrowed.filter(|route| !route.queries.is_empty()).collect()
-    }
-
-    /// Reports a near fingerprint for a query, unless another table reports it.
-    fn report(&self, query: PermutedQuery<F>, candidate: F, found: &mut Vec<QueryHit<F>>) {
-        let order = &self.view.planner.permutations()[self.number];
-        let fingerprint = order.invert(candidate);
-        if self.plan.reports(self.number, fingerprint ^ order.invert(query.value)) {
-            found.push(QueryHit { fingerprint, source: self.source, query: query.number });
-        }
-    }
 }
 
 /// Searches parts of a table, one after another.
 struct Worker<'a, F> {
-    sweep: &'a Sweep<'a, F>,
+    sweep: &'a TableSweep<'a, F>,
     region: Region<F>,
     found: Vec<QueryHit<F>>,
 }
@@ -293,7 +207,7 @@ impl<F: Fingerprint> Worker<'_, F> {
     /// Returns whether decoding only the blocks that are needed costs less than decoding all.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn is_sparse(&self, pairs: u64, blocks: u64) -> bool {
-        let Sweep { view, table, plan, .. } = self.sweep;
+        let TableSweep { view, table, plan, .. } = self.sweep;
         let (costs, work) = (view.planner.costs(), plan.work());
         let alone = (work.ns - costs.least_ns()) / work.probes + costs.sweep_alone_ns;
         let each = table.count() as f64 / table.blocks().max(1) as f64;

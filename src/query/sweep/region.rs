@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Part, PermutedQuery, ProbeQueries, QueryHit, Sweep};
+use super::table::{Part, PermutedQuery, ProbeQueries, QueryHit, TableSweep};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -71,7 +71,7 @@ impl<F: Fingerprint> Region<F> {
     /// Looks up the candidates of these queries.
     pub(super) fn search(
         &self,
-        sweep: &Sweep<'_, F>,
+        sweep: &TableSweep<'_, F>,
         routes: &[ProbeQueries],
         found: &mut Vec<QueryHit<F>>,
     ) {

@@ -1,6 +1,6 @@
 //! A part of a table that few queries concern: only the blocks that they need are decoded.
 
-use super::{Part, PermutedQuery, ProbeQueries, QueryHit, Sweep};
+use super::table::{Part, PermutedQuery, ProbeQueries, QueryHit, TableSweep};
 use crate::block::{self, Job};
 use crate::cpu;
 use crate::error::Result;
@@ -13,7 +13,7 @@ const TOGETHER: usize = 32;
 
 /// Finds the matches of these queries within `part`.
 pub(super) fn search<F: Fingerprint>(
-    sweep: &Sweep<'_, F>,
+    sweep: &TableSweep<'_, F>,
     routes: &[ProbeQueries],
     part: Part<F>,
     found: &mut Vec<QueryHit<F>>,
@@ -35,7 +35,7 @@ pub(super) fn search<F: Fingerprint>(
 
 /// Takes the lookups through all steps.
 fn look_up<F: Fingerprint>(
-    sweep: &Sweep<'_, F>,
+    sweep: &TableSweep<'_, F>,
     pairs: &[(PermutedQuery<F>, &Probe<F>)],
     part: Part<F>,
     found: &mut Vec<QueryHit<F>>,

@@ -9,6 +9,7 @@ mod choices;
 mod crash;
 mod faults;
 mod pending;
+mod states;
 mod variants;
 mod world;
 
@@ -26,8 +27,8 @@ use crash::Crash;
 use faults::Need;
 use world::{FileId, Op, World};
 
-pub use crash::{CrashLimits, CrashStates};
 pub use faults::Fault;
+pub use states::{CrashLimits, CrashStates};
 
 /// A [`Storage`] in memory for crash tests: those of fpdb, and those of programs that embed it.
 ///
@@ -106,18 +107,6 @@ impl Sim {
     #[must_use]
     pub fn marks(&self) -> Vec<(usize, u64)> {
         self.world().marks.clone()
-    }
-
-    /// Returns every state in which a crash after the first `at` operations could have left the
-    /// files. Each state is a separate file system, at this folder, in which everything is durable
-    /// and no lock is held.
-    ///
-    /// No two states are equal. [`CrashLimits`] decides which are made where there are too many.
-    /// Making them takes time in proportion to `at`, to the bytes of files that were not entirely
-    /// synced, and to the number of states.
-    #[must_use]
-    pub fn crash_states(&self, at: usize, limits: CrashLimits) -> CrashStates {
-        CrashStates::new(&mut self.world(), self.root.clone(), self.crash.clone(), at, limits)
     }
 
     /// Describes the crashes that led to this state: after which operation, what was kept, and what

@@ -1,0 +1,47 @@
+//! The answers to one query.
+
+use super::options::QueryOptions;
+use super::pipeline;
+use super::view::View;
+use crate::error::Result;
+use crate::fingerprint::{DocId, Fingerprint, Match};
+
+impl<F: Fingerprint> View<'_, F> {
+    /// Returns all matches, each once, sorted by distance, fingerprint, id.
+    pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
+        self.query_permuted(&self.planner.permuted(fingerprint), options)
+    }
+
+    /// Does the same for a fingerprint that is already in each table's bit order.
+    pub(crate) fn query_permuted(
+        &self,
+        queries: &[F],
+        options: QueryOptions,
+    ) -> Result<Vec<Match<F>>> {
+        let limit = options.limit.unwrap_or(usize::MAX);
+        self.matches(pipeline::search(self, queries, options.distance)?, limit)
+    }
+
+    /// Returns the nearest match within `distance`. Of several, it is the one with the lowest
+    /// fingerprint and id.
+    ///
+    /// Radii are tried from 0 up: few probes find a near match, and all radii together cost little
+    /// more than the last one.
+    pub(crate) fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
+        let mut radius = 0;
+        loop {
+            let options = QueryOptions::within(radius.min(distance)).limit(1);
+            let found = self.query(fingerprint, options)?.pop();
+            if found.is_some() || radius >= distance {
+                return Ok(found);
+            }
+            radius = if radius == 0 { 1 } else { radius * 2 };
+        }
+    }
+
+    /// Returns the ids of a fingerprint, ascending.
+    pub(crate) fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
+        let options = QueryOptions::within(0);
+        Ok(self.query(fingerprint, options)?.into_iter().map(|m| m.id).collect())
+    }
+}

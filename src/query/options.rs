@@ -1,0 +1,44 @@
+//! What a query asks for.
+
+/// The distance and the limit of a query.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, QueryOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let db = Db::options().create(folder.path().join("crawl.fpdb"))?;
+/// for (id, fingerprint) in (0..).zip([0b0000, 0b0001, 0b0011, 0b0111]) {
+///     db.insert(fingerprint, id)?;
+/// }
+/// let nearest = db.query(0b0000, &QueryOptions::within(2).limit(2))?;
+/// assert_eq!(nearest.iter().map(|m| m.distance).collect::<Vec<_>>(), [0, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub struct QueryOptions {
+    pub(crate) distance: u32,
+    pub(crate) limit: Option<usize>,
+}
+
+impl QueryOptions {
+    /// Finds all matches within `distance`: entries whose fingerprint differs from the query's in at
+    /// most `distance` bits, inclusive.
+    ///
+    /// Any distance is allowed and answered exactly. Up to the database's maximum distance, queries
+    /// are fast. Beyond it they take longer with every bit, until the database is scanned.
+    pub fn within(distance: u32) -> Self {
+        Self { distance, limit: None }
+    }
+
+    /// Returns at most `limit` matches: the nearest ones, and at equal distances those of lower
+    /// fingerprint and id. Without a limit, all matches are returned.
+    ///
+    /// Very many documents can have the same fingerprint (empty pages, log-in pages). Ids beyond the
+    /// limit are not read.
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+}

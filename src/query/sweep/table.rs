@@ -1,0 +1,103 @@
+//! What the sweep of one table consists of: its queries, its probes and its parts.
+
+use std::ops::Range;
+
+use crate::fingerprint::Fingerprint;
+use crate::layout::{Plan, Probe};
+use crate::query::view::View;
+use crate::table::Table;
+
+/// A fingerprint within the distance of one query, and the source that has it. Ordered as ids are
+/// read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::query) struct QueryHit<F> {
+    pub(in crate::query) fingerprint: F,
+    /// The source, numbered as in a [`Hit`](crate::query::pipeline::Hit).
+    pub(in crate::query) source: usize,
+    /// The position of the query in the batch.
+    pub(in crate::query) query: u32,
+}
+
+/// A query in a table's bit order, and its position in the batch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PermutedQuery<F> {
+    pub(super) value: F,
+    pub(super) number: u32,
+}
+
+/// One table of one segment, its probes, and the queries.
+pub(super) struct TableSweep<'a, F> {
+    pub(super) view: &'a View<'a, F>,
+    pub(super) source: usize,
+    pub(super) table: &'a Table<F>,
+    pub(super) number: usize,
+    pub(super) plan: &'a Plan<F>,
+    pub(super) probes: &'a [Probe<F>],
+    /// Sorted by value.
+    pub(super) queries: &'a [PermutedQuery<F>],
+    pub(super) distance: u32,
+}
+
+/// The fingerprints of a table that begin with a prefix.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part<F> {
+    pub(super) prefix: F,
+    pub(super) depth: u32,
+}
+
+impl<F: Fingerprint> Part<F> {
+    pub(super) fn low(self) -> F {
+        self.prefix
+    }
+
+    pub(super) fn high(self) -> F {
+        self.prefix | !F::prefix_mask(self.depth)
+    }
+
+    pub(super) fn halves(self) -> [Self; 2] {
+        let bit = F::ONE << (F::BITS - 1 - self.depth);
+        [self.prefix, self.prefix | bit].map(|prefix| Self { prefix, depth: self.depth + 1 })
+    }
+}
+
+/// A probe, and the queries that it takes to a part: a range of the sorted queries.
+#[derive(Debug, Clone)]
+pub(super) struct ProbeQueries {
+    pub(super) probe: usize,
+    pub(super) queries: Range<usize>,
+}
+
+impl<F: Fingerprint> TableSweep<'_, F> {
+    /// Narrows the queries that probes take to a part around `part` to those that they take to
+    /// `part`.
+    pub(super) fn narrow(
+        &self,
+        routes: impl Iterator<Item = ProbeQueries>,
+        part: Part<F>,
+    ) -> Vec<ProbeQueries> {
+        let narrowed = routes.map(|ProbeQueries { probe, queries }| {
+            let Probe { flips, depth, .. } = self.probes[probe];
+            let mask = F::prefix_mask(part.depth.min(depth.into()));
+            let prefix = (part.prefix ^ flips) & mask;
+            let among = &self.queries[queries.clone()];
+            let from = among.partition_point(|a| a.value < prefix);
+            let to = from + among[from..].partition_point(|a| a.value & mask == prefix);
+            ProbeQueries { probe, queries: queries.start + from..queries.start + to }
+        });
+        narrowed.filter(|route| !route.queries.is_empty()).collect()
+    }
+
+    /// Reports a near fingerprint for a query, unless another table reports it.
+    pub(super) fn report(
+        &self,
+        query: PermutedQuery<F>,
+        candidate: F,
+        found: &mut Vec<QueryHit<F>>,
+    ) {
+        let order = &self.view.planner.permutations()[self.number];
+        let fingerprint = order.invert(candidate);
+        if self.plan.reports(self.number, fingerprint ^ order.invert(query.value)) {
+            found.push(QueryHit { fingerprint, source: self.source, query: query.number });
+        }
+    }
+}
