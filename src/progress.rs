@@ -220,12 +220,13 @@ mod tests {
             calls += 1;
             ControlFlow::Break(())
         };
-        let meter = Meter::new(&mut cancel, Phase::Read, Some(10));
-        for _ in 0..3 {
-            assert_eq!(meter.advance(1).unwrap_err().kind(), ErrorKind::Cancelled);
+        {
+            let meter = Meter::new(&mut cancel, Phase::Read, Some(10));
+            for _ in 0..3 {
+                assert_eq!(meter.advance(1).unwrap_err().kind(), ErrorKind::Cancelled);
+            }
+            assert_eq!(meter.begin(Phase::Sort, 1).unwrap_err().kind(), ErrorKind::Cancelled);
         }
-        assert_eq!(meter.begin(Phase::Sort, 1).unwrap_err().kind(), ErrorKind::Cancelled);
-        drop(meter);
         assert_eq!(calls, 1);
     }
 

@@ -131,13 +131,8 @@ fn check_sketches(bases: &Documents, variants: &Documents, pairs: &[Pair], max_b
         bottom += (x.jaccard(&y) - a.jaccard(b)).abs();
     }
     let n = pairs.len() as f64;
-    println!(
-        "one bit: {:.4} +- {:.4}; bottom: {:.4}",
-        errors / n,
-        (squares / n).sqrt(),
-        bottom / n
-    );
-    assert!((errors / n).abs() < max_bias, "bias");
-    assert!((squares / n).sqrt() < 0.08, "spread");
-    assert!(bottom / n < 0.03, "bottom-k");
+    let (bias, spread, bottom) = (errors / n, (squares / n).sqrt(), bottom / n);
+    assert!(bias.abs() < max_bias, "bias {bias:.4}");
+    assert!(spread < 0.08, "spread {spread:.4}");
+    assert!(bottom < 0.03, "bottom-k {bottom:.4}");
 }

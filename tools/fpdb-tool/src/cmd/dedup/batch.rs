@@ -10,10 +10,14 @@ use anyhow::Result;
 use fpdb::{Db, Key, Novelty};
 
 use super::report::Report;
-use super::{BATCH_BYTES, BATCH_DOCUMENTS};
 use crate::input::{Intake, Item};
 use crate::output::Context;
 use crate::recipe::Width;
+
+/// Documents per batch. A batch has one commit, and so one sync.
+const BATCH_DOCUMENTS: usize = 256;
+/// Bytes of documents that fill a batch, whatever their number.
+const BATCH_BYTES: usize = 8 << 20;
 
 /// Processes documents, batch by batch.
 pub(super) struct Deduplicator<'a, F: Width> {

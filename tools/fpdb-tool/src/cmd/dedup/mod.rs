@@ -20,11 +20,6 @@ use crate::recipe::{self, Width};
 use batch::{Deduplicator, Prepared, Printer};
 use report::Report;
 
-/// Documents per batch. A batch has one commit, and so one sync.
-const BATCH_DOCUMENTS: usize = 256;
-/// Bytes of documents that fill a batch, whatever their number.
-const BATCH_BYTES: usize = 8 << 20;
-
 const EXAMPLE: &str = "\
 Example:
   fpdb-tool dedup crawl.fpdb pages.ndjson.gz > novel.ndjson";

@@ -6,7 +6,7 @@ use anyhow::Result;
 use fpdb::{Description, Fingerprint};
 use indicatif::ProgressBar;
 
-use super::Args;
+use super::args::Args;
 use crate::failure;
 use crate::input::fingerprints::{Listed, Lists};
 use crate::input::{Document, InputFormat, Intake};

@@ -1,0 +1,65 @@
+//! The arguments of `query`.
+
+use std::path::PathBuf;
+
+use crate::input::fingerprints::ListArgs;
+use crate::input::{DocumentArgs, InputFormat};
+
+const EXAMPLE: &str = "\
+Examples:
+  fpdb-tool query crawl.fpdb 0x0123456789abcdef --distance 3
+  fpdb-tool query crawl.fpdb pages.ndjson --from ndjson --json";
+
+/// Finds the entries within a distance of fingerprints, or of documents
+///
+/// Answers queries in the order given, and completely unless --limit is given. Matches are sorted by
+/// distance, then by fingerprint and id.
+///
+/// With --json, prints one record per query, {"type":"query","i":0,"query":"0x...","matches":[...]},
+/// and a summary record last. For a document, the record also has its id, "document":"...", and the
+/// query is null if the document has too few features for a fingerprint. In the table, the
+/// document's id replaces the query. With --explain, prints one record per query,
+/// {"type":"explain","query":"0x...",...}.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    pub(super) path: PathBuf,
+
+    /// Fingerprints in hex, with or without 0x; or, with --from, files of queries, where `-` is
+    /// standard input
+    #[arg(value_name = "FINGERPRINT|FILE", required = true)]
+    pub(super) queries: Vec<String>,
+
+    /// Distance in bits [default: the database's max distance]
+    #[arg(short = 'k', long = "distance", value_name = "BITS")]
+    pub(super) distance: Option<u32>,
+
+    /// Read queries from files of this format
+    #[arg(long, value_enum)]
+    pub(super) from: Option<InputFormat>,
+
+    /// Most matches per query; the nearest are kept [default: no limit]
+    #[arg(long, value_name = "MATCHES")]
+    pub(super) limit: Option<usize>,
+
+    /// Show what each query does instead of its matches: prefixes looked up and those that filters
+    /// refused, blocks read, fingerprints decoded and matched, and the time of each step
+    #[arg(long, conflicts_with = "exit_status")]
+    pub(super) explain: bool,
+
+    /// Exit with code 1 if no query has a match
+    #[arg(long)]
+    pub(super) exit_status: bool,
+
+    #[command(flatten)]
+    pub(super) list: ListArgs,
+
+    /// Recipe that turns texts into fingerprints [default: the database's recipe, else `default`]
+    #[arg(long, value_name = "NAME", help_heading = "Reading documents")]
+    pub(super) recipe: Option<String>,
+
+    #[command(flatten)]
+    pub(super) documents: DocumentArgs,
+}
