@@ -14,6 +14,20 @@ use crate::settings::{Ids, Settings};
 use crate::storage::{Access, Disk, Storage};
 
 /// Which failures an acknowledged write survives.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("db");
+/// use fpdb::{Db, Durability};
+/// let db = Db::options().durability(Durability::Buffered).create(&path)?;
+/// for id in 0..1000u64 {
+///     db.insert(id << 32, id)?; // none of these waits for the disk
+/// }
+/// db.sync()?; // this makes them all durable
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Durability {
@@ -123,6 +137,14 @@ impl<F: Fingerprint> Default for Options<F> {
 
 impl<F: Fingerprint> Options<F> {
     /// Returns the defaults.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// let options = fpdb::Options::<u128>::new();
+    /// assert_eq!(options.create(&path)?.max_distance(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Self {
         Self {
             max_distance: None,
@@ -153,23 +175,61 @@ impl<F: Fingerprint> Options<F> {
     /// Sets the distance in bits within which two documents count as near-duplicates, and up to which
     /// queries are fast. A larger one finds more near-duplicates, more unrelated documents, and costs
     /// time. 0 to 10; default 3; stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// let db = Db::options().max_distance(6).create(&path)?;
+    /// db.insert(0b0011_1111, 1)?;
+    /// assert_eq!(db.query(0, 6)?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn max_distance(self, distance: u32) -> Self {
         Self { max_distance: Some(distance), ..self }
     }
 
     /// Sets the tables and their bit orders. More tables take more space and can save time. Default:
     /// [`Layout::auto`] for the distance and the expected entries; stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, Layout};
+    /// let layout = Layout::preset("ring-3", 64)?;
+    /// let db = Db::options().max_distance(6).layout(layout).create(&path)?;
+    /// assert_eq!(db.layout().tables(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn layout(self, layout: Layout) -> Self {
         Self { layout: Some(layout), ..self }
     }
 
     /// Sets for how many entries the default layout and filter are chosen. The database works with any
     /// number. Default: a million; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// let db = Db::options().expected_entries(1_000_000_000).create(&path)?;
+    /// println!("{} tables", db.layout().tables());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn expected_entries(self, entries: u64) -> Self {
         Self { expected_entries: entries, ..self }
     }
 
     /// Sets whether the caller numbers documents or names them. Default: [`Ids::User`]; stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(&path)?;
+    /// db.insert(7, "https://example.org/")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ids(self, ids: Ids) -> Self {
         Self { ids: Some(ids), ..self }
     }
@@ -219,12 +279,30 @@ impl<F: Fingerprint> Options<F> {
     /// Sets the bytes per block, the unit of decompression: a power of two from 128 to 4096. Smaller
     /// blocks make queries faster, the index in memory larger, and files slightly larger. Default: 128;
     /// stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// let db = Db::options().block_size(1024).create(&path)?;
+    /// assert_eq!(db.stats().block_size, 1024);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn block_size(self, bytes: usize) -> Self {
         Self { block_size: Some(bytes), ..self }
     }
 
     /// Sets how fingerprints are encoded in blocks. It does not change any answer. Default:
     /// [`BlockCode::EliasFano`]; stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{BlockCode, Db};
+    /// let db = Db::options().code(BlockCode::Huffman).create(&path)?;
+    /// assert_eq!(db.stats().code, BlockCode::Huffman);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn code(self, code: BlockCode) -> Self {
         Self { code: Some(code), ..self }
     }
@@ -234,12 +312,31 @@ impl<F: Fingerprint> Options<F> {
     /// any answer. 8 is a good choice, and 0 means no filters. Default: 8 if the layout and the expected
     /// entries gain more time than it costs space, by the rule of [`Layout::auto`], and 0 otherwise;
     /// stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// Db::options().filter_bits(8).create(&path)?.close()?;
+    /// assert_eq!(fpdb::describe(&path)?.filter_bits, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn filter_bits(self, bits: u32) -> Self {
         Self { filter_bits: Some(bits), ..self }
     }
 
     /// Sets what queries cost on this machine. Queries are planned by it, so it decides how fast
     /// answers are found, but not which. Default: as measured on one server; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// use fpdb::layout::Costs;
+    /// let costs = Costs::default().cold(0.5); // half of the blocks must be read from the disk
+    /// let db = Db::options().costs(costs).create(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn costs(self, costs: Costs) -> Self {
         Self { costs, ..self }
     }
@@ -251,12 +348,28 @@ impl<F: Fingerprint> Options<F> {
     /// While that many entries are being written, as many more can be inserted at full speed, and as
     /// many again ever more slowly, with a delay of up to a millisecond per write. At least 1; default:
     /// 131,072; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// let db = Db::options().memtable_entries(1 << 20).create(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn memtable_entries(mut self, entries: usize) -> Self {
         self.tuning.memtable_entries = entries.max(1);
         self
     }
 
     /// Sets which failures an acknowledged write survives. Default: [`Durability::Sync`]; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, Durability};
+    /// let db = Db::options().durability(Durability::Buffered).create(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn durability(mut self, durability: Durability) -> Self {
         self.tuning.durability = durability;
         self
@@ -264,6 +377,17 @@ impl<F: Fingerprint> Options<F> {
 
     /// Sets how often the log is synced under [`Durability::Buffered`], from a millisecond to a day.
     /// Default: every second; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use std::time::Duration;
+    ///
+    /// use fpdb::{Db, Durability};
+    /// let options = Db::options().durability(Durability::Buffered);
+    /// let db = options.sync_interval(Duration::from_millis(100)).create(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sync_interval(mut self, interval: Duration) -> Self {
         self.tuning.sync_interval = interval.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
         self
@@ -273,6 +397,16 @@ impl<F: Fingerprint> Options<F> {
     /// together. Beyond that it sorts on disk, which takes half as long again. About 30 bytes per entry
     /// of 64 bits and 60 per entry of 128 bits keep the sort in memory; half as much again if several
     /// threads write three or more tables. Default: 256 MiB; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, DocId, Entry};
+    /// let db = Db::options().bulk_memory(1 << 30).create(&path)?;
+    /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
+    /// assert_eq!(db.bulk_load(entries)?.inserted, 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bulk_memory(mut self, bytes: usize) -> Self {
         self.tuning.bulk_memory = bytes;
         self
@@ -283,6 +417,14 @@ impl<F: Fingerprint> Options<F> {
     /// background uses one fewer, but at least one. The number does not change what is written or
     /// answered. With 1, no thread is started. Default: the number of processors available to the
     /// process, and 1 on another storage than the disk, so that simulations can be repeated; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// let db = Db::options().threads(2).create(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn threads(mut self, threads: usize) -> Self {
         self.tuning.threads = Some(threads.max(1));
         self
@@ -292,12 +434,31 @@ impl<F: Fingerprint> Options<F> {
     /// threads. Otherwise the call that finds the memtable full, and flushes and bulk loads, also
     /// compact, and the log is synced then, by [`Db::sync`](crate::Db::sync) and by
     /// [`Db::close`](crate::Db::close). Default: true; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// let db = Db::options().background(false).create(&path)?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?; // also compacts, in this thread
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn background(mut self, background: bool) -> Self {
         self.tuning.background = background;
         self
     }
 
     /// Sets how the files of segments are read. Default: [`Access::Mapped`]; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Access, Db};
+    /// Db::options().create(&path)?.close()?;
+    /// let db = Db::options().access(Access::Cold).open(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn access(mut self, access: Access) -> Self {
         self.tuning.access = access;
         self
@@ -305,6 +466,13 @@ impl<F: Fingerprint> Options<F> {
 
     /// Sets another storage than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
     /// with the feature `sim`.
+    ///
+    /// ```
+    /// use fpdb::storage::Sim;
+    /// let db = fpdb::Db::options().storage(Sim::new()).create("in memory")?;
+    /// db.insert(7, 1)?;
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     #[cfg(feature = "sim")]
     pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
         Self { storage: Some(storage), ..self }

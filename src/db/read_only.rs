@@ -108,6 +108,16 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// The same as opening. Then the previous state stays.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// assert!(!reader.refresh()?);
+    /// db.insert(7, 1)?;
+    /// assert!(reader.refresh()? && reader.contains(7)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn refresh(&self) -> Result<bool> {
         let storage = &self.shared.storage;
         let manifest = Manifest::read(&**storage)?;
@@ -127,6 +137,17 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     }
 
     /// Returns the present state as a snapshot.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// let before = reader.snapshot();
+    /// db.insert(7, 1)?;
+    /// reader.refresh()?;
+    /// assert_eq!((before.len(), reader.snapshot().len()), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F> {
         self.read(|state| state.snapshot.clone())
@@ -138,6 +159,17 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// let matches = reader.query(0b1101, 1)?;
+    /// assert_eq!((matches.len(), matches[0].distance), (2, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn query(&self, fingerprint: F, distance: u32) -> Result<Vec<Match<F>>> {
         self.snapshot().query(fingerprint, distance)
     }
@@ -147,6 +179,17 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// let answers = reader.query_batch(&[0b1100, 0b0000], 1)?;
+    /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
         self.snapshot().query_batch(fingerprints, distance)
     }
@@ -156,6 +199,17 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// let nearest = reader.nearest(0b1110, 3)?;
+    /// assert_eq!(nearest.map(|m| (m.id.0, m.distance)), Some((1, 1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
         self.snapshot().nearest(fingerprint, distance)
     }
@@ -165,6 +219,15 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// assert!(reader.contains(7)? && !reader.contains(6)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
         self.snapshot().contains(fingerprint)
     }
@@ -174,6 +237,16 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 2)?;
+    /// db.insert(7, 1)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// assert_eq!(reader.ids(7)?, [fpdb::DocId(1), fpdb::DocId(2)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
         self.snapshot().ids(fingerprint)
     }
@@ -183,11 +256,31 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(&path)?;
+    /// let id = db.insert(7, "https://example.org/")?;
+    /// let reader = Db::open_read_only(&path)?;
+    /// assert_eq!(reader.name(id)?.as_deref(), Some("https://example.org/"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self, id: DocId) -> Result<Option<String>> {
         self.snapshot().name(id)
     }
 
     /// Returns the database in figures.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// assert_eq!(reader.stats().entries, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.read(|state| {
@@ -198,6 +291,16 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     }
 
     /// Reads and checks every byte of every segment; see [`Snapshot::verify`].
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// assert!(reader.verify().errors.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify(&self) -> VerifyReport {
         self.snapshot().verify()
     }

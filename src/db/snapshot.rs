@@ -154,6 +154,15 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// The same as [`query`](Self::query).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// let snapshot = db.snapshot();
+    /// assert!(snapshot.contains(7)? && !snapshot.contains(6)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
         let one = QueryOptions::within(0).limit(1);
         Ok(!self.query_with(fingerprint, &one)?.is_empty())
@@ -164,6 +173,16 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// The same as [`query`](Self::query).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 2)?;
+    /// db.insert(7, 1)?;
+    /// let snapshot = db.snapshot();
+    /// assert_eq!(snapshot.ids(7)?, [fpdb::DocId(1), fpdb::DocId(2)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
         self.view().ids(fingerprint)
     }
@@ -218,6 +237,14 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Returns the number of entries.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// assert_eq!(db.snapshot().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> u64 {
         let in_segments: u64 = self.version.segments.iter().map(|s| s.meta().entries).sum();
@@ -227,6 +254,13 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Returns whether there are no entries.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// assert!(db.snapshot().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -237,6 +271,15 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// Damage is reported once. If a page of a file is damaged, that page is reported, and not what
     /// follows from it.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// assert!(db.snapshot().verify().errors.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify(&self) -> VerifyReport {
         self.inspect(None).unwrap_or_default()
     }
@@ -293,6 +336,19 @@ impl<'a, F: Fingerprint> IntoIterator for &'a Snapshot<F> {
 }
 
 /// An iterator over the entries of a snapshot, by fingerprint and then id; see [`Snapshot::iter`].
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// db.insert(9, 1)?;
+/// db.insert(7, 2)?;
+/// let snapshot = db.snapshot();
+/// let entries: fpdb::Result<Vec<_>> = snapshot.iter().collect();
+/// assert_eq!(entries?[0].fingerprint, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Iter<'a, F = u64> {
     merge: Option<Merge<'a, F>>,
     error: Option<Error>,

@@ -15,6 +15,20 @@ use crate::table::Table;
 use crate::version::Version;
 
 /// A database in figures; see [`Db::stats`](crate::Db::stats). Sizes are in bytes.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// db.insert(7, 1)?;
+/// db.insert(7, 2)?;
+/// db.flush()?;
+/// let stats = db.stats();
+/// assert_eq!((stats.entries, stats.fingerprints), (2, 1));
+/// println!("{} bytes, {} segments", stats.bytes_total, stats.segments.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -88,6 +102,20 @@ pub struct Stats {
 }
 
 /// A segment in figures.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// db.insert(7, 1)?;
+/// db.flush()?;
+/// for segment in &db.stats().segments {
+///     println!("{}: {} entries, {} bytes", segment.id, segment.entries, segment.bytes);
+///     assert_eq!(segment.bytes, segment.files.iter().map(|(_, bytes)| bytes).sum());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SegmentStats {
@@ -108,6 +136,18 @@ pub struct SegmentStats {
 }
 
 /// The file of a table in figures.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// db.insert(7, 1)?;
+/// db.flush()?;
+/// let table = db.stats().segments[0].tables[0];
+/// assert!(table.bytes > table.bytes_blocks + table.bytes_index + table.bytes_filter);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableStats {
@@ -227,6 +267,17 @@ impl Stats {
 }
 
 /// What the manifest alone says about a database of any width; see [`describe`](crate::describe).
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("db");
+/// fpdb::Db::options().max_distance(6).create(&path)?.close()?;
+/// let found = fpdb::describe(&path)?;
+/// assert_eq!((found.bits, found.max_distance), (64, 6));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Description {

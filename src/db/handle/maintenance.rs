@@ -17,6 +17,16 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Io`; after that the handle is `Poisoned` and accepts no more writes.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, Durability};
+    /// let db = Db::options().durability(Durability::Buffered).create(&path)?;
+    /// db.insert(7, 1)?; // a loss of power may take it
+    /// db.sync()?; // from here on it cannot
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sync(&self) -> Result<()> {
         sync::sync_log(self.core())
     }
@@ -26,6 +36,15 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Poisoned` after a failed write; `Closed`; `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// assert_eq!((db.stats().segments.len(), db.stats().memtable_entries), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn flush(&self) -> Result<()> {
         drop(flush::flush_all(self.core())?);
         compact::compact_as_needed(self.core());
@@ -39,6 +58,18 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// `Io` if the disk is too full or fails; `Corruption`; `Poisoned`; `Closed`. The database stays
     /// as it was. One segment without removed entries is left alone, and so not checked for damage.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// for id in 0..3u64 {
+    ///     db.insert(id << 32, id)?;
+    ///     db.flush()?;
+    /// }
+    /// db.compact()?;
+    /// assert_eq!(db.stats().segments.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compact(&self) -> Result<CompactReport> {
         self.compact_with(|_| ControlFlow::Continue(()))
     }
@@ -74,6 +105,15 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// The same as [`flush`](Self::flush), except that a poisoned handle is verified without flushing.
     /// Damage is not an error but in the report.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// let report = db.verify()?;
+    /// assert!(report.files > 0 && report.errors.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify(&self) -> Result<VerifyReport> {
         self.verify_with(|_| ControlFlow::Continue(()))
     }
@@ -84,6 +124,18 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// The same as [`verify`](Self::verify), and `Cancelled` if `report` broke.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// let report = db.verify_with(|progress| {
+    ///     eprintln!("{} of {:?} bytes", progress.done, progress.total);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert!(report.errors.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify_with(
         &self,
         report: impl FnMut(Progress) -> ControlFlow<()> + Send,

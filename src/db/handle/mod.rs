@@ -93,6 +93,15 @@ impl<F: Fingerprint> Db<F> {
     }
 
     /// Returns the database as it is now, for reading.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// let before = db.snapshot();
+    /// db.insert(7, 1)?;
+    /// assert!(before.is_empty() && db.contains(7)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F> {
         let core = self.core();
@@ -117,6 +126,16 @@ impl<F: Fingerprint> Db<F> {
     }
 
     /// Returns what opening the database found in its log.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// let db = fpdb::Db::options().create(&path)?;
+    /// db.insert(7, 1)?;
+    /// drop(db); // without closing it
+    /// assert_eq!(fpdb::Db::open(&path)?.recovery().operations, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn recovery(&self) -> RecoveryReport {
         self.handle.recovery
@@ -177,6 +196,16 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// `Poisoned` after a failed write; `Closed` the second time; `Io`. The handle is closed in any
     /// case, and what was acknowledged is safe.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// let db = fpdb::Db::options().create(&path)?;
+    /// db.insert(7, 1)?;
+    /// db.close()?;
+    /// assert_eq!(fpdb::Db::open(&path)?.recovery().commits, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(self) -> Result<()> {
         self.handle.stop_threads();
         close::close(self.core())

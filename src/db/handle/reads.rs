@@ -11,6 +11,16 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let matches = db.query(0b1101, 1)?;
+    /// assert_eq!((matches.len(), matches[0].distance), (2, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn query(&self, fingerprint: F, distance: u32) -> Result<Vec<Match<F>>> {
         self.snapshot().query(fingerprint, distance)
     }
@@ -21,6 +31,16 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let answers = db.query_batch(&[0b1100, 0b0000], 1)?;
+    /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
         self.snapshot().query_batch(fingerprints, distance)
     }
@@ -31,6 +51,16 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let nearest = db.nearest(0b1110, 3)?;
+    /// assert_eq!(nearest.map(|m| (m.id.0, m.distance)), Some((1, 1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
         self.snapshot().nearest(fingerprint, distance)
     }
@@ -40,6 +70,14 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// assert!(db.contains(7)? && !db.contains(6)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
         self.snapshot().contains(fingerprint)
     }
@@ -49,6 +87,15 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 2)?;
+    /// db.insert(7, 1)?;
+    /// assert_eq!(db.ids(7)?, [fpdb::DocId(1), fpdb::DocId(2)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
         self.snapshot().ids(fingerprint)
     }
@@ -59,6 +106,16 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(&path)?;
+    /// let id = db.insert(7, "https://example.org/")?;
+    /// assert_eq!(db.name(id)?.as_deref(), Some("https://example.org/"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self, id: DocId) -> Result<Option<String>> {
         self.snapshot().name(id)
     }

@@ -8,6 +8,8 @@
 //! writing to, and 4 for a database made by a newer version. It is no error when the reader of the
 //! output goes away, but it is one when standard output is closed from the start.
 
+#![deny(missing_docs)]
+
 mod cmd;
 mod count;
 mod database;
