@@ -1,29 +1,29 @@
-//! Which segments to merge: a pure function of their sizes, oldest first.
+//! Chooses which segments to merge: a pure function of their sizes, oldest first.
 
 use std::ops::Range;
 
-/// A segment is merged with the newer ones unless it is larger than so many times all of them
-/// together. Greater: fewer segments, and each entry is rewritten more often.
+/// A segment is merged with all newer ones unless it is larger than this many times their total. A
+/// larger factor means fewer segments, and that each entry is rewritten more often.
 ///
-/// With 2, after a merge each segment is more than two thirds of itself and all newer ones, so there
-/// are at most 1 + log3(entries / memtable) of them, and while one is written, one more. An entry that
-/// is rewritten is in a segment at least 1.5 times as large as before, unless it came in later than
-/// what it joins: each byte is written at most about log1.5(entries / memtable) times, and in the
-/// simulation below, less than half as often.
+/// With 2, each segment is after a merge more than two thirds of itself and all newer ones together. So
+/// there are at most 1 + log3(entries / memtable) segments, and one more while one is being written. A
+/// merge moves an entry into a segment at least 1.5 times as large, unless the entry is newer than what
+/// it joins. So each byte is written at most about log1.5(entries / memtable) times; in the simulation
+/// below, less than half as often.
 const GROWTH: u64 = 2;
 
-/// All is merged once one entry in so many is a removed one.
+/// Everything is merged once one entry in this many has been removed.
 const REMOVED_SHARE: u64 = 4;
 
-/// What the policy knows of a segment.
+/// What the policy knows about a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Weight {
     pub entries: u64,
     pub removed: u64,
 }
 
-/// The run of segments to merge next, or none. Runs are contiguous in age, since what is newer
-/// must stay on top of what is older.
+/// Returns the run of segments to merge next, if any. Runs are contiguous in age, because newer entries
+/// and tombstones must stay newer than what they replace.
 pub(crate) fn pick(segments: &[Weight]) -> Option<Range<usize>> {
     let entries: u64 = segments.iter().map(|w| w.entries).sum();
     let removed: u64 = segments.iter().map(|w| w.removed).sum();
@@ -63,8 +63,8 @@ mod tests {
         assert_eq!(pick(&weights(&[1, 100])), Some(0..2));
     }
 
-    /// Flushes of one entry each on top of a resident segment: the most segments there were after a
-    /// merge, and how often an entry was written on average.
+    /// Adds flushes of one entry each to a resident segment. Returns the largest number of segments after
+    /// a merge, and how often an entry was written on average.
     fn simulate(resident: u64, flushes: u64) -> (usize, f64) {
         let mut segments = weights(&[resident]);
         segments.retain(|weight| weight.entries > 0);
@@ -93,16 +93,16 @@ mod tests {
         }
     }
 
-    /// 20 million documents on top of 2^26, seven in ten new, in memtables of 2^17.
+    /// 20 million documents into a database of 2^26, seven in ten new, in memtables of 2^17.
     #[test]
-    fn a_crawl_on_top_of_much_leaves_that_alone() {
+    fn a_crawl_into_a_large_database_leaves_its_large_segment_alone() {
         let (most, written) = simulate(512, 107);
         assert!(most <= 6, "{most} segments");
         assert!(written < 6.0, "each entry was written {written} times");
     }
 
     #[test]
-    fn many_removed_entries_are_a_reason_to_merge_all() {
+    fn many_removed_entries_cause_a_merge_of_everything() {
         let big = Weight { entries: 1000, removed: 0 };
         assert_eq!(pick(&[big, Weight { entries: 0, removed: 10 }]), None);
         assert_eq!(pick(&[big, Weight { entries: 0, removed: 300 }]), Some(0..2));

@@ -1,5 +1,5 @@
-//! What queries cost on this machine: small databases, plans of different kinds, and the costs by
-//! which their times are explained best.
+//! Measures what queries cost on this machine: builds small databases, runs queries by different kinds
+//! of plans, and fits the costs that explain their times best.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,16 +13,16 @@ use crate::fingerprint::{DocId, Entry};
 use crate::layout::{Costs, Layout, block_doublings};
 use crate::query::QueryOptions;
 
-/// Entries of the databases: one that is in every cache, one that is in few.
+/// Entries per database: one size that fits in every cache, and one that fits in few.
 const SMALL: u64 = 1 << 16;
 const LARGE: u64 = 1 << 22;
-/// Queries of one plan, in each round.
+/// Queries per plan and round.
 const QUERIES: usize = 120;
-/// The quietest round counts.
+/// Rounds. The fastest one counts.
 const ROUNDS: usize = 4;
-/// Queries whose steps are counted.
+/// Queries whose steps are counted, per plan.
 const COUNTED: usize = 12;
-/// Costs that are fitted together, in the order of [`Observation::features`].
+/// The costs that are fitted together, in the order of [`Observation::features`].
 const FITTED: [&str; 9] = [
     "query_ns",
     "segment_ns",
@@ -35,7 +35,7 @@ const FITTED: [&str; 9] = [
     "placed_entry_ns",
 ];
 
-/// What is built: name, entries, segments, block size, code, filter bits.
+/// The databases: name, entries, segments, block size, code, filter bits.
 const BUILT: [(&str, u64, u64, usize, BlockCode, u32); 10] = [
     ("small", SMALL, 1, 128, BlockCode::EliasFano, 0),
     ("small-filter", SMALL, 1, 128, BlockCode::EliasFano, 10),
@@ -50,23 +50,23 @@ const BUILT: [(&str, u64, u64, usize, BlockCode, u32); 10] = [
 ];
 
 impl Costs {
-    /// The costs of this machine, measured by the engine itself: queries with many look-ups and
-    /// with few, of tables near and far, with filters and without, and the costs that explain their
-    /// times best (least squares of the relative errors). Sweeps are taken to differ from the
-    /// defaults as a scan does. What reads from the device cost is not measured; those stay at the
-    /// defaults.
+    /// Measures the costs of this machine. Runs queries with many lookups and with few, on tables in the
+    /// cache and beyond it, with filters and without, and returns the costs that explain their times
+    /// best, by least squares of the relative errors. The costs of sweeps are scaled from the defaults
+    /// by the same factor as that of a scan. The costs of reading from the device are not measured; they
+    /// keep their defaults.
     ///
-    /// Writes databases of some 150 MB into `folder`, which the caller removes, and takes some
-    /// seconds on an idle machine; on a busy one costs come out high.
+    /// Writes databases of about 150 MB into `folder`, which the caller removes. Takes some seconds on an
+    /// idle machine; on a busy one the costs come out too high.
     ///
     /// # Errors
     ///
-    /// As creating a database.
+    /// The same as creating a database.
     ///
     /// # Examples
     ///
     /// ```no_run
-    /// // Not run as a test: on a busy machine it takes long.
+    /// // Not run as a test, because it takes long on a busy machine.
     /// let folder = tempfile::tempdir()?;
     /// let costs = fpdb::layout::Costs::measure(folder.path())?;
     /// let db = fpdb::Db::options().costs(costs).open("crawl.fpdb")?;
@@ -93,7 +93,7 @@ impl Costs {
         Ok(costs.with_scan(scan_entry_ns))
     }
 
-    /// With a scan that costs so much an entry, and sweeps in proportion.
+    /// Sets the cost of a scan per entry, and those of sweeps in proportion.
     fn with_scan(self, scan_entry_ns: f64) -> Self {
         let by = scan_entry_ns / Self::default().scan_entry_ns;
         Self {
@@ -108,7 +108,7 @@ impl Costs {
     }
 }
 
-/// splitmix64: a bijection of 0, 1, 2, ... that looks like chance.
+/// splitmix64: maps 0, 1, 2, ... to numbers that look random, each to another one.
 fn mixed(i: u64) -> u64 {
     let z = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -116,8 +116,8 @@ fn mixed(i: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A fingerprint that is in none of the databases.
-fn stranger(i: usize) -> u64 {
+/// Returns a fingerprint that is in none of the databases.
+fn absent_fingerprint(i: usize) -> u64 {
     mixed(LARGE + i as u64)
 }
 
@@ -131,7 +131,7 @@ fn build(options: Options, path: &Path, entries: u64, segments: u64) -> Result<(
     db.close()
 }
 
-/// A database asked for one distance by one kind of plans.
+/// A database that is queried at one distance by one kind of plans.
 struct Run {
     snapshot: Snapshot,
     block_size: usize,
@@ -143,7 +143,7 @@ struct Run {
 }
 
 impl Run {
-    /// Plans that take many look-ups, some and few, for several distances.
+    /// Returns runs with plans of many, some and few lookups, for several distances.
     fn of_plans(path: &Path, block_size: usize, code: BlockCode) -> Result<Vec<Self>> {
         let mut runs = Vec::new();
         for lookup_ns in [10.0, 60.0, 300.0] {
@@ -167,7 +167,7 @@ impl Run {
         Ok(runs)
     }
 
-    /// The same queries in each: pages are checked when they are read for the first time.
+    /// Runs the same queries in each round, because pages are checked when they are first read.
     fn round(&mut self) -> Result<()> {
         self.best = self.best.min(median(&self.snapshot, self.distance)?);
         Ok(())
@@ -187,7 +187,7 @@ impl Run {
         };
         for i in 0..COUNTED {
             let options = QueryOptions::within(self.distance);
-            for segment in self.snapshot.explain(stranger(i), &options)?.segments {
+            for segment in self.snapshot.explain(absent_fingerprint(i), &options)?.segments {
                 let share = 1.0 / COUNTED as f64;
                 seen.questions += share * segment.filter_checks as f64;
                 seen.lookups += share * (segment.probes - segment.filtered_out) as f64;
@@ -198,19 +198,21 @@ impl Run {
     }
 }
 
-/// The median time of queries.
+/// Returns the median time of the queries.
 fn median(snapshot: &Snapshot, distance: u32) -> Result<Duration> {
     let mut times = Vec::with_capacity(QUERIES);
     for i in 0..QUERIES {
         let start = Instant::now();
-        std::hint::black_box(snapshot.query(std::hint::black_box(stranger(i)), distance)?);
+        std::hint::black_box(
+            snapshot.query(std::hint::black_box(absent_fingerprint(i)), distance)?,
+        );
         times.push(start.elapsed());
     }
     times.sort_unstable();
     Ok(times[QUERIES / 2])
 }
 
-/// What queries of one plan did, on the average, and took.
+/// What the queries of one plan did on average, and how long they took.
 struct Observation {
     ns: f64,
     segments: f64,
@@ -224,7 +226,8 @@ struct Observation {
 }
 
 impl Observation {
-    /// How often each of the fitted costs was paid, if memory is far from so many bytes on.
+    /// Returns how often each of the fitted costs was paid, if data of more than the given number of bytes
+    /// is outside the cache.
     fn features(&self, costs: &Costs) -> [f64; 9] {
         let filters = costs.doublings(self.filter_bytes);
         let tables = costs.doublings(self.table_bytes);
@@ -248,8 +251,8 @@ impl Observation {
     }
 }
 
-/// The costs that explain the observations best: for each of some sizes of the cache by least
-/// squares, and of these the best.
+/// Returns the costs that explain the observations best: the best of the least-squares fits for several
+/// sizes of the cache.
 fn fit(observed: &[Observation]) -> Result<Costs> {
     let mut best = (f64::INFINITY, Costs::default());
     for mib in [1, 2, 4, 8, 16, 32, 64] {
@@ -268,8 +271,8 @@ fn fit(observed: &[Observation]) -> Result<Costs> {
     Ok(best.1)
 }
 
-/// The x from 0 up for which the rows' products with it are nearest to 1, and the sum of the squares
-/// of what is missing. By descent along one coordinate after another.
+/// Returns the non-negative x for which the rows' products with x are nearest to 1, and the sum of the
+/// squared differences. Descends along one coordinate after another.
 fn least_squares<const N: usize>(rows: &[[f64; N]]) -> ([f64; N], f64) {
     const SWEEPS: usize = 20_000;
     let mut x = [0.0; N];
@@ -289,12 +292,12 @@ fn least_squares<const N: usize>(rows: &[[f64; N]]) -> ([f64; N], f64) {
     (x, missing.iter().map(|m| m * m).sum())
 }
 
-/// By queries of a distance for which there is no plan.
+/// Measures the cost of a scan per entry, with queries at a distance for which there is no plan.
 fn scan_entry_ns(snapshot: &Snapshot, query_ns: f64) -> Result<f64> {
     let mut best = f64::INFINITY;
     for i in 0..ROUNDS {
         let start = Instant::now();
-        std::hint::black_box(snapshot.query(stranger(i), 17)?);
+        std::hint::black_box(snapshot.query(absent_fingerprint(i), 17)?);
         best = best.min(start.elapsed().as_secs_f64() * 1e9);
     }
     Ok((best - query_ns).max(0.0) / snapshot.len().max(1) as f64)
