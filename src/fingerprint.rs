@@ -244,12 +244,12 @@ pub struct Entry<F = u64> {
 /// # Examples
 ///
 /// ```
-/// use fpdb::{Db, DocId, Match, QueryOptions};
+/// use fpdb::{Db, DocId, Match};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let db = Db::options().create(folder.path().join("crawl.fpdb"))?;
 /// db.insert(0b0111, 1)?;
-/// let matches = db.query(0b0100, &QueryOptions::within(3))?;
+/// let matches = db.query(0b0100, 3)?;
 /// assert_eq!(matches, [Match { distance: 2, fingerprint: 0b0111, id: DocId(1) }]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -12,7 +12,7 @@
 /// for (id, fingerprint) in (0..).zip([0b0000, 0b0001, 0b0011, 0b0111]) {
 ///     db.insert(fingerprint, id)?;
 /// }
-/// let nearest = db.query(0b0000, &QueryOptions::within(2).limit(2))?;
+/// let nearest = db.snapshot().query_with(0b0000, &QueryOptions::within(2).limit(2))?;
 /// assert_eq!(nearest.iter().map(|m| m.distance).collect::<Vec<_>>(), [0, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
