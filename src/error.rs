@@ -77,7 +77,7 @@ struct Inner {
     path: Option<PathBuf>,
     offset: Option<u64>,
     source: Option<Arc<io::Error>>,
-    /// Whether the handle that reports this error is of no use any more.
+    /// Whether the handle that reports this error can no longer be used.
     fatal: bool,
 }
 
@@ -117,7 +117,7 @@ impl Error {
         error
     }
 
-    /// Makes an error for an iterator of the caller's own to return when it cannot read its input.
+    /// Makes an error that the caller's own iterator can return when it cannot read its input.
     ///
     /// An operation that consumes the iterator, such as [`Db::bulk_load`](crate::Db::bulk_load),
     /// stops and returns this error.
@@ -170,7 +170,7 @@ impl Error {
 
     /// Returns whether the same call on the same handle can succeed once the cause is removed.
     ///
-    /// This is so for [`Locked`](ErrorKind::Locked), and for those [`Io`](ErrorKind::Io) failures
+    /// It can for [`Locked`](ErrorKind::Locked), and for those [`Io`](ErrorKind::Io) failures
     /// after which the handle still knows what is on disk. A flush or compaction that failed in the
     /// background because the disk was full is retryable: the next write reports the failure, no
     /// data is lost, and the handle tries again. A failed write or sync of the log is not: the

@@ -33,14 +33,14 @@ pub(crate) enum Event<'a> {
         segments: usize,
         /// Major and minor version of the storage format.
         format: (u16, u16),
-        /// Whether for reading only.
+        /// Whether it was opened for reading only.
         read_only: bool,
     },
     /// An earlier process had not closed the database.
     Recovered { path: &'a Path, commits: u64, operations: u64, torn_tail: bool, orphans: u64 },
-    /// A memtable was written as a segment; as none if its changes cancel each other out.
+    /// A memtable was written as a segment, if its changes do not cancel each other out.
     Flushed { path: &'a Path, segment: Option<u64>, entries: u64, bytes: u64, duration: Duration },
-    /// Segments were replaced by their merge; by none if nothing is left.
+    /// Segments were replaced by their merge, or dropped if nothing is left of them.
     Compacted {
         path: &'a Path,
         inputs: &'a [u64],

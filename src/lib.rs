@@ -1,9 +1,9 @@
 //! An embedded database that finds near-duplicates exactly: it stores 64- or 128-bit fingerprints of
 //! documents and returns all that differ from a given one in at most k bits.
 //!
-//! [`Db`] is a database open for reading and writing, [`ReadOnlyDb`] one that another process may
-//! be writing to, and [`Snapshot`] the state of either at one moment. [`Options`] has everything that
-//! can be chosen when a database is created or opened.
+//! [`Db`] is a database that is open for reading and writing. [`ReadOnlyDb`] is open for reading
+//! only, while another process may write to it. [`Snapshot`] is the state of either at one moment.
+//! [`Options`] has everything that can be chosen when a database is created or opened.
 //!
 //! # Features
 //!

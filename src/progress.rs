@@ -1,4 +1,4 @@
-//! Reports how far a long operation is, and lets the caller cancel it.
+//! Reports the progress of a long operation, and lets the caller cancel it.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -37,7 +37,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// How far a long operation is.
+/// The progress of a long operation.
 ///
 /// Every step reports its beginning and its end. In between there are some 20 reports per second,
 /// and one for each 200th part of the step.
@@ -85,7 +85,8 @@ impl Progress {
 
 /// Time after which progress is reported again.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Parts of a step of known length after each of which progress is reported, however fast it is.
+/// Number of parts of a step of known length. Progress is reported after each part, however fast
+/// the step is.
 const PARTS: u64 = 200;
 
 /// The caller's function. Any thread may call it, one at a time.
@@ -147,7 +148,7 @@ impl State<'_> {
         self.reported.is_none_or(|(reported, _)| reported != self.progress)
     }
 
-    /// Whether enough was done, or enough time has passed, since the last report.
+    /// Whether enough work was done, or enough time has passed, since the last report.
     fn is_due(&self) -> bool {
         let Some((reported, at)) = self.reported else { return true };
         let Progress { done, total, .. } = self.progress;

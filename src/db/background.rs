@@ -12,11 +12,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 
-/// How long a failed flush or compaction rests before it is tried again.
+/// How long to wait before a failed flush or compaction is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Starts the threads that the options ask for and appends them to `threads`, so that the caller can
-/// end those that run if a later one cannot be started.
+/// Starts the threads that the options request and appends them to `threads`, so that the caller
+/// can end those that run if a later one cannot be started.
 pub(super) fn start<F: Fingerprint>(
     core: &Arc<Core<F>>,
     threads: &mut Vec<JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! Back-pressure: makes room for writes, and slows writers down that outrun flush and compaction.
+//! Back-pressure: makes room for writes, and slows down writers that outrun flush and compaction.
 
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
@@ -16,15 +16,16 @@ use crate::version::Version;
 /// that writes outrun it.
 const MAX_SEGMENTS: usize = 32;
 
-/// How long a write waits that fills the memtable to twice its capacity. Earlier ones wait in
+/// How long the write that fills the memtable to twice its capacity waits. Earlier writes wait in
 /// proportion, so that writers slow down rather than stop.
 const MAX_DELAY: Duration = Duration::from_millis(1);
 
-/// Shorter delays are left out: systems sleep no shorter.
+/// Shorter delays are skipped, because operating systems do not sleep for less.
 const MIN_DELAY: Duration = Duration::from_micros(50);
 
-/// When all but one part in this many of the memtable is full, its log is synced under
-/// `Durability::Buffered`, so that little is left to sync when it ends and writers wait for that.
+/// Under `Durability::Buffered`, the log is synced early, when only one part in this many of the
+/// memtable is still free. So little is left to sync when the log ends and writers wait for that
+/// sync.
 const SYNC_BEFORE_FULL: usize = 16;
 
 /// Returns the writer, once there is room for a commit.
@@ -64,12 +65,13 @@ fn can_freeze<F>(version: &Version<F>) -> bool {
     version.frozen.is_none() && version.segments.len() < MAX_SEGMENTS
 }
 
-/// Waits as a write must that finds the memtable over its capacity by `excess` entries.
+/// Waits as long as a write must that finds the memtable `excess` entries over its capacity.
 fn delay<F: Fingerprint>(core: &Core<F>, excess: usize, capacity: usize) {
     let excess = u32::try_from(excess).unwrap_or(u32::MAX);
     let delay = MAX_DELAY * excess / u32::try_from(capacity).unwrap_or(u32::MAX).max(1);
     if delay >= MIN_DELAY {
-        // Not an event: there is such a delay in every write.
+        // This is not an event, because every write has such a delay while the memtable is
+        // overfull.
         stall(core, || std::thread::sleep(delay));
     }
 }
@@ -84,7 +86,7 @@ fn stall<F: Fingerprint>(core: &Core<F>, wait: impl FnOnce()) -> Duration {
     duration
 }
 
-/// Freezes the full memtable, as soon as the one before is written.
+/// Freezes the full memtable, as soon as the previous one has become a segment.
 fn make_room<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     wait_for_flush(core)?;
     let permit = sync::permit(core);
@@ -108,7 +110,7 @@ fn make_room<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 /// lock.
 pub(super) fn wait_for_flush<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     loop {
-        // Before the checks: a step that comes after them ends the wait.
+        // Read before the checks, so that any step after them ends the wait.
         let seen = core.signals.steps();
         core.poison.check()?;
         core.signals.check()?;

@@ -15,7 +15,7 @@ use crate::version::Version;
 /// Bytes copied at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Copies everything acknowledged so far into another folder, where it is a database of its own.
+/// Copies everything acknowledged so far into another folder, as an independent database.
 pub(super) fn backup<F: Fingerprint>(
     core: &Core<F>,
     path: &Path,
@@ -49,8 +49,8 @@ pub(super) fn backup<F: Fingerprint>(
     copied
 }
 
-/// Copies all files of a version's segments. The manifest is written afterwards, so a backup that is
-/// interrupted is no database.
+/// Copies all files of a version's segments. The manifest is written afterwards, so an interrupted
+/// backup is not a database.
 fn copy_segments<F: Fingerprint>(
     version: &Version<F>,
     target: &dyn Storage,

@@ -70,8 +70,8 @@ pub(super) fn compact_until_done<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     Ok(())
 }
 
-/// Keeps segments few after a call that added one. If that fails, the call has still succeeded, and
-/// the next one tries again.
+/// Keeps the number of segments small after a call that added one. If that fails, the call has
+/// still succeeded, and the next one tries again.
 pub(super) fn compact_as_needed<F: Fingerprint>(core: &Core<F>) {
     if core.tuning.background {
         return core.signals.request_work();

@@ -1,5 +1,6 @@
-//! The state that all clones of a handle and its background threads share. Only fields and the
-//! simplest access to them: what is done with them is in the files of this folder, one concern each.
+//! The state that all clones of a handle and its background threads share. This file has only the
+//! fields and simple access to them. What is done with them is in the other files of this folder,
+//! one concern per file.
 //!
 //! # Lock order
 //!
@@ -46,8 +47,8 @@ pub(super) struct Core<F> {
     pub(super) flushing: Mutex<()>,
     pub(super) signals: Signals,
     pub(super) poison: Poison,
-    /// The lock on the folder, until the handle is closed. Whoever writes files without the writer
-    /// keeps a clone of it in the meantime.
+    /// The lock on the folder, until the handle is closed. An operation that writes files
+    /// without holding the writer keeps a clone of it until it ends.
     pub(super) folder: Mutex<Option<Arc<FolderLock>>>,
     /// The next memtable, allocated ahead of time so that no writer waits for that.
     pub(super) spare: Mutex<Option<Memtable<F>>>,

@@ -24,7 +24,7 @@ use crate::version::Version;
 /// is written.
 pub(super) fn flush_all<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_, Writer>> {
     core.poison.check()?;
-    // First without the permit, which others wait for.
+    // First without the permit, because others may wait for it.
     flush_frozen(core)?;
     let permit = sync::permit(core);
     core.poison.check()?;

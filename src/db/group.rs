@@ -15,7 +15,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A leader waits for followers for at most this fraction of the time that the last sync took.
+/// A leader waits for followers for at most the time that the last sync took, divided by this.
 const PATIENCE: u32 = 4;
 
 /// A group of this size is synced at once.
@@ -31,7 +31,7 @@ struct Group {
 /// The two groups that exist at a time.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    /// The group that threads join whose commits come after `last`.
+    /// The group for threads whose commits come after `last`.
     open: Group,
     /// The group that is being synced, or was synced last: commits up to `last`.
     closed: Group,

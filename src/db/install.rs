@@ -15,7 +15,7 @@ use crate::version::Version;
 /// How long the background thread waits for the readers of a version that it has replaced.
 const SHORT_READ: Duration = Duration::from_millis(10);
 
-/// How often it looks in that time. Systems sleep no shorter.
+/// How long it sleeps between two checks. Operating systems do not sleep for less.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 
 /// Changes the manifest, durably. Whatever the new one names must be durable already.
@@ -52,7 +52,7 @@ pub(super) fn segment<F: Fingerprint>(
 }
 
 /// Opens a segment that was just written, after making its file names durable: no manifest may name
-/// it before.
+/// it earlier.
 pub(super) fn open_new<F: Fingerprint>(
     core: &Core<F>,
     meta: SegmentMeta,

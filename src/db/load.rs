@@ -97,8 +97,8 @@ struct Load<'a, F> {
 }
 
 impl<'a, F: Fingerprint> Load<'a, F> {
-    /// Returns a sorter with a share of the memory: `eighths` of it, divided by `of`. The entries
-    /// take five eighths, and the rows of all tables, which are half as long, the other three.
+    /// Returns a sorter that may use `eighths` eighths of the memory, divided by `of`. The entries
+    /// get five eighths, and the rows of all tables, which are half as long, the other three.
     fn sorter<R: Record>(&self, eighths: usize, of: usize) -> Sorter<'a, R> {
         let memory = self.core.tuning.bulk_memory / 8 * eighths / of;
         Sorter::new(&self.core.storage, self.core, memory)

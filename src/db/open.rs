@@ -217,8 +217,8 @@ fn report<F: Fingerprint>(path: &Path, opened: &Snapshot<F>, read_only: bool) {
     Event::Opened { path, entries, segments, format: (MAJOR, MINOR), read_only }.report();
 }
 
-/// Reads the manifest and compares it with the options. Returns `None` if the mode allows to create a
-/// database and there is none.
+/// Reads the manifest and compares it with the options. Returns `None` if there is no
+/// database and the mode allows creating one.
 fn read_manifest<F: Fingerprint>(
     options: &Options<F>,
     storage: &dyn Storage,

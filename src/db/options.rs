@@ -37,8 +37,8 @@ pub enum Durability {
     Sync,
     /// A write returns once the operating system has it. It survives a crash of the process. The log
     /// is synced at [intervals](Options::sync_interval), by [`Db::sync`](crate::Db::sync) and by
-    /// [`Db::close`](crate::Db::close). A loss of power takes what was written after the last sync,
-    /// and nothing else. Reading processes see what has been synced.
+    /// [`Db::close`](crate::Db::close). A loss of power destroys what was written after the last
+    /// sync, and nothing else. Other processes that read see what has been synced.
     Buffered,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Tuning {
 
 impl Tuning {
     /// Replaces the default of [`Options::threads`] by a number.
-    pub(super) fn settled(self, on_disk: bool) -> Self {
+    pub(super) fn resolved(self, on_disk: bool) -> Self {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.unwrap_or_else(|| if on_disk { processors() } else { 1 });
         Self { threads: Some(threads), ..self }
@@ -173,8 +173,8 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Sets the distance in bits within which two documents count as near-duplicates, and up to which
-    /// queries are fast. A larger one finds more near-duplicates, more unrelated documents, and costs
-    /// time. 0 to 10; default 3; stored.
+    /// queries are fast. A larger one finds more near-duplicates, but also more unrelated
+    /// documents, and takes more time. 0 to 10; default 3; stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -236,7 +236,7 @@ impl<F: Fingerprint> Options<F> {
 
     /// Sets the recipe that makes the fingerprints from text: a built-in recipe's name, a `&Recipe`, or
     /// a [name of your own](RecipeName::custom). Fingerprints of different recipes cannot be compared, so
-    /// opening a database with another recipe than its own fails, and an unknown name is refused. An
+    /// opening a database with a recipe other than its own fails. An unknown name is refused. An
     /// empty database without a recipe takes this one. Default: none, which agrees with any; stored.
     ///
     /// ```
@@ -256,8 +256,8 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Sets the name of the extraction that makes the texts from web pages, as `fpdb_web` names
-    /// them. Texts of different extractions cannot be compared, so opening a database with another
-    /// extraction than its own fails. An empty database without an extraction takes this one.
+    /// them. Texts of different extractions cannot be compared, so opening a database with an
+    /// extraction other than its own fails. An empty database without an extraction takes this one.
     /// Default: none, which agrees with any; stored.
     ///
     /// ```
@@ -309,9 +309,9 @@ impl<F: Fingerprint> Options<F> {
 
     /// Sets the size of the prefix filters in bits per fingerprint, per table: 0 to 32. Filters avoid
     /// most probes that would find nothing, and take that much disk space and memory. They do not change
-    /// any answer. 8 is a good choice, and 0 means no filters. Default: 8 if the layout and the expected
-    /// entries gain more time than it costs space, by the rule of [`Layout::auto`], and 0 otherwise;
-    /// stored.
+    /// any answer. 8 is a good choice, and 0 means no filters. Default: 8 if, for the layout and
+    /// the expected entries, filters save more time than their space is worth, by the rule of
+    /// [`Layout::auto`], and 0 otherwise; stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -325,8 +325,9 @@ impl<F: Fingerprint> Options<F> {
         Self { filter_bits: Some(bits), ..self }
     }
 
-    /// Sets what queries cost on this machine. Queries are planned by it, so it decides how fast
-    /// answers are found, but not which. Default: as measured on one server; not stored.
+    /// Sets what queries cost on this machine. Queries are planned by these costs, which decide how
+    /// fast answers are found, but never which answers. Default: the costs measured on one server;
+    /// not stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -345,9 +346,9 @@ impl<F: Fingerprint> Options<F> {
     /// entries mean fewer and larger segments, more memory (about 150 to 300 bytes per entry), and a
     /// longer log to replay.
     ///
-    /// While that many entries are being written, as many more can be inserted at full speed, and as
-    /// many again ever more slowly, with a delay of up to a millisecond per write. At least 1; default:
-    /// 131,072; not stored.
+    /// While that many entries are being written, the same number can be inserted at full speed.
+    /// After that, the same number again can be inserted more and more slowly, with a delay of up
+    /// to a millisecond per write. At least 1; default: 131,072; not stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -416,7 +417,8 @@ impl<F: Fingerprint> Options<F> {
     /// parallel, and a [batch of queries](crate::Db::query_batch) to answer. Compaction in the
     /// background uses one fewer, but at least one. The number does not change what is written or
     /// answered. With 1, no thread is started. Default: the number of processors available to the
-    /// process, and 1 on another storage than the disk, so that simulations can be repeated; not stored.
+    /// process, and 1 on a storage other than the disk, so that simulations can be repeated; not
+    /// stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -431,9 +433,10 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Sets whether flush, compaction and the syncs of [`Durability::Buffered`] run in background
-    /// threads. Otherwise the call that finds the memtable full, and flushes and bulk loads, also
-    /// compact, and the log is synced then, by [`Db::sync`](crate::Db::sync) and by
-    /// [`Db::close`](crate::Db::close). Default: true; not stored.
+    /// threads. Otherwise they run in the caller's thread: a write that finds the memtable full
+    /// flushes and compacts, and an explicit flush or bulk load compacts too. The log is then
+    /// synced at a flush, by [`Db::sync`](crate::Db::sync) and by [`Db::close`](crate::Db::close).
+    /// Default: true; not stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -464,7 +467,7 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// Sets another storage than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
+    /// Sets a storage other than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
     /// with the feature `sim`.
     ///
     /// ```
@@ -524,7 +527,7 @@ fn agree<T: PartialEq + Display>(what: &str, requested: Option<&T>, stored: &T) 
     }
 }
 
-/// The error for a database of another width.
+/// Returns the error for a database of another width.
 fn other_width<F: Fingerprint>(found: u32) -> Error {
     let options = if found == 128 { "Options::bits128()" } else { "Db::options()" };
     let message = format!(
@@ -534,7 +537,7 @@ fn other_width<F: Fingerprint>(found: u32) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// The error for a recipe that did not make the fingerprints in the database.
+/// Returns the error for a recipe that did not make the fingerprints in the database.
 pub(super) fn other_recipe(requested: &str, found: Option<&str>) -> Error {
     let found = match found {
         Some(found) => format!("recipe {found}"),
@@ -547,7 +550,7 @@ pub(super) fn other_recipe(requested: &str, found: Option<&str>) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// The error for an extraction that did not make the texts in the database.
+/// Returns the error for an extraction that did not make the texts in the database.
 pub(super) fn other_extraction(requested: &str, found: Option<&str>) -> Error {
     let found = match found {
         Some(found) => format!("extraction {found}"),

@@ -43,7 +43,7 @@ impl Poison {
 }
 
 /// Accepts no more writes if the thread panics while this exists. Other threads would otherwise wait
-/// for ever for what it had begun.
+/// forever for what it had begun.
 pub(super) struct PanicGuard<'a> {
     poison: &'a Poison,
     /// Wakes the threads that wait.

@@ -88,7 +88,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
             return Err(other_extraction(requested, None).at_path(path));
         }
         let planner = Arc::new(Planner::of(&settings, options.costs.clone()));
-        let threads = options.tuning.settled(options.storage.is_none()).threads.unwrap_or(1);
+        let threads = options.tuning.resolved(options.storage.is_none()).threads.unwrap_or(1);
         let state = RwLock::new(load(&storage, manifest, &planner, threads, &[])?);
         let shared = Shared {
             storage,
@@ -107,7 +107,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     ///
     /// # Errors
     ///
-    /// The same as opening. Then the previous state stays.
+    /// The same as opening. The previous state then stays.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -136,7 +136,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         look(&self.shared.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the present state as a snapshot.
+    /// Returns the current state as a snapshot.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -271,7 +271,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         self.snapshot().name(id)
     }
 
-    /// Returns the database in figures.
+    /// Returns statistics about the database.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -6,8 +6,9 @@ use crate::error::Result;
 /// [`Options::recipe`](crate::Options::recipe).
 ///
 /// With the feature `text`, a built-in recipe's name, an alias such as `default`, and a
-/// `&Recipe` convert into it. An alias becomes the name that it stands for today, because it may stand
-/// for another recipe one day. An unknown name is refused when the database is opened.
+/// `&Recipe` convert into it. An alias is replaced by the full name of the recipe, because the
+/// alias may mean another recipe in a later version. An unknown name is refused when the database
+/// is opened.
 ///
 /// If another program makes the fingerprints, give its scheme a name of your own with
 /// [`custom`](Self::custom).
@@ -26,7 +27,7 @@ use crate::error::Result;
 pub struct RecipeName(Result<String>);
 
 impl RecipeName {
-    /// Takes a name as it is: 1 to 255 bytes. fpdb compares it, and does not know what it means.
+    /// Uses a name as it is: 1 to 255 bytes. fpdb only compares it, and does not interpret it.
     pub fn custom(name: impl Into<String>) -> Self {
         Self(Ok(name.into()))
     }

@@ -48,7 +48,7 @@ pub struct RecoveryReport {
     pub operations: u64,
     /// Whether the log ended in a torn write, which a crash had interrupted. The torn commit was never
     /// acknowledged, except under [`Durability::Buffered`](crate::Durability::Buffered), where a loss
-    /// of power may take what was not yet synced.
+    /// of power may destroy what was not yet synced.
     pub torn_tail: bool,
     /// Number of orphans that were removed: files that no manifest names, left by an interrupted
     /// flush, compaction or bulk load.
@@ -69,16 +69,17 @@ impl RecoveryReport {
     }
 }
 
-/// Recovers a database. The entries of the logs are written as a segment: where they are, they must
-/// not be trusted to be durable, because a sync may have failed.
+/// Recovers a database. The entries of the logs are written as a segment, because they cannot be
+/// assumed to be durable in the logs: a sync may have failed.
 pub(super) fn recover<F: Fingerprint>(
     options: Options<F>,
     storage: Arc<dyn Storage>,
     mut manifest: Manifest,
     lock: FolderLock,
 ) -> Result<(Core<F>, RecoveryReport)> {
-    // The process before may have ended between renaming the manifest and syncing the folder. As long
-    // as a loss of power could bring back the manifest before, nothing is removed or created.
+    // The previous process may have ended between renaming the manifest and syncing the folder. As
+    // long as a loss of power could bring back the previous manifest, nothing is removed or
+    // created.
     storage.sync_dir()?;
     let mut segments = open_segments(&storage, &manifest, &[])?;
     let (recovery, recovered) = write_replayed(&storage, &mut manifest)?;
@@ -114,7 +115,7 @@ pub(super) fn recover<F: Fingerprint>(
         stalled: AtomicU64::new(0),
         storage,
         settings,
-        tuning: options.tuning.settled(options.storage.is_none()),
+        tuning: options.tuning.resolved(options.storage.is_none()),
     };
     Ok((core, recovery))
 }

@@ -42,7 +42,7 @@ pub(super) fn rotate<'c, F: Fingerprint>(
 }
 
 /// Creates the file of a new log, still empty, and makes its name durable: no manifest may name it
-/// before.
+/// earlier.
 fn create_log<F: Fingerprint>(core: &Core<F>) -> Result<(u64, Arc<dyn WriteFile>)> {
     let id = core.next();
     let name = FileName::Log(id);

@@ -13,7 +13,7 @@ pub(super) struct Signals {
     state: Mutex<State>,
     changed: Condvar,
     /// Whether a merge should stop for a moment, because a memtable is frozen or the handle is being
-    /// closed. Outside the lock, because merges look often.
+    /// closed. Outside the lock, because merges check it often.
     urgent: AtomicBool,
 }
 
@@ -63,12 +63,12 @@ impl Signals {
         lock(&self.state).stop
     }
 
-    /// Whether more urgent work waits than a merge.
+    /// Whether work that is more urgent than a merge is waiting.
     pub(super) fn is_urgent(&self) -> bool {
         self.urgent.load(Ordering::Relaxed)
     }
 
-    /// Takes the request for urgent work back, because it is about to be done.
+    /// Withdraws the request for urgent work, because it is about to be done.
     pub(super) fn begin_urgent(&self) {
         self.urgent.store(false, Ordering::Relaxed);
     }

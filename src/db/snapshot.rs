@@ -130,8 +130,8 @@ impl<F: Fingerprint> Snapshot<F> {
         self.view().query_batch(fingerprints, distance, self.threads)
     }
 
-    /// Returns the nearest entry within `distance` bits. Of several at the same distance, returns the
-    /// one with the lowest fingerprint and id.
+    /// Returns the nearest entry within `distance` bits. If several are equally near, returns
+    /// the one with the lowest fingerprint and, among those, the lowest id.
     ///
     /// # Errors
     ///
@@ -288,7 +288,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # Errors
     ///
-    /// `Cancelled` if `report` breaks. Damage is not an error but in the report.
+    /// `Cancelled` if `report` breaks. Damage is not an error: the returned report lists it.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! A database in figures.
+//! Statistics about a database.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::settings::{Ids, Settings};
 use crate::table::Table;
 use crate::version::Version;
 
-/// A database in figures; see [`Db::stats`](crate::Db::stats). Sizes are in bytes.
+/// Statistics about a database; see [`Db::stats`](crate::Db::stats). Sizes are in bytes.
 ///
 /// # Examples
 ///
@@ -35,8 +35,8 @@ pub struct Stats {
     /// Exact number of entries.
     pub entries: u64,
     /// Number of rows that each table has, over all segments. A fingerprint counts once per segment
-    /// that has it, and until compaction also if all its entries were removed. Entries in memory do
-    /// not count.
+    /// that has it, and until compaction it counts even if all its entries were removed. Entries in
+    /// memory do not count.
     pub fingerprints: u64,
     /// Number of tombstones that compaction has not dropped yet.
     pub removed: u64,
@@ -56,8 +56,8 @@ pub struct Stats {
     pub bytes_tombstones: u64,
     /// Size of the live logs.
     pub bytes_log: u64,
-    /// Bits of the table files per fingerprint, per table; 0 without fingerprints. Uncompressed
-    /// fingerprints would take their width.
+    /// Bits of the table files per fingerprint, per table; 0 without fingerprints. Without
+    /// compression, this would be the width.
     pub bits_per_fingerprint_per_table: f64,
     /// The same for the best possible code of a random set of this size:
     /// width - log2(fingerprints) + 1.443.
@@ -101,7 +101,7 @@ pub struct Stats {
     pub background_error: Option<String>,
 }
 
-/// A segment in figures.
+/// Statistics about a segment.
 ///
 /// # Examples
 ///
@@ -135,7 +135,7 @@ pub struct SegmentStats {
     pub tables: Vec<TableStats>,
 }
 
-/// The file of a table in figures.
+/// Statistics about the file of a table.
 ///
 /// # Examples
 ///

@@ -54,7 +54,7 @@ pub(super) fn acknowledge<F: Fingerprint>(
     sync(core, &permit, writer)
 }
 
-/// Waits until the open group has gathered, or its leader's patience ends.
+/// Waits until the open group is complete, or its leader's patience ends.
 fn gather<F: Fingerprint>(core: &Core<F>) -> MutexGuard<'_, Writer> {
     let writer = lock(&core.log.writer);
     let patience = writer.groups.patience();

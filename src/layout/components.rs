@@ -170,7 +170,7 @@ impl<'a, F: Fingerprint> Candidates<'a, F> {
         Some(assignment)
     }
 
-    /// Adds a step to each table. It ends where the table's last cell within `depth` ends.
+    /// Adds a step to each table. The step ends where the table's last cell within `depth` ends.
     fn with_step(&self, assignment: &Assignment, depth: u8, most: u8) -> Assignment {
         let further = |(table, steps): &(usize, Vec<Step>)| {
             let end = self.ends(*table).take_while(|&end| end <= depth).last().unwrap_or(0);

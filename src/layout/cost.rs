@@ -3,10 +3,10 @@
 //! A probe is first checked against the table's prefix filter, if the prefix is long enough. If it
 //! passes, it is looked up: an entry of the directory, and the head of one block, which is prefetched
 //! while others are being decoded. In the Huffman code, that block is then decoded from its beginning
-//! until after the wanted fingerprints, half a block of which was not wanted. In the Elias–Fano code,
-//! the position is found at once. Costs are those of the processor, because waits overlap. Far from
-//! its caches they grow with the logarithm of the size, since address translation gets more and more
-//! expensive.
+//! until after the wanted fingerprints, so about half a block is decoded that is not wanted. In the
+//! Elias–Fano code, the position is found directly. Costs are those of the processor, because waits
+//! overlap. Far from its caches they grow with the logarithm of the size, since address translation
+//! gets more and more expensive.
 
 use crate::codec::block_code::BlockCode;
 use crate::error::{Error, Result};

@@ -114,7 +114,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Makes a layout of your own. `bits` is 64 or 128, `cells` are the widths of the cells from the
+    /// Makes a custom layout. `bits` is 64 or 128, `cells` are the widths of the cells from the
     /// most significant bit on, and `orders` is the order of the cells in each table.
     ///
     /// Tables whose orders are rotations of the cells work together best: they are searched as a

@@ -101,7 +101,7 @@ pub struct Proposal {
     pub disk_bytes: u64,
     /// Bytes of index and filters, which should be in memory.
     pub memory_bytes: u64,
-    /// Microseconds of a query without matches, for a database in memory of one segment.
+    /// Microseconds of a query without matches, for a database of one segment that is in memory.
     pub query_us: f64,
     /// Pages that a query reads if no block is in memory, with a plan made for that.
     pub cold_reads: f64,

@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// Most tables of a ring that is tried.
 const MAX_RING: u8 = 8;
-/// Number of tables from which on only even shares are tried.
+/// From this number of tables on, only even shares are tried.
 const EVEN_FROM: u8 = 5;
 /// Rings with covering designs, besides the presets, that proved good in a search (annealing over
 /// widths and parts).
@@ -24,7 +24,7 @@ const RINGS: [&str; 6] = [
     "ring:32:pairs/32",
 ];
 
-/// Returns the layouts to consider, each once, those with names first. Distances up to 10.
+/// Returns the layouts to consider for distances up to 10, each once, those with names first.
 ///
 /// # Errors
 ///

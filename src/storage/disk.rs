@@ -176,7 +176,8 @@ impl WriteFile for DiskFile {
 
     fn sync(&self) -> Result<()> {
         // The promise includes the file's length, and the file has nearly always grown, so
-        // `sync_data` would save nothing. And file systems were seen to lose a length after it.
+        // `sync_data` would save nothing. Some file systems have also been seen to lose a length
+        // after it.
         self.file.sync_all().map_err(|e| failed("sync the file", &self.path, e))
     }
 }

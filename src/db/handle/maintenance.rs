@@ -57,7 +57,8 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Io` if the disk is too full or fails; `Corruption`; `Poisoned`; `Closed`. The database stays
-    /// as it was. One segment without removed entries is left alone, and so not checked for damage.
+    /// as it was. A single segment without removed entries is left as it is, and is not
+    /// checked for damage.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -104,7 +105,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// The same as [`flush`](Self::flush), except that a poisoned handle is verified without flushing.
-    /// Damage is not an error but in the report.
+    /// Damage is not an error: the returned report lists it.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

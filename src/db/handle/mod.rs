@@ -24,8 +24,8 @@ use crate::settings::Ids;
 /// A handle is cheap to clone and can be used from many threads; every method takes `&self`. Reads
 /// see what was acknowledged when they began.
 ///
-/// [`close`](Self::close) flushes and reports errors. Dropping the last clone only syncs the log, as
-/// far as it can.
+/// [`close`](Self::close) flushes and reports errors. Dropping the last clone only syncs the log,
+/// and ignores errors.
 ///
 /// # Examples
 ///
@@ -66,7 +66,8 @@ impl<F: Fingerprint> Handle<F> {
     fn stop_threads(&self) {
         self.core.signals.stop();
         for thread in lock(&self.threads).drain(..) {
-            // If it panicked, the message was printed, and that is no reason for another panic.
+            // If the thread panicked, its message was printed already. Nothing is gained by another
+            // panic.
             let _ = thread.join();
         }
     }
@@ -110,7 +111,7 @@ impl<F: Fingerprint> Db<F> {
         Snapshot { settings, planner, version, seq, threads: core.threads() }
     }
 
-    /// Returns the database in figures.
+    /// Returns statistics about the database.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -82,9 +82,9 @@ impl<F: Fingerprint> Db<F> {
         self.insert_if_novel_within(fingerprint, key, self.max_distance())
     }
 
-    /// Does the same as [`insert_if_novel`](Self::insert_if_novel), with another distance than the
-    /// database's. Create the database with the largest distance that you need: smaller ones cost
-    /// less, larger ones more.
+    /// Does the same as [`insert_if_novel`](Self::insert_if_novel), with a distance other than
+    /// the database's. Create the database with the largest distance that you need: smaller ones
+    /// cost less, larger ones more.
     ///
     /// Two documents within `distance` of each other are never both inserted, if all writers use at
     /// least this distance.
@@ -135,8 +135,8 @@ impl<F: Fingerprint> Db<F> {
     }
 
     /// Does the same as [`insert_if_novel_batch`](Self::insert_if_novel_batch) with a distance of your
-    /// choice, and shows the decisions to `before_commit` before anything is written. Whatever that
-    /// does with the novel documents has happened before they count as seen.
+    /// choice, and shows the decisions to `before_commit` before anything is written. Whatever it
+    /// does with the novel documents is done before they count as seen.
     ///
     /// Other writers wait in the meantime. So `before_commit` must not write to this database: it would
     /// wait for itself.
