@@ -1,4 +1,4 @@
-//! What `verify` collects on its way through the files: damage, and how far it is.
+//! What `verify` collects while it reads the files: the damage found, and its progress.
 
 use crate::error::{Error, Result};
 use crate::progress::Meter;

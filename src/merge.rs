@@ -208,7 +208,7 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
             source.skip(count)?;
         }
         if self.sources.len() > 1 {
-            // The sort is stable: of equal entries, that of the oldest source comes first.
+            // The sort is stable: among equal entries, the one from the oldest source comes first.
             self.batch.sort_by_key(|merged| merged.entry);
             self.batch.dedup_by(|newer, sum| newer.entry == sum.entry && sum.add(newer));
         }

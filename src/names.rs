@@ -1,8 +1,9 @@
 //! Names: the document names of one segment, by id.
 //!
-//! Allotted ids are dense, so a file holds the names of consecutive ids. Names are stored in chunks of
-//! 64: first the length of each name, then the bytes of all. There is one offset per chunk. The name of
-//! a removed document becomes empty; no other name is empty. storage-format.md, "Names".
+//! Assigned ids have no gaps, so a file holds the names of consecutive ids. Names are stored in
+//! chunks of 64: first the length of each name, then the bytes of all. There is one offset per
+//! chunk. The name of a removed document becomes empty; no other name is empty. storage-format.md,
+//! "Names".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

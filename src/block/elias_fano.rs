@@ -1,5 +1,4 @@
-//! Blocks in the code of Elias and Fano: a fingerprint in the middle is found without decoding those
-//! before it.
+//! Blocks in the code of Elias and Fano: any fingerprint is found without decoding those before it.
 //!
 //! The low bits of each fingerprint are stored as they are. The bits above them are the quotient; only
 //! its growth from one fingerprint to the next is stored, in unary. If the number of low bits fits the
@@ -298,7 +297,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
             let mask = !F::MAX.wrapping_shl(self.low_bits);
             *to = above.wrapping_shl(self.low_bits) | below & mask;
             word &= word.wrapping_sub(1);
-            // One more of the bits before the next one bit is a one.
+            // Ones do not count towards a quotient: before the next one, there is one more of them.
             *quotient = quotient.wrapping_sub(F::ONE);
         }
         *quotient = quotient.wrapping_add(F::from_u128(u128::from(one) + 1));
@@ -329,7 +328,7 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         growth.saturating_add((self.quotients * 8).wrapping_add(rank))
     }
 
-    /// Returns an error if that bit is outside of the quotients.
+    /// Returns an error if that bit is outside the quotients.
     #[inline(always)]
     fn expect_one(&self, fingerprint: F, rank: usize) -> Result<()> {
         if self.position_of_one(fingerprint, rank) < self.lows {

@@ -15,8 +15,8 @@ use crate::fingerprint::Fingerprint;
 /// Number of lanes: enough to keep the processor busy, few enough for its registers.
 const LANES: usize = 4;
 
-/// Steps that the lanes take before a check which of them are done. A shorter stride decodes less in
-/// vain; a longer one branches less.
+/// Steps that the lanes take between checks of which lanes are done. A shorter stride wastes fewer
+/// steps; a longer one branches less.
 const STRIDE: u32 = 6;
 
 /// A block being decoded.
@@ -110,7 +110,8 @@ pub(super) fn search<'a, F: Fingerprint, T: Copy>(
 ) -> Result<()> {
     let Some(first) = next()? else { return Ok(()) };
     let first = SearchLane::open(first)?;
-    // A lane that is done keeps running in vain until it gets another block or all lanes are done.
+    // A lane that is done keeps decoding useless bytes until it gets another block or all lanes are
+    // done.
     let done = SearchLane { lane: Lane { left: 0, ..first.lane }, ..first };
     let mut running = [first, done, done, done];
     let mut near = Vec::new();
@@ -187,8 +188,8 @@ const ROW: usize = 64;
 
 /// Appends all fingerprints of these blocks to `out`, block after block.
 ///
-/// A lane that is done before the others keeps running in vain. That costs less than continuing with
-/// fewer lanes or checking after each step which lanes are done.
+/// A lane that is done before the others keeps decoding useless bytes. That costs less than
+/// continuing with fewer lanes or checking after each step which lanes are done.
 #[inline(always)]
 pub(super) fn decode_all<'a, F: Fingerprint>(
     mut lanes: impl Iterator<Item = Result<Lane<'a, F>>>,

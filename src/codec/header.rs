@@ -21,8 +21,8 @@ const MAGIC: [u8; 8] = [0x8f, b'f', b'p', b'd', b'b', b'\r', b'\n', 0x1a];
 
 /// The format's major version. A file with another one cannot be read.
 pub(crate) const MAJOR: u16 = 0;
-/// The format's minor version. A file with another one cannot be read either; version 1.0 will settle
-/// what a reader may do with a newer one.
+/// The format's minor version. A file with another one cannot be read either; version 1.0 will
+/// define what a reader may do with a newer one.
 pub(crate) const MINOR: u16 = 1;
 
 /// What a file holds. The numbers are part of the format.

@@ -17,7 +17,7 @@ pub(crate) struct Merger<'a, F> {
     pub settings: &'a Settings,
     /// The segments to merge, oldest first.
     pub inputs: &'a [Arc<Segment<F>>],
-    /// No older segment exists, so tombstones have nothing left to remove.
+    /// Whether no older segment exists, so that tombstones have nothing left to remove.
     pub is_oldest: bool,
     /// Called after each batch of rows, with their number. It may do more urgent work first, and its
     /// error ends the merge.
@@ -60,7 +60,7 @@ impl<F: Fingerprint> Merger<'_, F> {
             return Ok(());
         }
         let message = format!(
-            "compaction needs {needed} bytes of free disk space and there are {free}: make room"
+            "compaction needs {needed} bytes of free disk space, but there are only {free}: make room"
         );
         Err(Error::new(ErrorKind::Io, message).at_path(self.storage.root()))
     }
@@ -85,7 +85,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         }
     }
 
-    /// The survey where nothing is removed. Every entry is kept, so one table suffices.
+    /// Makes the survey if nothing is removed. Every entry is kept, so reading one table is enough.
     fn survey_without_removals(&self) -> Result<Survey<F>> {
         let entries = self.inputs.iter().map(|s| s.meta().entries).sum();
         let mut survey = Survey { entries, ..Survey::new(self.settings.code) };
@@ -130,7 +130,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         let Some(first) = runs().map(|names| names.ids().start).min() else { return Ok(()) };
         let mut next = first;
         let names = runs().flat_map(|names| {
-            // Where whole segments were removed, ids are missing between runs.
+            // Where entire segments were removed, ids are missing between runs.
             let missing = std::mem::replace(&mut next, names.ids().end)..names.ids().start;
             missing.map(|_| Ok("")).chain(names.iter())
         });

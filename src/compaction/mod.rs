@@ -1,4 +1,5 @@
-//! Compaction keeps segments few: [`policy`] chooses which to merge, [`merger`] merges them.
+//! Compaction keeps the number of segments small: [`policy`] chooses which to merge, [`merger`]
+//! merges them.
 
 mod merger;
 mod policy;

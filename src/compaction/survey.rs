@@ -1,4 +1,4 @@
-//! The first pass of a compaction over its inputs: what will be left of them.
+//! The first pass of a compaction over its inputs: finds out what will be left of them.
 
 use crate::codec::block_code::BlockCode;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
@@ -37,13 +37,13 @@ impl<F: Fingerprint> Survey<F> {
 #[derive(Debug)]
 pub(super) struct Surveyor<F> {
     survey: Survey<F>,
-    /// No older segment exists, so the output needs no tombstones.
+    /// Whether no older segment exists, so that the output needs no tombstones.
     is_oldest: bool,
     /// The fingerprint of the last entries.
     fingerprint: F,
-    /// Whether this fingerprint has an entry left,
+    /// Whether this fingerprint has an entry left.
     is_left: bool,
-    /// and whether an input has a row for it.
+    /// Whether an input has a row for it.
     is_held: bool,
 }
 

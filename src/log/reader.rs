@@ -15,7 +15,7 @@ use crate::log::{Op, Start};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadMode {
     /// To recover, as the next writer after a crash. Every complete commit counts. Commits that are
-    /// not known to be durable must be written again before anyone sees them.
+    /// not known to be durable must be written again before any reader sees them.
     Recover,
     /// To read while another process writes. Only commits before the durable offset count, because a
     /// crash must not undo what a reader has seen.
@@ -34,7 +34,7 @@ pub(crate) struct LogContents<F> {
     pub valid_end: u64,
     /// The log is known to be synced up to this offset, which is at most `valid_end`.
     pub durable: u64,
-    /// Whether bytes follow `valid_end` that are not known to be without meaning.
+    /// Whether `valid_end` is followed by bytes that are not known to be meaningless.
     pub torn: bool,
 }
 

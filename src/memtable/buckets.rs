@@ -53,7 +53,7 @@ impl<F: Fingerprint> Buckets<F> {
 
     #[inline(always)]
     fn prefix(&self, value: F) -> usize {
-        // A shift by the whole width (one bucket) is not defined for the type.
+        // A shift by the entire width (one bucket) is not defined for the type.
         let prefix = if self.shift == F::BITS { F::ZERO } else { value >> self.shift };
         usize::try_from(prefix.to_u128()).unwrap_or(0)
     }
@@ -62,7 +62,7 @@ impl<F: Fingerprint> Buckets<F> {
     pub(super) fn insert(&mut self, value: F) {
         let prefix = self.prefix(value);
         if self.all[prefix].len as usize == CAPACITY {
-            // No memory is large enough for so many buckets that this fails.
+            // This cannot fail in practice: no memory is large enough for 2^32 buckets.
             let full = u32::try_from(self.all.len()).unwrap_or(0);
             self.all.push(self.all[prefix]);
             self.all[prefix] = Bucket { full, ..Bucket::EMPTY };

@@ -131,7 +131,6 @@ impl<F: Fingerprint> TableBuilder<F> {
     }
 
     /// Returns the number of fingerprints so far.
-    /// Returns the number of fingerprints.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

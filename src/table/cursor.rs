@@ -109,7 +109,8 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
     }
 
     /// Prefetches blocks ahead of the next `blocks`, which are about to be decoded. The further the cursor
-    /// has come, the further ahead it prefetches, so that short reads prefetch little in vain.
+    /// has come, the further ahead it prefetches, so that short reads prefetch few blocks that they
+    /// do not need.
     fn prefetch(&mut self, blocks: usize) {
         self.passed = self.passed.saturating_add(blocks);
         let ahead = self.passed.min(PREFETCH_LEN / self.table.block_size());

@@ -57,7 +57,7 @@ fn depth_for(blocks: usize) -> u32 {
 /// Returns the index of a fingerprint's slot: its `depth` leading bits.
 #[inline(always)]
 fn slot_of<F: Fingerprint>(fingerprint: F, depth: u32) -> usize {
-    // Two shifts, because a single one by all 64 bits is not allowed.
+    // Two shifts, because a single shift by all 64 bits is not allowed.
     (fingerprint.top64() >> 1 >> (63 - depth)) as usize
 }
 
