@@ -229,7 +229,7 @@ fn compact(db: &Db) {
     let stats = db.stats();
     let rows = stats.fingerprints * stats.tables as u64;
     println!(
-        "compaction of all {} segments: {seconds:.2} s, {:.1} ns a fingerprint and table",
+        "compaction of all {} segments: {seconds:.2} s, {:.1} ns per fingerprint, per table",
         report.segments_before,
         seconds * 1e9 / rows as f64
     );

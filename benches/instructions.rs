@@ -18,10 +18,10 @@ use std::time::Instant;
 use common::{Data, Random, load, option, options, queries, scan};
 use fpdb::{BlockCode, Db, DocId, Durability, Key, Novelty, Options};
 
-/// More than this is a failure; as much less calls for an update.
+/// An increase by more than this share is a failure; a decrease by more calls for an update.
 const TOLERANCE: f64 = 0.05;
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions.txt");
-/// Bits per fingerprint and table: the default of databases that gain by a filter.
+/// Bits per fingerprint, per table: the default of databases for which a filter is worthwhile.
 const FILTER: u32 = 8;
 
 /// Sets up, compares answers with a scan, passes its work to [`measured`], and returns the number of

@@ -1,4 +1,4 @@
-//! Which recipe names a database takes, and texts only with its own recipe.
+//! Which recipe names a database accepts. It accepts texts with its own recipe only.
 
 use fpdb::text::Recipe;
 use fpdb::{Db, ErrorKind, Novelty, Options, RecipeName};

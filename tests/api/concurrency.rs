@@ -26,7 +26,7 @@ fn entries(snapshot: &Snapshot) -> Vec<Entry> {
     snapshot.iter().map(Result::unwrap).collect()
 }
 
-/// Returns fingerprints many of which are near others, in a different order for each thread.
+/// Returns fingerprints, many of them near others, in a different order for each thread.
 fn overlapping(thread: u64, count: u64) -> Vec<u64> {
     let mut shared = Rng::new(77);
     let centres: Vec<u64> = (0..60).map(|_| shared.fingerprint()).collect();
@@ -56,15 +56,15 @@ fn threads_never_insert_near_duplicates(durability: Durability) {
         threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
     });
     assert!(db.stats().segments.len() < 20 && db.stats().generation > 10, "{:?}", db.stats());
-    let standing = entries(&db.snapshot());
-    for (i, a) in standing.iter().enumerate() {
-        for b in &standing[i + 1..] {
+    let live = entries(&db.snapshot());
+    for (i, a) in live.iter().enumerate() {
+        for b in &live[i + 1..] {
             let distance = a.fingerprint.distance(b.fingerprint);
             assert!(distance > DISTANCE, "{a:?} and {b:?} are within {distance}");
         }
     }
-    let by_id: BTreeMap<DocId, u64> = standing.iter().map(|e| (e.id, e.fingerprint)).collect();
-    assert_eq!(by_id.len(), standing.len());
+    let by_id: BTreeMap<DocId, u64> = live.iter().map(|e| (e.id, e.fingerprint)).collect();
+    assert_eq!(by_id.len(), live.len());
     let mut inserted = 0;
     for (fingerprint, id, verdict) in verdicts {
         match verdict {
@@ -79,7 +79,7 @@ fn threads_never_insert_near_duplicates(durability: Durability) {
             }
         }
     }
-    assert_eq!(inserted, standing.len());
+    assert_eq!(inserted, live.len());
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn threads_that_commit_at_the_same_time_share_syncs() {
     assert_eq!(db.snapshot().len(), commits);
 }
 
-/// A close ends the writes of all clones. Acknowledged writes stay.
+/// After a close, writes fail in all clones. Acknowledged writes stay.
 #[test]
 fn writers_syncs_and_flushes_do_not_deadlock() {
     for durability in [Durability::Sync, Durability::Buffered] {

@@ -55,7 +55,7 @@ fn open_without_a_database_fails_and_leaves_nothing() {
 fn folder_with_other_files_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    std::fs::write(path.join("letter.txt"), "dear").unwrap();
+    std::fs::write(path.join("letter.txt"), "memo").unwrap();
     refused_to_open(path, ErrorKind::NotFound, &["no database", path.to_str().unwrap()]);
     let words = ["letter.txt", "choose another one"];
     refused(Db::options().create(path), ErrorKind::AlreadyExists, &words);
@@ -67,7 +67,7 @@ fn folder_with_other_files_is_refused_and_left_alone() {
 fn file_in_place_of_the_folder_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("letter.txt");
-    std::fs::write(&path, "dear").unwrap();
+    std::fs::write(&path, "memo").unwrap();
     for result in [
         Db::open(&path).map(drop),
         Db::options().create(&path).map(drop),
@@ -80,7 +80,7 @@ fn file_in_place_of_the_folder_is_refused_and_left_alone() {
         assert!(expected.contains(&error.kind()), "{error:?}");
         assert!(error.to_string().contains("letter.txt"), "{error}");
     }
-    assert_eq!(std::fs::read(&path).unwrap(), b"dear");
+    assert_eq!(std::fs::read(&path).unwrap(), b"memo");
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn empty_and_overlong_names_are_refused() {
 }
 
 #[test]
-fn removing_a_missing_entry_is_no_error() {
+fn removing_a_missing_entry_is_not_an_error() {
     let sim = closed(Db::options());
     let db = on(&sim).open("sim").unwrap();
     for (fingerprint, id) in [(7, 2), (8, 1), (0, 0), (u64::MAX, u64::MAX)] {

@@ -1,4 +1,4 @@
-//! Readers wait for nobody. Writers wait for the background thread only when it is far behind.
+//! Readers never wait. Writers wait for the background thread only when it is far behind.
 
 use std::sync::{Arc, mpsc};
 use std::thread;

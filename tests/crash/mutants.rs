@@ -80,8 +80,8 @@ fn every_kind_of_lost_sync_is_noticed_with_two_tables_and_names() {
     every_kind_is_noticed(&workload(NAMES, ALL_STEPS), &kinds);
 }
 
-/// Skips each sync call by itself. Calls whose absence no crash shows are listed; a few have good
-/// reasons, for example that the next step syncs the same file again.
+/// Skips each sync call by itself. Calls are listed if no crash shows their absence; a few have
+/// good reasons, for example that the next step syncs the same file again.
 #[test]
 fn every_single_lost_sync_is_noticed_or_listed() {
     if std::env::var_os("FPDB_FULL").is_none() {

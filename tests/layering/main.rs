@@ -1,4 +1,4 @@
-//! The order in which the code may be read: no two files use each other, not even through others,
+//! Checks the dependencies between files: no two files use each other, not even through others,
 //! and a module of the library uses modules of lower layers only.
 
 mod cycles;

@@ -1,6 +1,6 @@
 //! Finds the modules, imports and paths of a source file.
 //!
-//! This is no compiler: it reads tokens. It knows enough to tell which file each path leads to.
+//! This is not a compiler: it reads tokens. It knows enough to tell which file each path leads to.
 //! Code that is compiled for unit tests only is left out.
 
 use std::collections::BTreeSet;
@@ -80,7 +80,7 @@ impl Parser<'_> {
                     depth -= 1;
                 }
                 "." => {
-                    // A field or method: its name is no path.
+                    // A field or method: its name is not a path.
                     self.at += 1;
                     if is_name(self.peek(0)) {
                         source.words.insert(self.advance());
@@ -174,7 +174,7 @@ impl Parser<'_> {
 
     fn import(&mut self, source: &mut Source, is_reexport: bool) {
         self.at += 1;
-        // `use<'a>` in a type is no import.
+        // `use<'a>` in a type is not an import.
         if self.peek(0) != "<" {
             self.tree(Vec::new(), is_reexport, &mut source.imports);
         }

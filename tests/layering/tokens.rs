@@ -87,7 +87,7 @@ fn literal(source: &str) -> Option<usize> {
     Some(prefix + length)
 }
 
-/// The length of a character literal; a lifetime is none.
+/// The length of a character literal; a lifetime is not one.
 fn character(source: &str) -> Option<usize> {
     let inside = &source[1..];
     let first = inside.chars().next()?;

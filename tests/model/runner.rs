@@ -308,11 +308,11 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     /// Returns mostly an entry that exists.
     fn step_remove(&mut self) {
         let near = self.fingerprint();
-        let standing = self.oracle.query(near, self.setup.distance + 2);
-        let entry = match standing.is_empty() || self.rng.one_in(5) {
+        let live = self.oracle.query(near, self.setup.distance + 2);
+        let entry = match live.is_empty() || self.rng.one_in(5) {
             true => Entry { fingerprint: near, id: DocId(self.id()) },
             false => {
-                let found = self.rng.pick(&standing);
+                let found = self.rng.pick(&live);
                 Entry { fingerprint: found.fingerprint, id: found.id }
             }
         };
@@ -413,13 +413,13 @@ impl<'a, F: Fingerprint> Run<'a, F> {
 
     /// Existing documents have their names. Removed ones may still have them until a compaction.
     fn check_names(&self, db: &Db<F>) {
-        let standing: std::collections::BTreeSet<DocId> =
+        let live: std::collections::BTreeSet<DocId> =
             self.oracle.0.iter().map(|e| e.id).filter(|_| self.is_named()).collect();
         for (id, name) in (0..).map(DocId).zip(&self.names) {
             let found = db.name(id).unwrap();
             let is_right = match &found {
                 Some(found) => found == name,
-                None => !standing.contains(&id),
+                None => !live.contains(&id),
             };
             assert!(is_right, "name of {id}: {found:?}");
         }

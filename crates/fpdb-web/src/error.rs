@@ -102,8 +102,8 @@ impl Error {
         &self.message
     }
 
-    /// Returns where the record begins that the error occurred in: the offset in the file as it
-    /// is stored, of the record itself or of the gzip member that it begins in. For input that is
+    /// Returns where the record in which the error occurred begins: the offset, in the file as it
+    /// is stored, of the record itself or of the gzip member in which it begins. For input that is
     /// not an archive, it is 0.
     ///
     /// # Examples

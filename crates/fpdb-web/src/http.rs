@@ -56,7 +56,7 @@ impl<'a> Response<'a> {
     ///
     /// # Errors
     ///
-    /// As [`parse`](Self::parse).
+    /// The same as [`parse`](Self::parse).
     ///
     /// # Examples
     ///
@@ -219,7 +219,7 @@ fn read(name: &str, decoder: impl Read, limit: usize) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     match decoder.take((limit as u64).saturating_add(1)).read_to_end(&mut body) {
         Ok(_) => Ok(body),
-        // The body is cut off: what there is of it is the page.
+        // The body is cut off: the part that is there is the page.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !body.is_empty() => Ok(body),
         Err(error) => Err(damaged(name, &error)),
     }
@@ -250,7 +250,7 @@ fn unchunk(body: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Returns the data of the first chunk, and what follows it. If the body is cut off within the
-/// chunk, returns the data that there is.
+/// chunk, returns the data that is there.
 fn chunk(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr(b'\n', bytes.get(..bytes.len().min(256))?)?;
     let line = std::str::from_utf8(bytes.get(..end)?).ok()?;

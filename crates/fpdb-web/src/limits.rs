@@ -3,8 +3,8 @@
 /// Limits on the memory and time that one record may take.
 ///
 /// Records that exceed the size limit are skipped, not errors; everything else that exceeds a
-/// limit is an error of kind [`Limit`](crate::ErrorKind::Limit), and reading goes on with the next
-/// record.
+/// limit is an error of kind [`Limit`](crate::ErrorKind::Limit), and reading continues with the
+/// next record.
 ///
 /// # Examples
 ///

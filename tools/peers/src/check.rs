@@ -6,7 +6,7 @@ use crate::scan::scan;
 
 /// Comparisons that scans may spend on checking the first answers of a set.
 const SCAN_BUDGET: usize = 1 << 31;
-/// Queries that are checked by a scan at least.
+/// Minimum number of queries that are checked by a scan.
 const MIN_SCANNED: usize = 50;
 
 /// The right answers.
@@ -90,7 +90,7 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Finds out by a scan whose answer is wrong.
+    /// Finds out by a scan which peer's answer is wrong.
     fn difference(&self, peer: &str, i: usize, found: usize) -> String {
         let (query, mut all) = (self.queries[i], Vec::new());
         scan(self.fingerprints, query, self.k, &mut all);

@@ -9,7 +9,7 @@ use crate::fields::Fields;
 /// The bytes that a file begins with: the scheme of its first record's URL.
 pub(super) const MAGIC: &[u8] = b"filedesc:";
 
-/// Returns whether a record begins here. If the line is cut off, what there is of it decides.
+/// Returns whether a record begins here. If the line is cut off, the part that is there decides.
 pub(super) fn is_header(bytes: &[u8]) -> bool {
     match memchr::memchr(b'\n', bytes) {
         Some(end) => parse_line(bytes.get(..end).unwrap_or_default()).is_some(),

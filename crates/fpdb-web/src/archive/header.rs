@@ -14,6 +14,6 @@ pub(super) struct Header {
     /// The media type of the block. Empty if it is unknown.
     pub(super) content_type: String,
     pub(super) fields: Fields,
-    /// What is wrong with the record, if its end can be found nevertheless.
+    /// What is wrong with the record, if its end can still be found.
     pub(super) fault: Option<&'static str>,
 }

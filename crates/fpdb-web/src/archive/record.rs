@@ -91,7 +91,7 @@ impl Record {
     }
 
     /// Returns where the record begins in the file as it is stored, or where the gzip member
-    /// begins that holds it.
+    /// that holds it begins.
     ///
     /// # Examples
     ///

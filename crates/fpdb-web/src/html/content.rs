@@ -152,7 +152,7 @@ fn trust_links(classes: &mut [Class], trusted: impl Fn(usize, usize) -> bool) {
 }
 
 /// Classifies short paragraphs and items like longer ones if they are next to anything but links.
-/// So it does cells between paragraphs; other cells may serve the layout.
+/// Cells between paragraphs are classified in the same way; other cells may serve the layout.
 fn trust_prose(blocks: &[Block], classes: &mut [Class], text: &Range<usize>) {
     let mut before = None;
     for (at, block) in blocks.iter().enumerate() {

@@ -186,7 +186,7 @@ impl Writer {
         let mut rest = text;
         while let Some(&byte) = rest.as_bytes().first() {
             let taken = match byte {
-                // Browsers drop them.
+                // Browsers drop zero characters.
                 0 => 1,
                 b'&' => self.reference(rest),
                 b' ' | b'\t' | b'\n' | 0x0c | b'\r' => {
