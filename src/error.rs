@@ -6,6 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The result of every fallible operation of this crate.
+///
+/// # Examples
+///
+/// ```
+/// fn count(path: &str) -> fpdb::Result<u64> {
+///     Ok(fpdb::Db::open_read_only(path)?.snapshot().len())
+/// }
+/// assert!(count("no/such/folder").is_err());
+/// ```
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The kind of an [`Error`], which decides what the caller can do about it.
@@ -195,6 +204,15 @@ impl Error {
     }
 
     /// Returns the file or folder concerned, if there is one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// let error = fpdb::Db::open("no/such/folder").unwrap_err();
+    /// assert_eq!(error.path(), Some(Path::new("no/such/folder")));
+    /// ```
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()

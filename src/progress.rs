@@ -10,6 +10,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// A step of a long operation. An operation may leave out a step, or return to it.
 ///
 /// Displays as what is being done: `reading`, `sorting`, `writing`, `checking` or `copying`.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::Phase;
+///
+/// assert_eq!(Phase::Sort.to_string(), "sorting");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -41,6 +49,23 @@ impl fmt::Display for Phase {
 ///
 /// Every step reports its beginning and its end. In between there are some 20 reports per second,
 /// and one for each 200th part of the step.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// use std::ops::ControlFlow;
+///
+/// db.insert(7, 1)?;
+/// let mut last = None;
+/// db.verify_with(|progress| {
+///     last = Some(progress);
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(last.map(|progress| Some(progress.done) == progress.total), Some(true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {

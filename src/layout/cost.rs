@@ -126,6 +126,17 @@ impl Costs {
     ///
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no such cost, or the value
     /// is not finite or less than 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::layout::Costs;
+    ///
+    /// let costs = Costs::default().with("lookup_ns", 55.0)?;
+    /// assert_eq!(costs.lookup_ns, 55.0);
+    /// assert!(costs.with("lookup", 55.0).is_err());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn with(mut self, name: &str, value: f64) -> Result<Self> {
         if !(value.is_finite() && value >= 0.0) {
             return Err(Error::invalid(format!(
@@ -140,6 +151,14 @@ impl Costs {
     }
 
     /// Sets the share of the blocks, 0 to 1, that must be read from the device.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::layout::Costs;
+    ///
+    /// assert_eq!(Costs::default().cold(0.25).cold_share, 0.25);
+    /// ```
     #[must_use]
     pub fn cold(self, share: f64) -> Self {
         Self { cold_share: share.clamp(0.0, 1.0), ..self }

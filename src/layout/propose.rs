@@ -10,7 +10,21 @@ const BLOCK_SIZES: [usize; 4] = [128, 256, 512, 1024];
 /// Factor below which a difference between proposals does not count.
 const TOLERANCE: f64 = 1.03;
 
-/// What a layout should be best at. See [`Needs`] for an example.
+/// What a layout should be best at.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::Layout;
+/// use fpdb::layout::{Goal, Needs};
+///
+/// let needs = Needs::new(64, 10_000_000, 3);
+/// let storage = Layout::plan(&needs.clone().goal(Goal::Storage))?;
+/// let latency = Layout::plan(&needs.goal(Goal::Latency))?;
+/// assert!(storage.best[0].disk_bytes < latency.best[0].disk_bytes);
+/// assert!(storage.best[0].query_us > latency.best[0].query_us);
+/// # Ok::<(), fpdb::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Goal {
@@ -59,6 +73,17 @@ impl Needs {
     }
 
     /// Sets a limit for the bytes of index and filters, which should be in memory. Default: none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::Layout;
+    /// use fpdb::layout::Needs;
+    ///
+    /// let needs = Needs::new(64, 10_000_000, 3).memory(20_000_000);
+    /// assert!(Layout::plan(&needs)?.best.iter().all(|p| p.memory_bytes <= 20_000_000));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn memory(self, bytes: u64) -> Self {
         Self { memory: Some(bytes), ..self }
     }
@@ -81,7 +106,17 @@ impl Needs {
 
 /// A layout, how to write its tables, and its predicted size and speed for evenly spread data.
 ///
-/// See [`Needs`] for an example.
+/// # Examples
+///
+/// ```
+/// use fpdb::Layout;
+/// use fpdb::layout::Needs;
+///
+/// for proposal in Layout::plan(&Needs::new(64, 10_000_000, 3))?.best {
+///     println!("{}: {} bytes, {:.2} us", proposal.layout, proposal.disk_bytes, proposal.query_us);
+/// }
+/// # Ok::<(), fpdb::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Proposal {
@@ -109,7 +144,19 @@ pub struct Proposal {
     pub cold_us: f64,
 }
 
-/// The layouts that [`Layout::plan`] proposes. See [`Needs`] for an example.
+/// The layouts that [`Layout::plan`] proposes.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::Layout;
+/// use fpdb::layout::Needs;
+///
+/// let proposals = Layout::plan(&Needs::new(64, 10_000_000, 3).disk(1))?;
+/// assert!(proposals.best.is_empty());
+/// assert_eq!(proposals.beyond_limits, proposals.considered);
+/// # Ok::<(), fpdb::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Proposals {
@@ -129,12 +176,23 @@ impl Layout {
     /// covering designs, each with and without filters and with blocks of 128 to 1024 bytes. This
     /// takes less than 0.1 s up to distance 4, and about 1 s for distance 10.
     ///
-    /// See [`Needs`] for an example.
-    ///
     /// # Errors
     ///
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a width or a distance that no
     /// database can have.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::Layout;
+    /// use fpdb::layout::Needs;
+    ///
+    /// let proposals = Layout::plan(&Needs::new(64, 10_000_000, 3))?;
+    /// let best = &proposals.best[0];
+    /// assert_eq!(Layout::preset(best.layout.name(), 64)?, best.layout);
+    /// assert!(Layout::plan(&Needs::new(64, 10_000_000, 11)).is_err());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn plan(needs: &Needs) -> Result<Proposals> {
         let distance = u8::try_from(needs.distance).ok().filter(|&k| k <= MAX_DATABASE_DISTANCE);
         let distance = distance.ok_or_else(|| {

@@ -59,7 +59,24 @@ pub struct Explain {
     pub total: Duration,
 }
 
-/// What a query did in one segment. Part of an [`Explain`], whose documentation has an example.
+/// What a query did in one segment. Part of an [`Explain`].
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// use fpdb::QueryOptions;
+///
+/// db.insert(0x00ff, 1)?;
+/// db.flush()?;
+/// let explain = db.snapshot().explain(0x00fe, &QueryOptions::within(3))?;
+/// for segment in &explain.segments {
+///     assert!(segment.candidates >= segment.found as u64);
+///     println!("{}: {} probes, {} blocks", segment.id, segment.probes, segment.blocks);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct SegmentExplain {

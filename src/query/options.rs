@@ -29,6 +29,19 @@ impl QueryOptions {
     ///
     /// Any distance is allowed and answered exactly. Up to the database's maximum distance, queries
     /// are fast. Beyond it they take longer with every bit, until the database is scanned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use fpdb::QueryOptions;
+    ///
+    /// db.insert(0b0111, 1)?;
+    /// assert!(db.snapshot().query_with(0b0000, &QueryOptions::within(2))?.is_empty());
+    /// assert_eq!(db.snapshot().query_with(0b0000, &QueryOptions::within(3))?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn within(distance: u32) -> Self {
         Self { distance, limit: None }
     }
@@ -38,6 +51,20 @@ impl QueryOptions {
     ///
     /// Very many documents can have the same fingerprint (empty pages, log-in pages). Ids beyond the
     /// limit are not read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use fpdb::QueryOptions;
+    ///
+    /// db.insert(0b0111, 1)?;
+    /// db.insert(0b0001, 2)?;
+    /// let nearest = db.snapshot().query_with(0b0000, &QueryOptions::within(3).limit(1))?;
+    /// assert_eq!(nearest[0].id.0, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn limit(self, limit: usize) -> Self {
         Self { limit: Some(limit), ..self }
     }

@@ -50,6 +50,19 @@ impl Disk {
     }
 
     /// Sets how the files of segments are read. Default: [`Access::Mapped`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::Access;
+    /// use fpdb::storage::{Disk, Storage};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let disk = Disk::new(folder.path()).access(Access::Resident);
+    /// disk.create("a.log")?.append(b"some bytes")?;
+    /// assert_eq!(&*disk.map("a.log")?, b"some bytes");
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     #[must_use]
     pub fn access(self, access: Access) -> Self {
         Self { access, ..self }

@@ -7,6 +7,15 @@ use std::sync::Arc;
 use super::mmap::Mapping;
 
 /// The bytes of an immutable file, shared and cheap to clone. Dereferences to `[u8]`.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::Map;
+///
+/// let map = Map::from_bytes(b"some bytes"[..].into());
+/// assert_eq!(&map[..4], b"some");
+/// ```
 #[derive(Debug, Clone)]
 pub struct Map(Bytes);
 

@@ -34,7 +34,19 @@ pub use sim::{CrashLimits, CrashStates, Fault, Sim};
 
 /// A folder of files. Names are plain file names within the folder.
 ///
-/// Every error has the path of the file concerned. [`Disk`] has an example.
+/// Every error has the path of the file concerned.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::{Sim, Storage};
+///
+/// fn names(storage: &dyn Storage) -> fpdb::Result<Vec<String>> {
+///     Ok(storage.list()?.unwrap_or_default())
+/// }
+/// assert!(names(&*Sim::new())?.is_empty());
+/// # Ok::<(), fpdb::Error>(())
+/// ```
 pub trait Storage: Debug + Send + Sync {
     /// Returns the path of the folder, for messages.
     fn root(&self) -> &Path;
@@ -120,7 +132,18 @@ pub trait Storage: Debug + Send + Sync {
 
 /// A file that is being written: append and sync, nothing else. Several threads can use it.
 ///
-/// [`Disk`] has an example.
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::{Sim, Storage, WriteFile};
+///
+/// let sim = Sim::new();
+/// sim.create_root()?;
+/// let file: std::sync::Arc<dyn WriteFile> = sim.create("a.log")?;
+/// file.append(b"some bytes")?;
+/// file.sync()?;
+/// # Ok::<(), fpdb::Error>(())
+/// ```
 pub trait WriteFile: Debug + Send + Sync {
     /// Appends all of `bytes`.
     ///

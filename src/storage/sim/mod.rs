@@ -83,6 +83,18 @@ impl Sim {
     }
 
     /// Returns another folder of the same file system, with the same record of operations.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::storage::{Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// let other = sim.folder("other");
+    /// other.create_root()?;
+    /// assert_eq!((sim.list()?, other.list()?), (None, Some(vec![])));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     #[must_use]
     pub fn folder(&self, root: impl AsRef<Path>) -> Arc<Self> {
         let root = root.as_ref().into();
@@ -97,6 +109,18 @@ impl Sim {
     }
 
     /// Records the caller's own number at this position among the operations.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::storage::{Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// sim.create_root()?;
+    /// sim.mark(7); // for example, the number of entries acknowledged by now
+    /// assert_eq!(sim.marks(), [(sim.operations(), 7)]);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn mark(&self, mark: u64) {
         let mut world = self.world();
         let at = world.log.len();
@@ -128,6 +152,21 @@ impl Sim {
     ///
     /// After a failed sync of a file, a later sync proves nothing for the bytes before it: they can
     /// still be lost, however often the sync is repeated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::storage::{Fault, Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// sim.create_root()?;
+    /// sim.fail_at(sim.calls() + 1, Fault::Error, true);
+    /// assert!(sim.create("a.log").is_ok());
+    /// assert!(sim.create("b.log").is_err());
+    /// sim.fail_no_more();
+    /// assert!(sim.create("b.log").is_ok());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn fail_at(&self, call: usize, fault: Fault, persistent: bool) {
         self.world().faults.arm(call, fault, persistent);
     }
@@ -139,6 +178,19 @@ impl Sim {
 
     /// Returns the labels of the syncs recorded so far: `sync NAME` (with the name that the file was
     /// created under), `sync_dir` or `create_root`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::storage::{Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// sim.create_root()?;
+    /// sim.create("a.log")?.sync()?;
+    /// sim.sync_dir()?;
+    /// assert_eq!(sim.syncs(), ["create_root", "sync a.log", "sync_dir"]);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     #[must_use]
     pub fn syncs(&self) -> Vec<String> {
         let world = self.world();
@@ -148,12 +200,56 @@ impl Sim {
     /// Treats sync number `n`, in the order of [`syncs`](Sim::syncs), as if the program had not made
     /// that call. This can be set before or after the operation, and applies to later calls of
     /// [`crash_states`](Sim::crash_states).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::storage::{CrashLimits, Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// sim.create_root()?;
+    /// let file = sim.create("a.log")?;
+    /// sim.sync_dir()?;
+    /// file.append(b"one")?;
+    /// file.sync()?;
+    /// let is_lost = || {
+    ///     let mut states = sim.crash_states(sim.operations(), CrashLimits::default());
+    ///     states.any(|state| state.contents("a.log").as_deref() != Some(b"one"))
+    /// };
+    /// assert!(!is_lost());
+    /// sim.skip_sync(2); // the third: that of the file
+    /// assert!(is_lost());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn skip_sync(&self, n: usize) {
         self.world().faults.skip(n);
     }
 
     /// Does the same as [`skip_sync`](Sim::skip_sync) for all syncs whose label (see
     /// [`syncs`](Sim::syncs)) begins with `label`, including those made in the states after a crash.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::storage::{CrashLimits, Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// sim.create_root()?;
+    /// let file = sim.create("a.log")?;
+    /// sim.sync_dir()?;
+    /// file.append(b"one")?;
+    /// file.sync()?;
+    /// let is_lost = || {
+    ///     let mut states = sim.crash_states(sim.operations(), CrashLimits::default());
+    ///     states.any(|state| state.contents("a.log").as_deref() != Some(b"one"))
+    /// };
+    /// assert!(!is_lost());
+    /// sim.skip_syncs("sync a.log");
+    /// assert!(is_lost());
+    /// sim.skip_no_more();
+    /// assert!(!is_lost());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn skip_syncs(&self, label: &str) {
         self.world().faults.skip_label(label);
     }
@@ -173,12 +269,35 @@ impl Sim {
 
     /// Creates a file, or replaces its contents, as if it had always been like this. Use it to test
     /// how damaged files are handled. Existing maps keep the old contents.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::storage::{Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// sim.create_root()?;
+    /// sim.set_contents("a.log", b"damaged");
+    /// assert_eq!(&*sim.map("a.log")?, b"damaged");
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn set_contents(&self, name: &str, bytes: &[u8]) {
         self.world().plant(&self.root, name, bytes);
     }
 
     /// Sets what [`free_space`](Storage::free_space) returns, in bytes (2^40 at first). It does not
     /// limit writes: see [`Fault::NoSpace`] for that.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::storage::{Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// sim.set_free_space(100);
+    /// assert_eq!(sim.free_space()?, 100);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     pub fn set_free_space(&self, bytes: u64) {
         self.world().free_space = bytes;
     }

@@ -57,6 +57,21 @@ impl Sim {
     /// No two states are equal. [`CrashLimits`] decides which are made where there are too many.
     /// Making them takes time in proportion to `at`, to the bytes of files that were not entirely
     /// synced, and to the number of states.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::storage::{CrashLimits, Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// sim.create_root()?;
+    /// sim.create("a.log")?;
+    /// // Without a sync of the folder, the file's name may be lost or kept.
+    /// let states = sim.crash_states(sim.operations(), CrashLimits::default());
+    /// let kept: Vec<bool> = states.map(|state| state.contents("a.log").is_some()).collect();
+    /// assert!(kept.contains(&true) && kept.contains(&false));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
     #[must_use]
     pub fn crash_states(&self, at: usize, limits: CrashLimits) -> CrashStates {
         CrashStates::new(&mut self.world(), self.root.clone(), self.crash.clone(), at, limits)
@@ -72,6 +87,20 @@ enum Part {
 }
 
 /// An iterator over the states after a crash. Made by [`Sim::crash_states`].
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::{CrashLimits, CrashStates, Sim, Storage};
+///
+/// let sim = Sim::new();
+/// sim.create_root()?;
+/// let states: CrashStates = sim.crash_states(0, CrashLimits::default());
+/// for state in states {
+///     assert_eq!(state.list()?, None);
+/// }
+/// # Ok::<(), fpdb::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct CrashStates {
     scene: Arc<Scene>,
