@@ -100,7 +100,7 @@ impl<F: Fingerprint> Db<F> {
         compact::compact_all(self.core(), &mut report)
     }
 
-    /// Flushes, then reads and checks every byte of every segment; see [`Snapshot::verify`].
+    /// Flushes, then reads and checks every byte of every segment; see [`Snapshot::verify`](crate::Snapshot::verify).
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl<F: Fingerprint> Db<F> {
     }
 
     /// Does the same as [`verify`](Self::verify) and reports its progress; see
-    /// [`Snapshot::verify_with`].
+    /// [`Snapshot::verify_with`](crate::Snapshot::verify_with).
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use crate::fingerprint::{DocId, Fingerprint, Match};
 
 impl<F: Fingerprint> Db<F> {
     /// Returns every entry within `distance` bits of `fingerprint`, sorted by distance, fingerprint
-    /// and id. The same as [`Snapshot::query`] on a new snapshot.
+    /// and id. The same as [`Snapshot::query`](crate::Snapshot::query) on a new snapshot.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ impl<F: Fingerprint> Db<F> {
         self.snapshot().query(fingerprint, distance)
     }
 
-    /// Returns the answers to several queries, in their order. The same as [`Snapshot::query_batch`]
+    /// Returns the answers to several queries, in their order. The same as [`Snapshot::query_batch`](crate::Snapshot::query_batch)
     /// on a new snapshot.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl<F: Fingerprint> Db<F> {
         self.snapshot().query_batch(fingerprints, distance)
     }
 
-    /// Returns the nearest entry within `distance` bits. The same as [`Snapshot::nearest`] on a new
+    /// Returns the nearest entry within `distance` bits. The same as [`Snapshot::nearest`](crate::Snapshot::nearest) on a new
     /// snapshot.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl<F: Fingerprint> Db<F> {
         self.snapshot().ids(fingerprint)
     }
 
-    /// Returns the name of a document, in a database with names. The same as [`Snapshot::name`] on a
+    /// Returns the name of a document, in a database with names. The same as [`Snapshot::name`](crate::Snapshot::name) on a
     /// new snapshot.
     ///
     /// # Errors

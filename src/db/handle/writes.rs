@@ -192,7 +192,7 @@ impl<F: Fingerprint> Db<F> {
     /// segment. They are durable when this returns; after a crash either all are there or none.
     ///
     /// Other writers wait while the tables are written. The database must have
-    /// [user ids](Ids::User).
+    /// [user ids](crate::Ids::User).
     ///
     /// # Errors
     ///
