@@ -11,7 +11,7 @@ pub(crate) struct Inspection<'a> {
 }
 
 impl<'a> Inspection<'a> {
-    /// Starts without damage. `meter` reports how far the verification is, and can cancel it.
+    /// Starts without damage. `meter` reports the progress of the verification, and can cancel it.
     pub(crate) fn new(meter: Option<&'a Meter<'a>>) -> Self {
         Self { errors: Vec::new(), meter }
     }

@@ -143,7 +143,7 @@ impl Settings {
         let extraction = (!extraction.is_empty()).then(|| extraction.to_owned());
         let layout = Layout::decode(fields)?;
         if layout.bits() != header.bits {
-            return Err(fields.corruption("the layout has another width than the file"));
+            return Err(fields.corruption("the layout's width differs from the file's"));
         }
         let database_id = header.database_id;
         let settings = Self {

@@ -103,7 +103,7 @@ type Known = HashMap<(Range<usize>, u8), Vec<Assignment>>;
 pub(super) struct Candidates<'a, F> {
     pub(super) layout: &'a Layout,
     orders: &'a [Permutation<F>],
-    /// Search nodes that checks may still use. What stays undecided is no candidate.
+    /// Search nodes that checks may still use. What stays undecided is not a candidate.
     nodes: Cell<u32>,
     /// Candidates that were already checked.
     known: RefCell<Known>,

@@ -124,7 +124,7 @@ pub struct Proposal {
     pub layout: Layout,
     /// Bytes of a block.
     pub block_size: usize,
-    /// Bits of the prefix filter per fingerprint, per table. 0 is no filter.
+    /// Bits of the prefix filter per fingerprint, per table. 0 means no filter.
     pub filter_bits: u32,
     /// Prefixes that a query probes.
     pub probes: f64,

@@ -172,7 +172,7 @@ impl<F: Fingerprint> Table<F> {
     /// does. Returns the number of blocks if `target` is greater than every key.
     ///
     /// Reads one slot of the directory. Reads keys too, at most log2(blocks) of them, but only where
-    /// fingerprints crowd.
+    /// fingerprints are dense.
     pub(crate) fn find_block(&self, target: F) -> Result<usize> {
         self.index.first_at_least(&self.file.body(), target)
     }

@@ -27,7 +27,7 @@ pub enum ErrorKind {
     /// The bytes are not a record, or not a complete one.
     Record,
     /// A gzip member holds several records. This is reported once per archive, and all records
-    /// are read nevertheless.
+    /// are still read.
     SharedMember,
     /// A record that should hold an HTTP response does not begin with one.
     Response,

@@ -9,7 +9,7 @@ use crate::html;
 ///
 /// Fingerprints can be compared only if their texts were made in the same way, so an extraction
 /// never changes: version 1 gives the same text for the same page in every release. A better rule
-/// becomes `main/2`, beside `main/1`.
+/// becomes `main/2`, next to `main/1`.
 ///
 /// | name | what it keeps |
 /// | --- | --- |

@@ -1,4 +1,4 @@
-//! What the simulation can lose, what it never loses, and that it bites.
+//! What the simulation can lose, what it never loses, and that tests with it notice a missing sync.
 
 use std::collections::BTreeSet;
 
@@ -230,7 +230,7 @@ fn faults_hit_the_requested_call() {
 
     sim.fail_at(sim.calls(), Fault::NoSpace, true);
     for _ in 0..2 {
-        assert_eq!(sim.read("a").unwrap().len(), 4, "reading goes on");
+        assert_eq!(sim.read("a").unwrap().len(), 4, "reads still work");
         let error = sim.create("b").unwrap_err();
         assert!(error.to_string().contains("the disk is full"), "{error}");
         assert!(file.append(b"").is_err() && file.sync().is_err() && sim.sync_dir().is_err());

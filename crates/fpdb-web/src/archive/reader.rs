@@ -15,7 +15,7 @@ const MAX_PUT_BACK: usize = 16;
 /// Bytes that are looked at to decide whether a record begins: almost the longest ARC header.
 const PEEK: usize = 1 << 12;
 
-/// Reported once per file. All records are read nevertheless.
+/// Reported once per file. All records are still read.
 const SHARED_MEMBER: &str = "a gzip member holds several records, so they cannot be found by their \
     offsets: compress the archive record by record";
 
@@ -25,7 +25,7 @@ const SHARED_MEMBER: &str = "a gzip member holds several records, so they cannot
 /// The format is recognised by the first bytes. The file is read once, from its beginning to its
 /// end, as records are requested; only one block is in memory at a time.
 ///
-/// Damage to one record does not end the iteration: it is reported as an error in the place of
+/// Damage to one record does not end the iteration: it is reported as an error in place of
 /// the record, and the next record that can be found follows. The iterator always ends, however
 /// often it returned an error.
 ///
