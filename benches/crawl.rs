@@ -183,7 +183,7 @@ fn report(
     let of = |share: f64| percentile(latencies, share);
     let middle = |all: &[u64]| all.get(all.len() / 2).copied().unwrap_or(0);
     println!(
-        "documents a second: {rate:.0} over all; of each second: least {}, median {}",
+        "documents per second: {rate:.0} overall; per single second: least {}, median {}",
         samples.rates.first().copied().unwrap_or(0),
         middle(&samples.rates)
     );

@@ -4,8 +4,8 @@
 //!     cargo bench --bench instructions [-- --update]
 //!
 //! Fails if a path takes over 5 % more than the file says; `--update` rewrites the file. Counts depend
-//! on the compiler, so with another compiler than the file's they are only printed. They exclude the
-//! kernel, other threads and waiting for memory, which the other benches measure.
+//! on the compiler, so with a compiler other than the file's they are only printed. They exclude
+//! the kernel, other threads and waiting for memory, which the other benches measure.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 

@@ -148,7 +148,7 @@ fn snapshots_see_complete_batches_and_prefixes_of_the_commits() {
                         let expected: Vec<Entry> = (0..batches)
                             .flat_map(|b| (0..BATCH).map(move |i| entry(b << 8 | i, b)))
                             .collect();
-                        assert_eq!(seen, expected, "no prefix of the commits");
+                        assert_eq!(seen, expected, "not a prefix of the commits");
                         assert!(batches >= least.max(last), "{batches} < {least} or {last}");
                         last = batches;
                         if let Some(b) = batches.checked_sub(1) {
@@ -318,7 +318,7 @@ fn refresh_beside_a_writer(storage: &Arc<impl Storage + 'static>) {
                     let seen = entries(&reader.snapshot());
                     let expected: Vec<Entry> =
                         (0..seen.len() as u64).map(|i| entry(i << 7, i)).collect();
-                    assert_eq!(seen, expected, "no prefix of the commits");
+                    assert_eq!(seen, expected, "not a prefix of the commits");
                     // The last commits may still wait for their sync; see the next line.
                     assert!(seen.len() as u64 + 64 >= least, "{} of {least}", seen.len());
                     assert!(seen.len() as u64 >= last, "a refresh went back");

@@ -9,7 +9,7 @@ use fpdb::{Db, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, Result
 use crate::common::{Oracle, Rng, entry};
 
 /// The files of a database, and its contents after each of its commits, oldest first.
-struct Whole {
+struct Intact {
     files: BTreeMap<String, Vec<u8>>,
     states: Vec<Oracle<u64>>,
     /// The number of commits that are in segments.
@@ -21,7 +21,7 @@ fn options(sim: &Arc<Sim>) -> Options<u64> {
     Db::options().storage(sim.clone()).memtable_entries(64).background(false)
 }
 
-impl Whole {
+impl Intact {
     /// Creates two segments with every kind of file, and a log with commits.
     fn make() -> Self {
         let sim = Sim::new();
@@ -117,31 +117,31 @@ fn assert_corruption(error: &Error, what: &str) {
 
 #[test]
 fn undamaged_database_has_no_errors() {
-    let whole = Whole::make();
-    let sim = whole.with("", None);
+    let intact = Intact::make();
+    let sim = intact.with("", None);
     let reader = options(&sim).open_read_only("sim").unwrap();
     assert!(reader.verify().errors.is_empty());
     let db = options(&sim).open("sim").unwrap();
     assert_eq!(db.recovery().commits, 3);
-    whole.check(&db.snapshot(), whole.last()).unwrap();
+    intact.check(&db.snapshot(), intact.last()).unwrap();
 }
 
 /// Reads and verifies the database, then opens it for writing. One of these must find the damage.
 /// The last `losable` commits of the log may be lost if that is reported.
-fn look_everywhere(whole: &Whole, name: &str, bytes: &[u8], losable: usize, what: &str) {
+fn check_everything(intact: &Intact, name: &str, bytes: &[u8], losable: usize, what: &str) {
     let mut found = 0;
     let mut note = |error: &Error| {
         assert_corruption(error, what);
         found += 1;
     };
-    let sim = whole.with(name, Some(bytes));
+    let sim = intact.with(name, Some(bytes));
     match options(&sim).open_read_only("sim") {
         Ok(reader) => {
             let snapshot = reader.snapshot();
             // Of a damaged log, a reader sees only what is certainly durable.
-            let state = whole.states.iter().rev().find(|s| s.0.len() as u64 == snapshot.len());
-            let state = if name.ends_with(".log") { state } else { Some(whole.last()) };
-            let checked = whole.check(&snapshot, state.expect(what));
+            let state = intact.states.iter().rev().find(|s| s.0.len() as u64 == snapshot.len());
+            let state = if name.ends_with(".log") { state } else { Some(intact.last()) };
+            let checked = intact.check(&snapshot, state.expect(what));
             checked.err().iter().for_each(&mut note);
             reader.verify().errors.iter().for_each(&mut note);
         }
@@ -151,9 +151,9 @@ fn look_everywhere(whole: &Whole, name: &str, bytes: &[u8], losable: usize, what
         Ok(db) => {
             let torn = db.recovery().torn_tail;
             let commits = usize::try_from(db.recovery().commits).unwrap();
-            let lost = whole.states.len() - 1 - whole.flushed - commits;
+            let lost = intact.states.len() - 1 - intact.flushed - commits;
             assert!(lost <= if torn { losable } else { 0 }, "{what}: {lost} commits lost");
-            let checked = whole.check(&db.snapshot(), &whole.states[whole.flushed + commits]);
+            let checked = intact.check(&db.snapshot(), &intact.states[intact.flushed + commits]);
             checked.err().iter().for_each(&mut note);
             assert!(found > 0 || torn, "{what} went unnoticed");
         }
@@ -164,31 +164,32 @@ fn look_everywhere(whole: &Whole, name: &str, bytes: &[u8], losable: usize, what
 /// Flips one bit in every byte of every file, a different one in each.
 #[test]
 fn flipped_bit_anywhere_is_found_and_never_changes_an_answer() {
-    let whole = Whole::make();
-    for (name, good) in &whole.files {
+    let intact = Intact::make();
+    for (name, good) in &intact.files {
         for at in 0..good.len() {
             let mut bytes = good.clone();
             bytes[at] ^= 1 << (at % 8);
-            look_everywhere(&whole, name, &bytes, 0, &format!("{name}, byte {at} flipped"));
+            check_everything(&intact, name, &bytes, 0, &format!("{name}, byte {at} flipped"));
         }
     }
 }
 
 #[test]
 fn zeroed_sectors_and_swapped_files_are_found() {
-    let whole = Whole::make();
-    for (name, good) in &whole.files {
+    let intact = Intact::make();
+    for (name, good) in &intact.files {
         for at in (0..good.len()).step_by(64) {
             let mut bytes = good.clone();
             let end = bytes.len().min(at + 64);
             bytes[at..end].fill(0);
             if bytes != *good {
-                look_everywhere(&whole, name, &bytes, 1, &format!("{name}, zeros from {at}"));
+                check_everything(&intact, name, &bytes, 1, &format!("{name}, zeros from {at}"));
             }
         }
-        for (other, bytes) in whole.files.iter().filter(|(other, b)| *other != name && *b != good) {
+        for (other, bytes) in intact.files.iter().filter(|(other, b)| *other != name && *b != good)
+        {
             if name != "LOCK" {
-                look_everywhere(&whole, name, bytes, 0, &format!("{other} in the place of {name}"));
+                check_everything(&intact, name, bytes, 0, &format!("{other} in place of {name}"));
             }
         }
     }
@@ -196,9 +197,9 @@ fn zeroed_sectors_and_swapped_files_are_found() {
 
 #[test]
 fn missing_file_is_named() {
-    let whole = Whole::make();
-    for name in whole.files.keys().filter(|&name| name != "LOCK") {
-        let sim = whole.with(name, None);
+    let intact = Intact::make();
+    for name in intact.files.keys().filter(|&name| name != "LOCK") {
+        let sim = intact.with(name, None);
         let before = sim.list().unwrap();
         let results = [
             options(&sim).open_read_only("sim").map(drop),
@@ -223,11 +224,11 @@ fn missing_file_is_named() {
 /// place are found.
 #[test]
 fn truncated_files_are_found_and_a_truncated_log_gives_a_prefix() {
-    let whole = Whole::make();
+    let intact = Intact::make();
     let (mut refused, mut prefixes) = (0, 0);
-    for (name, good) in &whole.files {
+    for (name, good) in &intact.files {
         for len in 0..good.len() {
-            let sim = whole.with(name, Some(&good[..len]));
+            let sim = intact.with(name, Some(&good[..len]));
             match options(&sim).open("sim") {
                 Err(error) => {
                     assert_corruption(&error, &format!("{name} of {len} bytes"));
@@ -236,8 +237,8 @@ fn truncated_files_are_found_and_a_truncated_log_gives_a_prefix() {
                 Ok(db) => {
                     assert!(name.ends_with(".log"), "{name} of {len} bytes was opened");
                     let commits = usize::try_from(db.recovery().commits).unwrap();
-                    let state = &whole.states[whole.flushed + commits];
-                    whole.check(&db.snapshot(), state).unwrap();
+                    let state = &intact.states[intact.flushed + commits];
+                    intact.check(&db.snapshot(), state).unwrap();
                     prefixes += 1;
                 }
             }
@@ -248,15 +249,15 @@ fn truncated_files_are_found_and_a_truncated_log_gives_a_prefix() {
 
 #[test]
 fn file_that_has_grown_is_found_and_a_log_that_has_grown_is_read() {
-    let whole = Whole::make();
-    for (name, good) in whole.files.iter().filter(|(name, _)| *name != "LOCK") {
+    let intact = Intact::make();
+    for (name, good) in intact.files.iter().filter(|(name, _)| *name != "LOCK") {
         for tail in [vec![0], vec![0; 4096], vec![0xff; 300], good.clone()] {
-            let sim = whole.with(name, Some(&[good.clone(), tail].concat()));
+            let sim = intact.with(name, Some(&[good.clone(), tail].concat()));
             match options(&sim).open("sim") {
                 Err(error) => assert_corruption(&error, name),
                 Ok(db) => {
                     assert!(name.ends_with(".log"), "{name} was opened");
-                    whole.check(&db.snapshot(), whole.last()).unwrap();
+                    intact.check(&db.snapshot(), intact.last()).unwrap();
                 }
             }
         }

@@ -19,7 +19,7 @@ fn refused<T>(result: Result<T>, kind: ErrorKind, words: &[&str]) -> Error {
     assert_eq!(error.kind(), kind, "{error}");
     let message = error.to_string();
     for word in words {
-        assert!(message.contains(word), "{message:?} does not tell {word:?}");
+        assert!(message.contains(word), "{message:?} does not contain {word:?}");
     }
     error
 }
@@ -300,11 +300,11 @@ fn second_process_is_refused_until_the_first_is_gone_and_readers_are_not() {
     let reader = Db::options().open_read_only(folder.path()).unwrap();
     let mut seen = 0;
     while seen < 50 {
-        acknowledged().expect("the child to go on");
+        acknowledged().expect("the child to continue");
         reader.refresh().unwrap();
         let entries: Vec<_> = reader.snapshot().iter().map(Result::unwrap).collect();
         let expected: Vec<Entry> = (0..entries.len() as u64).map(|i| entry(i, i)).collect();
-        assert_eq!(entries, expected, "no prefix of the commits");
+        assert_eq!(entries, expected, "not a prefix of the commits");
         assert!(entries.len() >= seen, "a refresh went back");
         seen = entries.len();
     }

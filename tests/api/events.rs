@@ -166,7 +166,7 @@ fn long_stall_is_reported_by_the_writer_that_waited() {
         }
     };
     let before = thread::spawn(insert(0, 3 * SIZE)).join().unwrap();
-    assert!(before.is_empty(), "delays are no events: {before:?}");
+    assert!(before.is_empty(), "delays are not events: {before:?}");
     storage.wait_for_held_sync();
     let writer = thread::spawn(insert(3 * SIZE, 3 * SIZE + 1));
     thread::sleep(Duration::from_millis(20));

@@ -79,7 +79,7 @@ fn every_failed_call_is_survived<F: Fingerprint>(workload: &Workload<F>) {
         cases += 1;
     }
     println!("{cases} faults, {failures} failed calls");
-    assert!(failures > cases / 2, "hardly a fault was noticed: {failures} of {cases}");
+    assert!(failures > cases / 2, "few faults were noticed: {failures} of {cases}");
 }
 
 #[test]

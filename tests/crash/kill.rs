@@ -77,6 +77,6 @@ fn no_acknowledged_document_is_lost_by_a_killed_process() {
         assert!(db.verify().unwrap().errors.is_empty());
         acknowledged = found;
     }
-    assert!(acknowledged > 0, "no writer came to write anything");
+    assert!(acknowledged > 0, "every writer was killed before it wrote anything");
     println!("{acknowledged} documents survived {ROUNDS} kills");
 }

@@ -143,7 +143,7 @@ fn second_crashes<F: Fingerprint>(
         for second in state.crash_states(at, limits) {
             let (legal, is_created) = (runner.history.legal(at), runner.history.is_created(at));
             check(setup, &second, &legal, is_created, random)
-                .map_err(|e| format!("{e}\n  {}, life of seed {seed}", second.describe()))?;
+                .map_err(|e| format!("{e}\n  {}, steps of seed {seed}", second.describe()))?;
             checked += 1;
         }
     }

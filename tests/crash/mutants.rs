@@ -47,7 +47,7 @@ fn classes(sim: &Sim) -> BTreeMap<String, Vec<usize>> {
 fn every_kind_is_noticed<F: Fingerprint>(workload: &Workload<F>, kinds: &[&str]) {
     let mut run = workload.run().unwrap();
     run.end();
-    assert!(!is_noticed(&run, &workload.setup, 0), "a violation without any mutant");
+    assert!(!is_noticed(&run, &workload.setup, 0), "a violation without a skipped sync");
     let classes = classes(&run.sim);
     assert_eq!(classes.keys().collect::<Vec<_>>(), kinds);
     for (class, syncs) in classes {

@@ -72,7 +72,7 @@ pub(crate) fn contents<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>) -> Verdict<
 }
 
 /// Compares the answers of queries with a scan of the contents.
-pub(crate) fn probe<F: Fingerprint>(
+pub(crate) fn check_queries<F: Fingerprint>(
     setup: &Setup<F>,
     db: &Db<F>,
     contents: &Contents<F>,
@@ -80,7 +80,11 @@ pub(crate) fn probe<F: Fingerprint>(
 ) -> Verdict {
     let Some(&(near, _)) = contents.iter().nth(random.below(contents.len().max(1))) else {
         let answer = db.query(F::ONE, DISTANCE).map_err(text("query"))?;
-        return if answer.is_empty() { Ok(()) } else { Err(format!("out of nothing {answer:?}")) };
+        return if answer.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("the empty database answers {answer:?}"))
+        };
     };
     let (query, distance) = (random.near(near, 4), u32::try_from(random.below(5)).unwrap());
     let mut answer = Vec::new();
@@ -136,7 +140,7 @@ pub(crate) fn check<F: Fingerprint>(
     }
     check_files(sim, &db)?;
     for _ in 0..2 {
-        probe(setup, &db, &found, random)?;
+        check_queries(setup, &db, &found, random)?;
     }
     if let Some(error) = db.snapshot().verify().errors.into_iter().next() {
         return Err(format!("verify: {error:?}"));
@@ -147,12 +151,12 @@ pub(crate) fn check<F: Fingerprint>(
 /// Describes how the contents that were found differ from all legal ones.
 pub(crate) fn unexplained<F: Fingerprint>(found: &Contents<F>, legal: &[&Contents<F>]) -> String {
     let nearest = legal.iter().min_by_key(|c| c.symmetric_difference(found).count());
-    let Some(nearest) = nearest else { return "nothing is legal here".to_owned() };
+    let Some(nearest) = nearest else { return "no contents are legal here".to_owned() };
     let keys = |of: &Contents<F>, other: &Contents<F>| -> Vec<u64> {
         of.difference(other).map(|doc| doc.1).take(9).collect()
     };
     format!(
-        "{} entries found, none of {} legal contents; beside the nearest missing {:?}, too many {:?}",
+        "{} entries found, none of {} legal contents; compared with the nearest, missing {:?}, extra {:?}",
         found.len(),
         legal.len(),
         keys(nearest, found),

@@ -124,8 +124,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         let requested = self.sim.operations();
         let after = after.map(Arc::new);
         match call() {
-            Ok(_) if self.poisoned => Err("a write was taken after a failed one".to_owned()),
-            Ok(false) => Err("not the right answer".to_owned()),
+            Ok(_) if self.poisoned => Err("a write was accepted after a failed one".to_owned()),
+            Ok(false) => Err("wrong result".to_owned()),
             Ok(true) => {
                 if let Some(after) = after {
                     self.history.became(after, requested);
@@ -144,7 +144,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
                 match error.kind() {
                     ErrorKind::Poisoned => self.poisoned = true,
                     ErrorKind::Io if !self.poisoned => {}
-                    _ => return Err(text("another error than expected")(error)),
+                    _ => return Err(text("unexpected error")(error)),
                 }
                 Ok(())
             }
@@ -158,7 +158,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         if found != *self.history.current() {
             return Err(unexplained(&found, &[self.history.current()]));
         }
-        oracle::probe(self.setup, db, &found, &mut self.random)
+        oracle::check_queries(self.setup, db, &found, &mut self.random)
     }
 
     fn before(&self) -> BTreeSet<Doc<F>> {

@@ -94,13 +94,13 @@ fn tombstones_for_older_segments_survive_the_merge_of_a_run() {
         oracle.0.remove(&entry(i << 20, i));
         oracle.0.insert(entry(i << 20 | 1, i));
         if i % 3 == 0 {
-            // Inserted again, in another segment than its tombstone.
+            // Inserted again, in a segment other than that of its tombstone.
             db.insert((i / 2) << 20, i / 2).unwrap();
             oracle.0.insert(entry((i / 2) << 20, i / 2));
         }
     }
     let stats = db.stats();
-    assert_eq!(stats.segments[0].id, oldest, "the oldest was not to be merged");
+    assert_eq!(stats.segments[0].id, oldest, "the oldest segment was merged");
     assert!(stats.segments.len() < 8 && stats.removed > 0, "{stats:?}");
     check(&db, &oracle);
     db.compact().unwrap();

@@ -12,9 +12,10 @@ use crate::random::Random;
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fingerprints.u64le");
 /// A larger collection of texts, beside the checkout.
 const TEXTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-/// One real fingerprint out of this many is kept out of the index, to be a stranger in queries.
+/// One real fingerprint out of this many is kept out of the index, so that queries can use it as a
+/// stranger.
 const STRANGERS: usize = 16;
-/// The bits that flips are confined to, by turns; the first region is the entire fingerprint.
+/// The bits that flips are confined to, in turn; the first region is the entire fingerprint.
 const REGIONS: [(u32, u32); 5] = [(0, 64), (0, 16), (16, 16), (32, 16), (48, 16)];
 
 /// `Uniform` has neighbours only by chance; `Clustered` consists of families of near neighbours (up

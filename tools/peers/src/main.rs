@@ -3,9 +3,9 @@
 //!
 //! All peers get the same fingerprints and the same queries. Half of the queries are entries with 0
 //! to k + 1 bits flipped, half are strangers. Answers are compared with a scan, or with each other
-//! where a scan would take too long. Then the peers answer by turns, in one thread, so that a busy
-//! machine slows all of them; a slow peer gets fewer of the queries. README.md says what each column
-//! counts.
+//! where a scan would take too long. Then the peers take turns to answer, in one thread, so that a
+//! busy machine slows all of them; a slow peer gets fewer of the queries. README.md says what each
+//! column counts.
 
 mod args;
 mod check;

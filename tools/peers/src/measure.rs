@@ -1,5 +1,5 @@
-//! Measures one set of rows: builds and checks the peers one after another, then lets them answer
-//! by turns.
+//! Measures one set of rows: builds and checks the peers one after another, then lets them
+//! take turns to answer.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

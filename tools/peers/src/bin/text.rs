@@ -132,7 +132,7 @@ fn measure(args: &Args, data: &str, texts: &[String]) -> Result<Vec<Row>> {
 
     for (name, work) in &work {
         if run(work, &texts, 1) != run(work, &texts, 2) {
-            bail!("{name} produces other values on two threads");
+            bail!("{name} produces different values on two threads");
         }
     }
     let mut seconds = BTreeMap::<(usize, usize), Vec<f64>>::new();

@@ -19,12 +19,12 @@ struct Gaoya {
 }
 
 pub(super) fn entrants(_: &Engines, n: usize, _: u32) -> Result<Vec<Entrant<'_>>> {
-    ensure!(n <= MAX_ENTRIES, "not for more than {MAX_ENTRIES} fingerprints");
+    ensure!(n <= MAX_ENTRIES, "only for up to {MAX_ENTRIES} fingerprints");
     Ok(vec![Entrant::exact("gaoya", |job| Ok(build(job, job.k + 1)))])
 }
 
 pub(super) fn plain(_: &Engines, n: usize, k: u32) -> Result<Vec<Entrant<'_>>> {
-    ensure!(n <= MAX_ENTRIES, "not for more than {MAX_ENTRIES} fingerprints");
+    ensure!(n <= MAX_ENTRIES, "only for up to {MAX_ENTRIES} fingerprints");
     ensure!(k > 0, "nothing is less than 0 bits away");
     Ok(vec![Entrant::exact("gaoya-plain", |job| Ok(build(job, job.k))).lossy()])
 }

@@ -85,7 +85,7 @@ impl Tables for Read<'_> {
     ) -> Result<()> {
         let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
         for row in self.rows[table].range(&self.read, &range)? {
-            visit(row?.0.try_into().context("a key of another length")?);
+            visit(row?.0.try_into().context("a key of the wrong length")?);
         }
         Ok(())
     }

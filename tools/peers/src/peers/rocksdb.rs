@@ -78,7 +78,7 @@ impl Tables for DBRawIterator<'_> {
         let last = row(table, last);
         self.seek(row(table, first));
         while let Some(row) = self.key().filter(|row| *row <= last.as_slice()) {
-            visit(row[1..].try_into().context("a key of another length")?);
+            visit(row[1..].try_into().context("a key of the wrong length")?);
             self.next();
         }
         Ok(self.status()?)

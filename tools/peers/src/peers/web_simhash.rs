@@ -14,7 +14,7 @@ struct WebSimhash {
 }
 
 pub(super) fn entrants(_: &Engines, n: usize, k: u32) -> Result<Vec<Entrant<'_>>> {
-    ensure!(n <= MAX_ENTRIES, "not for more than {MAX_ENTRIES} fingerprints");
+    ensure!(n <= MAX_ENTRIES, "only for up to {MAX_ENTRIES} fingerprints");
     ensure!(k == 3, "only for k = 3");
     Ok(vec![Entrant::exact("web-simhash", build)])
 }
