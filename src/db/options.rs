@@ -349,28 +349,12 @@ impl<F: Fingerprint> Options<F> {
     /// While that many entries are being written, the same number can be inserted at full speed.
     /// After that, the same number again can be inserted more and more slowly, with a delay of up
     /// to a millisecond per write. At least 1; default: 131,072; not stored.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// use fpdb::Db;
-    /// let db = Db::options().memtable_entries(1 << 20).create(&path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn memtable_entries(mut self, entries: usize) -> Self {
         self.tuning.memtable_entries = entries.max(1);
         self
     }
 
     /// Sets which failures an acknowledged write survives. Default: [`Durability::Sync`]; not stored.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// use fpdb::{Db, Durability};
-    /// let db = Db::options().durability(Durability::Buffered).create(&path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn durability(mut self, durability: Durability) -> Self {
         self.tuning.durability = durability;
         self
@@ -419,14 +403,6 @@ impl<F: Fingerprint> Options<F> {
     /// answered. With 1, no thread is started. Default: the number of processors available to the
     /// process, and 1 on a storage other than the disk, so that simulations can be repeated; not
     /// stored.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// use fpdb::Db;
-    /// let db = Db::options().threads(2).create(&path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn threads(mut self, threads: usize) -> Self {
         self.tuning.threads = Some(threads.max(1));
         self
