@@ -23,7 +23,8 @@ pub(crate) use by_width;
 /// The options of a new database, which keeps them for good.
 #[derive(clap::Args, Clone)]
 pub(crate) struct NewDatabase {
-    /// Largest distance in bits that the tables can answer queries for, from 0 to 10 [default: 3]
+    /// Max distance in bits, from 0 to 10, within which documents are duplicates. Queries can use
+    /// any other distance [default: 3]
     #[arg(short = 'k', long, value_name = "BITS", help_heading = "A new database")]
     max_distance: Option<u32>,
 
@@ -47,9 +48,9 @@ pub(crate) struct NewDatabase {
     #[arg(long, value_name = "CODE", value_parser = BlockCode::parse, help_heading = "A new database")]
     code: Option<BlockCode>,
 
-    /// Bits per fingerprint, per table, of the prefix filter, which avoids most lookups that would
-    /// find nothing; from 0 to 32, where 0 means no filter [default: 8 if the layout and the number
-    /// of entries benefit from it]
+    /// Size of the prefix filter in bits per fingerprint and table, from 0 to 32, where 0 means no
+    /// filter. The filter avoids most lookups that would find nothing [default: 8 if the layout and
+    /// the number of entries benefit from it]
     #[arg(long, value_name = "BITS", help_heading = "A new database")]
     filter_bits: Option<u32>,
 }

@@ -3,10 +3,10 @@
 //!
 //! All commands follow the same rules. Data goes to standard output and messages to standard error.
 //! `-` means standard input. Fingerprints are written as `0x` and all their digits. Commands that
-//! only read open the database read-only, so they run beside a writer. The exit code is 0 for
-//! success, 1 for a check that failed, 2 for an error, 3 for a database that another process is
-//! writing to, and 4 for a database made by a newer version. It is no error when the reader of the
-//! output goes away, but it is one when standard output is closed from the start.
+//! only read open the database read-only, so they can run at the same time as a writer. The exit
+//! code is 0 for success, 1 for a check that failed, 2 for an error, 3 for a database that another
+//! process is writing to, and 4 for a database made by a newer version. If the reader of the output
+//! goes away, that is not an error. If standard output is closed from the start, that is an error.
 
 #![deny(missing_docs)]
 

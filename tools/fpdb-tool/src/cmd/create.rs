@@ -16,7 +16,7 @@ use crate::recipe::Width;
 
 const EXAMPLE: &str = "\
 Example:
-  fpdb-tool create crawl.fpdb --ids names --recipe words/1 --max-distance 3";
+  fpdb-tool create crawl.fpdb --ids names --recipe pairs/1 --max-distance 3";
 
 /// Creates an empty database
 ///
@@ -39,8 +39,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = "64", value_parser = database::parse_bits, help_heading = "A new database")]
     bits: u32,
 
-    /// Recipe of the fingerprints, such as words/1. The database then refuses documents with another
-    /// recipe [default: none]
+    /// Recipe of the fingerprints, such as pairs/1. The database then refuses documents with
+    /// another recipe [default: none]
     #[arg(long, value_name = "NAME", help_heading = "A new database")]
     recipe: Option<String>,
 

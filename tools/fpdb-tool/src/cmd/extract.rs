@@ -27,15 +27,15 @@ Example:
 
 /// Prints the texts of web pages, from which fingerprints are computed
 ///
-/// Reads archives of crawls (WARC 0.17 to 1.1 and ARC 1, uncompressed or gzip) or HTML files, and
-/// prints NDJSON, one page per line in the order of the files: {"id": URL or path, "text",
-/// "extraction", "charset", "charset_source", "language"}. The extraction is the name of the way
-/// from page to text. The charset source says what determined the charset: `bom`, `header`, `meta`
+/// Reads web archives (WARC 0.17 to 1.1 and ARC 1, uncompressed or gzip) or HTML files, and prints
+/// NDJSON, one page per line in the order of the files: {"id": URL or path, "text", "extraction",
+/// "charset", "charset_source", "language"}. The extraction is the name of the method that
+/// extracted the text. The charset source says what determined the charset: `bom`, `header`, `meta`
 /// or `detected`. The language is a guess, or null.
 ///
 /// Pages are responses with status 200 that hold HTML or plain text, and records of such documents
-/// without a response. All other records are counted. Damage to an archive is reported, and reading
-/// goes on with the next record that can be found; the exit code is then 2, unless --skip-bad is
+/// without a response. All other records are counted. Damage in an archive is reported, and reading
+/// continues with the next record that can be found, but the exit code is 2 unless --skip-bad is
 /// given.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// What the files hold [default: html if the name ends in .html or .htm, else warc]
+    /// Format of the files [default: html if the name ends in .html or .htm, else warc]
     #[arg(long, value_enum)]
     from: Option<Source>,
 
@@ -57,16 +57,18 @@ pub(crate) struct Args {
     #[arg(long)]
     skip_bad: bool,
 
-    /// The largest record or page to read, as stored and decoded; larger ones are counted
+    /// Largest size of a record or page, both as stored and decoded; larger ones are skipped and
+    /// counted
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_document: usize,
 
-    /// Stop at a compressed HTML file that grows to more than this many times its size, beyond the
-    /// first 64 MiB
+    /// Stop if a compressed HTML file decompresses to more than this many times its size. The first
+    /// 64 MiB are not counted
     #[arg(long, value_name = "TIMES", default_value_t = 1000)]
     max_ratio: u64,
 
-    /// Threads that make texts, and at most as many that read files [default: all cores]
+    /// Number of threads that extract texts; at most the same number read files [default: one per
+    /// core]
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
 }
@@ -74,7 +76,7 @@ pub(crate) struct Args {
 /// `--from`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// An archive of a crawl, WARC or ARC
+    /// A web archive, WARC or ARC
     Warc,
     /// One page per file
     Html,

@@ -9,7 +9,7 @@ use crate::output::{self, Context, json_line};
 
 const EXAMPLE: &str = "\
 Example:
-  fpdb-tool recipes words/1";
+  fpdb-tool recipes pairs/1";
 
 /// Lists the recipes of this build, which turn text into fingerprints
 ///

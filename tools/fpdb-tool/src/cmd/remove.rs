@@ -28,7 +28,7 @@ fpdb-tool remove [OPTIONS] <DB> --fingerprint <FINGERPRINT> --id <ID>
 /// An entry is a fingerprint with an id. Only the entry with exactly this fingerprint and this id
 /// is removed: other ids of the fingerprint and near fingerprints stay. In a database with names,
 /// the id is the number that export and query show. An entry that is not there counts as not found,
-/// which is no error. `compact` returns the space to the disk.
+/// which is not an error. `compact` returns the space to the disk.
 ///
 /// With --from fp, entries come from files in the form that `import` and `export` use: one entry
 /// per line, in columns. If a line cannot be read, the entries before it are removed.
@@ -69,8 +69,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     list: ListArgs,
 
-    /// Stop at a compressed file that grows to more than this many times its size. The first 64 MiB
-    /// are not counted
+    /// Stop if a compressed file decompresses to more than this many times its size. The first 64
+    /// MiB are not counted
     #[arg(
         long,
         value_name = "TIMES",

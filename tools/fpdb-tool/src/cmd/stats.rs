@@ -16,8 +16,9 @@ Example:
 
 /// Shows the number of entries and the space they take
 ///
-/// Bits per fingerprint per table count the table files of the segments. The entropy bound is the
-/// least that any encoding of the same number of uniformly random fingerprints can take.
+/// The bits per fingerprint per table are computed from the sizes of the segments' table files. The
+/// entropy bound is the least that any encoding of the same number of uniformly random fingerprints
+/// can take.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {

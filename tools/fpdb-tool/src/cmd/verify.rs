@@ -20,8 +20,8 @@ Example:
 
 /// Reads every byte and reports damage
 ///
-/// Lists each damaged file, with the offset and the kind of each damage in it, and changes nothing.
-/// The exit code is 0 if the database is sound and 1 if it is damaged.
+/// Lists each damaged file, with the offset and kind of all damage in it, and changes nothing. The
+/// exit code is 0 if the database is sound and 1 if it is damaged.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {

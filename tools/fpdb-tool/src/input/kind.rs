@@ -12,8 +12,9 @@ use super::decompress::{GZIP_MAGIC, ZSTD_MAGIC};
 /// `--from`: the format of documents
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DocumentFormat {
-    /// As the file's name ends, before .gz or .zst: .ndjson, .jsonl, .csv, .tsv, .txt, .text, .md,
-    /// .html, .htm, .warc, .arc, .parquet; else by its first bytes, if they identify the format
+    /// By the end of the file's name, before .gz or .zst: .ndjson, .jsonl, .csv, .tsv, .txt, .text,
+    /// .md, .html, .htm, .warc, .arc, .parquet; otherwise by its first bytes, if they identify the
+    /// format
     Auto,
     /// One JSON object per line. The id is a string or a number; other fields are ignored
     Ndjson,

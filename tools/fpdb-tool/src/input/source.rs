@@ -33,7 +33,7 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "NAME", value_parser = web::parse_extraction)]
     pub(crate) extraction: Option<Extraction>,
 
-    /// Leave out bad lines, files of unknown format and damage in archives instead of stopping at the
+    /// Skip bad lines, files of unknown format and damage in archives instead of stopping at the
     /// first
     #[arg(long)]
     pub(crate) skip_bad: bool,
@@ -47,13 +47,13 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_document: usize,
 
-    /// Stop at a compressed file that grows to more than this many times its size. The first 64 MiB
-    /// are not counted. Text rarely grows more than 10 times
+    /// Stop if a compressed file decompresses to more than this many times its size. The first 64
+    /// MiB are not counted. Text rarely decompresses to more than 10 times its size
     #[arg(long, value_name = "TIMES", default_value_t = 1000)]
     pub(crate) max_ratio: u64,
 
-    /// Number of threads that compute fingerprints, and the most that read files [default: one per
-    /// core]
+    /// Number of threads that compute fingerprints; at most the same number read files [default:
+    /// one per core]
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
 }

@@ -67,7 +67,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "document")]
     print: Print,
 
-    /// File for a report of the duplicates, as NDJSON with a summary record last. It is replaced
+    /// Write a report of the duplicates to this file, replacing it, as NDJSON with a summary record
+    /// last
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 

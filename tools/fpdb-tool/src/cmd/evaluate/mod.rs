@@ -25,13 +25,14 @@ const DEFAULT_RECIPE: &str = "default";
 
 const EXAMPLE: &str = "\
 Example:
-  fpdb-tool evaluate pages.ndjson --pairs labels.tsv --recipe words/1";
+  fpdb-tool evaluate pages.ndjson --pairs labels.tsv --recipe default";
 
 /// Measures what recipes find and miss on labelled pairs, for each distance
 ///
-/// Documents are read as by `dedup`. The lists of pairs are tab-separated with a header: the columns
-/// id_a and id_b (or base_id and variant_id), and either jaccard, a similarity from 0 to 1, or label,
-/// which is duplicate or 1, different or 0. With a column kind, each kind is also shown separately.
+/// Documents are read in the same way as by `dedup`. The lists of pairs are tab-separated and have
+/// a header. They need the columns id_a and id_b (or base_id and variant_id), and either jaccard, a
+/// similarity from 0 to 1, or label, which is duplicate or 1, different or 0. If there is a column
+/// kind, each kind is also shown separately.
 ///
 /// Recall is the share of duplicates within k bits, precision the share of duplicates among the
 /// labelled pairs within k bits, and F1 the harmonic mean of both. A pair with a document that has
@@ -64,7 +65,7 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u32).range(0..=128))]
     distance: u32,
 
-    /// The least Jaccard similarity of a duplicate
+    /// Lowest Jaccard similarity of a duplicate
     #[arg(long, value_name = "JACCARD", default_value_t = 0.8)]
     duplicate: f64,
 

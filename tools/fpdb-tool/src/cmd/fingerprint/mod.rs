@@ -23,7 +23,7 @@ const BATCH_BYTES: usize = 8 << 20;
 
 const EXAMPLE: &str = "\
 Example:
-  fpdb-tool fingerprint --recipe words/1 pages.ndjson";
+  fpdb-tool fingerprint --recipe pairs/1 pages.ndjson";
 
 /// Prints the fingerprints of documents
 ///
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long)]
     explain: bool,
 
-    /// With --explain, show only this many features per document, those of the largest weight
+    /// With --explain, show only this many features per document, those with the largest weights
     #[arg(long, value_name = "N", requires = "explain")]
     features: Option<usize>,
 

@@ -32,12 +32,12 @@ Example:
 /// mostly set, correlated bits, and frequent fingerprints and prefixes. Bits are judged by distinct
 /// fingerprints.
 ///
-/// The exit code is 1 for a fault: half of the bits the same in all fingerprints, a half that is a
-/// copy or the opposite of the other (in 99 % of the fingerprints), or one bit in eight that never
-/// changes or is a copy of another (correlation 0.99). These are warnings: fewer such bits; bits set in
-/// less than a quarter or more than three quarters of the fingerprints; correlations of 0.5; a
-/// fingerprint that 1 % of the entries, and at least 100, have; 16 leading bits that are shared 4
-/// times as often as in random fingerprints.
+/// The exit code is 1 if there is a fault: half of the bits are the same in all fingerprints, one
+/// half is a copy or the opposite of the other (in 99 % of the fingerprints), or one bit in eight
+/// never changes or is a copy of another (correlation 0.99). The following are only warnings: fewer
+/// such bits; bits set in less than a quarter or more than three quarters of the fingerprints;
+/// correlations of 0.5; a fingerprint shared by 1 % of the entries, and by at least 100; 16 leading
+/// bits that are shared 4 times as often as in random fingerprints.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {

@@ -21,7 +21,7 @@ Examples:
 
 /// Stores all fingerprints of lists, or of documents
 ///
-/// Unlike dedup, import also stores near duplicates. The database is created if it is missing.
+/// Unlike dedup, import also stores near-duplicates. The database is created if it is missing.
 ///
 /// Lists of fingerprints (--from fp): the id of a fingerprint is its position. Positions start at 0,
 /// or at --first-id, and continue from one file to the next. With --id-column, the list contains the
@@ -32,8 +32,8 @@ Examples:
 ///
 /// Documents (all other values of --from): the recipe computes a fingerprint of each document, and
 /// the document's id becomes its name in the database, which needs ids of kind `names`. Documents
-/// with too few features for a fingerprint count as skipped. Documents are stored batch by batch. If
-/// the run fails, those before the error are stored, and another run stores them once more.
+/// with too few features for a fingerprint count as skipped. Documents are stored batch by batch.
+/// If the run fails, the documents before the error are stored, and another run stores them again.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -62,7 +62,7 @@ pub(crate) struct Args {
 
     /// The column with the ids, counted from 1. A tab, a comma or a space separates the columns,
     /// whichever the first line contains. The fingerprints are in the first other column. A header
-    /// line is left out
+    /// line is skipped
     #[arg(
         long,
         value_name = "N",

@@ -40,12 +40,12 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     pub(super) from: Option<InputFormat>,
 
-    /// Most matches per query; the nearest are kept [default: no limit]
+    /// Largest number of matches per query; the nearest are kept [default: no limit]
     #[arg(long, value_name = "MATCHES")]
     pub(super) limit: Option<usize>,
 
-    /// Show what each query does instead of its matches: prefixes looked up and those that filters
-    /// refused, blocks read, fingerprints decoded and matched, and the time of each step
+    /// Show what each query does instead of its matches: prefixes looked up, prefixes that filters
+    /// ruled out, blocks read, fingerprints decoded and matched, and the time of each step
     #[arg(long, conflicts_with = "exit_status")]
     pub(super) explain: bool,
 

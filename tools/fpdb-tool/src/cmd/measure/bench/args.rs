@@ -57,7 +57,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
     pub(super) warm_up: u64,
 
-    /// Distance of the queries in bits [default: the database's own, 3 for a new one]
+    /// Distance of the queries in bits [default: the database's max distance, which is 3 for a new
+    /// one]
     #[arg(short = 'k', long = "distance", value_name = "BITS",
         value_parser = clap::value_parser!(u32).range(0..=128))]
     pub(super) distance: Option<u32>,

@@ -27,17 +27,19 @@ const EXAMPLE: &str = "\
 Example:
   fpdb-tool ratio --n 1e5,1e6 --layouts half-2,ring-4 --blocks 256,1024 --html ratio.html";
 
-/// Measures the space that a fingerprint takes on disk, by n, layout, code and block size
+/// Measures the space per fingerprint on disk, by number of entries (n), layout, code and block
+/// size
 ///
 /// For each n, layout, code and block size, a database is written, measured and removed; the space
 /// of its blocks, index, filters and ids is reported separately. For comparison, the report has the
 /// sizes of raw fingerprints and of the differences between sorted neighbours (at full width and as
 /// varints) compressed with Zstandard at level 3, and what the paper's code would take.
 ///
-/// The entropy bound is that of the measured fingerprints: log2 of the number of sets whose sorted
-/// neighbours first differ at each bit as often as theirs do, divided by the number of fingerprints.
-/// The uniform bound is that of uniformly random fingerprints, log2(C(2^bits, n)) / n. The more the
-/// fingerprints cluster, the further the entropy bound is below it.
+/// The entropy bound is that of the measured fingerprints. It is log2 of the number of sets whose
+/// sorted neighbours first differ at each bit position as often as those of the measured set,
+/// divided by the number of fingerprints. The uniform bound is that of uniformly random
+/// fingerprints, log2(C(2^bits, n)) / n. The more the fingerprints cluster, the further the entropy
+/// bound is below it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
