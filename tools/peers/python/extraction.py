@@ -120,7 +120,7 @@ def main():
     parser.add_argument("pages", type=Path, help="the folder that the packages were unpacked to")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    print("| pages | truth | number | method | precision | recall | F1 | lowest F1 |")
+    print("| pages | true text | number | method | precision | recall | F1 | lowest F1 |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, (folder, step, chosen, left_out) in MANUALS.items():
         files = sorted((arguments.pages / folder).rglob("*" + NAMES.get(name, ".html")))[::step]
