@@ -5,6 +5,7 @@
 //! | files | concern |
 //! | --- | --- |
 //! | `locks` `recipe_name` `options` `key` | how locks are taken; options; a document's id or name |
+//! | `agreement` | options against what is stored |
 //! | `poison` `signals` `group` | refusing writes after a failure; waking threads; sync groups |
 //! | `core` | the shared state and the lock order |
 //! | `install` `sync` | new manifests and segments; syncing the log, acknowledging commits |
@@ -17,6 +18,7 @@
 //! | `text` | from a text to a decision (feature `text`) |
 //! | `calibrate` | measuring what queries cost |
 
+mod agreement;
 mod background;
 mod backpressure;
 mod backup;

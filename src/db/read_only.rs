@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::options::{Options, other_extraction, other_recipe};
+use super::agreement::{other_extraction, other_recipe};
+use super::options::Options;
 use super::recover::{explain_missing, open_segments, replay};
 use super::snapshot::{Snapshot, VerifyReport};
 use super::stats::Stats;

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
+use super::agreement::{other_extraction, other_recipe};
 use super::core::{Core, FolderLock, Log, Writer};
 use super::flush;
-use super::options::{Options, other_extraction, other_recipe};
+use super::options::Options;
 use super::poison::Poison;
 use super::signals::Signals;
 use crate::codec::header::FileKind;

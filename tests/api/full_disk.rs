@@ -155,7 +155,7 @@ fn compaction_checks_for_space_before_it_begins() {
     sim.set_free_space(100);
     let error = db.compact().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
-    assert!(error.to_string().contains("there are 100"), "{error}");
+    assert!(error.to_string().contains("there are only 100"), "{error}");
     assert_eq!(sim.list().unwrap(), names);
     assert_entries(&db.snapshot(), &oracle);
     sim.set_free_space(1 << 30);
