@@ -114,6 +114,9 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// the step is.
 const PARTS: u64 = 200;
 
+/// Most entries, rows or bytes that are done before the clock is read again.
+const CLOCK_STEP: u64 = 1024;
+
 /// The caller's function. Any thread may call it, one at a time.
 pub(crate) type Report<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + Send);
 
@@ -125,6 +128,8 @@ struct State<'a> {
     progress: Progress,
     /// What was last reported, and when.
     reported: Option<(Progress, Instant)>,
+    /// How much of the step is done when a report can be due again.
+    next_check: u64,
     cancelled: bool,
 }
 
@@ -132,7 +137,13 @@ impl<'a> Meter<'a> {
     /// Begins with a step of length `total`.
     pub(crate) fn new(report: Report<'a>, phase: Phase, total: Option<u64>) -> Self {
         let progress = Progress { phase, done: 0, total };
-        Self(Mutex::new(State { report, progress, reported: None, cancelled: false }))
+        Self(Mutex::new(State {
+            report,
+            progress,
+            reported: None,
+            next_check: 0,
+            cancelled: false,
+        }))
     }
 
     /// Reports the end of the current step, and begins the next one.
@@ -140,6 +151,7 @@ impl<'a> Meter<'a> {
         self.update(|state| {
             state.report_if(State::has_news);
             state.progress = Progress { phase, done: 0, total: Some(total) };
+            state.next_check = 0;
             state.report_if(|_| true);
         })
     }
@@ -149,7 +161,10 @@ impl<'a> Meter<'a> {
         self.update(|state| {
             state.report_if(|state| state.reported.is_none());
             state.progress.done += more;
-            state.report_if(State::is_due);
+            if state.progress.done >= state.next_check {
+                state.report_if(State::is_due);
+                state.next_check = state.progress.done + state.until_check();
+            }
         })
     }
 
@@ -180,6 +195,17 @@ impl State<'_> {
         let part = |total: u64| (total / PARTS).max(1);
         total.is_some_and(|total| done >= total || done - reported.done >= part(total))
             || at.elapsed() >= INTERVAL
+    }
+
+    /// Returns how much is done before a report can be due again. Reading the clock takes longer
+    /// than the work on a few entries.
+    fn until_check(&self) -> u64 {
+        let Progress { done, total, .. } = self.progress;
+        let Some((reported, _)) = self.reported else { return 0 };
+        let part = total.map_or(u64::MAX, |total| (total / PARTS).max(1));
+        let until_part = part.saturating_sub(done.saturating_sub(reported.done));
+        let until_end = total.map_or(u64::MAX, |total| total.saturating_sub(done));
+        until_part.min(until_end).min(CLOCK_STEP)
     }
 
     fn report_if(&mut self, condition: impl FnOnce(&Self) -> bool) {

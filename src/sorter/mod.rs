@@ -40,6 +40,8 @@ pub(crate) struct Sorter<'a, R> {
     buckets: Buckets<R>,
     runs: Runs<'a>,
     space: Space,
+    /// Most records in memory.
+    limit: usize,
 }
 
 /// How the allowed memory is used.
@@ -73,14 +75,13 @@ impl<'a, R: Record> Sorter<'a, R> {
     /// Makes a sorter for records whose first `from` bits are equal.
     fn of_later_bits(runs: Runs<'a>, memory: usize, from: u32) -> Self {
         let space = Space::new(memory);
-        Self { buckets: Buckets::new(from, space.bits), runs, space }
+        let limit = ((memory - space.scratch) / size_of::<R>()).max(LEAST_RECORDS);
+        Self { buckets: Buckets::new(from, space.bits), runs, space, limit }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, record: R) -> Result<()> {
-        let limit = (self.space.memory - self.space.scratch) / size_of::<R>();
-        let limit = limit.max(LEAST_RECORDS);
-        if self.buckets.push(record, limit) {
+        if self.buckets.push(record, self.limit) {
             return Ok(());
         }
         self.runs.add(self.buckets.take().into_chunks())?;
