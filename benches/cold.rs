@@ -1,13 +1,13 @@
-//! Measures the time of a query whose pages are on disk, compared with the device's time for as many
-//! reads.
+//! Measures the time of a query whose pages are on disk, compared with the device's time for as
+//! many reads.
 //!
 //!     cargo bench --bench cold -- [--n 24] [--k 3] [--layouts single,half-2,ring-4] [--filter 0,10] [--block 128] [--code elias-fano] [--queries 300]
 //!
 //! Linux only. The system's cache of the files is dropped before each row. Each query reads a few
-//! dozen of tens of thousands of pages, so nearly all stay cold throughout a row. `reads` counts the
-//! pages that the device read for the process, without indexes. `alone` and `together` are the
-//! device's times for that many random pages of the same file, read one after another and by as many
-//! threads at once.
+//! dozen of tens of thousands of pages, so nearly all stay cold throughout a row. `reads` counts
+//! the pages that the device read for the process, without indexes. `alone` and `together` are the
+//! device's times for that many random pages of the same file, read one after another and by as
+//! many threads at once.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]

@@ -211,8 +211,8 @@ fn report_work(setting: &Setting, stats: &Stats) {
         stats.write_amplification,
         stats.stalled.as_secs_f64() * 1e3
     );
-    // A flush writes one manifest when it freezes the memtable and one at its end; a compaction writes
-    // one.
+    // A flush writes one manifest when it freezes the memtable and one at its end; a compaction
+    // writes one.
     let flushes = (stats.entries - setting.resident as u64) / setting.memtable as u64;
     println!(
         "about {flushes} flushes, {} compactions; {:.1} MB in the memtables",

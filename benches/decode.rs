@@ -11,7 +11,8 @@ use common::{Data, load, options, scan};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fpdb::BlockCode;
 
-/// Beyond every layout's plans, so that all of table 0 is read; few random fingerprints are so near.
+/// Beyond every layout's plans, so that all of table 0 is read; few random fingerprints are so
+/// near.
 const DISTANCE: u32 = 17;
 
 fn decode(criterion: &mut Criterion) {

@@ -3,9 +3,9 @@
 //!
 //!     cargo bench --bench instructions [-- --update]
 //!
-//! Fails if a path takes over 5 % more than the file says; `--update` rewrites the file. Counts depend
-//! on the compiler, so with a compiler other than the file's they are only printed. They exclude
-//! the kernel, other threads and waiting for memory, which the other benches measure.
+//! Fails if a path takes over 5 % more than the file says; `--update` rewrites the file. Counts
+//! depend on the compiler, so with a compiler other than the file's they are only printed. They
+//! exclude the kernel, other threads and waiting for memory, which the other benches measure.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 
@@ -24,8 +24,8 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/instructions.tx
 /// Bits per fingerprint, per table: the default of databases for which a filter is worthwhile.
 const FILTER: u32 = 8;
 
-/// Sets up, compares answers with a scan, passes its work to [`measured`], and returns the number of
-/// operations.
+/// Sets up, compares answers with a scan, passes its work to [`measured`], and returns the number
+/// of operations.
 type Path = (&'static str, fn() -> usize);
 
 const PATHS: [Path; 13] = [

@@ -1,5 +1,5 @@
-//! Measures a lower bound for a query: the time to read random cache lines, either as many at a time
-//! as a query looks up in filters, so that they wait together, or one after another.
+//! Measures a lower bound for a query: the time to read random cache lines, either as many at a
+//! time as a query looks up in filters, so that they wait together, or one after another.
 //!
 //!     cargo bench --bench lines -- [--mib 16,128,1024] [--lines 44]
 
@@ -54,7 +54,8 @@ fn word(memory: &[u8], line: u64) -> u64 {
     memory[start..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// Returns the time per line of many lines that do not depend on each other: a median over the rounds.
+/// Returns the time per line of many lines that do not depend on each other: a median over the
+/// rounds.
 fn together(memory: &[u8], lines: usize) -> f64 {
     let count = (memory.len() / LINE) as u64;
     let mut random = Random(1);

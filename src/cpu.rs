@@ -1,10 +1,10 @@
 //! Processor features that safe Rust cannot express: instructions that only some processors have,
 //! and prefetching memory.
 //!
-//! Binaries are built for the oldest processor of their architecture. Extracting bit fields is half of
-//! a decoder's work, and newer processors extract and count bits in one instruction where older ones
-//! need several (BMI1, BMI2, POPCNT, LZCNT). So hot loops are compiled twice, and which version runs is
-//! chosen at run time. Both compute the same.
+//! Binaries are built for the oldest processor of their architecture. Extracting bit fields is half
+//! of a decoder's work, and newer processors extract and count bits in one instruction where older
+//! ones need several (BMI1, BMI2, POPCNT, LZCNT). So hot loops are compiled twice, and which
+//! version runs is chosen at run time. Both compute the same.
 
 #![expect(unsafe_code, reason = "both features need processor intrinsics")]
 
@@ -46,14 +46,15 @@ pub(crate) fn with_native_instructions<R>(work: impl FnOnce() -> R) -> R {
 /// Prefetches the memory around `items[index]` without waiting for it. Does nothing if the index is
 /// out of bounds.
 ///
-/// Prefetches do not hold up a loop: all of them are in flight at the same time, whereas plain reads
-/// would fill the processor's reorder window after a few.
+/// Prefetches do not hold up a loop: all of them are in flight at the same time, whereas plain
+/// reads would fill the processor's reorder window after a few.
 #[inline(always)]
 pub(crate) fn prefetch<T: Copy>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the address is that of a readable item, and the instruction changes nothing that a
-        // program can observe. Tested by `prefetch_accepts_any_index`; measured by the bench `query`.
+        // SAFETY: the address is that of a readable item, and the instruction changes nothing that
+        // a program can observe. Tested by `prefetch_accepts_any_index`; measured by the bench
+        // `query`.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());

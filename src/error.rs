@@ -43,9 +43,9 @@ pub enum ErrorKind {
     Locked,
     /// An argument or option is out of range, or does not fit this database. Correct the call.
     InvalidArgument,
-    /// The file is intact, but a newer version of this crate wrote it, or it is for another width or
-    /// recipe. The message says what was found and what this build supports: upgrade, or open the
-    /// database with the type and options that it was created with.
+    /// The file is intact, but a newer version of this crate wrote it, or it is for another width
+    /// or recipe. The message says what was found and what this build supports: upgrade, or open
+    /// the database with the type and options that it was created with.
     Unsupported,
     /// Bytes on disk are not what was written. Run [`Db::verify`](crate::Db::verify) to find all
     /// damage, then restore a backup.

@@ -1,7 +1,7 @@
 //! The names of a database's files, built and parsed in one place.
 //!
-//! Logs, segments and the temporary files of a bulk load draw their numbers from one ascending counter,
-//! so a name is never used twice. storage-format.md, "Files".
+//! Logs, segments and the temporary files of a bulk load draw their numbers from one ascending
+//! counter, so a name is never used twice. storage-format.md, "Files".
 
 /// The manifest, which says which files are live. It is replaced as a whole.
 pub(crate) const MANIFEST: &str = "MANIFEST";

@@ -192,8 +192,8 @@ fn top_half(value: u128) -> u64 {
     (value >> 64) as u64
 }
 
-/// The id of a document. In a database with user ids the caller chooses it. In a database with names
-/// the database assigns ids, without gaps, in commit order.
+/// The id of a document. In a database with user ids the caller chooses it. In a database with
+/// names the database assigns ids, without gaps, in commit order.
 ///
 /// # Examples
 ///

@@ -1,5 +1,5 @@
-//! Tests that compare the examples and constants in storage-format.md with the code, so that the two
-//! cannot drift apart.
+//! Tests that compare the examples and constants in storage-format.md with the code, so that the
+//! two cannot drift apart.
 
 use crate::block::huffman::leading_difference;
 use crate::block::{self, BlockBuilder, Coding};

@@ -1,5 +1,5 @@
-//! An embedded database that finds near-duplicates exactly: it stores 64- or 128-bit fingerprints of
-//! documents and returns all that differ from a given one in at most k bits.
+//! An embedded database that finds near-duplicates exactly: it stores 64- or 128-bit fingerprints
+//! of documents and returns all that differ from a given one in at most k bits.
 //!
 //! [`Db`] is a database that is open for reading and writing. [`ReadOnlyDb`] is open for reading
 //! only, while another process may write to it. [`Snapshot`] is the state of either at one moment.
@@ -17,9 +17,9 @@
 //! | `sim` | the module `storage`, with a simulated file system for crash tests |
 //!
 //! The target of all events is `fpdb`. An event is reported at the level `INFO` when a database is
-//! opened or recovered, `DEBUG` after each flush and compaction, `WARN` when a writer had to wait for
-//! them, and `ERROR` when one of them fails in the background or the handle accepts no more writes.
-//! A subscriber must not use the database.
+//! opened or recovered, `DEBUG` after each flush and compaction, `WARN` when a writer had to wait
+//! for them, and `ERROR` when one of them fails in the background or the handle accepts no more
+//! writes. A subscriber must not use the database.
 //!
 //! # Examples
 //!
@@ -38,15 +38,15 @@
 //!
 //! # More
 //!
-//! The repository has a README with a longer example and a table of figures, `docs/design.md` on how
-//! the database works at run time, `docs/benchmarks.md`, `crates/fpdb-text/recipes.md` on which recipe
-//! and distance to choose, and `storage-format.md` on the files.
+//! The repository has a README with a longer example and a table of figures, `docs/design.md` on
+//! how the database works at run time, `docs/benchmarks.md`, `crates/fpdb-text/recipes.md` on which
+//! recipe and distance to choose, and `storage-format.md` on the files.
 //!
 //! # Debug builds
 //!
-//! The code that searches and inserts is generic, so Cargo compiles most of it with *your* crate, and
-//! without optimization a query takes ten to twenty times as long. An `opt-level` for this package
-//! alone does not help; set one for yours:
+//! The code that searches and inserts is generic, so Cargo compiles most of it with *your* crate,
+//! and without optimization a query takes ten to twenty times as long. An `opt-level` for this
+//! package alone does not help; set one for yours:
 //!
 //! ```toml
 //! [profile.dev]

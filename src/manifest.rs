@@ -1,7 +1,7 @@
 //! The manifest: the file that lists the live segments and logs.
 //!
-//! Every change writes a complete new manifest under another name, syncs it, and renames it. So after
-//! a crash there is either the old one or the new one. See storage-format.md, "Manifest".
+//! Every change writes a complete new manifest under another name, syncs it, and renames it. So
+//! after a crash there is either the old one or the new one. See storage-format.md, "Manifest".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -163,8 +163,8 @@ impl Manifest {
 
     /// Reads the manifest of a folder.
     ///
-    /// Fails with `NotFound` if there is none. The caller decides about a folder that has other files
-    /// of a database but no manifest.
+    /// Fails with `NotFound` if there is none. The caller decides about a folder that has other
+    /// files of a database but no manifest.
     pub(crate) fn read(storage: &dyn Storage) -> Result<Self> {
         let path = storage.root().join(MANIFEST);
         let bytes = storage.read(MANIFEST)?;
@@ -178,8 +178,8 @@ impl Manifest {
         Self::publish(storage)
     }
 
-    /// Does the first half of [`install`](Self::install). After a failure, the old manifest is still
-    /// in force.
+    /// Does the first half of [`install`](Self::install). After a failure, the old manifest is
+    /// still in force.
     pub(crate) fn prepare(&self, storage: &dyn Storage) -> Result<()> {
         match storage.remove(MANIFEST_TMP) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -14,8 +14,8 @@ use crate::table::Cursor;
 pub(crate) struct Merged<F> {
     pub entry: Entry<F>,
     pub net: Net,
-    /// Whether some source holds the entry, even if a newer source removes it. If so, its fingerprint
-    /// has a row in that source's tables.
+    /// Whether some source holds the entry, even if a newer source removes it. If so, its
+    /// fingerprint has a row in that source's tables.
     pub held: bool,
 }
 

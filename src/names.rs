@@ -115,7 +115,8 @@ impl Names {
         self.ids.clone()
     }
 
-    /// Returns the name of a document; `None` if its id is not in this file or the document was removed.
+    /// Returns the name of a document; `None` if its id is not in this file or the document was
+    /// removed.
     pub(crate) fn get(&self, id: DocId) -> Result<Option<&str>> {
         if !self.ids.contains(&id.0) {
             return Ok(None);

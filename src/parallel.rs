@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
 
-/// Does the work for each item, in up to `threads` threads. Each thread has its own state. Returns the
-/// first error. With one thread, no thread is spawned and items are taken in order.
+/// Does the work for each item, in up to `threads` threads. Each thread has its own state. Returns
+/// the first error. With one thread, no thread is spawned and items are taken in order.
 pub(crate) fn for_each<T: Send, S>(
     threads: usize,
     mut items: impl ExactSizeIterator<Item = T> + Send,

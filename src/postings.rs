@@ -1,5 +1,5 @@
-//! Postings: the ids of each fingerprint, in the order of table 0. There is one id group per block of
-//! table 0, so the place of a fingerprint is also the place of its ids.
+//! Postings: the ids of each fingerprint, in the order of table 0. There is one id group per block
+//! of table 0, so the place of a fingerprint is also the place of its ids.
 //!
 //! Ids are read only for matches. storage-format.md, "Postings".
 
@@ -25,7 +25,8 @@ fn width_of(greatest: u64) -> u32 {
     u64::BITS - greatest.leading_zeros()
 }
 
-/// Writes postings as a stream: the fingerprints in the order of table 0, each with its ascending ids.
+/// Writes postings as a stream: the fingerprints in the order of table 0, each with its ascending
+/// ids.
 #[derive(Debug)]
 pub(crate) struct PostingsBuilder {
     writer: PagedWriter,
@@ -50,7 +51,8 @@ impl PostingsBuilder {
         Ok(Self { writer, offsets, counts, ids, encoded, bits, entries: 0 })
     }
 
-    /// Begins the ids of the next fingerprint. `new_block` says whether table 0 began a new block for it.
+    /// Begins the ids of the next fingerprint. `new_block` says whether table 0 began a new block
+    /// for it.
     #[inline]
     pub(crate) fn next_fingerprint(&mut self, new_block: bool) -> Result<()> {
         if new_block {
@@ -97,7 +99,8 @@ impl PostingsBuilder {
         self.writer.write(encoded)
     }
 
-    /// Writes the last id group, the offsets and the footer. The file's bytes are durable afterwards.
+    /// Writes the last id group, the offsets and the footer. The file's bytes are durable
+    /// afterwards.
     pub(crate) fn finish(mut self) -> Result<FileSummary> {
         if !self.counts.is_empty() {
             self.end_group()?;
@@ -189,8 +192,8 @@ impl Postings {
         self.file.verify(expected, inspection)
     }
 
-    /// Checks every id group strictly. `fingerprints_in` returns the number of fingerprints in a block
-    /// of table 0. Both files must be sound, so that damage is not reported twice.
+    /// Checks every id group strictly. `fingerprints_in` returns the number of fingerprints in a
+    /// block of table 0. Both files must be sound, so that damage is not reported twice.
     pub(crate) fn verify_groups(
         &self,
         fingerprints_in: impl Fn(usize) -> Result<usize>,
@@ -298,8 +301,8 @@ impl<'a> IdGroup<'a> {
         counts.take(self.count_width).saturating_add(1)
     }
 
-    /// Returns whether the fingerprint at place `index` has this id. This is a binary search, because a
-    /// fingerprint may have very many ids.
+    /// Returns whether the fingerprint at place `index` has this id. This is a binary search,
+    /// because a fingerprint may have very many ids.
     pub(crate) fn contains(&self, index: usize, id: DocId) -> bool {
         let ids = self.ids(index);
         let (mut low, mut high) = (0, ids.left);

@@ -32,8 +32,8 @@ impl<F: Fingerprint> Version<F> {
         self.frozen.iter().map(|m| &**m).chain([&*self.active])
     }
 
-    /// Returns whether the segments of this version have anything that was not visible to a reader of
-    /// `earlier` at commit `seq`. If not, everything newer is in the memtables.
+    /// Returns whether the segments of this version have anything that was not visible to a reader
+    /// of `earlier` at commit `seq`. If not, everything newer is in the memtables.
     pub(crate) fn outgrows(&self, earlier: &Self, seq: u64) -> bool {
         self.flushed > seq || self.loads != earlier.loads
     }
@@ -57,8 +57,8 @@ impl<F: Fingerprint> Version<F> {
         Ok(false)
     }
 
-    /// Returns the name of a document. Returns `None` if no document has this id, or if it was removed
-    /// and compaction has dropped its name.
+    /// Returns the name of a document. Returns `None` if no document has this id, or if it was
+    /// removed and compaction has dropped its name.
     pub(crate) fn name(&self, id: DocId) -> Result<Option<String>> {
         if let Some(name) = self.memtables().rev().find_map(|m| m.name(id)) {
             return Ok(Some(name));

@@ -1,5 +1,5 @@
-//! The documents keep their promises: links lead somewhere, the README stays short, and the design lists
-//! all modules.
+//! The documents keep their promises: links lead somewhere, the README stays short, and the design
+//! lists all modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

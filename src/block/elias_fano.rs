@@ -1,9 +1,9 @@
 //! Blocks in the code of Elias and Fano: any fingerprint is found without decoding those before it.
 //!
-//! The low bits of each fingerprint are stored as they are. The bits above them are the quotient; only
-//! its growth from one fingerprint to the next is stored, in unary. If the number of low bits fits the
-//! block's spread, a fingerprint takes about two bits more than its low bits (Elias, 1974; Vigna,
-//! *Quasi-succinct indices*, 2013). storage-format.md, "Elias–Fano block".
+//! The low bits of each fingerprint are stored as they are. The bits above them are the quotient;
+//! only its growth from one fingerprint to the next is stored, in unary. If the number of low bits
+//! fits the block's spread, a fingerprint takes about two bits more than its low bits (Elias, 1974;
+//! Vigna, *Quasi-succinct indices*, 2013). storage-format.md, "Elias–Fano block".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,8 +21,8 @@ const HEAD_LEN: usize = 3;
 /// Most fingerprints of one quotient that a single load covers.
 const MAX_CROWD: usize = 50;
 
-/// Number of fingerprints by which the output grows: enough that it grows rarely, few enough that the
-/// part in use stays in the first-level cache.
+/// Number of fingerprints by which the output grows: enough that it grows rarely, few enough that
+/// the part in use stays in the first-level cache.
 const GROWTH: usize = 1024;
 
 /// Returns the largest number of low bits: as many as one load provides at any bit offset.
@@ -110,8 +110,8 @@ fn growth<F: Fingerprint>(first: F, last: F, low_bits: u32) -> usize {
     usize::try_from(growth.to_u128()).unwrap_or(usize::MAX)
 }
 
-/// Returns the bits that a block takes after its first fingerprint if `after` others follow, of which
-/// `last` is the last.
+/// Returns the bits that a block takes after its first fingerprint if `after` others follow, of
+/// which `last` is the last.
 #[inline]
 fn bits_of<F: Fingerprint>(first: F, last: F, after: usize, low_bits: u32) -> usize {
     let lows = after * (low_bits as usize + 1);
@@ -220,8 +220,8 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         Ok(())
     }
 
-    /// Returns how many fingerprints a search for the range from `low` to `high` compares: the first
-    /// of the block, and those in the range but at least two.
+    /// Returns how many fingerprints a search for the range from `low` to `high` compares: the
+    /// first of the block, and those in the range but at least two.
     pub(super) fn count_candidates(&self, low: F, high: F) -> Result<usize> {
         let mut inside = 0;
         self.within(low, high, |_, _| inside += 1)?;
@@ -238,8 +238,8 @@ impl<'a, F: Fingerprint> Block<'a, F> {
     /// Writes all fingerprints in order to `out`, beginning at index `start`, and returns the index
     /// after them. `out` grows as needed; its contents after that index are meaningless.
     ///
-    /// Writes full batches, usually with all ones of a batch from one load, so that no branch depends
-    /// on the positions of the ones.
+    /// Writes full batches, usually with all ones of a batch from one load, so that no branch
+    /// depends on the positions of the ones.
     #[inline(always)]
     fn fill(self, out: &mut Vec<F>, start: usize) -> Result<usize> {
         let end = start.saturating_add(1 + self.after);
@@ -250,7 +250,8 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         let Some((first, rest)) = to else { return Ok(end) };
         *first = self.first;
         let (mut bit, mut low) = (self.quotients * 8, self.lows);
-        // The quotient of a one at `bit`. The first bit is the zero of the first fingerprint's quotient.
+        // The quotient of a one at `bit`. The first bit is the zero of the first fingerprint's
+        // quotient.
         let mut quotient = self.first.wrapping_shr(self.low_bits).wrapping_sub(F::ONE);
         let mut left = self.after;
         for batch in rest.as_chunks_mut().0 {
@@ -279,8 +280,9 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         Ok(end)
     }
 
-    /// Writes a batch whose ones are in `word`, given the quotient of a one at the word's lowest bit and
-    /// the bytes from where the low bits begin. Returns the number of bits that it consumed.
+    /// Writes a batch whose ones are in `word`, given the quotient of a one at the word's lowest
+    /// bit and the bytes from where the low bits begin. Returns the number of bits that it
+    /// consumed.
     #[inline(always)]
     fn fill_batch(
         &self,
@@ -304,8 +306,8 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         one as usize + 1
     }
 
-    /// Writes a batch whose ones are far apart or that is near the end of the file. Returns its last
-    /// fingerprint.
+    /// Writes a batch whose ones are far apart or that is near the end of the file. Returns its
+    /// last fingerprint.
     #[cold]
     #[inline(never)]
     fn fill_batch_slowly(self, bit: usize, rank: usize, batch: &mut [F; BATCH]) -> Result<F> {
@@ -361,8 +363,8 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         low_word(self.bytes, at)
     }
 
-    /// Visits the fingerprints whose ones are at `position` or after it, until `visit` returns false.
-    /// `rank` is the number of ones before `position`.
+    /// Visits the fingerprints whose ones are at `position` or after it, until `visit` returns
+    /// false. `rank` is the number of ones before `position`.
     #[inline(always)]
     fn visit_from(
         &self,
@@ -466,8 +468,8 @@ pub(super) fn search<'a, F: Fingerprint, T: Copy>(
     Ok(())
 }
 
-/// Checks a block strictly: the fingerprints ascend, `key` is the last, and the bits between quotients
-/// and low bits are zero. Passes each fingerprint to `visit`.
+/// Checks a block strictly: the fingerprints ascend, `key` is the last, and the bits between
+/// quotients and low bits are zero. Passes each fingerprint to `visit`.
 pub(super) fn check<F: Fingerprint>(
     bytes: &[u8],
     size: usize,
@@ -605,7 +607,8 @@ mod tests {
 
     #[test]
     fn small_block_matches_the_one_made_by_hand() {
-        // One low bit takes the least room: the quotients are 2, 3, 6, the low bits of the last two 0 and 1.
+        // One low bit takes the least room: the quotients are 2, 3, 6, the low bits of the last two
+        // 0 and 1.
         let (block, taken) = build(&[5u64, 6, 13], 128);
         assert_eq!(taken, 3);
         assert_eq!(block[..3], [3, 0, 1]);

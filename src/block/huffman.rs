@@ -2,8 +2,8 @@
 //!
 //! A block has the first fingerprint in full. For each further one it has the codeword of h, the
 //! position of the highest bit in which the fingerprint differs from the previous one, and then the
-//! bits below h (paper, section 3.2). As fingerprints ascend, the bit at h is 1, so it is not written.
-//! storage-format.md, "Huffman block".
+//! bits below h (paper, section 3.2). As fingerprints ascend, the bit at h is 1, so it is not
+//! written. storage-format.md, "Huffman block".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,8 +16,8 @@ use crate::fingerprint::Fingerprint;
 /// Bytes of the count at the start of a block.
 pub(super) const COUNT_LEN: usize = 2;
 
-/// Returns the position of the highest bit in which two unequal fingerprints differ, counted from the
-/// lowest bit.
+/// Returns the position of the highest bit in which two unequal fingerprints differ, counted from
+/// the lowest bit.
 #[inline]
 pub(crate) fn leading_difference<F: Fingerprint>(a: F, b: F) -> u32 {
     debug_assert!(a != b);
@@ -140,8 +140,8 @@ pub(crate) struct Reader<'a, F> {
 }
 
 impl<'a, F: Fingerprint> Reader<'a, F> {
-    /// Creates a reader at the first fingerprint of the block of `size` bytes at the start of `bytes`.
-    /// `code` must be the table's.
+    /// Creates a reader at the first fingerprint of the block of `size` bytes at the start of
+    /// `bytes`. `code` must be the table's.
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], size: usize, code: &'a Decoder) -> Result<Self> {
         let count = bytes.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
@@ -161,8 +161,9 @@ impl<'a, F: Fingerprint> Reader<'a, F> {
 
     /// Advances to the next fingerprint, which is greater. Returns false if there is none.
     ///
-    /// Damaged bytes result in an error or in some ascending fingerprints, never in a panic and never
-    /// in more steps than the count allows. [`check`] finds the damage that this method misses.
+    /// Damaged bytes result in an error or in some ascending fingerprints, never in a panic and
+    /// never in more steps than the count allows. [`check`] finds the damage that this method
+    /// misses.
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<bool> {
         if self.left == 0 {
@@ -183,8 +184,8 @@ impl<'a, F: Fingerprint> Reader<'a, F> {
     }
 }
 
-/// Checks the block of `size` bytes at the start of `bytes` strictly: `key` is the last fingerprint,
-/// and the bits after it are zero. Passes each fingerprint to `visit`.
+/// Checks the block of `size` bytes at the start of `bytes` strictly: `key` is the last
+/// fingerprint, and the bits after it are zero. Passes each fingerprint to `visit`.
 pub(crate) fn check<F: Fingerprint>(
     bytes: &[u8],
     size: usize,
@@ -280,7 +281,8 @@ mod tests {
 
     #[test]
     fn small_block_matches_the_one_made_by_hand() {
-        // 5, then 6 (h = 1, bit below: 0), then 13 (h = 3, bits below: 101). Codewords: 1 -> 0, 3 -> 1.
+        // 5, then 6 (h = 1, bit below: 0), then 13 (h = 3, bits below: 101). Codewords: 1 -> 0, 3
+        // -> 1.
         let (_, block, taken) = build(&[5u64, 6, 13], 128);
         assert_eq!(taken, 3);
         assert_eq!(&block[..11], [3, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0b0011_0100]);

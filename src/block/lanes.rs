@@ -1,8 +1,8 @@
 //! Decoding several Huffman blocks side by side.
 //!
 //! The start of a codeword is known only when the one before is decoded, so within a block the
-//! processor mostly waits. Blocks do not depend on each other: each is a lane of its own, and all lanes
-//! take a step before any of them takes the next.
+//! processor mostly waits. Blocks do not depend on each other: each is a lane of its own, and all
+//! lanes take a step before any of them takes the next.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

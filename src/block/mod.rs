@@ -1,9 +1,9 @@
 //! A block: ascending fingerprints in a fixed number of bytes, the unit of decompression.
 //!
-//! All blocks of a table are in one of two codes: the paper's ([`huffman`]), which is decoded from the
-//! beginning, several blocks side by side ([`lanes`]), or [`elias_fano`], in which any fingerprint is
-//! found directly. In both, the first two bytes are the number of fingerprints. storage-format.md,
-//! "Block".
+//! All blocks of a table are in one of two codes: the paper's ([`huffman`]), which is decoded from
+//! the beginning, several blocks side by side ([`lanes`]), or [`elias_fano`], in which any
+//! fingerprint is found directly. In both, the first two bytes are the number of fingerprints.
+//! storage-format.md, "Block".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -20,15 +20,16 @@ pub(crate) use packed::{Coding, Job, Packed};
 
 use lanes::Lane;
 
-/// Size of the smallest block in bytes. Sizes are powers of two, so that a block is within one page.
+/// Size of the smallest block in bytes. Sizes are powers of two, so that a block is within one
+/// page.
 pub(crate) const MIN_SIZE: usize = 128;
 /// Size of the largest block in bytes.
 pub(crate) const MAX_SIZE: usize = 4096;
 
 impl Coding {
-    /// Checks strictly that the first `size` bytes of `bytes` are a block as a builder writes it: the
-    /// fingerprints ascend, `key` is the last, and unused bits are zero. Passes each fingerprint to
-    /// `visit`.
+    /// Checks strictly that the first `size` bytes of `bytes` are a block as a builder writes it:
+    /// the fingerprints ascend, `key` is the last, and unused bits are zero. Passes each
+    /// fingerprint to `visit`.
     pub(crate) fn check<F: Fingerprint>(
         &self,
         bytes: &[u8],
@@ -138,8 +139,8 @@ pub(crate) fn visit_all<'a, F: Fingerprint>(
     }
 }
 
-/// Searches the blocks of this code that `next` returns, and passes the fingerprints within `distance`
-/// bits of their query to `found`, in no particular order.
+/// Searches the blocks of this code that `next` returns, and passes the fingerprints within
+/// `distance` bits of their query to `found`, in no particular order.
 #[inline(always)]
 pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
     code: BlockCode,

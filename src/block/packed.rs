@@ -79,7 +79,8 @@ impl Packed<'_> {
     }
 }
 
-/// A search of one block for the fingerprints from `low` to `high`, inclusive, that are near `query`.
+/// A search of one block for the fingerprints from `low` to `high`, inclusive, that are near
+/// `query`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job<'a, F, T> {
     pub block: Packed<'a>,

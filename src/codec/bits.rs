@@ -1,7 +1,7 @@
 //! Bit strings, most significant bit first: the first bit written is the top bit of the first byte.
 //!
-//! storage-format.md, "Conventions". Reads past the end return zero bits, so a decoder can compare its
-//! [position](BitReader::position) with the end once instead of checking every field.
+//! storage-format.md, "Conventions". Reads past the end return zero bits, so a decoder can compare
+//! its [position](BitReader::position) with the end once instead of checking every field.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,8 @@ impl BitWriter {
         self.bytes.len() * 8 + self.pending_len as usize
     }
 
-    /// Appends the low `len` bits of `value`, which must have no other bits set. `len` is at most 64.
+    /// Appends the low `len` bits of `value`, which must have no other bits set. `len` is at most
+    /// 64.
     #[inline]
     pub(crate) fn put(&mut self, value: u64, len: u32) {
         debug_assert!(len <= 64 && (len == 64 || value >> len == 0));
@@ -105,8 +106,8 @@ impl<'a> BitReader<'a> {
     /// Skips `len` bits.
     #[inline]
     pub(crate) fn skip(&mut self, len: u32) {
-        // Unchecked because this is the hottest line. It is far from overflow, as callers stop at the
-        // end of their bytes.
+        // Unchecked because this is the hottest line. It is far from overflow, as callers stop at
+        // the end of their bytes.
         self.position = self.position.wrapping_add(len as usize);
     }
 
@@ -164,9 +165,9 @@ fn load_tail<W: Fingerprint>(bytes: &[u8], byte: usize) -> W {
     W::read_be(&word).unwrap_or(W::ZERO)
 }
 
-// What follows is the same with the least significant bit first: the first bit written is the lowest
-// bit of the first byte. Decoders that compute positions instead of reading bit after bit need no byte
-// swaps this way.
+// What follows is the same with the least significant bit first: the first bit written is the
+// lowest bit of the first byte. Decoders that compute positions instead of reading bit after bit
+// need no byte swaps this way.
 
 /// Appends many short bit strings to a byte buffer, least significant bit first.
 #[derive(Debug, Default)]
@@ -228,7 +229,8 @@ pub(crate) fn low_word<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
     word.unwrap_or_else(|| load_low_tail(bytes, byte))
 }
 
-/// Loads the bytes from `byte` to the end, fewer than a word, as the low bytes of a little-endian word.
+/// Loads the bytes from `byte` to the end, fewer than a word, as the low bytes of a little-endian
+/// word.
 #[cold]
 fn load_low_tail<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
     let mut word = [0u8; 16];
@@ -245,8 +247,8 @@ pub(crate) const BATCH: usize = 8;
 /// Bytes from the start of a batch within which a word can be loaded at every `u8` offset.
 pub(crate) const BATCH_REACH: usize = 256 + 15;
 
-/// Returns for each field of a batch the byte and the bit at which it begins. Fields have `len` bits
-/// (fewer than 128); bytes are counted from the one that contains bit `start`.
+/// Returns for each field of a batch the byte and the bit at which it begins. Fields have `len`
+/// bits (fewer than 128); bytes are counted from the one that contains bit `start`.
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "both indices are remainders")]
 pub(crate) fn batch_places(start: usize, len: u32) -> &'static [(u8, u8); BATCH] {
@@ -268,11 +270,11 @@ static BATCH_PLACES: [[[(u8, u8); BATCH]; 128]; 8] = {
     places
 };
 
-/// Returns the position of the set bit that has `below` set bits below it. `word` must have more than
-/// `below` set bits.
+/// Returns the position of the set bit that has `below` set bits below it. `word` must have more
+/// than `below` set bits.
 ///
-/// Counts bytes in parallel within one word (Vigna, *Broadword implementation of rank/select queries*,
-/// 2008).
+/// Counts bytes in parallel within one word (Vigna, *Broadword implementation of rank/select
+/// queries*, 2008).
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "reduced to a byte")]
 pub(crate) fn select(word: u64, below: usize) -> usize {

@@ -20,15 +20,15 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum BlockCode {
-    /// The code of Elias and Fano. A query decodes only the part of a block that it needs. Takes about
-    /// 0.6 bits per fingerprint more than the entropy of evenly spread fingerprints; clusters of
-    /// near neighbours do not become much shorter.
+    /// The code of Elias and Fano. A query decodes only the part of a block that it needs. Takes
+    /// about 0.6 bits per fingerprint more than the entropy of evenly spread fingerprints; clusters
+    /// of near neighbours do not become much shorter.
     #[default]
     EliasFano,
     /// The code of the paper (section 3.2): the position of the highest bit that differs from the
-    /// previous fingerprint, in a Huffman code, then the bits below it. A query decodes a block from
-    /// its beginning. Takes about 2.5 bits per fingerprint more than the entropy of evenly spread
-    /// fingerprints; clusters of near neighbours become shorter.
+    /// previous fingerprint, in a Huffman code, then the bits below it. A query decodes a block
+    /// from its beginning. Takes about 2.5 bits per fingerprint more than the entropy of evenly
+    /// spread fingerprints; clusters of near neighbours become shorter.
     Huffman,
 }
 
@@ -54,8 +54,8 @@ impl BlockCode {
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no code with this name. The
-    /// message lists the names.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no code with this name.
+    /// The message lists the names.
     ///
     /// # Examples
     ///

@@ -1,4 +1,5 @@
-//! Byte-aligned fields: little-endian integers and length-prefixed strings, read with bounds checks.
+//! Byte-aligned fields: little-endian integers and length-prefixed strings, read with bounds
+//! checks.
 //!
 //! storage-format.md, "Conventions".
 
@@ -55,7 +56,8 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Creates a reader of `bytes`, which begin at `offset` in their file; messages name the offset.
+    /// Creates a reader of `bytes`, which begin at `offset` in their file; messages name the
+    /// offset.
     pub(crate) fn new(bytes: &'a [u8], offset: u64) -> Self {
         Self { rest: bytes, offset }
     }

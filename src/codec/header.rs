@@ -1,7 +1,8 @@
 //! The first 64 bytes of every file: what it is, its format version, and its database.
 //!
-//! storage-format.md, "File header". The first 16 bytes keep their meaning in every version. They have
-//! a checksum of their own, so that a flipped bit there reads as damage, not as a newer version.
+//! storage-format.md, "File header". The first 16 bytes keep their meaning in every version. They
+//! have a checksum of their own, so that a flipped bit there reads as damage, not as a newer
+//! version.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -75,8 +76,8 @@ impl FileHeader {
         out
     }
 
-    /// Returns the bytes that distinguish this file from every other. Every checksum in the file covers
-    /// them.
+    /// Returns the bytes that distinguish this file from every other. Every checksum in the file
+    /// covers them.
     pub(crate) fn identity(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(32);
         out.put_u8(self.kind as u8);
@@ -88,7 +89,8 @@ impl FileHeader {
         out
     }
 
-    /// Reads the header of a file that must be of `kind`. Checks the version before everything else.
+    /// Reads the header of a file that must be of `kind`. Checks the version before everything
+    /// else.
     pub(crate) fn decode(kind: FileKind, bytes: &[u8]) -> Result<Self> {
         check_preamble(kind, bytes)?;
         let mut fields = Fields::new(bytes, 0);

@@ -1,15 +1,16 @@
 //! The code of leading differences: a length-limited canonical Huffman code.
 //!
-//! Each table has its own code, made from the table's distribution of h, the position of the highest
-//! bit in which two neighbours differ (paper, section 3.2). The code is stored as one length per
-//! symbol; the lengths determine the codewords. storage-format.md, "Huffman code".
+//! Each table has its own code, made from the table's distribution of h, the position of the
+//! highest bit in which two neighbours differ (paper, section 3.2). The code is stored as one
+//! length per symbol; the lengths determine the codewords. storage-format.md, "Huffman code".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::error::{Error, Result};
 
-/// Length of the longest codeword in bits. Symbols rarer than 2^-11 cost next to nothing, and a decode
-/// table of 2^11 two-byte slots (4 KiB) leaves room for other tables in the first-level cache.
+/// Length of the longest codeword in bits. Symbols rarer than 2^-11 cost next to nothing, and a
+/// decode table of 2^11 two-byte slots (4 KiB) leaves room for other tables in the first-level
+/// cache.
 pub(crate) const MAX_LENGTH: u32 = 11;
 
 /// Number of symbols: the bit positions of the widest fingerprint.
@@ -53,9 +54,9 @@ pub(crate) struct Code {
 pub(crate) struct Decoder([u16; SLOTS]);
 
 impl Decoder {
-    /// Decodes the codeword at the start of `peeked`, whose top bit comes first. Returns the symbol, and
-    /// the sum of its length and the symbol. The sum is not greater than the symbol if there is no
-    /// codeword.
+    /// Decodes the codeword at the start of `peeked`, whose top bit comes first. Returns the
+    /// symbol, and the sum of its length and the symbol. The sum is not greater than the symbol if
+    /// there is no codeword.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "a number of 11 bits is below 2048")]
     pub(crate) fn decode(&self, peeked: u64) -> (u32, u32) {
@@ -65,19 +66,19 @@ impl Decoder {
 }
 
 impl Code {
-    /// Returns the best code for a distribution among those with no codeword longer than `MAX_LENGTH`
-    /// bits.
+    /// Returns the best code for a distribution among those with no codeword longer than
+    /// `MAX_LENGTH` bits.
     pub(crate) fn from_histogram(histogram: &Histogram) -> Self {
         // The lengths satisfy Kraft's equality because package-merge made them.
         Self::assign(package_merge(&histogram.0))
     }
 
-    /// Returns the code with these lengths, one for each bit position of a fingerprint; 0 means that
-    /// the symbol has no codeword.
+    /// Returns the code with these lengths, one for each bit position of a fingerprint; 0 means
+    /// that the symbol has no codeword.
     ///
-    /// Returns an error if a length exceeds the limit, or if the codewords would overlap or would not
-    /// use all bit strings. There are two exceptions: a code may have no symbol at all, or a single
-    /// symbol with a codeword of one bit.
+    /// Returns an error if a length exceeds the limit, or if the codewords would overlap or would
+    /// not use all bit strings. There are two exceptions: a code may have no symbol at all, or a
+    /// single symbol with a codeword of one bit.
     pub(crate) fn from_lengths(given: &[u8]) -> Result<Self> {
         let mut lengths = [0u8; MAX_SYMBOLS];
         let mut used = 0usize;
@@ -148,8 +149,8 @@ impl Code {
 }
 
 /// Returns the code lengths of least total cost with none longer than `MAX_LENGTH` (package-merge:
-/// Larmore and Hirschberg, 1990). Equal weights are ordered by symbol, and a single symbol comes before
-/// a package of the same weight, so that equal distributions always give equal codes.
+/// Larmore and Hirschberg, 1990). Equal weights are ordered by symbol, and a single symbol comes
+/// before a package of the same weight, so that equal distributions always give equal codes.
 fn package_merge(counts: &[u64; MAX_SYMBOLS]) -> [u8; MAX_SYMBOLS] {
     let mut singles: Vec<(u64, Vec<usize>)> = counts
         .iter()
@@ -214,8 +215,8 @@ mod tests {
 
     #[test]
     fn small_code_matches_the_one_made_by_hand() {
-        // Symbols 9, 5, 6, 7 have weights 1, 2, 4, 4. Of equal weights, the lower symbol counts as the
-        // lighter.
+        // Symbols 9, 5, 6, 7 have weights 1, 2, 4, 4. Of equal weights, the lower symbol counts as
+        // the lighter.
         let code = code_of(&[(9, 1), (5, 2), (7, 4), (6, 4)]);
         assert_eq!(&code.lengths(10)[5..10], [3, 2, 1, 0, 3]);
         assert_eq!(code.word(7), (0b0, 1));

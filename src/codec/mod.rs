@@ -1,6 +1,6 @@
-//! How values become bytes: [`bytes`] (byte-aligned fields), [`bits`] (bit strings), [`header`] (the
-//! file header), [`huffman`] (the code of leading differences), and the list of [`block_code`]s. Works
-//! on memory only, never on files.
+//! How values become bytes: [`bytes`] (byte-aligned fields), [`bits`] (bit strings), [`header`]
+//! (the file header), [`huffman`] (the code of leading differences), and the list of
+//! [`block_code`]s. Works on memory only, never on files.
 
 pub(crate) mod bits;
 pub(crate) mod block_code;

@@ -19,8 +19,8 @@ pub(crate) struct Merger<'a, F> {
     pub inputs: &'a [Arc<Segment<F>>],
     /// Whether no older segment exists, so that tombstones have nothing left to remove.
     pub is_oldest: bool,
-    /// Called after each batch of rows, with their number. It may do more urgent work first, and its
-    /// error ends the merge.
+    /// Called after each batch of rows, with their number. It may do more urgent work first, and
+    /// its error ends the merge.
     pub pause: &'a (dyn Fn(u64) -> Result<()> + Sync),
     /// How many tables are written in parallel.
     pub threads: usize,
@@ -52,7 +52,8 @@ impl<F: Fingerprint> Merger<'_, F> {
         rows + entries + other_tables * passes * rows
     }
 
-    /// Requires as much free space as the inputs take: the output is no larger, except for rounding.
+    /// Requires as much free space as the inputs take: the output is no larger, except for
+    /// rounding.
     fn require_space(&self) -> Result<()> {
         let needed: u64 = self.inputs.iter().map(|s| s.meta().bytes()).sum();
         let free = self.storage.free_space()?;
@@ -142,7 +143,8 @@ impl<F: Fingerprint> Merger<'_, F> {
         writer.names(DocId(first), kept)
     }
 
-    /// Checks that each dropped tombstone dropped one entry with it, and that no other entry was lost.
+    /// Checks that each dropped tombstone dropped one entry with it, and that no other entry was
+    /// lost.
     fn check_counts(&self, (left, tombstones): (u64, u64)) -> Result<()> {
         let entries: u64 = self.inputs.iter().map(|s| s.meta().entries).sum();
         let removed: u64 = self.inputs.iter().map(|s| s.meta().removed).sum();

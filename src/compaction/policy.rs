@@ -5,11 +5,11 @@ use std::ops::Range;
 /// A segment is merged with all newer ones unless it is larger than this many times their total. A
 /// larger factor means fewer segments, and that each entry is rewritten more often.
 ///
-/// With 2, each segment is after a merge more than two thirds of itself and all newer ones together. So
-/// there are at most 1 + log3(entries / memtable) segments, and one more while one is being written. A
-/// merge moves an entry into a segment at least 1.5 times as large, unless the entry is newer than what
-/// it joins. So each byte is written at most about log1.5(entries / memtable) times; in the simulation
-/// below, less than half as often.
+/// With 2, each segment is after a merge more than two thirds of itself and all newer ones
+/// together. So there are at most 1 + log3(entries / memtable) segments, and one more while one is
+/// being written. A merge moves an entry into a segment at least 1.5 times as large, unless the
+/// entry is newer than what it joins. So each byte is written at most about log1.5(entries /
+/// memtable) times; in the simulation below, less than half as often.
 const GROWTH: u64 = 2;
 
 /// Everything is merged once one entry in this many has been removed.
@@ -22,8 +22,8 @@ pub(crate) struct Weight {
     pub removed: u64,
 }
 
-/// Returns the run of segments to merge next, if any. Runs are contiguous in age, because newer entries
-/// and tombstones must stay newer than what they replace.
+/// Returns the run of segments to merge next, if any. Runs are contiguous in age, because newer
+/// entries and tombstones must stay newer than what they replace.
 pub(crate) fn pick(segments: &[Weight]) -> Option<Range<usize>> {
     let entries: u64 = segments.iter().map(|w| w.entries).sum();
     let removed: u64 = segments.iter().map(|w| w.removed).sum();
@@ -63,8 +63,8 @@ mod tests {
         assert_eq!(pick(&weights(&[1, 100])), Some(0..2));
     }
 
-    /// Adds flushes of one entry each to a resident segment. Returns the largest number of segments after
-    /// a merge, and how often an entry was written on average.
+    /// Adds flushes of one entry each to a resident segment. Returns the largest number of segments
+    /// after a merge, and how often an entry was written on average.
     fn simulate(resident: u64, flushes: u64) -> (usize, f64) {
         let mut segments = weights(&[resident]);
         segments.retain(|weight| weight.entries > 0);

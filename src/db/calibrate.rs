@@ -1,5 +1,5 @@
-//! Measures what queries cost on this machine: builds small databases, runs queries by different kinds
-//! of plans, and fits the costs that explain their times best.
+//! Measures what queries cost on this machine: builds small databases, runs queries by different
+//! kinds of plans, and fits the costs that explain their times best.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -50,14 +50,14 @@ const BUILT: [(&str, u64, u64, usize, BlockCode, u32); 10] = [
 ];
 
 impl Costs {
-    /// Measures the costs of this machine. Runs queries with many lookups and with few, on tables in the
-    /// cache and beyond it, with filters and without, and returns the costs that explain their times
-    /// best, by least squares of the relative errors. The costs of sweeps are scaled from the defaults
-    /// by the same factor as that of a scan. The costs of reading from the device are not measured; they
-    /// keep their defaults.
+    /// Measures the costs of this machine. Runs queries with many lookups and with few, on tables
+    /// in the cache and beyond it, with filters and without, and returns the costs that explain
+    /// their times best, by least squares of the relative errors. The costs of sweeps are scaled
+    /// from the defaults by the same factor as that of a scan. The costs of reading from the device
+    /// are not measured; they keep their defaults.
     ///
-    /// Writes databases of about 150 MB into `folder`, which the caller removes. Takes some seconds on an
-    /// idle machine; on a busy one the costs come out too high.
+    /// Writes databases of about 150 MB into `folder`, which the caller removes. Takes some seconds
+    /// on an idle machine; on a busy one the costs come out too high.
     ///
     /// # Errors
     ///
@@ -226,8 +226,8 @@ struct Observation {
 }
 
 impl Observation {
-    /// Returns how often each of the fitted costs was paid, if data of more than the given number of bytes
-    /// is outside the cache.
+    /// Returns how often each of the fitted costs was paid, if data of more than the given number
+    /// of bytes is outside the cache.
     fn features(&self, costs: &Costs) -> [f64; 9] {
         let filters = costs.doublings(self.filter_bytes);
         let tables = costs.doublings(self.table_bytes);
@@ -251,8 +251,8 @@ impl Observation {
     }
 }
 
-/// Returns the costs that explain the observations best: the best of the least-squares fits for several
-/// sizes of the cache.
+/// Returns the costs that explain the observations best: the best of the least-squares fits for
+/// several sizes of the cache.
 fn fit(observed: &[Observation]) -> Result<Costs> {
     let mut best = (f64::INFINITY, Costs::default());
     for mib in [1, 2, 4, 8, 16, 32, 64] {
@@ -271,8 +271,8 @@ fn fit(observed: &[Observation]) -> Result<Costs> {
     Ok(best.1)
 }
 
-/// Returns the non-negative x for which the rows' products with x are nearest to 1, and the sum of the
-/// squared differences. Descends along one coordinate after another.
+/// Returns the non-negative x for which the rows' products with x are nearest to 1, and the sum of
+/// the squared differences. Descends along one coordinate after another.
 fn least_squares<const N: usize>(rows: &[[f64; N]]) -> ([f64; N], f64) {
     const SWEEPS: usize = 20_000;
     let mut x = [0.0; N];

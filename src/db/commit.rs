@@ -1,8 +1,9 @@
 //! Commits: operations go into the log and into the memtable.
 //!
-//! A commit gets its number, its place in the log and its entries in the memtable under the writer's
-//! lock. Under `Durability::Buffered` it is written to the log's file at once and is visible. Under
-//! `Durability::Sync` it becomes visible, and may be acknowledged, once it is synced (`sync.rs`).
+//! A commit gets its number, its place in the log and its entries in the memtable under the
+//! writer's lock. Under `Durability::Buffered` it is written to the log's file at once and is
+//! visible. Under `Durability::Sync` it becomes visible, and may be acknowledged, once it is synced
+//! (`sync.rs`).
 
 use std::sync::atomic::Ordering;
 

@@ -45,8 +45,8 @@ pub struct CompactReport {
     pub bytes_after: u64,
 }
 
-/// Called during a merge after each batch of rows, with their number: may do more urgent work first,
-/// and ends the merge by an error.
+/// Called during a merge after each batch of rows, with their number: may do more urgent work
+/// first, and ends the merge by an error.
 type Pause<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
 
 /// Merges the run of segments that the policy chooses. Returns false if it chooses none.

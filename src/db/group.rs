@@ -1,9 +1,9 @@
 //! Sync groups: which threads wait for which sync of the log, and which of them performs it.
 //!
-//! The threads whose commits are not yet durable form a *group*. The first one to join leads it: once
-//! it has the sync permit, it writes and syncs all frames of the group at once and wakes the others.
-//! An append to a file that is being synced would wait for that sync in the file system, so frames
-//! gather in memory and the next group forms in the meantime.
+//! The threads whose commits are not yet durable form a *group*. The first one to join leads it:
+//! once it has the sync permit, it writes and syncs all frames of the group at once and wakes the
+//! others. An append to a file that is being synced would wait for that sync in the file system, so
+//! frames gather in memory and the next group forms in the meantime.
 //!
 //! Woken threads take no lock: if dozens of them did so at once, nearly all would go back to sleep.
 //!
@@ -56,7 +56,8 @@ pub(super) enum Role {
     },
 }
 
-/// Wakes the followers of a group when it is dropped, so that a leader wakes them however it returns.
+/// Wakes the followers of a group when it is dropped, so that a leader wakes them however it
+/// returns.
 #[derive(Debug)]
 pub(super) struct Waker(Arc<OnceLock<()>>);
 

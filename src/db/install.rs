@@ -72,8 +72,8 @@ pub(super) fn remove_file<F: Fingerprint>(core: &Core<F>, name: FileName) {
     let _ = core.storage.remove(&name.to_string());
 }
 
-/// Replaces the version, and drops the old one after its short-lived readers. The last one to drop a
-/// version frees a memtable or removes files, and that should not be a query.
+/// Replaces the version, and drops the old one after its short-lived readers. The last one to drop
+/// a version frees a memtable or removes files, and that should not be a query.
 pub(super) fn version<F: Fingerprint>(
     core: &Core<F>,
     change: impl FnOnce(&Version<F>) -> Version<F>,

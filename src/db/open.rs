@@ -73,8 +73,8 @@ impl Db<u64> {
 }
 
 impl<F: Fingerprint> Options<F> {
-    /// Creates a database in a folder that is missing or empty. A folder in which an earlier creation
-    /// was interrupted counts as empty.
+    /// Creates a database in a folder that is missing or empty. A folder in which an earlier
+    /// creation was interrupted counts as empty.
     ///
     /// # Errors
     ///
@@ -93,12 +93,12 @@ impl<F: Fingerprint> Options<F> {
 
     /// Opens a database for reading and writing.
     ///
-    /// Takes one or two milliseconds for the files, whatever their size, and about a microsecond per
-    /// entry in the log: what [`Db::close`] did not have to do in an earlier process is done now, and
-    /// the log's entries are written as a segment. After a clean close there are none.
+    /// Takes one or two milliseconds for the files, whatever their size, and about a microsecond
+    /// per entry in the log: what [`Db::close`] did not have to do in an earlier process is done
+    /// now, and the log's entries are written as a segment. After a clean close there are none.
     ///
-    /// Files are mapped into memory. Nothing but fpdb may change them while they are open: if another
-    /// program truncates one, reading it raises a signal that ends the process.
+    /// Files are mapped into memory. Nothing but fpdb may change them while they are open: if
+    /// another program truncates one, reading it raises a signal that ends the process.
     ///
     /// # Errors
     ///
@@ -158,8 +158,8 @@ impl<F: Fingerprint> Options<F> {
     }
 }
 
-/// Reads from its manifest alone what a database is, for instance to choose the width before opening
-/// it. Takes no lock.
+/// Reads from its manifest alone what a database is, for instance to choose the width before
+/// opening it. Takes no lock.
 ///
 /// # Errors
 ///
@@ -188,8 +188,8 @@ enum Mode {
 fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode) -> Result<Db<F>> {
     let storage = options.storage_at(path);
     options.check().map_err(|e| e.at_path(path))?;
-    // Before anything is created or locked: a call that cannot succeed leaves nothing behind, and its
-    // error does not depend on who else has the database open.
+    // Before anything is created or locked: a call that cannot succeed leaves nothing behind, and
+    // its error does not depend on who else has the database open.
     let new_settings = match read_manifest(&options, &*storage, mode)? {
         Some(_) => None,
         None => {

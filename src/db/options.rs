@@ -30,13 +30,13 @@ use crate::storage::{Access, Disk, Storage};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Durability {
-    /// A write returns once it is on the disk. It survives a crash of the process or the system, and
-    /// a loss of power. Threads that write at the same time share a sync.
+    /// A write returns once it is on the disk. It survives a crash of the process or the system,
+    /// and a loss of power. Threads that write at the same time share a sync.
     #[default]
     Sync,
-    /// A write returns once the operating system has it. It survives a crash of the process. The log
-    /// is synced at [intervals](Options::sync_interval), by [`Db::sync`](crate::Db::sync) and by
-    /// [`Db::close`](crate::Db::close). A loss of power destroys what was written after the last
+    /// A write returns once the operating system has it. It survives a crash of the process. The
+    /// log is synced at [intervals](Options::sync_interval), by [`Db::sync`](crate::Db::sync) and
+    /// by [`Db::close`](crate::Db::close). A loss of power destroys what was written after the last
     /// sync, and nothing else. Other processes that read see what has been synced.
     Buffered,
 }
@@ -63,8 +63,8 @@ impl Tuning {
     }
 }
 
-/// Options for creating and opening a database. [`Db::options`](crate::Db::options) returns those for
-/// 64-bit fingerprints and [`Options::bits128`] those for 128-bit ones.
+/// Options for creating and opening a database. [`Db::options`](crate::Db::options) returns those
+/// for 64-bit fingerprints and [`Options::bits128`] those for 128-bit ones.
 ///
 /// *Stored* options are fixed when the database is created. If they are given again when it is
 /// opened, they must agree.
@@ -171,8 +171,8 @@ impl<F: Fingerprint> Options<F> {
         }
     }
 
-    /// Sets the distance in bits within which two documents count as near-duplicates, and up to which
-    /// queries are fast. A larger one finds more near-duplicates, but also more unrelated
+    /// Sets the distance in bits within which two documents count as near-duplicates, and up to
+    /// which queries are fast. A larger one finds more near-duplicates, but also more unrelated
     /// documents, and takes more time. 0 to 10; default 3; stored.
     ///
     /// ```
@@ -188,8 +188,8 @@ impl<F: Fingerprint> Options<F> {
         Self { max_distance: Some(distance), ..self }
     }
 
-    /// Sets the tables and their bit orders. More tables take more space and can save time. Default:
-    /// [`Layout::auto`] for the distance and the expected entries; stored.
+    /// Sets the tables and their bit orders. More tables take more space and can save time.
+    /// Default: [`Layout::auto`] for the distance and the expected entries; stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -204,8 +204,8 @@ impl<F: Fingerprint> Options<F> {
         Self { layout: Some(layout), ..self }
     }
 
-    /// Sets for how many entries the default layout and filter are chosen. The database works with any
-    /// number. Default: a million; not stored.
+    /// Sets for how many entries the default layout and filter are chosen. The database works with
+    /// any number. Default: a million; not stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -233,10 +233,11 @@ impl<F: Fingerprint> Options<F> {
         Self { ids: Some(ids), ..self }
     }
 
-    /// Sets the recipe that makes the fingerprints from text: a built-in recipe's name, a `&Recipe`, or
-    /// a [name of your own](RecipeName::custom). Fingerprints of different recipes cannot be compared, so
-    /// opening a database with a recipe other than its own fails. An unknown name is refused. An
-    /// empty database without a recipe takes this one. Default: none, which agrees with any; stored.
+    /// Sets the recipe that makes the fingerprints from text: a built-in recipe's name, a
+    /// `&Recipe`, or a [name of your own](RecipeName::custom). Fingerprints of different recipes
+    /// cannot be compared, so opening a database with a recipe other than its own fails. An unknown
+    /// name is refused. An empty database without a recipe takes this one. Default: none, which
+    /// agrees with any; stored.
     ///
     /// ```
     /// # #[cfg(feature = "text")] {
@@ -275,9 +276,9 @@ impl<F: Fingerprint> Options<F> {
         Self { extraction: Some(name.into()), ..self }
     }
 
-    /// Sets the bytes per block, the unit of decompression: a power of two from 128 to 4096. Smaller
-    /// blocks make queries faster, the index in memory larger, and files slightly larger. Default: 128;
-    /// stored.
+    /// Sets the bytes per block, the unit of decompression: a power of two from 128 to 4096.
+    /// Smaller blocks make queries faster, the index in memory larger, and files slightly larger.
+    /// Default: 128; stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -306,11 +307,11 @@ impl<F: Fingerprint> Options<F> {
         Self { code: Some(code), ..self }
     }
 
-    /// Sets the size of the prefix filters in bits per fingerprint, per table: 0 to 32. Filters avoid
-    /// most probes that would find nothing, and take that much disk space and memory. They do not change
-    /// any answer. 8 is a good choice, and 0 means no filters. Default: 8 if, for the layout and
-    /// the expected entries, filters save more time than their space is worth, by the rule of
-    /// [`Layout::auto`], and 0 otherwise; stored.
+    /// Sets the size of the prefix filters in bits per fingerprint, per table: 0 to 32. Filters
+    /// avoid most probes that would find nothing, and take that much disk space and memory. They do
+    /// not change any answer. 8 is a good choice, and 0 means no filters. Default: 8 if, for the
+    /// layout and the expected entries, filters save more time than their space is worth, by the
+    /// rule of [`Layout::auto`], and 0 otherwise; stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -342,8 +343,8 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Sets how many recent entries are kept in memory before they are written as a segment. More
-    /// entries mean fewer and larger segments, more memory (about 150 to 300 bytes per entry), and a
-    /// longer log to replay.
+    /// entries mean fewer and larger segments, more memory (about 150 to 300 bytes per entry), and
+    /// a longer log to replay.
     ///
     /// While that many entries are being written, the same number can be inserted at full speed.
     /// After that, the same number again can be inserted more and more slowly, with a delay of up
@@ -353,14 +354,15 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// Sets which failures an acknowledged write survives. Default: [`Durability::Sync`]; not stored.
+    /// Sets which failures an acknowledged write survives. Default: [`Durability::Sync`]; not
+    /// stored.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.tuning.durability = durability;
         self
     }
 
-    /// Sets how often the log is synced under [`Durability::Buffered`], from a millisecond to a day.
-    /// Default: every second; not stored.
+    /// Sets how often the log is synced under [`Durability::Buffered`], from a millisecond to a
+    /// day. Default: every second; not stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -378,9 +380,9 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Sets how many bytes a bulk load may use for sorting, in all its [threads](Self::threads)
-    /// together. Beyond that it sorts on disk, which takes half as long again. About 30 bytes per entry
-    /// of 64 bits and 60 per entry of 128 bits keep the sort in memory; half as much again if several
-    /// threads write three or more tables. Default: 256 MiB; not stored.
+    /// together. Beyond that it sorts on disk, which takes half as long again. About 30 bytes per
+    /// entry of 64 bits and 60 per entry of 128 bits keep the sort in memory; half as much again if
+    /// several threads write three or more tables. Default: 256 MiB; not stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

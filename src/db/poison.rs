@@ -1,8 +1,8 @@
 //! Poison: why a handle accepts no more writes.
 //!
-//! After a failed sync nobody knows what is on disk, and a second sync that succeeds proves nothing.
-//! So the first such failure is kept, and every later write returns it until the database is opened
-//! again. A closed handle is the same case with another error.
+//! After a failed sync nobody knows what is on disk, and a second sync that succeeds proves
+//! nothing. So the first such failure is kept, and every later write returns it until the database
+//! is opened again. A closed handle is the same case with another error.
 
 use std::sync::OnceLock;
 
@@ -31,8 +31,8 @@ impl Poison {
         self.0.get().is_some()
     }
 
-    /// Accepts no more writes from now on, because of `error`, and returns that error. The first one
-    /// is kept.
+    /// Accepts no more writes from now on, because of `error`, and returns that error. The first
+    /// one is kept.
     pub(super) fn set(&self, error: Error) -> Error {
         let error = error.into_fatal();
         if self.0.set(error.clone()).is_ok() && error.kind() != ErrorKind::Closed {
@@ -42,8 +42,8 @@ impl Poison {
     }
 }
 
-/// Accepts no more writes if the thread panics while this exists. Other threads would otherwise wait
-/// forever for what it had begun.
+/// Accepts no more writes if the thread panics while this exists. Other threads would otherwise
+/// wait forever for what it had begun.
 pub(super) struct PanicGuard<'a> {
     poison: &'a Poison,
     /// Wakes the threads that wait.

@@ -23,8 +23,8 @@ use crate::version::Version;
 /// How often a set of files may be replaced while it is being opened.
 const ATTEMPTS: usize = 16;
 
-/// A database that was opened for reading only, with [`Options::open_read_only`]. Another process may
-/// write to it at the same time. Takes no lock and writes nothing.
+/// A database that was opened for reading only, with [`Options::open_read_only`]. Another process
+/// may write to it at the same time. Takes no lock and writes nothing.
 ///
 /// It shows the state at the time when it was opened, until [`refresh`](Self::refresh) is called:
 /// everything in segments, and of the log what is known to be durable. Under
@@ -103,8 +103,8 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Reads the state that the writer has reached. Returns true if there is anything new. Snapshots
-    /// taken before stay as they are. Opens the new files and reads the log.
+    /// Reads the state that the writer has reached. Returns true if there is anything new.
+    /// Snapshots taken before stay as they are. Opens the new files and reads the log.
     ///
     /// # Errors
     ///

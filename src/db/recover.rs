@@ -47,9 +47,9 @@ pub struct RecoveryReport {
     pub commits: u64,
     /// Number of operations in these commits.
     pub operations: u64,
-    /// Whether the log ended in a torn write, which a crash had interrupted. The torn commit was never
-    /// acknowledged, except under [`Durability::Buffered`](crate::Durability::Buffered), where a loss
-    /// of power may destroy what was not yet synced.
+    /// Whether the log ended in a torn write, which a crash had interrupted. The torn commit was
+    /// never acknowledged, except under [`Durability::Buffered`](crate::Durability::Buffered),
+    /// where a loss of power may destroy what was not yet synced.
     pub torn_tail: bool,
     /// Number of orphans that were removed: files that no manifest names, left by an interrupted
     /// flush, compaction or bulk load.
@@ -160,8 +160,8 @@ fn write_replayed<F: Fingerprint>(
     Ok((report, Some(Arc::new(segment))))
 }
 
-/// Gives an empty database without a recipe or extraction the requested one. A database with entries
-/// refuses it.
+/// Gives an empty database without a recipe or extraction the requested one. A database with
+/// entries refuses it.
 fn adopt(
     requested: Option<String>,
     found: &mut Option<String>,
@@ -202,8 +202,8 @@ fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Re
     Ok(Writer::new(log, log_id, manifest.last_seq, manifest.next_doc))
 }
 
-/// Removes what a crash left: numbered files that the manifest does not name. Returns how many there
-/// were.
+/// Removes what a crash left: numbered files that the manifest does not name. Returns how many
+/// there were.
 fn remove_orphans<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<u64> {
     let mut live: BTreeSet<FileName> =
         manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
@@ -226,8 +226,8 @@ fn remove_orphans<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) ->
     Ok(orphans.len() as u64)
 }
 
-/// Refuses to continue if a later log has commits. A manifest names a log before anything is committed
-/// to it, so an older manifest was put back.
+/// Refuses to continue if a later log has commits. A manifest names a log before anything is
+/// committed to it, so an older manifest was put back.
 fn refuse_newer_log<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 pub(super) struct Signals {
     state: Mutex<State>,
     changed: Condvar,
-    /// Whether a merge should stop for a moment, because a memtable is frozen or the handle is being
-    /// closed. Outside the lock, because merges check it often.
+    /// Whether a merge should stop for a moment, because a memtable is frozen or the handle is
+    /// being closed. Outside the lock, because merges check it often.
     urgent: AtomicBool,
 }
 

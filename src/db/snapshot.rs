@@ -12,9 +12,9 @@ use crate::query::{Explain, Planner, QueryOptions, View};
 use crate::settings::Settings;
 use crate::version::Version;
 
-/// The database as it was when [`Db::snapshot`](crate::Db::snapshot) was called. A snapshot is cheap
-/// to take and to clone, holds no lock and never changes. The files that it reads are not removed as
-/// long as it exists.
+/// The database as it was when [`Db::snapshot`](crate::Db::snapshot) was called. A snapshot is
+/// cheap to take and to clone, holds no lock and never changes. The files that it reads are not
+/// removed as long as it exists.
 ///
 /// # Examples
 ///
@@ -46,8 +46,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Returns every entry within `distance` bits of `fingerprint`, each once, sorted by distance,
     /// fingerprint and id.
     ///
-    /// Exact at any distance. Takes microseconds up to the database's own distance and more beyond it.
-    /// Where a scan is predicted to be cheaper, everything is scanned.
+    /// Exact at any distance. Takes microseconds up to the database's own distance and more beyond
+    /// it. Where a scan is predicted to be cheaper, everything is scanned.
     ///
     /// # Errors
     ///
@@ -110,9 +110,10 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Returns the answers to several queries, in their order.
     ///
-    /// A large batch is faster than one query after another: it is sorted, and each table is decoded
-    /// once for all of it, from beginning to end, by all [threads](crate::Options::threads). It takes
-    /// up to about 70 MiB of memory besides the answers.
+    /// A large batch is faster than one query after another: it is sorted, and each table is
+    /// decoded once for all of it, from beginning to end, by all
+    /// [threads](crate::Options::threads). It takes up to about 70 MiB of memory besides the
+    /// answers.
     ///
     /// # Errors
     ///
@@ -187,9 +188,9 @@ impl<F: Fingerprint> Snapshot<F> {
         self.view().ids(fingerprint)
     }
 
-    /// Returns the name of a document, in a database with names. Returns `None` for an id that has not
-    /// been assigned, and after the document was removed and compacted away. Names never change, so
-    /// the name of a document that is newer than the snapshot may be returned, too.
+    /// Returns the name of a document, in a database with names. Returns `None` for an id that has
+    /// not been assigned, and after the document was removed and compacted away. Names never
+    /// change, so the name of a document that is newer than the snapshot may be returned, too.
     ///
     /// # Errors
     ///

@@ -85,13 +85,13 @@ pub struct Stats {
     pub block_size: usize,
     /// Code of the blocks of new segments.
     pub code: BlockCode,
-    /// Bytes of all segments that flushes have written since the database was created. Bulk loads do
-    /// not count.
+    /// Bytes of all segments that flushes have written since the database was created. Bulk loads
+    /// do not count.
     pub bytes_flushed: u64,
     /// Bytes of all segments that compaction has written since then.
     pub bytes_compacted: u64,
-    /// How often each byte was written: bytes flushed and compacted, divided by bytes flushed; 0 before
-    /// the first flush.
+    /// How often each byte was written: bytes flushed and compacted, divided by bytes flushed; 0
+    /// before the first flush.
     pub write_amplification: f64,
     /// How long writers have waited for flush and compaction since the database was opened.
     pub stalled: Duration,

@@ -10,11 +10,11 @@ use crate::fingerprint::{Fingerprint, Match};
 
 impl<F: Fingerprint + Width> Db<F> {
     /// Makes the fingerprint of a text and inserts the document unless a near-duplicate exists; see
-    /// [`insert_if_novel`](Self::insert_if_novel). Returns `None` for a text that is too short to be
-    /// compared; then nothing was inserted.
+    /// [`insert_if_novel`](Self::insert_if_novel). Returns `None` for a text that is too short to
+    /// be compared; then nothing was inserted.
     ///
-    /// Compares the recipe with the database's first, so that fingerprints of different recipes cannot
-    /// be mixed.
+    /// Compares the recipe with the database's first, so that fingerprints of different recipes
+    /// cannot be mixed.
     ///
     /// Only with the feature `text`.
     ///

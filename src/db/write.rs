@@ -1,7 +1,7 @@
 //! Writes: insert, insert if novel, remove.
 //!
-//! A write looks up what it has to know, decides, commits (`commit.rs`) and waits until the commit may
-//! be acknowledged (`sync.rs`). The expensive part is the search for near-duplicates among the
+//! A write looks up what it has to know, decides, commits (`commit.rs`) and waits until the commit
+//! may be acknowledged (`sync.rs`). The expensive part is the search for near-duplicates among the
 //! visible entries. It runs without a lock. Under the writer's lock only newer commits are
 //! searched.
 

@@ -1,11 +1,11 @@
 //! Candidates: ways to share errors out among the tables of a layout, or of a part of it.
 //!
-//! A *part* is a run of cells, together with the tables whose orders begin with exactly these cells.
-//! Staircases of its tables have the *value* m if they are complete for m - 1 errors within the
-//! part. Parts that make up the word, and whose staircases continue around the ring, are complete
-//! together if the sum of their values is k + 1. This is a ring with a part in place of each cell.
-//! The staircase of a part of value m has the bound m - 1 over the width of the part, then the bound
-//! m + m' - 1 over it and the next part, and so on.
+//! A *part* is a run of cells, together with the tables whose orders begin with exactly these
+//! cells. Staircases of its tables have the *value* m if they are complete for m - 1 errors within
+//! the part. Parts that make up the word, and whose staircases continue around the ring, are
+//! complete together if the sum of their values is k + 1. This is a ring with a part in place of
+//! each cell. The staircase of a part of value m has the bound m - 1 over the width of the part,
+//! then the bound m + m' - 1 over it and the next part, and so on.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -44,8 +44,8 @@ impl Part {
     }
 
     /// Divides the part into a ring of smaller parts. One begins at each cell that is first in a
-    /// table whose order is a rotation. Tables that do not contain these parts one after another are
-    /// left out. Returns `None` if there are fewer than two parts.
+    /// table whose order is a rotation. Tables that do not contain these parts one after another
+    /// are left out. Returns `None` if there are fewer than two parts.
     pub(super) fn ring(&self, layout: &Layout) -> Option<Vec<Self>> {
         let mut starts: Vec<usize> =
             self.tables.iter().filter_map(|&t| self.rotation_start(layout, t)).collect();
@@ -115,8 +115,8 @@ impl<'a, F: Fingerprint> Candidates<'a, F> {
         Self { layout, orders, nodes: Cell::new(nodes), known: RefCell::default() }
     }
 
-    /// Returns ways to give a part this value. Value 0 needs no table. There is at least one way for
-    /// a part that has a table. `value` is at most the part's width + 1.
+    /// Returns ways to give a part this value. Value 0 needs no table. There is at least one way
+    /// for a part that has a table. `value` is at most the part's width + 1.
     pub(super) fn for_part(&self, part: &Part, value: u8) -> Vec<Assignment> {
         if value == 0 {
             return vec![Assignment::new()];
@@ -133,8 +133,8 @@ impl<'a, F: Fingerprint> Candidates<'a, F> {
         part.tables.first().map(|&table| vec![(table, vec![step])]).into_iter().collect()
     }
 
-    /// Uses the same staircase for all tables, in one way for each number of errors that it can begin
-    /// with.
+    /// Uses the same staircase for all tables, in one way for each number of errors that it can
+    /// begin with.
     pub(super) fn common(&self, part: &Part, value: u8) -> Vec<Assignment> {
         let most = value - 1;
         let from = if part.tables.len() > 1 { 0 } else { most };
@@ -258,8 +258,8 @@ pub(super) fn around(widths: &[u8], values: &[u8], home: usize, mut inner: Vec<S
     inner
 }
 
-/// Calls `found` with each way to write `total` as a sum of one number up to each limit, until `found`
-/// returns false. Then returns false too.
+/// Calls `found` with each way to write `total` as a sum of one number up to each limit, until
+/// `found` returns false. Then returns false too.
 fn share(
     total: u8,
     limits: &[u8],

@@ -1,21 +1,21 @@
 //! The cost model: what the steps of a query cost, and so the cost of looking up a prefix.
 //!
 //! A probe is first checked against the table's prefix filter, if the prefix is long enough. If it
-//! passes, it is looked up: an entry of the directory, and the head of one block, which is prefetched
-//! while others are being decoded. In the Huffman code, that block is then decoded from its beginning
-//! until after the wanted fingerprints, so about half a block is decoded that is not wanted. In the
-//! Elias–Fano code, the position is found directly. Costs are those of the processor, because waits
-//! overlap. Far from its caches they grow with the logarithm of the size, since address translation
-//! gets more and more expensive.
+//! passes, it is looked up: an entry of the directory, and the head of one block, which is
+//! prefetched while others are being decoded. In the Huffman code, that block is then decoded from
+//! its beginning until after the wanted fingerprints, so about half a block is decoded that is not
+//! wanted. In the Elias–Fano code, the position is found directly. Costs are those of the
+//! processor, because waits overlap. Far from its caches they grow with the logarithm of the size,
+//! since address translation gets more and more expensive.
 
 use crate::codec::block_code::BlockCode;
 use crate::error::{Error, Result};
 
-/// What the steps of a query cost on a machine. Plans are chosen by these costs. They decide how fast
-/// an answer is found, and never which answer.
+/// What the steps of a query cost on a machine. Plans are chosen by these costs. They decide how
+/// fast an answer is found, and never which answer.
 ///
-/// All costs are in nanoseconds, unless noted otherwise. The defaults were measured with this engine
-/// on a server of 2024. [`measure`](Self::measure) measures another machine.
+/// All costs are in nanoseconds, unless noted otherwise. The defaults were measured with this
+/// engine on a server of 2024. [`measure`](Self::measure) measures another machine.
 ///
 /// # Examples
 ///
@@ -71,8 +71,8 @@ pub struct Costs {
     /// Extra cost of the reads of a query, once per query.
     pub batch_ns: f64,
     /// Share of the blocks that must be read from the device: 0 for a database in memory, 1 for one
-    /// that was just opened or is many times larger than memory. Index and filters are assumed to be
-    /// in memory. Not in nanoseconds.
+    /// that was just opened or is many times larger than memory. Index and filters are assumed to
+    /// be in memory. Not in nanoseconds.
     pub cold_share: f64,
 }
 
@@ -124,8 +124,8 @@ impl Costs {
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no such cost, or the value
-    /// is not finite or less than 0.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no such cost, or the
+    /// value is not finite or less than 0.
     ///
     /// # Examples
     ///
@@ -199,8 +199,8 @@ impl Costs {
     }
 }
 
-/// What a plan depends on besides the layout, the number of entries and the distance: how tables are
-/// written, and what reading them costs.
+/// What a plan depends on besides the layout, the number of entries and the distance: how tables
+/// are written, and what reading them costs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Terms {
     /// Bytes of a block.
@@ -228,8 +228,8 @@ impl Default for Terms {
 pub(super) const FILTERS: [u32; 2] = [0, 8];
 
 /// Returns two sizes of a block's code. The first is the bits that each fingerprint after the first
-/// takes beyond log2(values / entries) on evenly spread data, whatever the width and the number. The
-/// second is the bytes of a block before its first fingerprint.
+/// takes beyond log2(values / entries) on evenly spread data, whatever the width and the number.
+/// The second is the bytes of a block before its first fingerprint.
 fn code_bits(code: BlockCode) -> (f64, f64) {
     match code {
         BlockCode::Huffman => (3.4, 2.0),
@@ -262,9 +262,9 @@ pub(crate) fn filter_is_useful(depth: u32, count: u64) -> bool {
         && (depth == 64 || 1u64 << depth >= count.saturating_mul(2))
 }
 
-/// Returns the share of absent prefixes that a filter of `filter_bits` bits per key lets through: that
-/// of a Bloom filter of 4 hash functions, and over a third more, since the bits of a key are in one
-/// word.
+/// Returns the share of absent prefixes that a filter of `filter_bits` bits per key lets through:
+/// that of a Bloom filter of 4 hash functions, and over a third more, since the bits of a key are
+/// in one word.
 fn false_positives(filter_bits: u32) -> f64 {
     (1.4 * (1.0 - (-4.0 / f64::from(filter_bits)).exp()).powi(4)).min(1.0)
 }

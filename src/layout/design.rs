@@ -95,8 +95,8 @@ fn renumbered(cells: usize, sets: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     sets.iter().map(|set| set.iter().map(number).collect()).collect()
 }
 
-/// Returns all rotations of the cells: each cell is first in one table, and the others follow around
-/// the ring.
+/// Returns all rotations of the cells: each cell is first in one table, and the others follow
+/// around the ring.
 pub(super) fn rotations(cells: usize) -> Vec<Vec<u16>> {
     (0..cells).map(|first| around(first, cells).collect()).collect()
 }

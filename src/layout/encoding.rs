@@ -7,8 +7,8 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::error::Result;
 
 impl Layout {
-    /// Appends the layout: name (string), u8 bits, u8 number of cells, a u8 width per cell, u8 number
-    /// of tables, and a u8 per cell for each table.
+    /// Appends the layout: name (string), u8 bits, u8 number of cells, a u8 width per cell, u8
+    /// number of tables, and a u8 per cell for each table.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.put_string(self.name.as_bytes());
         out.put_u8(self.bits);

@@ -18,13 +18,13 @@
 //! *staircase* says how many wrong bits a table allows in its first cell, in its first two cells,
 //! and so on. The table *accepts* the error patterns that stay within these bounds. A set of
 //! staircases is *complete* for k if every pattern of k wrong bits is accepted by some table. The
-//! designs of the paper allow no wrong bits in a prefix of fixed length, and need 10 to 20 copies of
-//! the data to be fast. A few tables with better staircases beat them. Let the orders of the tables
-//! be the rotations of a ring of cells, and share thresholds t with the sum k + 1 among the cells. A
-//! table then allows t - 1 errors in its first cell, t + t' - 1 errors in its first two cells, and
-//! so on. Each pattern of k wrong bits is accepted by *exactly one* of these tables (Raney's lemma;
-//! the "pigeonring" of Qin and Xiao, VLDB 2018). A cell of the ring may itself be a small covering
-//! design.
+//! designs of the paper allow no wrong bits in a prefix of fixed length, and need 10 to 20 copies
+//! of the data to be fast. A few tables with better staircases beat them. Let the orders of the
+//! tables be the rotations of a ring of cells, and share thresholds t with the sum k + 1 among the
+//! cells. A table then allows t - 1 errors in its first cell, t + t' - 1 errors in its first two
+//! cells, and so on. Each pattern of k wrong bits is accepted by *exactly one* of these tables
+//! (Raney's lemma; the "pigeonring" of Qin and Xiao, VLDB 2018). A cell of the ring may itself be a
+//! small covering design.
 //!
 //! **Plans.** A plan is made for one size and one distance. It shares the errors out among the
 //! tables, finds the cheapest list of prefixes to look up in each table, and falls back to a scan
@@ -32,9 +32,9 @@
 //! lookups use.
 
 // Submodules: `order` (permutations), `staircase`, `complete` (the check), `cost` (what lookups
-// cost), `probe` (one lookup), `trie` (the cheapest lookups of one table), `components` (candidates),
-// `search` and `plan` (the choice), `design` and `presets` (how layouts are made), `tune`, `propose`
-// and `auto` (which layout to use), `encoding` (bytes).
+// cost), `probe` (one lookup), `trie` (the cheapest lookups of one table), `components`
+// (candidates), `search` and `plan` (the choice), `design` and `presets` (how layouts are made),
+// `tune`, `propose` and `auto` (which layout to use), `encoding` (bytes).
 
 mod auto;
 mod complete;
@@ -81,9 +81,9 @@ const MAX_NAME: usize = 64;
 /// keeps fingerprints as they are. A database's layout is chosen when it is created and stored with
 /// it.
 ///
-/// Every table is a copy of the data (4 to 6 bytes per fingerprint at 64 bits), and more tables make
-/// queries faster. The layout does not fix a distance: every layout answers queries at any distance
-/// exactly, some faster than others.
+/// Every table is a copy of the data (4 to 6 bytes per fingerprint at 64 bits), and more tables
+/// make queries faster. The layout does not fix a distance: every layout answers queries at any
+/// distance exactly, some faster than others.
 ///
 /// | preset | tables | for |
 /// | --- | --- | --- |

@@ -19,8 +19,8 @@ struct Term<F> {
 }
 
 impl<F: Fingerprint> Permutation<F> {
-    /// Makes the order that puts cell `order[0]` at the most significant end, then `order[1]`, and so
-    /// on.
+    /// Makes the order that puts cell `order[0]` at the most significant end, then `order[1]`, and
+    /// so on.
     ///
     /// `cells` are the widths in the unpermuted word, and their sum is `F::BITS`. `order` contains
     /// each cell once.

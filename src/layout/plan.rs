@@ -23,9 +23,9 @@ const PLAN_NODES: u32 = 50_000;
 /// How to answer queries of one distance on tables of one size. A plan depends on nothing else, so
 /// it can be kept.
 ///
-/// Invariant: unless the plan is a scan, every error pattern of weight up to the distance is accepted
-/// by the staircase of some searched table, and begins with the flips of one of that table's
-/// probes.
+/// Invariant: unless the plan is a scan, every error pattern of weight up to the distance is
+/// accepted by the staircase of some searched table, and begins with the flips of one of that
+/// table's probes.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan<F> {
     /// In the order of their numbers.
@@ -64,7 +64,8 @@ impl<F: Fingerprint> Plan<F> {
         plan
     }
 
-    /// Returns whether reading all of table 0 is cheaper than any lookups. Such a plan has no probes.
+    /// Returns whether reading all of table 0 is cheaper than any lookups. Such a plan has no
+    /// probes.
     pub(crate) fn is_scan(&self) -> bool {
         self.tables.is_empty()
     }
@@ -80,8 +81,8 @@ impl<F: Fingerprint> Plan<F> {
         self.tables.iter().map(|table| (table.table.into(), &table.stairs))
     }
 
-    /// Returns what a query is expected to do, and the time it is expected to take, not counting its
-    /// matches.
+    /// Returns what a query is expected to do, and the time it is expected to take, not counting
+    /// its matches.
     pub(crate) fn work(&self) -> Work {
         self.work
     }
@@ -105,8 +106,8 @@ impl<F: Fingerprint> Plan<F> {
         first_tables.clone().find(accepts).is_some_and(|first| usize::from(first.table) == table)
     }
 
-    /// Checks whether every pattern of `weight` errors is accepted by some table, from the bit orders
-    /// that the probes use.
+    /// Checks whether every pattern of `weight` errors is accepted by some table, from the bit
+    /// orders that the probes use.
     fn verdict(&self, weight: u32) -> Verdict {
         let steps = |table: &SearchedTable<F>| bit_steps(&table.order, table.stairs.steps());
         let tables: Vec<_> = self.tables.iter().map(steps).collect();
@@ -118,8 +119,8 @@ impl Layout {
     /// Returns the cheapest plan that finds all entries within `distance` in tables of `entries`
     /// evenly spread fingerprints. `F` must have the layout's width.
     ///
-    /// For a preset this takes less than 0.1 ms with up to four tables at distance 3, up to 2 ms with
-    /// more tables, and at most some 20 ms at distance 8. Plans are worth keeping.
+    /// For a preset this takes less than 0.1 ms with up to four tables at distance 3, up to 2 ms
+    /// with more tables, and at most some 20 ms at distance 8. Plans are worth keeping.
     pub(crate) fn plan_for<F: Fingerprint>(
         &self,
         entries: u64,

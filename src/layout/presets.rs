@@ -23,20 +23,21 @@ pub(super) const NAMES: [&str; 15] = [
 ];
 
 impl Layout {
-    /// Returns the layout of that name for fingerprints of `bits` bits (64 or 128). The name is one of
-    /// the [table of presets](Layout), or `ring:` and the parts of a ring, in the order of the word.
+    /// Returns the layout of that name for fingerprints of `bits` bits (64 or 128). The name is one
+    /// of the [table of presets](Layout), or `ring:` and the parts of a ring, in the order of the
+    /// word.
     ///
     /// A part is its width in bits, as in `ring:25/19/20`: each part comes first in one table, and
-    /// the others follow around the ring. A part can also be cut into cells by a covering design, as
-    /// in `ring:28/36:3c2`, and then several tables begin with some of its cells. The designs are
-    /// `3c2`, `4c3` to `8c7` (as many tables as cells, each of which begins with all cells but one),
-    /// `pairs` (6 tables, which begin with two of four cells), `fano` (7 tables), `biplane` (11),
-    /// `affine` (14) and `plane` (15).
+    /// the others follow around the ring. A part can also be cut into cells by a covering design,
+    /// as in `ring:28/36:3c2`, and then several tables begin with some of its cells. The designs
+    /// are `3c2`, `4c3` to `8c7` (as many tables as cells, each of which begins with all cells but
+    /// one), `pairs` (6 tables, which begin with two of four cells), `fano` (7 tables), `biplane`
+    /// (11), `affine` (14) and `plane` (15).
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another name or width. The message
-    /// lists the names.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another name or width. The
+    /// message lists the names.
     ///
     /// # Examples
     ///
@@ -97,9 +98,9 @@ fn cut(name: &str, bits: u8) -> Option<Cut> {
     })
 }
 
-/// Returns the cells of a ring for thresholds t: widths in proportion to t + 2.5, which is nearly the
-/// best for all sizes (a cell that allows more errors needs more prefixes per bit, but also more
-/// bits).
+/// Returns the cells of a ring for thresholds t: widths in proportion to t + 2.5, which is nearly
+/// the best for all sizes (a cell that allows more errors needs more prefixes per bit, but also
+/// more bits).
 pub(super) fn ring_cells(bits: u8, thresholds: &[u8]) -> Vec<u8> {
     let shares: Vec<u32> = thresholds.iter().map(|&t| 2 * u32::from(t) + 5).collect();
     let total: u32 = shares.iter().sum();
@@ -107,9 +108,9 @@ pub(super) fn ring_cells(bits: u8, thresholds: &[u8]) -> Vec<u8> {
     (0..shares.len()).map(|cell| narrow(end(cell + 1) - end(cell))).collect()
 }
 
-/// Four blocks, one of which comes first. The three others together are cut into four pieces, one of
-/// which follows. Everything is in quarters of a block, because the pieces cross the borders of the
-/// blocks: that makes sixteen cells.
+/// Four blocks, one of which comes first. The three others together are cut into four pieces, one
+/// of which follows. Everything is in quarters of a block, because the pieces cross the borders of
+/// the blocks: that makes sixteen cells.
 fn paper_16(bits: u8) -> Cut {
     let unit = bits / 16;
     // Where pieces end, in quarters of a block. The three other blocks follow the first one around

@@ -65,8 +65,8 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Describes queries within `distance` (0 to 10) among `entries` fingerprints of `bits` bits (64
-    /// or 128). The goal is latency, there are no limits, and the costs are the defaults.
+    /// Describes queries within `distance` (0 to 10) among `entries` fingerprints of `bits` bits
+    /// (64 or 128). The goal is latency, there are no limits, and the costs are the defaults.
     pub fn new(bits: u32, entries: u64, distance: u32) -> Self {
         let (memory, disk) = (None, None);
         Self { bits, entries, distance, memory, disk, goal: Goal::Latency, costs: Costs::default() }

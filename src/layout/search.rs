@@ -177,7 +177,8 @@ impl<'a, F: Fingerprint> Search<'a, F> {
         ways
     }
 
-    /// Gives values to the parts from `values.len()` on. `least_ns` is the bound for the parts before.
+    /// Gives values to the parts from `values.len()` on. `least_ns` is the bound for the parts
+    /// before.
     fn share_out(&mut self, ring: &Ring, left: u8, least_ns: f64, values: &mut Vec<u8>) {
         let Some(ways) = ring.ways.get(values.len()) else {
             if left == 0 {

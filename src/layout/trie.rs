@@ -1,10 +1,11 @@
 //! The cost of a staircase on a table of a given size, and the prefixes to look up for it.
 //!
-//! A table is walked as a binary trie over its leading bits. At node (d, j), d bits have been passed
-//! and j of them flipped, and some entries / 2^d are below the node. The next bit may be flipped
-//! while j is below the bound of the staircase at that depth. Once the bound is reached, the descent
-//! continues to the end of the cell with one child, at no cost. Any set of nodes that cuts every
-//! path is a valid list of lookups. The cheapest set is found from the deepest nodes upwards.
+//! A table is walked as a binary trie over its leading bits. At node (d, j), d bits have been
+//! passed and j of them flipped, and some entries / 2^d are below the node. The next bit may be
+//! flipped while j is below the bound of the staircase at that depth. Once the bound is reached,
+//! the descent continues to the end of the cell with one child, at no cost. Any set of nodes that
+//! cuts every path is a valid list of lookups. The cheapest set is found from the deepest nodes
+//! upwards.
 
 use super::cost::{Leaves, Work};
 use super::probe::Probe;

@@ -84,8 +84,8 @@ fn shares(value: u8, n: u8) -> Vec<Vec<u8>> {
     }
 }
 
-/// Returns the best widths of a ring's cells for these thresholds. From a good start, bits are moved
-/// from cell to cell as long as that helps.
+/// Returns the best widths of a ring's cells for these thresholds. From a good start, bits are
+/// moved from cell to cell as long as that helps.
 fn tuned(bits: u8, thresholds: &[u8], entries: u64, terms: &Terms) -> Vec<u8> {
     let cost = |widths: &[u8]| ring_ns(bits, widths, thresholds, entries, terms);
     let mut widths = ring_cells(bits, thresholds);

@@ -74,8 +74,8 @@ impl Head {
         }
     }
 
-    /// Returns the frame's length, if a frame can have this length with `remaining` bytes left in the
-    /// file.
+    /// Returns the frame's length, if a frame can have this length with `remaining` bytes left in
+    /// the file.
     #[inline]
     pub(super) fn bounded_len(&self, remaining: usize) -> Option<usize> {
         let len = usize::try_from(self.len).ok()?;

@@ -1,16 +1,17 @@
 //! The log: every commit, in order, before it is applied anywhere else.
 //!
-//! The format is in storage-format.md, "Log". One [`LogWriter`] writes a log, from its creation until
-//! the next log is created. A log is never appended to after the database is opened again, and never
-//! truncated. It begins with a file header and a frame of kind `Start`. The following frames hold
-//! commits.
+//! The format is in storage-format.md, "Log". One [`LogWriter`] writes a log, from its creation
+//! until the next log is created. A log is never appended to after the database is opened again,
+//! and never truncated. It begins with a file header and a frame of kind `Start`. The following
+//! frames hold commits.
 //!
 //! A crash may leave a *torn tail*: bytes of commits that were never acknowledged. Damage looks the
 //! same. To tell the two apart, each frame also states up to which offset the log was known to be
-//! synced when the frame was written: it *vouches* for the bytes before that offset. An invalid frame
-//! before an offset that a later frame vouches for is [`Corruption`](crate::ErrorKind::Corruption).
-//! An invalid frame that no frame vouches for is the end of the log. Everything before an end that
-//! the next log or the manifest has recorded counts as vouched for.
+//! synced when the frame was written: it *vouches* for the bytes before that offset. An invalid
+//! frame before an offset that a later frame vouches for is
+//! [`Corruption`](crate::ErrorKind::Corruption). An invalid frame that no frame vouches for is the
+//! end of the log. Everything before an end that the next log or the manifest has recorded counts
+//! as vouched for.
 
 mod frame;
 mod op;

@@ -1,4 +1,5 @@
-//! Distinguishes damage from a torn tail: searches for a later frame that vouches for an invalid one.
+//! Distinguishes damage from a torn tail: searches for a later frame that vouches for an invalid
+//! one.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,12 +7,12 @@ use crc32fast::Hasher;
 
 use crate::log::frame::{COMMIT, HEAD_LEN, Head, MIN_FRAME_LEN, MORE, Seal, WATERMARK};
 
-/// Returns the offset of a complete frame after `invalid` that was written when the log was known to
-/// be synced beyond `invalid`. `last_seq` is the last complete commit before.
+/// Returns the offset of a complete frame after `invalid` that was written when the log was known
+/// to be synced beyond `invalid`. `last_seq` is the last complete commit before.
 ///
 /// It tries every offset, because the damage may have changed a length. Heads are first judged by
-/// their fields. For those that might be valid, a checksum is computed in constant time, because the
-/// tail can contain (in names) any number of them, made up on purpose.
+/// their fields. For those that might be valid, a checksum is computed in constant time, because
+/// the tail can contain (in names) any number of them, made up on purpose.
 pub(super) fn find_proof(
     seal: &Seal,
     bytes: &[u8],
@@ -33,7 +34,8 @@ pub(super) fn find_proof(
     None
 }
 
-/// Returns whether a frame at `at` with this head would prove that the bytes at `invalid` were synced.
+/// Returns whether a frame at `at` with this head would prove that the bytes at `invalid` were
+/// synced.
 #[inline]
 fn vouches(head: &Head, invalid: u64, at: u64, last_seq: u64) -> bool {
     matches!(head.kind, COMMIT | WATERMARK)
@@ -69,7 +71,8 @@ impl<'a> RangeChecksums<'a> {
         Self { tail, base, marks }
     }
 
-    /// Returns whether the `len` bytes at offset `at` of the file are a frame with a correct checksum.
+    /// Returns whether the `len` bytes at offset `at` of the file are a frame with a correct
+    /// checksum.
     fn holds(&self, seal: &Seal, at: usize, len: usize) -> bool {
         self.check(seal, at, len).unwrap_or(false)
     }

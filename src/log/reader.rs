@@ -17,8 +17,8 @@ pub(crate) enum ReadMode {
     /// To recover, as the next writer after a crash. Every complete commit counts. Commits that are
     /// not known to be durable must be written again before any reader sees them.
     Recover,
-    /// To read while another process writes. Only commits before the durable offset count, because a
-    /// crash must not undo what a reader has seen.
+    /// To read while another process writes. Only commits before the durable offset count, because
+    /// a crash must not undo what a reader has seen.
     Follow,
 }
 
@@ -41,8 +41,8 @@ pub(crate) struct LogContents<F> {
 /// Reads a log from the bytes of its entire file.
 ///
 /// `known_end` is the end that the next log's first frame or the manifest has recorded, if there is
-/// one. Then the log must be valid exactly up to there, all of it counts as durable, and what follows
-/// is ignored.
+/// one. Then the log must be valid exactly up to there, all of it counts as durable, and what
+/// follows is ignored.
 ///
 /// The time is linear in the length of the file, whatever it contains.
 ///
@@ -140,8 +140,8 @@ impl<F: Fingerprint> Replay<F> {
         self.valid_end = FIRST_FRAME as u64;
     }
 
-    /// Applies the next frame. Its checksum is correct, so if anything is wrong with it, that is not a
-    /// torn write.
+    /// Applies the next frame. Its checksum is correct, so if anything is wrong with it, that is
+    /// not a torn write.
     fn apply(&mut self, frame: &Frame<'_>) -> Result<()> {
         if frame.head.durable > frame.at {
             return Err(frame.corruption("log frame vouches for bytes after it"));

@@ -80,8 +80,8 @@ impl LogWriter {
         self
     }
 
-    /// Appends commit `seq`, which must follow the last commit, and returns the new length of the log.
-    /// Once the log is written and synced up to this length, the commit is durable.
+    /// Appends commit `seq`, which must follow the last commit, and returns the new length of the
+    /// log. Once the log is written and synced up to this length, the commit is durable.
     pub(crate) fn append<F: Fingerprint>(&mut self, seq: u64, ops: &[Op<F>]) -> Result<u64> {
         debug_assert_eq!(F::BITS, self.bits);
         if Some(seq) != self.last_seq.checked_add(1) {
@@ -112,8 +112,8 @@ impl LogWriter {
         self.append_frame(Head { len: 0, kind, flags: 0, count: 0, seq, durable }, |_| {});
     }
 
-    /// Writes what was appended. After an error it is unknown how much was written, and the log must
-    /// not be used any more.
+    /// Writes what was appended. After an error it is unknown how much was written, and the log
+    /// must not be used any more.
     pub(crate) fn write(&mut self) -> Result<()> {
         self.file.append(&self.unwritten)?;
         self.unwritten.clear();
@@ -136,7 +136,8 @@ impl LogWriter {
         self.durable
     }
 
-    /// Records that the log was synced up to `end`. Frames appended from now on vouch for these bytes.
+    /// Records that the log was synced up to `end`. Frames appended from now on vouch for these
+    /// bytes.
     pub(crate) fn set_durable(&mut self, end: u64) {
         debug_assert!(end <= self.len);
         self.durable = self.durable.max(end);

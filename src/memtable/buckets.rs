@@ -13,8 +13,8 @@ const CAPACITY: usize = 7;
 #[derive(Debug)]
 pub(super) struct Buckets<F> {
     shift: u32,
-    /// First one bucket per prefix, then the full ones. Each full bucket is linked from the one that
-    /// replaced it.
+    /// First one bucket per prefix, then the full ones. Each full bucket is linked from the one
+    /// that replaced it.
     all: Vec<Bucket<F>>,
 }
 

@@ -1,7 +1,8 @@
 //! The memtable: recent entries in memory, searchable in every table's order.
 //!
-//! It keeps every change with the number of the commit that made it, so that a reader sees the state
-//! at its own commit while writers continue. A reader holds the lock for one lookup at a time.
+//! It keeps every change with the number of the commit that made it, so that a reader sees the
+//! state at its own commit while writers continue. A reader holds the lock for one lookup at a
+//! time.
 
 mod buckets;
 
@@ -223,8 +224,8 @@ impl<F: Fingerprint> Memtable<F> {
         inner.inserted.push(entry);
     }
 
-    /// Returns how full the memtable is, in entries: the operations applied or, with long names, the
-    /// entries whose share of bytes the names take.
+    /// Returns how full the memtable is, in entries: the operations applied or, with long names,
+    /// the entries whose share of bytes the names take.
     pub(crate) fn fill(&self) -> usize {
         let inner = self.read();
         inner.changes.max(inner.name_bytes / LONG_NAME)
@@ -245,8 +246,8 @@ impl<F: Fingerprint> Memtable<F> {
         self.read().commits.last().map_or(0, |commit| commit.seq)
     }
 
-    /// Returns by how much the number of live entries grows over that of the older sources, up to and
-    /// including commit `seq`. May be negative.
+    /// Returns by how much the number of live entries grows over that of the older sources, up to
+    /// and including commit `seq`. May be negative.
     pub(crate) fn net_entries(&self, seq: u64) -> i64 {
         self.read().after(seq).gain
     }
@@ -266,9 +267,10 @@ impl<F: Fingerprint> Memtable<F> {
             + inner.name_bytes
     }
 
-    /// Visits every fingerprint within `distance` of the query, each once, whether or not one of its
-    /// entries is live at the reader's commit. `queries` is the query in each table's bit order. The
-    /// plan should be for [`capacity`](Self::capacity) entries, or a scan if there are far fewer.
+    /// Visits every fingerprint within `distance` of the query, each once, whether or not one of
+    /// its entries is live at the reader's commit. `queries` is the query in each table's bit
+    /// order. The plan should be for [`capacity`](Self::capacity) entries, or a scan if there are
+    /// far fewer.
     pub(crate) fn search(
         &self,
         queries: &[F],
@@ -352,8 +354,8 @@ impl<F: Fingerprint> Memtable<F> {
         Some(self.read().entries.get(&entry)?.at(seq)?.inserted)
     }
 
-    /// Returns whether anything was removed here. It never misses a commit that a reader sees, since
-    /// the reader took the lock after that commit.
+    /// Returns whether anything was removed here. It never misses a commit that a reader sees,
+    /// since the reader took the lock after that commit.
     pub(crate) fn has_removals(&self) -> bool {
         self.has_removals.load(Ordering::Relaxed)
     }

@@ -1,8 +1,8 @@
 //! Immutable files of checked pages: what tables, postings, tombstones and names have in common.
 //!
-//! A file is a body, the checksums of the body's 4 KiB pages, and a footer (storage-format.md, "Paged
-//! files"). The body begins with the file header. Opening a file reads only its header and footer; a
-//! page is checked when it is first used.
+//! A file is a body, the checksums of the body's 4 KiB pages, and a footer (storage-format.md,
+//! "Paged files"). The body begins with the file header. Opening a file reads only its header and
+//! footer; a page is checked when it is first used.
 
 mod reader;
 mod writer;
@@ -30,8 +30,8 @@ const CHECKSUM_PAGE_FLAG: u64 = 1 << 63;
 /// The number that the footer's checksum covers.
 const FOOTER_NUMBER: u64 = u64::MAX;
 
-/// A CRC-32 over the file's identity, the number of the covered piece, and its bytes. A page that was
-/// copied from another place or file does not match it.
+/// A CRC-32 over the file's identity, the number of the covered piece, and its bytes. A page that
+/// was copied from another place or file does not match it.
 #[derive(Debug, Clone)]
 struct Checksum(crc32fast::Hasher);
 

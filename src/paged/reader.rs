@@ -19,7 +19,8 @@ use crate::storage::{Map, Storage};
 /// Pages that are prefetched at a time when an entire cold file is read.
 const PREFETCH_PAGES: usize = 64;
 
-/// An open, immutable file. Its bytes are returned only after their pages have passed their checksums.
+/// An open, immutable file. Its bytes are returned only after their pages have passed their
+/// checksums.
 #[derive(Debug)]
 pub(crate) struct PagedFile {
     map: Map,
@@ -28,8 +29,8 @@ pub(crate) struct PagedFile {
     body_len: usize,
     /// The offset and the length of the meta fields.
     meta: (usize, usize),
-    /// One bit per page, set once the page has passed its checksum. Setting a bit twice is harmless,
-    /// and the file's bytes never change, so threads need no memory ordering.
+    /// One bit per page, set once the page has passed its checksum. Setting a bit twice is
+    /// harmless, and the file's bytes never change, so threads need no memory ordering.
     checked: Box<[AtomicU64]>,
 }
 
@@ -64,8 +65,8 @@ impl PagedFile {
         Ok(file)
     }
 
-    /// Returns whether single pages are read from the disk when they are needed. Callers should then
-    /// [`prefetch`](Self::prefetch) what they are about to read.
+    /// Returns whether single pages are read from the disk when they are needed. Callers should
+    /// then [`prefetch`](Self::prefetch) what they are about to read.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         self.map.is_cold()
@@ -95,9 +96,9 @@ impl PagedFile {
         self.body_len
     }
 
-    /// Returns an error unless the body ends at `end`, the end of its last part; `None` stands for an
-    /// end outside of the address space. Every kind of file checks this when it is opened, before it
-    /// relies on a count or an offset in its footer.
+    /// Returns an error unless the body ends at `end`, the end of its last part; `None` stands for
+    /// an end outside of the address space. Every kind of file checks this when it is opened,
+    /// before it relies on a count or an offset in its footer.
     pub(crate) fn expect_body_end(&self, end: Option<usize>) -> Result<()> {
         if end == Some(self.body_len) {
             return Ok(());
@@ -155,8 +156,8 @@ impl PagedFile {
         Ok(self.map.get(offset..offset + len + tail).unwrap_or(checked))
     }
 
-    /// Reads these bytes into memory in one go, unless they were checked before. Ignores read errors:
-    /// checking the pages reports them.
+    /// Reads these bytes into memory in one go, unless they were checked before. Ignores read
+    /// errors: checking the pages reports them.
     pub(crate) fn load(&self, offset: usize, len: usize) {
         let end = self.body_len.min(offset.saturating_add(len));
         let first = offset / PAGE;
@@ -171,7 +172,8 @@ impl PagedFile {
     fn check_now(&self, page: usize) -> Result<()> {
         let offset = page * PAGE;
         let end = self.body_len.min(offset + PAGE);
-        // If the operating system supports it, an unreadable page is an error here, not a fault later.
+        // If the operating system supports it, an unreadable page is an error here, not a fault
+        // later.
         self.map.populate(offset, end - offset).map_err(|e| Error::io("read", &self.path, e))?;
         let bytes = self.map.get(offset..end).unwrap_or_default();
         if self.checksum.piece(page as u64, bytes) != self.page_checksum(page)? {
@@ -201,9 +203,9 @@ impl PagedFile {
         Fields::new(crcs.get(at..).unwrap_or_default(), (start + at) as u64).u32("page checksum")
     }
 
-    /// Reads every byte, and checks each page and then the entire file against their checksums. Returns
-    /// whether the file is sound. Damage is reported once: the checksum of the entire file adds nothing
-    /// if a page is damaged, nor do the pages whose checksums are on one damaged page.
+    /// Reads every byte, and checks each page and then the entire file against their checksums.
+    /// Returns whether the file is sound. Damage is reported once: the checksum of the entire file
+    /// adds nothing if a page is damaged, nor do the pages whose checksums are on one damaged page.
     pub(crate) fn verify(
         &self,
         expected: FileSummary,

@@ -8,8 +8,9 @@ use crate::codec::header::FileHeader;
 use crate::error::Result;
 use crate::storage::{Storage, WriteFile};
 
-/// Bytes that are buffered before they go to the file: a multiple of the page size, large enough for
-/// few system calls and for Linux to cache the file in pages of 2 MiB, which it then maps as such.
+/// Bytes that are buffered before they go to the file: a multiple of the page size, large enough
+/// for few system calls and for Linux to cache the file in pages of 2 MiB, which it then maps as
+/// such.
 const BUFFER: usize = 1024 * PAGE;
 
 /// What the manifest records of a finished file.
@@ -21,8 +22,8 @@ pub(crate) struct FileSummary {
     pub crc: u32,
 }
 
-/// Writes one file: the bytes of the body in order, then [`finish`](Self::finish). Memory: the buffer
-/// and four bytes per page.
+/// Writes one file: the bytes of the body in order, then [`finish`](Self::finish). Memory: the
+/// buffer and four bytes per page.
 #[derive(Debug)]
 pub(crate) struct PagedWriter {
     file: Arc<dyn WriteFile>,
@@ -69,8 +70,8 @@ impl PagedWriter {
         if over > 0 { self.write(&vec![0; alignment - over]) } else { Ok(()) }
     }
 
-    /// Writes the checksums and the footer, and makes the file's bytes durable. `meta` is the kind's own
-    /// part of the footer.
+    /// Writes the checksums and the footer, and makes the file's bytes durable. `meta` is the
+    /// kind's own part of the footer.
     pub(crate) fn finish(mut self, meta: &[u8]) -> Result<FileSummary> {
         self.write_out(self.buffer.len())?;
         let body_len = self.written;

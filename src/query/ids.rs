@@ -92,8 +92,8 @@ impl<'a, F: Fingerprint> LiveIds<'a, F> {
         Self { view, segments }
     }
 
-    /// Returns the live ids of one fingerprint, which `hits` found in these sources: ascending, each
-    /// once, at most `limit`.
+    /// Returns the live ids of one fingerprint, which `hits` found in these sources: ascending,
+    /// each once, at most `limit`.
     pub(super) fn of(&mut self, hits: &[Hit<F>], limit: usize) -> Result<Vec<DocId>> {
         let mut ids = Vec::new();
         for hit in hits {

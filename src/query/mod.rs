@@ -4,7 +4,8 @@
 //! A query is answered step by step, over all tables of all segments at once. It plans its probes,
 //! checks them against the prefix filters, finds the blocks that they lead to, and decodes and
 //! compares what the blocks hold. Each match is reported by exactly one table, and ids are read for
-//! matches only. A batch of queries is answered in one sweep over the tables, where that is cheaper.
+//! matches only. A batch of queries is answered in one sweep over the tables, where that is
+//! cheaper.
 //!
 //! | type | what it is |
 //! | --- | --- |
@@ -12,9 +13,9 @@
 //! | [`Explain`] | what a query did, counted and timed step by step |
 //! | [`SegmentExplain`] | what a query did in one segment |
 
-// Submodules: `options` (what is asked for), `view` (what is searched), `planner` (plans, made once),
-// `answer` and `pipeline` (one query), `near` (comparing), `ids` (from hits to answers), `batch` and
-// `sweep` (many queries), `explain` (measuring one query).
+// Submodules: `options` (what is asked for), `view` (what is searched), `planner` (plans, made
+// once), `answer` and `pipeline` (one query), `near` (comparing), `ids` (from hits to answers),
+// `batch` and `sweep` (many queries), `explain` (measuring one query).
 
 mod answer;
 mod batch;

@@ -24,8 +24,8 @@ pub struct QueryOptions {
 }
 
 impl QueryOptions {
-    /// Finds all matches within `distance`: entries whose fingerprint differs from the query's in at
-    /// most `distance` bits, inclusive.
+    /// Finds all matches within `distance`: entries whose fingerprint differs from the query's in
+    /// at most `distance` bits, inclusive.
     ///
     /// Any distance is allowed and answered exactly. Up to the database's maximum distance, queries
     /// are fast. Beyond it they take longer with every bit, until the database is scanned.
@@ -49,8 +49,8 @@ impl QueryOptions {
     /// Returns at most `limit` matches: the nearest ones, and at equal distances those of lower
     /// fingerprint and id. Without a limit, all matches are returned.
     ///
-    /// Very many documents can have the same fingerprint (empty pages, log-in pages). Ids beyond the
-    /// limit are not read.
+    /// Very many documents can have the same fingerprint (empty pages, log-in pages). Ids beyond
+    /// the limit are not read.
     ///
     /// # Examples
     ///

@@ -227,9 +227,9 @@ pub(super) struct LookupQueue<'a, F> {
 impl<'a, F: Fingerprint> LookupQueue<'a, F> {
     /// Step 2: makes lookups of the probes that no filter rules out.
     ///
-    /// Filter checks are started for a group of probes at a time, and the checks of the group before
-    /// are read only then. So a group's worth of reads is on its way from memory at any time, and
-    /// few enough that they are still in the nearest cache when they are needed.
+    /// Filter checks are started for a group of probes at a time, and the checks of the group
+    /// before are read only then. So a group's worth of reads is on its way from memory at any
+    /// time, and few enough that they are still in the nearest cache when they are needed.
     #[inline(always)]
     pub(super) fn start(tables: &'a [TableProbes<'a, F>]) -> Result<Self> {
         let unfiltered = tables.iter().filter(|table| !table.table_view.table().is_filtered());

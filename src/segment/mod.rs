@@ -1,8 +1,8 @@
-//! A segment: an immutable set of entries, with one file per table, and files for ids, tombstones and
-//! names.
+//! A segment: an immutable set of entries, with one file per table, and files for ids, tombstones
+//! and names.
 //!
-//! Segments are ordered by age. A segment never holds an entry that is still live in an older one, and
-//! its tombstones only remove entries of older segments. storage-format.md, "Segment".
+//! Segments are ordered by age. A segment never holds an entry that is still live in an older one,
+//! and its tombstones only remove entries of older segments. storage-format.md, "Segment".
 
 mod ids;
 mod writer;
@@ -180,8 +180,8 @@ impl<F: Fingerprint> Segment<F> {
             .at_path(first))
     }
 
-    /// Checks that all tables have the database's block code, because a query searches the blocks of all
-    /// tables together.
+    /// Checks that all tables have the database's block code, because a query searches the blocks
+    /// of all tables together.
     fn check_code(&self, settings: &Settings) -> Result<()> {
         for (t, table) in (0u16..).zip(&self.tables) {
             if table.code() != settings.code {
@@ -212,14 +212,14 @@ impl<F: Fingerprint> Segment<F> {
         self.tables.first()
     }
 
-    /// Returns whether single pages are read from the disk when they are needed, so that callers should
-    /// prefetch.
+    /// Returns whether single pages are read from the disk when they are needed, so that callers
+    /// should prefetch.
     pub(crate) fn is_cold(&self) -> bool {
         self.identity_table().is_some_and(Table::is_cold)
     }
 
-    /// Prefetches the ids of these fingerprints, all of which the segment holds, so that the reads of a
-    /// cold segment overlap.
+    /// Prefetches the ids of these fingerprints, all of which the segment holds, so that the reads
+    /// of a cold segment overlap.
     pub(crate) fn prefetch_ids(&self, fingerprints: impl Iterator<Item = F>) -> Result<()> {
         let Some(table) = self.identity_table().map(Table::view) else { return Ok(()) };
         for fingerprint in fingerprints {
@@ -276,8 +276,8 @@ impl<F: Fingerprint> Segment<F> {
         tables + others as u64
     }
 
-    /// Reads and checks every byte of every file, and that all tables hold the same fingerprints. What
-    /// follows from damage that was reported is not reported again.
+    /// Reads and checks every byte of every file, and that all tables hold the same fingerprints.
+    /// What follows from damage that was reported is not reported again.
     pub(crate) fn verify(
         &self,
         settings: &Settings,
@@ -326,8 +326,8 @@ impl<F: Fingerprint> Segment<F> {
             .collect()
     }
 
-    /// Marks the segment as obsolete because no manifest names it any more. Its files are removed when
-    /// the last reference to it is dropped.
+    /// Marks the segment as obsolete because no manifest names it any more. Its files are removed
+    /// when the last reference to it is dropped.
     pub(crate) fn retire(&self) {
         self.obsolete.store(true, Ordering::Relaxed);
     }

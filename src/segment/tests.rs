@@ -103,8 +103,8 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
     }
 }
 
-/// Reads the segment with each file damaged in turn, under valid checksums. `damage` changes the body
-/// and the meta of a file; it is called for cases 0, 1, … until it returns false.
+/// Reads the segment with each file damaged in turn, under valid checksums. `damage` changes the
+/// body and the meta of a file; it is called for cases 0, 1, … until it returns false.
 fn damaged_under_valid_checksums(damage: impl Fn(&mut [u8], &mut [u8], usize) -> bool) {
     let settings = settings();
     let sim = Sim::new();

@@ -16,8 +16,8 @@ use crate::storage::Storage;
 use crate::table::{Profile, TableBuilder};
 use crate::tombstones;
 
-/// The contents of a new segment, from which its tables are written. Flush, bulk load and compaction
-/// each provide their own; how a segment is written from them is the same for all.
+/// The contents of a new segment, from which its tables are written. Flush, bulk load and
+/// compaction each provide their own; how a segment is written from them is the same for all.
 ///
 /// Tables are written in parallel, so the contents are read from several threads.
 pub(crate) trait SegmentContents<F: Fingerprint>: Sync {
@@ -45,8 +45,8 @@ pub(crate) trait TableContents<F: Fingerprint> {
     fn for_each(&self, push: impl FnMut(F) -> Result<()>) -> Result<()>;
 }
 
-/// Writes the files of one new segment. If it is dropped before [`finish`](Self::finish), it removes
-/// what it wrote.
+/// Writes the files of one new segment. If it is dropped before [`finish`](Self::finish), it
+/// removes what it wrote.
 #[derive(Debug)]
 pub(crate) struct SegmentWriter<'a> {
     storage: &'a Arc<dyn Storage>,
@@ -73,8 +73,8 @@ impl<'a> SegmentWriter<'a> {
         Self { storage, settings, id, files: SegmentFiles::default(), finished: false }
     }
 
-    /// Writes table 0 with the postings, and all other tables, on up to `threads` threads. A table is
-    /// one stream of bytes, so each is written by one thread.
+    /// Writes table 0 with the postings, and all other tables, on up to `threads` threads. A table
+    /// is one stream of bytes, so each is written by one thread.
     pub(crate) fn tables<F: Fingerprint>(
         &mut self,
         contents: &impl SegmentContents<F>,
@@ -196,7 +196,8 @@ impl<'a> SegmentWriter<'a> {
         (self.files.entries, self.files.removed)
     }
 
-    /// Ends the segment. Its files are durable; their names become durable with the next `sync_dir`.
+    /// Ends the segment. Its files are durable; their names become durable with the next
+    /// `sync_dir`.
     pub(crate) fn finish(mut self) -> Result<SegmentMeta> {
         let files = std::mem::take(&mut self.files);
         let Some(postings) = files.postings else {
@@ -259,8 +260,8 @@ impl Drop for SegmentWriter<'_> {
         if self.finished {
             return;
         }
-        // This frees the space at once if the disk is full. What cannot be removed now is an orphan,
-        // which the next open removes.
+        // This frees the space at once if the disk is full. What cannot be removed now is an
+        // orphan, which the next open removes.
         let tables = (0..self.settings.layout.tables()).filter_map(|t| u16::try_from(t).ok());
         let others =
             [FileName::Postings(self.id), FileName::Tombstones(self.id), FileName::Names(self.id)];

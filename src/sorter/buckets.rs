@@ -1,7 +1,7 @@
 //! Records in memory, in buckets by their leading bits.
 //!
-//! A bucket is a list of chunks. So no bucket is ever moved to grow, and no records have to be counted
-//! first. Sorting needs the memory of the records, and scratch space for one bucket.
+//! A bucket is a list of chunks. So no bucket is ever moved to grow, and no records have to be
+//! counted first. Sorting needs the memory of the records, and scratch space for one bucket.
 
 use super::radix;
 use super::record::Record;
@@ -25,8 +25,8 @@ const SPLIT_BITS: u32 = 8;
 pub(super) struct Buckets<R> {
     from: u32,
     bits: u32,
-    /// For each bucket, the chunk that is being filled. Separate from the full chunks, because `push`
-    /// needs only these in the cache.
+    /// For each bucket, the chunk that is being filled. Separate from the full chunks, because
+    /// `push` needs only these in the cache.
     open: Vec<Vec<R>>,
     full: Vec<Chunks<R>>,
     /// Number of records that the chunks have room for.
@@ -41,8 +41,8 @@ impl<R: Record> Buckets<R> {
         Self { from, bits, open, full, room: 0 }
     }
 
-    /// Adds a record, unless that needs memory for more than `limit` records. Returns whether it was
-    /// added.
+    /// Adds a record, unless that needs memory for more than `limit` records. Returns whether it
+    /// was added.
     #[inline]
     #[must_use]
     pub(super) fn push(&mut self, record: R, limit: usize) -> bool {

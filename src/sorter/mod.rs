@@ -1,10 +1,11 @@
 //! Sorting more records than fit in memory.
 //!
-//! Bulk loads sort entries by fingerprint, and fingerprints in each table's bit order. Records are put
-//! into buckets by their leading bits as they arrive. When memory is full, all buckets are written to
-//! a file, a run, one after another. At the end, each bucket is collected from all runs, sorted in
-//! memory and passed on. So every record is written once and read once per pass, and nothing is
-//! merged. A bucket that does not fit in memory is sorted in the same way, by later bits.
+//! Bulk loads sort entries by fingerprint, and fingerprints in each table's bit order. Records are
+//! put into buckets by their leading bits as they arrive. When memory is full, all buckets are
+//! written to a file, a run, one after another. At the end, each bucket is collected from all runs,
+//! sorted in memory and passed on. So every record is written once and read once per pass, and
+//! nothing is merged. A bucket that does not fit in memory is sorted in the same way, by later
+//! bits.
 //!
 //! Runs are scratch files. They are of no use after a crash, and removed as orphans at the next
 //! open.
@@ -25,8 +26,8 @@ use crate::error::Result;
 use crate::parallel;
 use crate::storage::Storage;
 
-/// Most bits that choose a bucket. More bits cost cache misses when records arrive, fewer when they are
-/// sorted.
+/// Most bits that choose a bucket. More bits cost cache misses when records arrive, fewer when they
+/// are sorted.
 const MOST_BITS: u32 = 10;
 /// Bytes of memory per bucket. With less, too much would be unused in chunks that are not full.
 const BUCKET_BYTES: usize = 32 << 10;
@@ -62,8 +63,8 @@ impl Space {
 }
 
 impl<'a, R: Record> Sorter<'a, R> {
-    /// Makes a sorter that uses `memory` bytes, and scratch space for each thread but one. It always
-    /// uses at least a kilobyte or so.
+    /// Makes a sorter that uses `memory` bytes, and scratch space for each thread but one. It
+    /// always uses at least a kilobyte or so.
     pub(crate) fn new(
         storage: &'a Arc<dyn Storage>,
         numbers: &'a dyn FileNumbers,
@@ -131,8 +132,8 @@ impl<R: Record> Sorted<'_, R> {
         matches!(&self.0, Place::Memory(chunks) if chunks.is_empty())
     }
 
-    /// Visits all records, ascending and without duplicates, in slices. Records on disk are sorted at
-    /// each call, within the memory that the sorter was given.
+    /// Visits all records, ascending and without duplicates, in slices. Records on disk are sorted
+    /// at each call, within the memory that the sorter was given.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[R]) -> Result<()>) -> Result<()> {
         match &self.0 {
             Place::Memory(chunks) => chunks.iter().try_for_each(|chunk| visit(chunk)),
@@ -140,8 +141,8 @@ impl<R: Record> Sorted<'_, R> {
         }
     }
 
-    /// Visits all records in slices, in any order and possibly with duplicates. This costs less than
-    /// [`for_each`](Self::for_each) if they are on disk.
+    /// Visits all records in slices, in any order and possibly with duplicates. This costs less
+    /// than [`for_each`](Self::for_each) if they are on disk.
     pub(crate) fn for_each_unordered(
         &self,
         mut visit: impl FnMut(&[R]) -> Result<()>,

@@ -1,13 +1,13 @@
 //! A radix sort for a slice that fits in the cache.
 //!
-//! It scatters the records once, by about log2(number of records) bits. After that, most records are
-//! alone in their slot, and nearly all are in order. An insertion sort does the rest. The bits begin
-//! where the records first differ, and a slot with many records is sorted separately, so skew costs
-//! only one more level.
+//! It scatters the records once, by about log2(number of records) bits. After that, most records
+//! are alone in their slot, and nearly all are in order. An insertion sort does the rest. The bits
+//! begin where the records first differ, and a slot with many records is sorted separately, so skew
+//! costs only one more level.
 //!
-//! With 2^23 records in 1024 buckets, this takes 9 ns per fingerprint and 13 ns per entry. The standard
-//! library's `sort_unstable` takes 14 and 29 ns (without buckets, 20 and 41 ns). Without buckets, the
-//! crate rdst takes 19 and 43 ns, radsort 41 ns, and voracious_radix_sort 24 ns.
+//! With 2^23 records in 1024 buckets, this takes 9 ns per fingerprint and 13 ns per entry. The
+//! standard library's `sort_unstable` takes 14 and 29 ns (without buckets, 20 and 41 ns). Without
+//! buckets, the crate rdst takes 19 and 43 ns, radsort 41 ns, and voracious_radix_sort 24 ns.
 
 use super::record::Record;
 
@@ -18,8 +18,8 @@ const CROWD: u32 = 16;
 /// Most bits of a scatter: more slots would displace the records from the cache.
 const MOST_BITS: u32 = 14;
 
-/// Returns how many leading bits all records have in common, or `None` if all are equal or there are
-/// none.
+/// Returns how many leading bits all records have in common, or `None` if all are equal or there
+/// are none.
 pub(super) fn common<R: Record>(records: impl IntoIterator<Item = R>) -> Option<u32> {
     let mut records = records.into_iter();
     let first = records.next()?;

@@ -19,8 +19,8 @@ pub(crate) trait Record: Copy + Ord + Send + Sync {
     fn add_differing(self, other: Self, bits: Self) -> Self;
     /// Number of unset bits above the highest set one.
     fn leading_zeros(self) -> u32;
-    /// The bits from bit `from` on, at the top of a word, possibly with zeros in place of later bits.
-    /// Among records with `from` leading bits in common, the window ascends with the records.
+    /// The bits from bit `from` on, at the top of a word, possibly with zeros in place of later
+    /// bits. Among records with `from` leading bits in common, the window ascends with the records.
     fn window(self, from: u32) -> u64;
 
     /// The first `bits` bits (1 to 32) of that window.

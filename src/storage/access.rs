@@ -26,8 +26,8 @@ pub enum Access {
     /// together. Queries whose pages happen to be in memory take some 20 us longer than with
     /// [`Mapped`](Self::Mapped).
     Cold,
-    /// Copies the files to memory when the database is opened, in pages of 2 MiB where the system has
-    /// them. This immediately takes as much memory as the files are long. For the steadiest
+    /// Copies the files to memory when the database is opened, in pages of 2 MiB where the system
+    /// has them. This immediately takes as much memory as the files are long. For the steadiest
     /// response times, and for systems that cannot map files in large pages.
     Resident,
 }

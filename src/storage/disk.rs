@@ -199,8 +199,8 @@ impl WriteFile for DiskFile {
 fn create_folder(path: &Path) -> Result<()> {
     match fs::create_dir(path) {
         Ok(()) => {}
-        // The process that created it may have crashed before the name was durable, so the parent is
-        // synced in this case too.
+        // The process that created it may have crashed before the name was durable, so the parent
+        // is synced in this case too.
         Err(_) if path.is_dir() => {}
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let parent = parent(path).filter(|parent| !parent.exists());
@@ -231,8 +231,8 @@ fn sync_folder(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Opens and locks the lock file. It is never removed: otherwise a second writer could lock a new one.
-/// The lock belongs to this open file, and ends when the file is closed.
+/// Opens and locks the lock file. It is never removed: otherwise a second writer could lock a new
+/// one. The lock belongs to this open file, and ends when the file is closed.
 fn lock(path: &Path) -> Result<File> {
     let file = OpenOptions::new()
         .read(true)

@@ -47,7 +47,8 @@ impl Map {
         matches!(&self.0, Bytes::Mapped(mapping) if mapping.is_cold())
     }
 
-    /// Prefetches a range of a cold file without waiting for it. This is a hint: errors are ignored.
+    /// Prefetches a range of a cold file without waiting for it. This is a hint: errors are
+    /// ignored.
     pub(crate) fn prefetch(&self, offset: usize, len: usize) {
         if let Bytes::Mapped(mapping) = &self.0
             && mapping.is_cold()

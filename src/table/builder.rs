@@ -38,8 +38,8 @@ impl<F: Fingerprint> Profile<F> {
         profile
     }
 
-    /// Creates the profile of `count` fingerprints without a pass over them; `None` if the code needs
-    /// the pass.
+    /// Creates the profile of `count` fingerprints without a pass over them; `None` if the code
+    /// needs the pass.
     pub(crate) fn of_count(code: BlockCode, count: u64) -> Option<Self> {
         match code {
             BlockCode::EliasFano => Some(Self { count, ..Self::new(code) }),

@@ -73,8 +73,8 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         self.first_block..self.next_block
     }
 
-    /// Returns [`rows`](Self::rows) by block: the block's number, how many fingerprints it has in all,
-    /// and those that the cursor has not passed.
+    /// Returns [`rows`](Self::rows) by block: the block's number, how many fingerprints it has in
+    /// all, and those that the cursor has not passed.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (usize, usize, &[F])> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         let spans = (self.first_block..).zip(starts.zip(self.ends.iter().copied()));
@@ -108,9 +108,9 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         self.check(last)
     }
 
-    /// Prefetches blocks ahead of the next `blocks`, which are about to be decoded. The further the cursor
-    /// has come, the further ahead it prefetches, so that short reads prefetch few blocks that they
-    /// do not need.
+    /// Prefetches blocks ahead of the next `blocks`, which are about to be decoded. The further the
+    /// cursor has come, the further ahead it prefetches, so that short reads prefetch few blocks
+    /// that they do not need.
     fn prefetch(&mut self, blocks: usize) {
         self.passed = self.passed.saturating_add(blocks);
         let ahead = self.passed.min(PREFETCH_LEN / self.table.block_size());
@@ -121,8 +121,8 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         }
     }
 
-    /// Checks that the decoded fingerprints ascend and that each block ends with its key. The decoders
-    /// are total: they decode even damaged bytes to some fingerprints.
+    /// Checks that the decoded fingerprints ascend and that each block ends with its key. The
+    /// decoders are total: they decode even damaged bytes to some fingerprints.
     fn check(&self, last: Option<F>) -> Result<()> {
         for (block, &end) in (self.first_block..).zip(&self.ends) {
             let found = end.checked_sub(1).and_then(|last| self.rows.get(last)).copied();

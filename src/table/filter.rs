@@ -55,8 +55,8 @@ const PENDING: usize = 32;
 
 impl FilterBuilder {
     /// Creates a filter with `bits` bits per fingerprint over the `depth` (1 to 64) leading bits of
-    /// `count` fingerprints. Returns `None` if it would rarely rule a prefix out because most prefixes
-    /// occur.
+    /// `count` fingerprints. Returns `None` if it would rarely rule a prefix out because most
+    /// prefixes occur.
     pub(super) fn new(bits: u32, depth: u32, count: u64) -> Option<Self> {
         if bits == 0 || !filter_is_useful(depth, count) {
             return None;
@@ -106,7 +106,8 @@ pub(super) struct Filter {
     pub(super) words: u64,
 }
 
-/// A started check of one prefix: the offset of its word, and the bits that must be set in the word.
+/// A started check of one prefix: the offset of its word, and the bits that must be set in the
+/// word.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FilterCheck {
     offset: usize,

@@ -1,11 +1,11 @@
 //! The index of a table: which block may hold a fingerprint.
 //!
 //! The index is the block keys, which are the last fingerprints of the blocks, and a directory over
-//! them. The directory has a slot for each value of the leading bits. A slot fills one cache line and
-//! holds part of each key that begins with its value. So a lookup waits for one cache line, no matter
-//! how many blocks there are. If too many keys share a slot, the lookup bisects the keys. (The paper,
-//! section 3.2, interpolates over the keys. On even data that takes as few steps, but more cache
-//! misses, each of which waits for the one before.)
+//! them. The directory has a slot for each value of the leading bits. A slot fills one cache line
+//! and holds part of each key that begins with its value. So a lookup waits for one cache line, no
+//! matter how many blocks there are. If too many keys share a slot, the lookup bisects the keys.
+//! (The paper, section 3.2, interpolates over the keys. On even data that takes as few steps, but
+//! more cache misses, each of which waits for the one before.)
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -102,9 +102,9 @@ pub(super) fn put_directory<F: Fingerprint>(
     Ok(())
 }
 
-/// What a slot says about a range within it: the first block whose key is at least the lowest value is
-/// not before `first`, and the first block whose key is at least the highest value is not after `last`.
-/// Either may be the number of blocks.
+/// What a slot says about a range within it: the first block whose key is at least the lowest value
+/// is not before `first`, and the first block whose key is at least the highest value is not after
+/// `last`. Either may be the number of blocks.
 struct SlotBounds {
     first: usize,
     last: usize,
@@ -156,14 +156,16 @@ impl<F: Fingerprint> Index<F> {
         body.prefetch(self.directory + slot_of(target, self.depth) * SLOT_LEN);
     }
 
-    /// Returns the first block whose key is at least `target`; the number of blocks if there is none.
+    /// Returns the first block whose key is at least `target`; the number of blocks if there is
+    /// none.
     pub(super) fn first_at_least(&self, body: &Body<'_>, target: F) -> Result<usize> {
         let slot = slot_of(target, self.depth);
         let SlotBounds { first, last, .. } = self.read_slot(body, slot, target, target)?;
         self.bisect(body, first..last, target)
     }
 
-    /// Returns the blocks that hold the fingerprints from `low` to `high`, and rarely other blocks too.
+    /// Returns the blocks that hold the fingerprints from `low` to `high`, and rarely other blocks
+    /// too.
     #[inline(always)]
     pub(super) fn blocks(&self, body: &Body<'_>, low: F, high: F) -> Result<Range<usize>> {
         let slot = slot_of(low, self.depth);
@@ -186,8 +188,8 @@ impl<F: Fingerprint> Index<F> {
 
     /// Reads the slot that contains both `low` and `high`.
     ///
-    /// Compares all words of the slot, even those that hold no key, because the processor would often
-    /// mispredict where to stop.
+    /// Compares all words of the slot, even those that hold no key, because the processor would
+    /// often mispredict where to stop.
     #[inline(always)]
     fn read_slot(&self, body: &Body<'_>, slot: usize, low: F, high: F) -> Result<SlotBounds> {
         let offset = self.directory + slot * SLOT_LEN;
@@ -341,7 +343,8 @@ mod tests {
         check_lookups(&run(15).collect::<Vec<u64>>(), 0);
         check_lookups(&run(16).collect::<Vec<u64>>(), 1);
         check_lookups(&run(13).chain(run(13).map(|key| key | 1 << 63)).collect::<Vec<u64>>(), 0);
-        // Keys that are equal in the bits that slots store, and keys whose stored bits are all ones.
+        // Keys that are equal in the bits that slots store, and keys whose stored bits are all
+        // ones.
         check_lookups(&(7 << 40..(7 << 40) + 11).collect::<Vec<u64>>(), 0);
         check_lookups(&[1, u64::MAX - (1 << 33) - 1, u64::MAX - (1 << 33)], 0);
         check_lookups(&[1, u64::MAX - 5, u64::MAX], 1);

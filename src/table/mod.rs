@@ -1,8 +1,8 @@
 //! A table: one permuted, sorted set of fingerprints on disk (the paper's table, not LevelDB's).
 //!
-//! The file holds fixed-size [blocks](crate::block), then their [index](index): the block keys (each
-//! block's last fingerprint) and a directory over them; then, if requested, a
-//! [prefix filter](filter). The offsets of all parts can be computed, so opening a table reads none of
+//! The file holds fixed-size [blocks](crate::block), then their [index](index): the block keys
+//! (each block's last fingerprint) and a directory over them; then, if requested, a [prefix
+//! filter](filter). The offsets of all parts can be computed, so opening a table reads none of
 //! them. storage-format.md, "Table".
 
 mod builder;

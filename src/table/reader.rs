@@ -168,24 +168,25 @@ impl<F: Fingerprint> Table<F> {
         error.at_path(self.file.path()).at_offset(((block + 1) * self.block_size) as u64)
     }
 
-    /// Returns the first block whose key is at least `target`: if any block holds `target`, this one
-    /// does. Returns the number of blocks if `target` is greater than every key.
+    /// Returns the first block whose key is at least `target`: if any block holds `target`, this
+    /// one does. Returns the number of blocks if `target` is greater than every key.
     ///
-    /// Reads one slot of the directory. Reads keys too, at most log2(blocks) of them, but only where
-    /// fingerprints are dense.
+    /// Reads one slot of the directory. Reads keys too, at most log2(blocks) of them, but only
+    /// where fingerprints are dense.
     pub(crate) fn find_block(&self, target: F) -> Result<usize> {
         self.index.first_at_least(&self.file.body(), target)
     }
 
     /// Returns whether single pages are read from the disk when they are needed. Then
-    /// [`TableView::find_blocks`](super::TableView::find_blocks) should run for all lookups before any
-    /// block is decoded, because it prefetches their blocks.
+    /// [`TableView::find_blocks`](super::TableView::find_blocks) should run for all lookups before
+    /// any block is decoded, because it prefetches their blocks.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         self.file.is_cold()
     }
 
-    /// Returns how many fingerprints of a block a search for the range from `low` to `high` compares.
+    /// Returns how many fingerprints of a block a search for the range from `low` to `high`
+    /// compares.
     pub(crate) fn count_candidates(&self, block: usize, low: F, high: F) -> Result<usize> {
         self.packed(block)?.count_candidates(low, high).map_err(|e| self.in_block(block, e))
     }
@@ -217,8 +218,8 @@ impl<F: Fingerprint> Table<F> {
         .map_err(|e| e.at_path(self.file.path()))
     }
 
-    /// Visits all fingerprints in order, in slices that stay in the cache: for callers that read each
-    /// fingerprint many times.
+    /// Visits all fingerprints in order, in slices that stay in the cache: for callers that read
+    /// each fingerprint many times.
     pub(crate) fn scan(&self, mut visit: impl FnMut(&[F])) -> Result<()> {
         let mut fingerprints = Vec::new();
         for first in (0..self.blocks()).step_by(SCAN_BLOCKS) {
@@ -235,8 +236,8 @@ impl<F: Fingerprint> Table<F> {
         Ok(self.place_in(block, fingerprint)?.map(|index| (block, index)))
     }
 
-    /// Returns the place of a fingerprint in `block`, which [`find_block`](Self::find_block) returned
-    /// for it and which may be the number of blocks.
+    /// Returns the place of a fingerprint in `block`, which [`find_block`](Self::find_block)
+    /// returned for it and which may be the number of blocks.
     pub(crate) fn place_in(&self, block: usize, fingerprint: F) -> Result<Option<usize>> {
         if block == self.blocks() {
             return Ok(None);
@@ -249,8 +250,9 @@ impl<F: Fingerprint> Table<F> {
         self.packed(block)?.len().map_err(|e| self.in_block(block, e))
     }
 
-    /// Reads the entire file and, if its checksums match, decodes it strictly. Returns the sum of `hash`
-    /// over all fingerprints, which does not depend on their order, or `None` for a damaged file.
+    /// Reads the entire file and, if its checksums match, decodes it strictly. Returns the sum of
+    /// `hash` over all fingerprints, which does not depend on their order, or `None` for a damaged
+    /// file.
     pub(crate) fn verify(
         &self,
         expected: FileSummary,
@@ -307,8 +309,8 @@ impl<F: Fingerprint> Table<F> {
     }
 }
 
-/// Returns the index, the filter's offset and the body's length; `None` if a value does not fit into
-/// the address space.
+/// Returns the index, the filter's offset and the body's length; `None` if a value does not fit
+/// into the address space.
 fn parts_of<F: Fingerprint>(
     blocks: usize,
     block_size: usize,

@@ -8,7 +8,8 @@ use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
 
 const ALL: [Access; 3] = [Access::Mapped, Access::Cold, Access::Resident];
 
-/// Several small blocks per page, several pages per file, and two segments with removals in between.
+/// Several small blocks per page, several pages per file, and two segments with removals in
+/// between.
 fn options<F: Fingerprint>(access: Access) -> Options<F> {
     let layout = Layout::preset("half-2", F::BITS).unwrap();
     Options::new()

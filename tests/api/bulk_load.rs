@@ -15,8 +15,8 @@ fn random(seed: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns entries of which a third is uniform, a third clustered, and a third under one hot prefix.
-/// Some ids share a fingerprint.
+/// Returns entries of which a third is uniform, a third clustered, and a third under one hot
+/// prefix. Some ids share a fingerprint.
 fn entries<F: Fingerprint>(n: u64) -> Vec<Entry<F>> {
     let seed = &mut 7;
     let mut all: Vec<Entry<F>> = Vec::new();
@@ -66,8 +66,8 @@ fn check_same_files<F: Fingerprint>() {
         for threads in [2, 7] {
             assert!(files(&entries, memory, threads) == one, "{memory} bytes, {threads} threads");
         }
-        // The number of the file depends on how many runs there were before. It is in the header and
-        // in all checksums, which are at the end of the file.
+        // The number of the file depends on how many runs there were before. It is in the header
+        // and in all checksums, which are at the end of the file.
         let body = |file: &Vec<u8>| file[64..file.len() - file.len() / 1000 - 1024].to_vec();
         let bodies: Vec<Vec<u8>> = one.iter().map(body).collect();
         let same = of_other_memory.get_or_insert_with(|| bodies.clone());

@@ -267,7 +267,8 @@ fn second_handle_in_the_process_is_refused_and_readers_are_not() {
 /// The folder in which the child process of the test below writes.
 const CHILD: &str = "FPDB_TEST_CHILD_WRITES_TO";
 
-/// Writes until it is killed, if this is the child process of the next test; otherwise does nothing.
+/// Writes until it is killed, if this is the child process of the next test; otherwise does
+/// nothing.
 #[test]
 fn child_process() {
     let Some(path) = std::env::var_os(CHILD) else { return };

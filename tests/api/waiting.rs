@@ -28,7 +28,8 @@ fn at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 
 #[test]
 fn readers_do_not_wait_for_a_writer_that_is_syncing() {
-    // Block in turn: the sync of a commit, the sync of a full memtable's log, the write of a memtable.
+    // Block in turn: the sync of a commit, the sync of a full memtable's log, the write of a
+    // memtable.
     for (memtable, ending) in [(100, ".log"), (1, ".log"), (1, ".t01"), (1, "MANIFEST.tmp")] {
         let (storage, options) = held_up();
         let db = options.memtable_entries(memtable).background(false).create("sim").unwrap();

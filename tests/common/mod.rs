@@ -46,8 +46,9 @@ impl Rng {
         F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
     }
 
-    /// Returns a word with exactly `weight` bits set: anywhere, or all within a narrow region, which
-    /// may wrap around the ends, so that every cell of every layout sometimes gets all errors.
+    /// Returns a word with exactly `weight` bits set: anywhere, or all within a narrow region,
+    /// which may wrap around the ends, so that every cell of every layout sometimes gets all
+    /// errors.
     pub(crate) fn error<F: Fingerprint>(&mut self, weight: u32) -> F {
         let start = self.below(F::BITS.into());
         let width = match self.below(3) {

@@ -19,9 +19,9 @@ struct Candidate<F> {
     superseded: Option<usize>,
 }
 
-/// The history of one workload. All calls come from one thread, so a crash leaves the result of some
-/// prefix of the calls, which includes all acknowledged ones: batches are complete, and nothing that
-/// was removed comes back.
+/// The history of one workload. All calls come from one thread, so a crash leaves the result of
+/// some prefix of the calls, which includes all acknowledged ones: batches are complete, and
+/// nothing that was removed comes back.
 #[derive(Debug, Clone)]
 pub(crate) struct History<F> {
     candidates: Vec<Candidate<F>>,

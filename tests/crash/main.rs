@@ -1,9 +1,9 @@
 //! Crashes, on a simulated file system and on a real one.
 //!
-//! A workload runs once on [`fpdb::storage::Sim`]. Then the database is opened in every state that a
-//! loss of power could have left, at each operation, and compared with what had been acknowledged.
-//! `mutants` skips syncs, which shows that these tests notice a missing one; `faults` makes every
-//! call fail; `kill` ends real processes.
+//! A workload runs once on [`fpdb::storage::Sim`]. Then the database is opened in every state that
+//! a loss of power could have left, at each operation, and compared with what had been
+//! acknowledged. `mutants` skips syncs, which shows that these tests notice a missing one; `faults`
+//! makes every call fail; `kill` ends real processes.
 //!
 //! `FPDB_CRASH_STATES` sets the approximate number of states that are checked in total (200,000).
 //! `FPDB_CRASH_SEED` sets another seed (0), which long runs should vary. From a million states on,

@@ -123,8 +123,8 @@ fn check_files<F: Fingerprint>(sim: &Sim, db: &Db<F>) -> Verdict {
     Ok(())
 }
 
-/// Opens the database in a state after a crash and checks everything that must hold. Returns the open
-/// database and its contents.
+/// Opens the database in a state after a crash and checks everything that must hold. Returns the
+/// open database and its contents.
 pub(crate) fn check<F: Fingerprint>(
     setup: &Setup<F>,
     sim: &Arc<Sim>,

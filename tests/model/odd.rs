@@ -77,8 +77,8 @@ fn entry_in_an_older_segment_can_be_removed() {
     check(&options(&sim).open("sim").unwrap(), &oracle);
 }
 
-/// With a memtable of 4 entries, the policy keeps merging the newest segments, while the oldest one,
-/// to which the tombstones apply, is left out.
+/// With a memtable of 4 entries, the policy keeps merging the newest segments, while the oldest
+/// one, to which the tombstones apply, is left out.
 #[test]
 fn tombstones_for_older_segments_survive_the_merge_of_a_run() {
     let sim = Sim::new();

@@ -244,9 +244,9 @@ impl<F: Width> Builder<F> {
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is empty, is longer than 64
-    /// bytes, is the name or alias of a built-in recipe, or contains a control character or a `#`;
-    /// if the `n` of an n-gram is 0; or if the hash function does not have this width.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is empty, is longer than
+    /// 64 bytes, is the name or alias of a built-in recipe, or contains a control character or a
+    /// `#`; if the `n` of an n-gram is 0; or if the hash function does not have this width.
     ///
     /// # Examples
     ///

@@ -51,13 +51,13 @@ impl<F: Fingerprint> Db<F> {
         Ok(())
     }
 
-    /// Merges everything into one segment and frees the space of removed entries. Needs free disk space
-    /// for a second copy. Readers and writers continue in the meantime.
+    /// Merges everything into one segment and frees the space of removed entries. Needs free disk
+    /// space for a second copy. Readers and writers continue in the meantime.
     ///
     /// # Errors
     ///
-    /// `Io` if the disk is too full or fails; `Corruption`; `Poisoned`; `Closed`. The database stays
-    /// as it was. A single segment without removed entries is left as it is, and is not
+    /// `Io` if the disk is too full or fails; `Corruption`; `Poisoned`; `Closed`. The database
+    /// stays as it was. A single segment without removed entries is left as it is, and is not
     /// checked for damage.
     ///
     /// ```
@@ -75,8 +75,8 @@ impl<F: Fingerprint> Db<F> {
         self.compact_with(|_| ControlFlow::Continue(()))
     }
 
-    /// Does the same as [`compact`](Self::compact) and reports its progress. If `report` breaks, the
-    /// database stays as it was.
+    /// Does the same as [`compact`](Self::compact) and reports its progress. If `report` breaks,
+    /// the database stays as it was.
     ///
     /// # Errors
     ///
@@ -100,12 +100,13 @@ impl<F: Fingerprint> Db<F> {
         compact::compact_all(self.core(), &mut report)
     }
 
-    /// Flushes, then reads and checks every byte of every segment; see [`Snapshot::verify`](crate::Snapshot::verify).
+    /// Flushes, then reads and checks every byte of every segment; see
+    /// [`Snapshot::verify`](crate::Snapshot::verify).
     ///
     /// # Errors
     ///
-    /// The same as [`flush`](Self::flush), except that a poisoned handle is verified without flushing.
-    /// Damage is not an error: the returned report lists it.
+    /// The same as [`flush`](Self::flush), except that a poisoned handle is verified without
+    /// flushing. Damage is not an error: the returned report lists it.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -147,14 +148,14 @@ impl<F: Fingerprint> Db<F> {
         self.snapshot().verify_with(report)
     }
 
-    /// Copies the database, as it is now, into an empty or missing folder. Writers wait while recent
-    /// entries are flushed, but not while files are copied. Each file is compared with its checksum
-    /// during the copy.
+    /// Copies the database, as it is now, into an empty or missing folder. Writers wait while
+    /// recent entries are flushed, but not while files are copied. Each file is compared with its
+    /// checksum during the copy.
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if the folder contains anything; `Corruption`; `Io`. A backup that fails removes
-    /// what it wrote.
+    /// `AlreadyExists` if the folder contains anything; `Corruption`; `Io`. A backup that fails
+    /// removes what it wrote.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -169,8 +170,8 @@ impl<F: Fingerprint> Db<F> {
         self.backup_with(path, |_| ControlFlow::Continue(()))
     }
 
-    /// Does the same as [`backup`](Self::backup) and reports its progress. If `report` breaks, what was
-    /// written is removed.
+    /// Does the same as [`backup`](Self::backup) and reports its progress. If `report` breaks, what
+    /// was written is removed.
     ///
     /// # Errors
     ///

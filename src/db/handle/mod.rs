@@ -186,12 +186,12 @@ impl<F: Fingerprint> Db<F> {
     }
 
     /// Flushes everything, ends the background threads and closes the database, also for the other
-    /// clones of the handle. From now on their writes fail with `Closed`. They can still read, and see
-    /// what was written up to now, because files that are open stay as they are.
+    /// clones of the handle. From now on their writes fail with `Closed`. They can still read, and
+    /// see what was written up to now, because files that are open stay as they are.
     ///
-    /// The next open finds no log to replay, and finds the folder unlocked, even if clones are left. If
-    /// another thread is in the middle of a bulk load or a full compaction, the folder stays locked
-    /// until that has failed.
+    /// The next open finds no log to replay, and finds the folder unlocked, even if clones are
+    /// left. If another thread is in the middle of a bulk load or a full compaction, the folder
+    /// stays locked until that has failed.
     ///
     /// # Errors
     ///

@@ -25,8 +25,8 @@ impl<F: Fingerprint> Db<F> {
         self.snapshot().query(fingerprint, distance)
     }
 
-    /// Returns the answers to several queries, in their order. The same as [`Snapshot::query_batch`](crate::Snapshot::query_batch)
-    /// on a new snapshot.
+    /// Returns the answers to several queries, in their order. The same as
+    /// [`Snapshot::query_batch`](crate::Snapshot::query_batch) on a new snapshot.
     ///
     /// # Errors
     ///
@@ -45,8 +45,8 @@ impl<F: Fingerprint> Db<F> {
         self.snapshot().query_batch(fingerprints, distance)
     }
 
-    /// Returns the nearest entry within `distance` bits. The same as [`Snapshot::nearest`](crate::Snapshot::nearest) on a new
-    /// snapshot.
+    /// Returns the nearest entry within `distance` bits. The same as
+    /// [`Snapshot::nearest`](crate::Snapshot::nearest) on a new snapshot.
     ///
     /// # Errors
     ///
@@ -100,8 +100,8 @@ impl<F: Fingerprint> Db<F> {
         self.snapshot().ids(fingerprint)
     }
 
-    /// Returns the name of a document, in a database with names. The same as [`Snapshot::name`](crate::Snapshot::name) on a
-    /// new snapshot.
+    /// Returns the name of a document, in a database with names. The same as
+    /// [`Snapshot::name`](crate::Snapshot::name) on a new snapshot.
     ///
     /// # Errors
     ///

@@ -17,9 +17,9 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a key of the wrong kind; `Poisoned` after a failed write; `Closed`; `Io`.
-    /// A failure in the background since the last write is returned too, once: then nothing was
-    /// inserted, and the call can be repeated.
+    /// `InvalidArgument` for a key of the wrong kind; `Poisoned` after a failed write; `Closed`;
+    /// `Io`. A failure in the background since the last write is returned too, once: then nothing
+    /// was inserted, and the call can be repeated.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -33,8 +33,8 @@ impl<F: Fingerprint> Db<F> {
         Ok(ids.first().copied().unwrap_or_default())
     }
 
-    /// Inserts several entries in one commit: after a crash either all are there or none. Returns the
-    /// documents' ids in the order of `documents`.
+    /// Inserts several entries in one commit: after a crash either all are there or none. Returns
+    /// the documents' ids in the order of `documents`.
     ///
     /// # Errors
     ///
@@ -58,9 +58,9 @@ impl<F: Fingerprint> Db<F> {
     /// Inserts a document unless an entry is within the database's distance of it. Returns the new
     /// document's id, or the nearest such entry.
     ///
-    /// Atomic with respect to every other writer: two documents within that distance of each other are
-    /// never both inserted. Under [`Durability::Sync`](crate::Durability::Sync), an entry reported as
-    /// the match of a duplicate is as durable as an inserted one.
+    /// Atomic with respect to every other writer: two documents within that distance of each other
+    /// are never both inserted. Under [`Durability::Sync`](crate::Durability::Sync), an entry
+    /// reported as the match of a duplicate is as durable as an inserted one.
     ///
     /// # Errors
     ///
@@ -112,8 +112,8 @@ impl<F: Fingerprint> Db<F> {
         novelties.into_iter().next().ok_or_else(|| Error::invalid("no document was given"))
     }
 
-    /// Does the same as [`insert_if_novel`](Self::insert_if_novel) for several documents in turn, in
-    /// one commit. A document may be a duplicate of one before it in the batch.
+    /// Does the same as [`insert_if_novel`](Self::insert_if_novel) for several documents in turn,
+    /// in one commit. A document may be a duplicate of one before it in the batch.
     ///
     /// # Errors
     ///
@@ -134,16 +134,17 @@ impl<F: Fingerprint> Db<F> {
         self.insert_if_novel_batch_with(documents, self.max_distance(), |_| Ok(()))
     }
 
-    /// Does the same as [`insert_if_novel_batch`](Self::insert_if_novel_batch) with a distance of your
-    /// choice, and shows the decisions to `before_commit` before anything is written. Whatever it
-    /// does with the novel documents is done before they count as seen.
+    /// Does the same as [`insert_if_novel_batch`](Self::insert_if_novel_batch) with a distance of
+    /// your choice, and shows the decisions to `before_commit` before anything is written. Whatever
+    /// it does with the novel documents is done before they count as seen.
     ///
-    /// Other writers wait in the meantime. So `before_commit` must not write to this database: it would
-    /// wait for itself.
+    /// Other writers wait in the meantime. So `before_commit` must not write to this database: it
+    /// would wait for itself.
     ///
     /// # Errors
     ///
-    /// The same as [`insert`](Self::insert), or the error of `before_commit`. Then nothing is inserted.
+    /// The same as [`insert`](Self::insert), or the error of `before_commit`. Then nothing is
+    /// inserted.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -214,8 +215,8 @@ impl<F: Fingerprint> Db<F> {
         self.bulk_load_with(entries, |_| ControlFlow::Continue(()))
     }
 
-    /// Does the same as [`bulk_load`](Self::bulk_load) and reports its progress. If `report` breaks,
-    /// nothing is loaded.
+    /// Does the same as [`bulk_load`](Self::bulk_load) and reports its progress. If `report`
+    /// breaks, nothing is loaded.
     ///
     /// `report` may be called from any of the [threads](crate::Options::threads), by one at a time,
     /// while the others wait for it. It must not write to this database: it would wait for itself.

@@ -109,7 +109,8 @@ impl Faults {
         }
     }
 
-    /// Returns what still applies after a crash: the program still lacks the syncs skipped by label.
+    /// Returns what still applies after a crash: the program still lacks the syncs skipped by
+    /// label.
     pub(super) fn after_crash(&self) -> Self {
         Self { skipped_labels: self.skipped_labels.clone(), ..Self::default() }
     }

@@ -1,9 +1,9 @@
 //! A file system in memory that can crash.
 //!
-//! It records every operation. Afterwards, it can make each state in which a loss of power could have
-//! left the folder ([`Sim::crash_states`]). The model assumes no more than storage-format.md,
-//! "Assumptions" does: bytes are durable after the file's sync, names after the folder's sync. Until
-//! then, any sector, any size and any operation on a name may be lost or kept.
+//! It records every operation. Afterwards, it can make each state in which a loss of power could
+//! have left the folder ([`Sim::crash_states`]). The model assumes no more than storage-format.md,
+//! "Assumptions" does: bytes are durable after the file's sync, names after the folder's sync.
+//! Until then, any sector, any size and any operation on a name may be lost or kept.
 
 mod choices;
 mod crash;
@@ -32,10 +32,10 @@ pub use states::{CrashLimits, CrashStates};
 
 /// A [`Storage`] in memory for crash tests: those of fpdb, and those of programs that embed it.
 ///
-/// Run a workload on it once. Then open the database in every [state](Sim::crash_states) that a crash
-/// after any [operation](Sim::operations) could have left, and check that everything acknowledged by
-/// then is there. [`skip_sync`](Sim::skip_sync) shows that such a test would notice a missing sync,
-/// and [`fail_at`](Sim::fail_at) makes operations fail.
+/// Run a workload on it once. Then open the database in every [state](Sim::crash_states) that a
+/// crash after any [operation](Sim::operations) could have left, and check that everything
+/// acknowledged by then is there. [`skip_sync`](Sim::skip_sync) shows that such a test would notice
+/// a missing sync, and [`fail_at`](Sim::fail_at) makes operations fail.
 ///
 /// It is deterministic: the same operations give the same states in the same order.
 ///
@@ -127,7 +127,8 @@ impl Sim {
         world.marks.push((at, mark));
     }
 
-    /// Returns the [marks](Sim::mark) so far, each with the number of operations recorded before it.
+    /// Returns the [marks](Sim::mark) so far, each with the number of operations recorded before
+    /// it.
     #[must_use]
     pub fn marks(&self) -> Vec<(usize, u64)> {
         self.world().marks.clone()
@@ -147,8 +148,8 @@ impl Sim {
     }
 
     /// Makes the first call that can fail with `fault`, from number `call` on (see
-    /// [`calls`](Sim::calls)), fail. If `persistent`, all later ones fail too. Replaces what was set
-    /// before.
+    /// [`calls`](Sim::calls)), fail. If `persistent`, all later ones fail too. Replaces what was
+    /// set before.
     ///
     /// After a failed sync of a file, a later sync proves nothing for the bytes before it: they can
     /// still be lost, however often the sync is repeated.
@@ -176,8 +177,8 @@ impl Sim {
         self.world().faults.disarm();
     }
 
-    /// Returns the labels of the syncs recorded so far: `sync NAME` (with the name that the file was
-    /// created under), `sync_dir` or `create_root`.
+    /// Returns the labels of the syncs recorded so far: `sync NAME` (with the name that the file
+    /// was created under), `sync_dir` or `create_root`.
     ///
     /// # Examples
     ///
@@ -197,8 +198,8 @@ impl Sim {
         world.log.iter().filter_map(|op| op.sync_label(&world.files)).collect()
     }
 
-    /// Treats sync number `n`, in the order of [`syncs`](Sim::syncs), as if the program had not made
-    /// that call. This can be set before or after the operation, and applies to later calls of
+    /// Treats sync number `n`, in the order of [`syncs`](Sim::syncs), as if the program had not
+    /// made that call. This can be set before or after the operation, and applies to later calls of
     /// [`crash_states`](Sim::crash_states).
     ///
     /// # Examples
@@ -226,7 +227,8 @@ impl Sim {
     }
 
     /// Does the same as [`skip_sync`](Sim::skip_sync) for all syncs whose label (see
-    /// [`syncs`](Sim::syncs)) begins with `label`, including those made in the states after a crash.
+    /// [`syncs`](Sim::syncs)) begins with `label`, including those made in the states after a
+    /// crash.
     ///
     /// # Examples
     ///

@@ -71,7 +71,8 @@ impl Change {
 pub(super) struct Unsynced {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// A sync has failed since. The system takes the bytes for written, so no later sync writes them.
+    /// A sync has failed since. The system takes the bytes for written, so no later sync writes
+    /// them.
     given_up: bool,
 }
 

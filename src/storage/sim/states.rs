@@ -29,8 +29,8 @@ const CACHE: usize = 16 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrashLimits {
     /// If there are at most this many ways to keep or lose what is pending, all are tried (default
-    /// 4096, which is 12 independent changes). Otherwise these are tried: no change, all changes, all
-    /// but one, only one, every prefix of the changes to names, and the samples.
+    /// 4096, which is 12 independent changes). Otherwise these are tried: no change, all changes,
+    /// all but one, only one, every prefix of the changes to names, and the samples.
     pub exhaustive: usize,
     /// Number of random choices, if not all are tried. They keep 10, 50 or 90 percent (default 64).
     pub samples: usize,

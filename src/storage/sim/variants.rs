@@ -18,8 +18,8 @@ pub(super) enum Fill {
     Stale,
 }
 
-/// A file with changes that a crash may lose. Its digits are the choice of a size, then one digit per
-/// piece.
+/// A file with changes that a crash may lose. Its digits are the choice of a size, then one digit
+/// per piece.
 #[derive(Debug)]
 pub(super) struct PendingFile {
     pub(super) name: Arc<str>,
@@ -101,8 +101,8 @@ impl PendingFile {
         Variant { bytes: bytes.into(), hash: hasher.finish(), has_holes }
     }
 
-    /// Returns the pieces that did not reach the disk. A sector is written all or nothing, so a later
-    /// piece also writes the earlier piece that ends in its first sector.
+    /// Returns the pieces that did not reach the disk. A sector is written all or nothing, so a
+    /// later piece also writes the earlier piece that ends in its first sector.
     pub(super) fn lost(&self, digits: &[u16]) -> impl Iterator<Item = Range<usize>> {
         let mut kept_from = None;
         self.pieces.iter().zip(&digits[1..]).rev().filter_map(move |(piece, &digit)| {

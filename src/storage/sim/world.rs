@@ -164,8 +164,8 @@ impl World {
         if file.bytes().len() == size { file.share() } else { file.bytes()[..size].into() }
     }
 
-    /// Returns the last file of the same kind (with the same extension) that was created before this
-    /// one. A file system may put the new file where that one was on the disk.
+    /// Returns the last file of the same kind (with the same extension) that was created before
+    /// this one. A file system may put the new file where that one was on the disk.
     pub(super) fn predecessor(&self, file: FileId) -> Option<FileId> {
         let kind = |file: FileId| self.files[file].name.rsplit_once('.').map(|(_, kind)| kind);
         (0..file).rev().find(|&other| kind(other) == kind(file))

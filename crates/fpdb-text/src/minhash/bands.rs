@@ -41,8 +41,8 @@ impl Bands {
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if one of the numbers is 0, or if their
-    /// product is above 65,536.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if one of the numbers is 0, or if
+    /// their product is above 65,536.
     ///
     /// # Examples
     ///

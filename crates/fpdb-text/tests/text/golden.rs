@@ -1,5 +1,6 @@
-//! Values of other programs: from their own tests, or computed by them. The values in `golden.ndjson`
-//! are always checked. The others need texts of the larger collection, and are checked where it is.
+//! Values of other programs: from their own tests, or computed by them. The values in
+//! `golden.ndjson` are always checked. The others need texts of the larger collection, and are
+//! checked where it is.
 
 use std::collections::BTreeMap;
 

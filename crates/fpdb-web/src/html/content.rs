@@ -19,8 +19,9 @@ const SENTENCE: usize = 30;
 /// The largest share of links, in percent, of a block, and of a paragraph or item.
 const MAX_LINKED: usize = 40;
 const MAX_LINKED_PROSE: usize = 60;
-/// The smallest share, in percent, that the content may have of the text outside of links and menus,
-/// and of the text including links. A page with less has no paragraphs, so all of it is kept.
+/// The smallest share, in percent, that the content may have of the text outside of links and
+/// menus, and of the text including links. A page with less has no paragraphs, so all of it is
+/// kept.
 const MIN_SHARE: usize = 50;
 const MIN_LINKED_SHARE: usize = 10;
 /// The smallest share, in percent, that the content may have of the body, which begins at the first
@@ -28,8 +29,8 @@ const MIN_LINKED_SHARE: usize = 10;
 /// content. If the page declares where its content is, menus are known and the share may be larger.
 const MIN_BODY_SHARE: usize = 30;
 const MIN_DECLARED_SHARE: usize = 60;
-/// The smallest share, in percent, of the text outside of menus that must be in elements for content
-/// for the rest to count as surroundings. In a page with less they mark something else.
+/// The smallest share, in percent, of the text outside of menus that must be in elements for
+/// content for the rest to count as surroundings. In a page with less they mark something else.
 const MIN_DECLARED: usize = 20;
 /// Consecutive blocks of links from which they are a menu.
 const MENU: usize = 3;

@@ -1,9 +1,9 @@
 //! The text that a page shows, in blocks of lines.
 //!
-//! White space is laid out as in a browser: a run of it is one space, `<br>` ends a line, each block
-//! has its own lines, and `<pre>` keeps its lines. A no-break space counts as a space. A line end
-//! between two characters of a script that is written without spaces is dropped, so a Chinese text
-//! does not depend on where the lines of its source end.
+//! White space is laid out as in a browser: a run of it is one space, `<br>` ends a line, each
+//! block has its own lines, and `<pre>` keeps its lines. A no-break space counts as a space. A line
+//! end between two characters of a script that is written without spaces is dropped, so a Chinese
+//! text does not depend on where the lines of its source end.
 
 use super::entities;
 use super::tokens::{Element, Token, Tokens};
@@ -289,7 +289,8 @@ fn word(bytes: &[u8]) -> usize {
     1 + rest.iter().position(is_end).unwrap_or(rest.len())
 }
 
-/// Returns whether a character belongs to Chinese or Japanese, including punctuation and wide forms.
+/// Returns whether a character belongs to Chinese or Japanese, including punctuation and wide
+/// forms.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'

@@ -225,7 +225,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Skips the `>` that ends a tag, which may also occur in its values. Returns what is before it.
+    /// Skips the `>` that ends a tag, which may also occur in its values. Returns what is before
+    /// it.
     fn attributes(&mut self) -> &'a [u8] {
         let rest = self.rest();
         let mut from = 0;
@@ -244,7 +245,8 @@ impl<'a> Tokens<'a> {
             // Except after `=`, a quote is part of a name.
             if before.ends_with(b"=") {
                 let value = rest.get(from..).unwrap_or_default();
-                // A value without an end would take up the rest of the page, so its quote is ignored.
+                // A value without an end would take up the rest of the page, so its quote is
+                // ignored.
                 from += memchr(quote, value).map_or(0, |end| end + 1);
             }
         };
