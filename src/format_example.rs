@@ -131,7 +131,7 @@ fn constants_match_the_documented_ones() {
         assert!(section(heading).contains(text), "{heading}: {text}");
     };
     let bytes = header(FileKind::Manifest, 0).encode();
-    says("File header", &format!("The first {HEADER_LEN} bytes"));
+    says("File header", &format!("the first {HEADER_LEN} bytes"));
     says("File header", &format!("| magic | `{}` |", hex(&bytes[..8])));
     says("File header", &format!("| major | {MAJOR} |"));
     says("File header", &format!("| minor | {MINOR} |"));
