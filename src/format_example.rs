@@ -135,7 +135,7 @@ fn constants_match_the_documented_ones() {
     says("File header", &format!("| magic | `{}` |", hex(&bytes[..8])));
     says("File header", &format!("| major | {MAJOR} |"));
     says("File header", &format!("| minor | {MINOR} |"));
-    assert!(DOCUMENT.contains(&format!("format version **{MAJOR}.{MINOR}**")));
+    assert!(DOCUMENT.contains(&format!("version **{MAJOR}.{MINOR}** of the format")));
     let kinds = [
         FileKind::Manifest,
         FileKind::Log,
