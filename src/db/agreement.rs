@@ -54,26 +54,22 @@ fn other_width<F: Fingerprint>(found: u32) -> Error {
 
 /// Returns the error for a recipe that did not make the fingerprints in the database.
 pub(super) fn other_recipe(requested: &str, found: Option<&str>) -> Error {
-    let found = match found {
-        Some(found) => format!("recipe {found}"),
-        None => "no named recipe".to_owned(),
-    };
-    let message = format!(
-        "recipe {requested} was requested, but the fingerprints in the database come from {found}: \
-         they cannot be compared"
-    );
-    Error::new(ErrorKind::Unsupported, message)
+    other_origin("recipe", "fingerprints", requested, found)
 }
 
 /// Returns the error for an extraction that did not make the texts in the database.
 pub(super) fn other_extraction(requested: &str, found: Option<&str>) -> Error {
+    other_origin("extraction", "texts", requested, found)
+}
+
+fn other_origin(what: &str, made: &str, requested: &str, found: Option<&str>) -> Error {
     let found = match found {
-        Some(found) => format!("extraction {found}"),
-        None => "no named extraction".to_owned(),
+        Some(found) => format!("{what} {found}"),
+        None => format!("no named {what}"),
     };
     let message = format!(
-        "extraction {requested} was requested, but the texts in the database come from {found}: \
-         they cannot be compared"
+        "{what} {requested} was requested, but the {made} in the database come from {found}: they \
+         cannot be compared"
     );
     Error::new(ErrorKind::Unsupported, message)
 }

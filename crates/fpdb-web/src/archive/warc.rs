@@ -15,7 +15,7 @@ pub(super) fn is_header(bytes: &[u8]) -> bool {
         .is_some_and(|v| matches!(v, [a, b'.', c, ..] if a.is_ascii_digit() && c.is_ascii_digit()))
 }
 
-/// Parses the lines of a header, of which the first is the version.
+/// Parses the lines of a header. The first line is the version.
 pub(super) fn parse(lines: &[u8]) -> Result<Header> {
     let version = lines.split(|&b| b == b'\n').next().unwrap_or_default().trim_ascii();
     if !version.starts_with(b"WARC/0.") && !version.starts_with(b"WARC/1.") {
