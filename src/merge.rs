@@ -128,7 +128,7 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
                 if let Some(&fingerprint) = index.checked_sub(skipped).and_then(|i| rows.get(i)) {
                     ready.push((Entry { fingerprint, id }, HOLDS));
                 }
-            });
+            })?;
         }
         Ok(())
     }

@@ -111,11 +111,6 @@ impl<'a> BitReader<'a> {
         self.position = self.position.wrapping_add(len as usize);
     }
 
-    /// Skips `count` fields of `len` bits each.
-    pub(crate) fn skip_fields(&mut self, count: usize, len: u32) {
-        self.position = self.position.saturating_add(count.saturating_mul(len as usize));
-    }
-
     /// Reads the next `len` bits, at most 64.
     #[inline]
     pub(crate) fn take(&mut self, len: u32) -> u64 {

@@ -67,11 +67,6 @@ impl<'a> Fields<'a> {
         self.offset
     }
 
-    /// Returns the number of bytes left.
-    pub(crate) fn remaining(&self) -> usize {
-        self.rest.len()
-    }
-
     /// Takes the next `n` bytes; `what` names them in the error.
     pub(crate) fn bytes(&mut self, n: usize, what: &str) -> Result<&'a [u8]> {
         let Some((head, rest)) = self.rest.split_at_checked(n) else {

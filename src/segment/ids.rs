@@ -48,6 +48,6 @@ impl<'a, F: Fingerprint> IdReader<'a, F> {
             }
         };
         self.last = Some(place);
-        Ok(Some(place.group.ids(index)))
+        place.group.ids(index).map(Some)
     }
 }

@@ -244,7 +244,7 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn contains(&self, entry: Entry<F>) -> Result<bool> {
         let Some(table) = self.identity_table() else { return Ok(false) };
         let Some((block, index)) = table.locate(entry.fingerprint)? else { return Ok(false) };
-        Ok(self.postings.id_group(block, table.block_len(block)?)?.contains(index, entry.id))
+        self.postings.id_group(block, table.block_len(block)?)?.contains(index, entry.id)
     }
 
     /// Returns the tombstones, if the segment has any.

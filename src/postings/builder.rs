@@ -1,0 +1,144 @@
+//! Writes postings as a stream.
+
+use super::head::{GROUPS, HEAD_LEN, NewHead};
+use super::lists;
+use crate::codec::bits::LowBitWriter;
+use crate::codec::bytes::PutFields;
+use crate::codec::header::FileHeader;
+use crate::error::Result;
+use crate::fingerprint::DocId;
+use crate::paged::{FileSummary, PagedWriter};
+use crate::storage::Storage;
+
+/// Returns the number of bits that hold every value up to `greatest`, inclusive.
+fn width_of(greatest: u64) -> u32 {
+    u64::BITS - greatest.leading_zeros()
+}
+
+/// Writes postings: the fingerprints in the order of table 0, each with its ascending ids.
+#[derive(Debug)]
+pub(crate) struct PostingsBuilder {
+    writer: PagedWriter,
+    section: Section,
+    heads: Vec<u8>,
+    entries: u64,
+    groups: u64,
+    /// The encoded bytes of a section.
+    encoded: Vec<u8>,
+    bits: LowBitWriter<u64>,
+}
+
+/// The section that is being filled.
+#[derive(Debug, Default)]
+struct Section {
+    /// The number of fingerprints up to the end of each id group that has ended.
+    ends: Vec<u32>,
+    /// The number of fingerprints so far.
+    fingerprints: u32,
+    ids: Vec<u64>,
+    /// The places of the ids that are not the first of their fingerprint.
+    repeated: Vec<usize>,
+    /// Whether the current fingerprint has an id.
+    has_id: bool,
+}
+
+impl PostingsBuilder {
+    /// Creates the file.
+    pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
+        Ok(Self {
+            writer: PagedWriter::create(storage, name, header)?,
+            section: Section::default(),
+            heads: Vec::new(),
+            entries: 0,
+            groups: 0,
+            encoded: Vec::new(),
+            bits: LowBitWriter::default(),
+        })
+    }
+
+    /// Begins the ids of the next fingerprint. `new_block` says whether table 0 began a new block
+    /// for it.
+    #[inline]
+    pub(crate) fn next_fingerprint(&mut self, new_block: bool) -> Result<()> {
+        if new_block {
+            self.end_group()?;
+        }
+        self.section.fingerprints += 1;
+        self.section.has_id = false;
+        Ok(())
+    }
+
+    /// Adds an id, greater than the previous one, to the current fingerprint.
+    #[inline]
+    pub(crate) fn push(&mut self, id: DocId) {
+        let Section { ids, repeated, has_id, .. } = &mut self.section;
+        if *has_id {
+            repeated.push(ids.len());
+        }
+        *has_id = true;
+        ids.push(id.0);
+    }
+
+    /// Returns the number of entries so far.
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries + self.section.ids.len() as u64
+    }
+
+    fn end_group(&mut self) -> Result<()> {
+        self.groups += 1;
+        self.section.ends.push(self.section.fingerprints);
+        if self.section.ends.len() == GROUPS { self.end_section() } else { Ok(()) }
+    }
+
+    /// Encodes and writes the section.
+    fn end_section(&mut self) -> Result<()> {
+        let Section { ends, fingerprints, ids, repeated, .. } = &mut self.section;
+        let (base, greatest) =
+            ids.iter().fold((u64::MAX, 0), |(least, most), &id| (id.min(least), id.max(most)));
+        let width = width_of(greatest.saturating_sub(base));
+        let head = NewHead::new(ends);
+        head.put(self.writer.position(), base, width, !repeated.is_empty(), &mut self.heads);
+
+        self.encoded.clear();
+        if head.is_wide() {
+            ends.iter().for_each(|&end| self.encoded.put_u32(end));
+        }
+        if !repeated.is_empty() {
+            lists::put(ids.len(), repeated, &mut self.encoded);
+        }
+        self.bits.start_at(0);
+        if width < u64::BITS {
+            ids.iter().for_each(|&id| self.bits.put(id - base, width));
+        } else {
+            for id in ids.iter().map(|&id| id - base) {
+                self.bits.put(id & u64::MAX >> 32, 32);
+                self.bits.put(id >> 32, 32);
+            }
+        }
+        self.encoded.extend_from_slice(self.bits.finish());
+        self.entries += ids.len() as u64;
+        *fingerprints = 0;
+        ends.clear();
+        ids.clear();
+        repeated.clear();
+        self.writer.write(&self.encoded)
+    }
+
+    /// Writes the last section, the heads and the footer. The file's bytes are durable afterwards.
+    pub(crate) fn finish(mut self) -> Result<FileSummary> {
+        if self.section.fingerprints > 0 {
+            self.end_group()?;
+        }
+        if !self.section.ends.is_empty() {
+            self.end_section()?;
+        }
+        self.writer.align(HEAD_LEN)?;
+        let heads_at = self.writer.position();
+        self.writer.write(&self.heads)?;
+        let mut meta = Vec::new();
+        meta.put_u64(self.entries);
+        meta.put_u64(self.groups);
+        meta.put_u64(heads_at);
+        self.writer.finish(&meta)
+    }
+}

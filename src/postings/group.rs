@@ -1,0 +1,171 @@
+//! The ids of one block of table 0.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::lists::Lists;
+use crate::codec::bits::peek_low;
+use crate::error::Result;
+use crate::fingerprint::DocId;
+use crate::paged::PagedFile;
+
+/// Bytes that follow ids and that a reader may load together with the last of them.
+const TAIL: usize = 16;
+
+/// The ids of a section, which have the same number of bits each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packed<'a> {
+    pub(super) file: &'a PagedFile,
+    /// The offset in the file of the first id.
+    pub(super) at: usize,
+    /// The bits of each id, at most 64.
+    pub(super) width: u32,
+    /// What is added to each id.
+    pub(super) base: u64,
+}
+
+impl<'a> Packed<'a> {
+    /// Returns the ids at these places of the section.
+    #[inline]
+    fn ids(&self, places: Range<u64>) -> Result<Ids<'a>> {
+        let width = u64::from(self.width);
+        let bits = places.start.saturating_mul(width)..places.end.saturating_mul(width);
+        let first = usize::try_from(bits.start / 8).unwrap_or(usize::MAX);
+        let end = usize::try_from(bits.end.div_ceil(8)).unwrap_or(usize::MAX);
+        let at = self.at.saturating_add(first);
+        let bytes = self.file.bytes_with_tail(at, end.saturating_sub(first), TAIL)?;
+        Ok(Ids {
+            bytes,
+            position: usize::try_from(bits.start % 8).unwrap_or(0),
+            left: places.end.saturating_sub(places.start),
+            width: self.width,
+            base: self.base,
+        })
+    }
+}
+
+/// The ids of the fingerprints of one block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IdGroup<'a> {
+    pub(super) packed: Packed<'a>,
+    /// The fingerprints, counted from the start of the section.
+    pub(super) fingerprints: (u64, u64),
+    /// `None` if each fingerprint of the section has one id.
+    pub(super) lists: Option<Lists<'a>>,
+}
+
+impl<'a> IdGroup<'a> {
+    /// Returns the places in the section of the ids of the fingerprint at place `index`.
+    #[inline]
+    pub(super) fn places(&self, index: usize) -> Result<Range<u64>> {
+        let number = self.fingerprints.0.saturating_add(index as u64);
+        let Some(lists) = &self.lists else { return Ok(number..number.saturating_add(1)) };
+        let places = lists.places(number)?;
+        if places.is_empty() {
+            let message = "a section of the postings has fewer lists than fingerprints";
+            return Err(self.packed.file.corruption(self.packed.at, message));
+        }
+        Ok(places)
+    }
+
+    /// Returns the place in the section of the first id.
+    pub(super) fn first_place(&self) -> Result<u64> {
+        let first = self.fingerprints.0;
+        self.lists.as_ref().map_or(Ok(first), |lists| lists.start(first))
+    }
+
+    /// Returns the ids of the fingerprint at place `index`, ascending. They are decoded lazily.
+    #[inline]
+    pub(crate) fn ids(&self, index: usize) -> Result<Ids<'a>> {
+        self.packed.ids(self.places(index)?)
+    }
+
+    /// Returns whether the fingerprint at place `index` has this id. This is a binary search,
+    /// because a fingerprint may have very many ids.
+    pub(crate) fn contains(&self, index: usize, id: DocId) -> Result<bool> {
+        let ids = self.ids(index)?;
+        let (mut low, mut high) = (0, ids.left);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match ids.get(middle).cmp(&id) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Ok(true),
+                Ordering::Greater => high = middle,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Passes every id and the place of its fingerprint to `visit`, in order.
+    #[inline]
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, DocId)) -> Result<()> {
+        let (first, end) = self.fingerprints;
+        let Some(lists) = &self.lists else {
+            let ids = self.packed.ids(first..end)?;
+            ids.enumerate().for_each(|(index, id)| visit(index, id));
+            return Ok(());
+        };
+        let places = self.first_place()?..lists.start(end)?;
+        let mut ids = self.packed.ids(places.clone())?;
+        let mut index = 0usize;
+        let mut is_first_id = true;
+        lists.for_each(places, |begins| {
+            index += usize::from(begins && !is_first_id);
+            is_first_id = false;
+            if let Some(id) = ids.next() {
+                visit(index, id);
+            }
+        })
+    }
+}
+
+/// An iterator over ids in their order in the file.
+#[derive(Debug, Clone)]
+pub(crate) struct Ids<'a> {
+    bytes: &'a [u8],
+    /// The bit at which the next id begins.
+    position: usize,
+    left: u64,
+    width: u32,
+    base: u64,
+}
+
+impl Ids<'_> {
+    /// Returns the id at index `index` of those left.
+    #[inline]
+    fn get(&self, index: u64) -> DocId {
+        let skipped = usize::try_from(index).unwrap_or(usize::MAX);
+        self.read(self.position.saturating_add(skipped.saturating_mul(self.width as usize)))
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a field has at most 64 bits")]
+    fn read(&self, position: usize) -> DocId {
+        /// Bits that can be read with one load of a 64-bit word.
+        const PER_LOAD: u32 = 57;
+        let above_base = if self.width <= PER_LOAD {
+            peek_low::<u64>(self.bytes, position, self.width)
+        } else {
+            peek_low::<u128>(self.bytes, position, self.width) as u64
+        };
+        DocId(self.base.wrapping_add(above_base))
+    }
+}
+
+impl Iterator for Ids<'_> {
+    type Item = DocId;
+
+    #[inline]
+    fn next(&mut self) -> Option<DocId> {
+        self.left = self.left.checked_sub(1)?;
+        let id = self.read(self.position);
+        self.position = self.position.wrapping_add(self.width as usize);
+        Some(id)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.left);
+        (left.unwrap_or(usize::MAX), left.ok())
+    }
+}

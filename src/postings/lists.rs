@@ -1,0 +1,149 @@
+//! Where each posting list of a section begins, for sections in which some fingerprint has several
+//! ids: one bit per id, set if the id is the first of its list.
+//!
+//! To find a list without counting all bits before it, there are samples: the number of set bits
+//! before each [`CHUNK`] of bits, except the first.
+
+use std::ops::Range;
+
+use crate::codec::bits::{low_word, select};
+use crate::codec::bytes::{Fields, PutFields};
+use crate::error::Result;
+use crate::paged::PagedFile;
+
+/// Bits between two samples.
+const CHUNK: u64 = 512;
+
+/// Bytes of a chunk.
+const CHUNK_BYTES: usize = 64;
+
+/// Appends the number of ids, the samples and the bits. `repeated` are the places of the ids that
+/// are not the first of their list.
+pub(super) fn put(ids: usize, repeated: &[usize], out: &mut Vec<u8>) {
+    out.put_u64(ids as u64);
+    let mut words = vec![u64::MAX; ids.div_ceil(64)];
+    if let Some(last) = words.last_mut() {
+        *last >>= (64 - ids % 64) % 64;
+    }
+    for &place in repeated {
+        if let Some(word) = words.get_mut(place / 64) {
+            *word &= !(1 << (place % 64));
+        }
+    }
+    let chunks = words.chunks(CHUNK_BYTES / 8);
+    let mut before = 0;
+    for chunk in chunks.take(samples(ids as u64)) {
+        before += chunk.iter().map(|word| word.count_ones()).sum::<u32>();
+        out.put_u32(before);
+    }
+    words.iter().for_each(|&word| out.put_u64(word));
+}
+
+/// Returns the number of samples for this number of ids.
+fn samples(ids: u64) -> usize {
+    usize::try_from(ids.saturating_sub(1) / CHUNK).unwrap_or(usize::MAX)
+}
+
+/// The beginnings of the posting lists of one section.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lists<'a> {
+    file: &'a PagedFile,
+    /// The number of ids in all lists.
+    ids: u64,
+    samples_at: usize,
+    bits_at: usize,
+}
+
+impl<'a> Lists<'a> {
+    /// Reads the number of ids, which is at offset `at` of the file.
+    pub(super) fn open(file: &'a PagedFile, at: usize) -> Result<Self> {
+        let ids = Fields::new(file.bytes(at, 8)?, at as u64).u64("number of ids")?;
+        let samples_at = at.saturating_add(8);
+        let bits_at = samples_at.saturating_add(samples(ids).saturating_mul(4));
+        Ok(Self { file, ids, samples_at, bits_at })
+    }
+
+    /// Returns the number of ids in all lists.
+    pub(super) fn ids(&self) -> u64 {
+        self.ids
+    }
+
+    /// Returns the offset in the file of what follows the bits.
+    pub(super) fn end(&self) -> usize {
+        let words = usize::try_from(self.ids.div_ceil(64)).unwrap_or(usize::MAX);
+        self.bits_at.saturating_add(words.saturating_mul(8))
+    }
+
+    /// Returns the places of the ids in list number `list`. Empty only in a damaged file.
+    pub(super) fn places(&self, list: u64) -> Result<Range<u64>> {
+        let Some((start, after)) = self.find(list)? else { return Ok(self.ids..self.ids) };
+        let end = match after {
+            0 => self.start(list.saturating_add(1))?,
+            // The next list begins in the same word, as it nearly always does.
+            _ => start + 1 + u64::from(after.trailing_zeros()),
+        };
+        Ok(start..end.min(self.ids))
+    }
+
+    /// Returns the place of the first id of list number `list`. Returns the number of ids if there
+    /// are not as many lists.
+    pub(super) fn start(&self, list: u64) -> Result<u64> {
+        Ok(self.find(list)?.map_or(self.ids, |(start, _)| start.min(self.ids)))
+    }
+
+    /// Calls `visit` for each place of `places`, with whether it begins a list.
+    pub(super) fn for_each(&self, places: Range<u64>, mut visit: impl FnMut(bool)) -> Result<()> {
+        let (first, last) = (places.start / 64, places.end.div_ceil(64));
+        let at = self.bits_at.saturating_add(usize::try_from(first * 8).unwrap_or(usize::MAX));
+        let len = usize::try_from(last.saturating_sub(first) * 8).unwrap_or(usize::MAX);
+        let words = self.file.bytes(at, len)?;
+        let mut place = places.start;
+        while place < places.end {
+            let byte = usize::try_from(place / 64 - first).unwrap_or(usize::MAX) * 8;
+            let mut word = low_word::<u64>(words, byte) >> (place % 64);
+            let end = places.end.min((place / 64 + 1) * 64);
+            for _ in place..end {
+                visit(word & 1 == 1);
+                word >>= 1;
+            }
+            place = end;
+        }
+        Ok(())
+    }
+
+    /// Returns where list number `list` begins, and the bits after that one in the same word.
+    /// Returns `None` if there are not as many lists.
+    fn find(&self, list: u64) -> Result<Option<(u64, u64)>> {
+        let (chunk, before) = self.chunk_of(list)?;
+        let at = usize::try_from(chunk).unwrap_or(usize::MAX).saturating_mul(CHUNK_BYTES);
+        let at = self.bits_at.saturating_add(at);
+        let words = self.file.bytes(at, CHUNK_BYTES.min(self.end().saturating_sub(at)))?;
+        let mut left = list.saturating_sub(before);
+        for (byte, place) in (0..words.len()).step_by(8).zip((chunk * CHUNK..).step_by(64)) {
+            let word: u64 = low_word(words, byte);
+            let ones = u64::from(word.count_ones());
+            if left < ones {
+                let bit = select(word, usize::try_from(left).unwrap_or(0));
+                return Ok(Some((place + bit as u64, word >> bit >> 1)));
+            }
+            left -= ones;
+        }
+        Ok(None)
+    }
+
+    /// Returns the last chunk that has at most `list` beginnings before it, and how many it has.
+    fn chunk_of(&self, list: u64) -> Result<(u64, u64)> {
+        let (mut low, mut high, mut before) = (0, samples(self.ids), 0);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let at = self.samples_at.saturating_add(middle.saturating_mul(4));
+            let sample = Fields::new(self.file.bytes(at, 4)?, at as u64).u32("sample")?;
+            if u64::from(sample) <= list {
+                (low, before) = (middle + 1, u64::from(sample));
+            } else {
+                high = middle;
+            }
+        }
+        Ok((low as u64, before))
+    }
+}
