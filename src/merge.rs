@@ -237,17 +237,20 @@ impl<F: Fingerprint> Iterator for Merge<'_, F> {
 pub(crate) struct Rows<'a, F> {
     cursors: Vec<Cursor<'a, F>>,
     batch: Vec<F>,
+    /// How many fingerprints of the batch were left out because another table holds them too.
+    repeated: usize,
 }
 
 impl<'a, F: Fingerprint> Rows<'a, F> {
-    /// Reads table `table` of these segments.
+    /// Reads table `table` of these segments from the first fingerprint that is at least `low`.
     pub(crate) fn of_segments(
         segments: impl IntoIterator<Item = &'a Segment<F>>,
         table: usize,
+        low: F,
     ) -> Result<Self> {
         let tables = segments.into_iter().filter_map(|segment| segment.tables().get(table));
-        let cursors = tables.map(|table| table.cursor(F::ZERO)).collect::<Result<_>>()?;
-        Ok(Self { cursors, batch: Vec::new() })
+        let cursors = tables.map(|table| table.cursor(low)).collect::<Result<_>>()?;
+        Ok(Self { cursors, batch: Vec::new(), repeated: 0 })
     }
 
     /// Returns the next batch of fingerprints, each once. Empty at the end. Works as
@@ -263,8 +266,16 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             cursor.skip(count)?;
         }
         self.batch.sort();
+        let len = self.batch.len();
         self.batch.dedup();
+        self.repeated = len - self.batch.len();
         Ok(&self.batch)
+    }
+
+    /// Returns how many fingerprints were left out of the last batch because another table holds
+    /// them too.
+    pub(crate) fn repeated(&self) -> usize {
+        self.repeated
     }
 }
 

@@ -36,6 +36,16 @@ impl Histogram {
             *count += 1;
         }
     }
+
+    /// Returns this distribution such that each h below `bits` occurs, but hardly ever if it does
+    /// not occur here. The code of the result is total, which a code made from a sample must be.
+    pub(crate) fn smoothed(&self, bits: u32) -> Self {
+        let mut smoothed = self.clone();
+        for count in smoothed.0.iter_mut().take(bits as usize) {
+            *count = count.saturating_mul(1 << 8).max(1);
+        }
+        smoothed
+    }
 }
 
 /// A canonical code: codewords of equal length are consecutive numbers in symbol order, and shorter

@@ -9,7 +9,7 @@ use crate::merge::{Merge, Rows};
 use crate::segment::{Segment, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Settings;
 use crate::storage::Storage;
-use crate::table::Profile;
+use crate::table::{Profile, Sample, Table};
 
 /// Merges a run of segments, contiguous in age, into one.
 pub(crate) struct Merger<'a, F> {
@@ -48,8 +48,8 @@ impl<F: Fingerprint> Merger<'_, F> {
         let rows: u64 = inputs.iter().map(|s| s.meta().fingerprints).sum();
         let entries: u64 = inputs.iter().map(|s| s.meta().entries).sum();
         let other_tables = settings.layout.tables() as u64 - 1;
-        let passes = if Profile::<F>::of_count(settings.code, 0).is_some() { 1 } else { 2 };
-        rows + entries + other_tables * passes * rows
+        let surveys = u64::from(inputs.iter().any(|s| s.meta().removed > 0));
+        (1 + surveys) * entries + other_tables * rows
     }
 
     /// Requires as much free space as the inputs take: the output is no larger, except for
@@ -72,9 +72,11 @@ impl<F: Fingerprint> Merger<'_, F> {
 
     fn survey(&self) -> Result<Survey<F>> {
         if self.inputs.iter().all(|s| s.meta().removed == 0) {
-            return self.survey_without_removals();
+            // Every entry is kept.
+            let entries = self.inputs.iter().map(|s| s.meta().entries).sum();
+            return Ok(Survey::without_removals(entries));
         }
-        let mut surveyor = Surveyor::new(self.settings.code, self.is_oldest);
+        let mut surveyor = Surveyor::new(self.is_oldest);
         let mut merge = self.entries()?;
         loop {
             let batch = merge.next_batch()?;
@@ -86,15 +88,22 @@ impl<F: Fingerprint> Merger<'_, F> {
         }
     }
 
-    /// Makes the survey if nothing is removed. Every entry is kept, so reading one table is enough.
-    fn survey_without_removals(&self) -> Result<Survey<F>> {
-        let entries = self.inputs.iter().map(|s| s.meta().entries).sum();
-        let mut survey = Survey { entries, ..Survey::new(self.settings.code) };
-        self.for_each_row(0, &[], |rows| {
-            rows.iter().for_each(|&row| survey.profile.add(row));
-            Ok(())
-        })?;
-        Ok(survey)
+    /// Estimates the profile of a table of the output from parts of the inputs' tables. `gone` has
+    /// the fingerprints to leave out, ascending, in the table's bit order.
+    fn profile(&self, table: usize, gone: &[F]) -> Result<Profile> {
+        let tables = self.inputs.iter().filter_map(|s| s.tables().get(table));
+        let mut sample = Sample::default();
+        for low in tables.max_by_key(|table| table.blocks()).map_or(Ok(vec![]), sampled)? {
+            let mut rows = Rows::of_segments(self.inputs.iter().map(|s| &**s), table, low)?;
+            let batch = rows.next_batch()?;
+            let is_gone = |row: &F| gone.binary_search(row).is_ok();
+            let kept = || batch.iter().copied().filter(|row| gone.is_empty() || !is_gone(row));
+            sample.add(kept());
+            let dropped = batch.len() - kept().count() + rows.repeated();
+            sample.add_dropped(dropped as u64);
+        }
+        let rows = self.inputs.iter().map(|s| s.meta().fingerprints).sum();
+        Ok(Profile::estimate::<F>(&sample, rows))
     }
 
     /// Passes the fingerprints in table `table` of the inputs to `visit`, in batches: each once, in
@@ -107,7 +116,7 @@ impl<F: Fingerprint> Merger<'_, F> {
     ) -> Result<()> {
         let mut gone = gone.iter().copied().peekable();
         let mut kept = Vec::new();
-        let mut rows = Rows::of_segments(self.inputs.iter().map(|s| &**s), table)?;
+        let mut rows = Rows::of_segments(self.inputs.iter().map(|s| &**s), table, F::ZERO)?;
         loop {
             let batch = rows.next_batch()?;
             let Some(&last) = batch.last() else { return Ok(()) };
@@ -160,6 +169,26 @@ impl<F: Fingerprint> Merger<'_, F> {
     }
 }
 
+/// Blocks between two sampled places of a table. A few hundred blocks are read at each.
+const SAMPLE_EVERY: usize = 1 << 11;
+/// Most places of a table that are sampled.
+const MOST_SAMPLES: usize = 256;
+
+/// Returns the fingerprints at evenly spaced places of a table.
+fn sampled<F: Fingerprint>(table: &Table<F>) -> Result<Vec<F>> {
+    let blocks = table.blocks();
+    let places = (blocks / SAMPLE_EVERY).clamp(1, MOST_SAMPLES);
+    let mut rows = Vec::new();
+    let first = |place| {
+        let block = blocks * place / places;
+        rows.clear();
+        table.decode(block..block + 1, &mut rows)?;
+        // A table that is merged has blocks, and no block is empty.
+        Ok(rows.first().copied().unwrap_or(F::ZERO))
+    };
+    (0..places).map(first).collect()
+}
+
 /// The contents of the merged segment.
 struct Output<'a, F> {
     merger: &'a Merger<'a, F>,
@@ -172,8 +201,8 @@ impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
     where
         Self: 's;
 
-    fn profile(&self) -> Result<Profile<F>> {
-        Ok(self.survey.profile.clone())
+    fn profile(&self) -> Result<Profile> {
+        self.merger.profile(0, &self.survey.gone)
     }
 
     #[inline]
@@ -196,8 +225,7 @@ impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
         let mut gone: Vec<F> =
             self.survey.gone.iter().map(|&f| permutations[table].apply(f)).collect();
         gone.sort_unstable();
-        let fingerprints = self.survey.profile.count();
-        Ok(OutputTable { merger: self.merger, table, gone, fingerprints })
+        Ok(OutputTable { merger: self.merger, table, gone })
     }
 }
 
@@ -207,22 +235,11 @@ struct OutputTable<'a, F> {
     table: usize,
     /// Fingerprints to leave out, in the table's bit order.
     gone: Vec<F>,
-    /// How many fingerprints are left: as many as in table 0.
-    fingerprints: u64,
 }
 
 impl<F: Fingerprint> TableContents<F> for OutputTable<'_, F> {
-    fn profile(&self) -> Result<Profile<F>> {
-        let code = self.merger.settings.code;
-        if let Some(profile) = Profile::of_count(code, self.fingerprints) {
-            return Ok(profile);
-        }
-        let mut profile = Profile::new(code);
-        self.merger.for_each_row(self.table, &self.gone, |rows| {
-            rows.iter().for_each(|&row| profile.add(row));
-            Ok(())
-        })?;
-        Ok(profile)
+    fn profile(&self) -> Result<Profile> {
+        self.merger.profile(self.table, &self.gone)
     }
 
     #[inline]

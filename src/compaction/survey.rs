@@ -1,15 +1,11 @@
-//! The first pass of a compaction over its inputs: finds out what will be left of them.
+//! The pass of a compaction over inputs with removals: finds out what will be left of them.
 
-use crate::codec::block_code::BlockCode;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::merge::Merged;
-use crate::table::Profile;
 
 /// What will be left of the inputs of a compaction, and what goes.
 #[derive(Debug)]
 pub(super) struct Survey<F> {
-    /// The profile of table 0 of the output.
-    pub(super) profile: Profile<F>,
     /// Fingerprints in an input's tables that have no entry left, ascending.
     pub(super) gone: Vec<F>,
     /// Documents whose entry is removed, ascending.
@@ -21,10 +17,9 @@ pub(super) struct Survey<F> {
 }
 
 impl<F: Fingerprint> Survey<F> {
-    /// Starts a survey of no entries.
-    pub(super) fn new(code: BlockCode) -> Self {
-        let (gone, gone_docs, tombstones) = (Vec::new(), Vec::new(), Vec::new());
-        Self { profile: Profile::new(code), gone, gone_docs, tombstones, entries: 0 }
+    /// Creates the survey of inputs that lose nothing.
+    pub(super) fn without_removals(entries: u64) -> Self {
+        Self { gone: Vec::new(), gone_docs: Vec::new(), tombstones: Vec::new(), entries }
     }
 
     /// Whether nothing is left to write.
@@ -48,8 +43,8 @@ pub(super) struct Surveyor<F> {
 }
 
 impl<F: Fingerprint> Surveyor<F> {
-    pub(super) fn new(code: BlockCode, is_oldest: bool) -> Self {
-        let survey = Survey::new(code);
+    pub(super) fn new(is_oldest: bool) -> Self {
+        let survey = Survey::without_removals(0);
         Self { survey, is_oldest, fingerprint: F::ZERO, is_left: false, is_held: false }
     }
 
@@ -78,10 +73,8 @@ impl<F: Fingerprint> Surveyor<F> {
     }
 
     fn end_fingerprint(&mut self) {
-        match (self.is_left, self.is_held) {
-            (true, _) => self.survey.profile.add(self.fingerprint),
-            (false, true) => self.survey.gone.push(self.fingerprint),
-            (false, false) => {}
+        if self.is_held && !self.is_left {
+            self.survey.gone.push(self.fingerprint);
         }
         (self.is_left, self.is_held) = (false, false);
     }

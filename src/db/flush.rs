@@ -6,7 +6,6 @@ use std::time::Instant;
 use super::core::{Core, Writer};
 use super::locks::lock;
 use super::{install, rotate, sync};
-use crate::codec::block_code::BlockCode;
 use crate::error::Result;
 use crate::events::Event;
 use crate::files::FileName;
@@ -114,7 +113,6 @@ pub(super) fn write_memtable<F: Fingerprint>(
 
 /// The contents of a memtable as a segment.
 struct Contents<'a, F> {
-    code: BlockCode,
     permutations: Vec<Permutation<F>>,
     entries: &'a [Entry<F>],
     /// The fingerprints of the entries, each once.
@@ -125,7 +123,7 @@ impl<'a, F: Fingerprint> Contents<'a, F> {
     fn new(settings: &Settings, entries: &'a [Entry<F>]) -> Self {
         let mut fingerprints: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
         fingerprints.dedup();
-        Self { code: settings.code, permutations: settings.permutations(), entries, fingerprints }
+        Self { permutations: settings.permutations(), entries, fingerprints }
     }
 }
 
@@ -135,8 +133,8 @@ impl<F: Fingerprint> SegmentContents<F> for Contents<'_, F> {
     where
         Self: 's;
 
-    fn profile(&self) -> Result<Profile<F>> {
-        Ok(Profile::of(self.code, &self.fingerprints))
+    fn profile(&self) -> Result<Profile> {
+        Ok(Profile::of(&self.fingerprints))
     }
 
     fn for_each_entry(&self, push: impl FnMut(Entry<F>) -> Result<()>) -> Result<()> {
@@ -148,22 +146,19 @@ impl<F: Fingerprint> SegmentContents<F> for Contents<'_, F> {
         let mut permuted: Vec<F> =
             self.fingerprints.iter().map(|&f| permutation.apply(f)).collect();
         permuted.sort_unstable();
-        Ok(SortedTable { code: self.code, fingerprints: permuted })
+        Ok(SortedTable(permuted))
     }
 }
 
 /// The contents of a table, in memory.
-struct SortedTable<F> {
-    code: BlockCode,
-    fingerprints: Vec<F>,
-}
+struct SortedTable<F>(Vec<F>);
 
 impl<F: Fingerprint> TableContents<F> for SortedTable<F> {
-    fn profile(&self) -> Result<Profile<F>> {
-        Ok(Profile::of(self.code, &self.fingerprints))
+    fn profile(&self) -> Result<Profile> {
+        Ok(Profile::of(&self.0))
     }
 
     fn for_each(&self, push: impl FnMut(F) -> Result<()>) -> Result<()> {
-        self.fingerprints.iter().copied().try_for_each(push)
+        self.0.iter().copied().try_for_each(push)
     }
 }

@@ -9,7 +9,7 @@ use crate::progress::{Meter, Phase, Report};
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
 use crate::sorter::{FileNumbers, Record, Row, Sorted, Sorter};
-use crate::table::Profile;
+use crate::table::{Profile, Sample};
 use crate::version::Version;
 
 /// How many entries are read between two reports of progress.
@@ -160,38 +160,19 @@ struct Contents<'l, 'a, F: Fingerprint> {
     sorts: usize,
 }
 
-impl<F: Fingerprint> Contents<'_, '_, F> {
-    fn code(&self) -> crate::BlockCode {
-        self.load.core.settings.code
-    }
-}
-
-/// Passes on the first entry of each fingerprint only.
-fn distinct<F: Fingerprint>(mut visit: impl FnMut(F)) -> impl FnMut(&Entry<F>) {
-    let mut last = None;
-    move |entry| {
-        if last != Some(entry.fingerprint) {
-            last = Some(entry.fingerprint);
-            visit(entry.fingerprint);
-        }
-    }
-}
-
 impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
     type Table<'s>
         = TableRows<'s, 'a, F>
     where
         Self: 's;
 
-    fn profile(&self) -> Result<Profile<F>> {
-        let mut profile = Profile::new(self.code());
-        let mut add = distinct(|fingerprint| profile.add(fingerprint));
-        self.entries.for_each(|some| {
-            some.iter().for_each(&mut add);
+    fn profile(&self) -> Result<Profile> {
+        let mut sample = Sample::default();
+        self.entries.sample(|some| {
+            sample.add(some.iter().map(|entry| entry.fingerprint));
             Ok(())
         })?;
-        drop(add);
-        Ok(profile)
+        Ok(Profile::estimate::<F>(&sample, self.entries.len()))
     }
 
     #[inline]
@@ -216,25 +197,24 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
             Ok(())
         })?;
         let rows = rows.finish(1, |_| Ok(()))?;
-        Ok(TableRows { code: self.code(), meter: &self.load.meter, rows })
+        Ok(TableRows { meter: &self.load.meter, rows })
     }
 }
 
 /// The contents of one table of the new segment.
 struct TableRows<'s, 'a, F: Fingerprint> {
-    code: crate::BlockCode,
     meter: &'s Meter<'a>,
     rows: Sorted<'a, Row<F>>,
 }
 
 impl<F: Fingerprint> TableContents<F> for TableRows<'_, '_, F> {
-    fn profile(&self) -> Result<Profile<F>> {
-        let mut profile = Profile::new(self.code);
-        self.rows.for_each(|some| {
-            some.iter().for_each(|row| profile.add(row.0));
+    fn profile(&self) -> Result<Profile> {
+        let mut sample = Sample::default();
+        self.rows.sample(|some| {
+            sample.add(some.iter().map(|row| row.0));
             Ok(())
         })?;
-        Ok(profile)
+        Ok(Profile::estimate::<F>(&sample, self.rows.len()))
     }
 
     #[inline]

@@ -13,6 +13,10 @@ use crate::storage::{Storage, WriteFile};
 /// such.
 const BUFFER: usize = 1024 * PAGE;
 
+/// Number of bytes after which the system is asked to write them to the device, so that the device
+/// does not wait until the file is complete.
+const WRITE_BACK: u64 = 32 << 20;
+
 /// What the manifest records of a finished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileSummary {
@@ -111,7 +115,11 @@ impl PagedWriter {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.append(bytes)?;
         self.file_crc.update(bytes);
+        let before = self.written;
         self.written += bytes.len() as u64;
+        if self.written / WRITE_BACK > before / WRITE_BACK {
+            self.file.write_back();
+        }
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ struct Contents(Vec<u64>);
 impl SegmentContents<u64> for Contents {
     type Table<'s> = Self;
 
-    fn profile(&self) -> Result<Profile<u64>> {
+    fn profile(&self) -> Result<Profile> {
         TableContents::profile(self)
     }
 
@@ -49,10 +49,8 @@ impl SegmentContents<u64> for Contents {
 }
 
 impl TableContents<u64> for Contents {
-    fn profile(&self) -> Result<Profile<u64>> {
-        let mut profile = Profile::new(BlockCode::default());
-        self.0.iter().for_each(|&fingerprint| profile.add(fingerprint));
-        Ok(profile)
+    fn profile(&self) -> Result<Profile> {
+        Ok(Profile::of(&self.0))
     }
 
     fn for_each(&self, push: impl FnMut(u64) -> Result<()>) -> Result<()> {

@@ -26,8 +26,8 @@ pub(crate) trait SegmentContents<F: Fingerprint>: Sync {
     where
         Self: 's;
 
-    /// Returns the profile of table 0: of the fingerprints of all entries.
-    fn profile(&self) -> Result<Profile<F>>;
+    /// Returns the profile of table 0.
+    fn profile(&self) -> Result<Profile>;
 
     /// Passes all entries to `push`, in ascending order.
     fn for_each_entry(&self, push: impl FnMut(Entry<F>) -> Result<()>) -> Result<()>;
@@ -36,10 +36,10 @@ pub(crate) trait SegmentContents<F: Fingerprint>: Sync {
     fn table(&self, table: usize) -> Result<Self::Table<'_>>;
 }
 
-/// The fingerprints of a table in its bit order, which can be read more than once.
+/// The fingerprints of a table in its bit order.
 pub(crate) trait TableContents<F: Fingerprint> {
-    /// Returns the profile of these fingerprints.
-    fn profile(&self) -> Result<Profile<F>>;
+    /// Returns the profile of the table.
+    fn profile(&self) -> Result<Profile>;
 
     /// Passes all fingerprints to `push`, in ascending order, each once.
     fn for_each(&self, push: impl FnMut(F) -> Result<()>) -> Result<()>;
@@ -123,7 +123,7 @@ impl<'a> SegmentWriter<'a> {
         Ok(WrittenTable { file: builder.finish()?, fingerprints, postings: None })
     }
 
-    fn entries_builder<F: Fingerprint>(&self, profile: &Profile<F>) -> Result<EntriesBuilder<F>> {
+    fn entries_builder<F: Fingerprint>(&self, profile: &Profile) -> Result<EntriesBuilder<F>> {
         let table = self.table_builder(0, profile)?;
         let name = FileName::Postings(self.id).to_string();
         let header = self.settings.header(FileKind::Postings, 0, self.id);
@@ -153,7 +153,7 @@ impl<'a> SegmentWriter<'a> {
     fn table_builder<F: Fingerprint>(
         &self,
         table: usize,
-        profile: &Profile<F>,
+        profile: &Profile,
     ) -> Result<TableBuilder<F>> {
         let part = u16::try_from(table).unwrap_or(u16::MAX);
         let name = FileName::Table(self.id, part).to_string();

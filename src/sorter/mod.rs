@@ -117,6 +117,13 @@ impl<'a, R: Record> Sorter<'a, R> {
     }
 }
 
+/// About the number of records in a sample of records in memory.
+const SAMPLE: u64 = 1 << 18;
+/// Number of neighbours in a piece of such a sample.
+const SAMPLE_PIECE: u64 = 512;
+/// A sample of records on disk has one bucket in this many.
+const BUCKETS_PER_SAMPLED: usize = 128;
+
 /// Sorted records without duplicates, which can be read any number of times.
 #[derive(Debug)]
 pub(crate) struct Sorted<'a, R>(Place<'a, R>);
@@ -132,12 +139,47 @@ impl<R: Record> Sorted<'_, R> {
         matches!(&self.0, Place::Memory(chunks) if chunks.is_empty())
     }
 
+    /// Returns the number of records; duplicates on disk are counted.
+    pub(crate) fn len(&self) -> u64 {
+        match &self.0 {
+            Place::Memory(chunks) => chunks.iter().map(|chunk| chunk.len() as u64).sum(),
+            Place::Disk { runs, .. } => runs.len::<R>(),
+        }
+    }
+
+    /// Visits parts of the records, from evenly spaced places. Each slice is ascending and without
+    /// duplicates. This takes little time in comparison with [`for_each`](Self::for_each).
+    pub(crate) fn sample(&self, mut visit: impl FnMut(&[R]) -> Result<()>) -> Result<()> {
+        match &self.0 {
+            Place::Memory(chunks) => {
+                let step = self.len().div_ceil(SAMPLE).max(1);
+                let (mut piece, mut passed) = (Vec::new(), 0);
+                for chunk in chunks {
+                    passed += chunk.len() as u64;
+                    if passed > SAMPLE_PIECE * (step - 1) {
+                        piece.extend_from_slice(chunk);
+                    }
+                    if passed >= SAMPLE_PIECE * step {
+                        visit(&piece)?;
+                        piece.clear();
+                        passed = 0;
+                    }
+                }
+                visit(&piece)
+            }
+            Place::Disk { runs, space } => {
+                let buckets = runs.spread_buckets((1 << space.bits) / BUCKETS_PER_SAMPLED);
+                sort_runs(runs, *space, buckets, &mut visit)
+            }
+        }
+    }
+
     /// Visits all records, ascending and without duplicates, in slices. Records on disk are sorted
     /// at each call, within the memory that the sorter was given.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[R]) -> Result<()>) -> Result<()> {
         match &self.0 {
             Place::Memory(chunks) => chunks.iter().try_for_each(|chunk| visit(chunk)),
-            Place::Disk { runs, space } => sort_runs(runs, *space, &mut visit),
+            Place::Disk { runs, space } => sort_runs(runs, *space, 0..1 << space.bits, &mut visit),
         }
     }
 
@@ -154,14 +196,15 @@ impl<R: Record> Sorted<'_, R> {
     }
 }
 
-/// Visits all records of the runs, sorted bucket by bucket.
+/// Visits all records of these buckets of the runs, sorted bucket by bucket.
 fn sort_runs<R: Record>(
     runs: &Runs<'_>,
     space: Space,
+    buckets: impl IntoIterator<Item = usize>,
     visit: &mut dyn FnMut(&[R]) -> Result<()>,
 ) -> Result<()> {
     let (mut records, mut scratch) = (Vec::<R>::new(), Vec::new());
-    for bucket in 0..1 << space.bits {
+    for bucket in buckets {
         let pieces = runs.bucket(bucket)?;
         let len = pieces.iter().map(|piece| piece.len()).sum::<usize>() / R::LEN;
         if len * 2 * size_of::<R>() > space.memory.max(BATCH) {
@@ -317,6 +360,56 @@ mod tests {
         let n = 400_000u64;
         let hot: Vec<Row<u64>> = (0..n).map(|i| Row(i * i % (n / 3))).collect();
         assert_eq!(check(&hot, 64 << 20, 2), 0);
+    }
+
+    #[test]
+    fn sample_has_neighbours_from_all_over_the_records() {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let storage: Arc<dyn Storage> = sim.clone();
+        let numbers = Numbers::default();
+        // Nearly all records begin with 32 zeros, so they are in the first bucket.
+        let crowd = (0..200_000u64).map(|i| Row(i * 3));
+        for memory in [64 << 20, 1 << 20] {
+            let mut sorter = Sorter::new(&storage, &numbers, memory);
+            crowd.clone().for_each(|record| sorter.push(record).unwrap());
+            (1..100).for_each(|i| sorter.push(Row(i << 57)).unwrap());
+            let sorted = sorter.finish(1, |_| Ok(())).unwrap();
+            let (mut sampled, mut neighbours) = (0, 0);
+            let visit = |piece: &[Row<u64>]| {
+                assert!(piece.is_sorted_by(|a, b| a < b));
+                neighbours += piece.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 3).count();
+                sampled += piece.len();
+                Ok(())
+            };
+            sorted.sample(visit).unwrap();
+            assert_eq!(sorted.len(), 200_099);
+            assert!(neighbours > 100_000 && neighbours <= sampled, "{neighbours} {memory}");
+        }
+    }
+
+    #[test]
+    fn sample_of_many_records_is_a_small_part_of_them() {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let storage: Arc<dyn Storage> = sim.clone();
+        let numbers = Numbers::default();
+        for (memory, most) in [(64 << 20, 600_000), (8 << 20, 20_000)] {
+            let mut sorter = Sorter::new(&storage, &numbers, memory);
+            let mut seed = 8;
+            (0..1_000_000).for_each(|_| sorter.push(Row(random(&mut seed))).unwrap());
+            let sorted = sorter.finish(2, |_| Ok(())).unwrap();
+            let (mut sampled, mut low, mut high) = (0, u64::MAX, 0);
+            let visit = |piece: &[Row<u64>]| {
+                sampled += piece.len();
+                low = piece.iter().fold(low, |low, row| low.min(row.0));
+                high = piece.iter().fold(high, |high, row| high.max(row.0));
+                Ok(())
+            };
+            sorted.sample(visit).unwrap();
+            assert!((3_000..most).contains(&sampled), "{sampled} in {memory} bytes");
+            assert!(memory < 9 << 20 || high - low > u64::MAX / 20 * 19, "{low:x} to {high:x}");
+        }
     }
 
     #[test]

@@ -100,6 +100,25 @@ impl<'a> Runs<'a> {
         self.runs.iter().map(|run| run.bucket(bucket)).collect()
     }
 
+    /// Returns the number of records.
+    pub(super) fn len<R: Record>(&self) -> u64 {
+        self.runs.iter().map(|run| (run.map.len() / R::LEN) as u64).sum()
+    }
+
+    /// Returns up to `count` buckets, at least one, ascending: those of evenly spaced records. So
+    /// the fuller a bucket is, the more likely it is one of them.
+    pub(super) fn spread_buckets(&self, count: usize) -> Vec<usize> {
+        let buckets = self.runs.first().map_or(0, |run| run.ends.len());
+        let ends = (0..buckets).map(|b| self.runs.iter().map(|run| run.ends[b]).sum::<usize>());
+        let ends: Vec<usize> = ends.collect();
+        let (len, count) = (ends.last().copied().unwrap_or(0), count.max(1));
+        let places = (0..count).map(|i| len / count * i + len / count / 2);
+        let mut buckets: Vec<usize> =
+            places.map(|place| ends.partition_point(|&end| end <= place)).collect();
+        buckets.dedup();
+        buckets
+    }
+
     /// Returns empty runs with the same storage and file numbers.
     pub(super) fn another(&self) -> Self {
         Self::new(self.storage, self.numbers)

@@ -10,6 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use super::access::Access;
 use super::map::Map;
@@ -115,7 +116,8 @@ impl Storage for Disk {
             .create_new(true)
             .open(&path)
             .map_err(|e| failed("create the file", &path, e))?;
-        Ok(Arc::new(DiskFile { file, path, appending: Mutex::new(()) }))
+        let (file, write_back) = (Arc::new(file), Mutex::new(WriteBack::default()));
+        Ok(Arc::new(DiskFile { file, path, appending: Mutex::new(()), write_back }))
     }
 
     fn map(&self, name: &str) -> Result<Map> {
@@ -175,23 +177,67 @@ impl Storage for Disk {
 /// A file opened for appending.
 #[derive(Debug)]
 struct DiskFile {
-    file: File,
+    file: Arc<File>,
     path: PathBuf,
     /// Held during an append, which may need several system calls. A sync does not wait for it.
     appending: Mutex<()>,
+    write_back: Mutex<WriteBack>,
 }
 
 impl WriteFile for DiskFile {
     fn append(&self, bytes: &[u8]) -> Result<()> {
         let _one_at_a_time = self.appending.lock().unwrap_or_else(PoisonError::into_inner);
-        (&self.file).write_all(bytes).map_err(|e| failed("append to the file", &self.path, e))
+        (&*self.file).write_all(bytes).map_err(|e| failed("append to the file", &self.path, e))
     }
 
     fn sync(&self) -> Result<()> {
+        let mut write_back = self.write_back.lock().unwrap_or_else(PoisonError::into_inner);
+        write_back.wait().map_err(|e| failed("sync the file", &self.path, e))?;
         // The promise includes the file's length, and the file has nearly always grown, so
         // `sync_data` would save nothing. Some file systems have also been seen to lose a length
         // after it.
         self.file.sync_all().map_err(|e| failed("sync the file", &self.path, e))
+    }
+
+    fn write_back(&self) {
+        let mut write_back = self.write_back.lock().unwrap_or_else(PoisonError::into_inner);
+        write_back.begin(&self.file);
+    }
+}
+
+/// A sync that a thread of its own does, so that the device works while the file grows.
+#[derive(Debug, Default)]
+struct WriteBack {
+    running: Option<JoinHandle<io::Result<()>>>,
+    /// The system reports a failure only once, so it is kept for the next real sync.
+    failed: Option<io::Error>,
+}
+
+impl WriteBack {
+    /// Begins a sync unless one is running or has failed.
+    fn begin(&mut self, file: &Arc<File>) {
+        if self.running.as_ref().is_some_and(|running| !running.is_finished()) {
+            return;
+        }
+        self.collect();
+        if self.failed.is_none() {
+            let file = file.clone();
+            let thread = std::thread::Builder::new().name("fpdb-write-back".into());
+            self.running = thread.spawn(move || file.sync_data()).ok();
+        }
+    }
+
+    /// Waits for the running sync.
+    fn collect(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        let panicked = || Err(io::Error::other("the thread that syncs has panicked"));
+        self.failed = running.join().unwrap_or_else(|_| panicked()).err().or(self.failed.take());
+    }
+
+    /// Waits for the running sync, and returns an error if any sync has failed.
+    fn wait(&mut self) -> io::Result<()> {
+        self.collect();
+        self.failed.take().map_or(Ok(()), Err)
     }
 }
 
@@ -300,6 +346,30 @@ mod tests {
         assert!(!is_named(&held, &path).unwrap());
         fs::write(&path, b"").unwrap();
         assert!(!is_named(&held, &path).unwrap());
+    }
+
+    /// Syncing this device fails.
+    #[cfg(unix)]
+    #[test]
+    fn failure_of_a_write_back_is_reported_by_the_next_sync() {
+        let mut write_back = WriteBack::default();
+        write_back.begin(&Arc::new(File::open("/dev/null").unwrap()));
+        assert!(write_back.wait().is_err());
+        write_back.wait().unwrap();
+    }
+
+    #[test]
+    fn file_can_be_appended_to_during_a_write_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path());
+        let file = disk.create("a.run").unwrap();
+        for part in 0..10u8 {
+            file.append(&[part; 10_000]).unwrap();
+            file.write_back();
+        }
+        file.sync().unwrap();
+        let expected: Vec<u8> = (0..10u8).flat_map(|part| [part; 10_000]).collect();
+        assert_eq!(disk.read("a.run").unwrap(), expected);
     }
 
     #[test]

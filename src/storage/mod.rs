@@ -158,6 +158,11 @@ pub trait WriteFile: Debug + Send + Sync {
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io). The file must not be used any more; a second sync proves nothing.
     fn sync(&self) -> Result<()>;
+
+    /// Asks the system to write what was appended so far to the device, so that a later
+    /// [`sync`](WriteFile::sync) has less to wait for. Does not wait, and makes nothing durable. The
+    /// default does nothing.
+    fn write_back(&self) {}
 }
 
 /// The lock file: empty, created by the first lock and never removed.

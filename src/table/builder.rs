@@ -1,70 +1,19 @@
-//! Writing a table: one pass over the fingerprints to count them and learn their distribution, and
-//! one to write them.
+//! Writing a table in one pass over its fingerprints.
 
 use super::TableOptions;
 use super::filter::FilterBuilder;
 use super::index::put_directory;
-use crate::block::huffman::leading_difference;
+use super::profile::Profile;
 use crate::block::{BlockBuilder, Coding};
-use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::PutFields;
 use crate::codec::header::FileHeader;
-use crate::codec::huffman::Histogram;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::paged::{FileSummary, PagedWriter};
 use crate::storage::Storage;
 
-/// What the first pass learns: how many fingerprints there are and, if the block code needs it, how
-/// neighbours differ.
-#[derive(Debug, Clone)]
-pub(crate) struct Profile<F> {
-    code: BlockCode,
-    histogram: Histogram,
-    count: u64,
-    last: F,
-}
-
-impl<F: Fingerprint> Profile<F> {
-    /// Creates an empty profile for blocks in this code.
-    pub(crate) fn new(code: BlockCode) -> Self {
-        Self { code, histogram: Histogram::default(), count: 0, last: F::ZERO }
-    }
-
-    /// Creates the profile of ascending fingerprints in memory.
-    pub(crate) fn of(code: BlockCode, fingerprints: &[F]) -> Self {
-        let mut profile = Self::new(code);
-        fingerprints.iter().for_each(|&fingerprint| profile.add(fingerprint));
-        profile
-    }
-
-    /// Creates the profile of `count` fingerprints without a pass over them; `None` if the code
-    /// needs the pass.
-    pub(crate) fn of_count(code: BlockCode, count: u64) -> Option<Self> {
-        match code {
-            BlockCode::EliasFano => Some(Self { count, ..Self::new(code) }),
-            BlockCode::Huffman => None,
-        }
-    }
-
-    /// Adds a fingerprint greater than the one before.
-    #[inline]
-    pub(crate) fn add(&mut self, fingerprint: F) {
-        if self.count > 0 && self.code == BlockCode::Huffman {
-            self.histogram.add(leading_difference(self.last, fingerprint));
-        }
-        self.count += 1;
-        self.last = fingerprint;
-    }
-
-    /// Returns the number of fingerprints.
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-}
-
-/// Writes one table from a stream of ascending fingerprints, which must be exactly those of the
-/// profile. Memory: the index, and the filter if there is one.
+/// Writes one table from a stream of ascending fingerprints, whose leading differences must have
+/// codewords according to the profile. Memory: the index, and the filter if there is one.
 #[derive(Debug)]
 pub(crate) struct TableBuilder<F> {
     writer: PagedWriter,
@@ -86,7 +35,7 @@ impl<F: Fingerprint> TableBuilder<F> {
         name: &str,
         header: &FileHeader,
         options: TableOptions,
-        profile: &Profile<F>,
+        profile: &Profile,
     ) -> Result<Self> {
         let mut writer = PagedWriter::create(storage, name, header)?;
         // The header takes the place of a block, so that blocks never straddle a page.
@@ -99,7 +48,11 @@ impl<F: Fingerprint> TableBuilder<F> {
             coding,
             scratch: Vec::with_capacity(options.block_size),
             keys: Vec::new(),
-            filter: FilterBuilder::new(options.filter_bits, options.filter_depth, profile.count),
+            filter: FilterBuilder::new(
+                options.filter_bits,
+                options.filter_depth,
+                profile.fingerprints,
+            ),
             count: 0,
         })
     }

@@ -9,12 +9,14 @@ mod builder;
 mod cursor;
 mod filter;
 mod index;
+mod profile;
 mod reader;
 mod view;
 
-pub(crate) use builder::{Profile, TableBuilder};
+pub(crate) use builder::TableBuilder;
 pub(crate) use cursor::Cursor;
 pub(crate) use filter::FilterCheck;
+pub(crate) use profile::{Profile, Sample};
 pub(crate) use reader::Table;
 pub(crate) use view::{Lookup, TableView};
 

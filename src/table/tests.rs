@@ -13,8 +13,7 @@ fn header<F: Fingerprint>() -> FileHeader {
 fn build<F: Fingerprint>(values: &[F], options: TableOptions) -> (Table<F>, FileSummary) {
     let sim = Sim::new();
     sim.create_root().unwrap();
-    let mut profile = Profile::new(options.code);
-    values.iter().for_each(|&value| profile.add(value));
+    let profile = Profile::of(values);
     let mut builder = TableBuilder::create(&*sim, "t", &header::<F>(), options, &profile).unwrap();
     for &value in values {
         builder.push(value).unwrap();

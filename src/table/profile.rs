@@ -1,0 +1,149 @@
+//! What a writer knows about a table before it writes it.
+
+use crate::block::huffman::leading_difference;
+use crate::codec::huffman::Histogram;
+use crate::fingerprint::Fingerprint;
+
+/// The size of a table and the distribution of its leading differences, exact or estimated. A table
+/// is written in one pass, so both must be known before: the first determines the size of the
+/// prefix filter, the second the Huffman code. Neither needs to be exact.
+#[derive(Debug, Clone)]
+pub(crate) struct Profile {
+    pub(super) fingerprints: u64,
+    pub(super) histogram: Histogram,
+}
+
+impl Profile {
+    /// Creates the exact profile of ascending fingerprints.
+    pub(crate) fn of<F: Fingerprint>(fingerprints: &[F]) -> Self {
+        let mut histogram = Histogram::default();
+        for pair in fingerprints.windows(2) {
+            histogram.add(leading_difference(pair[0], pair[1]));
+        }
+        Self { fingerprints: fingerprints.len() as u64, histogram }
+    }
+
+    /// Estimates the profile of a table that is made from `records` records. Every leading
+    /// difference gets a codeword, because the table may have some that the sample has not.
+    pub(crate) fn estimate<F: Fingerprint>(sample: &Sample, records: u64) -> Self {
+        let Sample { histogram, records: sampled, fingerprints } = sample;
+        let estimate = u128::from(records) * u128::from(*fingerprints);
+        let estimate = estimate.div_ceil(u128::from(*sampled).max(1)).min(records.into());
+        Self {
+            fingerprints: u64::try_from(estimate).unwrap_or(records),
+            histogram: histogram.smoothed(F::BITS),
+        }
+    }
+}
+
+/// Part of the records from which a table is made, and what was learned from them.
+#[derive(Debug, Default)]
+pub(crate) struct Sample {
+    histogram: Histogram,
+    records: u64,
+    /// Distinct fingerprints in the records.
+    fingerprints: u64,
+}
+
+impl Sample {
+    /// Adds the fingerprints of neighbouring records, ascending. Equal ones count once.
+    #[inline]
+    pub(crate) fn add<F: Fingerprint>(&mut self, neighbours: impl IntoIterator<Item = F>) {
+        let mut neighbours = neighbours.into_iter();
+        let Some(mut last) = neighbours.next() else { return };
+        let (mut records, mut fingerprints) = (1, 1);
+        for fingerprint in neighbours {
+            records += 1;
+            if fingerprint != last {
+                self.histogram.add(leading_difference(last, fingerprint));
+                fingerprints += 1;
+                last = fingerprint;
+            }
+        }
+        self.records += records;
+        self.fingerprints += fingerprints;
+    }
+
+    /// Counts records that do not become fingerprints of their own: each repeats another one, or is
+    /// left out.
+    pub(crate) fn add_dropped(&mut self, records: u64) {
+        self.records += records;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::{BlockBuilder, Coding};
+    use crate::codec::block_code::BlockCode;
+    use crate::codec::huffman::Code;
+
+    /// Returns the mean length of the codewords of these neighbours in bits.
+    fn mean_length(neighbours: &[u64], histogram: &Histogram) -> f64 {
+        let code = Code::from_histogram(histogram);
+        let length = |pair: &[u64]| f64::from(code.word(leading_difference(pair[0], pair[1])).1);
+        let lengths: Vec<f64> = neighbours.windows(2).map(length).collect();
+        lengths.iter().sum::<f64>() / f64::from(u32::try_from(lengths.len()).unwrap())
+    }
+
+    fn splitmix(state: &mut u64) -> u64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = *state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    #[test]
+    fn code_of_a_sample_takes_hardly_more_than_the_best_code() {
+        let mut seed = 3;
+        let uniform: Vec<u64> = (0..1 << 20).map(|_| splitmix(&mut seed)).collect();
+        let mut clustered = Vec::new();
+        while clustered.len() < 1 << 20 {
+            let centre = splitmix(&mut seed);
+            for _ in 0..1 << (splitmix(&mut seed) % 12) {
+                let errors = splitmix(&mut seed) % 9;
+                let flip = |value, _| value ^ 1 << (splitmix(&mut seed) % 64);
+                clustered.push((0..errors).fold(centre, flip));
+            }
+        }
+        for (name, mut all) in [("uniform", uniform), ("clustered", clustered)] {
+            all.sort_unstable();
+            all.dedup();
+            let mut sample = Sample::default();
+            all.chunks(512).step_by(16).for_each(|piece| sample.add(piece.iter().copied()));
+            let best = mean_length(&all, &Profile::of(&all).histogram);
+            let estimated = Profile::estimate::<u64>(&sample, all.len() as u64);
+            let cost = mean_length(&all, &estimated.histogram) - best;
+            assert!(cost < 0.05, "{name}: {best} bits, {cost} more with the code of a sample");
+            assert_eq!(estimated.fingerprints, all.len() as u64);
+        }
+    }
+
+    #[test]
+    fn repeated_and_dropped_records_reduce_the_estimated_number_of_fingerprints() {
+        let mut sample = Sample::default();
+        sample.add([3u64, 3, 5, 5]);
+        sample.add([9u64, 12]);
+        assert_eq!(Profile::estimate::<u64>(&sample, 600).fingerprints, 400);
+        sample.add_dropped(2);
+        assert_eq!(Profile::estimate::<u64>(&sample, 600).fingerprints, 300);
+        assert_eq!(Profile::estimate::<u64>(&Sample::default(), 0).fingerprints, 0);
+    }
+
+    #[test]
+    fn estimated_code_encodes_differences_that_the_sample_does_not_have() {
+        let mut sample = Sample::default();
+        sample.add([1u64, 2, 3]);
+        let profile = Profile::estimate::<u64>(&sample, 100);
+        let coding = Coding::new(BlockCode::Huffman, &profile.histogram);
+        let mut block = BlockBuilder::new(128, coding.clone());
+        let fingerprints = [0u64, 1, 1 << 20, 1 << 40, 1 << 63];
+        assert!(fingerprints.iter().all(|&fingerprint| block.push(fingerprint)));
+        let mut bytes = Vec::new();
+        block.finish(&mut bytes);
+        let mut read = Vec::new();
+        coding.check(&bytes, 128, 1u64 << 63, |fingerprint| read.push(fingerprint)).unwrap();
+        assert_eq!(read, fingerprints);
+    }
+}
