@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::codec::bits::{low_word, select};
-use crate::codec::bytes::{Fields, PutFields};
+use crate::codec::bytes::PutFields;
 use crate::error::Result;
 use crate::paged::PagedFile;
 
@@ -57,7 +57,7 @@ pub(super) struct Lists<'a> {
 impl<'a> Lists<'a> {
     /// Reads the number of ids, which is at offset `at` of the file.
     pub(super) fn open(file: &'a PagedFile, at: usize) -> Result<Self> {
-        let ids = Fields::new(file.bytes(at, 8)?, at as u64).u64("number of ids")?;
+        let ids = low_word(file.bytes(at, 8)?, 0);
         let samples_at = at.saturating_add(8);
         let bits_at = samples_at.saturating_add(samples(ids).saturating_mul(4));
         Ok(Self { file, ids, samples_at, bits_at })
@@ -137,9 +137,9 @@ impl<'a> Lists<'a> {
         while low < high {
             let middle = low + (high - low) / 2;
             let at = self.samples_at.saturating_add(middle.saturating_mul(4));
-            let sample = Fields::new(self.file.bytes(at, 4)?, at as u64).u32("sample")?;
-            if u64::from(sample) <= list {
-                (low, before) = (middle + 1, u64::from(sample));
+            let sample = low_word::<u64>(self.file.bytes_with_tail(at, 4, 4)?, 0) & u64::MAX >> 32;
+            if sample <= list {
+                (low, before) = (middle + 1, sample);
             } else {
                 high = middle;
             }

@@ -11,6 +11,10 @@ pub(super) struct LiveIds<'a, F> {
     view: &'a View<'a, F>,
     /// One per segment.
     segments: Vec<IdReader<'a, F>>,
+    /// Sources from this number on remove nothing.
+    removals_end: usize,
+    /// The ids of the fingerprint that was read last.
+    ids: Vec<DocId>,
 }
 
 impl<F: Fingerprint> View<'_, F> {
@@ -20,28 +24,25 @@ impl<F: Fingerprint> View<'_, F> {
         if hits.is_empty() {
             return Ok(matches);
         }
-        if limit < hits.len() {
-            hits.sort_unstable();
-        }
         let mut ids = LiveIds::new(self);
-        let mut rest = &mut *hits;
+        let (mut rest, mut count) = (&mut *hits, limit);
         while matches.len() < limit && !rest.is_empty() {
             // A fingerprint has at least one id, unless all were removed: as many fingerprints as
-            // matches are still wanted are usually enough.
-            let left = limit - matches.len();
-            let (nearest, further) = rest.split_at_mut(end_of_group(rest, left));
+            // matches are wanted are usually enough. If they are not, twice as many follow.
+            let end = select_nearest(rest, count);
+            let (nearest, further) = rest.split_at_mut(end);
             self.prefetch_ids(nearest)?;
             nearest.sort_unstable_by_key(|hit| (hit.fingerprint, hit.source));
             let first = matches.len();
+            matches.reserve(nearest.len().min(limit - first));
             for group in nearest.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
                 let Some(&Hit { distance, fingerprint, .. }) = group.first() else { continue };
-                let ids = ids.of(group, left)?;
-                matches.extend(ids.into_iter().map(|id| Match { distance, fingerprint, id }));
+                let ids = ids.of(group, limit - first)?;
+                matches.extend(ids.iter().map(|&id| Match { distance, fingerprint, id }));
             }
-            // Matches at the same distance are in order already: the sort is stable.
-            matches[first..].sort_by_key(|found: &Match<F>| found.distance);
+            sort_by_distance(&mut matches[first..]);
             matches.truncate(limit);
-            rest = further;
+            (rest, count) = (further, count.saturating_mul(2));
         }
         Ok(matches)
     }
@@ -57,13 +58,13 @@ impl<F: Fingerprint> View<'_, F> {
         Ok(())
     }
 
-    /// Returns whether any source from number `from` on (segments, then memtables) removes entries.
-    fn has_removals(&self, from: usize) -> bool {
-        let mut segments = self.version.segments.iter().skip(from);
-        let mut memtables =
-            self.version.memtables().skip(from.saturating_sub(self.version.segments.len()));
-        segments.any(|s| s.tombstones().is_some())
-            || memtables.any(crate::memtable::Memtable::has_removals)
+    /// Returns the number after that of the newest source (segments, then memtables) that removes
+    /// entries.
+    fn removals_end(&self) -> usize {
+        let segments = self.version.segments.iter().map(|s| s.tombstones().is_some());
+        let memtables = self.version.memtables().map(crate::memtable::Memtable::has_removals);
+        let removes = segments.chain(memtables);
+        (1..).zip(removes).filter_map(|(end, removes)| removes.then_some(end)).last().unwrap_or(0)
     }
 
     /// Returns whether any source from number `from` on removes this entry.
@@ -78,69 +79,150 @@ impl<F: Fingerprint> View<'_, F> {
     }
 }
 
-/// Returns the end of the group of equal fingerprints that contains `hits[at - 1]`.
-fn end_of_group<F: Fingerprint>(hits: &[Hit<F>], at: usize) -> usize {
-    let Some(last) = at.checked_sub(1).and_then(|last| hits.get(last)) else {
+/// Moves the `count` nearest hits to the front, and all others with the fingerprint of the last of
+/// them. Returns how many these are.
+fn select_nearest<F: Fingerprint>(hits: &mut [Hit<F>], count: usize) -> usize {
+    if count == 0 || count >= hits.len() {
         return hits.len();
-    };
-    at + hits[at..].iter().take_while(|hit| hit.fingerprint == last.fingerprint).count()
+    }
+    let (_, &mut last, _) = hits.select_nth_unstable(count - 1);
+    let mut end = count;
+    for at in count..hits.len() {
+        if hits[at].fingerprint == last.fingerprint {
+            hits.swap(at, end);
+            end += 1;
+        }
+    }
+    end
+}
+
+/// Matches up to which the standard library's sort takes no memory and is fastest.
+const FEW: usize = 20;
+
+/// Sorts matches by distance and keeps those of equal distance in their order.
+fn sort_by_distance<F: Fingerprint>(matches: &mut [Match<F>]) {
+    if matches.len() <= FEW {
+        return matches.sort_by_key(|found| found.distance);
+    }
+    // One more than the greatest distance of the widest fingerprints, and the end.
+    let mut starts = [0usize; 128 + 2];
+    for found in &*matches {
+        starts[found.distance as usize + 1] += 1;
+    }
+    for distance in 1..starts.len() {
+        starts[distance] += starts[distance - 1];
+    }
+    for found in matches.to_vec() {
+        let place = &mut starts[found.distance as usize];
+        matches[*place] = found;
+        *place += 1;
+    }
 }
 
 impl<'a, F: Fingerprint> LiveIds<'a, F> {
     pub(super) fn new(view: &'a View<'a, F>) -> Self {
         let segments = view.version.segments.iter().map(|s| Segment::id_reader(s)).collect();
-        Self { view, segments }
+        Self { view, segments, removals_end: view.removals_end(), ids: Vec::new() }
     }
 
     /// Returns the live ids of one fingerprint, which `hits` found in these sources: ascending,
     /// each once, at most `limit`.
-    pub(super) fn of(&mut self, hits: &[Hit<F>], limit: usize) -> Result<Vec<DocId>> {
-        let mut ids = Vec::new();
+    pub(super) fn of(&mut self, hits: &[Hit<F>], limit: usize) -> Result<&[DocId]> {
+        self.ids.clear();
         for hit in hits {
-            self.of_source(hit, limit, &mut ids)?;
+            self.read(hit, limit)?;
         }
         if hits.len() > 1 {
-            ids.sort_unstable();
-            ids.dedup();
+            self.ids.sort_unstable();
+            self.ids.dedup();
         }
-        ids.truncate(limit);
-        Ok(ids)
+        self.ids.truncate(limit);
+        Ok(&self.ids)
     }
 
-    fn of_source(&mut self, hit: &Hit<F>, limit: usize, out: &mut Vec<DocId>) -> Result<()> {
+    fn read(&mut self, hit: &Hit<F>, limit: usize) -> Result<()> {
         let Hit { fingerprint, source, .. } = *hit;
         let segments = self.segments.len();
         if let Some(segment) = self.segments.get_mut(source) {
             let ids = segment.ids(fingerprint)?;
-            return self.keep_live(hit, ids.into_iter().flatten(), limit, out);
+            return self.keep_live(hit, ids.into_iter().flatten(), limit);
         }
         let Some(memtable) = self.view.version.memtables().nth(source - segments) else {
             return Ok(());
         };
         // Ids that a newer memtable removes must not use up the limit.
-        let read_limit = if self.view.has_removals(source + 1) { usize::MAX } else { limit };
-        self.keep_live(hit, memtable.ids(fingerprint, self.view.seq, read_limit), limit, out)
+        let read_limit = if self.must_check(source) { usize::MAX } else { limit };
+        self.keep_live(hit, memtable.ids(fingerprint, self.view.seq, read_limit), limit)
+    }
+
+    /// Returns whether a newer source removes entries.
+    fn must_check(&self, source: usize) -> bool {
+        source + 1 < self.removals_end
     }
 
     /// Appends the ids of one source that no newer source removes, at most `limit`.
     fn keep_live(
-        &self,
+        &mut self,
         hit: &Hit<F>,
         ids: impl IntoIterator<Item = DocId>,
         limit: usize,
-        out: &mut Vec<DocId>,
     ) -> Result<()> {
         let Hit { fingerprint, source, .. } = *hit;
-        let must_check = self.view.has_removals(source + 1);
-        let start = out.len();
+        if !self.must_check(source) {
+            self.ids.extend(ids.into_iter().take(limit));
+            return Ok(());
+        }
+        let end = self.ids.len().saturating_add(limit);
         for id in ids {
-            if out.len() - start >= limit {
+            if self.ids.len() == end {
                 break;
             }
-            if !must_check || !self.view.is_removed(Entry { fingerprint, id }, source + 1)? {
-                out.push(id);
+            if !self.view.is_removed(Entry { fingerprint, id }, source + 1)? {
+                self.ids.push(id);
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorting_by_distance_keeps_matches_of_equal_distance_in_order() {
+        for len in [0, 1, 20, 21, 500] {
+            let of = |i: u64| Match {
+                distance: [128, 0, 3, 3, 127][usize::try_from(i * i % 11 % 5).unwrap()],
+                fingerprint: u128::from(i / 3),
+                id: DocId(i),
+            };
+            let mut sorted: Vec<_> = (0..len).map(of).collect();
+            sort_by_distance(&mut sorted);
+            let mut expected: Vec<_> = (0..len).map(of).collect();
+            expected.sort_unstable();
+            assert_eq!(sorted, expected);
+        }
+    }
+
+    #[test]
+    fn nearest_hits_are_selected_with_every_source_of_the_last() {
+        let hit = |i: u32| Hit {
+            distance: i % 7,
+            fingerprint: u64::from(i % 7 * 100 + i % 5),
+            source: (i / 35) as usize,
+        };
+        let all: Vec<_> = (0..105).map(hit).collect();
+        for count in 0..=106 {
+            let mut selected = all.clone();
+            let end = select_nearest(&mut selected, count);
+            selected[..end].sort_unstable();
+            selected[end..].sort_unstable();
+            let mut expected = all.clone();
+            expected.sort_unstable();
+            assert_eq!(selected, expected);
+            let rounded = count.next_multiple_of(3);
+            assert_eq!(end, if count == 0 { 105 } else { rounded.min(105) });
+        }
     }
 }

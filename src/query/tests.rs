@@ -1,7 +1,7 @@
 //! Compares batches with single queries. Regions are tiny here, so that small tables have many.
 
 use crate::storage::Sim;
-use crate::{BlockCode, Db, DocId, Fingerprint, Key, Layout, Options};
+use crate::{BlockCode, Db, DocId, Fingerprint, Key, Layout, Match, Options, QueryOptions};
 
 /// splitmix64.
 struct Rng(u64);
@@ -173,4 +173,44 @@ fn empty_batch_and_empty_database_give_empty_answers() {
     let db = Db::options().storage(Sim::new()).create("empty").unwrap();
     assert_eq!(db.query_batch(&[], 3).unwrap(), [] as [Vec<_>; 0]);
     assert_eq!(db.query_batch(&[5; 40], 3).unwrap(), vec![Vec::new(); 40]);
+}
+
+/// Clusters with long answers and several ids per fingerprint, in several segments and in
+/// memory, with some fingerprints of which nothing is left.
+#[test]
+fn limit_returns_the_first_matches_of_the_full_answer() {
+    let layout = Layout::preset("half-2", 64).unwrap();
+    let options = Options::<u64>::new().layout(layout).storage(Sim::new()).background(false);
+    let db = options.create("limit").unwrap();
+    let centre = 0x5555_0000_ffff_1234;
+    let member = |i: u64| centre ^ 1 << (i % 61) ^ 1 << (i * 7 % 53);
+    for i in 0..900 {
+        db.insert(member(i), i).unwrap();
+        if i % 3 == 1 {
+            db.remove(member(i / 2), i / 2).unwrap();
+        }
+        if i % 250 == 249 {
+            db.flush().unwrap();
+        }
+    }
+    let removed = |i: u64| (0..900).any(|by| by % 3 == 1 && by / 2 == i);
+    for query in [centre, centre ^ 2, member(5)] {
+        let mut expected: Vec<_> = (0..900)
+            .filter(|&i| !removed(i))
+            .map(|i| Match {
+                distance: member(i).distance(query),
+                fingerprint: member(i),
+                id: DocId(i),
+            })
+            .filter(|found| found.distance <= 3)
+            .collect();
+        expected.sort_unstable();
+        assert!(expected.len() > 50, "{}", expected.len());
+        assert_eq!(db.query(query, 3).unwrap(), expected);
+        for limit in [1, 2, 3, 10, 50, expected.len() - 1] {
+            let options = QueryOptions::within(3).limit(limit);
+            let found = db.snapshot().query_with(query, &options).unwrap();
+            assert_eq!(found, expected[..limit], "{limit}");
+        }
+    }
 }
