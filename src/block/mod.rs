@@ -28,18 +28,16 @@ pub(crate) const MAX_SIZE: usize = 4096;
 
 impl Coding {
     /// Checks strictly that the first `size` bytes of `bytes` are a block as a builder writes it:
-    /// the fingerprints ascend, `key` is the last, and unused bits are zero. Passes each
-    /// fingerprint to `visit`.
+    /// the fingerprints ascend, and unused bits are zero. Passes each fingerprint to `visit`.
     pub(crate) fn check<F: Fingerprint>(
         &self,
         bytes: &[u8],
         size: usize,
-        key: F,
         visit: impl FnMut(F),
     ) -> Result<()> {
         match self {
-            Self::Huffman(code) => huffman::check(bytes, size, code, key, visit),
-            Self::EliasFano => elias_fano::check(bytes, size, key, visit),
+            Self::Huffman(code) => huffman::check(bytes, size, code, visit),
+            Self::EliasFano => elias_fano::check(bytes, size, visit),
         }
     }
 }

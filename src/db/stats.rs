@@ -155,7 +155,7 @@ pub struct TableStats {
     pub bytes: u64,
     /// Size of the blocks.
     pub bytes_blocks: u64,
-    /// Size of the index: the block keys and the directory over them.
+    /// Size of the index: the directory over the block keys.
     pub bytes_index: u64,
     /// Size of the prefix filter; 0 without one.
     pub bytes_filter: u64,

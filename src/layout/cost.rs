@@ -237,10 +237,10 @@ fn code_bits(code: BlockCode) -> (f64, f64) {
     }
 }
 
-/// Bytes of an entry of the directory.
-const DIRECTORY_ENTRY: f64 = 64.0;
-/// Most blocks per entry of the directory, on average. The number of entries is a power of two.
-const BLOCKS_PER_DIRECTORY_ENTRY: f64 = 13.0;
+/// Bytes of a slot of the directory.
+const SLOT: f64 = 64.0;
+/// Blocks per slot.
+const BLOCKS_PER_SLOT: f64 = 26.0;
 /// Bytes of a page.
 const PAGE: f64 = 4096.0;
 
@@ -308,8 +308,7 @@ impl Terms {
         let blocks = (n / in_block).ceil();
         let filtered = self.filter_bits > 0 && filter_is_useful(filter_depth, entries);
         let filter = if filtered { n * f64::from(self.filter_bits) / 8.0 } else { 0.0 };
-        let directory_entries = (blocks / BLOCKS_PER_DIRECTORY_ENTRY).log2().ceil().max(0.0).exp2();
-        let index = blocks * (width / 8.0) + directory_entries * DIRECTORY_ENTRY;
+        let index = (blocks / BLOCKS_PER_SLOT).ceil() * SLOT;
         TableSize { in_block, blocks: blocks * block, index, filter }
     }
 
@@ -461,12 +460,12 @@ mod tests {
     fn predicted_sizes_are_those_of_written_tables() {
         use BlockCode::{EliasFano, Huffman};
         for (code, block_size, log, bytes) in [
-            (Huffman, 128, 24, 6.41),
-            (Huffman, 1024, 20, 6.05),
-            (Huffman, 1024, 24, 5.55),
-            (EliasFano, 128, 20, 6.73),
-            (EliasFano, 128, 26, 5.92),
-            (EliasFano, 256, 26, 5.46),
+            (Huffman, 128, 24, 5.91),
+            (Huffman, 1024, 20, 5.99),
+            (Huffman, 1024, 24, 5.49),
+            (EliasFano, 128, 20, 6.22),
+            (EliasFano, 128, 26, 5.44),
+            (EliasFano, 256, 26, 5.23),
         ] {
             let terms = Terms { block_size, code, ..Terms::default() };
             let size = terms.table(64, 1 << log, 32);

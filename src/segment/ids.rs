@@ -48,18 +48,19 @@ impl<'a, F: Fingerprint> IdReader<'a, F> {
 
     /// Makes the fingerprint's block the current one. Returns its place in the block.
     fn find(&mut self, table: &Table<F>, fingerprint: F) -> Result<Option<usize>> {
-        let number = table.find_block(fingerprint)?;
-        if number == table.blocks() {
-            return Ok(None);
-        }
-        if self.block.is_some_and(|(last, _)| last == number) {
+        let numbers = table.blocks_between(fingerprint, fingerprint)?;
+        let last = self.block.map(|(last, _)| last);
+        if let Some(last) = last.filter(|last| numbers.contains(last)) {
             self.decoded.clear();
-            table.decode(number..number + 1, &mut self.decoded)?;
-            return Ok(self.decoded.binary_search(&fingerprint).ok());
+            table.decode(last..last + 1, &mut self.decoded)?;
+            if let Ok(place) = self.decoded.binary_search(&fingerprint) {
+                return Ok(Some(place));
+            }
         }
+        let Some((number, place)) = table.locate_in(numbers, fingerprint)? else { return Ok(None) };
         self.decoded.clear();
         let group = self.segment.postings.id_group(number, table.block_len(number)?)?;
         self.block = Some((number, group));
-        table.place_in(number, fingerprint)
+        Ok(Some(place))
     }
 }

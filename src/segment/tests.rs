@@ -58,16 +58,18 @@ impl TableContents<u64> for Contents {
     }
 }
 
-/// Writes a segment of 90 fingerprints with three ids each, with tombstones and names.
+/// Writes a segment of 190 fingerprints with three ids each, with tombstones and names. Enough
+/// of them are close together that the index of table 0 has an overflow.
 fn written(storage: &Arc<dyn Storage>, settings: &Settings) -> SegmentMeta {
     let mut fingerprints: Vec<u64> =
         (0..90u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i).collect();
+    fingerprints.extend((0..100).map(|i| (7 << 60) + (i << 34)));
     fingerprints.sort_unstable();
     let mut writer = SegmentWriter::new(storage, settings, 1);
     writer.tables(&Contents(fingerprints), 1).unwrap();
     let entry = |id| Entry { fingerprint: 7u64, id: DocId(id) };
     writer.tombstones(&[entry(1000), entry(1001)]).unwrap();
-    let names: Vec<String> = (0..270).map(|i| format!("https://例/{i}")).collect();
+    let names: Vec<String> = (0..570).map(|i| format!("https://例/{i}")).collect();
     writer.names(DocId(0), names.iter().map(|name| Ok(name.as_str()))).unwrap();
     writer.finish().unwrap()
 }

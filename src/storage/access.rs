@@ -21,9 +21,9 @@ pub enum Access {
     #[default]
     Mapped,
     /// For a database much larger than memory. Opening it reads the indexes, which should stay in
-    /// memory: block keys, directories and filters, half a byte per fingerprint, per table, plus
-    /// the bits of the filters. Everything else is read in single pages, all pages of a query
-    /// together. Queries whose pages happen to be in memory take some 20 us longer than with
+    /// memory: directories and filters, a tenth of a byte per fingerprint, per table, plus the bits
+    /// of the filters. Everything else is read in single pages, all pages of a query together.
+    /// Queries whose pages happen to be in memory take some 20 us longer than with
     /// [`Mapped`](Self::Mapped).
     Cold,
     /// Copies the files to memory when the database is opened, in pages of 2 MiB where the system

@@ -2,7 +2,7 @@
 
 use super::TableOptions;
 use super::filter::FilterBuilder;
-use super::index::put_directory;
+use super::index::DirectoryBuilder;
 use super::profile::Profile;
 use crate::block::{BlockBuilder, Coding};
 use crate::codec::bytes::PutFields;
@@ -23,7 +23,7 @@ pub(crate) struct TableBuilder<F> {
     /// The bytes of the block that was finished last.
     scratch: Vec<u8>,
     /// The keys of the finished blocks.
-    keys: Vec<u8>,
+    keys: Vec<F>,
     filter: Option<FilterBuilder>,
     count: u64,
 }
@@ -76,7 +76,7 @@ impl<F: Fingerprint> TableBuilder<F> {
 
     /// Writes the current block.
     fn end_block(&mut self) -> Result<()> {
-        self.keys.put_fingerprint(self.block.last());
+        self.keys.push(self.block.last());
         self.block.finish(&mut self.scratch);
         self.writer.write(&self.scratch)?;
         self.scratch.clear();
@@ -93,17 +93,11 @@ impl<F: Fingerprint> TableBuilder<F> {
         if !self.block.is_empty() {
             self.end_block()?;
         }
-        let blocks = self.keys.len() / F::BYTES;
-        let mut directory = Vec::new();
-        put_directory(
-            blocks,
-            self.keys.chunks_exact(F::BYTES).filter_map(F::read_le),
-            &mut directory,
-        )?;
+        let blocks = self.keys.len();
+        let mut directory = DirectoryBuilder::new(blocks)?;
+        self.keys.into_iter().for_each(|key| directory.push(key));
+        let (directory, overflow) = directory.finish();
         self.writer.write(&directory)?;
-        self.writer.write(&self.keys)?;
-        self.writer.align(8)?;
-        let filter_offset = self.writer.position();
         let filter_depth = self.filter.as_ref().map_or(0, FilterBuilder::depth);
         let filter_words = self.filter.map_or_else(Vec::new, FilterBuilder::finish);
         for word in &filter_words {
@@ -114,7 +108,7 @@ impl<F: Fingerprint> TableBuilder<F> {
         meta.put_u64(blocks as u64);
         meta.put_u32(u32::try_from(self.options.block_size).unwrap_or(0));
         meta.put_u32(filter_depth);
-        meta.put_u64(filter_offset);
+        meta.put_u64(overflow as u64);
         meta.put_u64(filter_words.len() as u64);
         self.coding.put(F::BITS, &mut meta);
         self.writer.finish(&meta)

@@ -1,11 +1,12 @@
 //! The index of a table: which block may hold a fingerprint.
 //!
-//! The index is the block keys, which are the last fingerprints of the blocks, and a directory over
-//! them. The directory has a slot for each value of the leading bits. A slot fills one cache line
-//! and holds part of each key that begins with its value. So a lookup waits for one cache line, no
-//! matter how many blocks there are. If too many keys share a slot, the lookup bisects the keys.
-//! (The paper, section 3.2, interpolates over the keys. On even data that takes as few steps, but
-//! more cache misses, each of which waits for the one before.)
+//! The index is a directory over the block keys, which are the last fingerprints of the blocks. The
+//! directory divides the range of all values into slots of equal width. A slot fills one cache line
+//! and holds a part of each key in its range. So a lookup waits for one cache line, no matter how
+//! many blocks there are. If a slot has too many keys, or too many that look the same, the *overflow*
+//! after the directory holds these keys in full, and the lookup bisects them. (The paper, section
+//! 3.2, interpolates over the keys. On even data that takes as few steps, but more cache misses,
+//! each of which waits for the one before.)
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,6 +14,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::codec::bytes::PutFields;
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::paged::Body;
@@ -21,85 +23,124 @@ use crate::paged::Body;
 const SLOT_LEN: usize = 64;
 
 /// Number of keys that fit into a slot.
-const SLOT_KEYS: usize = 15;
+const SLOT_KEYS: usize = 30;
 
-/// Greatest average number of keys per slot: few enough that on even data hardly any slot has more
-/// keys than fit.
-const MAX_MEAN_KEYS: usize = 13;
+/// Mean number of keys per slot: few enough that on even data hardly any slot has more keys than
+/// fit.
+const MEAN_KEYS: usize = 26;
 
-/// Key bits stored per directory slot, taken after the bits that select the slot: as many as a
-/// comparison of signed words takes.
-const KEY_BITS: u32 = 31;
+/// Most keys of a slot that may have the same part, because a lookup cannot distinguish them.
+const MOST_EQUAL: usize = 2;
 
-/// Marks an unused place in a slot. No stored key is equal to it.
-const NONE: u32 = !0 >> (32 - KEY_BITS);
+/// Most blocks that a lookup of a single value returns.
+pub(crate) const MOST_BLOCKS_OF_VALUE: usize = MOST_EQUAL + 1;
 
-/// Takes the place of the first key in a crowded slot, for which the lookup must read the keys.
-const CROWDED: u32 = !0;
+/// Bits of a key that a slot stores: as many as a comparison of signed 16-bit words takes.
+const PART_BITS: u32 = 15;
 
-/// The places of the directory and the keys in a file.
+/// Marks an unused place in a slot. Every part of a key is less.
+const NONE: i16 = i16::MAX;
+
+/// Takes the place of the first part in a crowded slot, whose keys are in the overflow.
+const CROWDED: i16 = -1;
+
+/// The places of the directory and the overflow in a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Index<F> {
     blocks: usize,
     directory: usize,
-    keys: usize,
-    /// Number of leading bits that select a slot.
-    depth: u32,
+    /// Number of slots.
+    slots: u64,
+    /// Number of keys in the overflow.
+    overflow: usize,
     width: PhantomData<F>,
 }
 
-/// Returns the number of leading bits that select a slot: the smallest one with at most
-/// [`MAX_MEAN_KEYS`] keys per slot on average.
-fn depth_for(blocks: usize) -> u32 {
-    blocks.div_ceil(MAX_MEAN_KEYS).next_power_of_two().trailing_zeros()
+/// Returns the number of slots for the keys of this many blocks.
+fn slots_for(blocks: usize) -> u64 {
+    blocks.div_ceil(MEAN_KEYS).max(1) as u64
 }
 
-/// Returns the index of a fingerprint's slot: its `depth` leading bits.
+/// Returns the slot of a fingerprint, and its part: what the slot stores of it if it is a key.
+/// Neither descends as fingerprints ascend, the part within a slot.
 #[inline(always)]
-fn slot_of<F: Fingerprint>(fingerprint: F, depth: u32) -> usize {
-    // Two shifts, because a single shift by all 64 bits is not allowed.
-    (fingerprint.top64() >> 1 >> (63 - depth)) as usize
+#[expect(clippy::cast_possible_truncation, reason = "the bits below are wanted")]
+fn place_of<F: Fingerprint>(fingerprint: F, slots: u64) -> (usize, i16) {
+    let product = u128::from(fingerprint.top64()) * u128::from(slots);
+    let part = (product as u64 >> (64 - PART_BITS)) as i16;
+    ((product >> 64) as usize, part.min(NONE - 1))
 }
 
-/// Returns the part of a key that a slot stores: the bits after the `depth` leading ones.
-#[inline(always)]
-fn key_part<F: Fingerprint>(fingerprint: F, depth: u32) -> u32 {
-    (fingerprint.top64() << depth >> (64 - KEY_BITS)) as u32
+/// Builds the directory and the overflow of ascending keys.
+#[derive(Debug)]
+pub(super) struct DirectoryBuilder<F> {
+    slots: u64,
+    /// Number of the slot that is being filled.
+    slot: usize,
+    /// The keys of that slot.
+    keys: Vec<F>,
+    /// Number of keys in the slots before it.
+    before: u32,
+    directory: Vec<u8>,
+    overflow: Vec<u8>,
 }
 
-/// Appends the directory of `blocks` ascending keys.
-pub(super) fn put_directory<F: Fingerprint>(
-    blocks: usize,
-    keys: impl Iterator<Item = F>,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    let depth = depth_for(blocks);
-    if u32::try_from(blocks).is_err() {
-        return Err(Error::invalid(format!(
-            "a table can have at most 2^32 - 1 blocks, not {blocks}: choose a larger block size"
-        )));
-    }
-    let (mut keys, mut before) = (keys.peekable(), 0u32);
-    for slot in 0..1 << depth {
-        let (mut parts, mut count, mut crowded) = ([NONE; SLOT_KEYS], 0, false);
-        while let Some(key) = keys.next_if(|&key| slot_of(key, depth) == slot) {
-            let part = key_part(key, depth);
-            match parts.get_mut(count) {
-                Some(place) if part != NONE => *place = part,
-                _ => crowded = true,
-            }
-            count += 1;
+impl<F: Fingerprint> DirectoryBuilder<F> {
+    /// Creates a builder for the keys of `blocks` blocks.
+    pub(super) fn new(blocks: usize) -> Result<Self> {
+        if u32::try_from(blocks).is_err() {
+            return Err(Error::invalid(format!(
+                "a table can have at most 2^32 - 1 blocks, not {blocks}: choose a larger block size"
+            )));
         }
-        out.put_u32(before);
-        before += u32::try_from(count).unwrap_or(0);
+        let slots = slots_for(blocks);
+        let (directory, overflow) = (Vec::new(), Vec::new());
+        Ok(Self { slots, slot: 0, keys: Vec::new(), before: 0, directory, overflow })
+    }
+
+    /// Adds the key of the next block.
+    pub(super) fn push(&mut self, key: F) {
+        let (slot, _) = place_of(key, self.slots);
+        while self.slot < slot {
+            self.end_slot();
+        }
+        self.keys.push(key);
+    }
+
+    fn end_slot(&mut self) {
+        let mut parts = [NONE; SLOT_KEYS];
+        for (part, &key) in parts.iter_mut().zip(&self.keys) {
+            (_, *part) = place_of(key, self.slots);
+        }
+        let mut runs = parts.chunk_by(|a, b| a == b).filter(|run| run.first() != Some(&NONE));
+        let crowded = self.keys.len() > SLOT_KEYS || runs.any(|run| run.len() > MOST_EQUAL);
+        let end = self.before.saturating_add(u32::try_from(self.keys.len()).unwrap_or(u32::MAX));
+        self.directory.put_u32(self.before);
         if crowded {
-            parts = [0; SLOT_KEYS];
-            let [mark, end, ..] = &mut parts;
-            (*mark, *end) = (CROWDED, before);
+            let first = self.overflow.len() / F::BYTES;
+            let begin = self.directory.len();
+            self.directory.put_u32(CROWDED.cast_unsigned().into());
+            self.directory.put_u32(end);
+            self.directory.put_u32(u32::try_from(first).unwrap_or(u32::MAX));
+            self.directory.resize(begin + 2 * SLOT_KEYS, 0);
+            self.keys.iter().for_each(|&key| self.overflow.put_fingerprint(key));
+        } else {
+            parts.into_iter().for_each(|part| self.directory.put_u16(part.cast_unsigned()));
         }
-        parts.into_iter().for_each(|part| out.put_u32(part));
+        self.before = end;
+        self.keys.clear();
+        self.slot += 1;
     }
-    Ok(())
+
+    /// Returns the bytes of the directory and of the overflow after it, and the number of keys in
+    /// the overflow.
+    pub(super) fn finish(mut self) -> (Vec<u8>, usize) {
+        while (self.slot as u64) < self.slots {
+            self.end_slot();
+        }
+        self.directory.extend_from_slice(&self.overflow);
+        (self.directory, self.overflow.len() / F::BYTES)
+    }
 }
 
 /// What a slot says about a range within it: the first block whose key is at least the lowest value
@@ -108,18 +149,19 @@ pub(super) fn put_directory<F: Fingerprint>(
 struct SlotBounds {
     first: usize,
     last: usize,
-    /// The slot is crowded, so these are the bounds of the entire slot and may be far apart.
-    crowded: bool,
+    /// If the slot is crowded, these are the bounds of the entire slot and may be far apart. The
+    /// keys from `first` on are in the overflow, beginning with this one.
+    overflow: Option<usize>,
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// Returns the index of a table with this number of blocks, whose directory begins at `offset`;
-    /// `None` if that does not fit into the address space.
-    pub(super) fn new(blocks: usize, offset: usize) -> Option<Self> {
-        let depth = depth_for(u32::try_from(blocks).ok()? as usize);
-        let keys = offset.checked_add(SLOT_LEN << depth)?;
-        keys.checked_add(blocks.checked_mul(F::BYTES)?)?;
-        Some(Self { blocks, directory: offset, keys, depth, width: PhantomData })
+    /// Returns the index of a table with this number of blocks, whose directory begins at `offset`
+    /// and whose overflow has `overflow` keys; `None` if that does not fit into the address space.
+    pub(super) fn new(blocks: usize, overflow: usize, offset: usize) -> Option<Self> {
+        let slots = slots_for(u32::try_from(blocks).ok()? as usize);
+        let overflow_at = offset.checked_add(usize::try_from(slots).ok()? * SLOT_LEN)?;
+        overflow_at.checked_add(overflow.checked_mul(F::BYTES)?)?;
+        Some(Self { blocks, directory: offset, slots, overflow, width: PhantomData })
     }
 
     /// Returns the offset at which the index begins.
@@ -127,12 +169,17 @@ impl<F: Fingerprint> Index<F> {
         self.directory
     }
 
-    /// Returns the offset at which the index ends.
-    pub(super) fn end(&self) -> usize {
-        self.keys + self.blocks * F::BYTES
+    /// Returns the offset at which the directory ends and the overflow begins.
+    fn overflow_at(&self) -> usize {
+        self.slot_at(usize::try_from(self.slots).unwrap_or(usize::MAX))
     }
 
-    /// Returns the bytes of the directory and the keys.
+    /// Returns the offset at which the index ends.
+    pub(super) fn end(&self) -> usize {
+        self.overflow_at() + self.overflow * F::BYTES
+    }
+
+    /// Returns the bytes of the directory and the overflow.
     pub(super) fn len(&self) -> usize {
         self.end() - self.directory
     }
@@ -142,111 +189,110 @@ impl<F: Fingerprint> Index<F> {
         self.blocks
     }
 
-    /// Returns the key of a block.
+    /// Returns the offset of a slot.
     #[inline(always)]
-    pub(super) fn key(&self, body: &Body<'_>, block: usize) -> Result<F> {
-        let offset = self.keys.saturating_add(block.saturating_mul(F::BYTES));
-        let bytes = body.bytes(offset, F::BYTES)?;
-        F::read_le(bytes).ok_or_else(|| body.corruption(offset, "the key is cut short"))
+    fn slot_at(&self, slot: usize) -> usize {
+        self.directory.wrapping_add(slot.wrapping_mul(SLOT_LEN))
     }
 
     /// Prefetches the slot of `target`.
     #[inline(always)]
     pub(super) fn prefetch(&self, body: &Body<'_>, target: F) {
-        body.prefetch(self.directory + slot_of(target, self.depth) * SLOT_LEN);
-    }
-
-    /// Returns the first block whose key is at least `target`; the number of blocks if there is
-    /// none.
-    pub(super) fn first_at_least(&self, body: &Body<'_>, target: F) -> Result<usize> {
-        let slot = slot_of(target, self.depth);
-        let SlotBounds { first, last, .. } = self.read_slot(body, slot, target, target)?;
-        self.bisect(body, first..last, target)
+        body.prefetch(self.slot_at(place_of(target, self.slots).0));
     }
 
     /// Returns the blocks that hold the fingerprints from `low` to `high`, and rarely other blocks
-    /// too.
+    /// too. Because the slots do not store keys in full, up to [`MOST_EQUAL`] blocks at the start
+    /// may hold only lower fingerprints, and as many at the end only higher ones.
     #[inline(always)]
     pub(super) fn blocks(&self, body: &Body<'_>, low: F, high: F) -> Result<Range<usize>> {
-        let slot = slot_of(low, self.depth);
-        if slot == slot_of(high, self.depth) {
-            let SlotBounds { first, last, crowded } = self.read_slot(body, slot, low, high)?;
-            if !crowded {
+        let (slot, least) = place_of(low, self.slots);
+        let (last_slot, most) = place_of(high, self.slots);
+        if slot == last_slot {
+            let SlotBounds { first, last, overflow } = self.read_slot(body, slot, least, most)?;
+            if overflow.is_none() {
                 return Ok(first..(last + 1).min(self.blocks));
             }
         }
-        self.blocks_by_keys(body, low, high)
+        self.blocks_of_ends(body, low, high)
     }
 
-    /// Returns the blocks that hold the fingerprints from `low` to `high`, found by reading keys.
+    /// Does what [`blocks`](Self::blocks) does if the range is in several slots or a crowded one.
     #[inline(never)]
-    fn blocks_by_keys(&self, body: &Body<'_>, low: F, high: F) -> Result<Range<usize>> {
-        let first = self.first_at_least(body, low)?;
-        let last = self.first_at_least(body, high)?;
+    fn blocks_of_ends(&self, body: &Body<'_>, low: F, high: F) -> Result<Range<usize>> {
+        let (first, _) = self.first_at_least(body, low)?;
+        let (_, last) = self.first_at_least(body, high)?;
+        if first > last {
+            return Err(body.corruption(self.directory, "the slots of the directory do not ascend"));
+        }
         Ok(first..(last + 1).min(self.blocks))
     }
 
-    /// Reads the slot that contains both `low` and `high`.
+    /// Returns bounds of the first block whose key is at least `target`. They are equal unless the
+    /// slot holds a key with the same part.
+    fn first_at_least(&self, body: &Body<'_>, target: F) -> Result<(usize, usize)> {
+        let (slot, part) = place_of(target, self.slots);
+        let SlotBounds { first, last, overflow } = self.read_slot(body, slot, part, part)?;
+        let Some(overflow) = overflow else { return Ok((first, last)) };
+        let mut keys = overflow..overflow.saturating_add(last - first);
+        if keys.end > self.overflow {
+            let message = "the directory refers to keys that the overflow does not have";
+            return Err(body.corruption(self.slot_at(slot), message));
+        }
+        while keys.start < keys.end {
+            let middle = keys.start + (keys.end - keys.start) / 2;
+            if self.key(body, middle)? < target {
+                keys.start = middle + 1;
+            } else {
+                keys.end = middle;
+            }
+        }
+        let block = first + (keys.start - overflow);
+        Ok((block, block))
+    }
+
+    /// Returns a key of the overflow.
+    fn key(&self, body: &Body<'_>, index: usize) -> Result<F> {
+        let offset = self.overflow_at() + index * F::BYTES;
+        let bytes = body.bytes(offset, F::BYTES)?;
+        F::read_le(bytes).ok_or_else(|| body.corruption(offset, "the key is cut short"))
+    }
+
+    /// Reads the slot that contains a range of values, given the parts of the lowest and the highest.
     ///
-    /// Compares all words of the slot, even those that hold no key, because the processor would
-    /// often mispredict where to stop.
+    /// Compares all parts of the slot, because the processor would often mispredict where to stop.
     #[inline(always)]
-    fn read_slot(&self, body: &Body<'_>, slot: usize, low: F, high: F) -> Result<SlotBounds> {
-        let offset = self.directory + slot * SLOT_LEN;
+    fn read_slot(&self, body: &Body<'_>, slot: usize, least: i16, most: i16) -> Result<SlotBounds> {
+        let offset = self.slot_at(slot);
         let bytes: &[u8; SLOT_LEN] =
             body.bytes(offset, SLOT_LEN)?.first_chunk().unwrap_or(&[0; SLOT_LEN]);
-        let words = bytes.as_chunks().0;
-        let [before, mark, end] =
-            [0, 1, 2].map(|place| words.get(place).map_or(0, |&word| u32::from_le_bytes(word)));
-        let [least, most, before_signed] =
-            [key_part(low, self.depth), key_part(high, self.depth).min(NONE - 1), before]
-                .map(u32::cast_signed);
-        // The first word is not a key, so what the loop adds for it is subtracted here.
-        let mut less = -i32::from(before_signed < least);
-        let mut not_above = -i32::from(before_signed <= most);
-        for &word in words {
-            let key = i32::from_le_bytes(word);
-            less += i32::from(key < least);
-            not_above += i32::from(key <= most);
-        }
-        let crowded = mark == CROWDED;
-        let first = before as usize;
-        let after = |keys: i32| first.wrapping_add_signed(keys as isize);
-        let (first, last) =
-            if crowded { (first, end as usize) } else { (after(less), after(not_above)) };
+        let word = |place: usize| {
+            bytes.as_chunks().0.get(place).map_or(0, |&word| u32::from_le_bytes(word))
+        };
+        // The first two words that are compared are not parts.
+        let parts_below = |bound| (cpu::words_below(bytes, bound) >> 2).count_ones() as usize;
+        let before = word(0) as usize;
+        let crowded = word(1) & 0xffff == u32::from(CROWDED.cast_unsigned());
+        let (first, last) = if crowded {
+            (before, word(2) as usize)
+        } else {
+            // `most` is less than the mark of unused places.
+            (before + parts_below(least), before + parts_below(most + 1))
+        };
         if first > last || last > self.blocks {
             return Err(body.corruption(
                 offset,
                 "the directory refers to blocks that the table does not have",
             ));
         }
-        Ok(SlotBounds { first, last, crowded })
+        Ok(SlotBounds { first, last, overflow: crowded.then_some(word(3) as usize) })
     }
 
-    /// Returns the first of these blocks whose key is at least `target`, or the block after them.
-    fn bisect(&self, body: &Body<'_>, blocks: Range<usize>, target: F) -> Result<usize> {
-        let Range { start: mut first, end: mut last } = blocks;
-        while first < last {
-            let middle = first + (last - first) / 2;
-            if self.key(body, middle)? < target {
-                first = middle + 1;
-            } else {
-                last = middle;
-            }
-        }
-        Ok(first)
-    }
-
-    /// Checks that the directory matches the keys.
-    pub(super) fn check(&self, body: &Body<'_>) -> Result<()> {
-        let mut keys = Vec::with_capacity(self.blocks);
-        for block in 0..self.blocks {
-            keys.push(self.key(body, block)?);
-        }
-        let mut expected = Vec::with_capacity(self.keys - self.directory);
-        put_directory(self.blocks, keys.into_iter(), &mut expected)?;
-        if body.bytes(self.directory, expected.len())? != expected {
-            return Err(body.corruption(self.directory, "the directory does not match the keys"));
+    /// Checks that the index is the one that a builder made of the blocks' keys.
+    pub(super) fn check(&self, body: &Body<'_>, builder: DirectoryBuilder<F>) -> Result<()> {
+        let (expected, _) = builder.finish();
+        if body.bytes(self.directory, self.len())? != expected {
+            return Err(body.corruption(self.directory, "the directory does not match the blocks"));
         }
         Ok(())
     }
@@ -259,14 +305,14 @@ mod tests {
     use crate::paged::{PagedFile, PagedWriter};
     use crate::storage::{Sim, Storage};
 
-    fn directory<F: Fingerprint>(keys: &[F]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        put_directory(keys.len(), keys.iter().copied(), &mut bytes).unwrap();
-        bytes
+    fn builder<F: Fingerprint>(keys: &[F]) -> DirectoryBuilder<F> {
+        let mut builder = DirectoryBuilder::new(keys.len()).unwrap();
+        keys.iter().for_each(|&key| builder.push(key));
+        builder
     }
 
-    /// Writes a file that has only this directory and the keys.
-    fn write_file<F: Fingerprint>(mut bytes: Vec<u8>, keys: &[F]) -> (PagedFile, Index<F>) {
+    /// Writes a file that has only these bytes of an index.
+    fn write_file<F: Fingerprint>(bytes: &[u8], blocks: usize) -> (PagedFile, Index<F>) {
         let sim = Sim::new();
         sim.create_root().unwrap();
         let header = FileHeader {
@@ -278,36 +324,37 @@ mod tests {
         };
         let mut writer = PagedWriter::create(&*sim, "i", &header).unwrap();
         writer.align(SLOT_LEN).unwrap();
-        let index = Index::new(keys.len(), SLOT_LEN).unwrap();
-        keys.iter().for_each(|&key| bytes.put_fingerprint(key));
+        let directory = Index::<F>::new(blocks, 0, SLOT_LEN).unwrap();
+        let overflow = (bytes.len() - directory.len()) / F::BYTES;
+        let index = Index::new(blocks, overflow, SLOT_LEN).unwrap();
         assert_eq!(bytes.len(), index.len());
-        writer.write(&bytes).unwrap();
+        writer.write(bytes).unwrap();
         let summary = writer.finish(&[]).unwrap();
         (PagedFile::open(&*sim, "i", &header, summary.len).unwrap(), index)
     }
 
+    fn crowded_slots(directory: &[u8], slots: u64) -> usize {
+        let slots = directory.chunks(SLOT_LEN).take(usize::try_from(slots).unwrap());
+        slots.filter(|slot| slot[4..6] == CROWDED.to_le_bytes()).count()
+    }
+
     /// Checks lookups of every kind, and that `crowded` slots are crowded.
     fn check_lookups<F: Fingerprint>(keys: &[F], crowded: usize) {
-        let (file, index) = write_file(directory(keys), keys);
+        let (bytes, overflow) = builder(keys).finish();
+        let (file, index) = write_file(&bytes, keys.len());
+        assert_eq!(index.overflow, overflow);
+        assert_eq!(crowded_slots(&bytes, index.slots), crowded);
         let body = file.body();
-        index.check(&body).unwrap();
+        index.check(&body, builder(keys)).unwrap();
         let of_range = |low: F, high: F| {
             let first = keys.partition_point(|&key| key < low);
             first..(keys.partition_point(|&key| key < high) + 1).min(keys.len())
         };
-        let slots = 0..1usize << index.depth;
-        let is_crowded = |slot: &usize| {
-            let bytes = body.bytes(index.directory + slot * SLOT_LEN, 8).unwrap();
-            bytes[4..] == CROWDED.to_le_bytes()
-        };
-        assert_eq!(slots.filter(is_crowded).count(), crowded);
         let mut targets = vec![F::ZERO, F::MAX];
         for &key in keys {
             targets.extend([key, key.wrapping_sub(F::ONE), key.wrapping_add(F::ONE), !key]);
         }
         for target in targets {
-            let first = keys.partition_point(|&key| key < target);
-            assert_eq!(index.first_at_least(&body, target).unwrap(), first);
             for depth in 0..=F::BITS {
                 let mask = F::prefix_mask(depth);
                 let (low, high) = (target & mask, target | !mask);
@@ -315,39 +362,46 @@ mod tests {
                     (index.blocks(&body, low, high).unwrap(), of_range(low, high));
                 assert!(found.start <= needed.start && needed.end <= found.end);
                 assert!(found.end <= keys.len());
-                // There may be more blocks only if keys agree in all bits that slots store.
-                let agrees = |&key: &F| {
-                    (slot_of(key, index.depth) == slot_of(target, index.depth))
-                        && (key_part(key, index.depth) == key_part(low, index.depth)
-                            || key_part(key, index.depth) == key_part(high, index.depth))
-                };
-                let more = found.len() - needed.len();
-                assert!(more <= keys.iter().filter(|key| agrees(key)).count());
+                // There may be more blocks only if a key has the same part as an end of the range.
+                let most: usize = [low, high]
+                    .map(|end| {
+                        let place = place_of(end, index.slots);
+                        let same = keys.iter().filter(|&&key| place_of(key, index.slots) == place);
+                        same.count().min(MOST_EQUAL)
+                    })
+                    .into_iter()
+                    .sum();
+                assert!(found.len() - needed.len() <= most);
             }
         }
     }
 
+    fn spread(i: u64) -> u64 {
+        i.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn even(count: u64) -> Vec<u64> {
+        let mut keys: Vec<u64> = (0..count).map(spread).collect();
+        keys.sort_unstable();
+        keys
+    }
+
     #[test]
     fn blocks_are_found_for_even_crowded_and_similar_keys_at_both_widths() {
-        let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let even = |count| {
-            let mut keys: Vec<u64> = (0..count).map(spread).collect();
-            keys.sort_unstable();
-            keys
-        };
-        for count in [0, 1, 2, 13, 14, 200, 500] {
+        for count in [0, 1, 2, 26, 27, 200, 500] {
             check_lookups(&even(count), 0);
         }
         // As many keys as fit into a slot, one more, and two such slots.
-        let run = |count: u64| (0..count).map(|i| 5 << 60 | i << 30);
-        check_lookups(&run(15).collect::<Vec<u64>>(), 0);
-        check_lookups(&run(16).collect::<Vec<u64>>(), 1);
-        check_lookups(&run(13).chain(run(13).map(|key| key | 1 << 63)).collect::<Vec<u64>>(), 0);
-        // Keys that are equal in the bits that slots store, and keys whose stored bits are all
-        // ones.
-        check_lookups(&(7 << 40..(7 << 40) + 11).collect::<Vec<u64>>(), 0);
-        check_lookups(&[1, u64::MAX - (1 << 33) - 1, u64::MAX - (1 << 33)], 0);
-        check_lookups(&[1, u64::MAX - 5, u64::MAX], 1);
+        let run = |count: u64| (0..count).map(|i| 5 << 60 | i << 50);
+        check_lookups(&run(30).collect::<Vec<u64>>(), 0);
+        check_lookups(&run(31).collect::<Vec<u64>>(), 1);
+        check_lookups(&run(30).chain(run(30).map(|key| key ^ 1 << 63)).collect::<Vec<u64>>(), 0);
+        check_lookups(&run(40).chain(run(40).map(|key| key ^ 1 << 63)).collect::<Vec<u64>>(), 2);
+        // Keys with the same part, also with the greatest.
+        check_lookups(&[7u64 << 40, (7 << 40) + 1], 0);
+        check_lookups(&[7u64 << 40, (7 << 40) + 1, (7 << 40) + 2], 1);
+        check_lookups(&[1, u64::MAX - (1 << 48), u64::MAX], 0);
+        check_lookups(&[1, u64::MAX - (1 << 49) - 1, u64::MAX - (1 << 48), u64::MAX], 1);
         let mut wide: Vec<u128> =
             even(200).iter().map(|&v| u128::from(v) << 64 | u128::from(spread(v))).collect();
         wide.extend((0..20).map(|i| u128::MAX - (i << 20)));
@@ -356,36 +410,53 @@ mod tests {
     }
 
     #[test]
-    fn directory_slot_is_written_as_in_the_format_example() {
-        let bytes = crate::format_example::example("cell");
-        let keys: [u64; 4] =
-            [0x1000_0000_0000_0000, 0x2468_acf0_0000_00ff, 0x2468_acf1_ffff_ffff, !(2 << 32)];
-        let slot = directory(&keys);
-        assert_eq!(slot[..bytes.len()], bytes);
-        assert_eq!(slot[bytes.len()..], bytes[bytes.len() - 4..].repeat(10));
+    fn hardly_any_slot_is_crowded_on_uniform_fingerprints() {
+        let mut fingerprints: Vec<u64> =
+            (0..400_000).map(|i| spread(i) ^ spread(spread(i) >> 7)).collect();
+        fingerprints.sort_unstable();
+        // As many fingerprints as in a block of 128 and of 1024 bytes.
+        for in_block in [20, 180] {
+            let keys: Vec<u64> =
+                fingerprints.chunks(in_block).filter_map(|block| block.last().copied()).collect();
+            let (bytes, _) = builder(&keys).finish();
+            let slots = slots_for(keys.len());
+            let crowded = crowded_slots(&bytes, slots);
+            assert!(crowded <= usize::try_from(slots).unwrap() / 200, "{crowded} of {slots}");
+        }
     }
 
     #[test]
-    fn slot_that_refers_to_missing_blocks_is_damage() {
+    fn directory_slot_is_written_as_in_the_format_example() {
+        let bytes = crate::format_example::example("slot");
+        let keys: [u64; 4] =
+            [0x1000_0000_0000_0000, 0x2468_acf0_0000_00ff, 0x2468_acf1_ffff_ffff, !(2 << 32)];
+        let (slot, overflow) = builder(&keys).finish();
+        assert_eq!(overflow, 0);
+        assert_eq!(slot[..bytes.len()], bytes);
+        assert_eq!(slot[bytes.len()..], bytes[bytes.len() - 2..].repeat(25));
+    }
+
+    #[test]
+    fn slot_that_refers_to_missing_blocks_or_keys_is_damage() {
+        // The first of three slots has 22 keys, the first of two has 40.
         let even: Vec<u64> = (0..56).map(|i| i << 58).collect();
         let crowd: Vec<u64> = (0..40).map(|i| i << 30).collect();
         for (keys, place, words) in [
-            (&even, 0, &[49u32, 57, u32::MAX][..]),
+            (&even, 0, &[35u32, 57, u32::MAX][..]),
             (&crowd, 0, &[41]),
             (&crowd, 2, &[41, u32::MAX]),
+            (&crowd, 3, &[1, u32::MAX]),
         ] {
             for word in words {
-                let mut bytes = directory(keys);
+                let (mut bytes, _) = builder(keys).finish();
                 bytes[4 * place..][..4].copy_from_slice(&word.to_le_bytes());
-                let (file, index) = write_file(bytes, keys);
+                let (file, index) = write_file(&bytes, keys.len());
                 let body = file.body();
-                assert!(index.check(&body).is_err());
+                assert!(index.check(&body, builder(keys)).is_err());
                 // After all keys of the first slot.
-                assert!(index.first_at_least(&body, u64::MAX >> 3).is_err(), "{place} {word}");
-                assert!(
-                    index.blocks(&body, u64::MAX >> 4, u64::MAX >> 3).is_err(),
-                    "{place} {word}"
-                );
+                let high = u64::MAX / 3 - 1;
+                assert!(index.blocks(&body, high - 1, high).is_err(), "{place} {word}");
+                assert!(index.blocks(&body, high, u64::MAX).is_err(), "{place} {word}");
             }
         }
     }

@@ -1,8 +1,7 @@
 //! A table: one permuted, sorted set of fingerprints on disk (the paper's table, not LevelDB's).
 //!
-//! The file holds fixed-size [blocks](crate::block), then their [index](index): the block keys
-//! (each block's last fingerprint) and a directory over them; then, if requested, a [prefix
-//! filter](filter). The offsets of all parts can be computed, so opening a table reads none of
+//! The file holds fixed-size [blocks](crate::block), then their [index](index), a directory over the
+//! block keys (each block's last fingerprint); then, if requested, a [prefix filter](filter). The offsets of all parts can be computed, so opening a table reads none of
 //! them. storage-format.md, "Table".
 
 mod builder;
@@ -16,6 +15,7 @@ mod view;
 pub(crate) use builder::TableBuilder;
 pub(crate) use cursor::Cursor;
 pub(crate) use filter::FilterCheck;
+pub(crate) use index::MOST_BLOCKS_OF_VALUE;
 pub(crate) use profile::{Profile, Sample};
 pub(crate) use reader::Table;
 pub(crate) use view::{Lookup, TableView};

@@ -143,7 +143,7 @@ mod tests {
         let mut bytes = Vec::new();
         block.finish(&mut bytes);
         let mut read = Vec::new();
-        coding.check(&bytes, 128, 1u64 << 63, |fingerprint| read.push(fingerprint)).unwrap();
+        coding.check(&bytes, 128, |fingerprint: u64| read.push(fingerprint)).unwrap();
         assert_eq!(read, fingerprints);
     }
 }

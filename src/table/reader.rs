@@ -1,11 +1,11 @@
-//! Reading a table: finding blocks by their keys, and decoding them.
+//! Reading a table: finding the blocks that may hold a fingerprint, and decoding them.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::ops::Range;
 
 use super::filter::Filter;
-use super::index::Index;
+use super::index::{DirectoryBuilder, Index};
 use crate::block::{self, Coding, Packed};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::FileHeader;
@@ -56,7 +56,7 @@ impl<F: Fingerprint> Table<F> {
         let blocks = usize::try_from(meta.u64("block count")?).unwrap_or(usize::MAX);
         let block_size = meta.u32("block size")? as usize;
         let depth = meta.u32("filter depth")?;
-        let offset = usize::try_from(meta.u64("filter offset")?).unwrap_or(usize::MAX);
+        let overflow = usize::try_from(meta.u64("keys in the overflow")?).unwrap_or(usize::MAX);
         let words = meta.u64("filter words")?;
         let coding = Coding::read(F::BITS, &mut meta)?;
         let size_allowed = block_size.is_power_of_two()
@@ -66,16 +66,13 @@ impl<F: Fingerprint> Table<F> {
             return Err(meta.corruption("the table's footer has a value that is not allowed"));
         }
         meta.finish("table footer")?;
-        let filter = (words > 0).then_some(Filter { depth, offset, words });
-        let parts = parts_of(blocks, block_size, words);
-        let Some((index, ..)) = parts.filter(|&(_, filter, _)| filter == offset) else {
-            let message =
-                "the filter's offset in the table's footer does not match the block count";
-            return Err(file.corruption(0, message));
-        };
+        let parts = parts_of(blocks, block_size, overflow, words);
         file.expect_body_end(parts.map(|(.., end)| end))?;
-        let filter_len = usize::try_from(words).unwrap_or(usize::MAX).saturating_mul(8);
-        file.load_if_cold(index.start(), index.len().saturating_add(filter_len))?;
+        let Some((index, end)) = parts else {
+            return Err(file.corruption(0, "the table does not fit into the address space"));
+        };
+        let filter = (words > 0).then_some(Filter { depth, offset: index.end(), words });
+        file.load_if_cold(index.start(), end.saturating_sub(index.start()))?;
         Ok(Self { file, coding, block_size, count, index, filter })
     }
 
@@ -144,11 +141,6 @@ impl<F: Fingerprint> Table<F> {
         self.block_size
     }
 
-    /// Returns a block's key from the index: the block's last fingerprint.
-    pub(crate) fn key(&self, block: usize) -> Result<F> {
-        self.index.key(&self.file.body(), block)
-    }
-
     /// Prefetches blocks if the file is cold.
     pub(super) fn prefetch(&self, blocks: Range<usize>) {
         if self.is_cold() {
@@ -168,15 +160,6 @@ impl<F: Fingerprint> Table<F> {
         error.at_path(self.file.path()).at_offset(((block + 1) * self.block_size) as u64)
     }
 
-    /// Returns the first block whose key is at least `target`: if any block holds `target`, this
-    /// one does. Returns the number of blocks if `target` is greater than every key.
-    ///
-    /// Reads one slot of the directory. Reads keys too, at most log2(blocks) of them, but only
-    /// where fingerprints are dense.
-    pub(crate) fn find_block(&self, target: F) -> Result<usize> {
-        self.index.first_at_least(&self.file.body(), target)
-    }
-
     /// Returns whether single pages are read from the disk when they are needed. Then
     /// [`TableView::find_blocks`](super::TableView::find_blocks) should run for all lookups before
     /// any block is decoded, because it prefetches their blocks.
@@ -191,10 +174,10 @@ impl<F: Fingerprint> Table<F> {
         self.packed(block)?.count_candidates(low, high).map_err(|e| self.in_block(block, e))
     }
 
-    /// Returns the blocks that hold the fingerprints from `low` to `high`, which may be far apart.
+    /// Returns the blocks that hold the fingerprints from `low` to `high`, which may be far apart,
+    /// and rarely another block too.
     pub(crate) fn blocks_between(&self, low: F, high: F) -> Result<Range<usize>> {
-        let end = self.find_block(high)?.saturating_add(1).min(self.blocks());
-        Ok(self.find_block(low)?.min(end)..end)
+        self.index.blocks(&self.file.body(), low, high)
     }
 
     /// Appends the fingerprints of these blocks to `out`, in order.
@@ -232,17 +215,23 @@ impl<F: Fingerprint> Table<F> {
 
     /// Returns the block that holds a fingerprint and its place in the block.
     pub(crate) fn locate(&self, fingerprint: F) -> Result<Option<(usize, usize)>> {
-        let block = self.find_block(fingerprint)?;
-        Ok(self.place_in(block, fingerprint)?.map(|index| (block, index)))
+        self.locate_in(self.blocks_between(fingerprint, fingerprint)?, fingerprint)
     }
 
-    /// Returns the place of a fingerprint in `block`, which [`find_block`](Self::find_block)
-    /// returned for it and which may be the number of blocks.
-    pub(crate) fn place_in(&self, block: usize, fingerprint: F) -> Result<Option<usize>> {
-        if block == self.blocks() {
-            return Ok(None);
+    /// Does what [`locate`](Self::locate) does, given what
+    /// [`blocks_between`](Self::blocks_between) returns: nearly always one block.
+    pub(crate) fn locate_in(
+        &self,
+        blocks: Range<usize>,
+        fingerprint: F,
+    ) -> Result<Option<(usize, usize)>> {
+        for block in blocks {
+            let place = self.packed(block)?.place(fingerprint);
+            if let Some(place) = place.map_err(|e| self.in_block(block, e))? {
+                return Ok(Some((block, place)));
+            }
         }
-        self.packed(block)?.place(fingerprint).map_err(|e| self.in_block(block, e))
+        Ok(None)
     }
 
     /// Returns the number of fingerprints in one block.
@@ -264,26 +253,23 @@ impl<F: Fingerprint> Table<F> {
         }
         let found = inspection.found();
         let (mut sum, mut count, mut previous) = (0u64, 0u64, None);
+        let mut directory = DirectoryBuilder::new(self.blocks())?;
         for block in 0..self.blocks() {
+            let mut ascends = true;
             let checked = self.block(block).and_then(|bytes| {
-                let key = self.index.key(&self.file.body(), block)?;
-                let mut first = None;
-                self.coding.check(bytes, self.block_size, key, |f| {
-                    first = first.or(Some(f));
+                self.coding.check(bytes, self.block_size, |f| {
+                    ascends &= previous.is_none_or(|previous| previous < f);
+                    previous = Some(f);
                     sum = sum.wrapping_add(hash(f));
                     count += 1;
                 })?;
-                if previous.is_some_and(|p| first.is_some_and(|first| p >= first)) {
-                    let message =
-                        "the block's first fingerprint is not greater than the previous block's key";
-                    return Err(Error::corruption(message));
-                }
-                previous = Some(key);
-                Ok(())
+                let message = "the fingerprints do not ascend from the previous block to this one";
+                ascends.then_some(()).ok_or_else(|| Error::corruption(message))
             });
             if let Err(error) = checked {
                 inspection.report(self.in_block(block, error));
             }
+            previous.iter().for_each(|&last| directory.push(last));
             if (block + 1) % BLOCKS_PER_STEP == 0 {
                 inspection.advance(BLOCKS_PER_STEP * self.block_size)?;
             }
@@ -291,7 +277,10 @@ impl<F: Fingerprint> Table<F> {
         // The rest of the file, so that every file is counted twice.
         let counted = self.blocks() / BLOCKS_PER_STEP * BLOCKS_PER_STEP * self.block_size;
         inspection.advance(self.file.raw().len().saturating_sub(counted))?;
-        if let Err(error) = self.index.check(&self.file.body()) {
+        // The directory of damaged blocks is not known.
+        if inspection.found() == found
+            && let Err(error) = self.index.check(&self.file.body(), directory)
+        {
             inspection.report(error);
         }
         if count != self.count && inspection.found() == found {
@@ -309,15 +298,16 @@ impl<F: Fingerprint> Table<F> {
     }
 }
 
-/// Returns the index, the filter's offset and the body's length; `None` if a value does not fit
-/// into the address space.
+/// Returns the index and the body's length, given what the footer says; `None` if a value does not
+/// fit into the address space.
 fn parts_of<F: Fingerprint>(
     blocks: usize,
     block_size: usize,
+    overflow: usize,
     filter_words: u64,
-) -> Option<(Index<F>, usize, usize)> {
-    let index = Index::new(blocks, blocks.checked_add(1)?.checked_mul(block_size)?)?;
-    let filter = index.end().checked_next_multiple_of(8)?;
-    let end = filter.checked_add(usize::try_from(filter_words).ok()?.checked_mul(8)?)?;
-    Some((index, filter, end))
+) -> Option<(Index<F>, usize)> {
+    let offset = blocks.checked_add(1)?.checked_mul(block_size)?;
+    let index = Index::new(blocks, overflow, offset)?;
+    let filter_len = usize::try_from(filter_words).ok()?.checked_mul(8)?;
+    Some((index, index.end().checked_add(filter_len)?))
 }

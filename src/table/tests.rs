@@ -1,9 +1,9 @@
 use super::*;
 use crate::block::{self, Job};
-use crate::codec::header::{FileHeader, FileKind};
+use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
-use crate::paged::FileSummary;
+use crate::paged::{FileSummary, PagedWriter};
 use crate::storage::{Sim, Storage};
 
 fn header<F: Fingerprint>() -> FileHeader {
@@ -142,6 +142,44 @@ fn filter_passes_every_present_prefix_and_few_others() {
     let absent = (0..20_000).filter(|_| may_contain(&table, splitmix(&mut state), 40)).count();
     assert!(absent < 20_000 * 3 / 100, "{absent} of 20000 absent prefixes passed");
     assert!(may_contain(&table, 0, 31), "a shorter prefix cannot be ruled out");
+}
+
+/// Writes the table again with this body, under valid checksums.
+fn with_body(table: &Table<u64>, body: &[u8]) -> (Table<u64>, FileSummary) {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let file = table.raw();
+    let trailer = file.len() - 24;
+    let meta_len = u32::from_le_bytes(*file[trailer + 8..].first_chunk().unwrap());
+    let meta = &file[trailer - usize::try_from(meta_len).unwrap()..trailer];
+    let mut writer = PagedWriter::create(&*sim, "t", &header::<u64>()).unwrap();
+    writer.write(&body[HEADER_LEN..]).unwrap();
+    let summary = writer.finish(meta).unwrap();
+    (Table::open(&*sim, "t", &header::<u64>(), summary.len).unwrap(), summary)
+}
+
+#[test]
+fn flipped_bit_in_the_index_is_found_under_valid_checksums() {
+    let values = values::<u64>(500);
+    for small in small_in_each_code() {
+        let (good, _) = build(&values, small);
+        let (start, end) = (good.index.start(), good.index.end());
+        let crowded = end - start - good.blocks().div_ceil(26) * 64;
+        assert!(crowded >= 8 * 3, "no slot is crowded");
+        for bit in 8 * start..8 * end {
+            let mut body = good.raw()[..end].to_vec();
+            body[bit / 8] ^= 1 << (bit % 8);
+            let (table, summary) = with_body(&good, &body);
+            let mut inspection = Inspection::new(None);
+            assert!(table.verify(summary, |_| 1, &mut inspection).unwrap().is_none(), "bit {bit}");
+            assert_eq!(inspection.found(), 1, "bit {bit}");
+            for &value in values.iter().step_by(97) {
+                let _ = table.locate(value);
+                let _ = table.cursor(value);
+                let _ = table.blocks_between(value, u64::MAX);
+            }
+        }
+    }
 }
 
 #[test]

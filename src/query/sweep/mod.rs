@@ -22,6 +22,7 @@ use crate::fingerprint::Fingerprint;
 use crate::layout::{Costs, Plan};
 use crate::parallel;
 use crate::segment::Segment;
+use crate::table::MOST_BLOCKS_OF_VALUE;
 use region::Region;
 use table::{Part, PermutedQuery, ProbeQueries, TableSweep};
 
@@ -198,10 +199,12 @@ impl<F: Fingerprint> Worker<'_, F> {
         Ok(())
     }
 
-    /// Returns the number of blocks in a region.
+    /// Returns the number of blocks in a region. Splitting a part further would not always result in
+    /// fewer than [`MOST_BLOCKS_OF_VALUE`].
     fn region_blocks(&self) -> u64 {
         let table = self.sweep.table;
-        (REGION * table.blocks() as u64 / table.count().max(1)).max(1)
+        let blocks = REGION * table.blocks() as u64 / table.count().max(1);
+        blocks.max(MOST_BLOCKS_OF_VALUE as u64)
     }
 
     /// Returns whether decoding only the blocks that are needed costs less than decoding all.

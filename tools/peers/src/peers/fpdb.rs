@@ -75,7 +75,7 @@ impl Peer for Fpdb {
         Ok(self.db.stats().bytes_total)
     }
 
-    /// The block keys and filters, which are in mapped files.
+    /// The directories and filters, which are in mapped files.
     fn ram_bytes(&self) -> Result<u64> {
         Ok(self.db.stats().index_memory_bytes)
     }

@@ -153,11 +153,11 @@ pub(super) const COLUMNS: [&str; 13] = [
 
 /// What the columns hold.
 pub(super) const LEGEND: &str = "\
-n is the number of entries, block the size of a block in bytes. blocks, index (block keys and the
-directory over them), filter and rest (headers, checksums) are bits per fingerprint and table; table
-is their sum, and over is what table takes above the entropy bound. paper is what the paper's code
-takes in blocks of that size, without index and checksums. ids are bits per fingerprint. total is
-bytes per fingerprint: all tables and the ids.";
+n is the number of entries, block the size of a block in bytes. blocks, index (the directory over
+the block keys), filter and rest (headers, checksums) are bits per fingerprint and table; table is
+their sum, and over is what table takes above the entropy bound. paper is what the paper's code takes
+in blocks of that size, without index and checksums. ids are bits per fingerprint. total is bytes per
+fingerprint: all tables and the ids.";
 
 /// What the bounds are.
 pub(super) const BOUNDS: &str = "\
