@@ -5,6 +5,10 @@
 //!         [--layout half-2] [--code elias-fano]
 //!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3] [--code elias-fano]
 //!         [--memory 256] [--threads 1] [--data uniform,clustered,real] [--order random,sorted,reversed]
+//!         [--block 256] [--filter 0]
+//!
+//! The column with the memory of a bulk load is the most that the process took in addition, without
+//! mapped files, when progress was reported.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 
@@ -105,9 +109,10 @@ fn bulk() {
     let memory = option("--memory", 256usize) << 20;
     println!("\nbulk load, million entries per second, {} MiB to sort in", memory >> 20);
     println!(
-        "| layout | data | order | n | threads | M/s | M/s a core | read ns | sort | write | open ms |"
+        "| layout | data | order | n | threads | M/s | M/s a core | read ns | sort | write | memory MiB | bytes | open ms |"
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    let (block, filter) = (option("--block", 256), option("--filter", 0));
     let threads = option("--threads", 1);
     let requested = |name: &str, value: &str| {
         let only = option(name, String::new());
@@ -127,12 +132,14 @@ fn bulk() {
             for layout in option("--layout", "half-2".to_string()).split(',') {
                 let folder = common::folder();
                 let path = folder.path().join("db");
-                let db = options(layout, 256, 0).bulk_memory(memory).threads(threads);
+                let db = options(layout, block, filter).bulk_memory(memory).threads(threads);
                 let db = db.create(&path).unwrap();
                 let before = processor_seconds();
-                let steps = load_in_steps(&db, &fingerprints);
+                let (steps, memory_used) = load_in_steps(&db, &fingerprints);
                 let processor = processor_seconds() - before;
-                assert_eq!(db.stats().entries, fingerprints.len() as u64);
+                let stats = db.stats();
+                assert_eq!(stats.entries, fingerprints.len() as u64);
+                let bytes = stats.bytes_total as f64 / fingerprints.len() as f64;
                 db.close().unwrap();
                 let start = Instant::now();
                 let db = fpdb::Db::open(&path).unwrap();
@@ -145,19 +152,25 @@ fn bulk() {
                 print!(
                     "| {layout} | {data} | {order} | {n} | {threads} | {rate:.2} | {a_core:.2} "
                 );
-                println!("| {read:.1} | {sort:.1} | {write:.1} | {open:.2} |");
+                println!(
+                    "| {read:.1} | {sort:.1} | {write:.1} | {memory_used:.1} | {bytes:.2} | {open:.2} |"
+                );
             }
         }
     }
 }
 
-/// Returns the seconds to read, to sort, and to write and sync. Ids are positions.
-fn load_in_steps(db: &Db, fingerprints: &[u64]) -> [f64; 3] {
+/// Returns the seconds to read, to sort, and to write and sync, and the memory used in MiB. Ids are
+/// positions.
+fn load_in_steps(db: &Db, fingerprints: &[u64]) -> ([f64; 3], f64) {
+    let before = anonymous_mib();
+    let mut most = before;
     let start = Instant::now();
     let mut begun = [Duration::ZERO; 2];
     let entries = (0..).zip(fingerprints);
     let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
     let report = db.bulk_load_with(entries, |progress| {
+        most = anonymous_mib().max(most);
         match progress.phase {
             Phase::Sort if progress.done == 0 => begun[0] = start.elapsed(),
             Phase::Write if progress.done == 0 => begun[1] = start.elapsed(),
@@ -167,7 +180,16 @@ fn load_in_steps(db: &Db, fingerprints: &[u64]) -> [f64; 3] {
     });
     assert_eq!(report.unwrap().read, fingerprints.len() as u64);
     let end = start.elapsed();
-    [begun[0], begun[1] - begun[0], end - begun[1]].map(|time| time.as_secs_f64())
+    let steps = [begun[0], begun[1] - begun[0], end - begun[1]].map(|time| time.as_secs_f64());
+    (steps, most - before)
+}
+
+/// Returns the memory of this process without mapped files. NaN if the system does not report it.
+fn anonymous_mib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()).and_then(|kib| kib.parse().ok());
+    kib.map_or(f64::NAN, |kib: f64| kib / 1024.0)
 }
 
 /// Returns the processor seconds of this process, in its threads and in the kernel, to 10 ms. Other

@@ -81,6 +81,9 @@ pub trait Fingerprint:
     fn read_be(bytes: &[u8]) -> Option<Self>;
     /// Appends the value in little-endian byte order.
     fn write_le(self, out: &mut Vec<u8>);
+    /// Writes the value to the first `BYTES` bytes in little-endian byte order, if there are as
+    /// many.
+    fn put_le(self, to: &mut [u8]);
 
     /// Returns the Hamming distance: the number of bits in which two fingerprints differ.
     fn distance(self, other: Self) -> u32 {
@@ -180,6 +183,12 @@ macro_rules! fingerprint {
             #[inline]
             fn write_le(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
+            }
+            #[inline]
+            fn put_le(self, to: &mut [u8]) {
+                if let Some(to) = to.first_chunk_mut() {
+                    *to = self.to_le_bytes();
+                }
             }
         }
     };

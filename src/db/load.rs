@@ -1,6 +1,8 @@
 //! Bulk load: writes many entries as one segment, sorted within a given amount of memory, without
 //! the log. storage-format.md, "Bulk load".
 
+use std::sync::mpsc;
+
 use super::core::Core;
 use super::{backpressure, compact, flush, install};
 use crate::error::{Error, Result};
@@ -12,8 +14,8 @@ use crate::sorter::{FileNumbers, Record, Row, Sorted, Sorter};
 use crate::table::{Profile, Sample};
 use crate::version::Version;
 
-/// How many entries are read between two reports of progress.
-const STEP: u64 = 1 << 14;
+/// How many entries are read at a time. There are up to four batches in memory.
+const BATCH: usize = 1 << 13;
 
 /// What a bulk load did.
 ///
@@ -65,7 +67,7 @@ pub(super) fn load<F: Fingerprint>(
     backpressure::wait_for_flush(core)?;
     let writer = flush::flush_all(core)?;
     load.meter.begin(Phase::Sort, read)?;
-    let sorted = sorter.finish(load.threads, |more| load.meter.advance(more))?;
+    let sorted = sorter.finish(|more| load.meter.advance(more))?;
     let written = load.write(load.only_new(sorted)?, read)?;
     let inserted = written.as_ref().map_or(0, |meta| meta.entries);
     written.map_or(Ok(()), |meta| add_segment(core, meta))?;
@@ -97,28 +99,76 @@ struct Load<'a, F> {
 }
 
 impl<'a, F: Fingerprint> Load<'a, F> {
-    /// Returns a sorter that may use `eighths` eighths of the memory, divided by `of`. The entries
-    /// get five eighths, and the rows of all tables, which are half as long, the other three.
-    fn sorter<R: Record>(&self, eighths: usize, of: usize) -> Sorter<'a, R> {
-        let memory = self.core.tuning.bulk_memory / 8 * eighths / of;
-        Sorter::new(&self.core.storage, self.core, memory)
+    /// Returns a sorter that may use `eighths` eighths of the memory and up to `threads` threads.
+    /// The entries get five eighths, and the rows of all tables, which are half as long, the other
+    /// three.
+    fn sorter<R: Record>(&self, eighths: usize, threads: usize) -> Sorter<'a, R> {
+        let memory = self.core.tuning.bulk_memory / 8 * eighths;
+        Sorter::new(&self.core.storage, self.core, memory, threads)
     }
 
+    /// Returns a sorter for the rows of one of `tables` tables that are sorted at the same time.
+    fn row_sorter(&self, tables: usize) -> Sorter<'a, Row<F>> {
+        let memory = self.core.tuning.bulk_memory / 8 * 3 / tables;
+        Sorter::new(&self.core.storage, self.core, memory, 1)
+    }
+
+    /// Puts all entries into a sorter, and returns how many there were. With more than one thread,
+    /// another thread sorts while this one gets entries from the iterator.
     fn read(
         &self,
         entries: impl Iterator<Item = Result<Entry<F>>>,
     ) -> Result<(Sorter<'a, Entry<F>>, u64)> {
-        let mut sorter = self.sorter(5, 1);
-        let mut read = 0;
-        for entry in entries {
-            sorter.push(entry?)?;
-            read += 1;
-            if read % STEP == 0 {
-                self.meter.advance(STEP)?;
-            }
+        let mut entries = Batches { entries, read: 0 };
+        let mut sorter = self.sorter(5, self.threads);
+        let mut batch = entries.fill(Vec::with_capacity(BATCH))?;
+        if self.threads > 1 && batch.len() == BATCH {
+            let sorter = self.read_in_parallel(sorter, batch, &mut entries)?;
+            return Ok((sorter, entries.read));
         }
-        self.meter.advance(read % STEP)?;
-        Ok((sorter, read))
+        while !batch.is_empty() {
+            push_all(&mut sorter, &batch)?;
+            self.meter.advance(batch.len() as u64)?;
+            batch = entries.fill(batch)?;
+        }
+        Ok((sorter, entries.read))
+    }
+
+    fn read_in_parallel(
+        &self,
+        mut sorter: Sorter<'a, Entry<F>>,
+        first: Vec<Entry<F>>,
+        entries: &mut Batches<impl Iterator<Item = Result<Entry<F>>>>,
+    ) -> Result<Sorter<'a, Entry<F>>> {
+        let (to_sort, batches) = mpsc::sync_channel::<Vec<Entry<F>>>(1);
+        let (sorted, to_fill) = mpsc::channel();
+        std::thread::scope(|scope| {
+            let sort = scope.spawn(move || {
+                for batch in batches {
+                    push_all(&mut sorter, &batch)?;
+                    // Nobody needs the memory of the last batches.
+                    let _ = sorted.send(batch);
+                }
+                Ok(sorter)
+            });
+            let read = || {
+                let mut batch = first;
+                while !batch.is_empty() {
+                    let len = batch.len() as u64;
+                    if to_sort.send(batch).is_err() {
+                        // The other thread has failed, and returns its error.
+                        return Ok(());
+                    }
+                    self.meter.advance(len)?;
+                    batch = entries.fill(to_fill.try_recv().unwrap_or_default())?;
+                }
+                Ok(())
+            };
+            let read = read();
+            drop(to_sort);
+            let sorter = sort.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            read.and(sorter)
+        })
     }
 
     /// Returns the entries that the database does not have. They are looked up in order.
@@ -127,7 +177,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         if version.segments.is_empty() {
             return Ok(entries);
         }
-        let mut new = self.sorter(3, 1);
+        let mut new = self.sorter(3, self.threads);
         entries.for_each(|some| {
             some.iter().try_for_each(|&entry| match version.contains(entry, u64::MAX)? {
                 true => Ok(()),
@@ -135,7 +185,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
             })
         })?;
         drop(entries);
-        new.finish(self.threads, |_| Ok(()))
+        new.finish(|_| Ok(()))
     }
 
     fn write(&self, entries: Sorted<'a, Entry<F>>, read: u64) -> Result<Option<SegmentMeta>> {
@@ -150,6 +200,29 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         writer.tables(&contents, self.threads)?;
         writer.finish().map(Some)
     }
+}
+
+/// The entries to read.
+struct Batches<I> {
+    entries: I,
+    /// How many have been read.
+    read: u64,
+}
+
+impl<F: Fingerprint, I: Iterator<Item = Result<Entry<F>>>> Batches<I> {
+    /// Replaces the contents of `batch` with the next entries; with none at the end.
+    fn fill(&mut self, mut batch: Vec<Entry<F>>) -> Result<Vec<Entry<F>>> {
+        batch.clear();
+        for entry in self.entries.by_ref().take(BATCH) {
+            batch.push(entry?);
+        }
+        self.read += batch.len() as u64;
+        Ok(batch)
+    }
+}
+
+fn push_all<R: Record>(sorter: &mut Sorter<'_, R>, records: &[R]) -> Result<()> {
+    records.iter().try_for_each(|&record| sorter.push(record))
 }
 
 /// The contents of the new segment.
@@ -185,7 +258,7 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
 
     fn table(&self, table: usize) -> Result<TableRows<'_, 'a, F>> {
         let permutation = &self.load.core.planner.permutations()[table];
-        let mut rows = self.load.sorter(3, self.sorts);
+        let mut rows = self.load.row_sorter(self.sorts);
         let mut last = None;
         self.entries.for_each_unordered(|some| {
             for entry in some {
@@ -196,7 +269,7 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
             }
             Ok(())
         })?;
-        let rows = rows.finish(1, |_| Ok(()))?;
+        let rows = rows.finish(|_| Ok(()))?;
         Ok(TableRows { meter: &self.load.meter, rows })
     }
 }

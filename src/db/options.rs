@@ -384,6 +384,10 @@ impl<F: Fingerprint> Options<F> {
     /// entry of 64 bits and 60 per entry of 128 bits keep the sort in memory; half as much again if
     /// several threads write three or more tables. Default: 256 MiB; not stored.
     ///
+    /// In addition, a bulk load takes up to 3 MiB, 2 MiB for each file that it is writing (it writes
+    /// one table per thread, and the file with the ids), and the index and the prefix filters of
+    /// these tables until they are complete.
+    ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("db");
@@ -401,9 +405,9 @@ impl<F: Fingerprint> Options<F> {
     /// Sets how many threads a bulk load and a full compaction use to sort and to write tables in
     /// parallel, and a [batch of queries](crate::Db::query_batch) to answer. Compaction in the
     /// background uses one fewer, but at least one. The number does not change what is written or
-    /// answered. With 1, no thread is started. Default: the number of processors available to the
-    /// process, and 1 on a storage other than the disk, so that simulations can be repeated; not
-    /// stored.
+    /// answered. With 1, all of this work is done in the calling thread. Default: the number of
+    /// processors available to the process, and 1 on a storage other than the disk, so that
+    /// simulations can be repeated; not stored.
     pub fn threads(mut self, threads: usize) -> Self {
         self.tuning.threads = Some(threads.max(1));
         self

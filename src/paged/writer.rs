@@ -8,10 +8,10 @@ use crate::codec::header::FileHeader;
 use crate::error::Result;
 use crate::storage::{Storage, WriteFile};
 
-/// Bytes that are buffered before they go to the file: a multiple of the page size, large enough
-/// for few system calls and for Linux to cache the file in pages of 2 MiB, which it then maps as
-/// such.
-const BUFFER: usize = 1024 * PAGE;
+/// Bytes that go to the file at a time. They are large enough for Linux to cache the file in pages
+/// of 2 MiB, which it then maps as such. It does not if fewer bytes are written at a time, or from
+/// an offset that is not a multiple of 2 MiB.
+const BUFFER: usize = 512 * PAGE;
 
 /// Number of bytes after which the system is asked to write them to the device, so that the device
 /// does not wait until the file is complete.
@@ -44,7 +44,7 @@ impl PagedWriter {
         let mut writer = Self {
             file: storage.create(name)?,
             checksum: Checksum::of_file(header),
-            buffer: Vec::with_capacity(BUFFER + PAGE),
+            buffer: Vec::with_capacity(BUFFER),
             written: 0,
             file_crc: crc32fast::Hasher::new(),
             page_checksums: Vec::new(),
@@ -59,12 +59,14 @@ impl PagedWriter {
     }
 
     /// Appends to the body.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= BUFFER {
-            let full_pages = self.buffer.len() / PAGE * PAGE;
-            self.write_out(full_pages)?;
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while self.buffer.len() + bytes.len() >= BUFFER {
+            let (head, rest) = bytes.split_at(BUFFER - self.buffer.len());
+            self.buffer.extend_from_slice(head);
+            self.write_out()?;
+            bytes = rest;
         }
+        self.buffer.extend_from_slice(bytes);
         Ok(())
     }
 
@@ -77,7 +79,7 @@ impl PagedWriter {
     /// Writes the checksums and the footer, and makes the file's bytes durable. `meta` is the
     /// kind's own part of the footer.
     pub(crate) fn finish(mut self, meta: &[u8]) -> Result<FileSummary> {
-        self.write_out(self.buffer.len())?;
+        self.write_out()?;
         let body_len = self.written;
         let mut tail = Vec::new();
         for (index, crcs) in (0u64..).zip(self.page_checksums.chunks(CHECKSUMS_PER_PAGE)) {
@@ -99,15 +101,15 @@ impl PagedWriter {
         Ok(FileSummary { len: self.written, crc: self.file_crc.finalize() })
     }
 
-    /// Writes the first `len` buffered bytes and computes their page checksums.
-    fn write_out(&mut self, len: usize) -> Result<()> {
+    /// Writes the buffered bytes and computes their page checksums.
+    fn write_out(&mut self) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        for page in buffer[..len].chunks(PAGE) {
+        for page in buffer.chunks(PAGE) {
             let number = self.page_checksums.len() as u64;
             self.page_checksums.push(self.checksum.piece(number, page));
         }
-        self.append(&buffer[..len])?;
-        buffer.drain(..len);
+        self.append(&buffer)?;
+        buffer.clear();
         self.buffer = buffer;
         Ok(())
     }

@@ -3,159 +3,189 @@
 //! A bucket is a list of chunks. So no bucket is ever moved to grow, and no records have to be
 //! counted first. Sorting needs the memory of the records, and scratch space for one bucket.
 
+use std::marker::PhantomData;
+
+use super::chunks::{Chunk, ChunkPool, Place};
 use super::radix;
-use super::record::Record;
+use super::record::{Record, decode};
+use crate::error::Result;
 
-/// Records in a list of chunks, either those of one bucket in any order, or sorted.
-pub(super) type Chunks<R> = Vec<Vec<R>>;
-
-/// Bytes of a chunk. Longer chunks leave more memory unused, shorter ones need more allocations.
-const CHUNK_BYTES: usize = 8192;
-/// Records of a bucket's first chunk. Each following chunk has four times as many, up to
-/// [`CHUNK_BYTES`].
-const FIRST_CHUNK: usize = 16;
-/// Bytes of scratch space for sorting, half of which is a copy: about the size of the second-level
-/// cache.
-pub(super) const SCRATCH_BYTES: usize = 2 << 20;
-/// Bits by which a bucket with more records is split.
+/// Bits by which a bucket with more records than the scratch space is split.
 const SPLIT_BITS: u32 = 8;
+
+/// The records of one bucket. All chunks but the last are full.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    pub(super) chunks: Vec<Chunk>,
+    pub(super) records: usize,
+}
+
+impl Bucket {
+    /// Returns the bytes of the records in each chunk.
+    pub(super) fn pieces<'a, R: Record>(
+        &'a self,
+        pool: &'a ChunkPool,
+    ) -> impl Iterator<Item = &'a [u8]> {
+        let mut left = self.records * R::LEN;
+        self.chunks.iter().map(move |&chunk| {
+            let bytes = pool.bytes::<R>(chunk);
+            let bytes = &bytes[..left.min(bytes.len())];
+            left -= bytes.len();
+            bytes
+        })
+    }
+}
 
 /// Records in buckets by some of their bits. All bits before those are equal.
 #[derive(Debug)]
 pub(super) struct Buckets<R> {
     from: u32,
     bits: u32,
-    /// For each bucket, the chunk that is being filled. Separate from the full chunks, because
-    /// `push` needs only these in the cache.
-    open: Vec<Vec<R>>,
-    full: Vec<Chunks<R>>,
-    /// Number of records that the chunks have room for.
-    room: usize,
+    /// For each bucket, where its next record goes.
+    places: Vec<Place>,
+    /// The chunks, each with the number of its bucket, in the order in which they were begun.
+    chunks: Vec<(usize, Chunk)>,
+    records: PhantomData<R>,
 }
 
 impl<R: Record> Buckets<R> {
     /// Makes buckets by `bits` bits from bit `from` on.
     pub(super) fn new(from: u32, bits: u32) -> Self {
-        let count = 1 << bits;
-        let (open, full) = (0..count).map(|_| (Vec::new(), Vec::new())).unzip();
-        Self { from, bits, open, full, room: 0 }
+        let places = vec![Place::default(); 1 << bits];
+        Self { from, bits, places, chunks: Vec::new(), records: PhantomData }
     }
 
-    /// Adds a record, unless that needs memory for more than `limit` records. Returns whether it
-    /// was added.
+    /// Adds a record. Returns false, and does not add it, if the pool has no chunk for it.
     #[inline]
-    #[must_use]
-    pub(super) fn push(&mut self, record: R, limit: usize) -> bool {
+    pub(super) fn push(&mut self, pool: &mut ChunkPool, record: R) -> Result<bool> {
         let bucket = record.digit(self.from, self.bits);
-        let open = &mut self.open[bucket];
-        if open.len() < open.capacity() {
-            open.push(record);
-            return true;
+        if pool.write(&mut self.places[bucket], record) {
+            return Ok(true);
         }
-        self.begin_chunk(bucket, record, limit)
+        let chunk = pool.take()?;
+        Ok(chunk.is_some_and(|chunk| self.begin_chunk(pool, bucket, chunk, record)))
+    }
+
+    /// Adds a record, even if the pool exceeds its limit for it.
+    #[inline]
+    pub(super) fn push_more(&mut self, pool: &mut ChunkPool, record: R) -> Result<()> {
+        let bucket = record.digit(self.from, self.bits);
+        if !pool.write(&mut self.places[bucket], record) {
+            let chunk = pool.take_more()?;
+            self.begin_chunk(pool, bucket, chunk, record);
+        }
+        Ok(())
     }
 
     #[cold]
-    fn begin_chunk(&mut self, bucket: usize, record: R, limit: usize) -> bool {
-        let full = &mut self.full[bucket];
-        let most = (CHUNK_BYTES / size_of::<R>()).max(FIRST_CHUNK);
-        let len = (FIRST_CHUNK << (2 * full.len()).min(16)).min(most);
-        if self.room + len > limit {
-            return false;
-        }
-        self.room += len;
-        let chunk = std::mem::replace(&mut self.open[bucket], Vec::with_capacity(len));
-        if !chunk.is_empty() {
-            full.push(chunk);
-        }
-        self.open[bucket].push(record);
-        true
-    }
-
-    /// Returns the chunks of each bucket, in order.
-    pub(super) fn into_chunks(self) -> impl Iterator<Item = Chunks<R>> {
-        self.full.into_iter().zip(self.open).map(|(mut chunks, open)| {
-            if !open.is_empty() {
-                chunks.push(open);
-            }
-            chunks
-        })
-    }
-
-    /// Takes all records, and leaves empty buckets.
-    pub(super) fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::new(self.from, self.bits))
+    fn begin_chunk(
+        &mut self,
+        pool: &mut ChunkPool,
+        bucket: usize,
+        chunk: Chunk,
+        record: R,
+    ) -> bool {
+        self.places[bucket] = Place::in_chunk::<R>(pool, chunk);
+        self.chunks.push((bucket, chunk));
+        pool.write(&mut self.places[bucket], record)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.room == 0
+        self.chunks.is_empty()
     }
+
+    /// Returns all buckets in order, and leaves them empty.
+    pub(super) fn take(&mut self, pool: &ChunkPool) -> Vec<Bucket> {
+        let empty = |_| Bucket { chunks: Vec::new(), records: 0 };
+        let mut buckets: Vec<Bucket> = self.places.iter().map(empty).collect();
+        for (bucket, chunk) in self.chunks.drain(..) {
+            buckets[bucket].chunks.push(chunk);
+        }
+        for (bucket, place) in buckets.iter_mut().zip(&mut self.places) {
+            let most = bucket.chunks.len() * pool.records_in_chunk::<R>();
+            bucket.records = most - std::mem::take(place).room::<R>();
+        }
+        buckets
+    }
+}
+
+/// Splits a bucket into buckets of at most `most` records, in order, without empty ones. Equal
+/// records in a larger bucket become one.
+pub(super) fn split<R: Record>(
+    bucket: Bucket,
+    most: usize,
+    pool: &mut ChunkPool,
+    out: &mut Vec<Bucket>,
+) -> Result<()> {
+    if bucket.records <= most {
+        out.extend(Some(bucket).filter(|bucket| bucket.records > 0));
+        return Ok(());
+    }
+    let Some(from) = radix::common(bucket.pieces::<R>(pool).flat_map(decode::<R>)) else {
+        let mut chunks = bucket.chunks;
+        pool.release(chunks.drain(1..));
+        out.push(Bucket { chunks, records: 1 });
+        return Ok(());
+    };
+    let mut parts = Buckets::<R>::new(from, SPLIT_BITS);
+    let mut piece = Vec::new();
+    let mut left = bucket.records;
+    for chunk in bucket.chunks {
+        // The chunk can be used again as soon as its records are copied.
+        piece.clear();
+        piece.extend(decode::<R>(pool.bytes::<R>(chunk)).take(left));
+        left -= piece.len();
+        pool.release([chunk]);
+        piece.iter().try_for_each(|&record| parts.push_more(pool, record))?;
+    }
+    parts.take(pool).into_iter().try_for_each(|part| split::<R>(part, most, pool, out))
 }
 
 /// Scratch space for sorting.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Scratch<R> {
     records: Vec<R>,
     other: Vec<R>,
-    /// Most records that are sorted at once.
-    leaf: usize,
 }
 
 impl<R: Record> Scratch<R> {
-    /// Makes scratch space of at most `memory` bytes and at most [`SCRATCH_BYTES`].
-    pub(super) fn new(memory: usize) -> Self {
-        let leaf = memory.min(SCRATCH_BYTES) / 2 / size_of::<R>();
-        Self { records: Vec::new(), other: Vec::new(), leaf: leaf.max(FIRST_CHUNK) }
+    pub(super) fn new() -> Self {
+        Self { records: Vec::new(), other: Vec::new() }
     }
 
-    /// Sorts a bucket, and removes duplicate records.
-    pub(super) fn sort(&mut self, bucket: &mut Chunks<R>) {
-        let len = bucket.iter().map(Vec::len).sum::<usize>();
-        if len > self.leaf {
-            *bucket = self.split(std::mem::take(bucket));
-            return;
-        }
+    /// Sorts the `len` records in these chunks, and removes duplicate ones. Returns how many are
+    /// left.
+    pub(super) fn sort_chunks(&mut self, chunks: &mut [&mut [u8]], len: usize) -> usize {
         self.records.clear();
         self.records.reserve_exact(len);
-        bucket.iter().for_each(|chunk| self.records.extend_from_slice(chunk));
-        sort_once(&mut self.records, &mut self.other);
-        let mut rest = &self.records[..];
-        for chunk in bucket.iter_mut() {
-            let (head, tail) = rest.split_at(chunk.len().min(rest.len()));
-            chunk.clear();
-            chunk.extend_from_slice(head);
-            rest = tail;
+        for chunk in chunks.iter() {
+            let left = len - self.records.len();
+            self.records.extend(decode::<R>(chunk).take(left));
         }
-        bucket.retain(|chunk| !chunk.is_empty());
+        self.sort();
+        let mut rest = self.records.iter();
+        for chunk in chunks {
+            chunk.chunks_exact_mut(R::LEN).zip(&mut rest).for_each(|(to, record)| record.put(to));
+        }
+        self.records.len()
     }
 
-    /// Sorts a bucket of too many records in parts. A chunk is freed once its records have moved.
-    fn split(&mut self, bucket: Chunks<R>) -> Chunks<R> {
-        let Some(from) = radix::common(bucket.iter().flatten().copied()) else {
-            return vec![bucket[0][..1].to_vec()];
-        };
-        let mut parts = Buckets::new(from, SPLIT_BITS);
-        for chunk in bucket {
-            for record in chunk {
-                let _no_limit = parts.push(record, usize::MAX);
-            }
-        }
-        parts
-            .into_chunks()
-            .flat_map(|mut part| {
-                self.sort(&mut part);
-                part
-            })
-            .collect()
+    /// Sorts records from a run, and removes duplicate ones.
+    pub(super) fn sorted(&mut self, pieces: &[&[u8]], len: usize) -> &[R] {
+        self.records.clear();
+        self.records.reserve_exact(len);
+        pieces.iter().for_each(|piece| self.records.extend(decode::<R>(piece)));
+        self.sort();
+        &self.records
     }
-}
 
-/// Sorts records, and removes duplicates. `scratch` may contain anything.
-pub(super) fn sort_once<R: Record>(records: &mut Vec<R>, scratch: &mut Vec<R>) {
-    scratch.truncate(records.len());
-    scratch.extend_from_slice(&records[scratch.len()..]);
-    if radix::sort(records, scratch) {
-        std::mem::swap(records, scratch);
+    fn sort(&mut self) {
+        // What is in `other` does not matter.
+        self.other.truncate(self.records.len());
+        self.other.extend_from_slice(&self.records[self.other.len()..]);
+        if radix::sort(&mut self.records, &mut self.other) {
+            std::mem::swap(&mut self.records, &mut self.other);
+        }
+        self.records.dedup();
     }
-    records.dedup();
 }

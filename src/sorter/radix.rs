@@ -1,9 +1,9 @@
-//! A radix sort for a slice that fits in the cache.
+//! A radix sort.
 //!
-//! It scatters the records once, by about log2(number of records) bits. After that, most records
+//! It scatters records that fit in the cache once, by about log2(number of records) bits. After that, most records
 //! are alone in their slot, and nearly all are in order. An insertion sort does the rest. The bits
 //! begin where the records first differ, and a slot with many records is sorted separately, so skew
-//! costs only one more level.
+//! costs only one more level, as do too many records for the cache.
 //!
 //! With 2^23 records in 1024 buckets, this takes 9 ns per fingerprint and 13 ns per entry. The
 //! standard library's `sort_unstable` takes 14 and 29 ns (without buckets, 20 and 41 ns). Without
@@ -15,8 +15,12 @@ use super::record::Record;
 const SMALL: usize = 512;
 /// Most records in a slot that are left to the insertion sort. Fuller slots are sorted first.
 const CROWD: u32 = 16;
-/// Most bits of a scatter: more slots would displace the records from the cache.
-const MOST_BITS: u32 = 14;
+/// More records than this are first scattered into slots of about [`SLOT`] records, because the
+/// cache does not hold them and a place in each slot of a finer scatter.
+const LARGE: usize = 1 << 14;
+const SLOT: usize = 1 << 12;
+/// Most bits of that scatter: each slot needs a line of the cache.
+const MOST_BITS: u32 = 10;
 
 /// Returns how many leading bits all records have in common, or `None` if all are equal or there
 /// are none.
@@ -37,7 +41,11 @@ pub(super) fn sort<R: Record>(records: &mut [R], scratch: &mut [R]) -> bool {
         return false;
     }
     let Some(from) = common(records.iter().copied()) else { return false };
-    let bits = (records.len() + records.len() / 2).ilog2().min(MOST_BITS);
+    if records.len() > LARGE {
+        sort_large(records, scratch, from);
+        return false;
+    }
+    let bits = (records.len() + records.len() / 2).ilog2();
     let (ends, most) = scatter(records, scratch, from, bits);
     if most > CROWD {
         let mut start = 0;
@@ -54,6 +62,21 @@ pub(super) fn sort<R: Record>(records: &mut [R], scratch: &mut [R]) -> bool {
     }
     insertion_sort(scratch);
     true
+}
+
+/// Sorts more records than the cache holds. They differ first at bit `from`.
+fn sort_large<R: Record>(records: &mut [R], scratch: &mut [R], from: u32) {
+    let bits = (records.len() / SLOT).ilog2().min(MOST_BITS);
+    let (ends, _) = scatter(records, scratch, from, bits);
+    let mut start = 0;
+    for end in ends {
+        let range = start as usize..end as usize;
+        let (slot, spare) = (&mut scratch[range.clone()], &mut records[range]);
+        if !sort(slot, spare) {
+            spare.copy_from_slice(slot);
+        }
+        start = end;
+    }
 }
 
 /// Moves records to their slots. Returns the end of each slot, and the number of records in the

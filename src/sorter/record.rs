@@ -1,15 +1,14 @@
 //! Records, which the sorter sorts: bit strings of fixed width.
 
-use crate::codec::bytes::PutFields;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 
-/// A value that can be sorted: a bit string whose order is that of `Ord`, stored as bytes in a run.
+/// A value that can be sorted: a bit string whose order is that of `Ord`, stored as bytes.
 pub(crate) trait Record: Copy + Ord + Send + Sync {
-    /// Bytes of a record in a run.
+    /// Bytes of a stored record.
     const LEN: usize;
-    /// Appends the bytes of the record.
-    fn write(self, out: &mut Vec<u8>);
-    /// Reads what [`write`](Self::write) wrote. Returns `None` if there are too few bytes.
+    /// Writes the bytes of the record, if there is room for them.
+    fn put(self, to: &mut [u8]);
+    /// Reads what [`put`](Self::put) wrote. Returns `None` if there are too few bytes.
     fn read(bytes: &[u8]) -> Option<Self>;
     /// No bit set.
     const ZERO: Self;
@@ -30,15 +29,23 @@ pub(crate) trait Record: Copy + Ord + Send + Sync {
     }
 }
 
+/// Reads records from bytes. Ends at the first one that is cut short.
+#[inline]
+pub(super) fn decode<R: Record>(bytes: &[u8]) -> impl Iterator<Item = R> {
+    bytes.chunks_exact(R::LEN).filter_map(R::read)
+}
+
 impl<F: Fingerprint> Record for Entry<F> {
     const LEN: usize = F::BYTES + 8;
     const ZERO: Self = Self { fingerprint: F::ZERO, id: DocId(0) };
     const BITS: u32 = F::BITS + u64::BITS;
 
     #[inline]
-    fn write(self, out: &mut Vec<u8>) {
-        self.fingerprint.write_le(out);
-        out.put_u64(self.id.0);
+    fn put(self, to: &mut [u8]) {
+        if let Some((fingerprint, id)) = to.split_at_mut_checked(F::BYTES) {
+            self.fingerprint.put_le(fingerprint);
+            self.id.0.put_le(id);
+        }
     }
 
     #[inline]
@@ -83,8 +90,8 @@ impl<F: Fingerprint> Record for Row<F> {
     const BITS: u32 = F::BITS;
 
     #[inline]
-    fn write(self, out: &mut Vec<u8>) {
-        self.0.write_le(out);
+    fn put(self, to: &mut [u8]) {
+        self.0.put_le(to);
     }
 
     #[inline]

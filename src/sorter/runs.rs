@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::buckets::Chunks;
-use super::record::Record;
+use super::buckets::Bucket;
+use super::chunks::ChunkPool;
+use super::record::{Record, decode};
 use crate::error::{Error, Result};
 use crate::files::FileName;
 use crate::storage::{Map, Storage};
@@ -53,13 +54,10 @@ impl<'a> Runs<'a> {
         self.runs.is_empty()
     }
 
-    /// Writes buckets as one more run. Their memory is freed as they are written.
-    pub(super) fn add<R: Record>(
-        &mut self,
-        buckets: impl Iterator<Item = Chunks<R>>,
-    ) -> Result<()> {
+    /// Writes buckets as one more run.
+    pub(super) fn add<R: Record>(&mut self, buckets: &[Bucket], pool: &ChunkPool) -> Result<()> {
         let name = FileName::Run(self.numbers.next()).to_string();
-        let written = self.write(&name, buckets);
+        let written = self.write::<R>(&name, buckets, pool);
         let run = written
             .and_then(|ends| Ok(Run { map: self.storage.map(&name)?, name: name.clone(), ends }));
         match run {
@@ -75,20 +73,21 @@ impl<'a> Runs<'a> {
     fn write<R: Record>(
         &self,
         name: &str,
-        buckets: impl Iterator<Item = Chunks<R>>,
+        buckets: &[Bucket],
+        pool: &ChunkPool,
     ) -> Result<Vec<usize>> {
         let file = self.storage.create(name)?;
         let mut bytes = Vec::with_capacity(BATCH);
         let (mut ends, mut end) = (Vec::new(), 0);
         for bucket in buckets {
-            for chunk in bucket {
-                if bytes.len() + chunk.len() * R::LEN > BATCH {
+            for piece in bucket.pieces::<R>(pool) {
+                if bytes.len() + piece.len() > BATCH {
                     file.append(&bytes)?;
                     bytes.clear();
                 }
-                chunk.iter().for_each(|record| record.write(&mut bytes));
-                end += chunk.len() * R::LEN;
+                bytes.extend_from_slice(piece);
             }
+            end += bucket.records * R::LEN;
             ends.push(end);
         }
         file.append(&bytes)?;
@@ -139,11 +138,6 @@ impl<'a> Runs<'a> {
         }
         Ok(())
     }
-}
-
-/// Reads records from the bytes of a run.
-pub(super) fn decode<R: Record>(bytes: &[u8]) -> impl Iterator<Item = R> {
-    bytes.chunks_exact(R::LEN).filter_map(R::read)
 }
 
 impl Drop for Runs<'_> {

@@ -5,9 +5,10 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use super::access::Access;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The bytes of an entire file, mapped or copied.
 #[derive(Debug)]
@@ -79,12 +80,47 @@ impl Deref for Mapping {
 /// Copies the bytes of the file to memory.
 fn copy(mut file: &File) -> io::Result<memmap2::Mmap> {
     let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-    let mut map = memmap2::MmapMut::map_anon(len)?;
+    let mut map = in_huge_pages(len)?;
+    file.read_exact(&mut map)?;
+    map.make_read_only()
+}
+
+/// Allocates zeroed memory, in huge pages if the system has them.
+fn in_huge_pages(len: usize) -> io::Result<memmap2::MmapMut> {
+    let map = memmap2::MmapMut::map_anon(len)?;
     #[cfg(target_os = "linux")]
     {
         // This is a hint: some systems have no huge pages.
         let _ = map.advise(memmap2::Advice::HugePage);
     }
-    file.read_exact(&mut map)?;
-    map.make_read_only()
+    Ok(map)
+}
+
+/// Memory outside of the heap, zeroed, in huge pages if the system has them. Dropping it returns it
+/// to the system at once.
+#[derive(Debug)]
+pub(crate) struct Pages(memmap2::MmapMut);
+
+impl Pages {
+    /// Allocates `len` bytes, at least one. They take no memory until they are first used.
+    pub(crate) fn new(len: usize) -> Result<Self> {
+        let failed = |e| Error::new(ErrorKind::Io, format!("allocate {len} bytes of memory: {e}"));
+        in_huge_pages(len).map(Self).map_err(failed)
+    }
+}
+
+impl Deref for Pages {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl DerefMut for Pages {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
 }

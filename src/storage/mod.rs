@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 pub use access::Access;
 pub use disk::Disk;
 pub use map::Map;
+pub(crate) use mmap::Pages;
 #[cfg(feature = "sim")]
 pub use sim::{CrashLimits, CrashStates, Fault, Sim};
 

@@ -60,23 +60,21 @@ fn files<F: Fingerprint>(entries: &[Entry<F>], memory: usize, threads: usize) ->
 
 fn check_same_files<F: Fingerprint>() {
     let entries = entries::<F>(30_000);
-    let mut of_other_memory: Option<Vec<Vec<u8>>> = None;
+    let mut in_memory = None;
     for memory in [64 << 20, 1 << 20, 200_000, 0] {
         let one = files(&entries, memory, 1);
         for threads in [2, 7] {
             assert!(files(&entries, memory, threads) == one, "{memory} bytes, {threads} threads");
         }
-        // The number of the file depends on how many runs there were before. It is in the header
-        // and in all checksums, which are at the end of the file.
-        let body = |file: &Vec<u8>| file[64..file.len() - file.len() / 1000 - 1024].to_vec();
-        let bodies: Vec<Vec<u8>> = one.iter().map(body).collect();
-        let same = of_other_memory.get_or_insert_with(|| bodies.clone());
-        assert!(*same == bodies, "{memory} bytes");
+        // Block codes and filters are made from a sample, which depends on the memory.
+        let len: usize = one.iter().map(Vec::len).sum();
+        let in_memory = *in_memory.get_or_insert(len);
+        assert!(len.abs_diff(in_memory) < in_memory / 20, "{len}, not {in_memory}, in {memory}");
     }
 }
 
 #[test]
-fn files_do_not_depend_on_memory_and_threads() {
+fn files_do_not_depend_on_threads_and_their_size_hardly_on_memory() {
     check_same_files::<u64>();
     check_same_files::<u128>();
 }

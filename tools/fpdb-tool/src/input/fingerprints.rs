@@ -81,11 +81,12 @@ impl Lists<'_> {
             if self.id_column.is_some() {
                 bail!("binary lists have no columns, so --id-column does not apply to them");
             }
-            let mut reader = open(Compression::ByName)?;
             let big_endian = format == FingerprintFormat::BinBe;
+            let mut list = Binary::new(open(Compression::ByName)?, big_endian);
             return Ok(Box::new(std::iter::from_fn(move || {
-                let next = read_binary(&mut reader, big_endian);
-                next.with_context(|| format!("cannot read {label}")).transpose()
+                let next = list.next().with_context(|| format!("cannot read {label}"));
+                next.map(|next| next.map(|fingerprint| Listed { fingerprint, id: None }))
+                    .transpose()
             })));
         }
         let input = open(Compression::ByContent)?;
@@ -103,21 +104,55 @@ impl Lists<'_> {
     }
 }
 
-fn read_binary<F: Fingerprint>(
-    reader: &mut dyn BufRead,
+/// A binary list. It is read a buffer at a time, because one by one a fingerprint takes longer to
+/// read than to sort and write.
+struct Binary<F> {
+    input: Input,
     big_endian: bool,
-) -> Result<Option<Listed<F>>> {
-    let mut bytes = Vec::with_capacity(F::BYTES);
-    reader.take(F::BYTES as u64).read_to_end(&mut bytes).map_err(read_error)?;
-    if bytes.is_empty() {
-        return Ok(None);
+    /// The fingerprints of the last buffer, and how many of them have been returned.
+    buffered: (Vec<F>, usize),
+}
+
+impl<F: Fingerprint> Binary<F> {
+    fn new(input: Input, big_endian: bool) -> Self {
+        Self { input, big_endian, buffered: (Vec::new(), 0) }
     }
-    if big_endian && bytes.len() == F::BYTES {
-        bytes.reverse();
+
+    #[inline]
+    fn next(&mut self) -> Result<Option<F>> {
+        let (buffered, returned) = &mut self.buffered;
+        if *returned == buffered.len() && !self.fill()? {
+            return Ok(None);
+        }
+        let (buffered, returned) = &mut self.buffered;
+        *returned += 1;
+        Ok(buffered.get(*returned - 1).copied())
     }
-    match F::read_le(&bytes) {
-        Some(fingerprint) => Ok(Some(Listed { fingerprint, id: None })),
-        None => bail!("its length is not a multiple of {} bytes", F::BYTES),
+
+    /// Reads the next fingerprints. Returns false if there are none.
+    fn fill(&mut self) -> Result<bool> {
+        let (buffered, returned) = &mut self.buffered;
+        buffered.clear();
+        *returned = 0;
+        let read = if self.big_endian { F::read_be } else { F::read_le };
+        let bytes = self.input.fill_buf().map_err(read_error)?;
+        buffered.extend(bytes.chunks_exact(F::BYTES).filter_map(read));
+        let used = buffered.len() * F::BYTES;
+        self.input.consume(used);
+        if used > 0 {
+            return Ok(true);
+        }
+        // The end of the list, or a fingerprint in two buffers.
+        let mut bytes = Vec::with_capacity(F::BYTES);
+        self.input.by_ref().take(F::BYTES as u64).read_to_end(&mut bytes).map_err(read_error)?;
+        if bytes.is_empty() {
+            return Ok(false);
+        }
+        let Some(fingerprint) = read(&bytes) else {
+            bail!("its length is not a multiple of {} bytes", F::BYTES);
+        };
+        buffered.push(fingerprint);
+        Ok(true)
     }
 }
 

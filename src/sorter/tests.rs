@@ -1,0 +1,207 @@
+use super::*;
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::storage::Sim;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug, Default)]
+struct Numbers(AtomicU64);
+impl FileNumbers for Numbers {
+    fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+fn random(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *seed;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn below(seed: &mut u64, n: u32) -> u32 {
+    u32::try_from(random(seed) % u64::from(n)).unwrap()
+}
+
+fn wide<F: Fingerprint>(seed: &mut u64) -> F {
+    F::from_u128(u128::from(random(seed)) << 64 | u128::from(random(seed)))
+}
+
+/// Returns fingerprints with every kind of skew.
+fn kinds<F: Fingerprint>(n: usize) -> Vec<Vec<F>> {
+    let seed = &mut 5;
+    let uniform: Vec<F> = (0..n).map(|_| wide(seed)).collect();
+    let mut sorted = uniform.clone();
+    sorted.sort_unstable();
+    let reversed = sorted.iter().rev().copied().collect();
+    let mut clustered: Vec<F> = Vec::new();
+    while clustered.len() < n {
+        let centre = wide::<F>(seed);
+        for _ in 0..1 << (random(seed) % 12) {
+            let flips = (0..random(seed) % 9).map(|_| F::ONE << (below(seed, F::BITS)));
+            clustered.push(flips.fold(centre, |value, flip| value ^ flip));
+        }
+    }
+    clustered.truncate(n);
+    let few = (0..n).map(|_| F::from_u128((random(seed) % 5).into())).collect();
+    let hot = uniform.iter().map(|&f| f >> (below(seed, F::BITS))).collect();
+    let low = uniform.iter().map(|&f| f >> (F::BITS - 24)).collect();
+    vec![uniform, sorted, reversed, clustered, few, hot, low, vec![F::MAX; n]]
+}
+
+/// Sorts in this much memory, compares with a plain sort, and returns the number of runs.
+fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usize) -> usize {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let storage: Arc<dyn Storage> = sim.clone();
+    let numbers = Numbers::default();
+    let mut expected = records.to_vec();
+    expected.sort_unstable();
+    expected.dedup();
+    let mut sorter = Sorter::new(&storage, &numbers, memory, threads);
+    records.iter().for_each(|&record| sorter.push(record).unwrap());
+    let sorted = sorter.finish(|_| Ok(())).unwrap();
+    let runs = sim.list().unwrap().unwrap().len();
+    let mut got = Vec::new();
+    let mut add = |some: &[R]| {
+        got.extend_from_slice(some);
+        Ok(())
+    };
+    sorted.for_each(&mut add).unwrap();
+    sorted.for_each(&mut add).unwrap();
+    let twice = [&expected[..], &expected].concat();
+    assert!(got == twice, "{memory} {threads}");
+    got.clear();
+    sorted
+        .for_each_unordered(|some| {
+            got.extend_from_slice(some);
+            Ok(())
+        })
+        .unwrap();
+    got.sort_unstable();
+    got.dedup();
+    assert!(got == expected, "{memory} {threads}");
+    assert_eq!(sorted.is_empty(), records.is_empty());
+    drop(sorted);
+    assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new(), "scratch files left");
+    runs
+}
+
+fn check_width<F: Fingerprint>() {
+    let mut runs = Vec::new();
+    for n in [0, 1, 2, 15, 16, 17, 511, 513, 3000, 70_000] {
+        for fingerprints in kinds::<F>(n) {
+            let rows: Vec<Row<F>> = fingerprints.iter().map(|&f| Row(f)).collect();
+            let with_ids = (0..).zip(&fingerprints);
+            let entries: Vec<Entry<F>> = with_ids
+                .map(|(id, &fingerprint)| Entry { fingerprint, id: DocId(id * id % 1001) })
+                .collect();
+            for (memory, threads) in [(0, 1), (100 << 10, 2), (64 << 20, 3)] {
+                // Many runs of few records take long and test nothing more.
+                if memory > 0 || n <= 3000 {
+                    runs.push(check(&rows, memory, threads));
+                    runs.push(check(&entries, memory, threads));
+                }
+            }
+        }
+    }
+    assert!(runs.contains(&0) && runs.iter().any(|&runs| runs > 9));
+}
+
+#[test]
+fn records_are_sorted_and_unique_for_any_skew_and_memory() {
+    check_width::<u64>();
+    check_width::<u128>();
+}
+
+#[test]
+fn buckets_larger_than_the_cache_are_split() {
+    let n = 400_000u64;
+    let hot: Vec<Row<u64>> = (0..n).map(|i| Row(i * i % (n / 3))).collect();
+    assert_eq!(check(&hot, 64 << 20, 2), 0);
+}
+
+#[test]
+fn sample_has_neighbours_from_all_over_the_records() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let storage: Arc<dyn Storage> = sim.clone();
+    let numbers = Numbers::default();
+    // Nearly all records begin with 32 zeros, so they are in the first bucket.
+    let crowd = (0..200_000u64).map(|i| Row(i * 3));
+    for memory in [64 << 20, 1 << 20] {
+        let mut sorter = Sorter::new(&storage, &numbers, memory, 2);
+        crowd.clone().for_each(|record| sorter.push(record).unwrap());
+        (1..100).for_each(|i| sorter.push(Row(i << 57)).unwrap());
+        let sorted = sorter.finish(|_| Ok(())).unwrap();
+        let (mut sampled, mut neighbours) = (0, 0);
+        let visit = |piece: &[Row<u64>]| {
+            assert!(piece.is_sorted_by(|a, b| a < b));
+            neighbours += piece.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 3).count();
+            sampled += piece.len();
+            Ok(())
+        };
+        sorted.sample(visit).unwrap();
+        assert_eq!(sorted.len(), 200_099);
+        assert!(neighbours > 100_000 && neighbours <= sampled, "{neighbours} {memory}");
+    }
+}
+
+#[test]
+fn sample_of_many_records_is_a_small_part_of_them() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let storage: Arc<dyn Storage> = sim.clone();
+    let numbers = Numbers::default();
+    for (memory, most) in [(64 << 20, 270_000), (8 << 20, 20_000)] {
+        let mut sorter = Sorter::new(&storage, &numbers, memory, 2);
+        let mut seed = 8;
+        (0..1_000_000).for_each(|_| sorter.push(Row(random(&mut seed))).unwrap());
+        let sorted = sorter.finish(|_| Ok(())).unwrap();
+        let (mut sampled, mut low, mut high) = (0, u64::MAX, 0);
+        let visit = |piece: &[Row<u64>]| {
+            sampled += piece.len();
+            low = piece.iter().fold(low, |low, row| low.min(row.0));
+            high = piece.iter().fold(high, |high, row| high.max(row.0));
+            Ok(())
+        };
+        sorted.sample(visit).unwrap();
+        assert!((3_000..most).contains(&sampled), "{sampled} in {memory} bytes");
+        assert!(memory < 9 << 20 || high - low > u64::MAX / 20 * 19, "{low:x} to {high:x}");
+    }
+}
+
+#[test]
+fn memory_is_used_for_records() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let storage: Arc<dyn Storage> = sim.clone();
+    let numbers = Numbers::default();
+    let memory = 4 << 20;
+    let mut sorter = Sorter::new(&storage, &numbers, memory, 2);
+    let (mut pushed, mut seed) = (0, 1);
+    while sim.list().unwrap().unwrap().is_empty() {
+        sorter.push(Row(random(&mut seed))).unwrap();
+        pushed += 1;
+    }
+    let used = pushed * size_of::<u64>();
+    assert!((memory * 6 / 10..=memory).contains(&used), "{used} of {memory} used");
+}
+
+#[test]
+fn error_stops_the_sort_and_leaves_no_file() {
+    for call in 0..12 {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let storage: Arc<dyn Storage> = sim.clone();
+        let numbers = Numbers::default();
+        let mut sorter = Sorter::new(&storage, &numbers, 0, 1);
+        sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
+        let mut seed = 3;
+        let failed = (0..2000).find_map(|_| sorter.push(Row(random(&mut seed))).err());
+        assert_eq!(failed.unwrap().kind(), crate::ErrorKind::Io);
+        sim.fail_no_more();
+        drop(sorter);
+        assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new());
+    }
+}
