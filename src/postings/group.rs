@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::lists::Lists;
 use crate::codec::bits::peek_low;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::DocId;
 use crate::paged::PagedFile;
 
@@ -62,8 +62,7 @@ impl<'a> IdGroup<'a> {
         let Some(lists) = &self.lists else { return Ok(number..number.saturating_add(1)) };
         let places = lists.places(number)?;
         if places.is_empty() {
-            let message = "a section of the postings has fewer lists than fingerprints";
-            return Err(self.packed.file.corruption(self.packed.at, message));
+            return Err(self.corruption());
         }
         Ok(places)
     }
@@ -96,26 +95,52 @@ impl<'a> IdGroup<'a> {
         Ok(false)
     }
 
+    /// Finds the ids of all fingerprints, for [`ids_from`](Self::ids_from). Replaces what is in
+    /// `starts`.
+    pub(crate) fn find_all(&self, starts: &mut Vec<u64>) -> Result<()> {
+        starts.clear();
+        let Some(lists) = &self.lists else { return Ok(()) };
+        let places = self.first_place()?..lists.start(self.fingerprints.1)?;
+        lists.starts_in(&places, starts)?;
+        if starts.len() as u64 != self.fingerprints.1.saturating_sub(self.fingerprints.0) {
+            return Err(self.corruption());
+        }
+        starts.push(places.end);
+        Ok(())
+    }
+
+    /// Returns what [`ids`](Self::ids) does, faster, given what [`find_all`](Self::find_all) found.
+    #[inline]
+    pub(crate) fn ids_from(&self, starts: &[u64], index: usize) -> Result<Ids<'a>> {
+        match starts.get(index..) {
+            Some(&[start, end, ..]) => self.packed.ids(start..end),
+            _ => self.ids(index),
+        }
+    }
+
     /// Passes every id and the place of its fingerprint to `visit`, in order.
     #[inline]
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, DocId)) -> Result<()> {
-        let (first, end) = self.fingerprints;
-        let Some(lists) = &self.lists else {
-            let ids = self.packed.ids(first..end)?;
-            ids.enumerate().for_each(|(index, id)| visit(index, id));
+        let mut starts = Vec::new();
+        self.find_all(&mut starts)?;
+        let [first, .., end] = *starts else {
+            let ids = self.packed.ids(self.fingerprints.0..self.fingerprints.1)?;
+            ids.first(u64::MAX).enumerate().for_each(|(index, id)| visit(index, id));
             return Ok(());
         };
-        let places = self.first_place()?..lists.start(end)?;
-        let mut ids = self.packed.ids(places.clone())?;
-        let mut index = 0usize;
-        let mut is_first_id = true;
-        lists.for_each(places, |begins| {
-            index += usize::from(begins && !is_first_id);
-            is_first_id = false;
-            if let Some(id) = ids.next() {
-                visit(index, id);
-            }
-        })
+        let mut ids = self.packed.ids(first..end)?;
+        for (index, list) in starts.windows(2).enumerate() {
+            let &[start, end] = list else { continue };
+            ids.by_ref()
+                .take(usize::try_from(end - start).unwrap_or(usize::MAX))
+                .for_each(|id| visit(index, id));
+        }
+        Ok(())
+    }
+
+    fn corruption(&self) -> Error {
+        let message = "a section of the postings does not have as many lists as fingerprints";
+        self.packed.file.corruption(self.packed.at, message)
     }
 }
 
@@ -130,12 +155,20 @@ pub(crate) struct Ids<'a> {
     base: u64,
 }
 
-impl Ids<'_> {
+impl<'a> Ids<'a> {
+    /// Returns at most `limit` of the ids left, in a form that collections take fastest.
+    #[inline]
+    pub(crate) fn first(self, limit: u64) -> impl ExactSizeIterator<Item = DocId> + 'a {
+        let count = usize::try_from(self.left.min(limit)).unwrap_or(usize::MAX);
+        (0..count).map(move |index| self.get(index as u64))
+    }
+
     /// Returns the id at index `index` of those left.
     #[inline]
     fn get(&self, index: u64) -> DocId {
+        // Below the number of ids left, whose bits are all in `bytes`, this does not overflow.
         let skipped = usize::try_from(index).unwrap_or(usize::MAX);
-        self.read(self.position.saturating_add(skipped.saturating_mul(self.width as usize)))
+        self.read(self.position.wrapping_add(skipped.wrapping_mul(self.width as usize)))
     }
 
     #[inline]

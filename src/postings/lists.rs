@@ -91,22 +91,23 @@ impl<'a> Lists<'a> {
         Ok(self.find(list)?.map_or(self.ids, |(start, _)| start.min(self.ids)))
     }
 
-    /// Calls `visit` for each place of `places`, with whether it begins a list.
-    pub(super) fn for_each(&self, places: Range<u64>, mut visit: impl FnMut(bool)) -> Result<()> {
-        let (first, last) = (places.start / 64, places.end.div_ceil(64));
+    /// Appends the place of each id in `places` that is the first of its list.
+    pub(super) fn starts_in(&self, places: &Range<u64>, out: &mut Vec<u64>) -> Result<()> {
+        let (first, end) = (places.start / 64, places.end.div_ceil(64));
         let at = self.bits_at.saturating_add(usize::try_from(first * 8).unwrap_or(usize::MAX));
-        let len = usize::try_from(last.saturating_sub(first) * 8).unwrap_or(usize::MAX);
+        let len = usize::try_from(end.saturating_sub(first) * 8).unwrap_or(usize::MAX);
         let words = self.file.bytes(at, len)?;
-        let mut place = places.start;
-        while place < places.end {
-            let byte = usize::try_from(place / 64 - first).unwrap_or(usize::MAX) * 8;
-            let mut word = low_word::<u64>(words, byte) >> (place % 64);
-            let end = places.end.min((place / 64 + 1) * 64);
-            for _ in place..end {
-                visit(word & 1 == 1);
-                word >>= 1;
+        for (byte, place) in (0..words.len()).step_by(8).zip((first * 64..).step_by(64)) {
+            let before = u64::MAX << places.start.saturating_sub(place);
+            let mut word = low_word::<u64>(words, byte) & before;
+            while word != 0 {
+                let start = place + u64::from(word.trailing_zeros());
+                if start >= places.end {
+                    return Ok(());
+                }
+                out.push(start);
+                word &= word - 1;
             }
-            place = end;
         }
         Ok(())
     }

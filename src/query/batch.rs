@@ -12,6 +12,9 @@ use crate::fingerprint::{Fingerprint, Match};
 /// at 64 bits and 70 MiB at 128: the queries in one table's bit order, and the hits.
 const CHUNK: usize = 1 << 20;
 
+/// Searches of a block for hits before it is decoded. The hits of a batch are spread over the table.
+const SEARCHES: u32 = 3;
+
 impl<F: Fingerprint> View<'_, F> {
     /// Answers several queries, in their order, with up to `threads` threads.
     pub(crate) fn query_batch(
@@ -61,7 +64,7 @@ fn with_ids<F: Fingerprint>(
     all_hits.sort_unstable();
     let mut answers = vec![Vec::new(); queries.len()];
     let (mut hits, mut numbers) = (Vec::new(), Vec::new());
-    let mut ids = LiveIds::new(view);
+    let (mut ids, mut documents) = (LiveIds::new(view, SEARCHES), Vec::new());
     for group in all_hits.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
         hits.clear();
         hits.extend(group.chunk_by(|a, b| a.source == b.source).filter_map(|same| {
@@ -72,11 +75,12 @@ fn with_ids<F: Fingerprint>(
         numbers.extend(group.iter().map(|hit| hit.query as usize));
         numbers.sort_unstable();
         numbers.dedup();
-        let ids = ids.of(&hits, usize::MAX)?;
+        documents.clear();
+        ids.read(&hits, usize::MAX, |id| id, &mut documents)?;
         let fingerprint = group[0].fingerprint;
         for &query in &numbers {
             let distance = fingerprint.distance(queries[query]);
-            answers[query].extend(ids.iter().map(|&id| Match { distance, fingerprint, id }));
+            answers[query].extend(documents.iter().map(|&id| Match { distance, fingerprint, id }));
         }
     }
     answers.iter_mut().for_each(|matches| matches.sort_unstable());

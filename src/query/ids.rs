@@ -4,7 +4,11 @@ use super::pipeline::Hit;
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
-use crate::segment::{IdReader, Segment};
+use crate::segment::IdReader;
+
+/// Searches of a block before it is decoded, for the hits of one query: they differ in few bits, so
+/// if two are in a block, more usually are.
+const SEARCHES_OF_NEIGHBOURS: u32 = 1;
 
 /// Reads the live ids of fingerprints, fastest if the fingerprints ascend.
 pub(super) struct LiveIds<'a, F> {
@@ -13,7 +17,7 @@ pub(super) struct LiveIds<'a, F> {
     segments: Vec<IdReader<'a, F>>,
     /// Sources from this number on remove nothing.
     removals_end: usize,
-    /// The ids of the fingerprint that was read last.
+    /// The ids of a fingerprint that several sources may have.
     ids: Vec<DocId>,
 }
 
@@ -24,7 +28,7 @@ impl<F: Fingerprint> View<'_, F> {
         if hits.is_empty() {
             return Ok(matches);
         }
-        let mut ids = LiveIds::new(self);
+        let mut ids = LiveIds::new(self, SEARCHES_OF_NEIGHBOURS);
         let (mut rest, mut count) = (&mut *hits, limit);
         while matches.len() < limit && !rest.is_empty() {
             // A fingerprint has at least one id, unless all were removed: as many fingerprints as
@@ -36,9 +40,9 @@ impl<F: Fingerprint> View<'_, F> {
             let first = matches.len();
             matches.reserve(nearest.len().min(limit - first));
             for group in nearest.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
-                let Some(&Hit { distance, fingerprint, .. }) = group.first() else { continue };
-                let ids = ids.of(group, limit - first)?;
-                matches.extend(ids.iter().map(|&id| Match { distance, fingerprint, id }));
+                let Hit { distance, fingerprint, .. } = group[0];
+                let matching = |id| Match { distance, fingerprint, id };
+                ids.read(group, limit - first, matching, &mut matches)?;
             }
             sort_by_distance(&mut matches[first..]);
             matches.truncate(limit);
@@ -120,27 +124,42 @@ fn sort_by_distance<F: Fingerprint>(matches: &mut [Match<F>]) {
 }
 
 impl<'a, F: Fingerprint> LiveIds<'a, F> {
-    pub(super) fn new(view: &'a View<'a, F>) -> Self {
-        let segments = view.version.segments.iter().map(|s| Segment::id_reader(s)).collect();
+    /// `most_searches` is that of [`Segment::id_reader`].
+    pub(super) fn new(view: &'a View<'a, F>, most_searches: u32) -> Self {
+        let segments = view.version.segments.iter().map(|s| s.id_reader(most_searches)).collect();
         Self { view, segments, removals_end: view.removals_end(), ids: Vec::new() }
     }
 
-    /// Returns the live ids of one fingerprint, which `hits` found in these sources: ascending,
-    /// each once, at most `limit`.
-    pub(super) fn of(&mut self, hits: &[Hit<F>], limit: usize) -> Result<&[DocId]> {
-        self.ids.clear();
-        for hit in hits {
-            self.read(hit, limit)?;
+    /// Appends what `make` makes of the live ids of one fingerprint, which `hits` found in these
+    /// sources: ascending, each once, at most `limit`.
+    pub(super) fn read<T>(
+        &mut self,
+        hits: &[Hit<F>],
+        limit: usize,
+        make: impl Fn(DocId) -> T,
+        out: &mut Vec<T>,
+    ) -> Result<()> {
+        if let [hit] = hits
+            && !self.must_check(hit.source)
+            && let Some(segment) = self.segments.get_mut(hit.source)
+        {
+            if let Some(ids) = segment.ids(hit.fingerprint)? {
+                out.extend(ids.first(limit as u64).map(make));
+            }
+            return Ok(());
         }
+        self.ids.clear();
+        hits.iter().try_for_each(|hit| self.read_source(hit, limit))?;
         if hits.len() > 1 {
             self.ids.sort_unstable();
             self.ids.dedup();
         }
-        self.ids.truncate(limit);
-        Ok(&self.ids)
+        out.extend(self.ids.iter().take(limit).map(|&id| make(id)));
+        Ok(())
     }
 
-    fn read(&mut self, hit: &Hit<F>, limit: usize) -> Result<()> {
+    /// Appends the live ids of one hit, at most `limit`, to `self.ids`.
+    fn read_source(&mut self, hit: &Hit<F>, limit: usize) -> Result<()> {
         let Hit { fingerprint, source, .. } = *hit;
         let segments = self.segments.len();
         if let Some(segment) = self.segments.get_mut(source) {
@@ -168,16 +187,13 @@ impl<'a, F: Fingerprint> LiveIds<'a, F> {
         limit: usize,
     ) -> Result<()> {
         let Hit { fingerprint, source, .. } = *hit;
-        if !self.must_check(source) {
-            self.ids.extend(ids.into_iter().take(limit));
-            return Ok(());
-        }
+        let must_check = self.must_check(source);
         let end = self.ids.len().saturating_add(limit);
         for id in ids {
             if self.ids.len() == end {
                 break;
             }
-            if !self.view.is_removed(Entry { fingerprint, id }, source + 1)? {
+            if !must_check || !self.view.is_removed(Entry { fingerprint, id }, source + 1)? {
                 self.ids.push(id);
             }
         }

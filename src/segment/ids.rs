@@ -6,61 +6,76 @@ use crate::fingerprint::Fingerprint;
 use crate::postings::{IdGroup, Ids};
 use crate::table::Table;
 
-/// Reads the ids of one fingerprint after another, fastest if the fingerprints ascend. The block of
-/// a single fingerprint is searched; if the next one is in the same block, the block is decoded,
-/// which then serves all others in it.
+/// Reads the ids of one fingerprint after another, fastest if the fingerprints ascend. The first few
+/// fingerprints of a block are searched for in it; then it is decoded, which serves all others.
 #[derive(Debug)]
 pub(crate) struct IdReader<'a, F> {
     segment: &'a Segment<F>,
     /// The block of table 0 that was read last, and its ids.
     block: Option<(usize, IdGroup<'a>)>,
+    /// How often that block was searched, and how often at most.
+    searches: u32,
+    most_searches: u32,
     /// The fingerprints of that block, if it is decoded.
     decoded: Vec<F>,
+    /// Where their ids begin, if some fingerprint has several.
+    starts: Vec<u64>,
 }
 
 impl<F: Fingerprint> Segment<F> {
-    /// Returns a reader for the ids of several fingerprints.
-    pub(crate) fn id_reader(&self) -> IdReader<'_, F> {
-        IdReader { segment: self, block: None, decoded: Vec::new() }
+    /// Returns a reader for the ids of several fingerprints. It searches a block for at most
+    /// `most_searches` of them, at least one, before it decodes the block. Decoding takes a few
+    /// times as long as a search, so this should be low only if many fingerprints are in one block.
+    pub(crate) fn id_reader(&self, most_searches: u32) -> IdReader<'_, F> {
+        let (decoded, starts) = (Vec::new(), Vec::new());
+        IdReader { segment: self, block: None, searches: 0, most_searches, decoded, starts }
     }
 }
 
 impl<'a, F: Fingerprint> IdReader<'a, F> {
     /// Returns the ids of a fingerprint, ascending; `None` if the segment does not hold it.
     pub(crate) fn ids(&mut self, fingerprint: F) -> Result<Option<Ids<'a>>> {
-        let Some(table) = self.segment.identity_table() else { return Ok(None) };
-        let place = if self.decoded_has(fingerprint) {
-            self.decoded.binary_search(&fingerprint).ok()
-        } else {
-            self.find(table, fingerprint)?
-        };
-        match (place, &self.block) {
-            (Some(index), Some((_, group))) => group.ids(index).map(Some),
-            _ => Ok(None),
+        let decoded = self.decoded.first().zip(self.decoded.last());
+        if decoded.is_some_and(|(&first, &last)| first <= fingerprint && fingerprint <= last) {
+            return self.ids_in_decoded(fingerprint);
         }
-    }
-
-    /// Returns whether the decoded block is where table 0 would have this fingerprint.
-    fn decoded_has(&self, fingerprint: F) -> bool {
-        let range = self.decoded.first().zip(self.decoded.last());
-        range.is_some_and(|(&first, &last)| first <= fingerprint && fingerprint <= last)
-    }
-
-    /// Makes the fingerprint's block the current one. Returns its place in the block.
-    fn find(&mut self, table: &Table<F>, fingerprint: F) -> Result<Option<usize>> {
+        let Some(table) = self.segment.identity_table() else { return Ok(None) };
         let numbers = table.blocks_between(fingerprint, fingerprint)?;
-        let last = self.block.map(|(last, _)| last);
-        if let Some(last) = last.filter(|last| numbers.contains(last)) {
-            self.decoded.clear();
-            table.decode(last..last + 1, &mut self.decoded)?;
-            if let Ok(place) = self.decoded.binary_search(&fingerprint) {
-                return Ok(Some(place));
+        let current = self.block.filter(|(last, _)| numbers.contains(last));
+        if current.is_some() && self.searches >= self.most_searches {
+            self.decode(table)?;
+            if let Some(ids) = self.ids_in_decoded(fingerprint)? {
+                return Ok(Some(ids));
             }
         }
-        let Some((number, place)) = table.locate_in(numbers, fingerprint)? else { return Ok(None) };
-        self.decoded.clear();
-        let group = self.segment.postings.id_group(number, table.block_len(number)?)?;
+        let Some((number, index)) = table.locate_in(numbers, fingerprint)? else { return Ok(None) };
+        let group = match current {
+            Some((last, group)) if last == number => {
+                self.searches += 1;
+                group
+            }
+            _ => {
+                self.searches = 1;
+                self.segment.postings.id_group(number, table.block_len(number)?)?
+            }
+        };
         self.block = Some((number, group));
-        Ok(Some(place))
+        self.decoded.clear();
+        group.ids(index).map(Some)
+    }
+
+    /// Decodes the current block.
+    fn decode(&mut self, table: &Table<F>) -> Result<()> {
+        let Some((number, group)) = self.block else { return Ok(()) };
+        self.decoded.clear();
+        group.find_all(&mut self.starts)?;
+        table.decode(number..number + 1, &mut self.decoded)
+    }
+
+    fn ids_in_decoded(&self, fingerprint: F) -> Result<Option<Ids<'a>>> {
+        match (self.decoded.binary_search(&fingerprint), &self.block) {
+            (Ok(index), Some((_, group))) => group.ids_from(&self.starts, index).map(Some),
+            _ => Ok(None),
+        }
     }
 }
