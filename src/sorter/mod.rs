@@ -44,9 +44,18 @@ const LEAST_CHUNK_BYTES: usize = 512;
 const SCRATCH_BYTES: usize = 2 << 20;
 const MEMORY_PER_SCRATCH: usize = 32;
 
+/// Most records that are sorted without buckets, in which they would be on as many pages of memory.
+const MOST_FEW: usize = 1 << 12;
+/// Part of the memory that these take at most.
+const FEW_SHARE: usize = 8;
+
 /// Takes records in any order, and sorts them.
 #[derive(Debug)]
 pub(crate) struct Sorter<'a, R> {
+    /// The first records.
+    few: Vec<R>,
+    /// As long as there are fewer records than this, they are not put into buckets. Then 0.
+    most_few: usize,
     pool: ChunkPool,
     buckets: Buckets<R>,
     runs: Runs<'a>,
@@ -88,16 +97,35 @@ impl<'a, R: Record> Sorter<'a, R> {
         memory: usize,
         threads: usize,
     ) -> Self {
-        Self::of_later_bits(Runs::new(storage, numbers), Space::new(memory, threads), 0)
+        let most_few = (memory / FEW_SHARE / size_of::<R>()).min(MOST_FEW);
+        let sorter =
+            Self::of_later_bits(Runs::new(storage, numbers), Space::new(memory, threads), 0);
+        Self { most_few, ..sorter }
     }
 
     /// Makes a sorter for records whose first `from` bits are equal.
     fn of_later_bits(runs: Runs<'a>, space: Space, from: u32) -> Self {
-        Self { pool: space.pool(), buckets: Buckets::new(from, space.bits), runs, space }
+        let (pool, buckets) = (space.pool(), Buckets::new(from, space.bits));
+        Self { few: Vec::new(), most_few: 0, pool, buckets, runs, space }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, record: R) -> Result<()> {
+        if self.most_few > 0 { self.push_few(record) } else { self.push_to_bucket(record) }
+    }
+
+    #[cold]
+    fn push_few(&mut self, record: R) -> Result<()> {
+        self.few.push(record);
+        if self.few.len() < self.most_few {
+            return Ok(());
+        }
+        self.most_few = 0;
+        std::mem::take(&mut self.few).into_iter().try_for_each(|record| self.push_to_bucket(record))
+    }
+
+    #[inline]
+    fn push_to_bucket(&mut self, record: R) -> Result<()> {
         if self.buckets.push(&mut self.pool, record)? {
             return Ok(());
         }
@@ -126,7 +154,13 @@ impl<'a, R: Record> Sorter<'a, R> {
             let Self { runs, space, .. } = self;
             return Ok(Sorted(Place::Disk { runs, space, records: PhantomData }));
         }
-        let Self { mut pool, mut buckets, space, .. } = self;
+        let Self { mut few, most_few, mut pool, mut buckets, space, .. } = self;
+        if most_few > 0 {
+            few.sort_unstable();
+            few.dedup();
+            done(few.len() as u64)?;
+            return Ok(Sorted(Place::Few(few)));
+        }
         let most = (space.scratch / space.threads / 2 / size_of::<R>()).max(1);
         let mut parts = Vec::new();
         for bucket in buckets.take(&pool) {
@@ -164,18 +198,24 @@ pub(crate) struct Sorted<'a, R>(Place<'a, R>);
 
 #[derive(Debug)]
 enum Place<'a, R> {
+    Few(Vec<R>),
     Memory { pool: ChunkPool, parts: Vec<Bucket> },
     Disk { runs: Runs<'a>, space: Space, records: PhantomData<R> },
 }
 
 impl<R: Record> Sorted<'_, R> {
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(&self.0, Place::Memory { parts, .. } if parts.is_empty())
+        match &self.0 {
+            Place::Few(records) => records.is_empty(),
+            Place::Memory { parts, .. } => parts.is_empty(),
+            Place::Disk { .. } => false,
+        }
     }
 
     /// Returns the number of records; duplicates on disk are counted.
     pub(crate) fn len(&self) -> u64 {
         match &self.0 {
+            Place::Few(records) => records.len() as u64,
             Place::Memory { parts, .. } => parts.iter().map(|part| part.records as u64).sum(),
             Place::Disk { runs, .. } => runs.len::<R>(),
         }
@@ -185,6 +225,7 @@ impl<R: Record> Sorted<'_, R> {
     /// duplicates. This takes little time in comparison with [`for_each`](Self::for_each).
     pub(crate) fn sample(&self, mut visit: impl FnMut(&[R]) -> Result<()>) -> Result<()> {
         match &self.0 {
+            Place::Few(records) => visit(records),
             Place::Memory { pool, parts } => {
                 let step = usize::try_from(self.len().div_ceil(SAMPLE)).unwrap_or(usize::MAX);
                 sample_chunks(pool, parts, step.max(1), &mut visit)
@@ -200,6 +241,7 @@ impl<R: Record> Sorted<'_, R> {
     /// at each call, within the memory that the sorter was given.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[R]) -> Result<()>) -> Result<()> {
         match &self.0 {
+            Place::Few(records) => visit(records),
             Place::Memory { pool, parts } => visit_chunks(pool, parts, &mut visit),
             Place::Disk { runs, space, .. } => {
                 sort_runs(runs, *space, 0..1 << space.bits, &mut visit)
@@ -214,6 +256,7 @@ impl<R: Record> Sorted<'_, R> {
         mut visit: impl FnMut(&[R]) -> Result<()>,
     ) -> Result<()> {
         match &self.0 {
+            Place::Few(records) => visit(records),
             Place::Memory { pool, parts } => visit_chunks(pool, parts, &mut visit),
             Place::Disk { runs, .. } => runs.for_each_unordered(&mut visit),
         }

@@ -122,6 +122,21 @@ fn buckets_larger_than_the_cache_are_split() {
 }
 
 #[test]
+fn few_records_are_not_spread_over_buckets() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let storage: Arc<dyn Storage> = sim.clone();
+    let numbers = Numbers::default();
+    let mut sorter = Sorter::new(&storage, &numbers, 64 << 20, 2);
+    let mut seed = 5;
+    (1..MOST_FEW).for_each(|_| sorter.push(Row(random(&mut seed))).unwrap());
+    assert!(sorter.buckets.is_empty());
+    sorter.push(Row(random(&mut seed))).unwrap();
+    assert!(!sorter.buckets.is_empty());
+    assert_eq!(sorter.finish(|_| Ok(())).unwrap().len(), MOST_FEW as u64);
+}
+
+#[test]
 fn sample_has_neighbours_from_all_over_the_records() {
     let sim = Sim::new();
     sim.create_root().unwrap();
