@@ -69,6 +69,7 @@ mod linux {
         for access in [Access::Cold, Access::Mapped] {
             evict(&path);
             let db = options.clone().access(access).open(&path).unwrap();
+            db.load_index().unwrap();
             let (times, reads) = ask(&db, &queries, k);
             for &query in queries.iter().take(20) {
                 assert_eq!(db.query(query, k).unwrap().len(), scan(fingerprints, query, k));

@@ -189,7 +189,7 @@ fn compact() -> usize {
 }
 
 fn bulk_load() -> usize {
-    let (fingerprints, options) = (uniform(), alone("half-2", FILTER));
+    let (fingerprints, options) = (uniform(), alone("half-2", FILTER).index_memory(0));
     let (_folder, db) = measured(|| loaded(options, &fingerprints));
     assert_holds(&db, &fingerprints);
     fingerprints.len()

@@ -32,6 +32,11 @@ impl<F: Fingerprint> Version<F> {
         self.frozen.iter().map(|m| &**m).chain([&*self.active])
     }
 
+    /// Returns the bytes of the copies of directories and filters in memory.
+    pub(crate) fn index_copies_len(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.index_copies_len()).sum()
+    }
+
     /// Returns whether the segments of this version have anything that was not visible to a reader
     /// of `earlier` at commit `seq`. If not, everything newer is in the memtables.
     pub(crate) fn outgrows(&self, earlier: &Self, seq: u64) -> bool {

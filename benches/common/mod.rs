@@ -107,10 +107,11 @@ pub fn options(layout: &str, block_size: usize, filter_bits: u32) -> Options {
         .block_size(block_size)
         .code(BlockCode::parse(&option("--code", "elias-fano".to_owned())).unwrap())
         .filter_bits(filter_bits)
+        .index_memory(option("--index-memory", 1 << 30))
 }
 
-/// Loads these fingerprints into one segment, with positions as ids. Returns the database and the
-/// seconds that the load took.
+/// Loads these fingerprints into one segment, with positions as ids, and then its index into memory.
+/// Returns the database and the seconds that the load took.
 pub fn load(options: Options, path: PathBuf, fingerprints: &[u64]) -> (Db, f64) {
     let db = options.create(path).unwrap();
     let start = Instant::now();
@@ -119,6 +120,7 @@ pub fn load(options: Options, path: PathBuf, fingerprints: &[u64]) -> (Db, f64) 
         .bulk_load(entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) })))
         .unwrap();
     let seconds = start.elapsed().as_secs_f64();
+    db.load_index().unwrap();
     (db, seconds)
 }
 

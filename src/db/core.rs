@@ -5,7 +5,7 @@
 //! # Lock order
 //!
 //! `log.permit`, `log.writer`, `compacting`, `flushing`, `manifest`, and then the locks inside
-//! `current`, `signals`, the memtables and the planner. A thread that holds one of the later locks
+//! `current`, `signals`, `indexes`, the memtables and the planner. A thread that holds one of the later locks
 //! never takes an earlier one, so a writer may wait for the background thread. Under `manifest` the
 //! only storage calls are those that install it.
 
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use super::group::Groups;
+use super::index_loader::IndexLoader;
 use super::locks::lock;
 use super::options::Tuning;
 use super::poison::Poison;
@@ -52,6 +53,8 @@ pub(super) struct Core<F> {
     pub(super) folder: Mutex<Option<Arc<FolderLock>>>,
     /// The next memtable, allocated ahead of time so that no writer waits for that.
     pub(super) spare: Mutex<Option<Memtable<F>>>,
+    /// Copies the indexes of the current version to memory.
+    pub(super) indexes: Arc<IndexLoader<F>>,
     /// Nanoseconds that writers have waited for flush and compaction.
     pub(super) stalled: AtomicU64,
 }

@@ -87,4 +87,7 @@ pub(super) fn version<F: Fingerprint>(
             std::thread::sleep(SHORTEST_SLEEP);
         }
     }
+    // Copies of segments that are no longer used are freed first.
+    drop(replaced);
+    core.indexes.offer(&core.current.get());
 }

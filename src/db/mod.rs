@@ -30,6 +30,7 @@ mod core;
 mod flush;
 mod group;
 mod handle;
+mod index_loader;
 mod install;
 mod key;
 mod load;

@@ -52,6 +52,7 @@ pub(super) struct Tuning {
     /// `None` for the default.
     pub(super) threads: Option<usize>,
     pub(super) access: Access,
+    pub(super) index_memory: u64,
 }
 
 impl Tuning {
@@ -109,6 +110,7 @@ pub(super) const DEFAULT_DISTANCE: u32 = 3;
 pub(super) const DEFAULT_BLOCK: usize = 128;
 const DEFAULT_EXPECTED: u64 = 1_000_000;
 const DEFAULT_MEMTABLE: usize = 1 << 17;
+const DEFAULT_INDEX_MEMORY: u64 = 1 << 30;
 const DEFAULT_BULK_MEMORY: usize = 256 << 20;
 const DEFAULT_SYNC_INTERVAL: Duration = Duration::from_secs(1);
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
@@ -164,6 +166,7 @@ impl<F: Fingerprint> Options<F> {
                 bulk_memory: DEFAULT_BULK_MEMORY,
                 background: true,
                 access: Access::default(),
+                index_memory: DEFAULT_INDEX_MEMORY,
                 threads: None,
             },
             storage: None,
@@ -414,9 +417,10 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Sets whether flush, compaction and the syncs of [`Durability::Buffered`] run in background
-    /// threads. Otherwise they run in the caller's thread: a write that finds the memtable full
-    /// flushes and compacts, and an explicit flush or bulk load compacts too. The log is then
-    /// synced at a flush, by [`Db::sync`](crate::Db::sync) and by [`Db::close`](crate::Db::close).
+    /// threads, and indexes are [copied](Self::index_memory) there. Otherwise they run in the
+    /// caller's thread: a write that finds the memtable full flushes and compacts, and an explicit
+    /// flush or bulk load compacts too. Only [`load_index`](crate::Db::load_index) copies indexes,
+    /// and opening and flushing under [`Access::Cold`]. The log is then synced at a flush, by [`Db::sync`](crate::Db::sync) and by [`Db::close`](crate::Db::close).
     /// Default: true; not stored.
     ///
     /// ```
@@ -445,6 +449,26 @@ impl<F: Fingerprint> Options<F> {
     /// ```
     pub fn access(mut self, access: Access) -> Self {
         self.tuning.access = access;
+        self
+    }
+
+    /// Sets how many bytes of memory copies of the tables' directories and filters may take. Queries
+    /// use the copies, in pages of 2 MiB where the system has them, instead of the mapped files.
+    /// They are made in the background after opening, a flush, a compaction or a bulk load, the
+    /// largest segment first, and freed with their segment. Queries do not wait for them, but
+    /// [`load_index`](crate::Db::load_index) does. A segment whose copies do not all fit has none,
+    /// until the segments change next. 0 makes no copies, which is best for a process that answers
+    /// few queries. [`Access::Resident`] needs none. Default: 1 GiB; not stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// let options = fpdb::Db::options().index_memory(64 << 20);
+    /// let db = options.create(folder.path().join("db"))?;
+    /// assert_eq!(db.stats().index_budget_bytes, 64 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn index_memory(mut self, bytes: u64) -> Self {
+        self.tuning.index_memory = bytes;
         self
     }
 

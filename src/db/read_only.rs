@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::agreement::{other_extraction, other_recipe};
+use super::index_loader::IndexLoader;
 use super::options::Options;
 use super::recover::{explain_missing, open_segments, replay};
 use super::snapshot::{Snapshot, VerifyReport};
@@ -59,6 +60,14 @@ struct Shared<F> {
     extraction: Option<String>,
     max_distance: u32,
     state: RwLock<State<F>>,
+    /// Copies the indexes of the state's version to memory.
+    indexes: Arc<IndexLoader<F>>,
+}
+
+impl<F> Drop for Shared<F> {
+    fn drop(&mut self) {
+        self.indexes.stop();
+    }
 }
 
 #[derive(Debug)]
@@ -89,6 +98,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
             return Err(other_extraction(requested, None).at_path(path));
         }
         let planner = Arc::new(Planner::of(&settings, options.costs.clone()));
+        let indexes = IndexLoader::new(&options.tuning);
         let threads = options.tuning.resolved(options.storage.is_none()).threads.unwrap_or(1);
         let state = RwLock::new(load(&storage, manifest, &planner, threads, &[])?);
         let shared = Shared {
@@ -99,8 +109,11 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
             extraction: settings.extraction,
             max_distance: settings.max_distance,
             state,
+            indexes,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        let reader = Self { shared: Arc::new(shared) };
+        reader.offer_indexes();
+        Ok(reader)
     }
 
     /// Reads the state that the writer has reached. Returns true if there is anything new.
@@ -130,7 +143,37 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         if state.age() > current.age() {
             *current = state;
         }
-        Ok(current.age() > seen)
+        let is_newer = current.age() > seen;
+        drop(current);
+        self.offer_indexes();
+        Ok(is_newer)
+    }
+
+    /// Has the indexes of the current state copied in the background.
+    fn offer_indexes(&self) {
+        self.shared.indexes.offer(&self.snapshot().version);
+    }
+
+    /// Copies the directories and filters of all tables to memory, and returns how many bytes all
+    /// copies take; see [`Db::load_index`](crate::Db::load_index).
+    ///
+    /// # Errors
+    ///
+    /// `Corruption` or `Io`, for the first table that cannot be copied.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// assert_eq!(reader.load_index()?, reader.stats().index_loaded_bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load_index(&self) -> Result<u64> {
+        let version = self.snapshot().version;
+        self.shared.indexes.copy(&version)?;
+        Ok(version.index_copies_len())
     }
 
     fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {
@@ -287,7 +330,8 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         self.read(|state| {
             let Snapshot { settings, version, .. } = &state.snapshot;
             let (entries, manifest) = (state.snapshot.len(), &state.manifest);
-            Stats::gather(settings, version, entries, manifest, state.bytes_log)
+            let indexes = &self.shared.indexes;
+            Stats::gather(settings, version, entries, manifest, state.bytes_log, indexes)
         })
     }
 

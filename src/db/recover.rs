@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use super::agreement::{other_extraction, other_recipe};
 use super::core::{Core, FolderLock, Log, Writer};
 use super::flush;
+use super::index_loader::IndexLoader;
 use super::options::Options;
 use super::poison::Poison;
 use super::signals::Signals;
@@ -113,6 +114,7 @@ pub(super) fn recover<F: Fingerprint>(
         poison: Poison::default(),
         folder: Mutex::new(Some(Arc::new(lock))),
         spare: Mutex::new(None),
+        indexes: IndexLoader::new(&options.tuning),
         stalled: AtomicU64::new(0),
         storage,
         settings,

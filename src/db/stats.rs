@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::core::Core;
+use super::index_loader::IndexLoader;
 use super::locks::lock;
 use crate::codec::block_code::BlockCode;
 use crate::fingerprint::Fingerprint;
@@ -65,6 +66,11 @@ pub struct Stats {
     /// Size of what should be in memory for fast answers: directories, filters, and the bitmaps of
     /// checked pages.
     pub index_memory_bytes: u64,
+    /// How many bytes of memory copies of directories and filters may take; see
+    /// [`Options::index_memory`](crate::Options::index_memory).
+    pub index_budget_bytes: u64,
+    /// How many they take.
+    pub index_loaded_bytes: u64,
     /// Number of recent changes in memory.
     pub memtable_entries: usize,
     /// About how much memory they take.
@@ -97,7 +103,8 @@ pub struct Stats {
     pub stalled: Duration,
     /// Number of changes to the set of files.
     pub generation: u64,
-    /// The last failure of flush or compaction in the background, unless it has succeeded since.
+    /// The last failure of flush or compaction in the background, unless it has succeeded since; or
+    /// that of copying indexes to memory.
     pub background_error: Option<String>,
 }
 
@@ -193,6 +200,7 @@ impl Stats {
         entries: u64,
         manifest: &Manifest,
         bytes_log: u64,
+        indexes: &IndexLoader<F>,
     ) -> Self {
         let metas = || version.segments.iter().map(|s| s.meta());
         let sum = |of: &dyn Fn(&SegmentMeta) -> u64| metas().map(of).sum::<u64>();
@@ -216,6 +224,8 @@ impl Stats {
             bits_per_fingerprint_per_table: share(bytes_tables * 8, rows * tables as u64),
             entropy_bound_bits: entropy_bound(settings.layout.bits(), rows),
             index_memory_bytes: version.segments.iter().map(|s| s.index_memory()).sum(),
+            index_budget_bytes: indexes.budget(),
+            index_loaded_bytes: version.index_copies_len(),
             memtable_entries: version.memtables().map(|m| m.len()).sum(),
             memtable_bytes: version.memtables().map(|m| m.memory()).sum(),
             layout: settings.layout.name().to_owned(),
@@ -234,7 +244,7 @@ impl Stats {
             ),
             stalled: Duration::ZERO,
             generation: manifest.generation,
-            background_error: None,
+            background_error: indexes.failure(),
         }
     }
 }
@@ -260,8 +270,8 @@ impl Stats {
         let manifest = lock(&core.manifest).clone();
         Self {
             stalled: Duration::from_nanos(core.stalled.load(Relaxed)),
-            background_error: core.signals.message(),
-            ..Self::gather(&core.settings, version, entries, &manifest, log)
+            background_error: core.signals.message().or_else(|| core.indexes.failure()),
+            ..Self::gather(&core.settings, version, entries, &manifest, log, &core.indexes)
         }
     }
 }

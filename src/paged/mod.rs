@@ -4,6 +4,7 @@
 //! "Paged files"). The body begins with the file header. Opening a file reads only its header and
 //! footer; a page is checked when it is first used.
 
+mod copy;
 mod reader;
 mod writer;
 

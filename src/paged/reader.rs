@@ -3,8 +3,10 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::copy::BodyCopy;
 use super::{
     CHECKSUM_PAGE_FLAG, CHECKSUMS_PER_PAGE, Checksum, END_MARK, FOOTER_NUMBER, FileSummary, PAGE,
     TRAILER_LEN,
@@ -14,9 +16,9 @@ use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::inspection::Inspection;
-use crate::storage::{Map, Storage};
+use crate::storage::{Map, Pages, Reservation, Storage};
 
-/// Pages that are prefetched at a time when an entire cold file is read.
+/// Pages that are read at a time when an entire file or a large part is read.
 const PREFETCH_PAGES: usize = 64;
 
 /// An open, immutable file. Its bytes are returned only after their pages have passed their
@@ -32,6 +34,8 @@ pub(crate) struct PagedFile {
     /// One bit per page, set once the page has passed its checksum. Setting a bit twice is
     /// harmless, and the file's bytes never change, so threads need no memory ordering.
     checked: Box<[AtomicU64]>,
+    /// The copy, once there is one; `None` if copying failed.
+    copy: OnceLock<Option<BodyCopy>>,
 }
 
 impl PagedFile {
@@ -59,7 +63,8 @@ impl PagedFile {
         let (body_len, meta) = read_footer(&map, &checksum)?;
         let words = body_len.div_ceil(PAGE).div_ceil(64);
         let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
-        let file = Self { map, path: path.to_owned(), checksum, body_len, meta, checked };
+        let (path, copy) = (path.to_owned(), OnceLock::new());
+        let file = Self { map, path, checksum, body_len, meta, checked, copy };
         // The first use of each page needs its checksum.
         file.load_if_cold(body_len, file.map.len() - body_len)?;
         Ok(file)
@@ -123,7 +128,92 @@ impl PagedFile {
     /// Returns the body, for many reads in a row.
     #[inline(always)]
     pub(crate) fn body(&self) -> Body<'_> {
-        Body { bytes: &self.map, checked: &self.checked, len: self.body_len, file: self }
+        let (bytes, checked, len) = (&self.map, &self.checked, self.body_len);
+        Body { bytes, base: 0, is_checked: false, checked, len, file: self }
+    }
+
+    /// Returns the body for reads of the part that [`copy_from`](Self::copy_from) copies: from the
+    /// copy, once there is one.
+    #[inline(always)]
+    pub(crate) fn copied_body(&self) -> Body<'_> {
+        match self.copy.get() {
+            Some(Some(copy)) => {
+                Body { bytes: &copy.bytes, base: copy.base, is_checked: true, ..self.body() }
+            }
+            _ => self.body(),
+        }
+    }
+
+    /// Returns whether the file is not copied, and has neither failed to be copied nor is in memory
+    /// anyway.
+    pub(crate) fn needs_copy(&self) -> bool {
+        self.copy.get().is_none() && !self.map.is_resident()
+    }
+
+    /// Returns whether there is a copy.
+    pub(crate) fn has_copy(&self) -> bool {
+        matches!(self.copy.get(), Some(Some(_)))
+    }
+
+    /// Returns the length of a copy from the page with this offset on.
+    pub(crate) fn copy_len(&self, offset: usize) -> usize {
+        self.body_len.saturating_sub(offset / PAGE * PAGE)
+    }
+
+    /// Copies the body to memory, from the page with this offset on. Each page must pass its
+    /// checksum in the copy. Makes no copy if `goes_on` returns false before the end, nor ever again
+    /// after an error.
+    pub(crate) fn copy_from(
+        &self,
+        offset: usize,
+        reserved: Reservation,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        match self.copied(offset, reserved, goes_on) {
+            Ok(None) => Ok(()),
+            Ok(copy) => {
+                // If another thread was faster, its copy is as good.
+                let _ = self.copy.set(copy);
+                Ok(())
+            }
+            Err(error) => {
+                let _ = self.copy.set(None);
+                Err(error)
+            }
+        }
+    }
+
+    fn copied(
+        &self,
+        offset: usize,
+        reserved: Reservation,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Option<BodyCopy>> {
+        let io_error = |e| Error::io("copy to memory", &self.path, e);
+        let (base, len) = (offset / PAGE * PAGE, self.copy_len(offset));
+        let mut bytes = Pages::new(len).map_err(|e| e.at_path(&self.path))?;
+        for (chunk, to) in bytes.chunks_mut(PREFETCH_PAGES * PAGE).enumerate() {
+            if !goes_on() {
+                return Ok(None);
+            }
+            let start = base + chunk * PREFETCH_PAGES * PAGE;
+            self.prefetch(start, 2 * PREFETCH_PAGES * PAGE);
+            self.map.populate(start, to.len()).map_err(io_error)?;
+            let from = self.map.get(start..).unwrap_or_default();
+            to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
+            for (page, bytes) in (start / PAGE..).zip(to.chunks(PAGE)) {
+                self.check_page(page, bytes)?;
+            }
+        }
+        Ok(Some(BodyCopy { base, bytes, _reserved: reserved }))
+    }
+
+    /// Checks the bytes of a page.
+    fn check_page(&self, page: usize, bytes: &[u8]) -> Result<()> {
+        if self.checksum.piece(page as u64, bytes) == self.page_checksum(page)? {
+            return Ok(());
+        }
+        Err(self.corruption(page * PAGE, "the page does not match its checksum"))
     }
 
     /// Returns `len` bytes of the body at `offset`, checked.
@@ -175,10 +265,7 @@ impl PagedFile {
         // If the operating system supports it, an unreadable page is an error here, not a fault
         // later.
         self.map.populate(offset, end - offset).map_err(|e| Error::io("read", &self.path, e))?;
-        let bytes = self.map.get(offset..end).unwrap_or_default();
-        if self.checksum.piece(page as u64, bytes) != self.page_checksum(page)? {
-            return Err(self.corruption(offset, "the page does not match its checksum"));
-        }
+        self.check_page(page, self.map.get(offset..end).unwrap_or_default())?;
         if let Some(word) = self.checked.get(page / 64) {
             word.fetch_or(1 << (page % 64), Ordering::Relaxed);
         }
@@ -264,8 +351,11 @@ impl PagedFile {
 /// the file's own structures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Body<'a> {
-    /// All bytes of the file.
+    /// The bytes of the file from `base` on.
     bytes: &'a [u8],
+    base: usize,
+    /// Whether all of these bytes are in the body and have passed their checksums.
+    is_checked: bool,
     checked: &'a [AtomicU64],
     /// Length of the body.
     len: usize,
@@ -277,17 +367,20 @@ impl<'a> Body<'a> {
     #[inline(always)]
     pub(crate) fn bytes(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
         self.check(offset, len)?;
-        Ok(self.bytes.get(offset..offset.wrapping_add(len)).unwrap_or_default())
+        let start = offset.wrapping_sub(self.base);
+        Ok(self.bytes.get(start..start.wrapping_add(len)).unwrap_or_default())
     }
 
     /// Returns the word at `offset`, which must be a multiple of 8, checked.
     #[inline(always)]
     pub(crate) fn word(&self, offset: usize) -> Result<u64> {
         debug_assert!(offset.is_multiple_of(8), "an aligned word is within one page");
-        if offset.saturating_add(8) > self.len || !is_checked(self.checked, offset / PAGE) {
+        let within = self.is_checked || is_checked(self.checked, offset / PAGE);
+        if !within || offset.saturating_add(8) > self.len {
             self.file.check_pages(offset, 8)?;
         }
-        let word = self.bytes.get(offset..).and_then(<[u8]>::first_chunk);
+        let start = offset.wrapping_sub(self.base);
+        let word = self.bytes.get(start..).and_then(<[u8]>::first_chunk);
         Ok(word.map_or(0, |word| u64::from_le_bytes(*word)))
     }
 
@@ -296,13 +389,14 @@ impl<'a> Body<'a> {
     pub(crate) fn check(&self, offset: usize, len: usize) -> Result<()> {
         // Nearly always the bytes are within one page that was checked before.
         let within = offset % PAGE + len <= PAGE && offset.saturating_add(len) <= self.len;
-        if within && is_checked(self.checked, offset / PAGE) {
+        if within && (self.is_checked || is_checked(self.checked, offset / PAGE)) {
             return Ok(());
         }
         self.file.check_pages(offset, len)
     }
 
-    /// Returns all bytes of the file, checked or not.
+    /// Returns all bytes of the file, checked or not; not for a [copied
+    /// body](PagedFile::copied_body).
     #[inline(always)]
     pub(crate) fn raw(&self) -> &'a [u8] {
         self.bytes
@@ -311,7 +405,7 @@ impl<'a> Body<'a> {
     /// Prefetches the cache line of a byte without waiting for it.
     #[inline(always)]
     pub(crate) fn prefetch(&self, offset: usize) {
-        cpu::prefetch(self.bytes, offset);
+        cpu::prefetch(self.bytes, offset.wrapping_sub(self.base));
     }
 
     /// Does what [`PagedFile::corruption`] does.

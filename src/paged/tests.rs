@@ -4,7 +4,7 @@ use super::*;
 use crate::codec::header::FileKind;
 use crate::error::{Error, ErrorKind};
 use crate::inspection::Inspection;
-use crate::storage::{Sim, Storage};
+use crate::storage::{MemoryBudget, Sim, Storage};
 
 const HEADER: FileHeader =
     FileHeader { kind: FileKind::Names, bits: 64, part: 0, file_id: 5, database_id: 77 };
@@ -52,6 +52,38 @@ fn bodies_round_trip_at_boundaries_of_pages_and_checksum_pages() {
         let file = PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
         assert!(file.verify(summary, &mut Inspection::new(None)).unwrap());
     }
+}
+
+#[test]
+fn copy_is_used_for_its_part_and_checked_while_it_is_made() {
+    let (sim, summary) = file_of(80 * PAGE + 100);
+    let budget = Arc::new(MemoryBudget::new(1 << 20));
+    let open = || PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
+    let copy = |file: &PagedFile, goes_on: bool| {
+        file.copy_from(3 * PAGE + 64, budget.reserve(1 << 19).unwrap(), &|| goes_on)
+    };
+    let file = open();
+    copy(&file, false).unwrap();
+    assert!(file.needs_copy() && !file.has_copy());
+    copy(&file, true).unwrap();
+    assert!(!file.needs_copy() && file.has_copy());
+    assert_eq!(file.copy_len(3 * PAGE + 64), 77 * PAGE + 164);
+    let (body, copied) = (file.body(), file.copied_body());
+    for at in (3 * PAGE..80 * PAGE).step_by(56) {
+        assert_eq!(copied.bytes(at, 8).unwrap(), body.bytes(at, 8).unwrap());
+        assert_eq!(copied.word(at).unwrap(), body.word(at).unwrap());
+    }
+    assert!(copied.bytes(80 * PAGE + 164, 1).is_err() && copied.word(usize::MAX - 7).is_err());
+
+    let mut bytes = sim.contents("f").unwrap();
+    bytes[70 * PAGE + 5] ^= 1;
+    sim.set_contents("f", &bytes);
+    let file = open();
+    let error = copy(&file, true).unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::Corruption, Some(70 * PAGE as u64)));
+    assert!(!file.needs_copy() && !file.has_copy());
+    assert!(file.copied_body().bytes(70 * PAGE, 8).is_err());
+    assert!(file.copied_body().bytes(71 * PAGE, 8).is_ok());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! and its tombstones only remove entries of older segments. storage-format.md, "Segment".
 
 mod ids;
+mod index;
 mod writer;
 
 pub(crate) use ids::IdReader;

@@ -47,6 +47,11 @@ impl Map {
         matches!(&self.0, Bytes::Mapped(mapping) if mapping.is_cold())
     }
 
+    /// Returns whether the map is a copy in memory that has been requested as such.
+    pub(crate) fn is_resident(&self) -> bool {
+        matches!(&self.0, Bytes::Mapped(mapping) if mapping.is_resident())
+    }
+
     /// Prefetches a range of a cold file without waiting for it. This is a hint: errors are
     /// ignored.
     pub(crate) fn prefetch(&self, offset: usize, len: usize) {

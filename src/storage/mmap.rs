@@ -1,4 +1,4 @@
-//! Maps of immutable files: the only `unsafe` code of the storage.
+//! Maps of immutable files, and memory for copies of them: the only `unsafe` code of the storage.
 
 #![expect(unsafe_code, reason = "mapping a file is unsafe; the rule below makes it sound here")]
 #![expect(clippy::disallowed_types, reason = "the only module that maps files")]
@@ -41,6 +41,11 @@ impl Mapping {
     #[inline]
     pub(super) fn is_cold(&self) -> bool {
         self.access == Access::Cold
+    }
+
+    /// See [`Map::is_resident`](super::map::Map::is_resident).
+    pub(super) fn is_resident(&self) -> bool {
+        self.access == Access::Resident
     }
 
     /// See [`Map::prefetch`](super::map::Map::prefetch).

@@ -15,6 +15,7 @@
 mod access;
 mod disk;
 mod map;
+mod memory;
 mod mmap;
 #[cfg(feature = "sim")]
 mod sim;
@@ -29,6 +30,7 @@ use crate::error::{Error, Result};
 pub use access::Access;
 pub use disk::Disk;
 pub use map::Map;
+pub(crate) use memory::{MemoryBudget, Reservation};
 pub(crate) use mmap::Pages;
 #[cfg(feature = "sim")]
 pub use sim::{CrashLimits, CrashStates, Fault, Sim};

@@ -75,6 +75,7 @@ impl<F: Fingerprint> TableBuilder<F> {
     }
 
     /// Writes the current block.
+    #[inline(never)]
     fn end_block(&mut self) -> Result<()> {
         self.keys.push(self.block.last());
         self.block.finish(&mut self.scratch);

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
 use crate::paged::{Body, FileSummary, PagedFile};
-use crate::storage::Storage;
+use crate::storage::{Reservation, Storage};
 
 /// How many blocks `verify` decodes between two reports of progress.
 const BLOCKS_PER_STEP: usize = 4096;
@@ -68,11 +68,10 @@ impl<F: Fingerprint> Table<F> {
         meta.finish("table footer")?;
         let parts = parts_of(blocks, block_size, overflow, words);
         file.expect_body_end(parts.map(|(.., end)| end))?;
-        let Some((index, end)) = parts else {
+        let Some((index, _)) = parts else {
             return Err(file.corruption(0, "the table does not fit into the address space"));
         };
         let filter = (words > 0).then_some(Filter { depth, offset: index.end(), words });
-        file.load_if_cold(index.start(), end.saturating_sub(index.start()))?;
         Ok(Self { file, coding, block_size, count, index, filter })
     }
 
@@ -91,6 +90,36 @@ impl<F: Fingerprint> Table<F> {
     pub(crate) fn index_memory(&self) -> u64 {
         let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
         (self.index.len() + self.file.memory()) as u64 + filter
+    }
+
+    /// Returns whether the index and the filter should be copied to memory.
+    pub(crate) fn needs_index_copy(&self) -> bool {
+        self.file.needs_copy()
+    }
+
+    /// Returns whether index and filter are copied to memory.
+    pub(crate) fn has_index_copy(&self) -> bool {
+        self.file.has_copy()
+    }
+
+    /// Returns the bytes that a copy of index and filter takes.
+    pub(crate) fn index_copy_len(&self) -> u64 {
+        self.file.copy_len(self.index.start()) as u64
+    }
+
+    /// Copies index and filter to memory, unless `goes_on` returns false.
+    pub(crate) fn copy_index(
+        &self,
+        reserved: Reservation,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        self.file.copy_from(self.index.start(), reserved, goes_on)
+    }
+
+    /// Reads index and filter into the system's cache if the file is cold.
+    pub(crate) fn load_index_if_cold(&self) -> Result<()> {
+        let len = self.file.copy_len(self.index.start());
+        self.file.load_if_cold(self.index.start(), len)
     }
 
     /// Returns the bytes of the blocks, of the index and of the filter.
@@ -177,7 +206,7 @@ impl<F: Fingerprint> Table<F> {
     /// Returns the blocks that hold the fingerprints from `low` to `high`, which may be far apart,
     /// and rarely another block too.
     pub(crate) fn blocks_between(&self, low: F, high: F) -> Result<Range<usize>> {
-        self.index.blocks(&self.file.body(), low, high)
+        self.index.blocks(&self.file.copied_body(), low, high)
     }
 
     /// Appends the fingerprints of these blocks to `out`, in order.

@@ -24,7 +24,10 @@ const PREFETCHED_BLOCKS: usize = 3;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableView<'a, F> {
     table: &'a Table<F>,
+    /// For blocks.
     body: Body<'a>,
+    /// For the index and the filter: their copy in memory, if there is one.
+    copied: Body<'a>,
 }
 
 /// A lookup in progress: all fingerprints from `low` to `high`, both inclusive.
@@ -40,7 +43,7 @@ impl<F: Fingerprint> Table<F> {
     /// Returns a view for lookups whose waits for memory are to overlap.
     #[inline(always)]
     pub(crate) fn view(&self) -> TableView<'_, F> {
-        TableView { table: self, body: self.file.body() }
+        TableView { table: self, body: self.file.body(), copied: self.file.copied_body() }
     }
 }
 
@@ -56,13 +59,13 @@ impl<'a, F: Fingerprint> TableView<'a, F> {
     pub(crate) fn start_filter_check(&self, prefix: F, depth: u32) -> Option<FilterCheck> {
         // A filter says nothing about prefixes shorter than its own depth.
         let filter = self.table.filter.as_ref().filter(|filter| filter.depth <= depth)?;
-        Some(filter.start_check(&self.body, prefix))
+        Some(filter.start_check(&self.copied, prefix))
     }
 
     /// Step 2: returns false if the filter rules out that any fingerprint has the prefix.
     #[inline(always)]
     pub(crate) fn may_contain(&self, check: FilterCheck) -> Result<bool> {
-        Filter::may_contain(&self.body, check)
+        Filter::may_contain(&self.copied, check)
     }
 
     /// Step 3: starts the lookup of all fingerprints that begin with the `depth` leading bits of
@@ -71,14 +74,14 @@ impl<'a, F: Fingerprint> TableView<'a, F> {
     pub(crate) fn start_lookup(&self, prefix: F, depth: u32) -> Lookup<F> {
         let mask = F::prefix_mask(depth);
         let (low, high) = (prefix & mask, prefix | !mask);
-        self.table.index.prefetch(&self.body, low);
+        self.table.index.prefetch(&self.copied, low);
         Lookup { low, high, blocks: 0..0 }
     }
 
     /// Step 4: finds the blocks that hold the range.
     #[inline(always)]
     pub(crate) fn find_blocks(&self, lookup: &mut Lookup<F>) -> Result<()> {
-        lookup.blocks = self.table.index.blocks(&self.body, lookup.low, lookup.high)?;
+        lookup.blocks = self.table.index.blocks(&self.copied, lookup.low, lookup.high)?;
         if self.table.is_cold() {
             self.table.prefetch_cold(lookup.blocks.clone());
         }

@@ -31,6 +31,30 @@ impl<F: Fingerprint> Db<F> {
         sync::sync_log(self.core())
     }
 
+    /// Copies the directories and filters of all tables to memory, as far as
+    /// [`Options::index_memory`](crate::Options::index_memory) allows, and returns how many bytes
+    /// all copies take. The background does the same, so this is only needed before measuring, or
+    /// without a background.
+    ///
+    /// # Errors
+    ///
+    /// `Corruption` or `Io`, for the first table that cannot be copied. The others are, and queries
+    /// read that one from its file.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// assert_eq!(db.load_index()?, db.stats().index_loaded_bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load_index(&self) -> Result<u64> {
+        let version = self.core().current.get();
+        self.core().indexes.copy(&version)?;
+        Ok(version.index_copies_len())
+    }
+
     /// Writes all recent entries as a segment.
     ///
     /// # Errors

@@ -65,6 +65,7 @@ struct Handle<F: Fingerprint> {
 impl<F: Fingerprint> Handle<F> {
     fn stop_threads(&self) {
         self.core.signals.stop();
+        self.core.indexes.stop();
         for thread in lock(&self.threads).drain(..) {
             // If the thread panicked, its message was printed already. Nothing is gained by another
             // panic.
@@ -86,6 +87,7 @@ impl<F: Fingerprint> Db<F> {
         let threads = Mutex::new(Vec::new());
         let handle = Handle { core: Arc::new(core), threads, recovery };
         background::start(&handle.core, &mut lock(&handle.threads))?;
+        handle.core.indexes.offer(&handle.core.current.get());
         Ok(Self { handle: Arc::new(handle) })
     }
 

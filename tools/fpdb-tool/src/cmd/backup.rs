@@ -60,7 +60,7 @@ impl Args {
 
     fn copy<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<()> {
         // Nothing is compacted just because a backup opens the database.
-        let db = options.background(false).open(&self.path)?;
+        let db = options.background(false).index_memory(0).open(&self.path)?;
         db.backup_with(&self.destination, |progress| progress::show(bar, progress))?;
         db.close()?;
         Ok(())

@@ -69,7 +69,7 @@ impl Args {
         options: Options<F>,
         bar: &ProgressBar,
     ) -> Result<(Stats, Stats)> {
-        let db = options.open(&self.path)?;
+        let db = options.index_memory(0).open(&self.path)?;
         let before = db.stats();
         db.compact_with(|progress| progress::show(bar, progress))?;
         let after = db.stats();

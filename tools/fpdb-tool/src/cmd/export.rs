@@ -73,7 +73,7 @@ impl Args {
         context: &mut Context<'_>,
     ) -> Result<()> {
         let names = description.ids == Ids::Names;
-        let snapshot = options.open_read_only(&self.path)?.snapshot();
+        let snapshot = options.index_memory(0).open_read_only(&self.path)?.snapshot();
         let records = snapshot.iter().map(|entry| {
             let Entry { fingerprint, id } = entry?;
             let name = if names && format != ExportFormat::Hex { snapshot.name(id)? } else { None };

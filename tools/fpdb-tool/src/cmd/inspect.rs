@@ -77,8 +77,10 @@ struct FileReport {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         let description = fpdb::describe(&self.path)?;
-        let stats =
-            by_width!(description.bits, |options| options.open_read_only(&self.path)?.stats());
+        let stats = by_width!(description.bits, |options| options
+            .index_memory(0)
+            .open_read_only(&self.path)?
+            .stats());
         let report = Report {
             schema: "fpdb.inspect/1",
             format_version: format_version(&description),

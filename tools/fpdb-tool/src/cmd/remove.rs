@@ -107,7 +107,7 @@ impl Args {
     fn remove<F: Fingerprint>(&self, options: Options<F>, context: &mut Context<'_>) -> Result<()> {
         let single = self.single::<F>()?;
         // One sync at the end serves all removals.
-        let db = options.durability(Durability::Buffered).open(&self.path)?;
+        let db = options.durability(Durability::Buffered).index_memory(0).open(&self.path)?;
         let mut report = Report { schema: "fpdb.remove/1", ..Report::default() };
         let bar = progress::over_files(context, &self.files);
         let removed = match single {

@@ -54,6 +54,8 @@ struct Report<'a> {
     bits_per_fingerprint_per_table: f64,
     entropy_bound_bits: f64,
     index_memory_bytes: u64,
+    index_budget_bytes: u64,
+    index_loaded_bytes: u64,
     memtable_entries: usize,
     memtable_bytes: usize,
     bytes_flushed: u64,
@@ -87,8 +89,10 @@ impl From<&SegmentStats> for Segment {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         let description = fpdb::describe(&self.path)?;
-        let stats =
-            by_width!(description.bits, |options| options.open_read_only(&self.path)?.stats());
+        let stats = by_width!(description.bits, |options| options
+            .index_memory(0)
+            .open_read_only(&self.path)?
+            .stats());
         if context.json {
             output::json_line(context.out, &report(&description, &stats))?;
         } else {
@@ -124,6 +128,8 @@ fn report<'a>(description: &'a Description, stats: &'a Stats) -> Report<'a> {
         bits_per_fingerprint_per_table: stats.bits_per_fingerprint_per_table,
         entropy_bound_bits: stats.entropy_bound_bits,
         index_memory_bytes: stats.index_memory_bytes,
+        index_budget_bytes: stats.index_budget_bytes,
+        index_loaded_bytes: stats.index_loaded_bytes,
         memtable_entries: stats.memtable_entries,
         memtable_bytes: stats.memtable_bytes,
         bytes_flushed: stats.bytes_flushed,

@@ -98,7 +98,7 @@ impl Args {
         options: Options<F>,
         bar: &ProgressBar,
     ) -> fpdb::Result<VerifyReport> {
-        let snapshot = options.open_read_only(&self.path)?.snapshot();
+        let snapshot = options.index_memory(0).open_read_only(&self.path)?.snapshot();
         snapshot.verify_with(|progress| progress::show(bar, progress))
     }
 }

@@ -44,6 +44,8 @@ fn stats_has_the_keys_that_scripts_use() {
         "bits_per_fingerprint_per_table",
         "entropy_bound_bits",
         "index_memory_bytes",
+        "index_budget_bytes",
+        "index_loaded_bytes",
         "bits",
         "max_distance",
         "block_size",

@@ -43,6 +43,7 @@ impl Fpdb {
         let entries = (0..).zip(job.fingerprints);
         let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
         let report = db.bulk_load(entries)?;
+        db.load_index()?;
         ensure!(report.inserted == job.fingerprints.len() as u64, "not all entries were loaded");
         Ok(Self { snapshot: db.snapshot(), db, k: job.k })
     }
@@ -75,7 +76,7 @@ impl Peer for Fpdb {
         Ok(self.db.stats().bytes_total)
     }
 
-    /// The directories and filters, which are in mapped files.
+    /// The directories and filters, which are copied to memory.
     fn ram_bytes(&self) -> Result<u64> {
         Ok(self.db.stats().index_memory_bytes)
     }

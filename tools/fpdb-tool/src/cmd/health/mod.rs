@@ -127,7 +127,7 @@ fn of_database<F: Fingerprint>(
     context: &Context<'_>,
 ) -> Result<Report> {
     let bar = progress::working(context, "reading entries");
-    let snapshot = options.open_read_only(path)?.snapshot();
+    let snapshot = options.index_memory(0).open_read_only(path)?.snapshot();
     let mut survey = Survey::new();
     for entry in snapshot.iter() {
         survey.add(entry.with_context(|| format!("cannot read {}", path.display()))?);

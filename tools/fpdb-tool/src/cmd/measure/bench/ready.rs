@@ -41,12 +41,14 @@ pub(super) fn open<F: Fingerprint>(
     let named = Some(path.display().to_string());
     if args.mix.inserts == 0 {
         let reader = options.open_read_only(path)?;
+        reader.load_index()?;
         let database = describe(Opened::ReadOnly, named, None, found, &reader.stats());
         let target = Target::ReadOnly(reader.snapshot());
         return Ok(Ready { target, distance, database, _folder: None });
     }
     if args.in_place {
         let db = options.open(path)?;
+        db.load_index()?;
         let database = describe(Opened::InPlace, named, None, found, &db.stats());
         return Ok(Ready { target: Target::ReadWrite(db), distance, database, _folder: None });
     }
@@ -58,6 +60,7 @@ pub(super) fn open<F: Fingerprint>(
     let db = options.open(&copy);
     let db = db
         .context("cannot open the copy: it must be made while no process writes to the database")?;
+    db.load_index()?;
     let database = describe(Opened::Copy, named, None, found, &db.stats());
     let target = Target::ReadWrite(db);
     Ok(Ready { target, distance, database, _folder: Some(folder) })

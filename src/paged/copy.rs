@@ -1,0 +1,13 @@
+//! A copy of a part of a file in memory.
+
+use crate::storage::{Pages, Reservation};
+
+/// A copy of the end of a file's body, whose pages have all passed their checksums.
+#[derive(Debug)]
+pub(super) struct BodyCopy {
+    /// The offset in the file of the first byte.
+    pub(super) base: usize,
+    pub(super) bytes: Pages,
+    /// Held for its drop.
+    pub(super) _reserved: Reservation,
+}

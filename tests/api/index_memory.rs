@@ -1,0 +1,190 @@
+//! Copies of indexes in memory: they change no answer, stay within their budget, and are freed.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fpdb::{Access, Db, DocId, Entry, ErrorKind, Fingerprint, Layout, Options};
+
+use crate::common::{Oracle, Rng, assert_answers, entry};
+
+fn options<F: Fingerprint>() -> Options<F> {
+    let layout = Layout::preset("half-2", F::BITS).unwrap();
+    Options::new().layout(layout).filter_bits(10).background(false)
+}
+
+/// Creates a database with a segment of 6000 entries and one of 1000.
+fn create<F: Fingerprint>(path: &Path) -> Oracle<F> {
+    let db = options::<F>().create(path).unwrap();
+    let (mut random, mut oracle) = (Rng::new(5), Oracle::default());
+    for ids in [0..6000, 6000..7000] {
+        let entries: Vec<Entry<F>> = ids
+            .map(|id| entry(if id % 3 == 0 { random.fingerprint() } else { random.error(9) }, id))
+            .collect();
+        let _ = db.bulk_load(entries.iter().copied().map(Ok)).unwrap();
+        oracle.0.extend(entries);
+    }
+    assert_eq!(db.stats().segments.len(), 2);
+    db.close().unwrap();
+    oracle
+}
+
+fn check<F: Fingerprint>(db: &Db<F>, oracle: &Oracle<F>) {
+    for entry in oracle.0.iter().step_by(300) {
+        assert_answers(&db.snapshot(), oracle, entry.fingerprint, 4);
+    }
+}
+
+fn check_answers<F: Fingerprint>() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let oracle = create::<F>(&path);
+    let without = options::<F>().index_memory(0).open(&path).unwrap();
+    assert_eq!(without.load_index().unwrap(), 0);
+    check(&without, &oracle);
+    drop(without);
+    for access in [Access::Mapped, Access::Cold, Access::Resident] {
+        let db = options::<F>().access(access).open(&path).unwrap();
+        check(&db, &oracle);
+        let stats = db.stats();
+        let copied = db.load_index().unwrap();
+        assert_eq!(copied, db.stats().index_loaded_bytes);
+        match access {
+            Access::Resident => assert_eq!(copied, 0),
+            _ => assert!(copied >= stats.index_memory_bytes * 9 / 10, "{copied} of {stats:?}"),
+        }
+        check(&db, &oracle);
+        assert!(db.verify().unwrap().errors.is_empty());
+    }
+    // The background copies meanwhile.
+    for _ in 0..5 {
+        let db = options::<F>().background(true).open(&path).unwrap();
+        check(&db, &oracle);
+        let reader = options::<F>().background(true).open_read_only(&path).unwrap();
+        for entry in oracle.0.iter().step_by(500) {
+            assert_answers(&reader.snapshot(), &oracle, entry.fingerprint, 3);
+        }
+    }
+}
+
+#[test]
+fn answers_are_the_same_with_copies_without_and_while_they_are_made() {
+    check_answers::<u64>();
+    check_answers::<u128>();
+}
+
+fn wait_for(what: &str, is_done: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_done() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn background_copies_after_opening_and_after_a_flush() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let oracle = create::<u64>(&path);
+    let reader = options::<u64>().background(true).open_read_only(&path).unwrap();
+    wait_for("a reader", || reader.stats().index_loaded_bytes > 0);
+    drop(reader);
+    let db = options::<u64>().background(true).open(&path).unwrap();
+    let all = |db: &Db| db.load_index().unwrap();
+    wait_for("opening", || db.stats().index_loaded_bytes == all(&db));
+    let before = db.stats().index_loaded_bytes;
+    db.insert(7, 1 << 40).unwrap();
+    db.flush().unwrap();
+    wait_for("a flush", || db.stats().index_loaded_bytes != before);
+    let reader = Db::options().open_read_only(&path).unwrap();
+    assert_eq!(reader.snapshot().len(), oracle.0.len() as u64 + 1);
+}
+
+#[test]
+fn without_a_background_nothing_is_copied_until_requested() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    create::<u64>(&path);
+    let db = options::<u64>().open(&path).unwrap();
+    assert_eq!((db.stats().index_loaded_bytes, db.stats().index_budget_bytes), (0, 1 << 30));
+    assert!(db.load_index().unwrap() > 0);
+}
+
+#[test]
+fn budget_takes_entire_segments_the_largest_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    create::<u64>(&path);
+    let copied = |budget| {
+        let db = options::<u64>().index_memory(budget).open(&path).unwrap();
+        db.load_index().unwrap()
+    };
+    let all = copied(u64::MAX);
+    let largest = copied(all - 1);
+    assert!(largest > all / 2 && largest < all, "{largest} of {all}");
+    assert_eq!(copied(all), all);
+    assert_eq!(copied(largest), largest);
+    let smallest = all - largest;
+    assert_eq!(copied(largest - 1), smallest, "the largest does not fit");
+    assert_eq!(copied(smallest - 1), 0);
+}
+
+#[test]
+fn copies_are_freed_with_their_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let oracle = create::<u64>(&path);
+    let all = options::<u64>().open(&path).unwrap().load_index().unwrap();
+    // Room for all copies once.
+    let db = options::<u64>().index_memory(all + (all / 4)).open(&path).unwrap();
+    for round in 0..4 {
+        assert!(db.load_index().unwrap() > all / 2, "round {round}");
+        db.insert(round, DocId(1 << 40)).unwrap();
+        let _ = db.compact().unwrap();
+    }
+    assert!(db.load_index().unwrap() > all / 2);
+    assert_eq!(db.stats().segments.len(), 1);
+    check_some(&db, &oracle);
+}
+
+fn check_some(db: &Db, oracle: &Oracle<u64>) {
+    for entry in oracle.0.iter().step_by(100) {
+        assert!(db.ids(entry.fingerprint).unwrap().contains(&entry.id));
+    }
+}
+
+fn largest_table(path: &Path) -> PathBuf {
+    let files = std::fs::read_dir(path).unwrap().map(|e| e.unwrap().path());
+    let tables = files.filter(|p| p.extension().is_some_and(|e| e == "t01"));
+    tables.max_by_key(|p| p.metadata().unwrap().len()).unwrap()
+}
+
+#[test]
+fn damaged_index_is_reported_and_not_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let oracle = create::<u64>(&path);
+    let all = options::<u64>().open(&path).unwrap().load_index().unwrap();
+    let table = largest_table(&path);
+    let mut bytes = std::fs::read(&table).unwrap();
+    // In the filter, at the end of the body.
+    let at = bytes.len() - 1000;
+    bytes[at] ^= 1;
+    std::fs::write(&table, bytes).unwrap();
+    let db = options::<u64>().open(&path).unwrap();
+    let error = db.load_index().unwrap_err();
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Corruption, Some(&*table)));
+    let copied = db.load_index().unwrap();
+    assert!(copied > 0 && copied < all, "{copied} of {all}");
+    let answers: Vec<_> = oracle.0.iter().map(|e| db.query(e.fingerprint, 3)).collect();
+    assert!(answers.iter().any(Result::is_err));
+    for (entry, answer) in oracle.0.iter().zip(answers).step_by(20) {
+        match answer {
+            Ok(found) => assert_eq!(found, oracle.query(entry.fingerprint, 3)),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Corruption),
+        }
+    }
+    drop(db);
+    let db = options::<u64>().background(true).open(&path).unwrap();
+    wait_for("the failure", || db.stats().background_error.is_some());
+    db.insert(1, 1 << 40).unwrap();
+}
