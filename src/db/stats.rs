@@ -63,6 +63,11 @@ pub struct Stats {
     /// The same for the best possible code of a random set of this size:
     /// width - log2(fingerprints) + 1.443.
     pub entropy_bound_bits: f64,
+    /// Bits of the postings per id that they hold; 0 without ids.
+    pub bits_per_id: f64,
+    /// The same for the best possible code of ids that are the numbers below their count in random
+    /// order: log2(count) - 1.443.
+    pub ids_bound_bits: f64,
     /// Size of what should be in memory for fast answers: directories, filters, and the bitmaps of
     /// checked pages.
     pub index_memory_bytes: u64,
@@ -208,6 +213,7 @@ impl Stats {
         let bytes_ids = sum(&|m| m.postings.len);
         let bytes_names = sum(&|m| m.names.map_or(0, |file| file.len));
         let bytes_tombstones = sum(&|m| m.tombstones.map_or(0, |file| file.len));
+        let ids = sum(&|m| m.entries);
         let (rows, tables) = (sum(&|m| m.fingerprints), settings.layout.tables());
         Self {
             entries,
@@ -223,6 +229,8 @@ impl Stats {
             bytes_log,
             bits_per_fingerprint_per_table: share(bytes_tables * 8, rows * tables as u64),
             entropy_bound_bits: entropy_bound(settings.layout.bits(), rows),
+            bits_per_id: share(bytes_ids * 8, ids),
+            ids_bound_bits: ids_bound(ids),
             index_memory_bytes: version.segments.iter().map(|s| s.index_memory()).sum(),
             index_budget_bytes: indexes.budget(),
             index_loaded_bytes: version.index_copies_len(),
@@ -257,6 +265,12 @@ fn share(whole: u64, parts: u64) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
 fn entropy_bound(bits: u32, rows: u64) -> f64 {
     if rows == 0 { 0.0 } else { f64::from(bits) - (rows as f64).log2() + std::f64::consts::LOG2_E }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+fn ids_bound(ids: u64) -> f64 {
+    // Of very few ids, it would be negative.
+    if ids == 0 { 0.0 } else { ((ids as f64).log2() - std::f64::consts::LOG2_E).max(0.0) }
 }
 
 impl Stats {

@@ -53,6 +53,8 @@ struct Report<'a> {
     bytes_log: u64,
     bits_per_fingerprint_per_table: f64,
     entropy_bound_bits: f64,
+    bits_per_id: f64,
+    ids_bound_bits: f64,
     index_memory_bytes: u64,
     index_budget_bytes: u64,
     index_loaded_bytes: u64,
@@ -127,6 +129,8 @@ fn report<'a>(description: &'a Description, stats: &'a Stats) -> Report<'a> {
         bytes_log: stats.bytes_log,
         bits_per_fingerprint_per_table: stats.bits_per_fingerprint_per_table,
         entropy_bound_bits: stats.entropy_bound_bits,
+        bits_per_id: stats.bits_per_id,
+        ids_bound_bits: stats.ids_bound_bits,
         index_memory_bytes: stats.index_memory_bytes,
         index_budget_bytes: stats.index_budget_bytes,
         index_loaded_bytes: stats.index_loaded_bytes,
@@ -154,7 +158,7 @@ fn rows(description: &Description, stats: &Stats) -> Vec<(&'static str, String)>
         ("segments", stats.segments.len().to_string()),
         ("on disk", iec(stats.bytes_total)),
         ("  tables", tables(stats)),
-        ("  ids", iec(stats.bytes_ids)),
+        ("  ids", ids(stats)),
         ("  names", iec(stats.bytes_names)),
         ("  tombstones", iec(stats.bytes_tombstones)),
         ("  logs", iec(stats.bytes_log)),
@@ -190,5 +194,16 @@ fn tables(stats: &Stats) -> String {
     format!(
         "{size}: {:.2} bits per fingerprint per table (entropy bound {:.2})",
         stats.bits_per_fingerprint_per_table, stats.entropy_bound_bits
+    )
+}
+
+fn ids(stats: &Stats) -> String {
+    let size = iec(stats.bytes_ids);
+    if stats.segments.is_empty() {
+        return size;
+    }
+    format!(
+        "{size}: {:.2} bits per id (bound {:.2} in random order)",
+        stats.bits_per_id, stats.ids_bound_bits
     )
 }

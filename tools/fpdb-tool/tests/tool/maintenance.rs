@@ -43,6 +43,8 @@ fn stats_has_the_keys_that_scripts_use() {
         "bytes_log",
         "bits_per_fingerprint_per_table",
         "entropy_bound_bits",
+        "bits_per_id",
+        "ids_bound_bits",
         "index_memory_bytes",
         "index_budget_bytes",
         "index_loaded_bytes",

@@ -56,12 +56,19 @@ fn figures_agree_with_the_bytes() {
             let sum: f64 = list.iter().map(|table| number(&table[key])).sum();
             assert_eq!(sum, number(&row[key]), "{row}");
         }
-        // Full blocks with a key of 8 bytes each, and a cell of 64 bytes for 7 to 13 blocks.
+        // The ids are a permutation.
+        let n = row["n"].as_u64().unwrap();
+        let bound = (1..=n).map(|i| (i as f64).log2()).sum::<f64>() / n as f64;
+        assert!((number(&row["ids_bound_bits"]) - bound).abs() < 1e-6, "{row}");
+        let ids = number(&row["bytes_ids"]) * 8.0 / n as f64;
+        assert!((number(&row["ids_bits"]) - ids).abs() < 1e-9 && ids > bound, "{row}");
+        // Full blocks.
         for table in list {
             let blocks = number(&table["bytes_blocks"]) / block;
-            let cells = (number(&table["bytes_index"]) - 8.0 * blocks) / 64.0;
             assert_eq!(blocks.fract(), 0.0, "{row}");
-            assert!((blocks / 13.0..blocks / 6.5 + 1.0).contains(&cells), "{row}");
+            // A slot of 64 bytes for 26 blocks, and hardly any keys in full.
+            let slots = (blocks / 26.0).ceil() * 64.0;
+            assert!((slots..slots * 1.1 + 64.0).contains(&number(&table["bytes_index"])), "{row}");
         }
         // One code is the paper's with a count in each block; the other takes no more.
         let taken = number(&row["bytes_blocks"]) * 8.0 / number(&row["n"]) / list.len() as f64;

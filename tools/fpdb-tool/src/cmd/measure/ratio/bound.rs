@@ -24,17 +24,19 @@ impl Branches {
         Self { counts: vec![0; bits as usize], fingerprints: 0, last: 0 }
     }
 
-    /// Adds a fingerprint. They come in ascending order; one that is equal to the last is ignored.
-    pub(super) fn add<F: Fingerprint>(&mut self, fingerprint: F) {
+    /// Adds a fingerprint, and returns true. They come in ascending order; one that is equal to the
+    /// last is ignored, and false returned.
+    pub(super) fn add<F: Fingerprint>(&mut self, fingerprint: F) -> bool {
         let value = fingerprint.to_u128();
         let differing = value ^ self.last;
         if self.fingerprints > 0 {
             let shared = differing.leading_zeros() - (u128::BITS - F::BITS);
-            let Some(count) = self.counts.get_mut(shared as usize) else { return };
+            let Some(count) = self.counts.get_mut(shared as usize) else { return false };
             *count += 1;
         }
         self.fingerprints += 1;
         self.last = value;
+        true
     }
 
     /// The number of distinct fingerprints.
@@ -82,12 +84,37 @@ impl Branches {
     }
 
     /// Returns the mean bits of a fingerprint after the first of a block, if there are any.
-    fn paper_next(&self) -> Option<f64> {
+    pub(super) fn paper_next(&self) -> Option<f64> {
         let neighbours: u64 = self.counts.iter().sum();
         let below = (0..self.bits()).rev().zip(&self.counts);
         let below: f64 = below.map(|(h, &count)| f64::from(h) * count as f64).sum();
         let codes = huffman(self.counts.iter().map(|&count| count as f64).collect());
         (neighbours > 0).then(|| (below + codes) / neighbours as f64)
+    }
+}
+
+/// How few bits the ids of a sorted set of entries can take, if they are numbered in any order.
+#[derive(Debug, Default)]
+pub(super) struct IdBound {
+    entries: u64,
+    /// The ids of the current fingerprint.
+    in_list: u64,
+    /// The logarithm of the number of orders in which the ids of each fingerprint could be.
+    ln_orders: f64,
+}
+
+impl IdBound {
+    /// Adds an entry, with whether it has another fingerprint than the one before.
+    pub(super) fn add(&mut self, is_new: bool) {
+        self.entries += 1;
+        self.in_list = if is_new { 1 } else { self.in_list + 1 };
+        self.ln_orders += (self.in_list as f64).ln();
+    }
+
+    /// Returns log2 of the number of ways to distribute n ids among the fingerprints. If these are
+    /// all different, that is log2(n!), about n × log2(n / e).
+    pub(super) fn bits(&self) -> f64 {
+        (ln_factorial(self.entries) - self.ln_orders) / LN_2
     }
 }
 
@@ -141,7 +168,7 @@ mod tests {
     fn of(mut fingerprints: Vec<u64>) -> Branches {
         fingerprints.sort_unstable();
         let mut branches = Branches::new(64);
-        fingerprints.into_iter().for_each(|fingerprint| branches.add(fingerprint));
+        fingerprints.into_iter().for_each(|fingerprint| drop(branches.add(fingerprint)));
         branches
     }
 
@@ -181,7 +208,7 @@ mod tests {
             let members = (0u64..16).filter(|&value| set >> value & 1 == 1);
             // The numbers are placed in the leading bits of a fingerprint.
             let mut whole = Branches::new(64);
-            members.for_each(|value| whole.add(value << 60));
+            members.for_each(|value| assert!(whole.add(value << 60)));
             branches.counts.copy_from_slice(&whole.counts[..4]);
             branches.fingerprints = whole.fingerprints;
             branches
@@ -229,6 +256,24 @@ mod tests {
     fn equal_fingerprints_count_once() {
         assert_eq!(of(vec![3, 3, 9, 9, 9]), of(vec![3, 9]));
         assert_eq!(of(vec![]).entropy(), 64.0);
+    }
+
+    #[test]
+    fn bound_of_ids_counts_the_ways_to_distribute_them() {
+        let bits = |lists: &[usize]| {
+            let mut bound = IdBound::default();
+            for &len in lists {
+                (0..len).for_each(|i| bound.add(i == 0));
+            }
+            bound.bits()
+        };
+        assert!((bits(&[1, 1, 1, 1]) - 24f64.log2()).abs() < 1e-9);
+        // Four ids, of which two belong to one fingerprint: 12 ways.
+        assert!((bits(&[1, 2, 1]) - 12f64.log2()).abs() < 1e-9);
+        assert!(bits(&[5]).abs() < 1e-9 && bits(&[]) == 0.0);
+        let n = 1 << 20;
+        let per_id = bits(&vec![1; n]) / n as f64;
+        assert!((per_id - (n as f64 / std::f64::consts::E).log2()).abs() < 1e-4, "{per_id}");
     }
 
     #[test]

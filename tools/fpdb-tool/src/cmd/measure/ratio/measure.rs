@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use fpdb::{BlockCode, DocId, Entry, Fingerprint, Layout, Options, Stats, TableStats};
 
-use super::bound::Branches;
+use super::bound::{Branches, IdBound};
 use super::codec::{OtherCodes, Sizes};
 use crate::cmd::measure::generate::Source;
 
@@ -48,6 +48,8 @@ pub(super) fn load<F: Fingerprint, T>(
 /// What depends on the fingerprints alone, and not on how a database stores them.
 pub(super) struct Content {
     pub(super) branches: Branches,
+    /// The fewest bits that all ids can take together.
+    pub(super) ids_bits: f64,
     /// The sizes of the set under other codes.
     pub(super) others: Sizes,
 }
@@ -56,13 +58,13 @@ impl Content {
     /// Reads all fingerprints of a database, which returns them in ascending order.
     pub(super) fn of<F: Fingerprint>(db: &fpdb::Db<F>) -> Result<Self> {
         let mut others = OtherCodes::new()?;
-        let mut branches = Branches::new(F::BITS);
+        let (mut branches, mut ids) = (Branches::new(F::BITS), IdBound::default());
         for entry in db.snapshot().iter() {
             let fingerprint = entry?.fingerprint;
             others.add(fingerprint)?;
-            branches.add(fingerprint);
+            ids.add(branches.add(fingerprint));
         }
-        Ok(Self { branches, others: others.finish()? })
+        Ok(Self { branches, ids_bits: ids.bits(), others: others.finish()? })
     }
 }
 

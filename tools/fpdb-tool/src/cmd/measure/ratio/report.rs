@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use fpdb::{Stats, TableStats};
+use fpdb::{BlockCode, Stats, TableStats};
 use serde::Serialize;
 
 use super::bound::Branches;
@@ -51,6 +51,13 @@ pub(super) struct Row {
     pub(super) uniform_bound_bits: f64,
     /// What the paper's code takes for this set in blocks of this size.
     pub(super) paper_bits: Option<f64>,
+    /// What blocks of the paper's code take for a fingerprint after the first of its block. All else
+    /// in the blocks is heads, first fingerprints and unused ends.
+    pub(super) payload_bits: Option<f64>,
+    /// Bits of the postings per fingerprint.
+    pub(super) ids_bits: f64,
+    /// The least that ids can take, in bits per fingerprint: see [`IdBound`](super::bound::IdBound).
+    pub(super) ids_bound_bits: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) table_list: Vec<Table>,
 }
@@ -99,6 +106,9 @@ impl Row {
             entropy_bound_bits: entropy,
             uniform_bound_bits: set.uniform_entropy(),
             paper_bits: None,
+            payload_bits: None,
+            ids_bits: 0.0,
+            ids_bound_bits: None,
             table_list: Vec::new(),
         }
     }
@@ -130,9 +140,16 @@ impl Row {
             bits_per_fingerprint_per_table: bits,
             bits_above_entropy_bound: bits - set.entropy(),
             paper_bits: Some(set.paper(design.block_size)),
+            payload_bits: set.paper_next().filter(|_| design.code == BlockCode::Huffman),
+            ids_bits: share(stats.bytes_ids * 8, stats.fingerprints),
             table_list: tables.iter().map(Table::from).collect(),
             ..Self::of_other(n, set, design.code.name(), stats.bytes_tables)
         }
+    }
+
+    /// Sets the fewest bits that all ids can take together.
+    pub(super) fn with_ids_bound(self, bits: f64) -> Self {
+        Self { ids_bound_bits: Some(bits / self.fingerprints.max(1) as f64), ..self }
     }
 
     /// Returns the bits per fingerprint and table that `bytes` in all tables are.
@@ -146,17 +163,20 @@ fn share(whole: u64, parts: u64) -> f64 {
 }
 
 /// Column headings.
-pub(super) const COLUMNS: [&str; 13] = [
-    "n", "code", "layout", "block", "blocks", "index", "filter", "rest", "table", "over", "paper",
-    "ids", "total",
+pub(super) const COLUMNS: [&str; 15] = [
+    "n", "code", "layout", "block", "payload", "blocks", "index", "filter", "rest", "table",
+    "over", "paper", "ids", "ids over", "total",
 ];
 
 /// What the columns hold.
 pub(super) const LEGEND: &str = "\
 n is the number of entries, block the size of a block in bytes. blocks, index (the directory over
 the block keys), filter and rest (headers, checksums) are bits per fingerprint and table; table is
-their sum, and over is what table takes above the entropy bound. paper is what the paper's code takes
-in blocks of that size, without index and checksums. ids are bits per fingerprint. total is bytes per
+their sum, and over is what table takes above the entropy bound. payload is what blocks of the
+Huffman code take for a fingerprint after the first of its block; the rest of blocks is heads, first
+fingerprints and unused ends. paper is what the paper's code takes in blocks of that size, without
+index and checksums. ids are bits per fingerprint, and ids over is what they take above the least
+possible: log2 of the number of ways to distribute n ids among the fingerprints. total is bytes per
 fingerprint: all tables and the ids.";
 
 /// What the bounds are.
@@ -174,7 +194,7 @@ impl Report {
     }
 
     /// Returns the rows in columns, headed by [`COLUMNS`]. The bounds of each n come first.
-    pub(super) fn lines(&self) -> Vec<[String; 13]> {
+    pub(super) fn lines(&self) -> Vec<[String; COLUMNS.len()]> {
         let mut lines = Vec::new();
         let mut n = None;
         for row in &self.rows {
@@ -222,11 +242,14 @@ impl Report {
             format!("{:.4}", row.entropy_bound_bits),
             format!("{:.4}", row.uniform_bound_bits),
             optional(row.paper_bits.map(|bits| format!("{bits:.4}"))),
+            optional(row.payload_bits.map(|bits| format!("{bits:.4}"))),
+            format!("{:.4}", row.ids_bits),
+            optional(row.ids_bound_bits.map(|bits| format!("{bits:.4}"))),
         ]
     }
 }
 
-const CSV_COLUMNS: [&str; 21] = [
+const CSV_COLUMNS: [&str; 24] = [
     "data",
     "bits",
     "n",
@@ -248,36 +271,43 @@ const CSV_COLUMNS: [&str; 21] = [
     "entropy_bound_bits",
     "uniform_bound_bits",
     "paper_bits",
+    "payload_bits",
+    "ids_bits",
+    "ids_bound_bits",
 ];
 
 impl Row {
-    fn line(&self) -> [String; 13] {
+    fn line(&self) -> [String; COLUMNS.len()] {
         let bits = |bytes: u64| format!("{:.2}", self.bits_per_table(bytes));
+        let optional =
+            |bits: Option<f64>| bits.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.2}"));
         let of_database = |text: String| if self.layout.is_some() { text } else { "-".to_owned() };
         [
             self.n.to_string(),
             self.codec.to_owned(),
             self.layout.clone().unwrap_or_else(|| "-".to_owned()),
             self.block_size.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
+            optional(self.payload_bits),
             of_database(bits(self.bytes_blocks)),
             of_database(bits(self.bytes_index)),
             of_database(bits(self.bytes_filters)),
             of_database(bits(self.bytes_other)),
             bits(self.bytes_tables),
             format!("{:.2}", self.bits_above_entropy_bound),
-            self.paper_bits.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.2}")),
-            of_database(format!("{:.2}", share(self.bytes_ids * 8, self.fingerprints))),
+            optional(self.paper_bits),
+            of_database(format!("{:.2}", self.ids_bits)),
+            optional(self.ids_bound_bits.map(|bound| self.ids_bits - bound)),
             format!("{:.2}", self.bytes_per_fingerprint),
         ]
     }
 
-    fn bound_line(&self, name: &str, bits: f64) -> [String; 13] {
-        let mut line: [String; 13] = std::array::from_fn(|_| "-".to_owned());
+    fn bound_line(&self, name: &str, bits: f64) -> [String; COLUMNS.len()] {
+        let mut line: [String; COLUMNS.len()] = std::array::from_fn(|_| "-".to_owned());
         line[0] = self.n.to_string();
         line[1] = name.to_owned();
-        line[8] = format!("{bits:.2}");
-        line[9] = format!("{:.2}", bits - self.entropy_bound_bits);
-        line[12] = format!("{:.2}", bits / 8.0);
+        line[9] = format!("{bits:.2}");
+        line[10] = format!("{:.2}", bits - self.entropy_bound_bits);
+        line[14] = format!("{:.2}", bits / 8.0);
         line
     }
 }
