@@ -105,7 +105,7 @@ pub fn options(layout: &str, block_size: usize, filter_bits: u32) -> Options {
     Db::options()
         .layout(Layout::preset(layout, 64).unwrap())
         .block_size(block_size)
-        .code(BlockCode::parse(&option("--code", "elias-fano".to_owned())).unwrap())
+        .code(BlockCode::parse(&option("--code", "huffman".to_owned())).unwrap())
         .filter_bits(filter_bits)
         .index_memory(option("--index-memory", 1 << 30))
 }

@@ -1,8 +1,7 @@
 //! A block: ascending fingerprints in a fixed number of bytes, the unit of decompression.
 //!
-//! All blocks of a table are in one of two codes: the paper's ([`huffman`]), which is decoded from
-//! the beginning, several blocks side by side ([`lanes`]), or [`elias_fano`], in which any
-//! fingerprint is found directly. In both, the first two bytes are the number of fingerprints.
+//! All blocks of a table are in one of two codes: the paper's ([`huffman`]) or [`elias_fano`]. In
+//! both, a search reads only what it needs, and the first two bytes are the number of fingerprints.
 //! storage-format.md, "Block".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -13,12 +12,9 @@ use crate::fingerprint::Fingerprint;
 
 mod elias_fano;
 pub(crate) mod huffman;
-mod lanes;
 mod packed;
 
 pub(crate) use packed::{Coding, Job, Packed};
-
-use lanes::Lane;
 
 /// Size of the smallest block in bytes. Sizes are powers of two, so that a block is within one
 /// page.
@@ -36,7 +32,7 @@ impl Coding {
         visit: impl FnMut(F),
     ) -> Result<()> {
         match self {
-            Self::Huffman(code) => huffman::check(bytes, size, code, visit),
+            Self::Huffman(code) => huffman::check(bytes, size, self, code, visit),
             Self::EliasFano => elias_fano::check(bytes, size, visit),
         }
     }
@@ -97,7 +93,7 @@ impl Packed<'_> {
     /// Returns how many fingerprints a search for the range from `low` to `high` compares.
     pub(crate) fn count_candidates<F: Fingerprint>(&self, low: F, high: F) -> Result<usize> {
         match self.coding {
-            Coding::Huffman(_) => Ok(Lane::open(self)?.count_candidates(high)),
+            Coding::Huffman(_) => huffman::Block::open(self)?.count_candidates(high),
             Coding::EliasFano => elias_fano::Block::open(self)?.count_candidates(low, high),
         }
     }
@@ -105,7 +101,7 @@ impl Packed<'_> {
     /// Returns the place of a fingerprint in the block, if the block holds it.
     pub(crate) fn place<F: Fingerprint>(&self, fingerprint: F) -> Result<Option<usize>> {
         match self.coding {
-            Coding::Huffman(_) => Ok(Lane::open(self)?.place(fingerprint)),
+            Coding::Huffman(_) => huffman::Block::open(self)?.place(fingerprint),
             Coding::EliasFano => elias_fano::Block::open(self)?.place(fingerprint),
         }
     }
@@ -119,7 +115,7 @@ pub(crate) fn decode_all<'a, F: Fingerprint>(
     out: &mut Vec<F>,
 ) -> Result<()> {
     match code {
-        BlockCode::Huffman => lanes::decode_all(blocks.map(|block| Lane::open(&block?)), out),
+        BlockCode::Huffman => huffman::decode_all(blocks, out),
         BlockCode::EliasFano => elias_fano::decode_all(blocks, out),
     }
 }
@@ -132,7 +128,7 @@ pub(crate) fn visit_all<'a, F: Fingerprint>(
     visit: impl FnMut(F),
 ) -> Result<()> {
     match code {
-        BlockCode::Huffman => lanes::visit_all(blocks.map(|block| Lane::open(&block?)), visit),
+        BlockCode::Huffman => huffman::visit_all(blocks, visit),
         BlockCode::EliasFano => elias_fano::visit_all(blocks, visit),
     }
 }
@@ -147,7 +143,7 @@ pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
     found: impl FnMut(T, F),
 ) -> Result<()> {
     match code {
-        BlockCode::Huffman => lanes::search(next, distance, found),
+        BlockCode::Huffman => huffman::search(next, distance, found),
         BlockCode::EliasFano => elias_fano::search(next, distance, found),
     }
 }

@@ -1,7 +1,7 @@
 //! Bit strings, most significant bit first: the first bit written is the top bit of the first byte.
 //!
-//! storage-format.md, "Conventions". Reads past the end return zero bits, so a decoder can compare
-//! its [position](BitReader::position) with the end once instead of checking every field.
+//! storage-format.md, "Conventions". Reads past the end return zero bits, so a decoder need not check
+//! every field.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -44,31 +44,6 @@ impl BitWriter {
         }
     }
 
-    /// Appends `word`, a number of `word_len` bits (at most 64), and then the low `len` bits of a
-    /// fingerprint. The fingerprint's higher bits are ignored.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "masked to 64 bits")]
-    pub(crate) fn put_with_low_bits<F: Fingerprint>(
-        &mut self,
-        word: u64,
-        word_len: u32,
-        value: F,
-        len: u32,
-    ) {
-        let low = (value & !F::prefix_mask(F::BITS - len)).to_u128();
-        if word_len + len < 64 {
-            // The usual case for 64-bit fingerprints.
-            return self.put(word << len | low as u64, word_len + len);
-        }
-        self.put(word, word_len);
-        if len > 64 {
-            self.put((low >> 64) as u64, len - 64);
-            self.put(low as u64, 64);
-        } else {
-            self.put(low as u64, len);
-        }
-    }
-
     /// Pads the bits with zeros to a full byte, appends the bytes to `out`, and empties the writer.
     pub(crate) fn drain_to(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.bytes);
@@ -89,12 +64,6 @@ impl<'a> BitReader<'a> {
     /// Creates a reader at bit `position` of `bytes`.
     pub(crate) fn new(bytes: &'a [u8], position: usize) -> Self {
         Self { bytes, position }
-    }
-
-    /// Returns the index of the next bit.
-    #[inline]
-    pub(crate) fn position(&self) -> usize {
-        self.position
     }
 
     /// Returns the next bits, at least 57, at the top of the word.
@@ -121,16 +90,6 @@ impl<'a> BitReader<'a> {
         }
         let high = self.take(len - 32);
         high << 32 | self.take(32)
-    }
-
-    /// Reads the next `len` bits as the low bits of a fingerprint.
-    #[inline]
-    pub(crate) fn take_low_bits<F: Fingerprint>(&mut self, len: u32) -> F {
-        if len <= 64 {
-            return F::from_u128(u128::from(self.take(len)));
-        }
-        let high = u128::from(self.take(len - 64));
-        F::from_u128(high << 64 | u128::from(self.take(64)))
     }
 }
 
@@ -329,19 +288,18 @@ mod tests {
     #[test]
     fn every_width_round_trips_at_every_offset() {
         for lead in 0..8 {
-            for len in 0..=128 {
-                let value = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
+            for len in 0..=64 {
+                let value = 0x9e37_79b9_7f4a_7c15_u64.checked_shr(64 - len).unwrap_or(0);
                 let mut w = BitWriter::default();
                 w.put(0, lead);
-                w.put_with_low_bits(0, 0, value, len);
+                w.put(value, len);
                 w.put(1, 1);
+                assert_eq!(w.len(), (lead + len + 1) as usize);
                 let mut bytes = Vec::new();
                 w.drain_to(&mut bytes);
                 let mut r = BitReader::new(&bytes, lead as usize);
-                let expected = if len == 0 { 0 } else { value << (128 - len) >> (128 - len) };
-                assert_eq!(r.take_low_bits::<u128>(len), expected, "{lead} {len}");
+                assert_eq!(r.take(len), value, "{lead} {len}");
                 assert_eq!(r.take(1), 1);
-                assert_eq!(r.position(), (lead + len + 1) as usize);
             }
         }
     }
@@ -396,6 +354,5 @@ mod tests {
         let mut r = BitReader::new(&[0xff], 4);
         assert_eq!(r.take(8), 0xf0);
         assert_eq!(r.take(64), 0);
-        assert_eq!(r.position(), 76);
     }
 }

@@ -14,21 +14,21 @@ use crate::error::{Error, Result};
 /// ```
 /// use fpdb::BlockCode;
 ///
-/// assert_eq!(BlockCode::default(), BlockCode::EliasFano);
+/// assert_eq!(BlockCode::default(), BlockCode::Huffman);
 /// assert_eq!(BlockCode::Huffman.to_string(), "huffman");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum BlockCode {
-    /// The code of Elias and Fano. A query decodes only the part of a block that it needs. Takes
-    /// about 0.6 bits per fingerprint more than the entropy of evenly spread fingerprints; clusters
-    /// of near neighbours do not become much shorter.
-    #[default]
+    /// The code of Elias and Fano. A query finds the place of its answer in a block without decoding
+    /// the fingerprints before it. Takes about 0.6 bits per fingerprint more than the entropy of
+    /// evenly spread fingerprints; clusters of near neighbours hardly become shorter.
     EliasFano,
     /// The code of the paper (section 3.2): the position of the highest bit that differs from the
-    /// previous fingerprint, in a Huffman code, then the bits below it. A query decodes a block
-    /// from its beginning. Takes about 2.5 bits per fingerprint more than the entropy of evenly
-    /// spread fingerprints; clusters of near neighbours become shorter.
+    /// previous fingerprint, in a Huffman code, then the bits below it. A query decodes half a block
+    /// on average. Takes about 1.5 bits per fingerprint more than the entropy of evenly spread
+    /// fingerprints; clusters of near neighbours become shorter.
+    #[default]
     Huffman,
 }
 

@@ -8,9 +8,8 @@
 
 use crate::error::{Error, Result};
 
-/// Length of the longest codeword in bits. Symbols rarer than 2^-11 cost next to nothing, and a
-/// decode table of 2^11 two-byte slots (4 KiB) leaves room for other tables in the first-level
-/// cache.
+/// Length of the longest codeword in bits. Symbols rarer than 2^-11 cost next to nothing, and the
+/// decode tables of two tables, 2^11 slots of 8 bytes each, fit in the first-level cache.
 pub(crate) const MAX_LENGTH: u32 = 11;
 
 /// Number of symbols: the bit positions of the widest fingerprint.
@@ -54,24 +53,72 @@ impl Histogram {
 pub(crate) struct Code {
     lengths: [u8; MAX_SYMBOLS],
     words: [u16; MAX_SYMBOLS],
-    decoder: Box<Decoder>,
+    decoder: Decoder,
 }
 
-/// The part of a code that decoding needs, indexed by the next `MAX_LENGTH` bits: each slot holds
-/// symbol << 8 | length + symbol, or 0 if the bits do not begin with a codeword. The sum is what a
-/// decoder waits for: the next codeword begins that many bits further on.
+/// Most codewords that are decoded at once.
+pub(crate) const MAX_RUN: usize = 4;
+
+/// The part of a code that decoding needs, indexed by the next `MAX_LENGTH` bits: all codewords that
+/// these bits contain in full, at most [`MAX_RUN`].
 #[derive(Debug, Clone)]
-pub(crate) struct Decoder([u16; SLOTS]);
+pub(crate) struct Decoder(Box<[Run; SLOTS]>);
+
+/// A few codewords in a row: the symbols in the four lowest bytes, first symbol lowest, then a byte
+/// each for the number of symbols and for the length of their codewords.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Run(u64);
 
 impl Decoder {
-    /// Decodes the codeword at the start of `peeked`, whose top bit comes first. Returns the
-    /// symbol, and the sum of its length and the symbol. The sum is not greater than the symbol if
-    /// there is no codeword.
+    /// Decodes the codewords at the start of `peeked`, whose top bit comes first. The run has no
+    /// symbol if `peeked` does not begin with a codeword.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "a number of 11 bits is below 2048")]
-    pub(crate) fn decode(&self, peeked: u64) -> (u32, u32) {
-        let slot = self.0[(peeked >> (64 - MAX_LENGTH)) as usize];
-        (u32::from(slot >> 8), u32::from(slot & 0xff))
+    pub(crate) fn decode(&self, peeked: u64) -> Run {
+        self.0[(peeked >> (64 - MAX_LENGTH)) as usize]
+    }
+
+    /// Creates the decoder of a code, given the symbol and the length of the codeword with which
+    /// the bits of each slot begin; no length if there is none.
+    fn new(first: &[(u8, u8); SLOTS]) -> Self {
+        let mut runs = Box::new([Run::default(); SLOTS]);
+        for (bits, run) in runs.iter_mut().enumerate() {
+            let mut used = 0;
+            while (run.count() as usize) < MAX_RUN
+                && let Some(&(symbol, length @ 1..)) = first.get(bits << used & (SLOTS - 1))
+                && used + u32::from(length) <= MAX_LENGTH
+            {
+                used += u32::from(length);
+                run.push(symbol, length);
+            }
+        }
+        Self(runs)
+    }
+}
+
+impl Run {
+    /// Returns the symbols, little-endian, one per byte. Bytes after the last symbol are zero.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is wanted")]
+    pub(crate) fn symbols(self) -> [u8; MAX_RUN] {
+        (self.0 as u32).to_le_bytes()
+    }
+
+    /// Returns the number of symbols.
+    #[inline(always)]
+    pub(crate) fn count(self) -> u32 {
+        (self.0 >> 32) as u32 & 0xff
+    }
+
+    /// Returns the length of all codewords in bits.
+    #[inline(always)]
+    pub(crate) fn len(self) -> u32 {
+        (self.0 >> 40) as u32
+    }
+
+    fn push(&mut self, symbol: u8, length: u8) {
+        self.0 |= u64::from(symbol) << (8 * self.count());
+        self.0 += 1 << 32 | u64::from(length) << 40;
     }
 }
 
@@ -118,24 +165,22 @@ impl Code {
 
     /// Assigns codewords to valid lengths.
     fn assign(lengths: [u8; MAX_SYMBOLS]) -> Self {
-        let decoder = Box::new(Decoder([0; SLOTS]));
-        let mut code = Self { lengths, words: [0; MAX_SYMBOLS], decoder };
-        let mut slots = code.decoder.0.iter_mut();
+        let mut words = [0; MAX_SYMBOLS];
+        let mut first = [(0, 0); SLOTS];
+        let mut slots = first.iter_mut();
         let mut next = 0usize;
         for length in 1..=MAX_LENGTH {
-            for (symbol, word) in code.words.iter_mut().enumerate() {
-                if lengths.get(symbol).is_none_or(|&l| u32::from(l) != length) {
+            for (symbol, (word, &own)) in (0u8..).zip(words.iter_mut().zip(&lengths)) {
+                if u32::from(own) != length {
                     continue;
                 }
                 let span = SLOTS >> length;
                 *word = u16::try_from(next >> (MAX_LENGTH - length)).unwrap_or(0);
-                let slot = symbol << 8 | (length as usize + symbol);
-                let slot = u16::try_from(slot).unwrap_or(0);
-                slots.by_ref().take(span).for_each(|s| *s = slot);
+                slots.by_ref().take(span).for_each(|slot| *slot = (symbol, own));
                 next += span;
             }
         }
-        code
+        Self { lengths, words, decoder: Decoder::new(&first) }
     }
 
     /// Returns the lengths of the first `symbols` symbols, as a table's footer stores them.
@@ -256,18 +301,40 @@ mod tests {
         assert_eq!(again.words, code.words);
     }
 
+    fn first_of(run: Run) -> Option<u8> {
+        (run.count() > 0).then(|| run.symbols()[0])
+    }
+
     #[test]
     fn every_codeword_decodes_to_its_symbol() {
         let pairs: Vec<(u32, u64)> = (0..128).map(|s| (s, u64::from(s) * 7 + 1)).collect();
         let code = code_of(&pairs);
         for (symbol, _) in pairs {
             let (word, length) = code.word(symbol);
-            let expected = (symbol, length + symbol);
-            assert_eq!(code.decoder().decode(word << (64 - length)), expected);
-            assert_eq!(
-                code.decoder().decode(word << (64 - length) | (u64::MAX >> length)),
-                expected
-            );
+            for after in [0, u64::MAX >> length] {
+                let run = code.decoder().decode(word << (64 - length) | after);
+                assert_eq!(first_of(run).map(u32::from), Some(symbol));
+                assert!(run.len() >= length);
+            }
+        }
+    }
+
+    #[test]
+    fn codewords_in_a_row_are_decoded_at_once() {
+        // Lengths 1, 2, 3, 3 for the symbols 6, 7, 5, 9.
+        let code = code_of(&[(9, 1), (5, 2), (7, 3), (6, 7)]);
+        let rows: [&[u32]; 4] = [&[6, 7, 5, 9], &[9, 7, 9, 9], &[6, 6, 6, 6], &[5, 6, 9, 7]];
+        for row in rows {
+            let (mut bits, mut used) = (0, 0);
+            for &symbol in row {
+                let (word, length) = code.word(symbol);
+                used += length;
+                bits |= word << (64 - used);
+            }
+            let run = code.decoder().decode(bits);
+            let symbols: Vec<u32> = run.symbols().into_iter().map(u32::from).collect();
+            assert_eq!(symbols[..run.count() as usize], *row);
+            assert_eq!(run.len(), used);
         }
     }
 
@@ -275,10 +342,13 @@ mod tests {
     fn single_symbol_takes_one_bit_and_no_symbol_none() {
         let code = code_of(&[(3, 5)]);
         assert_eq!(code.word(3), (0, 1));
-        assert_eq!(code.decoder().decode(0), (3, 4));
-        assert_eq!(code.decoder().decode(u64::MAX), (0, 0));
-        Code::from_lengths(code.lengths(64)).unwrap();
-        Code::from_lengths(&[0; 64]).unwrap();
+        assert_eq!(first_of(code.decoder().decode(0)), Some(3));
+        assert_eq!(first_of(code.decoder().decode(u64::MAX)), None);
+        assert_eq!(code.decoder().decode(u64::MAX).len(), 0);
+        let code = Code::from_lengths(code.lengths(64)).unwrap();
+        assert_eq!(first_of(code.decoder().decode(0)), Some(3));
+        let code = Code::from_lengths(&[0; 64]).unwrap();
+        assert_eq!(first_of(code.decoder().decode(0)), None);
     }
 
     #[test]

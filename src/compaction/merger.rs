@@ -177,13 +177,14 @@ const MOST_SAMPLES: usize = 256;
 /// Returns the fingerprints at evenly spaced places of a table.
 fn sampled<F: Fingerprint>(table: &Table<F>) -> Result<Vec<F>> {
     let blocks = table.blocks();
-    let places = (blocks / SAMPLE_EVERY).clamp(1, MOST_SAMPLES);
+    // A segment that only removes entries has no blocks.
+    let places = (blocks / SAMPLE_EVERY).clamp(1, MOST_SAMPLES).min(blocks);
     let mut rows = Vec::new();
     let first = |place| {
         let block = blocks * place / places;
         rows.clear();
         table.decode(block..block + 1, &mut rows)?;
-        // A table that is merged has blocks, and no block is empty.
+        // No block is empty.
         Ok(rows.first().copied().unwrap_or(F::ZERO))
     };
     (0..places).map(first).collect()

@@ -296,7 +296,7 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Sets how fingerprints are encoded in blocks. It does not change any answer. Default:
-    /// [`BlockCode::EliasFano`]; stored.
+    /// [`BlockCode::Huffman`]; stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

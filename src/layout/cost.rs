@@ -85,7 +85,7 @@ impl Default for Costs {
             filter_far_ns: 1.6,
             lookup_ns: 40.0,
             lookup_far_ns: 4.3,
-            entry_ns: 4.5,
+            entry_ns: 2.3,
             place_ns: 4.3,
             placed_entry_ns: 2.95,
             scan_entry_ns: 3.3,
@@ -232,7 +232,7 @@ pub(super) const FILTERS: [u32; 2] = [0, 8];
 /// The second is the bytes of a block before its first fingerprint.
 fn code_bits(code: BlockCode) -> (f64, f64) {
     match code {
-        BlockCode::Huffman => (3.4, 2.0),
+        BlockCode::Huffman => (2.95, 2.0),
         BlockCode::EliasFano => (2.0, 3.0),
     }
 }
@@ -252,7 +252,7 @@ pub(crate) fn block_doublings(bytes: usize) -> f64 {
 /// Entries compared per lookup in a block in the Elias–Fano code, whether they are wanted or not.
 const PLACED: f64 = 3.0;
 /// Entries decoded after the wanted ones, before it is known that no more can follow.
-const OVERRUN: f64 = 3.5;
+const OVERRUN: f64 = 1.0;
 
 /// Returns whether a filter of the `depth` leading bits of `count` fingerprints is worth having. If
 /// most prefixes occur, it rules out too few.

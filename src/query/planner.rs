@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::codec::block_code::BlockCode;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Costs, Layout, MAX_PLANNED_DISTANCE, Permutation, Plan, Terms};
 use crate::settings::Settings;
@@ -82,7 +83,8 @@ impl<F: Fingerprint> Planner<F> {
         let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), distance);
         place.get_or_init(|| {
             let costs = self.terms.costs.clone().cold(0.0);
-            let terms = Terms { costs, ..Terms::default() };
+            // Like a block of this code, a memtable is searched without reading what is not wanted.
+            let terms = Terms { costs, code: BlockCode::EliasFano, ..Terms::default() };
             self.make(middle(fingerprints, MEMTABLE_BITS), distance, &terms)
         })
     }

@@ -130,7 +130,7 @@ const SETUP: Setup = Setup {
     count: 3000,
     queries: 600,
     filter_bits: 0,
-    code: BlockCode::EliasFano,
+    code: BlockCode::Huffman,
     threads: 1,
 };
 

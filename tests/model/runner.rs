@@ -47,7 +47,7 @@ impl Setup {
             ids: Ids::User,
             block_size: rng.pick(&[128, 1024]),
             filter_bits: rng.pick(&[0, 10]),
-            code: rng.pick(&[BlockCode::EliasFano, BlockCode::EliasFano, BlockCode::Huffman]),
+            code: rng.pick(&[BlockCode::EliasFano, BlockCode::Huffman, BlockCode::Huffman]),
             memtable: rng.pick(&[1, 8, 13, 32, 64]),
             bulk_memory: rng.pick(&[1, 4096, 1 << 20]),
             background: false,

@@ -42,9 +42,9 @@ pub(crate) struct NewDatabase {
     #[arg(long, value_name = "BYTES", help_heading = "A new database")]
     block_size: Option<usize>,
 
-    /// Code of the blocks: elias-fano, which is faster to probe and usually smaller, or huffman, the
-    /// paper's code, which is smaller where many fingerprints are near each other [default:
-    /// elias-fano]
+    /// Code of the blocks: huffman, the paper's code, which is smaller where many fingerprints are
+    /// near each other, or elias-fano, which is smaller where they are spread evenly, and faster
+    /// without a filter [default: huffman]
     #[arg(long, value_name = "CODE", value_parser = BlockCode::parse, help_heading = "A new database")]
     code: Option<BlockCode>,
 

@@ -71,7 +71,7 @@ pub struct Engines {
     #[arg(long)]
     pub block: Option<usize>,
 
-    /// Codes of fpdb's blocks: elias-fano, huffman or both
+    /// Codes of fpdb's blocks: huffman, elias-fano or both
     #[arg(long, value_delimiter = ',', default_values_t = [BlockCode::default()],
         value_parser = BlockCode::parse)]
     pub code: Vec<BlockCode>,

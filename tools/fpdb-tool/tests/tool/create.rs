@@ -44,7 +44,7 @@ fn the_code_of_blocks_is_shown_and_kept() {
     folder.write("list", "0x1\n");
     folder.write("docs", "{\"id\": \"a\", \"text\": \"one two three four five six seven\"}\n");
     for (db, option, has, other) in [
-        ("plain", "", "elias-fano", "huffman"),
+        ("plain", "", "huffman", "elias-fano"),
         ("fast", "--code elias-fano", "elias-fano", "huffman"),
         ("paper", "--code huffman", "huffman", "elias-fano"),
     ] {

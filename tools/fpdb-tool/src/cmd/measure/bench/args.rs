@@ -120,7 +120,7 @@ pub(super) struct NewArgs {
     #[arg(long, value_name = "BYTES")]
     pub(super) block_size: Option<usize>,
 
-    /// Code of the blocks, elias-fano or huffman [default: that of the library]
+    /// Code of the blocks, huffman or elias-fano [default: that of the library]
     #[arg(long, value_name = "CODE", value_parser = BlockCode::parse)]
     pub(super) code: Option<BlockCode>,
 

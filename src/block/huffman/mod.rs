@@ -1,0 +1,217 @@
+//! Blocks in the paper's code.
+//!
+//! A block has the first fingerprint in full. Each further one has a leading difference h, the
+//! position of the highest bit in which it differs from the previous one, and *remaining bits*,
+//! those below h (paper, section 3.2). As fingerprints ascend, the bit at h is 1 in the fingerprint
+//! and 0 in the previous one, so neither is stored.
+//!
+//! The paper alternates codewords and remaining bits. Here the codewords of all leading differences
+//! come first, and the remaining bits fill the block from its end. So the start of a codeword does
+//! not depend on the remaining bits before it, and several codewords are decoded at once.
+//! storage-format.md, "Huffman block".
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod builder;
+mod check;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub(crate) use builder::Builder;
+pub(super) use check::check;
+
+use window::Window;
+
+use super::packed::{Coding, Job, Packed, other_code};
+use crate::codec::bits::UNPEEKED;
+use crate::codec::huffman::Decoder;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+/// Bytes of the count at the start of a block.
+const COUNT_LEN: usize = 2;
+
+/// Returns the position of the highest bit in which two unequal fingerprints differ, counted from
+/// the lowest bit.
+#[inline]
+pub(crate) fn leading_difference<F: Fingerprint>(a: F, b: F) -> u32 {
+    debug_assert!(a != b);
+    F::BITS - 1 - (a ^ b).leading_zeros()
+}
+
+/// Returns the number of remaining bits of a fingerprint, given its leading difference and the next
+/// one. The bit at the next leading difference, if it is among them, is known to be 0 and is left
+/// out.
+#[inline(always)]
+fn remaining_len(h: u32, next: u32) -> u32 {
+    h.wrapping_sub(u32::from(next < h))
+}
+
+/// An opened block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Block<'a, F> {
+    /// The block and the rest of the file after it.
+    bytes: &'a [u8],
+    size: usize,
+    code: &'a Decoder,
+    first: F,
+    /// Number of fingerprints after the first.
+    after: usize,
+}
+
+impl<'a, F: Fingerprint> Block<'a, F> {
+    /// Reads the start of the block.
+    #[inline(always)]
+    pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
+        let Packed { bytes, start, size, coding } = *block;
+        let Coding::Huffman(code) = coding else { return Err(other_code()) };
+        let bytes = bytes.get(start..).unwrap_or_default();
+        let count = bytes.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
+        let first = bytes.get(COUNT_LEN..).and_then(F::read_le);
+        let (1.., Some(first), true) = (count, first, size <= bytes.len()) else {
+            return Err(Error::corruption("the block has no fingerprints").at_offset(start as u64));
+        };
+        Ok(Self { bytes, size, code: code.decoder(), first, after: usize::from(count) - 1 })
+    }
+
+    /// Returns an empty window before the leading differences.
+    #[inline(always)]
+    fn differences(&self) -> Window<'a> {
+        let start = (COUNT_LEN + F::BYTES) * 8;
+        Window::before(self.bytes, start, self.code, self.after, F::BITS - 1)
+    }
+
+    /// Returns all bits below `h` of a fingerprint whose leading difference is `h`. Its remaining
+    /// bits follow after `before` other ones, counted from the end of the block. `next` is the next
+    /// leading difference.
+    ///
+    /// This is total: bits outside of the file are zero.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "only the low three bits are used")]
+    fn bits_below(&self, before: usize, h: u32, next: u32) -> F {
+        let len = remaining_len(h, next);
+        let bits = match len <= F::BITS - UNPEEKED {
+            // Nearly always: one load contains all of them.
+            true => {
+                let end = self.size.wrapping_sub(before / 8);
+                let word = self.bytes.get(end.wrapping_sub(F::BYTES)..end).and_then(F::read_be);
+                let word = word.unwrap_or(F::ZERO).wrapping_shr(before as u32 % 8);
+                word & !F::MAX.wrapping_shl(len)
+            }
+            false => self.long_bits(before, len),
+        };
+        // Makes room for the bit that is left out: doubles what is above it.
+        bits.wrapping_add(bits & F::MAX.wrapping_shl(next))
+    }
+
+    /// Returns remaining bits that one load may not contain.
+    #[cold]
+    fn long_bits(&self, before: usize, len: u32) -> F {
+        let half = F::BITS / 2;
+        // No bit is left out: the next leading difference is as if it were above them.
+        let low = self.bits_below(before, half, F::BITS - 1);
+        let high = self.bits_below(before + half as usize, len.wrapping_sub(half), F::BITS - 1);
+        high.wrapping_shl(half) | low
+    }
+
+    /// Visits the fingerprints in order, until `visit` returns false.
+    #[inline(always)]
+    fn visit_while(&self, mut visit: impl FnMut(F) -> bool) -> Result<()> {
+        let (mut current, mut before) = (self.first, 0usize);
+        if !visit(current) {
+            return Ok(());
+        }
+        let mut window = self.differences();
+        loop {
+            window.advance()?;
+            if window.is_empty() {
+                return Ok(());
+            }
+            for (h, next) in window.pairs() {
+                let above = current & F::MAX.wrapping_shl(h);
+                current = above | F::ONE.wrapping_shl(h) | self.bits_below(before, h, next);
+                before = before.wrapping_add(remaining_len(h, next) as usize);
+                if !visit(current) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Returns how many fingerprints a search up to `high` decodes.
+    pub(super) fn count_candidates(&self, high: F) -> Result<usize> {
+        let mut count = 0;
+        self.visit_while(|fingerprint| {
+            count += 1;
+            fingerprint <= high
+        })?;
+        Ok(count)
+    }
+
+    /// Returns the place of a fingerprint in the block, if the block holds it.
+    pub(super) fn place(&self, fingerprint: F) -> Result<Option<usize>> {
+        let (mut place, mut last) = (0, self.first);
+        self.visit_while(|next| {
+            last = next;
+            place += usize::from(next < fingerprint);
+            next < fingerprint
+        })?;
+        Ok((last == fingerprint).then_some(place))
+    }
+}
+
+/// Does what [`decode_all`](super::decode_all) does.
+#[inline(always)]
+pub(super) fn decode_all<'a, F: Fingerprint>(
+    blocks: impl Iterator<Item = Result<Packed<'a>>>,
+    out: &mut Vec<F>,
+) -> Result<()> {
+    for block in blocks {
+        let block = Block::open(&block?)?;
+        let start = out.len();
+        out.resize(start + block.after + 1, F::ZERO);
+        let mut to = out.get_mut(start..).unwrap_or_default().iter_mut();
+        block.visit_while(|fingerprint| to.next().map(|to| *to = fingerprint).is_some())?;
+    }
+    Ok(())
+}
+
+/// Does what [`visit_all`](super::visit_all) does.
+#[inline(always)]
+pub(super) fn visit_all<'a, F: Fingerprint>(
+    blocks: impl Iterator<Item = Result<Packed<'a>>>,
+    mut visit: impl FnMut(F),
+) -> Result<()> {
+    for block in blocks {
+        Block::open(&block?)?.visit_while(|fingerprint| {
+            visit(fingerprint);
+            true
+        })?;
+    }
+    Ok(())
+}
+
+/// Does what [`search`](super::search) does.
+#[inline(always)]
+pub(super) fn search<'a, F: Fingerprint, T: Copy>(
+    mut next: impl FnMut() -> Result<Option<Job<'a, F, T>>>,
+    distance: u32,
+    mut found: impl FnMut(T, F),
+) -> Result<()> {
+    while let Some(Job { block, query, low, high, tag }) = next()? {
+        Block::open(&block)?.visit_while(
+            #[inline(always)]
+            |fingerprint: F| {
+                if fingerprint < low {
+                    return true;
+                }
+                if fingerprint <= high && fingerprint.distance(query) <= distance {
+                    found(tag, fingerprint);
+                }
+                fingerprint <= high
+            },
+        )?;
+    }
+    Ok(())
+}
