@@ -168,7 +168,9 @@ mod tests {
     fn of(mut fingerprints: Vec<u64>) -> Branches {
         fingerprints.sort_unstable();
         let mut branches = Branches::new(64);
-        fingerprints.into_iter().for_each(|fingerprint| drop(branches.add(fingerprint)));
+        for fingerprint in fingerprints {
+            branches.add(fingerprint);
+        }
         branches
     }
 
