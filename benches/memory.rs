@@ -29,7 +29,7 @@ fn anonymous_memory() -> Option<u64> {
 fn memory(n: usize) {
     println!("anonymous memory of a process with {n} uniform fingerprints open, MiB");
     println!(
-        "| layout | at open | after 100,000 queries | after 100,000 inserts | mapped index | memtable |"
+        "| layout | at open | after 100,000 queries | after 100,000 inserts | index | memtable |"
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     for layout in ["half-2", "ring-4"] {
