@@ -70,11 +70,12 @@ fn figures_agree_with_the_bytes() {
             let slots = (blocks / 26.0).ceil() * 64.0;
             assert!((slots..slots * 1.1 + 64.0).contains(&number(&table["bytes_index"])), "{row}");
         }
-        // One code is the paper's with a count in each block; the other takes no more.
+        // One code is the paper's without the bits that are known, and with a count in each block; the
+        // other takes no more.
         let taken = number(&row["bytes_blocks"]) * 8.0 / number(&row["n"]) / list.len() as f64;
         let paper = number(&row["paper_bits"]);
         let expected = match row["codec"].as_str() {
-            Some("huffman") => 0.97 * paper..1.08 * paper,
+            Some("huffman") => 0.85 * paper..1.05 * paper,
             _ => number(&row["entropy_bound_bits"])..1.01 * paper,
         };
         assert!(expected.contains(&taken), "{taken}: {row}");

@@ -15,13 +15,18 @@ pub(super) struct Branches {
     /// The count of neighbours that share d leading bits and differ in the next, by d. There are as
     /// many counts as bits in a fingerprint.
     counts: Vec<u64>,
+    /// How often neighbours share more bits than the neighbours before.
+    deeper: u64,
     fingerprints: u64,
     last: u128,
+    /// The number of bits that the last neighbours share.
+    last_shared: Option<u32>,
 }
 
 impl Branches {
     pub(super) fn new(bits: u32) -> Self {
-        Self { counts: vec![0; bits as usize], fingerprints: 0, last: 0 }
+        let counts = vec![0; bits as usize];
+        Self { counts, deeper: 0, fingerprints: 0, last: 0, last_shared: None }
     }
 
     /// Adds a fingerprint, and returns true. They come in ascending order; one that is equal to the
@@ -33,6 +38,8 @@ impl Branches {
             let shared = differing.leading_zeros() - (u128::BITS - F::BITS);
             let Some(count) = self.counts.get_mut(shared as usize) else { return false };
             *count += 1;
+            self.deeper += u64::from(self.last_shared.is_some_and(|last| shared > last));
+            self.last_shared = Some(shared);
         }
         self.fingerprints += 1;
         self.last = value;
@@ -83,8 +90,15 @@ impl Branches {
         (n / in_block).ceil() * block / n
     }
 
+    /// Returns the mean bits of a fingerprint after the first of a block in fpdb's Huffman blocks,
+    /// if there are any. They leave a bit out where h is less than the h before.
+    pub(super) fn payload(&self) -> Option<f64> {
+        let neighbours: u64 = self.counts.iter().sum();
+        self.paper_next().map(|bits| bits - self.deeper as f64 / neighbours as f64)
+    }
+
     /// Returns the mean bits of a fingerprint after the first of a block, if there are any.
-    pub(super) fn paper_next(&self) -> Option<f64> {
+    fn paper_next(&self) -> Option<f64> {
         let neighbours: u64 = self.counts.iter().sum();
         let below = (0..self.bits()).rev().zip(&self.counts);
         let below: f64 = below.map(|(h, &count)| f64::from(h) * count as f64).sum();
@@ -192,7 +206,8 @@ mod tests {
             (prefixes * (-n / prefixes / 2.0).exp_m1().powi(2)).round() as u64
         };
         let counts: Vec<u64> = (0..bits).map(branching).collect();
-        Branches { fingerprints: counts.iter().sum::<u64>() + 1, counts, last: 0 }
+        let fingerprints = counts.iter().sum::<u64>() + 1;
+        Branches { counts, deeper: 0, fingerprints, last: 0, last_shared: None }
     }
 
     /// Multiplied out.

@@ -51,7 +51,7 @@ pub(super) struct Row {
     pub(super) uniform_bound_bits: f64,
     /// What the paper's code takes for this set in blocks of this size.
     pub(super) paper_bits: Option<f64>,
-    /// What blocks of the paper's code take for a fingerprint after the first of its block. All else
+    /// What Huffman blocks take for a fingerprint after the first of its block. All else
     /// in the blocks is heads, first fingerprints and unused ends.
     pub(super) payload_bits: Option<f64>,
     /// Bits of the postings per fingerprint.
@@ -140,7 +140,7 @@ impl Row {
             bits_per_fingerprint_per_table: bits,
             bits_above_entropy_bound: bits - set.entropy(),
             paper_bits: Some(set.paper(design.block_size)),
-            payload_bits: set.paper_next().filter(|_| design.code == BlockCode::Huffman),
+            payload_bits: set.payload().filter(|_| design.code == BlockCode::Huffman),
             ids_bits: share(stats.bytes_ids * 8, stats.fingerprints),
             table_list: tables.iter().map(Table::from).collect(),
             ..Self::of_other(n, set, design.code.name(), stats.bytes_tables)
