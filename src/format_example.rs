@@ -6,6 +6,7 @@ use crate::block::{self, BlockBuilder, Coding};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
 use crate::codec::huffman::{Code, Histogram};
+use crate::codec::prefix_hash::prefix_hash;
 use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
 use crate::log::{self, LogWriter, Start};
@@ -116,6 +117,13 @@ fn watermark_is_written_as_in_the_example() {
     log.append_watermark();
     log.write().unwrap();
     assert_eq!(example("watermark"), sim.contents("log").unwrap()[begin..]);
+}
+
+#[test]
+fn prefix_hash_is_that_of_the_example() {
+    let hash = prefix_hash(0x1234_5678_u64 << 32, 32);
+    let sentence = format!("the hash of 0x12345678 is `{hash:#018x}`");
+    assert!(section("Prefix filter").contains(&sentence), "{sentence}");
 }
 
 #[test]

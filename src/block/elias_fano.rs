@@ -455,15 +455,13 @@ pub(super) fn search<'a, F: Fingerprint, T: Copy>(
 ) -> Result<()> {
     while let Some(job) = next()? {
         let block = Block::open(&job.block)?;
-        // The distance is tested first because it is rarely small enough.
-        let mut take = |is_present: bool, fingerprint: F| {
-            let near = fingerprint.distance(job.query) <= distance;
-            if near && is_present && (job.low..=job.high).contains(&fingerprint) {
-                found(job.tag, fingerprint);
-            }
-        };
-        take(true, block.first);
-        block.candidates(job.low, job.high, take)?;
+        job.offer(true, block.first, distance, &mut found);
+        block.candidates(
+            job.low,
+            job.high,
+            #[inline(always)]
+            |is_present, fingerprint| job.offer(is_present, fingerprint, distance, &mut found),
+        )?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::huffman::{Code, Histogram};
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 
 /// The code of one table's blocks, with the table's Huffman code if it has one.
 #[derive(Debug, Clone)]
@@ -89,6 +90,24 @@ pub(crate) struct Job<'a, F, T> {
     pub high: F,
     /// Is returned with each match.
     pub tag: T,
+}
+
+impl<F: Fingerprint, T: Copy> Job<'_, F, T> {
+    /// Passes a fingerprint to `found` if it is present, near and in range. The distance is tested
+    /// first because it is rarely small enough.
+    #[inline(always)]
+    pub(super) fn offer(
+        &self,
+        is_present: bool,
+        fingerprint: F,
+        distance: u32,
+        mut found: impl FnMut(T, F),
+    ) {
+        let near = fingerprint.distance(self.query) <= distance;
+        if near && is_present && (self.low..=self.high).contains(&fingerprint) {
+            found(self.tag, fingerprint);
+        }
+    }
 }
 
 /// Returns the error for a block that is not in the code that is being decoded: all tables of a

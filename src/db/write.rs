@@ -165,27 +165,17 @@ fn new_entry<F: Fingerprint>(fingerprint: F, key: Key<'_>, next_doc: &mut u64) -
     }
 }
 
-/// What the search without a lock returned for one document.
-struct Lookup<F> {
-    nearest: Option<Match<F>>,
-    /// The fingerprint in each table's bit order.
-    permuted: Vec<F>,
-}
-
+/// Returns the nearest match of each document, searched without a lock.
 fn look_up<F: Fingerprint>(
     core: &Core<F>,
     version: &Version<F>,
     seq: u64,
     documents: &[(F, Key<'_>)],
     distance: u32,
-) -> Result<Vec<Lookup<F>>> {
+) -> Result<Vec<Option<Match<F>>>> {
     let view = View { version, seq, planner: &core.planner };
     let options = QueryOptions::within(distance).limit(1);
-    let look_up = |&(fingerprint, _): &(F, Key<'_>)| {
-        let permuted = core.planner.permuted(fingerprint);
-        let nearest = view.query_permuted(&permuted, options)?.pop();
-        Ok(Lookup { nearest, permuted })
-    };
+    let look_up = |&(fingerprint, _): &(F, Key<'_>)| Ok(view.query(fingerprint, options)?.pop());
     documents.iter().map(look_up).collect()
 }
 
@@ -201,7 +191,7 @@ fn decide<F: Fingerprint>(
     newer: &Newer<'_, F>,
     writer: &Writer,
     documents: &[(F, Key<'_>)],
-    lookups: &[Lookup<F>],
+    lookups: &[Option<Match<F>>],
 ) -> (Vec<Decision<F>>, Vec<Op<F>>) {
     // A single document has none before it.
     let batch = (documents.len() > 1)
@@ -209,10 +199,10 @@ fn decide<F: Fingerprint>(
     let mut ops = Vec::new();
     let mut next_doc = writer.next_doc;
     let decisions = documents.iter().zip(lookups).map(|(&(fingerprint, key), lookup)| {
-        let committed = newer.nearest(lookup);
-        let in_batch = batch.as_ref().and_then(|batch| newer.nearest_in(batch, lookup, 0));
+        let committed = newer.nearest(fingerprint);
+        let in_batch = batch.as_ref().and_then(|batch| newer.nearest_in(batch, fingerprint, 0));
         let in_batch = in_batch.map(|(found, _)| (found, 0));
-        let before = lookup.nearest.map(|found| (found, 0));
+        let before = lookup.map(|found| (found, 0));
         if let Some((found, depends_on)) = [committed, in_batch, before].into_iter().flatten().min()
         {
             return Decision { novelty: Novelty::Duplicate(found), depends_on };
@@ -240,22 +230,22 @@ struct Newer<'a, F> {
 
 impl<F: Fingerprint> Newer<'_, F> {
     /// Returns the nearest match in these commits, with its commit.
-    fn nearest(&self, lookup: &Lookup<F>) -> Option<(Match<F>, u64)> {
+    fn nearest(&self, fingerprint: F) -> Option<(Match<F>, u64)> {
         let memtables = self.version.memtables();
-        memtables.filter_map(|memtable| self.nearest_in(memtable, lookup, self.after)).min()
+        memtables.filter_map(|memtable| self.nearest_in(memtable, fingerprint, self.after)).min()
     }
 
     /// Returns the nearest match among what a memtable took in after commit `after`.
     fn nearest_in(
         &self,
         memtable: &Memtable<F>,
-        lookup: &Lookup<F>,
+        fingerprint: F,
         after: u64,
     ) -> Option<(Match<F>, u64)> {
         let capacity = memtable.capacity();
         let plan = |entries| self.core.planner.plan_in_memory(entries, capacity, self.distance);
         let (seq, entry, distance) =
-            memtable.newer_match(&lookup.permuted, plan, self.distance, after)?;
+            memtable.newer_match(fingerprint, plan, self.distance, after)?;
         Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))
     }
 }

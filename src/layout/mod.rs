@@ -57,7 +57,7 @@ use std::fmt;
 pub use cost::Costs;
 pub(crate) use cost::{Terms, block_doublings, filter_is_useful};
 pub(crate) use order::Permutation;
-pub(crate) use plan::Plan;
+pub(crate) use plan::{Plan, TablePlan};
 pub(crate) use probe::Probe;
 pub use propose::{Goal, Needs, Proposal, Proposals};
 pub(crate) use trie::MAX_PLANNED_DISTANCE;

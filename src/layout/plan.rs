@@ -11,6 +11,7 @@ use super::probe::Probe;
 use super::search::Search;
 use super::staircase::Staircase;
 use super::trie::{MAX_PLANNED_DISTANCE, Trie};
+use crate::codec::prefix_hash::{self, HashGroup, prefix_hash};
 use crate::fingerprint::Fingerprint;
 
 /// Search nodes for all checks of candidates together: some 10 ms. Rings need no checks. Covering
@@ -29,56 +30,115 @@ const PLAN_NODES: u32 = 50_000;
 #[derive(Debug, Clone)]
 pub(crate) struct Plan<F> {
     /// In the order of their numbers.
-    tables: Vec<SearchedTable<F>>,
-    probes: Vec<Probe<F>>,
+    tables: Vec<TablePlan<F>>,
     work: Work,
 }
 
-#[derive(Debug, Clone)]
-struct SearchedTable<F> {
-    table: u16,
+/// How one table is searched.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TablePlan<F> {
+    number: usize,
     order: Permutation<F>,
     stairs: Staircase,
+    /// Those with too short a prefix for the table's filter come first.
+    probes: Vec<Probe<F>>,
+    /// Number of leading bits that the table's filter checks.
+    filter_depth: u32,
+    /// Number of probes that the filter cannot rule out.
+    short: usize,
+    /// For each of the other probes, the [hash](prefix_hash) of its flips.
+    hashes: Vec<HashGroup>,
+}
+
+impl<F: Fingerprint> TablePlan<F> {
+    /// Makes the plan that looks up these probes.
+    fn new(
+        number: usize,
+        order: Permutation<F>,
+        stairs: Staircase,
+        mut probes: Vec<Probe<F>>,
+        filter_depth: u8,
+    ) -> Self {
+        probes.sort_by_key(|probe| probe.depth >= filter_depth);
+        let short = probes.partition_point(|probe| probe.depth < filter_depth);
+        let filter_depth = filter_depth.into();
+        let hash = |probe: &Probe<F>| prefix_hash(probe.flips, filter_depth);
+        let hashes = prefix_hash::in_groups(probes[short..].iter().map(hash));
+        Self { number, order, stairs, probes, filter_depth, short, hashes }
+    }
+
+    /// Returns the number of the table in the layout.
+    #[inline]
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Returns the table's bit order.
+    #[inline]
+    pub(crate) fn order(&self) -> &Permutation<F> {
+        &self.order
+    }
+
+    /// Returns the lookups.
+    #[inline]
+    pub(crate) fn probes(&self) -> &[Probe<F>] {
+        &self.probes
+    }
+
+    /// Returns the number of leading bits that the table's filter checks, if it has a filter.
+    #[inline]
+    pub(crate) fn filter_depth(&self) -> u32 {
+        self.filter_depth
+    }
+
+    /// Returns the lookups that no filter can rule out, because their prefixes are too short, and
+    /// the others with the [hashes](prefix_hash) of their flips.
+    #[inline]
+    pub(crate) fn by_filter(&self) -> (&[Probe<F>], &[Probe<F>], &[HashGroup]) {
+        let (short, long) = self.probes.split_at(self.short);
+        (short, long, &self.hashes)
+    }
 }
 
 impl<F: Fingerprint> Plan<F> {
     fn scan(entries: u64, terms: &Terms) -> Self {
-        Self { tables: Vec::new(), probes: Vec::new(), work: terms.scan(F::BITS, entries) }
+        Self { tables: Vec::new(), work: terms.scan(F::BITS, entries) }
     }
 
-    /// Makes the plan that searches these tables, with its list of probes.
+    /// Makes the plan that searches these tables.
     fn new(
         mut staircases: Vec<(usize, Staircase)>,
         work: Work,
         leaves: &[Rc<Leaves>],
         orders: &[Permutation<F>],
+        layout: &Layout,
     ) -> Self {
         staircases.sort_by_key(|&(table, _)| table);
-        let mut plan =
-            Self { tables: Vec::with_capacity(staircases.len()), probes: Vec::new(), work };
-        for (number, stairs) in staircases {
-            let table = u16::try_from(number).unwrap_or(u16::MAX);
-            Trie::new(&stairs, &leaves[number]).walk(table, &mut plan.probes);
-            plan.tables.push(SearchedTable { table, order: orders[number].clone(), stairs });
-        }
-        plan
+        let plan = |(number, stairs): (usize, Staircase)| {
+            let mut probes = Vec::new();
+            Trie::new(&stairs, &leaves[number]).walk(&mut probes);
+            let order = orders[number].clone();
+            TablePlan::new(number, order, stairs, probes, layout.filter_depth(number))
+        };
+        Self { tables: staircases.into_iter().map(plan).collect(), work }
     }
 
-    /// Returns whether reading all of table 0 is cheaper than any lookups. Such a plan has no
-    /// probes.
+    /// Returns whether reading all of table 0 is cheaper than any lookups. Such a plan searches no
+    /// tables.
+    #[inline]
     pub(crate) fn is_scan(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// Returns the lookups, ordered by table.
-    pub(crate) fn probes(&self) -> &[Probe<F>] {
-        &self.probes
+    /// Returns the tables to search, ordered by number.
+    #[inline]
+    pub(crate) fn tables(&self) -> &[TablePlan<F>] {
+        &self.tables
     }
 
-    /// Returns the searched tables, in order, each with what it accepts.
-    #[cfg(test)]
-    pub(crate) fn staircases(&self) -> impl Iterator<Item = (usize, &Staircase)> {
-        self.tables.iter().map(|table| (table.table.into(), &table.stairs))
+    /// Returns the number of lookups in all tables.
+    pub(crate) fn probe_count(&self) -> usize {
+        self.tables.iter().map(|table| table.probes.len()).sum()
     }
 
     /// Returns what a query is expected to do, and the time it is expected to take, not counting
@@ -90,7 +150,7 @@ impl<F: Fingerprint> Plan<F> {
     /// Returns whether the table is searched for this error, which is in the table's bit order.
     #[cfg(test)]
     pub(crate) fn accepts(&self, table: usize, permuted_error: F) -> bool {
-        let searched = self.tables.iter().find(|searched| usize::from(searched.table) == table);
+        let searched = self.tables.iter().find(|searched| searched.number == table);
         searched.is_some_and(|searched| searched.stairs.accepts(permuted_error))
     }
 
@@ -101,15 +161,15 @@ impl<F: Fingerprint> Plan<F> {
         if self.is_scan() {
             return table == 0;
         }
-        let accepts = |t: &&SearchedTable<F>| t.stairs.accepts(t.order.apply(error));
-        let first_tables = self.tables.iter().take_while(|t| usize::from(t.table) <= table);
-        first_tables.clone().find(accepts).is_some_and(|first| usize::from(first.table) == table)
+        let accepts = |t: &&TablePlan<F>| t.stairs.accepts(t.order.apply(error));
+        let first_tables = self.tables.iter().take_while(|t| t.number <= table);
+        first_tables.clone().find(accepts).is_some_and(|first| first.number == table)
     }
 
     /// Checks whether every pattern of `weight` errors is accepted by some table, from the bit
     /// orders that the probes use.
     fn verdict(&self, weight: u32) -> Verdict {
-        let steps = |table: &SearchedTable<F>| bit_steps(&table.order, table.stairs.steps());
+        let steps = |table: &TablePlan<F>| bit_steps(&table.order, table.stairs.steps());
         let tables: Vec<_> = self.tables.iter().map(steps).collect();
         complete::check(F::MAX.to_u128(), &tables, weight, &mut PLAN_NODES.clone())
     }
@@ -135,7 +195,7 @@ impl Layout {
         let candidates = Candidates::new(self, &orders, CANDIDATE_NODES);
         let search = Search::run(&candidates, entries, distance, terms);
         let Some(staircases) = search.best else { return Plan::scan(entries, terms) };
-        let plan = Plan::new(staircases, search.best_work, &search.leaves, &orders);
+        let plan = Plan::new(staircases, search.best_work, &search.leaves, &orders, self);
         match plan.verdict(distance) {
             Verdict::Complete => plan,
             Verdict::Undecided => Plan::scan(entries, terms),

@@ -1,10 +1,9 @@
 //! One prefix lookup of a plan.
 
-/// One prefix lookup in one table: it finds the entries whose `depth` leading bits, in the table's
-/// bit order, are those of the query with `flips` flipped.
+/// One prefix lookup in a table: it finds the entries whose `depth` leading bits, in the table's bit
+/// order, are those of the query with `flips` flipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Probe<F> {
-    pub(crate) table: u16,
     /// 0 to `F::BITS`.
     pub(crate) depth: u8,
     /// In the table's bit order, within the leading `depth` bits.

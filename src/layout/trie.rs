@@ -71,8 +71,8 @@ impl Trie {
     }
 
     /// Appends the lookups, depth first, unflipped bits before flipped ones.
-    pub(super) fn walk<F: Fingerprint>(&self, table: u16, probes: &mut Vec<Probe<F>>) {
-        self.visit(Probe { table, depth: 0, flips: F::ZERO }, 0, probes);
+    pub(super) fn walk<F: Fingerprint>(&self, probes: &mut Vec<Probe<F>>) {
+        self.visit(Probe { depth: 0, flips: F::ZERO }, 0, probes);
     }
 
     fn visit<F: Fingerprint>(&self, mut node: Probe<F>, flips: u8, probes: &mut Vec<Probe<F>>) {
@@ -127,7 +127,7 @@ mod tests {
             let leaves = Leaves::new(&terms, 64, 1 << rng.below(20), filter_depth, 2);
             let trie = Trie::new(&stairs, &leaves);
             let mut probes = Vec::new();
-            trie.walk(0, &mut probes);
+            trie.walk(&mut probes);
             assert_eq!(probes.len() as f64, trie.work.probes);
             for pattern in 0u64..1 << bits {
                 let error = pattern << (64 - bits);
@@ -147,7 +147,7 @@ mod tests {
         let leaves = Leaves::new(&Terms::default(), 64, 1 << 26, 32, 2);
         let trie = Trie::new(&stairs, &leaves);
         let mut probes = Vec::new();
-        trie.walk::<u64>(0, &mut probes);
+        trie.walk::<u64>(&mut probes);
         let cost = |p: &Probe<u64>| leaves.by_depth[usize::from(p.depth)].ns;
         let sum: f64 = probes.iter().map(cost).sum();
         assert!((sum - trie.work.ns).abs() < trie.work.ns / 100.0, "{sum} {}", trie.work.ns);
@@ -158,7 +158,7 @@ mod tests {
         let stairs = Staircase::new(vec![Step { depth: 40, most: 0 }], 64, 3);
         let mut probes = Vec::new();
         let leaves = Leaves::new(&Terms::default(), 64, 1 << 20, 32, 2);
-        Trie::new(&stairs, &leaves).walk(5, &mut probes);
-        assert_eq!(probes, [Probe { table: 5, depth: 40, flips: 0u64 }]);
+        Trie::new(&stairs, &leaves).walk(&mut probes);
+        assert_eq!(probes, [Probe { depth: 40, flips: 0u64 }]);
     }
 }

@@ -268,12 +268,11 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Visits every fingerprint within `distance` of the query, each once, whether or not one of
-    /// its entries is live at the reader's commit. `queries` is the query in each table's bit
-    /// order. The plan should be for [`capacity`](Self::capacity) entries, or a scan if there are
+    /// its entries is live at the reader's commit. The plan should be for [`capacity`](Self::capacity) entries, or a scan if there are
     /// far fewer.
     pub(crate) fn search(
         &self,
-        queries: &[F],
+        query: F,
         plan: &Plan<F>,
         distance: u32,
         mut visit: impl FnMut(F, u32),
@@ -283,7 +282,7 @@ impl<F: Fingerprint> Memtable<F> {
             // Not over the buckets: there are many of them even if there are few entries.
             let mut last = None;
             for (&Entry { fingerprint, .. }, history) in &inner.entries {
-                let d = fingerprint.distance(queries[0]);
+                let d = fingerprint.distance(query);
                 if d <= distance && last != Some(fingerprint) && history.was_inserted() {
                     last = Some(fingerprint);
                     visit(fingerprint, d);
@@ -294,18 +293,20 @@ impl<F: Fingerprint> Memtable<F> {
         cpu::with_native_instructions(
             #[inline(always)]
             || {
-                for probe in plan.probes() {
-                    let number = usize::from(probe.table);
-                    let query = queries[number];
-                    let mask = F::prefix_mask(u32::from(probe.depth));
-                    let low = (query ^ probe.flips) & mask;
-                    let bounds = (low, low | !mask);
-                    inner.tables[number].for_each_near(bounds, query, distance, |value, d| {
-                        let fingerprint = self.permutations[number].invert(value);
-                        if plan.reports(number, fingerprint ^ queries[0]) {
-                            visit(fingerprint, d);
-                        }
-                    });
+                for table in plan.tables() {
+                    let buckets = &inner.tables[table.number()];
+                    let permuted = table.order().apply(query);
+                    for probe in table.probes() {
+                        let mask = F::prefix_mask(u32::from(probe.depth));
+                        let low = (permuted ^ probe.flips) & mask;
+                        let bounds = (low, low | !mask);
+                        buckets.for_each_near(bounds, permuted, distance, |value, d| {
+                            let fingerprint = table.order().invert(value);
+                            if plan.reports(table.number(), fingerprint ^ query) {
+                                visit(fingerprint, d);
+                            }
+                        });
+                    }
                 }
             },
         );
@@ -316,7 +317,7 @@ impl<F: Fingerprint> Memtable<F> {
     /// entries, only if there are many newer entries.
     pub(crate) fn newer_match<'p>(
         &self,
-        queries: &[F],
+        query: F,
         plan: impl FnOnce(usize) -> &'p Plan<F>,
         distance: u32,
         seq: u64,
@@ -325,7 +326,7 @@ impl<F: Fingerprint> Memtable<F> {
         let newer = &inner.inserted[inner.after(seq).inserted..];
         if newer.len() <= SCAN_NEWER {
             let near = newer.iter().filter_map(|&entry| {
-                let d = entry.fingerprint.distance(queries[0]);
+                let d = entry.fingerprint.distance(query);
                 if d > distance {
                     return None;
                 }
@@ -337,7 +338,7 @@ impl<F: Fingerprint> Memtable<F> {
         let plan = plan(inner.entries.len());
         drop(inner);
         let mut near = Vec::new();
-        self.search(queries, plan, distance, |fingerprint, d| near.push((d, fingerprint)));
+        self.search(query, plan, distance, |fingerprint, d| near.push((d, fingerprint)));
         near.sort_unstable();
         let inner = self.read();
         near.into_iter().find_map(|(d, fingerprint)| {
@@ -454,7 +455,6 @@ mod tests {
                 table.apply(id + 1, &others[..*further]).unwrap();
                 table.apply(id + 1, &[remove(!fingerprint, id), remove(query ^ 3, 7)]).unwrap();
             }
-            let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(query)).collect();
             for distance in 0..=4 {
                 let expected: Vec<u64> =
                     planted.iter().copied().filter(|p| p.distance(query) <= distance).collect();
@@ -462,7 +462,7 @@ mod tests {
                     let plan = layout.plan_for(entries, distance, &Terms::default());
                     assert_eq!(plan.is_scan(), is_scan);
                     let mut found = Vec::new();
-                    table.search(&queries, &plan, distance, |f, d| {
+                    table.search(query, &plan, distance, |f, d| {
                         assert_eq!(d, f.distance(query));
                         found.push(f);
                     });
@@ -507,11 +507,9 @@ mod tests {
         table.apply(1, &[insert(0xff, 0)]).unwrap();
         for (seq, id) in (2..).zip(1..3 * SCAN_NEWER as u64) {
             table.apply(seq, &[insert(id << 40 | 0xffff_0000, id)]).unwrap();
-            let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(0xfe)).collect();
-            assert_eq!(table.newer_match(&queries, plan, 3, 1), None);
+            assert_eq!(table.newer_match(0xfe, plan, 3, 1), None);
         }
-        let queries: Vec<u64> = table.permutations.iter().map(|p| p.apply(0xfe)).collect();
-        let found = table.newer_match(&queries, plan, 3, 0).unwrap();
+        let found = table.newer_match(0xfe, plan, 3, 0).unwrap();
         assert_eq!(found, (1, Entry { fingerprint: 0xff, id: DocId(0) }, 1));
     }
 

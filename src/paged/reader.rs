@@ -2,6 +2,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -371,17 +372,22 @@ impl<'a> Body<'a> {
         Ok(self.bytes.get(start..start.wrapping_add(len)).unwrap_or_default())
     }
 
-    /// Returns the word at `offset`, which must be a multiple of 8, checked.
+    /// Does what [`bytes`](Self::bytes) does, faster for bytes of many pages.
     #[inline(always)]
-    pub(crate) fn word(&self, offset: usize) -> Result<u64> {
-        debug_assert!(offset.is_multiple_of(8), "an aligned word is within one page");
-        let within = self.is_checked || is_checked(self.checked, offset / PAGE);
-        if !within || offset.saturating_add(8) > self.len {
-            self.file.check_pages(offset, 8)?;
+    pub(crate) fn bytes_of_pages(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
+        let end = offset.saturating_add(len);
+        let checked =
+            self.is_checked || are_checked(self.checked, offset / PAGE..end.div_ceil(PAGE));
+        if !checked || end > self.len {
+            self.file.check_pages(offset, len)?;
         }
-        let start = offset.wrapping_sub(self.base);
-        let word = self.bytes.get(start..).and_then(<[u8]>::first_chunk);
-        Ok(word.map_or(0, |word| u64::from_le_bytes(*word)))
+        Ok(self.from(offset).get(..len).unwrap_or_default())
+    }
+
+    /// Returns the bytes from `offset` on, checked or not.
+    #[inline(always)]
+    pub(crate) fn from(&self, offset: usize) -> &'a [u8] {
+        self.bytes.get(offset.wrapping_sub(self.base)..).unwrap_or_default()
     }
 
     /// Returns an error unless these bytes are in the body and their pages pass their checksums.
@@ -420,6 +426,23 @@ impl<'a> Body<'a> {
 fn is_checked(checked: &[AtomicU64], page: usize) -> bool {
     let word = checked.get(page / 64);
     word.is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)
+}
+
+/// Returns whether all of these pages have passed their checksums before.
+#[inline(always)]
+fn are_checked(checked: &[AtomicU64], pages: Range<usize>) -> bool {
+    let words = checked.get(pages.start / 64..pages.end.div_ceil(64)).unwrap_or_default();
+    let last = words.len().saturating_sub(1);
+    words.iter().enumerate().all(|(number, word)| {
+        let mut unchecked = !word.load(Ordering::Relaxed);
+        if number == 0 {
+            unchecked &= u64::MAX << (pages.start % 64);
+        }
+        if number == last {
+            unchecked &= u64::MAX >> (pages.end.wrapping_neg() % 64);
+        }
+        unchecked == 0
+    })
 }
 
 /// Returns the body's length, and the offset and the length of the meta fields.

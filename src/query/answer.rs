@@ -9,17 +9,8 @@ use crate::fingerprint::{DocId, Fingerprint, Match};
 impl<F: Fingerprint> View<'_, F> {
     /// Returns all matches, each once, sorted by distance, fingerprint, id.
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
-        self.query_permuted(&self.planner.permuted(fingerprint), options)
-    }
-
-    /// Does the same for a fingerprint that is already in each table's bit order.
-    pub(crate) fn query_permuted(
-        &self,
-        queries: &[F],
-        options: QueryOptions,
-    ) -> Result<Vec<Match<F>>> {
         let limit = options.limit.unwrap_or(usize::MAX);
-        self.matches(pipeline::search(self, queries, options.distance)?, limit)
+        self.matches(pipeline::search(self, fingerprint, options.distance)?, limit)
     }
 
     /// Returns the nearest match within `distance`. Of several, it is the one with the lowest

@@ -47,8 +47,7 @@ fn sweep_all<F: Fingerprint>(
     let mut all_hits = sweep::segments(view, queries, distance, threads)?;
     let mut hits = Vec::new();
     for (query, &fingerprint) in (0..).zip(queries) {
-        let permuted = view.planner.permuted(fingerprint);
-        pipeline::search_memtables(view, &permuted, distance, &mut hits);
+        pipeline::search_memtables(view, fingerprint, distance, &mut hits);
         let of_query = |Hit { fingerprint, source, .. }| QueryHit { fingerprint, source, query };
         all_hits.extend(hits.drain(..).map(of_query));
     }

@@ -6,9 +6,8 @@
 use std::time::{Duration, Instant};
 
 use super::options::QueryOptions;
-use super::pipeline::{self, LookupQueue, TableLookup, TableProbes};
+use super::pipeline::{self, LookupQueue, TableLookup, Tables};
 use super::view::View;
-use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::Plan;
@@ -113,8 +112,8 @@ impl SegmentExplain {
             id: meta.id,
             fingerprints: meta.fingerprints,
             scanned: plan.is_scan(),
-            tables: plan.probes().chunk_by(|a, b| a.table == b.table).count(),
-            probes: plan.probes().len(),
+            tables: plan.tables().len(),
+            probes: plan.probe_count(),
             candidates: if plan.is_scan() { meta.fingerprints } else { 0 },
             expected_candidates: work.entries,
             expected: Duration::try_from_secs_f64(work.ns / 1e9).unwrap_or(Duration::MAX),
@@ -133,28 +132,26 @@ impl<F: Fingerprint> View<'_, F> {
     /// Runs a query, and returns what it did and how long each step took.
     pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
         let QueryOptions { distance, limit } = options;
-        let queries = self.planner.permuted(fingerprint);
         let segments = &self.version.segments;
         let (mut explain, mut hits, mut scanned) = (Explain::default(), Vec::new(), Vec::new());
         let mut clock = Instant::now();
-        let tables = pipeline::table_probes(self, &queries, distance, |source, _| {
+        let mut tables = Tables::new();
+        pipeline::table_probes(self, fingerprint, distance, &mut tables, |source, _| {
             scanned.push(source);
             Ok(())
         })?;
         explain.plan = lap(&mut clock);
-        let mut queue = LookupQueue::start(&tables)?;
+        let mut queue = LookupQueue::new();
+        queue.start(&tables)?;
         explain.filter = lap(&mut clock);
         queue.find_all_blocks()?;
         explain.find = lap(&mut clock);
-        let lookups = queue.lookups().to_vec();
+        let lookups: Vec<_> = queue.lookups().cloned().collect();
         clock = Instant::now();
         for source in scanned {
             pipeline::scan(&segments[source], fingerprint, distance, source, &mut hits)?;
         }
-        cpu::with_native_instructions(
-            #[inline(always)]
-            || pipeline::decode(self, &tables, &queries, distance, queue, &mut hits),
-        )?;
+        pipeline::decode(&tables, fingerprint, distance, &mut queue, &mut hits)?;
         explain.decode = lap(&mut clock);
 
         let plan = |segment: &Segment<F>| self.planner.plan(segment.meta().fingerprints, distance);
@@ -163,7 +160,7 @@ impl<F: Fingerprint> View<'_, F> {
         count(&tables, &lookups, &mut explain.segments)?;
 
         clock = Instant::now();
-        pipeline::search_memtables(self, &queries, distance, &mut hits);
+        pipeline::search_memtables(self, fingerprint, distance, &mut hits);
         explain.memory = lap(&mut clock);
         explain.recent = self.version.memtables().map(|m| m.len() as u64).sum();
         let _ = self.matches(hits, limit.unwrap_or(usize::MAX))?;
@@ -176,14 +173,13 @@ impl<F: Fingerprint> View<'_, F> {
 
 /// Counts what the lookups did in each segment.
 fn count<F: Fingerprint>(
-    tables: &[TableProbes<'_, F>],
+    tables: &Tables<'_, F>,
     lookups: &[TableLookup<'_, F>],
     segments: &mut [SegmentExplain],
 ) -> Result<()> {
-    for table in tables {
-        let checks = table.probes.iter().filter(|probe| table.start_filter_check(probe).is_some());
-        segments[table.source].filter_checks += checks.count();
-        segments[table.source].filtered_out += table.probes.len();
+    for table in tables.iter() {
+        segments[table.source].filter_checks += table.filter_checks();
+        segments[table.source].filtered_out += table.probes().len();
     }
     for (table, lookup) in lookups {
         let segment = &mut segments[table.source];

@@ -15,7 +15,7 @@
 
 // Submodules: `options` (what is asked for), `view` (what is searched), `planner` (plans, made
 // once), `answer` and `pipeline` (one query), `near` (comparing), `ids` (from hits to answers),
-// `batch` and `sweep` (many queries), `explain` (measuring one query).
+// `batch` and `sweep` (many queries), `explain` (measuring one query), `short_list`.
 
 mod answer;
 mod batch;
@@ -25,6 +25,7 @@ mod near;
 mod options;
 mod pipeline;
 mod planner;
+mod short_list;
 mod sweep;
 mod view;
 

@@ -10,14 +10,16 @@
 //! 3. [`LookupQueue::next`] finds the blocks of each lookup, some lookups ahead of step 4.
 //! 4. [`decode`] decodes the blocks, and keeps the fingerprints that match.
 
+use super::short_list::ShortList;
 use super::view::View;
 use crate::block::{self, Job};
+use crate::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Plan, Probe};
+use crate::layout::{Plan, Probe, TablePlan};
 use crate::segment::Segment;
-use crate::table::{FilterCheck, Lookup, TableView};
+use crate::table::{CHECKED_TOGETHER, FilterChecks, FilterView, Lookup, TableView};
 
 /// A fingerprint within the distance, and the source that has it. Ordered as answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,58 +31,41 @@ pub(super) struct Hit<F> {
 }
 
 /// The probes of one query in one table of one segment.
+#[derive(Debug)]
 pub(super) struct TableProbes<'a, F> {
     pub(super) source: usize,
     pub(super) table_view: TableView<'a, F>,
-    /// The number of the table in the layout.
-    pub(super) number: usize,
     /// The query's fingerprint in the table's bit order.
     pub(super) query: F,
-    pub(super) plan: &'a Plan<F>,
-    pub(super) probes: &'a [Probe<F>],
+    plan: &'a Plan<F>,
+    table_plan: &'a TablePlan<F>,
 }
 
-/// Finds every fingerprint of the view within `distance`, once per source that has it. `queries` is
-/// the query's fingerprint in each table's bit order.
+/// The tables that a query searches.
+pub(super) type Tables<'a, F> = ShortList<TableProbes<'a, F>, 4>;
+
+/// Finds every fingerprint of the view within `distance`, once per source that has it.
 pub(super) fn search<F: Fingerprint>(
     view: &View<'_, F>,
-    queries: &[F],
+    query: F,
     distance: u32,
 ) -> Result<Vec<Hit<F>>> {
     let mut hits = Vec::new();
-    cpu::with_native_instructions(
-        #[inline(always)]
-        || search_segments(view, queries, distance, &mut hits),
-    )?;
-    search_memtables(view, queries, distance, &mut hits);
+    let mut tables = Tables::new();
+    table_probes(view, query, distance, &mut tables, |source, segment| {
+        scan(segment, query, distance, source, &mut hits)
+    })?;
+    let mut queue = LookupQueue::new();
+    queue.start(&tables)?;
+    decode(&tables, query, distance, &mut queue, &mut hits)?;
+    search_memtables(view, query, distance, &mut hits);
     Ok(hits)
 }
 
-#[inline(always)]
-fn search_segments<F: Fingerprint>(
-    view: &View<'_, F>,
-    queries: &[F],
-    distance: u32,
-    hits: &mut Vec<Hit<F>>,
-) -> Result<()> {
-    let tables = table_probes(
-        view,
-        queries,
-        distance,
-        #[inline(always)]
-        |source, segment| scan(segment, queries[0], distance, source, hits),
-    )?;
-    if tables.is_empty() {
-        return Ok(());
-    }
-    let queue = LookupQueue::start(&tables)?;
-    decode(view, &tables, queries, distance, queue, hits)
-}
-
-/// Searches the memtables only. `queries` is the query's fingerprint in each table's bit order.
+/// Searches the memtables only.
 pub(super) fn search_memtables<F: Fingerprint>(
     view: &View<'_, F>,
-    queries: &[F],
+    query: F,
     distance: u32,
     hits: &mut Vec<Hit<F>>,
 ) {
@@ -91,7 +76,7 @@ pub(super) fn search_memtables<F: Fingerprint>(
             continue;
         }
         let plan = view.planner.plan_in_memory(entries, memtable.capacity(), distance);
-        memtable.search(queries, plan, distance, |fingerprint, distance| {
+        memtable.search(query, plan, distance, |fingerprint, distance| {
             hits.push(Hit { distance, fingerprint, source });
         });
     }
@@ -118,149 +103,207 @@ pub(super) fn scan<F: Fingerprint>(
 }
 
 /// Step 1: plans the query. Segments whose plan is a scan are passed to `scan`, with their number.
-#[inline(always)]
+#[inline]
 pub(super) fn table_probes<'a, F: Fingerprint>(
     view: &View<'a, F>,
-    queries: &[F],
+    query: F,
     distance: u32,
+    tables: &mut Tables<'a, F>,
     mut scan: impl FnMut(usize, &Segment<F>) -> Result<()>,
-) -> Result<Vec<TableProbes<'a, F>>> {
-    let segments = &view.version.segments;
-    let mut tables = Vec::with_capacity(segments.len() * queries.len());
-    for (source, segment) in segments.iter().enumerate() {
+) -> Result<()> {
+    for (source, segment) in view.version.segments.iter().enumerate() {
         let plan = view.planner.plan(segment.meta().fingerprints, distance);
         if plan.is_scan() {
             scan(source, segment)?;
         }
-        for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
-            let number = probes.first().map_or(0, |probe| probe.table.into());
-            let (table_view, query) = (segment.tables()[number].view(), queries[number]);
-            tables.push(TableProbes { source, table_view, number, query, plan, probes });
+        for table_plan in plan.tables() {
+            let table_view = segment.tables()[table_plan.number()].view();
+            let query = table_plan.order().apply(query);
+            tables.push(TableProbes { source, table_view, query, plan, table_plan });
         }
     }
-    Ok(tables)
+    Ok(())
 }
 
 /// Step 4: decodes the blocks of the lookups and keeps what matches. A match that several tables
 /// accept is reported by the first of them only.
-#[inline(always)]
-pub(super) fn decode<F: Fingerprint>(
-    view: &View<'_, F>,
-    tables: &[TableProbes<'_, F>],
-    queries: &[F],
+pub(super) fn decode<'a, F: Fingerprint>(
+    tables: &'a Tables<'a, F>,
+    query: F,
     distance: u32,
-    mut queue: LookupQueue<'_, F>,
+    queue: &mut LookupQueue<'a, F>,
     hits: &mut Vec<Hit<F>>,
 ) -> Result<()> {
-    let Some(first) = tables.first() else { return Ok(()) };
+    let Some(first) = tables.iter().next() else { return Ok(()) };
     let found = |table: &TableProbes<'_, F>, candidate: F| {
-        let fingerprint = view.planner.permutations()[table.number].invert(candidate);
-        if table.plan.reports(table.number, fingerprint ^ queries[0]) {
-            let distance = fingerprint.distance(queries[0]);
-            hits.push(Hit { distance, fingerprint, source: table.source });
+        let TableProbes { source, plan, table_plan, .. } = *table;
+        let fingerprint = table_plan.order().invert(candidate);
+        if plan.reports(table_plan.number(), fingerprint ^ query) {
+            hits.push(Hit { distance: fingerprint.distance(query), fingerprint, source });
         }
     };
-    block::search(
-        first.table_view.table().code(),
+    cpu::with_native_instructions(
         #[inline(always)]
-        || queue.next(),
-        distance,
-        found,
+        || {
+            block::search(
+                first.table_view.table().code(),
+                #[inline(always)]
+                || queue.next(),
+                distance,
+                found,
+            )
+        },
     )
 }
-
-/// Most lookups of a query that filters leave, more often than not.
-const LEFT_BY_FILTERS: usize = 12;
-
-/// Probes that are checked against a filter at a time.
-const CHECKED_TOGETHER: usize = 32;
 
 /// Lookups whose blocks are found before they are decoded: their waits for memory overlap with each
 /// other and with the decoding of the lookups before them.
 const AHEAD: usize = 12;
 
-impl<F: Fingerprint> TableProbes<'_, F> {
-    #[inline(always)]
-    pub(super) fn start_filter_check(&self, probe: &Probe<F>) -> Option<FilterCheck> {
-        self.table_view.start_filter_check(self.query ^ probe.flips, probe.depth.into())
+impl<'a, F: Fingerprint> TableProbes<'a, F> {
+    /// Returns the number of probes that are checked against the table's filter.
+    pub(super) fn filter_checks(&self) -> usize {
+        let (_, long, _) = self.table_plan.by_filter();
+        self.filter().map_or(0, |_| long.len())
+    }
+
+    pub(super) fn probes(&self) -> &'a [Probe<F>] {
+        self.table_plan.probes()
     }
 
     #[inline(always)]
-    fn start_lookup(&self, probe: &Probe<F>) -> TableLookup<'_, F> {
+    fn filter(&self) -> Option<FilterView<'a>> {
+        self.table_view.filter(self.table_plan.filter_depth())
+    }
+
+    #[inline(always)]
+    fn query_hash(&self) -> u64 {
+        prefix_hash(self.query, self.table_plan.filter_depth())
+    }
+
+    #[inline(always)]
+    fn start_lookup(&'a self, probe: &Probe<F>) -> TableLookup<'a, F> {
         (self, self.table_view.start_lookup(self.query ^ probe.flips, probe.depth.into()))
     }
+}
+
+/// Returns the probes that are checked together, with the hashes of their flips.
+#[inline(always)]
+fn checked_together<'a, F>(
+    probes: &'a [Probe<F>],
+    hashes: &'a [HashGroup],
+) -> impl Iterator<Item = (&'a [Probe<F>], &'a [HashGroup])> {
+    probes.chunks(CHECKED_TOGETHER).zip(hashes.chunks(CHECKED_TOGETHER / GROUP))
 }
 
 /// A lookup, and the table that it is in.
 pub(super) type TableLookup<'a, F> = (&'a TableProbes<'a, F>, Lookup<F>);
 
-/// Keeps the probes that the filter does not rule out.
-#[inline(always)]
-fn keep_possible<'a, F: Fingerprint>(
-    table: &'a TableProbes<'a, F>,
-    probes: &[Probe<F>],
-    checks: &[Option<FilterCheck>],
-    lookups: &mut Vec<TableLookup<'a, F>>,
-) -> Result<()> {
-    for (probe, check) in probes.iter().zip(checks) {
-        if let Some(check) = *check
-            && !table.table_view.may_contain(check)?
-        {
-            continue;
-        }
-        lookups.push(table.start_lookup(probe));
-    }
-    Ok(())
-}
-
-/// The lookups of a query in the middle step, which finds their blocks.
+/// The lookups of a query, from the filters to the blocks.
 pub(super) struct LookupQueue<'a, F> {
-    lookups: Vec<TableLookup<'a, F>>,
-    /// By how many lookups finding blocks is ahead of decoding them.
-    ahead: usize,
+    lookups: ShortList<TableLookup<'a, F>, 8>,
     /// Number of lookups whose blocks are found.
     found: usize,
-    /// Number of lookups whose blocks have all been handed out.
+    /// By how many lookups finding blocks is ahead of decoding them.
+    ahead: usize,
+    /// Number of lookups whose blocks were handed out, including the current one.
     taken: usize,
+    /// The lookup whose blocks are being handed out.
+    current: Option<TableLookup<'a, F>>,
 }
 
 impl<'a, F: Fingerprint> LookupQueue<'a, F> {
-    /// Step 2: makes lookups of the probes that no filter rules out.
-    ///
-    /// Filter checks are started for a group of probes at a time, and the checks of the group
-    /// before are read only then. So a group's worth of reads is on its way from memory at any
-    /// time, and few enough that they are still in the nearest cache when they are needed.
     #[inline(always)]
-    pub(super) fn start(tables: &'a [TableProbes<'a, F>]) -> Result<Self> {
-        let unfiltered = tables.iter().filter(|table| !table.table_view.table().is_filtered());
-        let certain: usize = unfiltered.map(|table| table.probes.len()).sum();
-        let mut lookups = Vec::with_capacity(certain + LEFT_BY_FILTERS);
-        let mut checks = &mut [None; CHECKED_TOGETHER];
-        let mut checks_before = &mut [None; CHECKED_TOGETHER];
-        let mut probes_before = None;
-        for table in tables {
-            if !table.table_view.table().is_filtered() {
-                lookups.extend(table.probes.iter().map(|probe| table.start_lookup(probe)));
+    pub(super) fn new() -> Self {
+        Self { lookups: ShortList::new(), found: 0, ahead: AHEAD, taken: 0, current: None }
+    }
+
+    /// Step 2: makes lookups of the probes that no filter rules out.
+    pub(super) fn start(&mut self, tables: &'a Tables<'a, F>) -> Result<()> {
+        cpu::with_native_instructions(
+            #[inline(always)]
+            || self.start_here(tables),
+        )
+    }
+
+    #[inline(always)]
+    fn start_here(&mut self, tables: &'a Tables<'a, F>) -> Result<()> {
+        let mut checks = FilterChecks::new();
+        let (mut any_far, mut any_cold) = (false, false);
+        for table in tables.iter() {
+            any_cold |= table.table_view.table().is_cold();
+            let Some(filter) = table.filter() else {
+                self.look_up(table, table.probes());
+                continue;
+            };
+            let (short, long, hashes) = table.table_plan.by_filter();
+            self.look_up(table, short);
+            let Some(filter) = filter.near()? else {
+                any_far = true;
+                continue;
+            };
+            for (probes, hashes) in checked_together(long, hashes) {
+                let passing = filter.passing(table.query_hash(), hashes, &mut checks);
+                self.look_up_passing(table, probes, passing);
+            }
+        }
+        if any_far {
+            self.check_far_filters(tables)?;
+        }
+        if any_cold {
+            // All reads of the disk are under way before the first is waited for.
+            self.ahead = self.lookups.len();
+        }
+        Ok(())
+    }
+
+    /// Checks probes against the filters that are too large for a near cache.
+    ///
+    /// The checks of some probes are started at a time, and the checks before them are finished only
+    /// then. So that many reads are on their way from memory at any time, and few enough that they
+    /// are still in the nearest cache when they are needed.
+    fn check_far_filters(&mut self, tables: &'a Tables<'a, F>) -> Result<()> {
+        let (mut checks, mut checks_before) = (&mut FilterChecks::new(), &mut FilterChecks::new());
+        let mut before = None;
+        for table in tables.iter() {
+            let Some(filter) = table.filter() else { continue };
+            if filter.near()?.is_some() {
                 continue;
             }
-            for probes in table.probes.chunks(CHECKED_TOGETHER) {
-                checks
-                    .iter_mut()
-                    .zip(probes)
-                    .for_each(|(check, probe)| *check = table.start_filter_check(probe));
-                if let Some((table, probes)) = probes_before.replace((table, probes)) {
-                    keep_possible(table, probes, checks_before, &mut lookups)?;
-                }
+            let (_, long, hashes) = table.table_plan.by_filter();
+            for (probes, hashes) in checked_together(long, hashes) {
+                filter.start_checks(table.query_hash(), hashes, checks);
                 std::mem::swap(&mut checks, &mut checks_before);
+                if let Some((table, filter, probes)) = before.replace((table, filter, probes)) {
+                    self.look_up_passing(table, probes, filter.passing(checks)?);
+                }
             }
         }
-        if let Some((table, probes)) = probes_before {
-            keep_possible(table, probes, checks_before, &mut lookups)?;
+        if let Some((table, filter, probes)) = before {
+            self.look_up_passing(table, probes, filter.passing(checks_before)?);
         }
-        let cold = tables.iter().any(|table| table.table_view.table().is_cold());
-        // All reads of the disk are under way before the first is waited for.
-        let ahead = if cold { lookups.len() } else { AHEAD };
-        Ok(Self { lookups, ahead, found: 0, taken: 0 })
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn look_up(&mut self, table: &'a TableProbes<'a, F>, probes: &[Probe<F>]) {
+        for probe in probes {
+            self.lookups.push(table.start_lookup(probe));
+        }
+    }
+
+    /// Makes lookups of the probes that a filter does not rule out.
+    #[inline(always)]
+    fn look_up_passing(
+        &mut self,
+        table: &'a TableProbes<'a, F>,
+        probes: &[Probe<F>],
+        mut passing: u32,
+    ) {
+        while let Some(probe) = probes.get(passing.trailing_zeros() as usize) {
+            self.lookups.push(table.start_lookup(probe));
+            passing &= passing - 1;
+        }
     }
 
     /// Step 3 for all lookups at once.
@@ -269,38 +312,39 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
         self.find_blocks_ahead()
     }
 
-    pub(super) fn lookups(&self) -> &[TableLookup<'a, F>] {
-        &self.lookups
+    pub(super) fn lookups(&self) -> impl Iterator<Item = &TableLookup<'a, F>> {
+        self.lookups.iter()
     }
 
     /// Step 3: the next block to decode, and what to look for in it.
     #[inline(always)]
     fn next(&mut self) -> Result<Option<Job<'a, F, &'a TableProbes<'a, F>>>> {
         loop {
-            if let Some((table, lookup)) = self.lookups.get_mut(self.taken)
-                && self.taken < self.found
+            if let Some((table, lookup)) = &mut self.current
+                && let Some(block) = lookup.blocks.next()
             {
-                if let Some(block) = lookup.blocks.next() {
-                    let Lookup { low, high, .. } = lookup;
-                    let (block, query) = (table.table_view.packed(block)?, table.query);
-                    return Ok(Some(Job { block, query, low: *low, high: *high, tag: table }));
-                }
-                self.taken += 1;
-            } else if self.taken == self.lookups.len() {
-                return Ok(None);
+                let Lookup { low, high, .. } = *lookup;
+                let (block, query) = (table.table_view.packed(block)?, table.query);
+                return Ok(Some(Job { block, query, low, high, tag: table }));
             }
             self.find_blocks_ahead()?;
+            self.current = self.lookups.get_mut(self.taken).cloned();
+            if self.current.is_none() {
+                return Ok(None);
+            }
+            self.taken += 1;
         }
     }
 
-    /// Finds the blocks of the lookups that follow those taken, up to `ahead` of them.
+    /// Finds the blocks of the next lookup and of those that follow it, `ahead` in all.
     #[inline(always)]
     fn find_blocks_ahead(&mut self) -> Result<()> {
-        let Self { lookups, ahead, found, taken } = self;
-        while *found < lookups.len().min(*taken + *ahead) {
-            let (table, lookup) = &mut lookups[*found];
-            table.table_view.find_blocks(lookup)?;
-            *found += 1;
+        let end = self.lookups.len().min(self.taken + self.ahead);
+        while self.found < end {
+            if let Some((table, lookup)) = self.lookups.get_mut(self.found) {
+                table.table_view.find_blocks(lookup)?;
+            }
+            self.found += 1;
         }
         Ok(())
     }

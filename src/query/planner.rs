@@ -50,11 +50,6 @@ impl<F: Fingerprint> Planner<F> {
         &self.terms.costs
     }
 
-    /// Returns the fingerprint in each table's bit order.
-    pub(crate) fn permuted(&self, fingerprint: F) -> Vec<F> {
-        self.permutations.iter().map(|p| p.apply(fingerprint)).collect()
-    }
-
     /// Returns the plan for a segment of about this many fingerprints.
     #[inline]
     pub(crate) fn plan(&self, fingerprints: u64, distance: u32) -> &Plan<F> {
@@ -122,6 +117,7 @@ fn middle(n: u64, bits: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::TablePlan;
 
     #[test]
     fn memtable_probes_are_as_narrow_as_its_buckets_however_few_entries_it_holds() {
@@ -136,7 +132,8 @@ mod tests {
         };
         let shallowest = |fingerprints| {
             let plan = planner.plan_in_memory(fingerprints, 1 << 17, 3);
-            plan.probes().iter().map(|probe| probe.depth).min()
+            let probes = plan.tables().iter().flat_map(TablePlan::probes);
+            probes.map(|probe| probe.depth).min()
         };
         assert_eq!(shallowest(30), None, "a scan");
         let full = shallowest(1 << 17);

@@ -6,6 +6,7 @@ use crate::layout::Layout;
 use crate::paged::PagedWriter;
 use crate::settings::Ids as KindOfIds;
 use crate::storage::Sim;
+use crate::table::FilterChecks;
 use crate::table::Profile;
 
 /// More errors than `verify` can report for so small a segment if it stays within its files.
@@ -92,7 +93,14 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
         let _ = segment.name(DocId(probe));
         for table in segment.tables() {
             let view = table.view();
-            let _ = view.start_filter_check(probe, 64).map(|check| view.may_contain(check));
+            for filter in (0..=64).filter_map(|depth| view.filter(depth)) {
+                let mut checks = FilterChecks::new();
+                filter.start_checks(probe, &[[0, 7, u64::MAX, 1 << 63, 1, 2, 3, 4]], &mut checks);
+                let _ = filter.passing(&checks);
+                if let Ok(Some(near)) = filter.near() {
+                    let _ = near.passing(probe, &[[7; 8]], &mut checks);
+                }
+            }
             let mut lookup = view.start_lookup(probe, 8);
             let _ = view.find_blocks(&mut lookup);
             let mut blocks = lookup.blocks.map(|block| view.packed(block));

@@ -6,37 +6,25 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::filter_is_useful;
 use crate::paged::Body;
 
+/// Most words of a filter.
+pub(super) const MAX_WORDS: u64 = u32::MAX as u64;
+
 /// Bits set in a word for one prefix.
 const BITS_PER_PREFIX: u32 = 4;
 
-/// Returns the index of the word that a prefix belongs to, and the bits that the prefix sets in it.
+/// Returns the index of the word that a prefix with this hash belongs to, and the bits that the
+/// prefix sets in it. `words` is below 2^32.
 #[inline(always)]
-fn place_of<F: Fingerprint>(fingerprint: F, depth: u32, words: u64) -> (u64, u64) {
-    let hash = mix(fingerprint.top64() >> (64 - depth));
+fn place_of(hash: u64, words: u64) -> (u64, u64) {
     let mask = (0..BITS_PER_PREFIX).fold(0, |mask, i| mask | 1 << (hash >> (6 * i) & 63));
-    (product(hash, words).1, mask)
-}
-
-/// Returns the low and the high half of the product.
-#[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the halves are wanted")]
-fn product(a: u64, b: u64) -> (u64, u64) {
-    let product = u128::from(a) * u128::from(b);
-    (product as u64, (product >> 64) as u64)
-}
-
-/// Spreads every input bit over the output (the multiply-and-fold of wyhash; the factor is derived
-/// from the golden ratio, as in Fibonacci hashing).
-#[inline(always)]
-fn mix(x: u64) -> u64 {
-    let (low, high) = product(x, 0x9e37_79b9_7f4a_7c15);
-    low ^ high
+    ((hash >> 32) * words >> 32, mask)
 }
 
 /// Builds a filter in memory while its table is written.
@@ -61,13 +49,14 @@ impl FilterBuilder {
         if bits == 0 || !filter_is_useful(depth, count) {
             return None;
         }
-        let words = usize::try_from(count.saturating_mul(u64::from(bits)).div_ceil(64)).ok()?;
+        let words = count.saturating_mul(u64::from(bits)).div_ceil(64).min(MAX_WORDS);
+        let words = usize::try_from(words).ok()?;
         Some(Self { depth, words: vec![0; words], pending: [(0, 0); PENDING], oldest: 0 })
     }
 
     #[inline]
     pub(super) fn add<F: Fingerprint>(&mut self, fingerprint: F) {
-        let (word, mask) = place_of(fingerprint, self.depth, self.words.len() as u64);
+        let (word, mask) = place_of(prefix_hash(fingerprint, self.depth), self.words.len() as u64);
         let word = usize::try_from(word).unwrap_or(usize::MAX);
         cpu::prefetch(&self.words, word);
         if let Some(oldest) = self.pending.get_mut(self.oldest) {
@@ -103,33 +92,132 @@ impl FilterBuilder {
 pub(super) struct Filter {
     pub(super) depth: u32,
     pub(super) offset: usize,
+    /// At most [`MAX_WORDS`].
     pub(super) words: u64,
 }
 
-/// A started check of one prefix: the offset of its word, and the bits that must be set in the
-/// word.
+/// Prefixes that are checked together: some groups of hashes.
+pub(crate) const CHECKED_TOGETHER: usize = 32;
+
+/// Words of a filter that is small enough for the second-level cache.
+const NEAR_WORDS: u64 = 1 << 15;
+
+/// Checks in progress: for each prefix the index of its word, and the bits that must be set in it.
+#[derive(Debug)]
+pub(crate) struct FilterChecks {
+    words: [u64; CHECKED_TOGETHER],
+    masks: [u64; CHECKED_TOGETHER],
+    groups: usize,
+}
+
+impl FilterChecks {
+    /// Makes room for checks.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { words: [0; CHECKED_TOGETHER], masks: [0; CHECKED_TOGETHER], groups: 0 }
+    }
+
+    /// Computes the places of at most [`CHECKED_TOGETHER`] prefixes in a filter with this number of
+    /// words. The processor computes several at a time.
+    #[inline(always)]
+    fn start(&mut self, query: u64, flips: &[HashGroup], words: u64) {
+        self.groups = flips.len();
+        let places = self.words.iter_mut().zip(&mut self.masks);
+        for ((word, mask), flips) in places.zip(flips.as_flattened()) {
+            (*word, *mask) = place_of(query ^ flips, words);
+        }
+    }
+
+    /// Returns a bit for each prefix, beginning with the lowest: 0 if any of its bits is not set in
+    /// its word. There is no branch on that, because the processor would mispredict it.
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "numbers below CHECKED_TOGETHER")]
+    fn passing(&self, word: impl Fn(u64) -> u64) -> u32 {
+        let mut passing = 0;
+        for number in 0..CHECKED_TOGETHER.min(self.groups * GROUP) {
+            let missing = self.masks[number] & !word(self.words[number]);
+            passing |= u32::from(missing == 0) << number;
+        }
+        passing
+    }
+}
+
+/// A filter whose words are read without a prefetch, since they are in the cache after the first
+/// queries.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FilterCheck {
-    offset: usize,
-    mask: u64,
+pub(crate) struct NearFilter<'a> {
+    words: &'a [[u8; 8]],
+}
+
+impl NearFilter<'_> {
+    /// Returns a bit for each prefix, beginning with the lowest: 0 only if no fingerprint of the
+    /// table begins with the prefix. `query` is the hash of the query's prefix, and `flips` are those
+    /// of the bits by which at most [`CHECKED_TOGETHER`] prefixes differ from it.
+    #[inline(always)]
+    pub(crate) fn passing(
+        &self,
+        query: u64,
+        flips: &[HashGroup],
+        checks: &mut FilterChecks,
+    ) -> u32 {
+        checks.start(query, flips, self.words.len() as u64);
+        checks.passing(
+            #[inline(always)]
+            |index| word_at(self.words, index),
+        )
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "filters are in the address space")]
+fn word_at(words: &[[u8; 8]], index: u64) -> u64 {
+    words.get(index as usize).map_or(0, |&word| u64::from_le_bytes(word))
 }
 
 impl Filter {
-    /// Starts to check a prefix: prefetches the word that [`may_contain`](Self::may_contain) reads.
+    /// Returns the filter as a near one, unless it is too large.
     #[inline(always)]
-    pub(super) fn start_check<F: Fingerprint>(&self, body: &Body<'_>, prefix: F) -> FilterCheck {
-        let (word, mask) = place_of(prefix, self.depth, self.words);
-        // `word` is below the number of words, all of which are in the file.
-        #[expect(clippy::cast_possible_truncation, reason = "the file is in the address space")]
-        let offset = self.offset.wrapping_add(word as usize * 8);
-        body.prefetch(offset);
-        FilterCheck { offset, mask }
+    pub(super) fn near<'a>(&self, body: &Body<'a>) -> Result<Option<NearFilter<'a>>> {
+        if self.words > NEAR_WORDS {
+            return Ok(None);
+        }
+        let bytes = body.bytes_of_pages(self.offset, self.offset_of(self.words) - self.offset)?;
+        Ok(Some(NearFilter { words: bytes.as_chunks().0 }))
     }
 
-    /// Returns false only if no fingerprint of the table has the first `depth` bits of the prefix.
+    /// Starts to check up to [`CHECKED_TOGETHER`] prefixes, given the same hashes as
+    /// [`NearFilter::passing`]: prefetches the words that [`passing`](Self::passing) reads.
     #[inline(always)]
-    pub(super) fn may_contain(body: &Body<'_>, check: FilterCheck) -> Result<bool> {
-        let FilterCheck { offset, mask } = check;
-        Ok(body.word(offset)? & mask == mask)
+    pub(super) fn start_checks(
+        &self,
+        body: &Body<'_>,
+        query: u64,
+        flips: &[HashGroup],
+        checks: &mut FilterChecks,
+    ) {
+        checks.start(query, flips, self.words);
+        for &word in checks.words.iter().take(checks.groups * GROUP) {
+            body.prefetch(self.offset_of(word));
+        }
+    }
+
+    /// Does what [`NearFilter::passing`] does, for checks that were started.
+    #[inline(always)]
+    pub(super) fn passing(&self, body: &Body<'_>, checks: &FilterChecks) -> Result<u32> {
+        for &word in checks.words.iter().take(checks.groups * GROUP) {
+            body.check(self.offset_of(word), 8)?;
+        }
+        let words = body.from(self.offset).as_chunks().0;
+        Ok(checks.passing(
+            #[inline(always)]
+            |index| word_at(words, index),
+        ))
+    }
+
+    /// Returns the offset of a word in the file.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "filters are in the address space")]
+    fn offset_of(&self, word: u64) -> usize {
+        self.offset.wrapping_add(word as usize * 8)
     }
 }

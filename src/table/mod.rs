@@ -14,11 +14,11 @@ mod view;
 
 pub(crate) use builder::TableBuilder;
 pub(crate) use cursor::Cursor;
-pub(crate) use filter::FilterCheck;
+pub(crate) use filter::{CHECKED_TOGETHER, FilterChecks};
 pub(crate) use index::MOST_BLOCKS_OF_VALUE;
 pub(crate) use profile::{Profile, Sample};
 pub(crate) use reader::Table;
-pub(crate) use view::{Lookup, TableView};
+pub(crate) use view::{FilterView, Lookup, TableView};
 
 use crate::codec::block_code::BlockCode;
 

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::filter::Filter;
+use super::filter::{Filter, MAX_WORDS};
 use super::index::{DirectoryBuilder, Index};
 use crate::block::{self, Coding, Packed};
 use crate::codec::block_code::BlockCode;
@@ -62,7 +62,8 @@ impl<F: Fingerprint> Table<F> {
         let size_allowed = block_size.is_power_of_two()
             && (block::MIN_SIZE..=block::MAX_SIZE).contains(&block_size);
         let counts_agree = count >= blocks as u64 && (count == 0) == (blocks == 0);
-        if !size_allowed || !counts_agree || depth > 64 || (words > 0 && depth == 0) {
+        let filter_allowed = depth <= 64 && words <= MAX_WORDS && (words == 0 || depth > 0);
+        if !size_allowed || !counts_agree || !filter_allowed {
             return Err(meta.corruption("the table's footer has a value that is not allowed"));
         }
         meta.finish("table footer")?;
@@ -126,12 +127,6 @@ impl<F: Fingerprint> Table<F> {
     pub(crate) fn part_sizes(&self) -> (u64, u64, u64) {
         let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
         ((self.blocks() * self.block_size) as u64, self.index.len() as u64, filter)
-    }
-
-    /// Returns whether the table has a filter.
-    #[inline]
-    pub(crate) fn is_filtered(&self) -> bool {
-        self.filter.is_some()
     }
 
     /// Returns the offset of a block in the file.

@@ -7,9 +7,10 @@
 
 use std::ops::Range;
 
-use super::filter::{Filter, FilterCheck};
+use super::filter::{Filter, FilterChecks, NearFilter};
 use super::reader::Table;
 use crate::block::Packed;
+use crate::codec::prefix_hash::HashGroup;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::paged::Body;
@@ -53,19 +54,11 @@ impl<'a, F: Fingerprint> TableView<'a, F> {
         self.table
     }
 
-    /// Step 1: starts to check a prefix of `depth` bits against the filter. Returns `None` if the
-    /// filter cannot rule the prefix out.
+    /// Returns the filter if it checks exactly the `depth` leading bits. A filter can be ignored.
     #[inline(always)]
-    pub(crate) fn start_filter_check(&self, prefix: F, depth: u32) -> Option<FilterCheck> {
-        // A filter says nothing about prefixes shorter than its own depth.
-        let filter = self.table.filter.as_ref().filter(|filter| filter.depth <= depth)?;
-        Some(filter.start_check(&self.copied, prefix))
-    }
-
-    /// Step 2: returns false if the filter rules out that any fingerprint has the prefix.
-    #[inline(always)]
-    pub(crate) fn may_contain(&self, check: FilterCheck) -> Result<bool> {
-        Filter::may_contain(&self.copied, check)
+    pub(crate) fn filter(&self, depth: u32) -> Option<FilterView<'a>> {
+        let filter = self.table.filter.as_ref().filter(|filter| filter.depth == depth)?;
+        Some(FilterView { filter, body: self.copied })
     }
 
     /// Step 3: starts the lookup of all fingerprints that begin with the `depth` leading bits of
@@ -97,5 +90,35 @@ impl<'a, F: Fingerprint> TableView<'a, F> {
     #[inline(always)]
     pub(crate) fn packed(&self, block: usize) -> Result<Packed<'a>> {
         self.table.packed_in(&self.body, block)
+    }
+}
+
+/// The prefix filter of a table, with the file's body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FilterView<'a> {
+    filter: &'a Filter,
+    body: Body<'a>,
+}
+
+impl<'a> FilterView<'a> {
+    /// Returns the filter as one that is checked in a single step, unless it is too large.
+    #[inline(always)]
+    pub(crate) fn near(&self) -> Result<Option<NearFilter<'a>>> {
+        self.filter.near(&self.body)
+    }
+
+    /// Step 1: starts to check up to [`CHECKED_TOGETHER`](super::CHECKED_TOGETHER) prefixes, given
+    /// the [hash](crate::codec::prefix_hash) of the query's prefix, and of the bits by which each of
+    /// the prefixes differs from it.
+    #[inline(always)]
+    pub(crate) fn start_checks(&self, query: u64, flips: &[HashGroup], checks: &mut FilterChecks) {
+        self.filter.start_checks(&self.body, query, flips, checks);
+    }
+
+    /// Step 2: returns a bit for each prefix, beginning with the lowest: 0 if the filter rules out
+    /// that any fingerprint begins with it.
+    #[inline(always)]
+    pub(crate) fn passing(&self, checks: &FilterChecks) -> Result<u32> {
+        self.filter.passing(&self.body, checks)
     }
 }

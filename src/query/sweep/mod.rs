@@ -72,9 +72,9 @@ fn choose<F: Fingerprint>(
 ) -> (Method, f64) {
     let (entries, queries) = (segment.meta().fingerprints as f64, queries as f64);
     let scan = entries * (costs.sweep_entry_ns + queries * costs.sweep_compare_ns);
-    let tables = plan.probes().chunk_by(|a, b| a.table == b.table).count() as f64;
+    let tables = plan.tables().len() as f64;
     let per_table = entries * costs.sweep_entry_ns + queries * costs.sweep_query_ns;
-    let lookups = queries * plan.probes().len() as f64;
+    let lookups = queries * plan.probe_count() as f64;
     let sweep = tables * per_table + lookups * costs.sweep_lookup_ns;
     if plan.is_scan() || scan < sweep { (Method::Scan, scan) } else { (Method::Sweep, sweep) }
 }
@@ -94,12 +94,10 @@ pub(super) fn segments<F: Fingerprint>(
             scan(source, segment, queries, distance, &mut found)?;
             continue;
         }
-        for probes in plan.probes().chunk_by(|a, b| a.table == b.table) {
-            let number = probes.first().map_or(0, |probe| probe.table.into());
-            let permutation = &view.planner.permutations()[number];
-            let queries = &sorted(queries, |query| permutation.apply(query))[..];
-            let table = &segment.tables()[number];
-            let sweep = TableSweep { view, source, table, number, plan, probes, queries, distance };
+        for table_plan in plan.tables() {
+            let queries = &sorted(queries, |query| table_plan.order().apply(query))[..];
+            let table = &segment.tables()[table_plan.number()];
+            let sweep = TableSweep { view, source, table, plan, table_plan, queries, distance };
             found.append(&mut sweep.run(threads)?);
         }
     }
@@ -152,7 +150,7 @@ impl<F: Fingerprint> TableSweep<'_, F> {
                 let prefix = if depth == 0 { 0 } else { (part as u128) << (F::BITS - depth) };
                 let part = Part { prefix: F::from_u128(prefix), depth };
                 let all = |probe| ProbeQueries { probe, queries: 0..self.queries.len() };
-                worker.visit(part, self.narrow((0..self.probes.len()).map(all), part))?;
+                worker.visit(part, self.narrow((0..self.probes().len()).map(all), part))?;
                 found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.found);
                 Ok(())
             },
@@ -163,7 +161,7 @@ impl<F: Fingerprint> TableSweep<'_, F> {
     /// The depth at which parts are about as large as regions, or at which each still has enough
     /// pairs of query and probe, whichever is less.
     fn first_depth(&self) -> u32 {
-        let pairs = self.queries.len() as u64 * self.probes.len() as u64;
+        let pairs = self.queries.len() as u64 * self.probes().len() as u64;
         let parts = (self.table.count() / REGION).min(pairs / PART);
         parts.checked_ilog2().unwrap_or(0)
     }

@@ -2,14 +2,12 @@
 
 use super::table::{Part, PermutedQuery, ProbeQueries, QueryHit, TableSweep};
 use crate::block::{self, Job};
+use crate::codec::prefix_hash::{GROUP, prefix_hash};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::Probe;
-use crate::table::Lookup;
-
-/// Lookups that take each step together, so that their waits for memory overlap.
-const TOGETHER: usize = 32;
+use crate::table::{CHECKED_TOGETHER, FilterChecks, Lookup};
 
 /// Finds the matches of these queries within `part`.
 pub(super) fn search<F: Fingerprint>(
@@ -19,13 +17,13 @@ pub(super) fn search<F: Fingerprint>(
     found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
     let pairs = routes.iter().flat_map(|route| {
-        let probe = &sweep.probes[route.probe];
+        let probe = &sweep.probes()[route.probe];
         sweep.queries[route.queries.clone()].iter().map(move |&query| (query, probe))
     });
-    let mut waiting = Vec::with_capacity(TOGETHER);
+    let mut waiting = Vec::with_capacity(CHECKED_TOGETHER);
     for pair in pairs {
         waiting.push(pair);
-        if waiting.len() == TOGETHER {
+        if waiting.len() == CHECKED_TOGETHER {
             look_up(sweep, &waiting, part, found)?;
             waiting.clear();
         }
@@ -33,7 +31,7 @@ pub(super) fn search<F: Fingerprint>(
     look_up(sweep, &waiting, part, found)
 }
 
-/// Takes the lookups through all steps.
+/// Takes up to [`CHECKED_TOGETHER`] lookups through all steps.
 fn look_up<F: Fingerprint>(
     sweep: &TableSweep<'_, F>,
     pairs: &[(PermutedQuery<F>, &Probe<F>)],
@@ -41,15 +39,10 @@ fn look_up<F: Fingerprint>(
     found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
     let table = sweep.table.view();
-    let start_check = |&(query, probe): &(PermutedQuery<F>, &Probe<F>)| {
-        table.start_filter_check(query.value ^ probe.flips, probe.depth.into())
-    };
-    let checks: Vec<_> = pairs.iter().map(start_check).collect();
+    let passing = passing(sweep, pairs)?;
     let mut lookups = Vec::with_capacity(pairs.len());
-    for (&(query, probe), check) in pairs.iter().zip(checks) {
-        if let Some(check) = check
-            && !table.may_contain(check)?
-        {
+    for (number, &(query, probe)) in pairs.iter().enumerate() {
+        if passing >> number & 1 == 0 {
             continue;
         }
         let mut lookup = table.start_lookup(query.value ^ probe.flips, probe.depth.into());
@@ -75,4 +68,23 @@ fn look_up<F: Fingerprint>(
             block::search(sweep.table.code(), || jobs.next().transpose(), sweep.distance, found)
         },
     )
+}
+
+/// Returns a bit for each pair, beginning with the lowest: 0 if the filter rules it out.
+fn passing<F: Fingerprint>(
+    sweep: &TableSweep<'_, F>,
+    pairs: &[(PermutedQuery<F>, &Probe<F>)],
+) -> Result<u32> {
+    let depth = sweep.table_plan.filter_depth();
+    let Some(filter) = sweep.table.view().filter(depth) else { return Ok(u32::MAX) };
+    let mut hashes = [[0; GROUP]; CHECKED_TOGETHER / GROUP];
+    let mut too_short = 0;
+    for (number, (&(query, probe), hash)) in pairs.iter().zip(hashes.as_flattened_mut()).enumerate()
+    {
+        *hash = prefix_hash(query.value ^ probe.flips, depth);
+        too_short |= u32::from(u32::from(probe.depth) < depth) << number;
+    }
+    let mut checks = FilterChecks::new();
+    filter.start_checks(0, &hashes, &mut checks);
+    Ok(filter.passing(&checks)? | too_short)
 }

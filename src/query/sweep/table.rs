@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Plan, Probe};
+use crate::layout::{Plan, Probe, TablePlan};
 use crate::query::view::View;
 use crate::table::Table;
 
@@ -30,9 +30,8 @@ pub(super) struct TableSweep<'a, F> {
     pub(super) view: &'a View<'a, F>,
     pub(super) source: usize,
     pub(super) table: &'a Table<F>,
-    pub(super) number: usize,
     pub(super) plan: &'a Plan<F>,
-    pub(super) probes: &'a [Probe<F>],
+    pub(super) table_plan: &'a TablePlan<F>,
     /// Sorted by value.
     pub(super) queries: &'a [PermutedQuery<F>],
     pub(super) distance: u32,
@@ -67,7 +66,11 @@ pub(super) struct ProbeQueries {
     pub(super) queries: Range<usize>,
 }
 
-impl<F: Fingerprint> TableSweep<'_, F> {
+impl<'a, F: Fingerprint> TableSweep<'a, F> {
+    pub(super) fn probes(&self) -> &'a [Probe<F>] {
+        self.table_plan.probes()
+    }
+
     /// Narrows the queries that probes take to a part around `part` to those that they take to
     /// `part`.
     pub(super) fn narrow(
@@ -76,7 +79,7 @@ impl<F: Fingerprint> TableSweep<'_, F> {
         part: Part<F>,
     ) -> Vec<ProbeQueries> {
         let narrowed = routes.map(|ProbeQueries { probe, queries }| {
-            let Probe { flips, depth, .. } = self.probes[probe];
+            let Probe { flips, depth, .. } = self.probes()[probe];
             let mask = F::prefix_mask(part.depth.min(depth.into()));
             let prefix = (part.prefix ^ flips) & mask;
             let among = &self.queries[queries.clone()];
@@ -94,9 +97,9 @@ impl<F: Fingerprint> TableSweep<'_, F> {
         candidate: F,
         found: &mut Vec<QueryHit<F>>,
     ) {
-        let order = &self.view.planner.permutations()[self.number];
+        let order = self.table_plan.order();
         let fingerprint = order.invert(candidate);
-        if self.plan.reports(self.number, fingerprint ^ order.invert(query.value)) {
+        if self.plan.reports(self.table_plan.number(), fingerprint ^ order.invert(query.value)) {
             found.push(QueryHit { fingerprint, source: self.source, query: query.number });
         }
     }
