@@ -13,7 +13,12 @@ const ROUNDS: [(u32, u32); 3] = [(5, 24), (34, 35), (12, 50)];
 /// its own prefix, and each probe costs only one xor. storage-format.md, "Prefix filter".
 #[inline(always)]
 pub(crate) fn prefix_hash<F: Fingerprint>(fingerprint: F, depth: u32) -> u64 {
-    let prefix = fingerprint.top64() & u64::prefix_mask(depth);
+    hash_of_prefix(fingerprint.top64() & u64::prefix_mask(depth))
+}
+
+/// Returns the hash of a prefix that zeros follow.
+#[inline(always)]
+pub(crate) fn hash_of_prefix(prefix: u64) -> u64 {
     ROUNDS.into_iter().fold(prefix, |x, (a, b)| x ^ x.rotate_left(a) ^ x.rotate_left(b))
 }
 

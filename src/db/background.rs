@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::core::Core;
 use super::options::Durability;
 use super::poison::PanicGuard;
-use super::{compact, flush, rotate, sync};
+use super::{compact, flush, sync};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
@@ -82,7 +82,6 @@ fn work_until_done<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     loop {
         core.signals.begin_urgent();
         flush::flush_frozen(core)?;
-        rotate::prepare_spare(core);
         if core.signals.is_stopped() || !compact::compact_once(core, &pause)? {
             return Ok(());
         }

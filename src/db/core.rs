@@ -22,7 +22,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::log::LogWriter;
 use crate::manifest::Manifest;
-use crate::memtable::Memtable;
 use crate::query::Planner;
 use crate::settings::Settings;
 use crate::sorter::FileNumbers;
@@ -51,8 +50,6 @@ pub(super) struct Core<F> {
     /// The lock on the folder, until the handle is closed. An operation that writes files
     /// without holding the writer keeps a clone of it until it ends.
     pub(super) folder: Mutex<Option<Arc<FolderLock>>>,
-    /// The next memtable, allocated ahead of time so that no writer waits for that.
-    pub(super) spare: Mutex<Option<Memtable<F>>>,
     /// Copies the indexes of the current version to memory.
     pub(super) indexes: Arc<IndexLoader<F>>,
     /// Nanoseconds that writers have waited for flush and compaction.

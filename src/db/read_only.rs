@@ -426,7 +426,7 @@ fn load_once<F: Fingerprint>(
 ) -> Result<State<F>> {
     let settings = &manifest.settings;
     let segments = open_segments(storage, manifest, known)?;
-    let memtable = Memtable::new(settings.permutations(), 1 << 16, manifest.next_doc);
+    let memtable = Memtable::new(settings.permutations(), manifest.next_doc);
     let bytes_log = replay(&**storage, manifest, ReadMode::Follow, &memtable)?.log_bytes;
     let seq = memtable.last_seq().max(manifest.last_seq);
     let flushed = manifest.last_seq;

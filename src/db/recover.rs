@@ -98,8 +98,7 @@ pub(super) fn recover<F: Fingerprint>(
     recovery.report(storage.root());
 
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
-    let capacity = options.tuning.memtable_entries;
-    let active = Memtable::new(settings.permutations(), capacity, manifest.next_doc);
+    let active = Memtable::new(settings.permutations(), manifest.next_doc);
     let version =
         Version { segments, frozen: None, active: Arc::new(active), flushed: seq, loads: 0 };
     let core = Core {
@@ -113,7 +112,6 @@ pub(super) fn recover<F: Fingerprint>(
         signals: Signals::default(),
         poison: Poison::default(),
         folder: Mutex::new(Some(Arc::new(lock))),
-        spare: Mutex::new(None),
         indexes: IndexLoader::new(&options.tuning),
         stalled: AtomicU64::new(0),
         storage,
@@ -145,7 +143,7 @@ fn write_replayed<F: Fingerprint>(
     manifest: &mut Manifest,
 ) -> Result<(RecoveryReport, Option<Arc<Segment<F>>>)> {
     let settings = manifest.settings.clone();
-    let memtable = Memtable::<F>::new(settings.permutations(), 1 << 16, manifest.next_doc);
+    let memtable = Memtable::<F>::new(settings.permutations(), manifest.next_doc);
     let mut report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
     // Only now: if an older manifest was put back, what it does not name must not be lost.
     report.orphans = remove_orphans::<F>(&**storage, manifest)?;

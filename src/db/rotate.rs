@@ -75,7 +75,7 @@ fn switch_logs<F: Fingerprint>(
     (writer.log, writer.log_id, writer.committed_end) = (log, log_id, committed_end);
     writer.sync_requested = false;
     core.log.bytes.store(writer.committed_end, Ordering::Relaxed);
-    let active = Arc::new(new_memtable(core, writer.next_doc));
+    let active = Arc::new(Memtable::new(core.settings.permutations(), writer.next_doc));
     core.current.update(|version| Version {
         frozen: Some(version.active.clone()),
         active,
@@ -93,22 +93,4 @@ fn end_log<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Result<u64> {
     writer.log.set_durable(unwritten.end);
     core.visible.fetch_max(writer.seq, Ordering::AcqRel);
     Ok(unwritten.end)
-}
-
-/// Returns an empty memtable. The first name it takes gets document id `first_doc`.
-fn new_memtable<F: Fingerprint>(core: &Core<F>, first_doc: u64) -> Memtable<F> {
-    let spare = lock(&core.spare).take();
-    spare.unwrap_or_else(|| allocate_memtable(core)).beginning_at(first_doc)
-}
-
-fn allocate_memtable<F: Fingerprint>(core: &Core<F>) -> Memtable<F> {
-    Memtable::new(core.settings.permutations(), core.tuning.memtable_entries, 0)
-}
-
-/// Allocates the next memtable ahead of time, so that no writer has to wait for that.
-pub(super) fn prepare_spare<F: Fingerprint>(core: &Core<F>) {
-    if lock(&core.spare).is_none() {
-        let spare = allocate_memtable(core);
-        *lock(&core.spare) = Some(spare);
-    }
 }

@@ -194,8 +194,8 @@ fn decide<F: Fingerprint>(
     lookups: &[Option<Match<F>>],
 ) -> (Vec<Decision<F>>, Vec<Op<F>>) {
     // A single document has none before it.
-    let batch = (documents.len() > 1)
-        .then(|| Memtable::new(newer.core.planner.permutations().to_vec(), documents.len(), 0));
+    let batch =
+        (documents.len() > 1).then(|| Memtable::new(newer.core.planner.permutations().to_vec(), 0));
     let mut ops = Vec::new();
     let mut next_doc = writer.next_doc;
     let decisions = documents.iter().zip(lookups).map(|(&(fingerprint, key), lookup)| {
@@ -242,8 +242,7 @@ impl<F: Fingerprint> Newer<'_, F> {
         fingerprint: F,
         after: u64,
     ) -> Option<(Match<F>, u64)> {
-        let capacity = memtable.capacity();
-        let plan = |entries| self.core.planner.plan_in_memory(entries, capacity, self.distance);
+        let plan = |entries| self.core.planner.plan_in_memory(entries, self.distance);
         let (seq, entry, distance) =
             memtable.newer_match(fingerprint, plan, self.distance, after)?;
         Some((Match { distance, fingerprint: entry.fingerprint, id: entry.id }, seq))

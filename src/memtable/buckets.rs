@@ -2,8 +2,12 @@
 
 use crate::fingerprint::Fingerprint;
 
-/// Fingerprints per bucket, on average, when the memtable is full.
+/// Most fingerprints per bucket, on average.
 const LOAD: usize = 4;
+
+/// Leading bits that select a bucket, at first and at most.
+const MIN_BITS: u32 = 4;
+const MAX_BITS: u32 = 20;
 
 /// Most fingerprints in a bucket: with 64-bit fingerprints, it fills one cache line.
 const CAPACITY: usize = 7;
@@ -14,8 +18,12 @@ const CAPACITY: usize = 7;
 pub(super) struct Buckets<F> {
     shift: u32,
     /// First one bucket per prefix, then the full ones. Each full bucket is linked from the one
-    /// that replaced it.
+    /// that replaced it. Empty before the first fingerprint.
     all: Vec<Bucket<F>>,
+    /// Number of fingerprints.
+    len: usize,
+    /// Number of fingerprints at which the number of prefixes is doubled.
+    room: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -36,14 +44,30 @@ impl<F: Fingerprint> Bucket<F> {
 }
 
 impl<F: Fingerprint> Buckets<F> {
-    /// Makes buckets for about `capacity` fingerprints. More fingerprints make searches slower.
-    pub(super) fn new(capacity: usize) -> Self {
-        let bits = (capacity / LOAD).max(1).ilog2().min(20);
+    /// Makes no buckets yet. Their number grows with that of the fingerprints.
+    pub(super) fn new() -> Self {
+        Self { shift: F::BITS, all: Vec::new(), len: 0, room: 0 }
+    }
+
+    /// Makes empty buckets for all prefixes of this many bits.
+    fn with_bits(bits: u32) -> Self {
         let prefixes = 1 << bits;
         // With random fingerprints, one bucket in twenty overflows.
         let mut all = Vec::with_capacity(prefixes + prefixes / 8);
         all.resize(prefixes, Bucket::EMPTY);
-        Self { shift: F::BITS - bits, all }
+        let room = if bits < MAX_BITS { prefixes * LOAD } else { usize::MAX };
+        Self { shift: F::BITS - bits, all, len: 0, room }
+    }
+
+    /// Doubles the number of prefixes. For all insertions together, this moves each fingerprint
+    /// about once.
+    #[cold]
+    fn grow(&mut self) {
+        let bits = (F::BITS - self.shift + 1).max(MIN_BITS);
+        let old = std::mem::replace(self, Self::with_bits(bits));
+        for &value in old.all.iter().flat_map(Bucket::values) {
+            self.insert(value);
+        }
     }
 
     /// Returns the bytes in memory.
@@ -53,13 +77,16 @@ impl<F: Fingerprint> Buckets<F> {
 
     #[inline(always)]
     fn prefix(&self, value: F) -> usize {
-        // A shift by the entire width (one bucket) is not defined for the type.
-        let prefix = if self.shift == F::BITS { F::ZERO } else { value >> self.shift };
-        usize::try_from(prefix.to_u128()).unwrap_or(0)
+        // Without buckets, the shift is the entire width, for which it is not defined.
+        usize::try_from(value.wrapping_shr(self.shift).to_u128()).unwrap_or(0)
     }
 
     /// Adds a fingerprint that is not in the buckets yet.
     pub(super) fn insert(&mut self, value: F) {
+        if self.len == self.room {
+            self.grow();
+        }
+        self.len += 1;
         let prefix = self.prefix(value);
         if self.all[prefix].len as usize == CAPACITY {
             // This cannot fail in practice: no memory is large enough for 2^32 buckets.
@@ -82,6 +109,9 @@ impl<F: Fingerprint> Buckets<F> {
         distance: u32,
         mut visit: impl FnMut(F, u32),
     ) {
+        if self.all.is_empty() {
+            return;
+        }
         for prefix in self.prefix(low)..=self.prefix(high) {
             let mut bucket = &self.all[prefix];
             loop {
@@ -118,10 +148,10 @@ mod tests {
     }
 
     fn check<F: Fingerprint>() {
-        for capacity in [1, 64, 1 << 12] {
-            let mut buckets = Buckets::<F>::new(capacity);
+        for count in [1, 64, 65, 300, 3000] {
+            let mut buckets = Buckets::<F>::new();
             // Most share their leading bits, which makes long chains with neighbours in them.
-            let values: Vec<F> = (0..300u128)
+            let values: Vec<F> = (0..count)
                 .map(|i| F::from_u128(if i % 3 == 0 { i << 50 | i } else { i }))
                 .collect();
             values.iter().for_each(|&value| buckets.insert(value));
@@ -152,8 +182,21 @@ mod tests {
 
     #[test]
     fn unused_slots_are_never_found() {
-        let buckets = Buckets::<u64>::new(100);
+        let mut buckets = Buckets::<u64>::new();
         assert!(near(&buckets, (0, u64::MAX), 0, 3).is_empty());
+        buckets.insert(u64::MAX);
+        assert!(near(&buckets, (0, u64::MAX), 0, 3).is_empty());
+    }
+
+    #[test]
+    fn memory_follows_the_number_of_fingerprints() {
+        let mut buckets = Buckets::<u64>::new();
+        assert_eq!(buckets.memory(), 0);
+        for i in 1..50_000u64 {
+            buckets.insert(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let least = 16 * size_of::<Bucket<u64>>();
+            assert!(buckets.memory() <= (60 * i as usize).max(2 * least), "{i}");
+        }
     }
 
     #[test]

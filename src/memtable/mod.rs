@@ -7,7 +7,7 @@
 mod buckets;
 
 use std::collections::{BTreeMap, btree_map};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use buckets::Buckets;
@@ -18,7 +18,7 @@ use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::layout::{Permutation, Plan};
 use crate::log::Op;
 
-/// Bytes of names per entry of its capacity that a memtable may hold.
+/// Bytes of names that fill a memtable as much as an entry does.
 const LONG_NAME: usize = 512;
 
 /// Most newer entries that are compared one by one. With more of them, probing costs less.
@@ -142,20 +142,21 @@ impl<F> Inner<F> {
 #[derive(Debug)]
 pub(crate) struct Memtable<F> {
     permutations: Vec<Permutation<F>>,
-    capacity: usize,
     /// The document id that the first name gets.
     first_doc: u64,
+    /// Number of entries changed here. A reader that sees a commit sees it counted.
+    entries: AtomicUsize,
     /// Whether any entry was ever removed here. If not, readers need not check each id.
     has_removals: AtomicBool,
     inner: RwLock<Inner<F>>,
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// Makes an empty memtable, laid out for about `capacity` entries. `first_doc` is the next
-    /// document id of a database with names.
-    pub(crate) fn new(permutations: Vec<Permutation<F>>, capacity: usize, first_doc: u64) -> Self {
+    /// Makes an empty memtable, which takes little memory. `first_doc` is the next document id of a
+    /// database with names.
+    pub(crate) fn new(permutations: Vec<Permutation<F>>, first_doc: u64) -> Self {
         let inner = Inner {
-            tables: permutations.iter().map(|_| Buckets::new(capacity)).collect(),
+            tables: permutations.iter().map(|_| Buckets::new()).collect(),
             entries: BTreeMap::new(),
             inserted: Vec::new(),
             commits: Vec::new(),
@@ -165,12 +166,8 @@ impl<F: Fingerprint> Memtable<F> {
             gain: 0,
         };
         let has_removals = AtomicBool::new(false);
-        Self { permutations, capacity, first_doc, has_removals, inner: RwLock::new(inner) }
-    }
-
-    /// Sets the document id that the first name gets. The memtable must still be empty.
-    pub(crate) fn beginning_at(self, first_doc: u64) -> Self {
-        Self { first_doc, ..self }
+        let entries = AtomicUsize::new(0);
+        Self { permutations, first_doc, entries, has_removals, inner: RwLock::new(inner) }
     }
 
     // A panic while the lock is held at worst leaves an entry whose commit never becomes visible.
@@ -211,6 +208,7 @@ impl<F: Fingerprint> Memtable<F> {
         }
         let (inserted, gain) = (inner.inserted.len(), inner.gain);
         inner.commits.push(Commit { seq, inserted, gain });
+        self.entries.store(inner.entries.len(), Ordering::Relaxed);
         Ok(())
     }
 
@@ -233,12 +231,7 @@ impl<F: Fingerprint> Memtable<F> {
 
     /// Returns the number of entries changed here, live or removed.
     pub(crate) fn len(&self) -> usize {
-        self.read().entries.len()
-    }
-
-    /// Returns the number of entries that it is laid out for.
-    pub(crate) fn capacity(&self) -> usize {
-        self.capacity
+        self.entries.load(Ordering::Relaxed)
     }
 
     /// Returns the last commit applied; 0 before the first.
@@ -268,8 +261,8 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Visits every fingerprint within `distance` of the query, each once, whether or not one of
-    /// its entries is live at the reader's commit. The plan should be for [`capacity`](Self::capacity) entries, or a scan if there are
-    /// far fewer.
+    /// its entries is live at the reader's commit. The plan should be for
+    /// about as many entries as there are.
     pub(crate) fn search(
         &self,
         query: F,
@@ -422,7 +415,7 @@ mod tests {
     use crate::layout::{Layout, Terms};
 
     fn memtable(layout: &Layout) -> Memtable<u64> {
-        Memtable::new(layout.permutations(), 64, 0)
+        Memtable::new(layout.permutations(), 0)
     }
 
     fn insert(fingerprint: u64, id: u64) -> Op<u64> {

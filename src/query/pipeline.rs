@@ -75,7 +75,7 @@ pub(super) fn search_memtables<F: Fingerprint>(
         if entries == 0 {
             continue;
         }
-        let plan = view.planner.plan_in_memory(entries, memtable.capacity(), distance);
+        let plan = view.planner.plan_in_memory(entries, distance);
         memtable.search(query, plan, distance, |fingerprint, distance| {
             hits.push(Hit { distance, fingerprint, source });
         });
@@ -287,6 +287,7 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
 
     #[inline(always)]
     fn look_up(&mut self, table: &'a TableProbes<'a, F>, probes: &[Probe<F>]) {
+        self.lookups.reserve(probes.len());
         for probe in probes {
             self.lookups.push(table.start_lookup(probe));
         }

@@ -57,24 +57,10 @@ impl<F: Fingerprint> Planner<F> {
         place.get_or_init(|| self.make(middle(fingerprints, SEGMENT_BITS), distance, &self.terms))
     }
 
-    /// Returns the plan for a memtable of about `fingerprints` fingerprints that is laid out for
-    /// `capacity`. Probes are as narrow as the memtable's buckets, however few entries these hold.
+    /// Returns the plan for a memtable of about this many fingerprints.
     #[inline]
-    pub(crate) fn plan_in_memory(
-        &self,
-        fingerprints: usize,
-        capacity: usize,
-        distance: u32,
-    ) -> &Plan<F> {
-        let plan = self.plan_of_memtable(fingerprints as u64, distance);
-        if plan.is_scan() || fingerprints >= capacity {
-            return plan;
-        }
-        self.plan_of_memtable(capacity as u64, distance)
-    }
-
-    #[inline]
-    fn plan_of_memtable(&self, fingerprints: u64, distance: u32) -> &Plan<F> {
+    pub(crate) fn plan_in_memory(&self, fingerprints: usize, distance: u32) -> &Plan<F> {
+        let fingerprints = fingerprints as u64;
         let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), distance);
         place.get_or_init(|| {
             let costs = self.terms.costs.clone().cold(0.0);
@@ -117,29 +103,6 @@ fn middle(n: u64, bits: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::TablePlan;
-
-    #[test]
-    fn memtable_probes_are_as_narrow_as_its_buckets_however_few_entries_it_holds() {
-        let layout = Layout::preset("half-2", 64).unwrap();
-        let permutations = layout.permutations::<u64>();
-        let planner = Planner {
-            layout,
-            terms: Terms::default(),
-            permutations,
-            segments: unplanned(SEGMENT_BITS),
-            memtables: unplanned(MEMTABLE_BITS),
-        };
-        let shallowest = |fingerprints| {
-            let plan = planner.plan_in_memory(fingerprints, 1 << 17, 3);
-            let probes = plan.tables().iter().flat_map(TablePlan::probes);
-            probes.map(|probe| probe.depth).min()
-        };
-        assert_eq!(shallowest(30), None, "a scan");
-        let full = shallowest(1 << 17);
-        assert!(full > Some(12), "{full:?}");
-        assert_eq!((shallowest(3000), shallowest(50_000)), (full, full));
-    }
 
     #[test]
     fn a_plan_is_made_for_the_middle_of_its_size_class() {

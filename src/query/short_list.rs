@@ -20,6 +20,14 @@ impl<T, const N: usize> ShortList<T, N> {
         self.len
     }
 
+    /// Makes room for this many more items.
+    #[inline(always)]
+    pub(super) fn reserve(&mut self, count: usize) {
+        if self.len + count > N {
+            self.more.reserve(count);
+        }
+    }
+
     #[inline(always)]
     pub(super) fn push(&mut self, item: T) {
         match self.first.get_mut(self.len) {

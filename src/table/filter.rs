@@ -6,7 +6,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
+use crate::codec::prefix_hash::{GROUP, HashGroup, hash_of_prefix};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -24,13 +24,15 @@ const BITS_PER_PREFIX: u32 = 4;
 #[inline(always)]
 fn place_of(hash: u64, words: u64) -> (u64, u64) {
     let mask = (0..BITS_PER_PREFIX).fold(0, |mask, i| mask | 1 << (hash >> (6 * i) & 63));
-    ((hash >> 32) * words >> 32, mask)
+    ((hash >> 32).wrapping_mul(words) >> 32, mask)
 }
 
 /// Builds a filter in memory while its table is written.
 #[derive(Debug)]
 pub(super) struct FilterBuilder {
     depth: u32,
+    /// The leading `depth` bits.
+    prefix_mask: u64,
     words: Vec<u64>,
     /// A ring of words that are being prefetched, and the bits to set in them.
     pending: [(usize, u64); PENDING],
@@ -51,12 +53,22 @@ impl FilterBuilder {
         }
         let words = count.saturating_mul(u64::from(bits)).div_ceil(64).min(MAX_WORDS);
         let words = usize::try_from(words).ok()?;
-        Some(Self { depth, words: vec![0; words], pending: [(0, 0); PENDING], oldest: 0 })
+        let prefix_mask = u64::prefix_mask(depth);
+        Some(Self {
+            depth,
+            prefix_mask,
+            words: vec![0; words],
+            pending: [(0, 0); PENDING],
+            oldest: 0,
+        })
     }
 
     #[inline]
     pub(super) fn add<F: Fingerprint>(&mut self, fingerprint: F) {
-        let (word, mask) = place_of(prefix_hash(fingerprint, self.depth), self.words.len() as u64);
+        let (word, mask) = place_of(
+            hash_of_prefix(fingerprint.top64() & self.prefix_mask),
+            self.words.len() as u64,
+        );
         let word = usize::try_from(word).unwrap_or(usize::MAX);
         cpu::prefetch(&self.words, word);
         if let Some(oldest) = self.pending.get_mut(self.oldest) {

@@ -97,7 +97,9 @@ pub(super) fn segments<F: Fingerprint>(
         for table_plan in plan.tables() {
             let queries = &sorted(queries, |query| table_plan.order().apply(query))[..];
             let table = &segment.tables()[table_plan.number()];
-            let sweep = TableSweep { view, source, table, plan, table_plan, queries, distance };
+            let probes = table_plan.probes();
+            let sweep =
+                TableSweep { view, source, table, plan, table_plan, probes, queries, distance };
             found.append(&mut sweep.run(threads)?);
         }
     }
@@ -150,7 +152,7 @@ impl<F: Fingerprint> TableSweep<'_, F> {
                 let prefix = if depth == 0 { 0 } else { (part as u128) << (F::BITS - depth) };
                 let part = Part { prefix: F::from_u128(prefix), depth };
                 let all = |probe| ProbeQueries { probe, queries: 0..self.queries.len() };
-                worker.visit(part, self.narrow((0..self.probes().len()).map(all), part))?;
+                worker.visit(part, self.narrow((0..self.probes.len()).map(all), part))?;
                 found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.found);
                 Ok(())
             },
@@ -161,7 +163,7 @@ impl<F: Fingerprint> TableSweep<'_, F> {
     /// The depth at which parts are about as large as regions, or at which each still has enough
     /// pairs of query and probe, whichever is less.
     fn first_depth(&self) -> u32 {
-        let pairs = self.queries.len() as u64 * self.probes().len() as u64;
+        let pairs = self.queries.len() as u64 * self.probes.len() as u64;
         let parts = (self.table.count() / REGION).min(pairs / PART);
         parts.checked_ilog2().unwrap_or(0)
     }

@@ -77,7 +77,7 @@ impl<F: Fingerprint> Region<F> {
     ) {
         let mut near = Vec::new();
         for route in routes {
-            let probe = &sweep.probes()[route.probe];
+            let probe = &sweep.probes[route.probe];
             cpu::with_native_instructions(
                 #[inline(always)]
                 || {

@@ -17,7 +17,7 @@ pub(super) fn search<F: Fingerprint>(
     found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
     let pairs = routes.iter().flat_map(|route| {
-        let probe = &sweep.probes()[route.probe];
+        let probe = &sweep.probes[route.probe];
         sweep.queries[route.queries.clone()].iter().map(move |&query| (query, probe))
     });
     let mut waiting = Vec::with_capacity(CHECKED_TOGETHER);

@@ -32,6 +32,7 @@ pub(super) struct TableSweep<'a, F> {
     pub(super) table: &'a Table<F>,
     pub(super) plan: &'a Plan<F>,
     pub(super) table_plan: &'a TablePlan<F>,
+    pub(super) probes: &'a [Probe<F>],
     /// Sorted by value.
     pub(super) queries: &'a [PermutedQuery<F>],
     pub(super) distance: u32,
@@ -66,11 +67,7 @@ pub(super) struct ProbeQueries {
     pub(super) queries: Range<usize>,
 }
 
-impl<'a, F: Fingerprint> TableSweep<'a, F> {
-    pub(super) fn probes(&self) -> &'a [Probe<F>] {
-        self.table_plan.probes()
-    }
-
+impl<F: Fingerprint> TableSweep<'_, F> {
     /// Narrows the queries that probes take to a part around `part` to those that they take to
     /// `part`.
     pub(super) fn narrow(
@@ -79,7 +76,7 @@ impl<'a, F: Fingerprint> TableSweep<'a, F> {
         part: Part<F>,
     ) -> Vec<ProbeQueries> {
         let narrowed = routes.map(|ProbeQueries { probe, queries }| {
-            let Probe { flips, depth, .. } = self.probes()[probe];
+            let Probe { flips, depth, .. } = self.probes[probe];
             let mask = F::prefix_mask(part.depth.min(depth.into()));
             let prefix = (part.prefix ^ flips) & mask;
             let among = &self.queries[queries.clone()];
