@@ -71,9 +71,12 @@ fn copy_is_used_for_its_part_and_checked_while_it_is_made() {
     let (body, copied) = (file.body(), file.copied_body());
     for at in (3 * PAGE..80 * PAGE).step_by(56) {
         assert_eq!(copied.bytes(at, 8).unwrap(), body.bytes(at, 8).unwrap());
-        assert_eq!(copied.word(at).unwrap(), body.word(at).unwrap());
+        assert_eq!(copied.bytes_of_pages(at, 8).unwrap(), body.bytes_of_pages(at, 8).unwrap());
     }
-    assert!(copied.bytes(80 * PAGE + 164, 1).is_err() && copied.word(usize::MAX - 7).is_err());
+    assert!(
+        copied.bytes(80 * PAGE + 164, 1).is_err()
+            && copied.bytes_of_pages(usize::MAX - 7, 8).is_err()
+    );
 
     let mut bytes = sim.contents("f").unwrap();
     bytes[70 * PAGE + 5] ^= 1;
