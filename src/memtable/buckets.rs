@@ -192,10 +192,10 @@ mod tests {
     fn memory_follows_the_number_of_fingerprints() {
         let mut buckets = Buckets::<u64>::new();
         assert_eq!(buckets.memory(), 0);
-        for i in 1..50_000u64 {
+        for (i, n) in (1..50_000u64).zip(1..) {
             buckets.insert(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let least = 16 * size_of::<Bucket<u64>>();
-            assert!(buckets.memory() <= (60 * i as usize).max(2 * least), "{i}");
+            assert!(buckets.memory() <= (60 * n).max(2 * least), "{n}");
         }
     }
 

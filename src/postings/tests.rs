@@ -62,8 +62,8 @@ fn permutation(n: u64) -> impl Iterator<Item = u64> {
     (0..n).map(move |i| i * 0x9e37_79b1 % n)
 }
 
-fn one_each(n: u64, in_block: usize) -> Blocks {
-    let ids: Vec<Vec<u64>> = permutation(n).map(|id| vec![id]).collect();
+fn one_each(n: usize, in_block: usize) -> Blocks {
+    let ids: Vec<Vec<u64>> = permutation(n as u64).map(|id| vec![id]).collect();
     ids.chunks(in_block).map(<[_]>::to_vec).collect()
 }
 
@@ -72,7 +72,7 @@ fn ids_round_trip_in_sections_of_every_number_of_groups() {
     round_trip(&vec![]);
     for groups in (1..=49).chain([95, 96, 97, 145]) {
         for in_block in [1, 2, 21] {
-            round_trip(&one_each(groups * in_block, in_block as usize));
+            round_trip(&one_each(groups * in_block, in_block));
         }
     }
 }

@@ -116,7 +116,8 @@ fn sort_by_distance<F: Fingerprint>(matches: &mut [Match<F>]) {
     for distance in 1..starts.len() {
         starts[distance] += starts[distance - 1];
     }
-    for found in matches.to_vec() {
+    let unsorted = matches.to_vec();
+    for found in unsorted {
         let place = &mut starts[found.distance as usize];
         matches[*place] = found;
         *place += 1;

@@ -134,18 +134,21 @@ impl<F: Fingerprint> RemainingBits<F> {
     fn drain_to(&mut self, block: &mut [u8]) {
         let mut places = block.rchunks_exact_mut(F::BYTES);
         for (word, place) in self.words.drain(..).zip(&mut places) {
-            place.iter_mut().rev().zip(low_bytes(word)).for_each(|(to, byte)| *to = byte);
+            if let Some(bytes) = bytes_of(word).get(16 - F::BYTES..) {
+                place.copy_from_slice(bytes);
+            }
         }
         // The codewords may end in the byte in which the remaining bits begin.
-        let bytes = low_bytes(self.pending).take(self.pending_len.div_ceil(8) as usize);
+        let bytes = bytes_of(self.pending);
+        let bytes = bytes.iter().rev().take(self.pending_len.div_ceil(8) as usize);
         let place = places.next().unwrap_or_default();
-        place.iter_mut().rev().zip(bytes).for_each(|(to, byte)| *to |= byte);
+        place.iter_mut().rev().zip(bytes).for_each(|(to, &byte)| *to |= byte);
         (self.pending, self.pending_len) = (F::ZERO, 0);
     }
 }
 
-/// Returns the bytes of a word, the lowest first.
+/// Returns the bytes of a word, the lowest last, after zeros.
 #[inline]
-fn low_bytes<F: Fingerprint>(word: F) -> impl Iterator<Item = u8> {
-    word.to_u128().to_le_bytes().into_iter().take(F::BYTES)
+fn bytes_of<F: Fingerprint>(word: F) -> [u8; 16] {
+    word.to_u128().to_be_bytes()
 }

@@ -89,7 +89,8 @@ impl<'a> Window<'a> {
     /// Returns each leading difference with the next one.
     #[inline(always)]
     pub(super) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
-        let pairs = self.buffer.iter().zip(self.buffer.iter().skip(1)).take(self.len);
-        pairs.map(|(&h, &next)| (u32::from(h), u32::from(next)))
+        let all = self.buffer.get(..self.len).unwrap_or_default();
+        let nexts = self.buffer.get(1..=self.len).unwrap_or_default();
+        all.iter().zip(nexts).map(|(&h, &next)| (u32::from(h), u32::from(next)))
     }
 }
