@@ -139,6 +139,7 @@ fn table_csv_and_page_agree_and_are_reproducible() {
         assert!(table.contains(&shown) && html.contains(&format!(">{shown}<")), "{shown}");
     }
     assert!(run.err.contains("over is what table takes above the entropy bound"), "{}", run.err);
+    assert!(!run.err.contains("\\n"), "{}", run.err);
     markup::check(&html);
     assert_eq!(html.matches("<svg").count(), 2);
     for name in [

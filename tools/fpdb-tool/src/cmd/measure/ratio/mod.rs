@@ -125,8 +125,9 @@ impl Args {
             output::json_line(context.out, &report)?;
         } else {
             report.print(context.out)?;
-            context.say(report::LEGEND);
-            context.say(report::BOUNDS);
+            for line in report::LEGEND.lines().chain(report::BOUNDS.lines()) {
+                context.say(line);
+            }
         }
         if let Some(path) = &self.csv {
             write(path, &report.csv()?)?;
