@@ -62,7 +62,7 @@ fn slots_for(blocks: usize) -> u64 {
 }
 
 /// Returns the slot of a fingerprint, and its part: what the slot stores of it if it is a key.
-/// Neither descends as fingerprints ascend, the part within a slot.
+/// As fingerprints ascend, the slot never decreases, nor does the part within a slot.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the bits below are wanted")]
 fn place_of<F: Fingerprint>(fingerprint: F, slots: u64) -> (usize, i16) {

@@ -130,10 +130,11 @@ fn small_block_matches_the_one_made_by_hand() {
 #[test]
 fn bit_that_the_next_leading_difference_implies_is_left_out() {
     // 0b10000, then 0b11010 (h = 3, bits below: 010), then 0b11011 (h = 0): bit 0 of the second is
-    // known to be 0, so 01 is left.
-    let (coding, block, taken) = build(&[0b1_0000u64, 0b1_1010, 0b1_1011], 128);
-    assert_eq!((taken, block[127]), (3, 0b01));
-    assert_eq!(read::<u64>(packed(&block, &coding)).unwrap(), [0b1_0000, 0b1_1010, 0b1_1011]);
+    // known to be 0, so 01 is left. Then 0b11110 (h = 2, bits below: 10), which come before 01.
+    let values = [0b1_0000u64, 0b1_1010, 0b1_1011, 0b1_1110];
+    let (coding, block, taken) = build(&values, 128);
+    assert_eq!((taken, block[127]), (4, 0b1001));
+    assert_eq!(read::<u64>(packed(&block, &coding)).unwrap(), values);
 }
 
 #[test]
