@@ -84,6 +84,8 @@ pub trait Fingerprint:
     /// Writes the value to the first `BYTES` bytes in little-endian byte order, if there are as
     /// many.
     fn put_le(self, to: &mut [u8]);
+    /// Writes the value to the first `BYTES` bytes in big-endian byte order, if there are as many.
+    fn put_be(self, to: &mut [u8]);
 
     /// Returns the Hamming distance: the number of bits in which two fingerprints differ.
     fn distance(self, other: Self) -> u32 {
@@ -188,6 +190,12 @@ macro_rules! fingerprint {
             fn put_le(self, to: &mut [u8]) {
                 if let Some(to) = to.first_chunk_mut() {
                     *to = self.to_le_bytes();
+                }
+            }
+            #[inline]
+            fn put_be(self, to: &mut [u8]) {
+                if let Some(to) = to.first_chunk_mut() {
+                    *to = self.to_be_bytes();
                 }
             }
         }

@@ -84,8 +84,9 @@ fn huffman_block_is_written_as_in_the_example() {
         }
         assert_eq!(row[4], below);
     }
-    let mut builder = BlockBuilder::new(128, Coding::Huffman(Box::new(code)));
-    assert!(listed.iter().all(|&(fingerprint, _)| builder.push(fingerprint)));
+    let mut builder = BlockBuilder::new(128, &Coding::Huffman(Box::new(code)));
+    let fingerprints: Vec<u64> = listed.iter().map(|&(fingerprint, _)| fingerprint).collect();
+    assert_eq!(builder.push_all(&fingerprints), fingerprints.len());
     let mut written = Vec::new();
     builder.finish(&mut written);
     let mut expected = example("huffman block");
@@ -96,8 +97,8 @@ fn huffman_block_is_written_as_in_the_example() {
 
 #[test]
 fn elias_fano_block_is_written_as_in_the_example() {
-    let mut builder = BlockBuilder::new(128, Coding::EliasFano);
-    assert!([5u64, 6, 13].into_iter().all(|fingerprint| builder.push(fingerprint)));
+    let mut builder = BlockBuilder::new(128, &Coding::EliasFano);
+    assert_eq!(builder.push_all(&[5u64, 6, 13]), 3);
     let mut written = Vec::new();
     builder.finish(&mut written);
     let mut expected = example("elias-fano block");

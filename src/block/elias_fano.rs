@@ -56,10 +56,15 @@ impl<F: Fingerprint> Builder<F> {
         self.fingerprints.last().copied().unwrap_or(F::ZERO)
     }
 
+    /// Does what [`BlockBuilder::push_all`](super::BlockBuilder::push_all) does.
+    pub(super) fn push_all(&mut self, fingerprints: &[F]) -> usize {
+        fingerprints.iter().take_while(|&&fingerprint| self.push(fingerprint)).count()
+    }
+
     /// Adds a fingerprint greater than the last one. Returns false if the block has no room for it.
     #[must_use]
     #[inline]
-    pub(super) fn push(&mut self, fingerprint: F) -> bool {
+    fn push(&mut self, fingerprint: F) -> bool {
         if let Some(&first) = self.fingerprints.first() {
             let room = (self.size - HEAD_LEN - F::BYTES) * 8;
             let after = self.fingerprints.len();
@@ -502,7 +507,7 @@ mod tests {
 
     fn build<F: Fingerprint>(values: &[F], size: usize) -> (Vec<u8>, usize) {
         let mut builder = Builder::new(size);
-        let taken = values.iter().take_while(|&&value| builder.push(value)).count();
+        let taken = builder.push_all(values);
         let mut out = Vec::new();
         builder.finish(&mut out);
         assert!(builder.is_empty());

@@ -19,8 +19,9 @@ pub(crate) use packed::{Coding, Job, Packed};
 /// Size of the smallest block in bytes. Sizes are powers of two, so that a block is within one
 /// page.
 pub(crate) const MIN_SIZE: usize = 128;
-/// Size of the largest block in bytes.
+/// Size of the largest block in bytes. If each fingerprint takes a bit, their number fits in a `u16`.
 pub(crate) const MAX_SIZE: usize = 4096;
+const _: () = assert!(MAX_SIZE * 8 <= u16::MAX as usize);
 
 impl Coding {
     /// Checks strictly that the first `size` bytes of `bytes` are a block as a builder writes it:
@@ -47,7 +48,7 @@ pub(crate) enum BlockBuilder<F> {
 
 impl<F: Fingerprint> BlockBuilder<F> {
     /// Creates a builder of blocks of `size` bytes, a power of two from `MIN_SIZE` to `MAX_SIZE`.
-    pub(crate) fn new(size: usize, coding: Coding) -> Self {
+    pub(crate) fn new(size: usize, coding: &Coding) -> Self {
         debug_assert!(size.is_power_of_two() && (MIN_SIZE..=MAX_SIZE).contains(&size));
         match coding {
             Coding::Huffman(code) => Self::Huffman(huffman::Builder::new(size, code)),
@@ -70,13 +71,13 @@ impl<F: Fingerprint> BlockBuilder<F> {
         }
     }
 
-    /// Adds a fingerprint greater than the last one. Returns false if the block has no room for it.
+    /// Adds ascending fingerprints, all greater than the last one, up to the first for which the
+    /// block has no room. Returns how many were added.
     #[must_use]
-    #[inline]
-    pub(crate) fn push(&mut self, fingerprint: F) -> bool {
+    pub(crate) fn push_all(&mut self, fingerprints: &[F]) -> usize {
         match self {
-            Self::Huffman(builder) => builder.push(fingerprint),
-            Self::EliasFano(builder) => builder.push(fingerprint),
+            Self::Huffman(builder) => builder.push_all(fingerprints),
+            Self::EliasFano(builder) => builder.push_all(fingerprints),
         }
     }
 

@@ -7,52 +7,6 @@
 
 use crate::fingerprint::Fingerprint;
 
-/// Appends bits to a byte buffer, eight bytes at a time.
-#[derive(Debug, Default)]
-pub(crate) struct BitWriter {
-    bytes: Vec<u8>,
-    /// Bits that are not yet in `bytes`, at the top of the word; always fewer than 64.
-    pending: u64,
-    pending_len: u32,
-}
-
-impl BitWriter {
-    /// Returns the number of bits written so far.
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.len() * 8 + self.pending_len as usize
-    }
-
-    /// Appends the low `len` bits of `value`, which must have no other bits set. `len` is at most
-    /// 64.
-    #[inline]
-    pub(crate) fn put(&mut self, value: u64, len: u32) {
-        debug_assert!(len <= 64 && (len == 64 || value >> len == 0));
-        let free = 64 - self.pending_len;
-        match len.checked_sub(free) {
-            // The shift is by 64 only if `len` is 0 and nothing is pending; then the value is zero.
-            None => {
-                self.pending |= value.wrapping_shl(free - len);
-                self.pending_len += len;
-            }
-            Some(over) => {
-                let word = self.pending | value >> over;
-                self.bytes.extend_from_slice(&word.to_be_bytes());
-                self.pending = value << (63 - over) << 1;
-                self.pending_len = over;
-            }
-        }
-    }
-
-    /// Pads the bits with zeros to a full byte, appends the bytes to `out`, and empties the writer.
-    pub(crate) fn drain_to(&mut self, out: &mut Vec<u8>) {
-        out.append(&mut self.bytes);
-        let bytes = self.pending_len.div_ceil(8) as usize;
-        out.extend(self.pending.to_be_bytes().iter().take(bytes));
-        (self.pending, self.pending_len) = (0, 0);
-    }
-}
-
 /// Reads bits from a slice, followed by endless zeros.
 #[derive(Debug, Clone)]
 pub(crate) struct BitReader<'a> {
@@ -274,32 +228,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_bit_written_is_the_top_bit() {
-        let mut w = BitWriter::default();
-        w.put(0b1, 1);
-        w.put(0b0110, 4);
-        assert_eq!(w.len(), 5);
-        let mut bytes = Vec::new();
-        w.drain_to(&mut bytes);
-        assert_eq!(bytes, [0b1011_0000]);
-        assert_eq!(w.len(), 0);
-    }
-
-    #[test]
-    fn every_width_round_trips_at_every_offset() {
+    fn every_width_is_read_at_every_offset() {
+        let bytes = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128.to_be_bytes();
         for lead in 0..8 {
-            for len in 0..=64 {
-                let value = 0x9e37_79b9_7f4a_7c15_u64.checked_shr(64 - len).unwrap_or(0);
-                let mut w = BitWriter::default();
-                w.put(0, lead);
-                w.put(value, len);
-                w.put(1, 1);
-                assert_eq!(w.len(), (lead + len + 1) as usize);
-                let mut bytes = Vec::new();
-                w.drain_to(&mut bytes);
+            for len in 0..=64u32 {
+                let bits = u128::from_be_bytes(bytes) << lead;
+                let expected = bits.checked_shr(128 - len).unwrap_or(0);
                 let mut r = BitReader::new(&bytes, lead as usize);
-                assert_eq!(r.take(len), value, "{lead} {len}");
-                assert_eq!(r.take(1), 1);
+                assert_eq!(u128::from(r.take(len)), expected, "{lead} {len}");
+                assert_eq!(u128::from(r.take(1)), bits << len >> 127);
             }
         }
     }

@@ -206,17 +206,19 @@ impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
         self.merger.profile(0, &self.survey.gone)
     }
 
-    #[inline]
-    fn for_each_entry(&self, mut push: impl FnMut(Entry<F>) -> Result<()>) -> Result<()> {
+    fn for_each_entry(&self, mut push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
         let mut merge = self.merger.entries()?;
+        let mut live = Vec::new();
         loop {
             let batch = merge.next_batch()?;
             if batch.is_empty() {
                 return Ok(());
             }
             let len = batch.len() as u64;
-            let mut live = batch.iter().filter(|merged| merged.net.inserted);
-            live.try_for_each(|merged| push(merged.entry))?;
+            live.clear();
+            let merged = batch.iter().filter(|merged| merged.net.inserted);
+            live.extend(merged.map(|merged| merged.entry));
+            push(&live)?;
             (self.merger.pause)(len)?;
         }
     }
@@ -243,9 +245,7 @@ impl<F: Fingerprint> TableContents<F> for OutputTable<'_, F> {
         self.merger.profile(self.table, &self.gone)
     }
 
-    #[inline]
-    fn for_each(&self, mut push: impl FnMut(F) -> Result<()>) -> Result<()> {
-        self.merger
-            .for_each_row(self.table, &self.gone, |rows| rows.iter().try_for_each(|&row| push(row)))
+    fn for_each(&self, push: impl FnMut(&[F]) -> Result<()>) -> Result<()> {
+        self.merger.for_each_row(self.table, &self.gone, push)
     }
 }

@@ -137,8 +137,8 @@ impl<F: Fingerprint> SegmentContents<F> for Contents<'_, F> {
         Ok(Profile::of(&self.fingerprints))
     }
 
-    fn for_each_entry(&self, push: impl FnMut(Entry<F>) -> Result<()>) -> Result<()> {
-        self.entries.iter().copied().try_for_each(push)
+    fn for_each_entry(&self, mut push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
+        push(self.entries)
     }
 
     fn table(&self, table: usize) -> Result<SortedTable<F>> {
@@ -158,7 +158,7 @@ impl<F: Fingerprint> TableContents<F> for SortedTable<F> {
         Ok(Profile::of(&self.0))
     }
 
-    fn for_each(&self, push: impl FnMut(F) -> Result<()>) -> Result<()> {
-        self.0.iter().copied().try_for_each(push)
+    fn for_each(&self, mut push: impl FnMut(&[F]) -> Result<()>) -> Result<()> {
+        push(&self.0)
     }
 }

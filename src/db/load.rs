@@ -10,7 +10,7 @@ use crate::fingerprint::{Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Report};
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
-use crate::sorter::{FileNumbers, Record, Row, Sorted, Sorter};
+use crate::sorter::{FileNumbers, Record, Sorted, Sorter};
 use crate::table::{Profile, Sample};
 use crate::version::Version;
 
@@ -108,7 +108,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
     }
 
     /// Returns a sorter for the rows of one of `tables` tables that are sorted at the same time.
-    fn row_sorter(&self, tables: usize) -> Sorter<'a, Row<F>> {
+    fn row_sorter(&self, tables: usize) -> Sorter<'a, F> {
         let memory = self.core.tuning.bulk_memory / 8 * 3 / tables;
         Sorter::new(&self.core.storage, self.core, memory, 1)
     }
@@ -248,10 +248,9 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
         Ok(Profile::estimate::<F>(&sample, self.entries.len()))
     }
 
-    #[inline]
-    fn for_each_entry(&self, mut push: impl FnMut(Entry<F>) -> Result<()>) -> Result<()> {
+    fn for_each_entry(&self, mut push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
         self.entries.for_each(|some| {
-            some.iter().try_for_each(|&entry| push(entry))?;
+            push(some)?;
             self.load.meter.advance(some.len() as u64)
         })
     }
@@ -264,7 +263,7 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
             for entry in some {
                 if last != Some(entry.fingerprint) {
                     last = Some(entry.fingerprint);
-                    rows.push(Row(permutation.apply(entry.fingerprint)))?;
+                    rows.push(permutation.apply(entry.fingerprint))?;
                 }
             }
             Ok(())
@@ -277,23 +276,22 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
 /// The contents of one table of the new segment.
 struct TableRows<'s, 'a, F: Fingerprint> {
     meter: &'s Meter<'a>,
-    rows: Sorted<'a, Row<F>>,
+    rows: Sorted<'a, F>,
 }
 
 impl<F: Fingerprint> TableContents<F> for TableRows<'_, '_, F> {
     fn profile(&self) -> Result<Profile> {
         let mut sample = Sample::default();
         self.rows.sample(|some| {
-            sample.add(some.iter().map(|row| row.0));
+            sample.add(some.iter().copied());
             Ok(())
         })?;
         Ok(Profile::estimate::<F>(&sample, self.rows.len()))
     }
 
-    #[inline]
-    fn for_each(&self, mut push: impl FnMut(F) -> Result<()>) -> Result<()> {
+    fn for_each(&self, mut push: impl FnMut(&[F]) -> Result<()>) -> Result<()> {
         self.rows.for_each(|some| {
-            some.iter().try_for_each(|row| push(row.0))?;
+            push(some)?;
             self.meter.advance(some.len() as u64)
         })
     }

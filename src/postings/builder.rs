@@ -38,8 +38,6 @@ struct Section {
     ids: Vec<u64>,
     /// The places of the ids that are not the first of their fingerprint.
     repeated: Vec<usize>,
-    /// Whether the current fingerprint has an id.
-    has_id: bool,
 }
 
 impl PostingsBuilder {
@@ -56,26 +54,20 @@ impl PostingsBuilder {
         })
     }
 
-    /// Begins the ids of the next fingerprint. `new_block` says whether table 0 began a new block
-    /// for it.
-    #[inline]
-    pub(crate) fn next_fingerprint(&mut self, new_block: bool) -> Result<()> {
-        if new_block {
-            self.end_group()?;
-        }
-        self.section.fingerprints += 1;
-        self.section.has_id = false;
-        Ok(())
+    /// Adds the next fingerprints, each with a single id.
+    pub(crate) fn push_single(&mut self, ids: impl ExactSizeIterator<Item = DocId>) {
+        self.section.fingerprints += u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        self.section.ids.extend(ids.map(|id| id.0));
     }
 
-    /// Adds an id, greater than the previous one, to the current fingerprint.
-    #[inline]
-    pub(crate) fn push(&mut self, id: DocId) {
-        let Section { ids, repeated, has_id, .. } = &mut self.section;
-        if *has_id {
+    /// Adds an id: the first of the next fingerprint, or a greater one of the same fingerprint.
+    pub(crate) fn push(&mut self, id: DocId, is_first: bool) {
+        let Section { ids, repeated, fingerprints, .. } = &mut self.section;
+        if is_first {
+            *fingerprints += 1;
+        } else {
             repeated.push(ids.len());
         }
-        *has_id = true;
         ids.push(id.0);
     }
 
@@ -84,7 +76,8 @@ impl PostingsBuilder {
         self.entries + self.section.ids.len() as u64
     }
 
-    fn end_group(&mut self) -> Result<()> {
+    /// Ends an id group, because table 0 ended a block.
+    pub(crate) fn end_group(&mut self) -> Result<()> {
         self.groups += 1;
         self.section.ends.push(self.section.fingerprints);
         if self.section.ends.len() == GROUPS { self.end_section() } else { Ok(()) }

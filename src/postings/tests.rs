@@ -13,9 +13,11 @@ fn written(sim: &Sim, blocks: &Blocks) -> FileSummary {
     sim.create_root().unwrap();
     let mut builder = PostingsBuilder::create(sim, "p", &HEADER).unwrap();
     for (b, block) in blocks.iter().enumerate() {
-        for (i, ids) in block.iter().enumerate() {
-            builder.next_fingerprint(b > 0 && i == 0).unwrap();
-            ids.iter().for_each(|&id| builder.push(DocId(id)));
+        if b > 0 {
+            builder.end_group().unwrap();
+        }
+        for ids in block {
+            ids.iter().enumerate().for_each(|(i, &id)| builder.push(DocId(id), i == 0));
         }
     }
     assert_eq!(builder.entries(), blocks.iter().flatten().flatten().count() as u64);

@@ -27,7 +27,11 @@ fn settings() -> Settings {
 }
 
 /// Ascending fingerprints with three ids each, for two tables.
-struct Contents(Vec<u64>);
+struct Contents {
+    fingerprints: Vec<u64>,
+    /// How many entries or fingerprints are passed on together.
+    together: usize,
+}
 
 impl SegmentContents<u64> for Contents {
     type Table<'s> = Self;
@@ -36,38 +40,48 @@ impl SegmentContents<u64> for Contents {
         TableContents::profile(self)
     }
 
-    fn for_each_entry(&self, mut push: impl FnMut(Entry<u64>) -> Result<()>) -> Result<()> {
+    fn for_each_entry(&self, push: impl FnMut(&[Entry<u64>]) -> Result<()>) -> Result<()> {
         let ids = (0..).map(DocId);
-        let fingerprints = self.0.iter().flat_map(|&fingerprint| [fingerprint; 3]);
-        fingerprints.zip(ids).try_for_each(|(fingerprint, id)| push(Entry { fingerprint, id }))
+        let fingerprints = self.fingerprints.iter().flat_map(|&fingerprint| [fingerprint; 3]);
+        let entries = fingerprints.zip(ids).map(|(fingerprint, id)| Entry { fingerprint, id });
+        entries.collect::<Vec<_>>().chunks(self.together).try_for_each(push)
     }
 
     fn table(&self, _: usize) -> Result<Self> {
-        let mut permuted: Vec<u64> = self.0.iter().map(|f| f.rotate_left(32)).collect();
-        permuted.sort_unstable();
-        Ok(Self(permuted))
+        let mut fingerprints: Vec<u64> =
+            self.fingerprints.iter().map(|f| f.rotate_left(32)).collect();
+        fingerprints.sort_unstable();
+        Ok(Self { fingerprints, ..*self })
     }
 }
 
 impl TableContents<u64> for Contents {
     fn profile(&self) -> Result<Profile> {
-        Ok(Profile::of(&self.0))
+        Ok(Profile::of(&self.fingerprints))
     }
 
-    fn for_each(&self, push: impl FnMut(u64) -> Result<()>) -> Result<()> {
-        self.0.iter().copied().try_for_each(push)
+    fn for_each(&self, push: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        self.fingerprints.chunks(self.together).try_for_each(push)
     }
 }
 
 /// Writes a segment of 190 fingerprints with three ids each, with tombstones and names. Enough
 /// of them are close together that the index of table 0 has an overflow.
 fn written(storage: &Arc<dyn Storage>, settings: &Settings) -> SegmentMeta {
+    written_in_parts(storage, settings, 1000)
+}
+
+fn written_in_parts(
+    storage: &Arc<dyn Storage>,
+    settings: &Settings,
+    together: usize,
+) -> SegmentMeta {
     let mut fingerprints: Vec<u64> =
         (0..90u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i).collect();
     fingerprints.extend((0..100).map(|i| (7 << 60) + (i << 34)));
     fingerprints.sort_unstable();
     let mut writer = SegmentWriter::new(storage, settings, 1);
-    writer.tables(&Contents(fingerprints), 1).unwrap();
+    writer.tables(&Contents { fingerprints, together }, 1).unwrap();
     let entry = |id| Entry { fingerprint: 7u64, id: DocId(id) };
     writer.tombstones(&[entry(1000), entry(1001)]).unwrap();
     let names: Vec<String> = (0..570).map(|i| format!("https://例/{i}")).collect();
@@ -154,6 +168,21 @@ fn parts(file: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let meta = u32::from_le_bytes(*file[trailer + 8..].first_chunk().unwrap());
     let meta = trailer - usize::try_from(meta).unwrap();
     (file[..usize::try_from(body).unwrap()].to_vec(), file[meta..trailer].to_vec())
+}
+
+#[test]
+fn files_do_not_depend_on_how_many_entries_arrive_together() {
+    let settings = settings();
+    let segments = [1, 2, 7, 64, 1000].map(|together| {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let storage: Arc<dyn Storage> = sim;
+        written_in_parts(&storage, &settings, together)
+    });
+    assert_eq!(segments[0].entries, 3 * segments[0].fingerprints);
+    for segment in &segments[1..] {
+        assert_eq!(segment, &segments[0]);
+    }
 }
 
 #[test]

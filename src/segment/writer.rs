@@ -29,8 +29,8 @@ pub(crate) trait SegmentContents<F: Fingerprint>: Sync {
     /// Returns the profile of table 0.
     fn profile(&self) -> Result<Profile>;
 
-    /// Passes all entries to `push`, in ascending order.
-    fn for_each_entry(&self, push: impl FnMut(Entry<F>) -> Result<()>) -> Result<()>;
+    /// Passes all entries to `push`, in ascending order, a few at a time.
+    fn for_each_entry(&self, push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()>;
 
     /// Returns the contents of `table`, which is not table 0.
     fn table(&self, table: usize) -> Result<Self::Table<'_>>;
@@ -41,8 +41,8 @@ pub(crate) trait TableContents<F: Fingerprint> {
     /// Returns the profile of the table.
     fn profile(&self) -> Result<Profile>;
 
-    /// Passes all fingerprints to `push`, in ascending order, each once.
-    fn for_each(&self, push: impl FnMut(F) -> Result<()>) -> Result<()>;
+    /// Passes all fingerprints to `push`, in ascending order, each once, a few at a time.
+    fn for_each(&self, push: impl FnMut(&[F]) -> Result<()>) -> Result<()>;
 }
 
 /// Writes the files of one new segment. If it is dropped before [`finish`](Self::finish), it
@@ -102,10 +102,7 @@ impl<'a> SegmentWriter<'a> {
         contents: &impl SegmentContents<F>,
     ) -> Result<WrittenTable> {
         let mut builder = self.entries_builder(&contents.profile()?)?;
-        contents.for_each_entry(
-            #[inline]
-            |entry| builder.push(entry),
-        )?;
+        contents.for_each_entry(|entries| builder.push_all(entries))?;
         builder.finish()
     }
 
@@ -115,10 +112,7 @@ impl<'a> SegmentWriter<'a> {
         contents: &impl TableContents<F>,
     ) -> Result<WrittenTable> {
         let mut builder = self.table_builder(table, &contents.profile()?)?;
-        contents.for_each(
-            #[inline]
-            |fingerprint| builder.push(fingerprint).map(drop),
-        )?;
+        contents.for_each(|fingerprints| builder.push_all(fingerprints))?;
         let fingerprints = builder.count();
         Ok(WrittenTable { file: builder.finish()?, fingerprints, postings: None })
     }
@@ -128,7 +122,7 @@ impl<'a> SegmentWriter<'a> {
         let name = FileName::Postings(self.id).to_string();
         let header = self.settings.header(FileKind::Postings, 0, self.id);
         let postings = PostingsBuilder::create(&**self.storage, &name, &header)?;
-        Ok(EntriesBuilder { table, postings, last: None })
+        Ok(EntriesBuilder { table, postings, last: None, fingerprints: Vec::new() })
     }
 
     /// Records the next table. All tables must have as many fingerprints as table 0.
@@ -232,19 +226,64 @@ struct EntriesBuilder<F> {
     table: TableBuilder<F>,
     postings: PostingsBuilder,
     last: Option<F>,
+    /// The different fingerprints of some entries.
+    fingerprints: Vec<F>,
 }
 
+/// Most entries that are added together.
+const ADDED_TOGETHER: usize = 1 << 9;
+
 impl<F: Fingerprint> EntriesBuilder<F> {
-    /// Adds an entry greater than the one before.
-    #[inline]
-    fn push(&mut self, entry: Entry<F>) -> Result<()> {
-        if self.last != Some(entry.fingerprint) {
-            self.last = Some(entry.fingerprint);
-            let new_block = self.table.push(entry.fingerprint)?;
-            self.postings.next_fingerprint(new_block)?;
+    /// Adds ascending entries, all greater than those before.
+    fn push_all(&mut self, entries: &[Entry<F>]) -> Result<()> {
+        entries.chunks(ADDED_TOGETHER).try_for_each(|entries| self.push_some(entries))
+    }
+
+    fn push_some(&mut self, mut entries: &[Entry<F>]) -> Result<()> {
+        let before = self.last;
+        self.fingerprints.clear();
+        for entry in entries {
+            if self.last.replace(entry.fingerprint) != Some(entry.fingerprint) {
+                self.fingerprints.push(entry.fingerprint);
+            }
         }
-        self.postings.push(entry.id);
-        Ok(())
+        let are_different = self.fingerprints.len() == entries.len();
+        let (mut last, mut added) = (before, 0);
+        loop {
+            let more = self.table.push_to_block(&self.fingerprints[added..])?;
+            added += more;
+            if are_different {
+                let (of_block, others) = entries.split_at(more);
+                self.postings.push_single(of_block.iter().map(|entry| entry.id));
+                entries = others;
+            } else {
+                entries = self.push_ids(entries, &mut last, more);
+            }
+            if added == self.fingerprints.len() {
+                return Ok(());
+            }
+            self.postings.end_group()?;
+        }
+    }
+
+    /// Adds the ids of the next `fingerprints` fingerprints, after further ids of the `last` one.
+    /// Returns the other entries.
+    fn push_ids<'e>(
+        &mut self,
+        entries: &'e [Entry<F>],
+        last: &mut Option<F>,
+        mut fingerprints: usize,
+    ) -> &'e [Entry<F>] {
+        for (i, entry) in entries.iter().enumerate() {
+            let is_first = *last != Some(entry.fingerprint);
+            if is_first && fingerprints == 0 {
+                return &entries[i..];
+            }
+            fingerprints -= usize::from(is_first);
+            *last = Some(entry.fingerprint);
+            self.postings.push(entry.id, is_first);
+        }
+        &[]
     }
 
     /// Makes both files durable.

@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 use buckets::{Bucket, Buckets, Scratch, split};
 use chunks::ChunkPool;
+pub(crate) use record::Record;
 use record::decode;
-pub(crate) use record::{Record, Row};
 pub(crate) use runs::FileNumbers;
 use runs::{BATCH, Runs};
 

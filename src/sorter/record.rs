@@ -29,10 +29,10 @@ pub(crate) trait Record: Copy + Ord + Send + Sync {
     }
 }
 
-/// Reads records from bytes. Ends at the first one that is cut short.
+/// Reads records from bytes, without the last one if it is cut short.
 #[inline]
-pub(super) fn decode<R: Record>(bytes: &[u8]) -> impl Iterator<Item = R> {
-    bytes.chunks_exact(R::LEN).filter_map(R::read)
+pub(super) fn decode<R: Record>(bytes: &[u8]) -> impl ExactSizeIterator<Item = R> {
+    bytes.chunks_exact(R::LEN).map(|bytes| R::read(bytes).unwrap_or(R::ZERO))
 }
 
 impl<F: Fingerprint> Record for Entry<F> {
@@ -81,36 +81,33 @@ impl<F: Fingerprint> Record for Entry<F> {
 }
 
 /// A fingerprint in a table's bit order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Row<F>(pub F);
-
-impl<F: Fingerprint> Record for Row<F> {
+impl<F: Fingerprint> Record for F {
     const LEN: usize = F::BYTES;
-    const ZERO: Self = Self(F::ZERO);
-    const BITS: u32 = F::BITS;
+    const ZERO: Self = <F as Fingerprint>::ZERO;
+    const BITS: u32 = <F as Fingerprint>::BITS;
 
     #[inline]
     fn put(self, to: &mut [u8]) {
-        self.0.put_le(to);
+        self.put_le(to);
     }
 
     #[inline]
     fn read(bytes: &[u8]) -> Option<Self> {
-        F::read_le(bytes).map(Self)
+        F::read_le(bytes)
     }
 
     #[inline]
     fn add_differing(self, other: Self, bits: Self) -> Self {
-        Self(self.0 ^ other.0 | bits.0)
+        self ^ other | bits
     }
 
     #[inline]
     fn leading_zeros(self) -> u32 {
-        self.0.leading_zeros()
+        Fingerprint::leading_zeros(self)
     }
 
     #[inline]
     fn window(self, from: u32) -> u64 {
-        self.0.wrapping_shl(from).top64()
+        self.wrapping_shl(from).top64()
     }
 }

@@ -91,7 +91,7 @@ fn check_width<F: Fingerprint>() {
     let mut runs = Vec::new();
     for n in [0, 1, 2, 15, 16, 17, 511, 513, 3000, 70_000] {
         for fingerprints in kinds::<F>(n) {
-            let rows: Vec<Row<F>> = fingerprints.iter().map(|&f| Row(f)).collect();
+            let rows: Vec<F> = fingerprints.clone();
             let with_ids = (0..).zip(&fingerprints);
             let entries: Vec<Entry<F>> = with_ids
                 .map(|(id, &fingerprint)| Entry { fingerprint, id: DocId(id * id % 1001) })
@@ -117,7 +117,7 @@ fn records_are_sorted_and_unique_for_any_skew_and_memory() {
 #[test]
 fn buckets_larger_than_the_cache_are_split() {
     let n = 400_000u64;
-    let hot: Vec<Row<u64>> = (0..n).map(|i| Row(i * i % (n / 3))).collect();
+    let hot: Vec<u64> = (0..n).map(|i| i * i % (n / 3)).collect();
     assert_eq!(check(&hot, 64 << 20, 2), 0);
 }
 
@@ -129,9 +129,9 @@ fn few_records_are_not_spread_over_buckets() {
     let numbers = Numbers::default();
     let mut sorter = Sorter::new(&storage, &numbers, 64 << 20, 2);
     let mut seed = 5;
-    (1..MOST_FEW).for_each(|_| sorter.push(Row(random(&mut seed))).unwrap());
+    (1..MOST_FEW).for_each(|_| sorter.push(random(&mut seed)).unwrap());
     assert!(sorter.buckets.is_empty());
-    sorter.push(Row(random(&mut seed))).unwrap();
+    sorter.push(random(&mut seed)).unwrap();
     assert!(!sorter.buckets.is_empty());
     assert_eq!(sorter.finish(|_| Ok(())).unwrap().len(), MOST_FEW as u64);
 }
@@ -143,16 +143,16 @@ fn sample_has_neighbours_from_all_over_the_records() {
     let storage: Arc<dyn Storage> = sim.clone();
     let numbers = Numbers::default();
     // Nearly all records begin with 32 zeros, so they are in the first bucket.
-    let crowd = (0..200_000u64).map(|i| Row(i * 3));
+    let crowd = (0..200_000u64).map(|i| i * 3);
     for memory in [64 << 20, 1 << 20] {
         let mut sorter = Sorter::new(&storage, &numbers, memory, 2);
         crowd.clone().for_each(|record| sorter.push(record).unwrap());
-        (1..100).for_each(|i| sorter.push(Row(i << 57)).unwrap());
+        (1..100).for_each(|i| sorter.push(i << 57).unwrap());
         let sorted = sorter.finish(|_| Ok(())).unwrap();
         let (mut sampled, mut neighbours) = (0, 0);
-        let visit = |piece: &[Row<u64>]| {
+        let visit = |piece: &[u64]| {
             assert!(piece.is_sorted_by(|a, b| a < b));
-            neighbours += piece.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 3).count();
+            neighbours += piece.windows(2).filter(|pair| pair[1] == pair[0] + 3).count();
             sampled += piece.len();
             Ok(())
         };
@@ -171,13 +171,13 @@ fn sample_of_many_records_is_a_small_part_of_them() {
     for (memory, most) in [(64 << 20, 270_000), (8 << 20, 20_000)] {
         let mut sorter = Sorter::new(&storage, &numbers, memory, 2);
         let mut seed = 8;
-        (0..1_000_000).for_each(|_| sorter.push(Row(random(&mut seed))).unwrap());
+        (0..1_000_000).for_each(|_| sorter.push(random(&mut seed)).unwrap());
         let sorted = sorter.finish(|_| Ok(())).unwrap();
         let (mut sampled, mut low, mut high) = (0, u64::MAX, 0);
-        let visit = |piece: &[Row<u64>]| {
+        let visit = |piece: &[u64]| {
             sampled += piece.len();
-            low = piece.iter().fold(low, |low, row| low.min(row.0));
-            high = piece.iter().fold(high, |high, row| high.max(row.0));
+            low = piece.iter().fold(low, |low, row| low.min(*row));
+            high = piece.iter().fold(high, |high, row| high.max(*row));
             Ok(())
         };
         sorted.sample(visit).unwrap();
@@ -196,7 +196,7 @@ fn memory_is_used_for_records() {
     let mut sorter = Sorter::new(&storage, &numbers, memory, 2);
     let (mut pushed, mut seed) = (0, 1);
     while sim.list().unwrap().unwrap().is_empty() {
-        sorter.push(Row(random(&mut seed))).unwrap();
+        sorter.push(random(&mut seed)).unwrap();
         pushed += 1;
     }
     let used = pushed * size_of::<u64>();
@@ -213,7 +213,7 @@ fn error_stops_the_sort_and_leaves_no_file() {
         let mut sorter = Sorter::new(&storage, &numbers, 0, 1);
         sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
         let mut seed = 3;
-        let failed = (0..2000).find_map(|_| sorter.push(Row(random(&mut seed))).err());
+        let failed = (0..2000).find_map(|_| sorter.push(random(&mut seed)).err());
         assert_eq!(failed.unwrap().kind(), crate::ErrorKind::Io);
         sim.fail_no_more();
         drop(sorter);

@@ -44,7 +44,7 @@ impl<F: Fingerprint> TableBuilder<F> {
         Ok(Self {
             writer,
             options,
-            block: BlockBuilder::new(options.block_size, coding.clone()),
+            block: BlockBuilder::new(options.block_size, &coding),
             coding,
             scratch: Vec::with_capacity(options.block_size),
             keys: Vec::new(),
@@ -57,25 +57,32 @@ impl<F: Fingerprint> TableBuilder<F> {
         })
     }
 
-    /// Adds a fingerprint greater than the one before. Returns true if it begins a new block after
-    /// another block.
-    #[inline]
-    pub(crate) fn push(&mut self, fingerprint: F) -> Result<bool> {
-        self.count += 1;
+    /// Adds ascending fingerprints, all greater than those before.
+    pub(crate) fn push_all(&mut self, mut fingerprints: &[F]) -> Result<()> {
+        while !fingerprints.is_empty() {
+            let added = self.push_to_block(fingerprints)?;
+            fingerprints = fingerprints.get(added..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Adds ascending fingerprints, all greater than those before, to the current block, and returns
+    /// how many. If these are not all, the block has ended, and the others go to the next one.
+    pub(crate) fn push_to_block(&mut self, fingerprints: &[F]) -> Result<usize> {
+        let added = self.block.push_all(fingerprints);
+        let (added_ones, others) = fingerprints.split_at(added);
         if let Some(filter) = &mut self.filter {
-            filter.add(fingerprint);
+            filter.add_all(added_ones);
         }
-        if self.block.push(fingerprint) {
-            return Ok(false);
+        self.count += added as u64;
+        if !others.is_empty() {
+            debug_assert!(!self.block.is_empty(), "an empty block takes any fingerprint");
+            self.end_block()?;
         }
-        self.end_block()?;
-        let fits = self.block.push(fingerprint);
-        debug_assert!(fits, "an empty block takes any fingerprint");
-        Ok(true)
+        Ok(added)
     }
 
     /// Writes the current block.
-    #[inline(never)]
     fn end_block(&mut self) -> Result<()> {
         self.keys.push(self.block.last());
         self.block.finish(&mut self.scratch);

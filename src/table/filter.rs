@@ -34,14 +34,17 @@ pub(super) struct FilterBuilder {
     /// The leading `depth` bits.
     prefix_mask: u64,
     words: Vec<u64>,
-    /// A ring of words that are being prefetched, and the bits to set in them.
-    pending: [(usize, u64); PENDING],
-    oldest: usize,
+    /// The leading bits of fingerprints that wait for others.
+    waiting: [u64; ADDED_TOGETHER],
+    count: usize,
+    /// Words that are being prefetched, and the bits to set in them.
+    prefetched: [(u64, u64); ADDED_TOGETHER],
 }
 
-/// Prefixes that wait for their words. The words are spread over the entire filter, which soon is
-/// larger than any cache.
-const PENDING: usize = 32;
+/// Fingerprints that are added together. The words of one such group are prefetched while the table
+/// gets the fingerprints of the next: they are spread over the entire filter, which soon is larger
+/// than any cache.
+const ADDED_TOGETHER: usize = 32;
 
 impl FilterBuilder {
     /// Creates a filter with `bits` bits per fingerprint over the `depth` (1 to 64) leading bits of
@@ -58,30 +61,52 @@ impl FilterBuilder {
             depth,
             prefix_mask,
             words: vec![0; words],
-            pending: [(0, 0); PENDING],
-            oldest: 0,
+            waiting: [0; ADDED_TOGETHER],
+            count: 0,
+            prefetched: [(0, 0); ADDED_TOGETHER],
         })
     }
 
-    #[inline]
-    pub(super) fn add<F: Fingerprint>(&mut self, fingerprint: F) {
-        let (word, mask) = place_of(
-            hash_of_prefix(fingerprint.top64() & self.prefix_mask),
-            self.words.len() as u64,
-        );
-        let word = usize::try_from(word).unwrap_or(usize::MAX);
-        cpu::prefetch(&self.words, word);
-        if let Some(oldest) = self.pending.get_mut(self.oldest) {
-            let (word, mask) = std::mem::replace(oldest, (word, mask));
-            self.set(word, mask);
+    pub(super) fn add_all<F: Fingerprint>(&mut self, mut fingerprints: &[F]) {
+        while !fingerprints.is_empty() {
+            let places = self.waiting.get_mut(self.count..).unwrap_or_default();
+            let count = places.len().min(fingerprints.len());
+            places.iter_mut().zip(fingerprints).for_each(|(to, from)| *to = from.top64());
+            fingerprints = fingerprints.get(count..).unwrap_or_default();
+            self.count += count;
+            if self.count == ADDED_TOGETHER {
+                self.end_group();
+            }
         }
-        self.oldest = (self.oldest + 1) % PENDING;
     }
 
-    #[inline]
-    fn set(&mut self, word: usize, mask: u64) {
-        if let Some(word) = self.words.get_mut(word) {
-            *word |= mask;
+    /// Prefetches the words of the fingerprints that wait, and sets the bits of those before.
+    #[inline(never)]
+    fn end_group(&mut self) {
+        let (mask, words) = (self.prefix_mask, self.words.len() as u64);
+        let mut places = [(0, 0); ADDED_TOGETHER];
+        cpu::with_native_instructions(
+            #[inline(always)]
+            || {
+                for (place, &top) in places.iter_mut().zip(&self.waiting) {
+                    *place = place_of(hash_of_prefix(top & mask), words);
+                }
+            },
+        );
+        for &(word, _) in places.iter().take(self.count) {
+            cpu::prefetch(&self.words, usize::try_from(word).unwrap_or(usize::MAX));
+        }
+        let places = std::mem::replace(&mut self.prefetched, places);
+        self.set(&places);
+        self.count = 0;
+    }
+
+    fn set(&mut self, places: &[(u64, u64)]) {
+        for &(word, mask) in places {
+            let word = usize::try_from(word).unwrap_or(usize::MAX);
+            if let Some(word) = self.words.get_mut(word) {
+                *word |= mask;
+            }
         }
     }
 
@@ -92,9 +117,10 @@ impl FilterBuilder {
 
     /// Returns the words of the filter over all fingerprints that were added.
     pub(super) fn finish(mut self) -> Vec<u64> {
-        for (word, mask) in self.pending {
-            self.set(word, mask);
-        }
+        let count = self.count;
+        self.end_group();
+        let last = self.prefetched;
+        self.set(last.get(..count).unwrap_or_default());
         self.words
     }
 }

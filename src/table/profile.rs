@@ -137,9 +137,9 @@ mod tests {
         sample.add([1u64, 2, 3]);
         let profile = Profile::estimate::<u64>(&sample, 100);
         let coding = Coding::new(BlockCode::Huffman, &profile.histogram);
-        let mut block = BlockBuilder::new(128, coding.clone());
+        let mut block = BlockBuilder::new(128, &coding);
         let fingerprints = [0u64, 1, 1 << 20, 1 << 40, 1 << 63];
-        assert!(fingerprints.iter().all(|&fingerprint| block.push(fingerprint)));
+        assert_eq!(block.push_all(&fingerprints), fingerprints.len());
         let mut bytes = Vec::new();
         block.finish(&mut bytes);
         let mut read = Vec::new();

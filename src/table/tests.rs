@@ -16,9 +16,7 @@ fn build<F: Fingerprint>(values: &[F], options: TableOptions) -> (Table<F>, File
     sim.create_root().unwrap();
     let profile = Profile::of(values);
     let mut builder = TableBuilder::create(&*sim, "t", &header::<F>(), options, &profile).unwrap();
-    for &value in values {
-        builder.push(value).unwrap();
-    }
+    builder.push_all(values).unwrap();
     let summary = builder.finish().unwrap();
     (Table::open(&*sim, "t", &header::<F>(), summary.len).unwrap(), summary)
 }

@@ -1,44 +1,65 @@
 //! Building blocks in the paper's code.
 
 use super::{COUNT_LEN, leading_difference, remaining_len};
-use crate::codec::bits::BitWriter;
-use crate::codec::bytes::PutFields;
-use crate::codec::huffman::Code;
+use crate::codec::huffman::{Code, MAX_LENGTH, MAX_SYMBOLS};
+use crate::cpu;
 use crate::fingerprint::Fingerprint;
 
-/// Builds one block after another.
+/// Bytes after a block that codewords may write zeros to, because they are written a word at a time.
+const SLACK: usize = 8;
+
+/// Builds one block after another. It counts bits while fingerprints are added, and encodes all of
+/// them when the block is full. The count of a block cannot overflow, because a codeword has at least
+/// one bit.
 #[derive(Debug)]
 pub(crate) struct Builder<F> {
     size: usize,
-    code: Box<Code>,
-    first: F,
+    /// Bits that codewords and remaining bits may take.
+    room: u32,
+    symbols: Box<[Symbol; MAX_SYMBOLS]>,
+    fingerprints: Vec<F>,
+    /// The last fingerprint of the block or, if it is empty, of the one before.
     last: F,
-    /// The leading difference of the last fingerprint. Its remaining bits are not yet written,
-    /// because they depend on the next leading difference.
     last_h: u32,
-    count: u16,
-    codewords: BitWriter,
-    remaining: RemainingBits<F>,
+    /// Bits that codewords and remaining bits take, without those that the next fingerprint may
+    /// save.
+    used: u32,
+}
+
+/// How a leading difference is encoded.
+#[derive(Debug, Clone, Copy, Default)]
+struct Symbol {
+    word: u16,
+    length: u8,
+    /// Bits of the codeword and of all bits below the leading difference.
+    cost: u8,
 }
 
 impl<F: Fingerprint> Builder<F> {
     /// Creates a builder of blocks of `size` bytes. `code` must have a codeword for every leading
     /// difference to come.
-    pub(crate) fn new(size: usize, code: Box<Code>) -> Self {
+    pub(crate) fn new(size: usize, code: &Code) -> Self {
+        let mut symbols = Box::new([Symbol::default(); MAX_SYMBOLS]);
+        for (h, symbol) in (0u8..).zip(symbols.iter_mut()) {
+            let (word, length) = code.word(h.into());
+            let word = u16::try_from(word).unwrap_or(0);
+            let length = u8::try_from(length).unwrap_or(0);
+            *symbol = Symbol { word, length, cost: h + length };
+        }
+        let room = (size - COUNT_LEN - F::BYTES) * 8;
         Self {
             size,
-            code,
-            first: F::ZERO,
+            room: u32::try_from(room).unwrap_or(0),
+            symbols,
+            fingerprints: Vec::new(),
             last: F::ZERO,
             last_h: 0,
-            count: 0,
-            codewords: BitWriter::default(),
-            remaining: RemainingBits::default(),
+            used: 0,
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.fingerprints.is_empty()
     }
 
     /// Returns the last fingerprint of the block, which becomes its key.
@@ -46,109 +67,161 @@ impl<F: Fingerprint> Builder<F> {
         self.last
     }
 
-    /// Adds a fingerprint greater than the last one. Returns false if the block has no room for it.
-    #[must_use]
-    #[inline]
-    pub(crate) fn push(&mut self, fingerprint: F) -> bool {
-        if self.count == 0 {
-            self.first = fingerprint;
-            self.last_h = 0;
-        } else {
-            let h = leading_difference(self.last, fingerprint);
-            let (word, length) = self.code.word(h);
-            let last_len = remaining_len(self.last_h, h);
-            let room = (self.size - COUNT_LEN - F::BYTES) * 8;
-            let used = self.codewords.len() + self.remaining.len();
-            if self.count == u16::MAX || used + (length + last_len + h) as usize > room {
-                return false;
-            }
-            self.codewords.put(word, length);
-            self.end_last(h, last_len);
-            self.last_h = h;
+    /// Adds ascending fingerprints, all greater than the last one, up to the first for which the
+    /// block has no room. Returns how many were added.
+    pub(crate) fn push_all(&mut self, fingerprints: &[F]) -> usize {
+        let mut added = 0;
+        if self.is_empty()
+            && let Some(&first) = fingerprints.first()
+        {
+            (self.last, self.last_h, self.used, added) = (first, 0, 0, 1);
         }
-        self.last = fingerprint;
-        self.count += 1;
-        true
-    }
-
-    /// Writes the remaining bits of the last fingerprint, `len` of them, before the leading
-    /// difference `next`.
-    #[inline]
-    fn end_last(&mut self, next: u32, len: u32) {
-        let bits = self.last & !F::MAX.wrapping_shl(self.last_h);
-        // Leaves the bit at `next` out, which is 0, if it is among them.
-        let above = bits & F::MAX.wrapping_shl(next);
-        self.remaining.put(bits.wrapping_sub(above) | above.wrapping_shr(1), len);
+        let (mut last, mut last_h, mut used) = (self.last, self.last_h, self.used);
+        for &fingerprint in fingerprints.get(added..).unwrap_or_default() {
+            let h = leading_difference(last, fingerprint);
+            let Symbol { length, cost, .. } = symbol(&self.symbols, h);
+            debug_assert!(length > 0, "no codeword for {h}");
+            // A bit of the last fingerprint is left out if h is among its remaining bits.
+            let more = u32::from(cost).wrapping_sub(u32::from(h < last_h));
+            if used.wrapping_add(more) > self.room {
+                break;
+            }
+            (last, last_h, used) = (fingerprint, h, used.wrapping_add(more));
+            added += 1;
+        }
+        (self.last, self.last_h, self.used) = (last, last_h, used);
+        self.fingerprints.extend_from_slice(fingerprints.get(..added).unwrap_or_default());
+        added
     }
 
     /// Appends the block to `out`, with zeros between codewords and remaining bits, and begins the
     /// next one.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
         let start = out.len();
-        out.put_u16(self.count);
-        out.put_fingerprint(self.first);
-        self.codewords.drain_to(out);
-        if self.count > 0 {
-            self.end_last(F::BITS - 1, self.last_h);
+        out.resize(start + self.size + SLACK, 0);
+        cpu::with_native_instructions(
+            #[inline(always)]
+            || self.encode(out.get_mut(start..).unwrap_or_default()),
+        );
+        out.truncate(start + self.size);
+        self.fingerprints.clear();
+    }
+
+    /// Encodes the fingerprints into `block`, where there are zeros.
+    #[inline(always)]
+    fn encode(&self, block: &mut [u8]) {
+        let Some((&first, others)) = self.fingerprints.split_first() else { return };
+        // What is written first may write zeros to the place of what follows.
+        let mut remaining = RemainingBits { pending: F::ZERO, len: 0, end: self.size };
+        let (mut last, mut last_h) = (first, 0);
+        for &fingerprint in others {
+            let h = leading_difference(last, fingerprint);
+            remaining.put_below(block, last, last_h, h);
+            (last, last_h) = (fingerprint, h);
         }
-        out.resize(start + self.size, 0);
-        self.remaining.drain_to(out);
-        self.count = 0;
+        // No leading difference follows, so no bit is left out.
+        remaining.put_below(block, last, last_h, F::BITS - 1);
+
+        let (count, rest) = block.split_at_mut(COUNT_LEN);
+        self.fingerprints.len().to_le_bytes().iter().zip(count).for_each(|(&byte, to)| *to = byte);
+        first.put_le(rest);
+        let mut codewords = Codewords { pending: 0, len: 0, at: COUNT_LEN + F::BYTES };
+        last = first;
+        for &fingerprint in others {
+            let h = leading_difference(last, fingerprint);
+            codewords.put(block, symbol(&self.symbols, h));
+            last = fingerprint;
+        }
+        codewords.write(block);
     }
 }
 
-/// Remaining bits, written from the end of a block towards its beginning.
-#[derive(Debug, Default)]
+#[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "a remainder")]
+fn symbol(symbols: &[Symbol; MAX_SYMBOLS], h: u32) -> Symbol {
+    symbols[h as usize % MAX_SYMBOLS]
+}
+
+/// Writes codewords from the start of a block towards its end, where there are zeros and remaining
+/// bits.
+struct Codewords {
+    /// The last codewords in the low bits, after bits that do not matter.
+    pending: u64,
+    /// Number of bits that are not written yet, fewer than 64.
+    len: u32,
+    /// The byte in which these bits begin.
+    at: usize,
+}
+
+impl Codewords {
+    #[inline(always)]
+    fn put(&mut self, block: &mut [u8], Symbol { word, length, .. }: Symbol) {
+        if self.len.wrapping_add(MAX_LENGTH) >= u64::BITS {
+            self.write(block);
+        }
+        self.pending = self.pending.wrapping_shl(length.into()) | u64::from(word);
+        self.len = self.len.wrapping_add(length.into());
+    }
+
+    /// Writes the pending bits. Those after the last full byte stay pending.
+    #[inline(always)]
+    fn write(&mut self, block: &mut [u8]) {
+        let word = self.pending.wrapping_shl((u64::BITS - 1).wrapping_sub(self.len)) << 1;
+        let place = block.get_mut(self.at..).and_then(<[u8]>::first_chunk_mut);
+        if let Some(bytes) = place {
+            *bytes = (u64::from_be_bytes(*bytes) | word).to_be_bytes();
+        }
+        self.at = self.at.wrapping_add(self.len as usize / 8);
+        self.len %= 8;
+    }
+}
+
+/// Writes remaining bits from the end of a block towards its beginning.
+#[derive(Clone, Copy)]
 struct RemainingBits<F> {
-    /// Full words, the one nearest to the end of the block first.
-    words: Vec<F>,
+    /// The last bits, after zeros.
     pending: F,
-    pending_len: u32,
+    /// Number of these bits, fewer than 8 between calls.
+    len: u32,
+    /// The end of the byte in which these bits end.
+    end: usize,
 }
 
 impl<F: Fingerprint> RemainingBits<F> {
-    /// Returns the number of bits written so far.
-    #[inline]
-    fn len(&self) -> usize {
-        self.words.len() * F::BITS as usize + self.pending_len as usize
+    /// Writes the remaining bits of a fingerprint, given its leading difference and the next one.
+    #[inline(always)]
+    fn put_below(&mut self, block: &mut [u8], fingerprint: F, h: u32, next: u32) {
+        let bits = fingerprint & !F::MAX.wrapping_shl(h);
+        // Leaves the bit at `next` out, which is 0, if it is among them: halves what is above it.
+        let above = bits & F::MAX.wrapping_shl(next);
+        let bits = bits.wrapping_sub(above.wrapping_shr(1));
+        let len = remaining_len(h, next);
+        *self = match len <= F::BITS - 8 {
+            true => self.put(block, bits, len),
+            false => self.put_long(block, bits, len),
+        };
     }
 
-    /// Writes the low `len` bits of `value` before what was written so far. `value` must have no
-    /// other bits set; `len` is less than the width.
-    #[inline]
-    fn put(&mut self, value: F, len: u32) {
-        self.pending = self.pending | value.wrapping_shl(self.pending_len);
-        let end = self.pending_len + len;
-        if let Some(over) = end.checked_sub(F::BITS) {
-            self.words.push(self.pending);
-            // The shift is by the full width only if `over` is 0; then its result is not used.
-            let rest = value.wrapping_shr(F::BITS - self.pending_len);
-            self.pending = if over == 0 { F::ZERO } else { rest };
-            self.pending_len = over;
-        } else {
-            self.pending_len = end;
-        }
+    /// Writes the low `len` bits of `value` before what was written so far, and zeros before them.
+    /// `value` must have no other bits set. `len` is at most the width minus 8.
+    #[inline(always)]
+    #[must_use]
+    fn put(self, block: &mut [u8], value: F, len: u32) -> Self {
+        let Self { pending, len: before, end } = self;
+        let pending = pending | value.wrapping_shl(before);
+        let place = block.get_mut(end.wrapping_sub(F::BYTES)..end);
+        place.into_iter().for_each(|place| pending.put_be(place));
+        let len = before.wrapping_add(len);
+        let end = end.wrapping_sub(len as usize / 8);
+        Self { pending: pending.wrapping_shr(len & !7), len: len % 8, end }
     }
 
-    /// Sets all bits at the end of `block`, where there are zeros, and empties the writer.
-    fn drain_to(&mut self, block: &mut [u8]) {
-        let mut places = block.rchunks_exact_mut(F::BYTES);
-        for (word, place) in self.words.drain(..).zip(&mut places) {
-            if let Some(bytes) = bytes_of(word).get(16 - F::BYTES..) {
-                place.copy_from_slice(bytes);
-            }
-        }
-        // The codewords may end in the byte in which the remaining bits begin.
-        let bytes = bytes_of(self.pending);
-        let bytes = bytes.iter().rev().take(self.pending_len.div_ceil(8) as usize);
-        let place = places.next().unwrap_or_default();
-        place.iter_mut().rev().zip(bytes).for_each(|(to, &byte)| *to |= byte);
-        (self.pending, self.pending_len) = (F::ZERO, 0);
+    /// Writes more bits than fit after pending ones.
+    #[cold]
+    #[must_use]
+    fn put_long(self, block: &mut [u8], value: F, len: u32) -> Self {
+        let half = F::BITS / 2;
+        let low = self.put(block, value & !F::MAX.wrapping_shl(half), half);
+        low.put(block, value.wrapping_shr(half), len.wrapping_sub(half))
     }
-}
-
-/// Returns the bytes of a word, the lowest last, after zeros.
-#[inline]
-fn bytes_of<F: Fingerprint>(word: F) -> [u8; 16] {
-    word.to_u128().to_be_bytes()
 }

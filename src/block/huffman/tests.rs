@@ -14,8 +14,8 @@ fn code_for<F: Fingerprint>(values: &[F]) -> Code {
 /// of fingerprints in it.
 fn build<F: Fingerprint>(values: &[F], size: usize) -> (Coding, Vec<u8>, usize) {
     let code = Box::new(code_for(values));
-    let mut builder = Builder::new(size, code.clone());
-    let taken = values.iter().take_while(|&&v| builder.push(v)).count();
+    let mut builder = Builder::new(size, &code);
+    let taken = builder.push_all(values);
     let mut out = Vec::new();
     builder.finish(&mut out);
     assert!(builder.is_empty());
