@@ -12,6 +12,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -28,8 +29,11 @@ const FILTER: u32 = 8;
 /// of operations.
 type Path = (&'static str, fn() -> usize);
 
-const PATHS: [Path; 13] = [
+const PATHS: [Path; 16] = [
     ("query, half-2 with filter, k = 3", || query("half-2", FILTER, 3)),
+    ("query of a small database without a match, k = 3", || query_small(0..=0)),
+    ("query of a small database with one match, k = 3", || query_small(1..=1)),
+    ("query with 100 to 500 matches, half-2 with filter, k = 3", || query_long(100..=500)),
     ("query, half-2, k = 3", || query("half-2", 0, 3)),
     ("query, single with filter, k = 3", || query("single", FILTER, 3)),
     ("query, ring-3, k = 6", || query("ring-3", 0, 6)),
@@ -65,8 +69,9 @@ fn recent() -> usize {
 }
 
 /// Does all work in the calling thread, the only one that is counted, and at times that it chooses.
+/// Tables are not decoded in memory, so that queries do what they do in a large database.
 fn alone(layout: &str, filter: u32) -> Options {
-    let options = options(layout, 128, filter).durability(Durability::Buffered);
+    let options = options(layout, 128, filter).durability(Durability::Buffered).index_memory(0);
     options.memtable_entries(recent() + 1).threads(1).background(false)
 }
 
@@ -88,6 +93,36 @@ fn query(layout: &str, filter: u32, k: u32) -> usize {
         assert_eq!(found, scan(&fingerprints, query, k), "{layout}");
     }
     assert_eq!(measured(|| queries.iter().map(ask).sum::<usize>()), found.iter().sum());
+    queries.len()
+}
+
+/// Queries a database whose tables are so small that they are decoded in memory.
+fn query_small(matches: RangeInclusive<usize>) -> usize {
+    let options = alone("half-2", FILTER).index_memory(1 << 30);
+    query_with_matches(options, &uniform(), matches)
+}
+
+/// Families of near neighbours make the long answers.
+fn query_long(matches: RangeInclusive<usize>) -> usize {
+    let fingerprints = Data::Clustered.fingerprints(1 << 16).unwrap();
+    query_with_matches(alone("half-2", FILTER), &fingerprints, matches)
+}
+
+/// Runs the queries that have this number of matches.
+fn query_with_matches(
+    options: Options,
+    fingerprints: &[u64],
+    matches: RangeInclusive<usize>,
+) -> usize {
+    let (_folder, db) = loaded(options, fingerprints);
+    let snapshot = db.snapshot();
+    let ask = |&query: &u64| snapshot.query(query, 3).unwrap().len();
+    let mut queries = queries(fingerprints, 2000);
+    queries.retain(|query| matches.contains(&ask(query)));
+    for query in queries.iter().take(20) {
+        assert_eq!(ask(query), scan(fingerprints, *query, 3));
+    }
+    measured(|| queries.iter().for_each(|query| assert!(matches.contains(&ask(query)))));
     queries.len()
 }
 
@@ -189,7 +224,7 @@ fn compact() -> usize {
 }
 
 fn bulk_load() -> usize {
-    let (fingerprints, options) = (uniform(), alone("half-2", FILTER).index_memory(0));
+    let (fingerprints, options) = (uniform(), alone("half-2", FILTER));
     let (_folder, db) = measured(|| loaded(options, &fingerprints));
     assert_holds(&db, &fingerprints);
     fingerprints.len()

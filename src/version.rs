@@ -32,9 +32,9 @@ impl<F: Fingerprint> Version<F> {
         self.frozen.iter().map(|m| &**m).chain([&*self.active])
     }
 
-    /// Returns the bytes of the copies of directories and filters in memory.
-    pub(crate) fn index_copies_len(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.index_copies_len()).sum()
+    /// Returns the bytes of memory that the loaded indexes take.
+    pub(crate) fn loaded_indexes_len(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.loaded_indexes_len()).sum()
     }
 
     /// Returns whether the segments of this version have anything that was not visible to a reader

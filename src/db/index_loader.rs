@@ -2,7 +2,7 @@
 //!
 //! Queries read a few dozen random words of filters and slots of directories. In huge pages of
 //! memory, most of the time for translating their addresses is saved; and the system cannot drop
-//! them from its cache. Opening a database does not wait for the copies: a query uses the mapped
+//! them from its cache. Small segments are also decoded, so that queries need not. Opening a database does not wait for the copies: a query uses the mapped
 //! file of each table that is not copied yet.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,7 +70,7 @@ impl<F: Fingerprint> IndexLoader<F> {
     /// Copies in the background what this version has and is not copied yet. The thread ends when
     /// nothing is left to copy. If it cannot be started, the files are used as they are.
     pub(super) fn offer(self: &Arc<Self>, version: &Version<F>) {
-        let needed = version.segments.iter().any(|segment| segment.needs_index_copies());
+        let needed = version.segments.iter().any(|segment| segment.needs_indexes());
         let enabled = self.budget.limit() > 0 || self.cold;
         if !needed || !enabled {
             return;
@@ -129,7 +129,7 @@ impl<F: Fingerprint> IndexLoader<F> {
         let goes_on = || !self.stopped.load(Ordering::Relaxed);
         let mut result = Ok(());
         for segment in segments.iter().filter_map(Weak::upgrade).take_while(|_| goes_on()) {
-            result = result.and(segment.copy_indexes(&self.budget, &goes_on));
+            result = result.and(segment.load_indexes(&self.budget, &goes_on));
         }
         result
     }

@@ -154,8 +154,8 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         self.shared.indexes.offer(&self.snapshot().version);
     }
 
-    /// Copies the directories and filters of all tables to memory, and returns how many bytes all
-    /// copies take; see [`Db::load_index`](crate::Db::load_index).
+    /// Copies the directories and filters of all tables to memory, decodes small segments, and
+    /// returns how many bytes all of that takes; see [`Db::load_index`](crate::Db::load_index).
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     pub fn load_index(&self) -> Result<u64> {
         let version = self.snapshot().version;
         self.shared.indexes.copy(&version)?;
-        Ok(version.index_copies_len())
+        Ok(version.loaded_indexes_len())
     }
 
     fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {

@@ -68,10 +68,10 @@ pub struct Stats {
     /// The same for the best possible code of ids that are the numbers below their count in random
     /// order: log2(count) - 1.443.
     pub ids_bound_bits: f64,
-    /// Size of what should be in memory for fast answers: directories, filters, and the bitmaps of
-    /// checked pages.
+    /// Size of what should be in memory for fast answers: directories, filters, the bitmaps of
+    /// checked pages, and the fingerprints of small segments.
     pub index_memory_bytes: u64,
-    /// How many bytes of memory copies of directories and filters may take; see
+    /// How many bytes of memory copies of directories, filters and small segments may take; see
     /// [`Options::index_memory`](crate::Options::index_memory).
     pub index_budget_bytes: u64,
     /// How many they take.
@@ -233,7 +233,7 @@ impl Stats {
             ids_bound_bits: ids_bound(ids),
             index_memory_bytes: version.segments.iter().map(|s| s.index_memory()).sum(),
             index_budget_bytes: indexes.budget(),
-            index_loaded_bytes: version.index_copies_len(),
+            index_loaded_bytes: version.loaded_indexes_len(),
             memtable_entries: version.memtables().map(|m| m.len()).sum(),
             memtable_bytes: version.memtables().map(|m| m.memory()).sum(),
             layout: settings.layout.name().to_owned(),

@@ -129,8 +129,7 @@ impl PagedFile {
     /// Returns the body, for many reads in a row.
     #[inline(always)]
     pub(crate) fn body(&self) -> Body<'_> {
-        let (bytes, checked, len) = (&self.map, &self.checked, self.body_len);
-        Body { bytes, base: 0, is_checked: false, checked, len, file: self }
+        Body { bytes: &self.map, base: 0, is_checked: false, file: self }
     }
 
     /// Returns the body for reads of the part that [`copy_from`](Self::copy_from) copies: from the
@@ -139,7 +138,7 @@ impl PagedFile {
     pub(crate) fn copied_body(&self) -> Body<'_> {
         match self.copy.get() {
             Some(Some(copy)) => {
-                Body { bytes: &copy.bytes, base: copy.base, is_checked: true, ..self.body() }
+                Body { bytes: &copy.bytes, base: copy.base, is_checked: true, file: self }
             }
             _ => self.body(),
         }
@@ -348,8 +347,7 @@ impl PagedFile {
     }
 }
 
-/// The body of an open file. Holds everything that a read needs, so that a read does not go through
-/// the file's own structures.
+/// The body of an open file, for many reads: a read need not go through the map.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Body<'a> {
     /// The bytes of the file from `base` on.
@@ -357,9 +355,6 @@ pub(crate) struct Body<'a> {
     base: usize,
     /// Whether all of these bytes are in the body and have passed their checksums.
     is_checked: bool,
-    checked: &'a [AtomicU64],
-    /// Length of the body.
-    len: usize,
     file: &'a PagedFile,
 }
 
@@ -377,8 +372,8 @@ impl<'a> Body<'a> {
     pub(crate) fn bytes_of_pages(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
         let end = offset.saturating_add(len);
         let checked =
-            self.is_checked || are_checked(self.checked, offset / PAGE..end.div_ceil(PAGE));
-        if !checked || end > self.len {
+            self.is_checked || are_checked(&self.file.checked, offset / PAGE..end.div_ceil(PAGE));
+        if !checked || end > self.file.body_len {
             self.file.check_pages(offset, len)?;
         }
         Ok(self.from(offset).get(..len).unwrap_or_default())
@@ -394,8 +389,9 @@ impl<'a> Body<'a> {
     #[inline(always)]
     pub(crate) fn check(&self, offset: usize, len: usize) -> Result<()> {
         // Nearly always the bytes are within one page that was checked before.
-        let within = offset % PAGE + len <= PAGE && offset.saturating_add(len) <= self.len;
-        if within && (self.is_checked || is_checked(self.checked, offset / PAGE)) {
+        let end = offset.saturating_add(len);
+        let within = offset % PAGE + len <= PAGE && end <= self.file.body_len;
+        if within && (self.is_checked || is_checked(&self.file.checked, offset / PAGE)) {
             return Ok(());
         }
         self.file.check_pages(offset, len)

@@ -1,7 +1,7 @@
 //! The answers to one query.
 
 use super::options::QueryOptions;
-use super::pipeline;
+use super::pipeline::{self, Hit, Hits};
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Fingerprint, Match};
@@ -10,7 +10,9 @@ impl<F: Fingerprint> View<'_, F> {
     /// Returns all matches, each once, sorted by distance, fingerprint, id.
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
         let limit = options.limit.unwrap_or(usize::MAX);
-        self.matches(pipeline::search(self, fingerprint, options.distance)?, limit)
+        let mut hits = Hits::new(Hit::NONE);
+        pipeline::search(self, fingerprint, options.distance, &mut hits)?;
+        self.matches(hits.as_mut_slice(), limit)
     }
 
     /// Returns the nearest match within `distance`. Of several, it is the one with the lowest

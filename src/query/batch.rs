@@ -2,7 +2,7 @@
 
 use super::ids::LiveIds;
 use super::options::QueryOptions;
-use super::pipeline::{self, Hit};
+use super::pipeline::{self, Hit, Hits};
 use super::sweep::{self, QueryHit};
 use super::view::View;
 use crate::error::Result;
@@ -45,11 +45,11 @@ fn sweep_all<F: Fingerprint>(
     threads: usize,
 ) -> Result<Vec<Vec<Match<F>>>> {
     let mut all_hits = sweep::segments(view, queries, distance, threads)?;
-    let mut hits = Vec::new();
     for (query, &fingerprint) in (0..).zip(queries) {
+        let mut hits = Hits::new(Hit::NONE);
         pipeline::search_memtables(view, fingerprint, distance, &mut hits);
-        let of_query = |Hit { fingerprint, source, .. }| QueryHit { fingerprint, source, query };
-        all_hits.extend(hits.drain(..).map(of_query));
+        let of_query = |&Hit { fingerprint, source, .. }| QueryHit { fingerprint, source, query };
+        all_hits.extend(hits.as_slice().iter().map(of_query));
     }
     with_ids(view, queries, all_hits)
 }

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use super::options::QueryOptions;
-use super::pipeline::{self, LookupQueue, TableLookup, Tables};
+use super::pipeline::{self, Hit, Hits, LookupQueue, TableLookup, Tables};
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -93,9 +93,10 @@ pub struct SegmentExplain {
     pub filter_checks: usize,
     /// Number of probes that a filter ruled out.
     pub filtered_out: usize,
-    /// Number of blocks that the other probes led to.
+    /// Number of blocks that the other probes led to; 0 if the segment is so small that it is kept
+    /// [decoded](crate::Options::index_memory).
     pub blocks: usize,
-    /// Number of fingerprints that were decoded and compared.
+    /// Number of fingerprints that were compared.
     pub candidates: u64,
     /// Number of fingerprints within the distance.
     pub found: usize,
@@ -133,9 +134,10 @@ impl<F: Fingerprint> View<'_, F> {
     pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
         let QueryOptions { distance, limit } = options;
         let segments = &self.version.segments;
-        let (mut explain, mut hits, mut scanned) = (Explain::default(), Vec::new(), Vec::new());
+        let (mut explain, mut hits, mut scanned) =
+            (Explain::default(), Hits::new(Hit::NONE), Vec::new());
         let mut clock = Instant::now();
-        let mut tables = Tables::new();
+        let mut tables = Tables::new(None);
         pipeline::table_probes(self, fingerprint, distance, &mut tables, |source, _| {
             scanned.push(source);
             Ok(())
@@ -146,7 +148,7 @@ impl<F: Fingerprint> View<'_, F> {
         explain.filter = lap(&mut clock);
         queue.find_all_blocks()?;
         explain.find = lap(&mut clock);
-        let lookups: Vec<_> = queue.lookups().cloned().collect();
+        let lookups: Vec<_> = queue.lookups().copied().collect();
         clock = Instant::now();
         for source in scanned {
             pipeline::scan(&segments[source], fingerprint, distance, source, &mut hits)?;
@@ -156,14 +158,14 @@ impl<F: Fingerprint> View<'_, F> {
 
         let plan = |segment: &Segment<F>| self.planner.plan(segment.meta().fingerprints, distance);
         explain.segments = segments.iter().map(|s| SegmentExplain::of(s, plan(s))).collect();
-        hits.iter().for_each(|hit| explain.segments[hit.source].found += 1);
+        hits.as_slice().iter().for_each(|hit| explain.segments[hit.source].found += 1);
         count(&tables, &lookups, &mut explain.segments)?;
 
         clock = Instant::now();
         pipeline::search_memtables(self, fingerprint, distance, &mut hits);
         explain.memory = lap(&mut clock);
         explain.recent = self.version.memtables().map(|m| m.len() as u64).sum();
-        let _ = self.matches(hits, limit.unwrap_or(usize::MAX))?;
+        let _ = self.matches(hits.as_mut_slice(), limit.unwrap_or(usize::MAX))?;
         explain.ids = lap(&mut clock);
         explain.matches = self.query(fingerprint, options)?.len();
         explain.total = lap(&mut clock);
@@ -177,14 +179,17 @@ fn count<F: Fingerprint>(
     lookups: &[TableLookup<'_, F>],
     segments: &mut [SegmentExplain],
 ) -> Result<()> {
-    for table in tables.iter() {
+    for table in tables.as_slice().iter().flatten() {
         segments[table.source].filter_checks += table.filter_checks();
         segments[table.source].filtered_out += table.probes().len();
     }
     for (table, lookup) in lookups {
         let segment = &mut segments[table.source];
         segment.filtered_out -= 1;
-        for block in lookup.blocks.clone() {
+        if let Some(decoded) = table.decoded {
+            segment.candidates += decoded.count_candidates(lookup.low, lookup.high) as u64;
+        }
+        for block in lookup.blocks() {
             segment.blocks += 1;
             let candidates =
                 table.table_view.table().count_candidates(block, lookup.low, lookup.high)?;

@@ -23,13 +23,13 @@ pub(super) struct LiveIds<'a, F> {
 
 impl<F: Fingerprint> View<'_, F> {
     /// Turns hits into answers: at most `limit` matches, sorted by distance, fingerprint, id.
-    pub(super) fn matches(&self, mut hits: Vec<Hit<F>>, limit: usize) -> Result<Vec<Match<F>>> {
+    pub(super) fn matches(&self, hits: &mut [Hit<F>], limit: usize) -> Result<Vec<Match<F>>> {
         let mut matches = Vec::new();
         if hits.is_empty() {
             return Ok(matches);
         }
         let mut ids = LiveIds::new(self, SEARCHES_OF_NEIGHBOURS);
-        let (mut rest, mut count) = (&mut *hits, limit);
+        let (mut rest, mut count) = (hits, limit);
         while matches.len() < limit && !rest.is_empty() {
             // A fingerprint has at least one id, unless all were removed: as many fingerprints as
             // matches are wanted are usually enough. If they are not, twice as many follow.

@@ -9,6 +9,8 @@
 //!    those that are left.
 //! 3. [`LookupQueue::next`] finds the blocks of each lookup, some lookups ahead of step 4.
 //! 4. [`decode`] decodes the blocks, and keeps the fingerprints that match.
+//!
+//! Small tables are decoded in memory. For their lookups, there is no step 3.
 
 use super::short_list::ShortList;
 use super::view::View;
@@ -19,7 +21,9 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Plan, Probe, TablePlan};
 use crate::segment::Segment;
-use crate::table::{CHECKED_TOGETHER, FilterChecks, FilterView, Lookup, TableView};
+use crate::table::{
+    CHECKED_TOGETHER, Decoded, FilterChecks, FilterView, Lookup, NEAR_TOGETHER, TableView,
+};
 
 /// A fingerprint within the distance, and the source that has it. Ordered as answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,11 +34,18 @@ pub(super) struct Hit<F> {
     pub(super) source: usize,
 }
 
+impl<F: Fingerprint> Hit<F> {
+    /// Fills unused places of lists.
+    pub(super) const NONE: Self = Self { distance: 0, fingerprint: F::ZERO, source: 0 };
+}
+
 /// The probes of one query in one table of one segment.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct TableProbes<'a, F> {
     pub(super) source: usize,
     pub(super) table_view: TableView<'a, F>,
+    /// The table's fingerprints, if they are decoded. Then lookups need no blocks.
+    pub(super) decoded: Option<&'a Decoded<F>>,
     /// The query's fingerprint in the table's bit order.
     pub(super) query: F,
     plan: &'a Plan<F>,
@@ -42,24 +53,27 @@ pub(super) struct TableProbes<'a, F> {
 }
 
 /// The tables that a query searches.
-pub(super) type Tables<'a, F> = ShortList<TableProbes<'a, F>, 4>;
+pub(super) type Tables<'a, F> = ShortList<Option<TableProbes<'a, F>>, 4>;
+
+/// What a query finds.
+pub(super) type Hits<F> = ShortList<Hit<F>, 4>;
 
 /// Finds every fingerprint of the view within `distance`, once per source that has it.
 pub(super) fn search<F: Fingerprint>(
     view: &View<'_, F>,
     query: F,
     distance: u32,
-) -> Result<Vec<Hit<F>>> {
-    let mut hits = Vec::new();
-    let mut tables = Tables::new();
+    hits: &mut Hits<F>,
+) -> Result<()> {
+    let mut tables = Tables::new(None);
     table_probes(view, query, distance, &mut tables, |source, segment| {
-        scan(segment, query, distance, source, &mut hits)
+        scan(segment, query, distance, source, hits)
     })?;
     let mut queue = LookupQueue::new();
     queue.start(&tables)?;
-    decode(&tables, query, distance, &mut queue, &mut hits)?;
-    search_memtables(view, query, distance, &mut hits);
-    Ok(hits)
+    decode(&tables, query, distance, &mut queue, hits)?;
+    search_memtables(view, query, distance, hits);
+    Ok(())
 }
 
 /// Searches the memtables only.
@@ -67,7 +81,7 @@ pub(super) fn search_memtables<F: Fingerprint>(
     view: &View<'_, F>,
     query: F,
     distance: u32,
-    hits: &mut Vec<Hit<F>>,
+    hits: &mut Hits<F>,
 ) {
     let first = view.version.segments.len();
     for (source, memtable) in (first..).zip(view.version.memtables()) {
@@ -88,7 +102,7 @@ pub(super) fn scan<F: Fingerprint>(
     query: F,
     max_distance: u32,
     source: usize,
-    hits: &mut Vec<Hit<F>>,
+    hits: &mut Hits<F>,
 ) -> Result<()> {
     let Some(table) = segment.identity_table() else { return Ok(()) };
     table.visit_all(
@@ -117,25 +131,26 @@ pub(super) fn table_probes<'a, F: Fingerprint>(
             scan(source, segment)?;
         }
         for table_plan in plan.tables() {
-            let table_view = segment.tables()[table_plan.number()].view();
+            let table = &segment.tables()[table_plan.number()];
+            let (table_view, decoded) = (table.view(), table.decoded());
             let query = table_plan.order().apply(query);
-            tables.push(TableProbes { source, table_view, query, plan, table_plan });
+            tables.push(Some(TableProbes { source, table_view, decoded, query, plan, table_plan }));
         }
     }
     Ok(())
 }
 
-/// Step 4: decodes the blocks of the lookups and keeps what matches. A match that several tables
+/// Step 4: decodes the blocks of the lookups, unless they are decoded, and keeps what matches. A match that several tables
 /// accept is reported by the first of them only.
 pub(super) fn decode<'a, F: Fingerprint>(
     tables: &'a Tables<'a, F>,
     query: F,
     distance: u32,
     queue: &mut LookupQueue<'a, F>,
-    hits: &mut Vec<Hit<F>>,
+    hits: &mut Hits<F>,
 ) -> Result<()> {
-    let Some(first) = tables.iter().next() else { return Ok(()) };
-    let found = |table: &TableProbes<'_, F>, candidate: F| {
+    let Some(first) = tables.as_slice().iter().flatten().next() else { return Ok(()) };
+    let mut found = |table: &TableProbes<'_, F>, candidate: F| {
         let TableProbes { source, plan, table_plan, .. } = *table;
         let fingerprint = table_plan.order().invert(candidate);
         if plan.reports(table_plan.number(), fingerprint ^ query) {
@@ -145,6 +160,19 @@ pub(super) fn decode<'a, F: Fingerprint>(
     cpu::with_native_instructions(
         #[inline(always)]
         || {
+            let mut any_blocks = false;
+            for (table, Lookup { low, high, .. }) in queue.lookups() {
+                match table.decoded {
+                    Some(decoded) => {
+                        let found = |candidate| found(table, candidate);
+                        decoded.search((*low, *high), table.query, distance, found);
+                    }
+                    None => any_blocks = true,
+                }
+            }
+            if !any_blocks {
+                return Ok(());
+            }
             block::search(
                 first.table_view.table().code(),
                 #[inline(always)]
@@ -183,17 +211,22 @@ impl<'a, F: Fingerprint> TableProbes<'a, F> {
 
     #[inline(always)]
     fn start_lookup(&'a self, probe: &Probe<F>) -> TableLookup<'a, F> {
-        (self, self.table_view.start_lookup(self.query ^ probe.flips, probe.depth.into()))
+        let (prefix, depth) = (self.query ^ probe.flips, probe.depth.into());
+        let lookup = match self.decoded {
+            Some(_) => Lookup::of_prefix(prefix, depth),
+            None => self.table_view.start_lookup(prefix, depth),
+        };
+        (self, lookup)
     }
 }
 
-/// Returns the probes that are checked together, with the hashes of their flips.
+/// Returns the probes that are checked together, `N` at a time, with the hashes of their flips.
 #[inline(always)]
-fn checked_together<'a, F>(
+fn checked_together<'a, F, const N: usize>(
     probes: &'a [Probe<F>],
     hashes: &'a [HashGroup],
 ) -> impl Iterator<Item = (&'a [Probe<F>], &'a [HashGroup])> {
-    probes.chunks(CHECKED_TOGETHER).zip(hashes.chunks(CHECKED_TOGETHER / GROUP))
+    probes.chunks(N).zip(hashes.chunks(N / GROUP))
 }
 
 /// A lookup, and the table that it is in.
@@ -201,7 +234,7 @@ pub(super) type TableLookup<'a, F> = (&'a TableProbes<'a, F>, Lookup<F>);
 
 /// The lookups of a query, from the filters to the blocks.
 pub(super) struct LookupQueue<'a, F> {
-    lookups: ShortList<TableLookup<'a, F>, 8>,
+    lookups: ShortList<Option<TableLookup<'a, F>>, 8>,
     /// Number of lookups whose blocks are found.
     found: usize,
     /// By how many lookups finding blocks is ahead of decoding them.
@@ -215,7 +248,7 @@ pub(super) struct LookupQueue<'a, F> {
 impl<'a, F: Fingerprint> LookupQueue<'a, F> {
     #[inline(always)]
     pub(super) fn new() -> Self {
-        Self { lookups: ShortList::new(), found: 0, ahead: AHEAD, taken: 0, current: None }
+        Self { lookups: ShortList::new(None), found: 0, ahead: AHEAD, taken: 0, current: None }
     }
 
     /// Step 2: makes lookups of the probes that no filter rules out.
@@ -228,9 +261,8 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
 
     #[inline(always)]
     fn start_here(&mut self, tables: &'a Tables<'a, F>) -> Result<()> {
-        let mut checks = FilterChecks::new();
         let (mut any_far, mut any_cold) = (false, false);
-        for table in tables.iter() {
+        for table in tables.as_slice().iter().flatten() {
             any_cold |= table.table_view.table().is_cold();
             let Some(filter) = table.filter() else {
                 self.look_up(table, table.probes());
@@ -242,9 +274,9 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
                 any_far = true;
                 continue;
             };
-            for (probes, hashes) in checked_together(long, hashes) {
-                let passing = filter.passing(table.query_hash(), hashes, &mut checks);
-                self.look_up_passing(table, probes, passing);
+            let query = table.query_hash();
+            for (probes, hashes) in checked_together::<F, NEAR_TOGETHER>(long, hashes) {
+                self.look_up_passing(table, probes, filter.passing(query, hashes));
             }
         }
         if any_far {
@@ -265,13 +297,13 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
     fn check_far_filters(&mut self, tables: &'a Tables<'a, F>) -> Result<()> {
         let (mut checks, mut checks_before) = (&mut FilterChecks::new(), &mut FilterChecks::new());
         let mut before = None;
-        for table in tables.iter() {
+        for table in tables.as_slice().iter().flatten() {
             let Some(filter) = table.filter() else { continue };
             if filter.near()?.is_some() {
                 continue;
             }
             let (_, long, hashes) = table.table_plan.by_filter();
-            for (probes, hashes) in checked_together(long, hashes) {
+            for (probes, hashes) in checked_together::<F, CHECKED_TOGETHER>(long, hashes) {
                 filter.start_checks(table.query_hash(), hashes, checks);
                 std::mem::swap(&mut checks, &mut checks_before);
                 if let Some((table, filter, probes)) = before.replace((table, filter, probes)) {
@@ -287,9 +319,8 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
 
     #[inline(always)]
     fn look_up(&mut self, table: &'a TableProbes<'a, F>, probes: &[Probe<F>]) {
-        self.lookups.reserve(probes.len());
         for probe in probes {
-            self.lookups.push(table.start_lookup(probe));
+            self.lookups.push(Some(table.start_lookup(probe)));
         }
     }
 
@@ -302,7 +333,7 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
         mut passing: u32,
     ) {
         while let Some(probe) = probes.get(passing.trailing_zeros() as usize) {
-            self.lookups.push(table.start_lookup(probe));
+            self.lookups.push(Some(table.start_lookup(probe)));
             passing &= passing - 1;
         }
     }
@@ -314,7 +345,7 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
     }
 
     pub(super) fn lookups(&self) -> impl Iterator<Item = &TableLookup<'a, F>> {
-        self.lookups.iter()
+        self.lookups.as_slice().iter().flatten()
     }
 
     /// Step 3: the next block to decode, and what to look for in it.
@@ -322,14 +353,14 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
     fn next(&mut self) -> Result<Option<Job<'a, F, &'a TableProbes<'a, F>>>> {
         loop {
             if let Some((table, lookup)) = &mut self.current
-                && let Some(block) = lookup.blocks.next()
+                && let Some(block) = lookup.take_block()
             {
                 let Lookup { low, high, .. } = *lookup;
                 let (block, query) = (table.table_view.packed(block)?, table.query);
                 return Ok(Some(Job { block, query, low, high, tag: table }));
             }
             self.find_blocks_ahead()?;
-            self.current = self.lookups.get_mut(self.taken).cloned();
+            self.current = self.lookups.as_slice().get(self.taken).copied().flatten();
             if self.current.is_none() {
                 return Ok(None);
             }
@@ -342,8 +373,10 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
     fn find_blocks_ahead(&mut self) -> Result<()> {
         let end = self.lookups.len().min(self.taken + self.ahead);
         while self.found < end {
-            if let Some((table, lookup)) = self.lookups.get_mut(self.found) {
-                table.table_view.find_blocks(lookup)?;
+            if let Some(Some((table, lookup))) = self.lookups.as_mut_slice().get_mut(self.found) {
+                if table.decoded.is_none() {
+                    table.table_view.find_blocks(lookup)?;
+                }
             }
             self.found += 1;
         }

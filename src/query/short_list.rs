@@ -1,18 +1,20 @@
 //! Lists that are usually short.
 
-/// A list whose first `N` items need no allocation. Most queries search few tables and look up few
-/// prefixes, and an allocation takes as long as a lookup.
+/// A list whose first `N` items need no allocation. Most queries search few tables, look up few
+/// prefixes and find few matches, and an allocation takes as long as a lookup.
 #[derive(Debug)]
 pub(super) struct ShortList<T, const N: usize> {
-    first: [Option<T>; N],
-    more: Vec<T>,
+    first: [T; N],
+    /// All items, if there are more than `N`.
+    all: Vec<T>,
     len: usize,
 }
 
-impl<T, const N: usize> ShortList<T, N> {
+impl<T: Copy, const N: usize> ShortList<T, N> {
+    /// Makes an empty list. `filler` takes the unused places.
     #[inline(always)]
-    pub(super) fn new() -> Self {
-        Self { first: [const { None }; N], more: Vec::new(), len: 0 }
+    pub(super) fn new(filler: T) -> Self {
+        Self { first: [filler; N], all: Vec::new(), len: 0 }
     }
 
     #[inline(always)]
@@ -20,34 +22,34 @@ impl<T, const N: usize> ShortList<T, N> {
         self.len
     }
 
-    /// Makes room for this many more items.
-    #[inline(always)]
-    pub(super) fn reserve(&mut self, count: usize) {
-        if self.len + count > N {
-            self.more.reserve(count);
-        }
-    }
-
     #[inline(always)]
     pub(super) fn push(&mut self, item: T) {
         match self.first.get_mut(self.len) {
-            Some(place) => *place = Some(item),
-            None => self.more.push(item),
+            Some(place) => *place = item,
+            None => self.push_to_all(item),
         }
         self.len += 1;
     }
 
-    #[inline(always)]
-    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        match self.first.get_mut(index) {
-            Some(item) => item.as_mut(),
-            None => self.more.get_mut(index - N),
+    #[inline(never)]
+    fn push_to_all(&mut self, item: T) {
+        if self.all.is_empty() {
+            self.all.extend_from_slice(&self.first);
         }
+        self.all.push(item);
     }
 
     #[inline(always)]
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.first.iter().take(self.len).flatten().chain(&self.more)
+    pub(super) fn as_slice(&self) -> &[T] {
+        self.first.get(..self.len).unwrap_or(&self.all)
+    }
+
+    #[inline(always)]
+    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+        match self.first.get_mut(..self.len) {
+            Some(items) => items,
+            None => &mut self.all,
+        }
     }
 }
 
@@ -57,14 +59,14 @@ mod tests {
 
     #[test]
     fn items_beyond_the_inline_ones_follow_in_order() {
-        let mut list = ShortList::<usize, 3>::new();
+        let mut list = ShortList::<usize, 3>::new(9);
         for count in 0..10 {
             assert_eq!(list.len(), count);
-            assert!(list.iter().copied().eq(0..count));
-            assert_eq!(list.get_mut(count), None);
+            assert!(list.as_slice().iter().copied().eq(0..count));
+            assert_eq!(list.as_mut_slice().len(), count);
             list.push(count);
-            *list.get_mut(count).unwrap() += 1;
-            *list.get_mut(count).unwrap() -= 1;
+            list.as_mut_slice()[count] += 1;
+            list.as_mut_slice()[count] -= 1;
         }
     }
 }

@@ -40,6 +40,15 @@ impl<'a, F: Fingerprint> IdReader<'a, F> {
             return self.ids_in_decoded(fingerprint);
         }
         let Some(table) = self.segment.identity_table() else { return Ok(None) };
+        if table.decoded().is_some() {
+            let Some((number, index)) = table.locate(fingerprint)? else { return Ok(None) };
+            let group = match self.block {
+                Some((last, group)) if last == number => group,
+                _ => self.segment.postings.id_group(number, table.block_len(number)?)?,
+            };
+            self.block = Some((number, group));
+            return group.ids(index).map(Some);
+        }
         let numbers = table.blocks_between(fingerprint, fingerprint)?;
         let current = self.block.filter(|(last, _)| numbers.contains(last));
         if current.is_some() && self.searches >= self.most_searches {

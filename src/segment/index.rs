@@ -1,4 +1,4 @@
-//! Copying the indexes and filters of a segment's tables to memory.
+//! Loading the indexes and filters of a segment's tables into memory.
 
 use std::sync::Arc;
 
@@ -9,36 +9,36 @@ use crate::storage::MemoryBudget;
 use crate::table::Table;
 
 impl<F: Fingerprint> Segment<F> {
-    /// Returns whether [`copy_indexes`](Self::copy_indexes) has anything to do.
-    pub(crate) fn needs_index_copies(&self) -> bool {
-        self.tables.iter().any(Table::needs_index_copy)
+    /// Returns whether [`load_indexes`](Self::load_indexes) has anything to do.
+    pub(crate) fn needs_indexes(&self) -> bool {
+        self.tables.iter().any(Table::needs_index)
     }
 
-    /// Copies the index and the filter of each table to memory, where queries use them from then
-    /// on. If the copies do not all fit in the budget, makes none; then those of a cold segment are
-    /// read into the system's cache instead. Stops early if `goes_on` returns false.
+    /// Copies the index and the filter of each table to memory, and decodes small tables. Queries
+    /// use that from then on. If it does not all fit in the budget, loads none; then the indexes of
+    /// a cold segment are read into the system's cache instead. Stops early if `goes_on` returns
+    /// false.
     ///
-    /// Returns the first error. A table that cannot be copied is used as it is.
-    pub(crate) fn copy_indexes(
+    /// Returns the first error. A table that cannot be loaded is used as it is.
+    pub(crate) fn load_indexes(
         &self,
         budget: &Arc<MemoryBudget>,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<()> {
-        let tables = || self.tables.iter().filter(|table| table.needs_index_copy());
-        let Some(mut reserved) = budget.reserve(tables().map(Table::index_copy_len).sum()) else {
+        let tables = || self.tables.iter().filter(|table| table.needs_index());
+        let Some(mut reserved) = budget.reserve(tables().map(Table::needed_index_len).sum()) else {
             return tables().try_for_each(Table::load_index_if_cold);
         };
         let mut result = Ok(());
         for table in tables() {
-            let copied = table.copy_index(reserved.split(table.index_copy_len()), goes_on);
-            result = result.and(copied);
+            let loaded = table.load_index(reserved.split(table.needed_index_len()), goes_on);
+            result = result.and(loaded);
         }
         result
     }
 
-    /// Returns the bytes of all copies.
-    pub(crate) fn index_copies_len(&self) -> u64 {
-        let copied = self.tables.iter().filter(|table| table.has_index_copy());
-        copied.map(Table::index_copy_len).sum()
+    /// Returns the bytes of memory that the loaded indexes take.
+    pub(crate) fn loaded_indexes_len(&self) -> u64 {
+        self.tables.iter().map(Table::loaded_index_len).sum()
     }
 }

@@ -226,7 +226,7 @@ impl<F: Fingerprint> Segment<F> {
         for fingerprint in fingerprints {
             let mut lookup = table.start_lookup(fingerprint, F::BITS);
             table.find_blocks(&mut lookup)?;
-            self.postings.prefetch(lookup.blocks)?;
+            self.postings.prefetch(lookup.blocks())?;
         }
         Ok(())
     }

@@ -112,12 +112,12 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
                 filter.start_checks(probe, &[[0, 7, u64::MAX, 1 << 63, 1, 2, 3, 4]], &mut checks);
                 let _ = filter.passing(&checks);
                 if let Ok(Some(near)) = filter.near() {
-                    let _ = near.passing(probe, &[[7; 8]], &mut checks);
+                    let _ = near.passing(probe, &[[7; 8]]);
                 }
             }
             let mut lookup = view.start_lookup(probe, 8);
             let _ = view.find_blocks(&mut lookup);
-            let mut blocks = lookup.blocks.map(|block| view.packed(block));
+            let mut blocks = lookup.blocks().map(|block| view.packed(block));
             let mut next = || {
                 let Some(block) = blocks.next() else { return Ok(None) };
                 Ok(Some(Job { block: block?, query: 0, low: 0, high: u64::MAX, tag: () }))

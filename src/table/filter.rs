@@ -137,6 +137,9 @@ pub(super) struct Filter {
 /// Prefixes that are checked together: some groups of hashes.
 pub(crate) const CHECKED_TOGETHER: usize = 32;
 
+/// Prefixes that are checked together if the filter is near: two groups of hashes.
+pub(crate) const NEAR_TOGETHER: usize = 16;
+
 /// Words of a filter that is small enough for the second-level cache.
 const NEAR_WORDS: u64 = 1 << 15;
 
@@ -190,19 +193,20 @@ pub(crate) struct NearFilter<'a> {
 impl NearFilter<'_> {
     /// Returns a bit for each prefix, beginning with the lowest: 0 only if no fingerprint of the
     /// table begins with the prefix. `query` is the hash of the query's prefix, and `flips` are those
-    /// of the bits by which at most [`CHECKED_TOGETHER`] prefixes differ from it.
+    /// of the bits by which at most [`NEAR_TOGETHER`] prefixes differ from it.
     #[inline(always)]
-    pub(crate) fn passing(
-        &self,
-        query: u64,
-        flips: &[HashGroup],
-        checks: &mut FilterChecks,
-    ) -> u32 {
-        checks.start(query, flips, self.words.len() as u64);
-        checks.passing(
-            #[inline(always)]
-            |index| word_at(self.words, index),
-        )
+    pub(crate) fn passing(&self, query: u64, flips: &[HashGroup]) -> u32 {
+        // The processor computes several places at a time.
+        let (mut words, mut masks) = ([0; NEAR_TOGETHER], [0; NEAR_TOGETHER]);
+        let flips = flips.as_flattened();
+        for ((word, mask), flips) in words.iter_mut().zip(&mut masks).zip(flips) {
+            (*word, *mask) = place_of(query ^ flips, self.words.len() as u64);
+        }
+        // No branch depends on the bits, because the processor would mispredict it.
+        let places = words.iter().zip(&masks).take(flips.len()).rev();
+        places.fold(0, |passing, (&word, mask)| {
+            passing << 1 | u32::from(mask & !word_at(self.words, word) == 0)
+        })
     }
 }
 
@@ -223,7 +227,7 @@ impl Filter {
         Ok(Some(NearFilter { words: bytes.as_chunks().0 }))
     }
 
-    /// Starts to check up to [`CHECKED_TOGETHER`] prefixes, given the same hashes as
+    /// Starts to check up to [`CHECKED_TOGETHER`] prefixes, given hashes as for
     /// [`NearFilter::passing`]: prefetches the words that [`passing`](Self::passing) reads.
     #[inline(always)]
     pub(super) fn start_checks(

@@ -6,6 +6,7 @@
 
 mod builder;
 mod cursor;
+mod decoded;
 mod filter;
 mod index;
 mod profile;
@@ -14,7 +15,8 @@ mod view;
 
 pub(crate) use builder::TableBuilder;
 pub(crate) use cursor::Cursor;
-pub(crate) use filter::{CHECKED_TOGETHER, FilterChecks};
+pub(crate) use decoded::Decoded;
+pub(crate) use filter::{CHECKED_TOGETHER, FilterChecks, NEAR_TOGETHER};
 pub(crate) use index::MOST_BLOCKS_OF_VALUE;
 pub(crate) use profile::{Profile, Sample};
 pub(crate) use reader::Table;

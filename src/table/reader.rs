@@ -3,7 +3,9 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
+use super::decoded::{Decoded, decoded_len};
 use super::filter::{Filter, MAX_WORDS};
 use super::index::{DirectoryBuilder, Index};
 use crate::block::{self, Coding, Packed};
@@ -35,6 +37,8 @@ pub(crate) struct Table<F> {
     count: u64,
     pub(super) index: Index<F>,
     pub(super) filter: Option<Filter>,
+    /// The fingerprints, once they are decoded; `None` if that failed.
+    decoded: OnceLock<Option<Decoded<F>>>,
 }
 
 impl<F: Fingerprint> Table<F> {
@@ -73,7 +77,7 @@ impl<F: Fingerprint> Table<F> {
             return Err(file.corruption(0, "the table does not fit into the address space"));
         };
         let filter = (words > 0).then_some(Filter { depth, offset: index.end(), words });
-        Ok(Self { file, coding, block_size, count, index, filter })
+        Ok(Self { file, coding, block_size, count, index, filter, decoded: OnceLock::new() })
     }
 
     /// Returns the number of fingerprints.
@@ -86,35 +90,86 @@ impl<F: Fingerprint> Table<F> {
         self.index.count()
     }
 
-    /// Returns the bytes that should be in memory for fast answers: the index, the filter, and the
-    /// marks of checked pages.
+    /// Returns the bytes that should be in memory for fast answers: the index, the filter, the marks
+    /// of checked pages, and the fingerprints if the table is small.
     pub(crate) fn index_memory(&self) -> u64 {
         let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
-        (self.index.len() + self.file.memory()) as u64 + filter
+        let decoded = self.decoded_len().unwrap_or(0);
+        (self.index.len() + self.file.memory()) as u64 + filter + decoded
     }
 
-    /// Returns whether the index and the filter should be copied to memory.
-    pub(crate) fn needs_index_copy(&self) -> bool {
-        self.file.needs_copy()
+    /// Returns whether [`load_index`](Self::load_index) has anything to do.
+    pub(crate) fn needs_index(&self) -> bool {
+        self.file.needs_copy() || self.needs_decoding()
     }
 
-    /// Returns whether index and filter are copied to memory.
-    pub(crate) fn has_index_copy(&self) -> bool {
-        self.file.has_copy()
+    /// Returns the bytes of memory that [`load_index`](Self::load_index) needs.
+    pub(crate) fn needed_index_len(&self) -> u64 {
+        let copy = if self.file.needs_copy() { self.index_copy_len() } else { 0 };
+        let decoded = self.decoded_len().filter(|_| self.needs_decoding());
+        copy + decoded.unwrap_or(0)
     }
 
-    /// Returns the bytes that a copy of index and filter takes.
-    pub(crate) fn index_copy_len(&self) -> u64 {
+    /// Returns the bytes that [`load_index`](Self::load_index) has taken.
+    pub(crate) fn loaded_index_len(&self) -> u64 {
+        let copy = if self.file.has_copy() { self.index_copy_len() } else { 0 };
+        let decoded = self.decoded_len().filter(|_| self.decoded().is_some());
+        copy + decoded.unwrap_or(0)
+    }
+
+    fn index_copy_len(&self) -> u64 {
         self.file.copy_len(self.index.start()) as u64
     }
 
-    /// Copies index and filter to memory, unless `goes_on` returns false.
-    pub(crate) fn copy_index(
+    fn decoded_len(&self) -> Option<u64> {
+        decoded_len::<F>(self.count, self.blocks())
+    }
+
+    fn needs_decoding(&self) -> bool {
+        self.decoded.get().is_none() && self.decoded_len().is_some()
+    }
+
+    /// Copies index and filter to memory, and decodes the fingerprints if the table is small. Stops
+    /// early if `goes_on` returns false.
+    pub(crate) fn load_index(
         &self,
-        reserved: Reservation,
+        mut reserved: Reservation,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<()> {
-        self.file.copy_from(self.index.start(), reserved, goes_on)
+        if self.file.needs_copy() {
+            let reserved = reserved.split(self.index_copy_len());
+            self.file.copy_from(self.index.start(), reserved, goes_on)?;
+        }
+        if self.needs_decoding() && goes_on() {
+            let decoded = self.decode_table(reserved);
+            let error = decoded.as_ref().err().cloned();
+            // If another thread was faster, its fingerprints are the same.
+            let _ = self.decoded.set(decoded.ok());
+            return error.map_or(Ok(()), Err);
+        }
+        Ok(())
+    }
+
+    /// Decodes the fingerprints of a small table.
+    fn decode_table(&self, reserved: Reservation) -> Result<Decoded<F>> {
+        let mut fingerprints = Vec::with_capacity(usize::try_from(self.count).unwrap_or(0));
+        self.decode(0..self.blocks(), &mut fingerprints)?;
+        let (mut starts, mut end) = (Vec::with_capacity(self.blocks() + 1), 0u32);
+        for block in 0..self.blocks() {
+            starts.push(end);
+            end = end.saturating_add(u32::try_from(self.block_len(block)?).unwrap_or(u32::MAX));
+        }
+        if fingerprints.len() as u64 == self.count && fingerprints.is_sorted_by(|a, b| a < b) {
+            return Ok(Decoded::new(fingerprints, starts, reserved));
+        }
+        let message = "the blocks do not hold as many ascending fingerprints as the footer says";
+        Err(self.file.corruption(0, message))
+    }
+
+    /// Returns the fingerprints of a small table, once they are decoded.
+    #[inline(always)]
+    pub(crate) fn decoded(&self) -> Option<&Decoded<F>> {
+        self.decoded.get().and_then(Option::as_ref)
     }
 
     /// Reads index and filter into the system's cache if the file is cold.
@@ -239,6 +294,9 @@ impl<F: Fingerprint> Table<F> {
 
     /// Returns the block that holds a fingerprint and its place in the block.
     pub(crate) fn locate(&self, fingerprint: F) -> Result<Option<(usize, usize)>> {
+        if let Some(decoded) = self.decoded() {
+            return Ok(decoded.locate(fingerprint));
+        }
         self.locate_in(self.blocks_between(fingerprint, fingerprint)?, fingerprint)
     }
 
@@ -260,6 +318,9 @@ impl<F: Fingerprint> Table<F> {
 
     /// Returns the number of fingerprints in one block.
     pub(crate) fn block_len(&self, block: usize) -> Result<usize> {
+        if let Some(len) = self.decoded().and_then(|decoded| decoded.block_len(block)) {
+            return Ok(len);
+        }
         self.packed(block)?.len().map_err(|e| self.in_block(block, e))
     }
 

@@ -32,12 +32,37 @@ pub(crate) struct TableView<'a, F> {
 }
 
 /// A lookup in progress: all fingerprints from `low` to `high`, both inclusive.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Lookup<F> {
     pub low: F,
     pub high: F,
-    /// The blocks that hold the range; empty before step 4.
-    pub blocks: Range<usize>,
+    /// The start and the end of the blocks that hold the range; equal before step 4.
+    blocks: (usize, usize),
+}
+
+impl<F: Fingerprint> Lookup<F> {
+    /// Returns the lookup of all fingerprints that begin with the `depth` leading bits of `prefix`.
+    #[inline(always)]
+    pub(crate) fn of_prefix(prefix: F, depth: u32) -> Self {
+        let mask = F::prefix_mask(depth);
+        Self { low: prefix & mask, high: prefix | !mask, blocks: (0, 0) }
+    }
+
+    /// Returns the blocks that are left.
+    #[inline(always)]
+    pub(crate) fn blocks(&self) -> Range<usize> {
+        self.blocks.0..self.blocks.1
+    }
+
+    /// Takes the first of the blocks that are left.
+    #[inline(always)]
+    pub(crate) fn take_block(&mut self) -> Option<usize> {
+        let (block, end) = self.blocks;
+        (block < end).then(|| {
+            self.blocks.0 = block + 1;
+            block
+        })
+    }
 }
 
 impl<F: Fingerprint> Table<F> {
@@ -65,20 +90,20 @@ impl<'a, F: Fingerprint> TableView<'a, F> {
     /// `prefix`.
     #[inline(always)]
     pub(crate) fn start_lookup(&self, prefix: F, depth: u32) -> Lookup<F> {
-        let mask = F::prefix_mask(depth);
-        let (low, high) = (prefix & mask, prefix | !mask);
-        self.table.index.prefetch(&self.copied, low);
-        Lookup { low, high, blocks: 0..0 }
+        let lookup = Lookup::of_prefix(prefix, depth);
+        self.table.index.prefetch(&self.copied, lookup.low);
+        lookup
     }
 
     /// Step 4: finds the blocks that hold the range.
     #[inline(always)]
     pub(crate) fn find_blocks(&self, lookup: &mut Lookup<F>) -> Result<()> {
-        lookup.blocks = self.table.index.blocks(&self.copied, lookup.low, lookup.high)?;
+        let blocks = self.table.index.blocks(&self.copied, lookup.low, lookup.high)?;
+        lookup.blocks = (blocks.start, blocks.end);
         if self.table.is_cold() {
-            self.table.prefetch_cold(lookup.blocks.clone());
+            self.table.prefetch_cold(blocks.clone());
         }
-        for block in lookup.blocks.clone().take(PREFETCHED_BLOCKS) {
+        for block in blocks.take(PREFETCHED_BLOCKS) {
             let start = self.table.start_of(block);
             self.body.prefetch(start);
             self.body.prefetch(start.wrapping_add(LINE));

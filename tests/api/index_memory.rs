@@ -49,7 +49,8 @@ fn check_answers<F: Fingerprint>() {
         let copied = db.load_index().unwrap();
         assert_eq!(copied, db.stats().index_loaded_bytes);
         match access {
-            Access::Resident => assert_eq!(copied, 0),
+            // Only the fingerprints of small tables: the files are in memory.
+            Access::Resident => assert!((1..stats.index_memory_bytes).contains(&copied)),
             _ => assert!(copied >= stats.index_memory_bytes * 9 / 10, "{copied} of {stats:?}"),
         }
         check(&db, &oracle);

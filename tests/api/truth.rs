@@ -99,7 +99,8 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn options(&self) -> Options<u64> {
-        Db::options().storage(self.sim.clone()).memtable_entries(20_000).bulk_memory(1 << 20)
+        let options = Db::options().storage(self.sim.clone()).index_memory(0);
+        options.memtable_entries(20_000).bulk_memory(1 << 20)
     }
 
     fn load(&self) -> Db {
@@ -162,6 +163,10 @@ impl Case<'_> {
         db.close().unwrap();
         db = self.options().open("sim").unwrap();
         self.check(&db, "after a close", half);
+        drop(db);
+        db = self.options().index_memory(1 << 30).open("sim").unwrap();
+        assert!(db.load_index().unwrap() > 8 * db.stats().entries);
+        self.check(&db, "with decoded tables", half);
         let report = db.verify().unwrap();
         assert!(report.errors.is_empty(), "{:?}", report.errors);
     }

@@ -31,9 +31,9 @@ impl<F: Fingerprint> Db<F> {
         sync::sync_log(self.core())
     }
 
-    /// Copies the directories and filters of all tables to memory, as far as
-    /// [`Options::index_memory`](crate::Options::index_memory) allows, and returns how many bytes
-    /// all copies take. The background does the same, so this is only needed before measuring, or
+    /// Copies the directories and filters of all tables to memory and decodes small segments, as far
+    /// as [`Options::index_memory`](crate::Options::index_memory) allows, and returns how many bytes
+    /// all of that takes. The background does the same, so this is only needed before measuring, or
     /// without a background.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl<F: Fingerprint> Db<F> {
     pub fn load_index(&self) -> Result<u64> {
         let version = self.core().current.get();
         self.core().indexes.copy(&version)?;
-        Ok(version.index_copies_len())
+        Ok(version.loaded_indexes_len())
     }
 
     /// Writes all recent entries as a segment.

@@ -55,8 +55,8 @@ fn look_up<F: Fingerprint>(
         table.find_blocks(lookup)?;
     }
     let mut jobs = lookups.into_iter().flat_map(|(query, lookup)| {
-        let Lookup { low, high, blocks, .. } = lookup;
-        blocks.map(move |block| {
+        let Lookup { low, high, .. } = lookup;
+        lookup.blocks().map(move |block| {
             let block = table.packed(block)?;
             Ok(Job { block, query: query.value, low, high, tag: query })
         })
