@@ -1,6 +1,7 @@
 //! Building blocks in the paper's code.
 
-use super::{COUNT_LEN, leading_difference, remaining_len};
+use super::remaining::remaining_len;
+use super::{COUNT_LEN, leading_difference};
 use crate::codec::huffman::{Code, MAX_LENGTH, MAX_SYMBOLS};
 use crate::cpu;
 use crate::fingerprint::Fingerprint;

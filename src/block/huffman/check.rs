@@ -1,6 +1,7 @@
 //! Checking a block strictly.
 
-use super::{Block, COUNT_LEN, remaining_len};
+use super::remaining::remaining_len;
+use super::{Block, COUNT_LEN};
 use crate::block::packed::{Coding, Packed};
 use crate::codec::bits::BitReader;
 use crate::codec::huffman::Code;
@@ -22,9 +23,11 @@ pub(crate) fn check<F: Fingerprint>(
     let mut window = block.differences();
     window.advance()?;
     while !window.is_empty() {
-        for (h, next) in window.pairs() {
+        let mut h = window.first();
+        for next in window.nexts() {
             codewords += code.word(h).1 as usize;
             remaining += remaining_len(h, next) as usize;
+            h = next;
         }
         window.advance()?;
     }

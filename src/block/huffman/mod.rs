@@ -14,6 +14,7 @@
 
 mod builder;
 mod check;
+mod remaining;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -21,16 +22,20 @@ mod window;
 pub(crate) use builder::Builder;
 pub(super) use check::check;
 
+use remaining::Remaining;
 use window::Window;
 
 use super::packed::{Coding, Job, Packed, other_code};
-use crate::codec::bits::UNPEEKED;
 use crate::codec::huffman::Decoder;
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of the count at the start of a block.
 const COUNT_LEN: usize = 2;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// Returns the position of the highest bit in which two unequal fingerprints differ, counted from
 /// the lowest bit.
@@ -38,14 +43,6 @@ const COUNT_LEN: usize = 2;
 pub(crate) fn leading_difference<F: Fingerprint>(a: F, b: F) -> u32 {
     debug_assert!(a != b);
     F::BITS - 1 - (a ^ b).leading_zeros()
-}
-
-/// Returns the number of remaining bits of a fingerprint, given its leading difference and the next
-/// one. The bit at the next leading difference, if it is among them, is known to be 0 and is left
-/// out.
-#[inline(always)]
-fn remaining_len(h: u32, next: u32) -> u32 {
-    h.wrapping_sub(u32::from(next < h))
 }
 
 /// An opened block.
@@ -75,6 +72,15 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         Ok(Self { bytes, size, code: code.decoder(), first, after: usize::from(count) - 1 })
     }
 
+    /// Prefetches the block after this one, from whose middle on bytes are read backwards, which
+    /// processors do not expect.
+    #[inline(always)]
+    fn prefetch_next(&self) {
+        for line in (self.size..2 * self.size).step_by(LINE) {
+            cpu::prefetch(self.bytes, line);
+        }
+    }
+
     /// Returns an empty window before the leading differences.
     #[inline(always)]
     fn differences(&self) -> Window<'a> {
@@ -82,56 +88,25 @@ impl<'a, F: Fingerprint> Block<'a, F> {
         Window::before(self.bytes, start, self.code, self.after, F::BITS - 1)
     }
 
-    /// Returns all bits below `h` of a fingerprint whose leading difference is `h`. Its remaining
-    /// bits follow after `before` other ones, counted from the end of the block. `next` is the next
-    /// leading difference.
-    ///
-    /// This is total: bits outside of the file are zero.
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "only the low three bits are used")]
-    fn bits_below(&self, before: usize, h: u32, next: u32) -> F {
-        let len = remaining_len(h, next);
-        let bits = match len <= F::BITS - UNPEEKED {
-            // Nearly always: one load contains all of them.
-            true => {
-                let end = self.size.wrapping_sub(before / 8);
-                let word = self.bytes.get(end.wrapping_sub(F::BYTES)..end).and_then(F::read_be);
-                let word = word.unwrap_or(F::ZERO).wrapping_shr(before as u32 % 8);
-                word & !F::MAX.wrapping_shl(len)
-            }
-            false => self.long_bits(before, len),
-        };
-        // Makes room for the bit that is left out: doubles what is above it.
-        bits.wrapping_add(bits & F::MAX.wrapping_shl(next))
-    }
-
-    /// Returns remaining bits that one load may not contain.
-    #[cold]
-    fn long_bits(&self, before: usize, len: u32) -> F {
-        let half = F::BITS / 2;
-        // No bit is left out: the next leading difference is as if it were above them.
-        let low = self.bits_below(before, half, F::BITS - 1);
-        let high = self.bits_below(before + half as usize, len.wrapping_sub(half), F::BITS - 1);
-        high.wrapping_shl(half) | low
-    }
-
     /// Visits the fingerprints in order, until `visit` returns false.
     #[inline(always)]
     fn visit_while(&self, mut visit: impl FnMut(F) -> bool) -> Result<()> {
-        let (mut current, mut before) = (self.first, 0usize);
+        let mut current = self.first;
         if !visit(current) {
             return Ok(());
         }
+        let mut remaining = Remaining::new(self.bytes, self.size);
         let mut window = self.differences();
         loop {
             window.advance()?;
             if window.is_empty() {
                 return Ok(());
             }
-            for (h, next) in window.pairs() {
-                let above = current & F::MAX.wrapping_shl(h);
-                current = above | F::ONE.wrapping_shl(h) | self.bits_below(before, h, next);
-                before = before.wrapping_add(remaining_len(h, next) as usize);
+            let mut h = window.first();
+            for next in window.nexts() {
+                let below = remaining.read(h, next)?;
+                current = current & F::MAX.wrapping_shl(h) | F::ONE.wrapping_shl(h) | below;
+                h = next;
                 if !visit(current) {
                     return Ok(());
                 }
@@ -169,6 +144,7 @@ pub(super) fn decode_all<'a, F: Fingerprint>(
 ) -> Result<()> {
     for block in blocks {
         let block = Block::open(&block?)?;
+        block.prefetch_next();
         let start = out.len();
         out.resize(start + block.after + 1, F::ZERO);
         let mut to = out.get_mut(start..).unwrap_or_default().iter_mut();
@@ -184,7 +160,9 @@ pub(super) fn visit_all<'a, F: Fingerprint>(
     mut visit: impl FnMut(F),
 ) -> Result<()> {
     for block in blocks {
-        Block::open(&block?)?.visit_while(|fingerprint| {
+        let block = Block::open(&block?)?;
+        block.prefetch_next();
+        block.visit_while(|fingerprint| {
             visit(fingerprint);
             true
         })?;

@@ -86,11 +86,15 @@ impl<'a> Window<'a> {
         self.len == 0
     }
 
-    /// Returns each leading difference with the next one.
+    /// Returns the first leading difference.
     #[inline(always)]
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
-        let all = self.buffer.get(..self.len).unwrap_or_default();
-        let nexts = self.buffer.get(1..=self.len).unwrap_or_default();
-        all.iter().zip(nexts).map(|(&h, &next)| (u32::from(h), u32::from(next)))
+    pub(super) fn first(&self) -> u32 {
+        self.buffer[0].into()
+    }
+
+    /// Returns the one after each leading difference.
+    #[inline(always)]
+    pub(super) fn nexts(&self) -> impl Iterator<Item = u32> {
+        self.buffer.get(1..=self.len).unwrap_or_default().iter().map(|&next| next.into())
     }
 }

@@ -1,0 +1,68 @@
+//! Reading the remaining bits of a block.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::marker::PhantomData;
+
+use crate::codec::bits::UNPEEKED;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+/// Returns the number of remaining bits of a fingerprint, given its leading difference and the next
+/// one. The bit at the next leading difference, if it is among them, is known to be 0 and is left
+/// out.
+#[inline(always)]
+pub(super) fn remaining_len(h: u32, next: u32) -> u32 {
+    h.wrapping_sub(u32::from(next < h))
+}
+
+/// Reads remaining bits from the end of a block backwards.
+#[derive(Debug, Clone)]
+pub(super) struct Remaining<'a, F> {
+    bytes: &'a [u8],
+    /// Position of the lowest bit that is not yet read. The highest bit of the first byte is 0.
+    lowest: usize,
+    width: PhantomData<F>,
+}
+
+impl<'a, F: Fingerprint> Remaining<'a, F> {
+    /// Creates a reader of the block of `size` bytes at the start of `bytes`.
+    #[inline(always)]
+    pub(super) fn new(bytes: &'a [u8], size: usize) -> Self {
+        Self { bytes, lowest: (size * 8).wrapping_sub(1), width: PhantomData }
+    }
+
+    /// Reads the remaining bits of the next fingerprint, whose leading difference is `h`, and
+    /// returns all its bits below `h`. `next` is the leading difference after it.
+    #[inline(always)]
+    pub(super) fn read(&mut self, h: u32, next: u32) -> Result<F> {
+        let word = match h <= F::BITS - UNPEEKED {
+            true => self.peek(0)?,
+            false => self.peek_long()?,
+        };
+        self.lowest = self.lowest.wrapping_sub(remaining_len(h, next) as usize);
+        // Makes room for the bit that is left out: doubles what is above it.
+        let above_next = word & F::MAX.wrapping_shl(next);
+        Ok(word.wrapping_add(above_next) & !F::MAX.wrapping_shl(h))
+    }
+
+    /// Returns the bits after `skipped` unread ones. The [`UNPEEKED`] highest may be missing.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "only the low three bits are used")]
+    fn peek(&self, skipped: usize) -> Result<F> {
+        let lowest = self.lowest.wrapping_sub(skipped);
+        let start = (lowest / 8).wrapping_sub(F::BYTES - 1);
+        match self.bytes.get(start..).and_then(F::read_be) {
+            Some(word) => Ok(word.wrapping_shr(!lowest as u32 % 8)),
+            None => Err(Error::corruption("the block's fingerprints do not fit into it")),
+        }
+    }
+
+    /// Returns the next bits, none of them missing.
+    #[cold]
+    fn peek_long(&self) -> Result<F> {
+        let half = F::BITS / 2;
+        let low = self.peek(0)? & !F::MAX.wrapping_shl(half);
+        Ok(self.peek(half as usize)?.wrapping_shl(half) | low)
+    }
+}
