@@ -87,7 +87,7 @@ impl Costs {
         }
         let observed = runs.iter().map(Run::observe).collect::<Result<Vec<_>>>()?;
         let costs = fit(&observed)?;
-        let large = folder.as_ref().join("large");
+        let large = folder.as_ref().join("large-huffman");
         let large = Options::<u64>::new().open_read_only(large)?.snapshot();
         let scan_entry_ns = scan_entry_ns(&large, costs.query_ns)?;
         Ok(costs.with_scan(scan_entry_ns))

@@ -79,15 +79,15 @@ pub struct Costs {
 impl Default for Costs {
     fn default() -> Self {
         Self {
-            query_ns: 160.0,
+            query_ns: 90.0,
             segment_ns: 5.0,
-            filter_ns: 10.8,
-            filter_far_ns: 1.6,
-            lookup_ns: 40.0,
-            lookup_far_ns: 4.3,
-            entry_ns: 2.3,
-            place_ns: 4.3,
-            placed_entry_ns: 2.95,
+            filter_ns: 1.9,
+            filter_far_ns: 1.8,
+            lookup_ns: 34.0,
+            lookup_far_ns: 2.5,
+            entry_ns: 3.7,
+            place_ns: 3.8,
+            placed_entry_ns: 1.8,
             scan_entry_ns: 3.3,
             sweep_entry_ns: 9.0,
             sweep_query_ns: 70.0,
