@@ -454,12 +454,12 @@ impl<F: Fingerprint> Options<F> {
 
     /// Sets how many bytes of memory copies of the tables' directories and filters may take.
     /// Queries use the copies, in pages of 2 MiB where the system has them, instead of the mapped
-    /// files. Segments of up to 2^18 fingerprints are also decoded, which takes 9 bytes per
-    /// fingerprint and table at 64 bits. That is done in the background after opening, a flush, a
-    /// compaction or a bulk load, the largest segment first, and freed with its segment. Queries do
-    /// not wait for it, but [`load_index`](crate::Db::load_index) does. A segment that does not fit
-    /// entirely has no copies until the segments change next. 0 makes none: best if there are few
-    /// queries. Default: 1 GiB; not stored.
+    /// files. Segments of up to 2^18 fingerprints are also decoded: 9 bytes per fingerprint and
+    /// table at 64 bits. That is done in the background after opening, a flush, a compaction or a
+    /// bulk load, the largest segment first. Queries do not wait for it, but
+    /// [`load_index`](crate::Db::load_index) does. A segment that does not fit has none, until the
+    /// segments change next. 0 makes none: best if there are few queries. Default: 1 GiB; not
+    /// stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
