@@ -145,7 +145,7 @@ impl<'a> IdGroup<'a> {
 }
 
 /// An iterator over ids in their order in the file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Ids<'a> {
     bytes: &'a [u8],
     /// The bit at which the next id begins.

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::codec::bits::{low_word, select};
 use crate::codec::bytes::PutFields;
+use crate::cpu;
 use crate::error::Result;
 use crate::paged::PagedFile;
 
@@ -42,6 +43,22 @@ pub(super) fn put(ids: usize, repeated: &[usize], out: &mut Vec<u8>) {
 /// Returns the number of samples for this number of ids.
 fn samples(ids: u64) -> usize {
     usize::try_from(ids.saturating_sub(1) / CHUNK).unwrap_or(usize::MAX)
+}
+
+/// Returns the place of the set bit with `left` set bits before it, and the bits after it in the
+/// same word.
+#[inline(always)]
+fn find_in(words: &[u8], mut left: u64) -> Option<(u64, u64)> {
+    for (word, place) in words.as_chunks().0.iter().zip((0..).step_by(64)) {
+        let word = u64::from_le_bytes(*word);
+        let ones = u64::from(word.count_ones());
+        if left < ones {
+            let bit = select(word, usize::try_from(left).unwrap_or(0));
+            return Some((place + bit as u64, word >> bit >> 1));
+        }
+        left -= ones;
+    }
+    None
 }
 
 /// The beginnings of the posting lists of one section.
@@ -119,17 +136,11 @@ impl<'a> Lists<'a> {
         let at = usize::try_from(chunk).unwrap_or(usize::MAX).saturating_mul(CHUNK_BYTES);
         let at = self.bits_at.saturating_add(at);
         let words = self.file.bytes(at, CHUNK_BYTES.min(self.end().saturating_sub(at)))?;
-        let mut left = list.saturating_sub(before);
-        for (byte, place) in (0..words.len()).step_by(8).zip((chunk * CHUNK..).step_by(64)) {
-            let word: u64 = low_word(words, byte);
-            let ones = u64::from(word.count_ones());
-            if left < ones {
-                let bit = select(word, usize::try_from(left).unwrap_or(0));
-                return Ok(Some((place + bit as u64, word >> bit >> 1)));
-            }
-            left -= ones;
-        }
-        Ok(None)
+        let found = cpu::with_native_instructions(
+            #[inline(always)]
+            || find_in(words, list.saturating_sub(before)),
+        );
+        Ok(found.map(|(bit, after)| (chunk * CHUNK + bit, after)))
     }
 
     /// Returns the last chunk that has at most `list` beginnings before it, and how many it has.

@@ -12,8 +12,8 @@ use crate::fingerprint::{Fingerprint, Match};
 /// at 64 bits and 70 MiB at 128: the queries in one table's bit order, and the hits.
 const CHUNK: usize = 1 << 20;
 
-/// Searches of a block for hits before it is decoded. The hits of a batch are spread over the table.
-const SEARCHES: u32 = 3;
+/// Hits whose ids are read together, and a few more with the same fingerprint.
+const HITS: usize = 1024;
 
 impl<F: Fingerprint> View<'_, F> {
     /// Answers several queries, in their order, with up to `threads` threads.
@@ -62,26 +62,48 @@ fn with_ids<F: Fingerprint>(
 ) -> Result<Vec<Vec<Match<F>>>> {
     all_hits.sort_unstable();
     let mut answers = vec![Vec::new(); queries.len()];
-    let (mut hits, mut numbers) = (Vec::new(), Vec::new());
-    let (mut ids, mut documents) = (LiveIds::new(view, SEARCHES), Vec::new());
-    for group in all_hits.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+    let (mut hits, mut numbers, mut documents) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ids, mut rest) = (LiveIds::new(view), &*all_hits);
+    while !rest.is_empty() {
+        let (some, others) = rest.split_at(end_of_groups(rest));
+        rest = others;
         hits.clear();
-        hits.extend(group.chunk_by(|a, b| a.source == b.source).filter_map(|same| {
+        hits.extend(some.chunk_by(is_same_hit).filter_map(|same| {
             let &QueryHit { fingerprint, source, .. } = same.first()?;
-            Some(Hit { distance: 0, fingerprint, source })
+            Some(Hit::new(0, fingerprint, source))
         }));
-        numbers.clear();
-        numbers.extend(group.iter().map(|hit| hit.query as usize));
-        numbers.sort_unstable();
-        numbers.dedup();
         documents.clear();
-        ids.read(&hits, usize::MAX, |id| id, &mut documents)?;
-        let fingerprint = group[0].fingerprint;
-        for &query in &numbers {
-            let distance = fingerprint.distance(queries[query]);
-            answers[query].extend(documents.iter().map(|&id| Match { distance, fingerprint, id }));
+        ids.read(&hits, usize::MAX, |hit, id| (hit.fingerprint, id), &mut documents)?;
+        let mut documents = &*documents;
+        for group in some.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+            let fingerprint = group[0].fingerprint;
+            let count = documents.iter().take_while(|(f, _)| *f == fingerprint).count();
+            let (own, others) = documents.split_at(count);
+            documents = others;
+            numbers.clear();
+            numbers.extend(group.iter().map(|hit| hit.query as usize));
+            numbers.sort_unstable();
+            numbers.dedup();
+            for &query in &numbers {
+                let distance = fingerprint.distance(queries[query]);
+                answers[query].extend(own.iter().map(|&(_, id)| Match {
+                    distance,
+                    fingerprint,
+                    id,
+                }));
+            }
         }
     }
     answers.iter_mut().for_each(|matches| matches.sort_unstable());
     Ok(answers)
+}
+
+/// Returns the end of the first [`HITS`] hits, and of those with the fingerprint of the last one.
+fn end_of_groups<F: Fingerprint>(hits: &[QueryHit<F>]) -> usize {
+    let Some(last) = hits.get(HITS - 1) else { return hits.len() };
+    HITS + hits[HITS..].partition_point(|hit| hit.fingerprint <= last.fingerprint)
+}
+
+fn is_same_hit<F: Fingerprint>(a: &QueryHit<F>, b: &QueryHit<F>) -> bool {
+    (a.fingerprint, a.source) == (b.fingerprint, b.source)
 }

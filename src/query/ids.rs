@@ -1,20 +1,17 @@
 //! From hits to answers: the ids of the fingerprints that were found are read, and no others.
 
 use super::pipeline::Hit;
+use super::short_list::ShortList;
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
-use crate::segment::IdReader;
+use crate::postings::Ids;
+use crate::segment::IdFinder;
 
-/// Searches of a block before it is decoded, for the hits of one query: they differ in few bits, so
-/// if two are in a block, more usually are.
-const SEARCHES_OF_NEIGHBOURS: u32 = 1;
-
-/// Reads the live ids of fingerprints, fastest if the fingerprints ascend.
+/// Reads the live ids of fingerprints.
 pub(super) struct LiveIds<'a, F> {
     view: &'a View<'a, F>,
-    /// One per segment.
-    segments: Vec<IdReader<'a, F>>,
+    finder: IdFinder<F>,
     /// Sources from this number on remove nothing.
     removals_end: usize,
     /// The ids of a fingerprint that several sources may have.
@@ -28,38 +25,27 @@ impl<F: Fingerprint> View<'_, F> {
         if hits.is_empty() {
             return Ok(matches);
         }
-        let mut ids = LiveIds::new(self, SEARCHES_OF_NEIGHBOURS);
+        let mut ids = LiveIds::new(self);
         let (mut rest, mut count) = (hits, limit);
         while matches.len() < limit && !rest.is_empty() {
             // A fingerprint has at least one id, unless all were removed: as many fingerprints as
             // matches are wanted are usually enough. If they are not, twice as many follow.
             let end = select_nearest(rest, count);
             let (nearest, further) = rest.split_at_mut(end);
-            self.prefetch_ids(nearest)?;
-            nearest.sort_unstable_by_key(|hit| (hit.fingerprint, hit.source));
+            nearest.sort_unstable_by_key(|hit| hit.fingerprint);
             let first = matches.len();
             matches.reserve(nearest.len().min(limit - first));
-            for group in nearest.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
-                let Hit { distance, fingerprint, .. } = group[0];
-                let matching = |id| Match { distance, fingerprint, id };
-                ids.read(group, limit - first, matching, &mut matches)?;
-            }
+            let matching = |&Hit { distance, fingerprint, .. }: &Hit<F>, id| Match {
+                distance,
+                fingerprint,
+                id,
+            };
+            ids.read(nearest, limit - first, matching, &mut matches)?;
             sort_by_distance(&mut matches[first..]);
             matches.truncate(limit);
             (rest, count) = (further, count.saturating_mul(2));
         }
         Ok(matches)
-    }
-
-    /// Prefetches the ids of hits in cold segments.
-    fn prefetch_ids(&self, hits: &[Hit<F>]) -> Result<()> {
-        for (source, segment) in self.version.segments.iter().enumerate() {
-            if segment.is_cold() {
-                let here = hits.iter().filter(|hit| hit.source == source);
-                segment.prefetch_ids(here.map(|hit| hit.fingerprint))?;
-            }
-        }
-        Ok(())
     }
 
     /// Returns the number after that of the newest source (segments, then memtables) that removes
@@ -125,54 +111,75 @@ fn sort_by_distance<F: Fingerprint>(matches: &mut [Match<F>]) {
 }
 
 impl<'a, F: Fingerprint> LiveIds<'a, F> {
-    /// `most_searches` is that of [`Segment::id_reader`].
-    pub(super) fn new(view: &'a View<'a, F>, most_searches: u32) -> Self {
-        let segments = view.version.segments.iter().map(|s| s.id_reader(most_searches)).collect();
-        Self { view, segments, removals_end: view.removals_end(), ids: Vec::new() }
+    pub(super) fn new(view: &'a View<'a, F>) -> Self {
+        let finder = IdFinder::new();
+        Self { view, finder, removals_end: view.removals_end(), ids: Vec::new() }
     }
 
-    /// Appends what `make` makes of the live ids of one fingerprint, which `hits` found in these
-    /// sources: ascending, each once, at most `limit`.
+    /// Appends what `make` makes of the live ids of each fingerprint: ascending, each once, at most
+    /// `limit` per fingerprint. `hits` ascend by fingerprint.
     pub(super) fn read<T>(
         &mut self,
         hits: &[Hit<F>],
         limit: usize,
-        make: impl Fn(DocId) -> T,
+        make: impl Fn(&Hit<F>, DocId) -> T,
         out: &mut Vec<T>,
     ) -> Result<()> {
-        if let [hit] = hits
+        let mut found = ShortList::<Option<Ids<'a>>, 2>::filled(None, hits.len());
+        let found = found.as_mut_slice();
+        for (source, segment) in self.view.version.segments.iter().enumerate() {
+            let here = hits.iter().enumerate().filter(|(_, hit)| hit.source == source);
+            let here = here.map(|(number, hit)| (number, hit.fingerprint, hit.block));
+            segment.find_ids(here, &mut self.finder, |number, ids| found[number] = Some(ids))?;
+        }
+        let mut found = &*found;
+        for group in hits.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+            let (ids, others) = found.split_at(group.len());
+            self.read_group(group, ids, limit, &make, out)?;
+            found = others;
+        }
+        Ok(())
+    }
+
+    /// Does that for one fingerprint, whose ids in segments are `found`.
+    fn read_group<T>(
+        &mut self,
+        hits: &[Hit<F>],
+        found: &[Option<Ids<'a>>],
+        limit: usize,
+        make: impl Fn(&Hit<F>, DocId) -> T,
+        out: &mut Vec<T>,
+    ) -> Result<()> {
+        if let ([hit], [Some(ids)]) = (hits, found)
             && !self.must_check(hit.source)
-            && let Some(segment) = self.segments.get_mut(hit.source)
         {
-            if let Some(ids) = segment.ids(hit.fingerprint)? {
-                out.extend(ids.first(limit as u64).map(make));
-            }
+            out.extend(ids.first(limit as u64).map(|id| make(hit, id)));
             return Ok(());
         }
         self.ids.clear();
-        hits.iter().try_for_each(|hit| self.read_source(hit, limit))?;
+        for (hit, ids) in hits.iter().zip(found) {
+            match ids {
+                Some(ids) => self.keep_live(hit, *ids, limit)?,
+                None => self.read_memtable(hit, limit)?,
+            }
+        }
         if hits.len() > 1 {
             self.ids.sort_unstable();
             self.ids.dedup();
         }
-        out.extend(self.ids.iter().take(limit).map(|&id| make(id)));
+        out.extend(self.ids.iter().take(limit).map(|&id| make(&hits[0], id)));
         Ok(())
     }
 
-    /// Appends the live ids of one hit, at most `limit`, to `self.ids`.
-    fn read_source(&mut self, hit: &Hit<F>, limit: usize) -> Result<()> {
-        let Hit { fingerprint, source, .. } = *hit;
-        let segments = self.segments.len();
-        if let Some(segment) = self.segments.get_mut(source) {
-            let ids = segment.ids(fingerprint)?;
-            return self.keep_live(hit, ids.into_iter().flatten(), limit);
-        }
-        let Some(memtable) = self.view.version.memtables().nth(source - segments) else {
-            return Ok(());
-        };
+    /// Appends the live ids of a hit in a memtable, at most `limit`, to `self.ids`.
+    fn read_memtable(&mut self, hit: &Hit<F>, limit: usize) -> Result<()> {
+        let segments = self.view.version.segments.len();
+        let number = hit.source.checked_sub(segments);
+        let memtable = number.and_then(|number| self.view.version.memtables().nth(number));
+        let Some(memtable) = memtable else { return Ok(()) };
         // Ids that a newer memtable removes must not use up the limit.
-        let read_limit = if self.must_check(source) { usize::MAX } else { limit };
-        self.keep_live(hit, memtable.ids(fingerprint, self.view.seq, read_limit), limit)
+        let read_limit = if self.must_check(hit.source) { usize::MAX } else { limit };
+        self.keep_live(hit, memtable.ids(hit.fingerprint, self.view.seq, read_limit), limit)
     }
 
     /// Returns whether a newer source removes entries.
@@ -224,11 +231,7 @@ mod tests {
 
     #[test]
     fn nearest_hits_are_selected_with_every_source_of_the_last() {
-        let hit = |i: u32| Hit {
-            distance: i % 7,
-            fingerprint: u64::from(i % 7 * 100 + i % 5),
-            source: (i / 35) as usize,
-        };
+        let hit = |i: u32| Hit::new(i % 7, u64::from(i % 7 * 100 + i % 5), (i / 35) as usize);
         let all: Vec<_> = (0..105).map(hit).collect();
         for count in 0..=106 {
             let mut selected = all.clone();

@@ -32,11 +32,17 @@ pub(super) struct Hit<F> {
     pub(super) fingerprint: F,
     /// Segments by number, oldest first, then memtables.
     pub(super) source: usize,
+    /// The block of table 0 that holds it, if it was found there.
+    pub(super) block: Option<u32>,
 }
 
 impl<F: Fingerprint> Hit<F> {
     /// Fills unused places of lists.
-    pub(super) const NONE: Self = Self { distance: 0, fingerprint: F::ZERO, source: 0 };
+    pub(super) const NONE: Self = Self::new(0, F::ZERO, 0);
+
+    pub(super) const fn new(distance: u32, fingerprint: F, source: usize) -> Self {
+        Self { distance, fingerprint, source, block: None }
+    }
 }
 
 /// The probes of one query in one table of one segment.
@@ -91,7 +97,7 @@ pub(super) fn search_memtables<F: Fingerprint>(
         }
         let plan = view.planner.plan_in_memory(entries, distance);
         memtable.search(query, plan, distance, |fingerprint, distance| {
-            hits.push(Hit { distance, fingerprint, source });
+            hits.push(Hit::new(distance, fingerprint, source));
         });
     }
 }
@@ -110,7 +116,7 @@ pub(super) fn scan<F: Fingerprint>(
         move |fingerprint| {
             let distance = fingerprint.distance(query);
             if distance <= max_distance {
-                hits.push(Hit { distance, fingerprint, source });
+                hits.push(Hit::new(distance, fingerprint, source));
             }
         },
     )
@@ -150,11 +156,12 @@ pub(super) fn decode<'a, F: Fingerprint>(
     hits: &mut Hits<F>,
 ) -> Result<()> {
     let Some(first) = tables.as_slice().iter().flatten().next() else { return Ok(()) };
-    let mut found = |table: &TableProbes<'_, F>, candidate: F| {
+    let mut found = |table: &TableProbes<'_, F>, block: Option<u32>, candidate: F| {
         let TableProbes { source, plan, table_plan, .. } = *table;
         let fingerprint = table_plan.order().invert(candidate);
         if plan.reports(table_plan.number(), fingerprint ^ query) {
-            hits.push(Hit { distance: fingerprint.distance(query), fingerprint, source });
+            let block = block.filter(|_| table_plan.number() == 0);
+            hits.push(Hit { block, ..Hit::new(fingerprint.distance(query), fingerprint, source) });
         }
     };
     cpu::with_native_instructions(
@@ -164,7 +171,7 @@ pub(super) fn decode<'a, F: Fingerprint>(
             for (table, Lookup { low, high, .. }) in queue.lookups() {
                 match table.decoded {
                     Some(decoded) => {
-                        let found = |candidate| found(table, candidate);
+                        let found = |candidate| found(table, None, candidate);
                         decoded.search((*low, *high), table.query, distance, found);
                     }
                     None => any_blocks = true,
@@ -178,7 +185,7 @@ pub(super) fn decode<'a, F: Fingerprint>(
                 #[inline(always)]
                 || queue.next(),
                 distance,
-                found,
+                |(table, block), candidate| found(table, u32::try_from(block).ok(), candidate),
             )
         },
     )
@@ -350,14 +357,15 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
 
     /// Step 3: the next block to decode, and what to look for in it.
     #[inline(always)]
-    fn next(&mut self) -> Result<Option<Job<'a, F, &'a TableProbes<'a, F>>>> {
+    fn next(&mut self) -> Result<Option<Job<'a, F, (&'a TableProbes<'a, F>, usize)>>> {
         loop {
             if let Some((table, lookup)) = &mut self.current
                 && let Some(block) = lookup.take_block()
             {
                 let Lookup { low, high, .. } = *lookup;
+                let tag = (*table, block);
                 let (block, query) = (table.table_view.packed(block)?, table.query);
-                return Ok(Some(Job { block, query, low, high, tag: table }));
+                return Ok(Some(Job { block, query, low, high, tag }));
             }
             self.find_blocks_ahead()?;
             self.current = self.lookups.as_slice().get(self.taken).copied().flatten();

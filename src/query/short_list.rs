@@ -17,6 +17,13 @@ impl<T: Copy, const N: usize> ShortList<T, N> {
         Self { first: [filler; N], all: Vec::new(), len: 0 }
     }
 
+    /// Makes a list of `len` items.
+    #[inline(always)]
+    pub(super) fn filled(item: T, len: usize) -> Self {
+        let all = if len > N { vec![item; len] } else { Vec::new() };
+        Self { first: [item; N], all, len }
+    }
+
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.len
@@ -67,6 +74,7 @@ mod tests {
             list.push(count);
             list.as_mut_slice()[count] += 1;
             list.as_mut_slice()[count] -= 1;
+            assert_eq!(ShortList::<usize, 3>::filled(7, count).as_slice(), vec![7; count]);
         }
     }
 }

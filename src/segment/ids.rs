@@ -1,90 +1,112 @@
-//! Reading the ids of many fingerprints of a segment.
+//! Finding the ids of many fingerprints of a segment.
 
 use super::Segment;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::postings::{IdGroup, Ids};
-use crate::table::Table;
+use crate::postings::Ids;
+use crate::table::{Lookup, Table};
 
-/// Reads the ids of one fingerprint after another, fastest if the fingerprints ascend. The first few
-/// fingerprints of a block are searched for in it; then it is decoded, which serves all others.
+/// Fingerprints whose blocks are found before any of them is read, so that the waits for memory
+/// overlap: few enough that the blocks stay in the nearest caches.
+const TOGETHER: usize = 64;
+
+/// From so many fingerprints in a block on, decoding it takes less time than searching it for each.
+const DECODE_FROM: usize = 2;
+
+/// Memory for [`Segment::find_ids`], kept from call to call.
 #[derive(Debug)]
-pub(crate) struct IdReader<'a, F> {
-    segment: &'a Segment<F>,
-    /// The block of table 0 that was read last, and its ids.
-    block: Option<(usize, IdGroup<'a>)>,
-    /// How often that block was searched, and how often at most.
-    searches: u32,
-    most_searches: u32,
-    /// The fingerprints of that block, if it is decoded.
+pub(crate) struct IdFinder<F> {
+    /// The lookup of each fingerprint in table 0, with the fingerprint's number.
+    lookups: Vec<(usize, Lookup<F>)>,
+    /// The fingerprints of a block.
     decoded: Vec<F>,
     /// Where their ids begin, if some fingerprint has several.
     starts: Vec<u64>,
 }
 
-impl<F: Fingerprint> Segment<F> {
-    /// Returns a reader for the ids of several fingerprints. It searches a block for at most
-    /// `most_searches` of them, at least one, before it decodes the block. Decoding takes a few
-    /// times as long as a search, so this should be low only if many fingerprints are in one block.
-    pub(crate) fn id_reader(&self, most_searches: u32) -> IdReader<'_, F> {
-        let (decoded, starts) = (Vec::new(), Vec::new());
-        IdReader { segment: self, block: None, searches: 0, most_searches, decoded, starts }
+impl<F> IdFinder<F> {
+    pub(crate) fn new() -> Self {
+        Self { lookups: Vec::new(), decoded: Vec::new(), starts: Vec::new() }
     }
 }
 
-impl<'a, F: Fingerprint> IdReader<'a, F> {
-    /// Returns the ids of a fingerprint, ascending; `None` if the segment does not hold it.
-    pub(crate) fn ids(&mut self, fingerprint: F) -> Result<Option<Ids<'a>>> {
-        let decoded = self.decoded.first().zip(self.decoded.last());
-        if decoded.is_some_and(|(&first, &last)| first <= fingerprint && fingerprint <= last) {
-            return self.ids_in_decoded(fingerprint);
-        }
-        let Some(table) = self.segment.identity_table() else { return Ok(None) };
+impl<F: Fingerprint> Segment<F> {
+    /// Passes the ids of each fingerprint that the segment holds to `found`, with the fingerprint's
+    /// number. Takes the fingerprints with their numbers and, if it is known, the block of table 0
+    /// that holds them. Fastest if they ascend.
+    pub(crate) fn find_ids<'a>(
+        &'a self,
+        mut fingerprints: impl Iterator<Item = (usize, F, Option<u32>)>,
+        finder: &mut IdFinder<F>,
+        mut found: impl FnMut(usize, Ids<'a>),
+    ) -> Result<()> {
+        let Some(table) = self.identity_table() else { return Ok(()) };
         if table.decoded().is_some() {
-            let Some((number, index)) = table.locate(fingerprint)? else { return Ok(None) };
-            let group = match self.block {
-                Some((last, group)) if last == number => group,
-                _ => self.segment.postings.id_group(number, table.block_len(number)?)?,
-            };
-            self.block = Some((number, group));
-            return group.ids(index).map(Some);
+            for (number, fingerprint, _) in fingerprints {
+                if let Some(place) = table.locate(fingerprint)? {
+                    found(number, self.ids_at(table, place)?);
+                }
+            }
+            return Ok(());
         }
-        let numbers = table.blocks_between(fingerprint, fingerprint)?;
-        let current = self.block.filter(|(last, _)| numbers.contains(last));
-        if current.is_some() && self.searches >= self.most_searches {
-            self.decode(table)?;
-            if let Some(ids) = self.ids_in_decoded(fingerprint)? {
-                return Ok(Some(ids));
+        let view = table.view();
+        // All reads of the disk are under way before the first is waited for.
+        let together = if self.is_cold() { usize::MAX } else { TOGETHER };
+        loop {
+            finder.lookups.clear();
+            for (number, fingerprint, block) in fingerprints.by_ref().take(together) {
+                let lookup = match block {
+                    Some(block) => Lookup::in_block(fingerprint, block as usize),
+                    None => view.start_lookup(fingerprint, F::BITS),
+                };
+                finder.lookups.push((number, lookup));
             }
+            if finder.lookups.is_empty() {
+                return Ok(());
+            }
+            for (_, lookup) in &mut finder.lookups {
+                if lookup.blocks().is_empty() {
+                    view.find_blocks(lookup)?;
+                }
+                self.postings.prefetch(lookup.blocks())?;
+            }
+            self.read_blocks(table, finder, &mut found)?;
         }
-        let Some((number, index)) = table.locate_in(numbers, fingerprint)? else { return Ok(None) };
-        let group = match current {
-            Some((last, group)) if last == number => {
-                self.searches += 1;
-                group
-            }
-            _ => {
-                self.searches = 1;
-                self.segment.postings.id_group(number, table.block_len(number)?)?
-            }
-        };
-        self.block = Some((number, group));
-        self.decoded.clear();
-        group.ids(index).map(Some)
     }
 
-    /// Decodes the current block.
-    fn decode(&mut self, table: &Table<F>) -> Result<()> {
-        let Some((number, group)) = self.block else { return Ok(()) };
-        self.decoded.clear();
-        group.find_all(&mut self.starts)?;
-        table.decode(number..number + 1, &mut self.decoded)
+    /// Reads the blocks of all lookups.
+    fn read_blocks<'a>(
+        &'a self,
+        table: &'a Table<F>,
+        finder: &mut IdFinder<F>,
+        found: &mut impl FnMut(usize, Ids<'a>),
+    ) -> Result<()> {
+        let IdFinder { lookups, decoded, starts } = finder;
+        for same in lookups.chunk_by(|(_, a), (_, b)| a.blocks() == b.blocks()) {
+            let Some(blocks) = same.first().map(|(_, lookup)| lookup.blocks()) else { continue };
+            if blocks.len() != 1 || same.len() < DECODE_FROM {
+                for &(number, Lookup { low, .. }) in same {
+                    if let Some(place) = table.locate_in(blocks.clone(), low)? {
+                        found(number, self.ids_at(table, place)?);
+                    }
+                }
+                continue;
+            }
+            decoded.clear();
+            table.decode(blocks.clone(), decoded)?;
+            let group = self.postings.id_group(blocks.start, decoded.len())?;
+            group.find_all(starts)?;
+            for &(number, Lookup { low, .. }) in same {
+                if let Ok(index) = decoded.binary_search(&low) {
+                    found(number, group.ids_from(starts, index)?);
+                }
+            }
+        }
+        Ok(())
     }
 
-    fn ids_in_decoded(&self, fingerprint: F) -> Result<Option<Ids<'a>>> {
-        match (self.decoded.binary_search(&fingerprint), &self.block) {
-            (Ok(index), Some((_, group))) => group.ids_from(&self.starts, index).map(Some),
-            _ => Ok(None),
-        }
+    /// Returns the ids of the fingerprint at this place: its block, and its index in the block.
+    fn ids_at<'a>(&'a self, table: &Table<F>, (block, index): (usize, usize)) -> Result<Ids<'a>> {
+        self.postings.id_group(block, table.block_len(block)?)?.ids(index)
     }
 }

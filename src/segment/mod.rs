@@ -8,7 +8,7 @@ mod ids;
 mod index;
 mod writer;
 
-pub(crate) use ids::IdReader;
+pub(crate) use ids::IdFinder;
 pub(crate) use writer::{SegmentContents, SegmentWriter, TableContents};
 
 use std::ops::Range;
@@ -217,18 +217,6 @@ impl<F: Fingerprint> Segment<F> {
     /// should prefetch.
     pub(crate) fn is_cold(&self) -> bool {
         self.identity_table().is_some_and(Table::is_cold)
-    }
-
-    /// Prefetches the ids of these fingerprints, all of which the segment holds, so that the reads
-    /// of a cold segment overlap.
-    pub(crate) fn prefetch_ids(&self, fingerprints: impl Iterator<Item = F>) -> Result<()> {
-        let Some(table) = self.identity_table().map(Table::view) else { return Ok(()) };
-        for fingerprint in fingerprints {
-            let mut lookup = table.start_lookup(fingerprint, F::BITS);
-            table.find_blocks(&mut lookup)?;
-            self.postings.prefetch(lookup.blocks())?;
-        }
-        Ok(())
     }
 
     /// Prefetches the ids of these blocks of table 0 if the segment is cold.

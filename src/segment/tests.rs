@@ -4,6 +4,7 @@ use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::layout::Layout;
 use crate::paged::PagedWriter;
+use crate::postings::Ids;
 use crate::settings::Ids as KindOfIds;
 use crate::storage::Sim;
 use crate::table::FilterChecks;
@@ -98,10 +99,11 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
     assert!(errors < MAX_ERRORS, "{errors} errors");
     segment.index_memory();
     for probe in [0, 7, u64::MAX / 2, u64::MAX] {
-        let mut reader = segment.id_reader(1);
-        // The second time, the block is decoded.
-        for _ in 0..2 {
-            let _ = reader.ids(probe).map(|ids| ids.into_iter().flatten().count());
+        // If it is there twice, its block is decoded.
+        for wanted in [&[probe][..], &[probe, probe]] {
+            let wanted = wanted.iter().enumerate().map(|(number, &probe)| (number, probe, None));
+            let read = |_, ids: Ids<'_>| assert!(ids.count() < 1 << 20);
+            let _ = segment.find_ids(wanted, &mut IdFinder::new(), read);
         }
         let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
         let _ = segment.name(DocId(probe));
@@ -204,4 +206,43 @@ fn any_byte_in_a_body_is_an_error_or_harmless() {
         *byte = [0, 0xff, *byte ^ 1][case % 3];
         true
     });
+}
+
+#[test]
+fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
+    let settings = settings();
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let storage: Arc<dyn Storage> = sim.clone();
+    let segment = Segment::<u64>::open(&storage, &settings, written(&storage, &settings)).unwrap();
+    let table = segment.identity_table().unwrap();
+    let mut fingerprints = Vec::new();
+    table.scan(|some| fingerprints.extend_from_slice(some)).unwrap();
+    let block_of = |f| u32::try_from(table.locate(f).unwrap().unwrap().0).ok();
+    for blocks in [
+        (|_, _| None) as fn(usize, Option<u32>) -> Option<u32>,
+        |_, b| b,
+        |i, b| b.filter(|_| i % 2 == 0),
+    ] {
+        let wanted = fingerprints.iter().enumerate().map(|(i, &f)| (i, f, blocks(i, block_of(f))));
+        let mut together = vec![Vec::new(); fingerprints.len()];
+        segment
+            .find_ids(wanted.clone(), &mut IdFinder::new(), |i, ids| together[i].extend(ids))
+            .unwrap();
+        let mut entries = 0;
+        for (one, together) in wanted.zip(together) {
+            let mut alone = Vec::new();
+            let one = std::iter::once(one);
+            segment
+                .find_ids(one.clone(), &mut IdFinder::new(), |_, ids| alone.extend(ids))
+                .unwrap();
+            assert_eq!(alone, together);
+            for (_, fingerprint, _) in one {
+                let holds = |&id: &DocId| segment.contains(Entry { fingerprint, id }).unwrap();
+                assert!(alone.iter().all(holds));
+            }
+            entries += alone.len() as u64;
+        }
+        assert_eq!(entries, segment.meta().entries);
+    }
 }

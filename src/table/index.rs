@@ -220,8 +220,8 @@ impl<F: Fingerprint> Index<F> {
     /// Does what [`blocks`](Self::blocks) does if the range is in several slots or a crowded one.
     #[inline(never)]
     fn blocks_of_ends(&self, body: &Body<'_>, low: F, high: F) -> Result<Range<usize>> {
-        let (first, _) = self.first_at_least(body, low)?;
-        let (_, last) = self.first_at_least(body, high)?;
+        let (first, last) = self.first_at_least(body, low)?;
+        let last = if low == high { last } else { self.first_at_least(body, high)?.1 };
         if first > last {
             return Err(body.corruption(self.directory, "the slots of the directory do not ascend"));
         }
@@ -234,28 +234,23 @@ impl<F: Fingerprint> Index<F> {
         let (slot, part) = place_of(target, self.slots);
         let SlotBounds { first, last, overflow } = self.read_slot(body, slot, part, part)?;
         let Some(overflow) = overflow else { return Ok((first, last)) };
-        let mut keys = overflow..overflow.saturating_add(last - first);
-        if keys.end > self.overflow {
+        if overflow.saturating_add(last - first) > self.overflow {
             let message = "the directory refers to keys that the overflow does not have";
             return Err(body.corruption(self.slot_at(slot), message));
         }
-        while keys.start < keys.end {
-            let middle = keys.start + (keys.end - keys.start) / 2;
-            if self.key(body, middle)? < target {
-                keys.start = middle + 1;
+        let offset = self.overflow_at() + overflow * F::BYTES;
+        let keys = body.bytes_of_pages(offset, (last - first) * F::BYTES)?;
+        let mut block = first..last;
+        while block.start < block.end {
+            let middle = block.start + (block.end - block.start) / 2;
+            let key = keys.get((middle - first) * F::BYTES..).and_then(F::read_le);
+            if key < Some(target) {
+                block.start = middle + 1;
             } else {
-                keys.end = middle;
+                block.end = middle;
             }
         }
-        let block = first + (keys.start - overflow);
-        Ok((block, block))
-    }
-
-    /// Returns a key of the overflow.
-    fn key(&self, body: &Body<'_>, index: usize) -> Result<F> {
-        let offset = self.overflow_at() + index * F::BYTES;
-        let bytes = body.bytes(offset, F::BYTES)?;
-        F::read_le(bytes).ok_or_else(|| body.corruption(offset, "the key is cut short"))
+        Ok((block.start, block.start))
     }
 
     /// Reads the slot that contains a range of values, given the parts of the lowest and the highest.

@@ -48,6 +48,12 @@ impl<F: Fingerprint> Lookup<F> {
         Self { low: prefix & mask, high: prefix | !mask, blocks: (0, 0) }
     }
 
+    /// Returns the lookup of one fingerprint that is known to be in this block.
+    #[inline(always)]
+    pub(crate) fn in_block(fingerprint: F, block: usize) -> Self {
+        Self { low: fingerprint, high: fingerprint, blocks: (block, block.saturating_add(1)) }
+    }
+
     /// Returns the blocks that are left.
     #[inline(always)]
     pub(crate) fn blocks(&self) -> Range<usize> {

@@ -5,12 +5,15 @@ use anyhow::{Result, ensure};
 use fpdb::{Access, BlockCode, Db, DocId, Entry, Layout, Options, Snapshot};
 
 use crate::args::{Engines, Pages};
+use crate::memory;
 use crate::peer::{Each, Entrant, Job, Peer, timed};
 
 struct Fpdb {
     db: Db,
     snapshot: Snapshot,
     k: u32,
+    /// Bytes of the index memory that are allocated, and so counted with all allocations.
+    allocated: u64,
 }
 
 pub(super) fn entrants(engines: &Engines, n: usize, k: u32) -> Result<Vec<Entrant<'_>>> {
@@ -43,9 +46,11 @@ impl Fpdb {
         let entries = (0..).zip(job.fingerprints);
         let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
         let report = db.bulk_load(entries)?;
+        let before = memory::live();
         db.load_index()?;
+        let allocated = memory::live().saturating_sub(before) as u64;
         ensure!(report.inserted == job.fingerprints.len() as u64, "not all entries were loaded");
-        Ok(Self { snapshot: db.snapshot(), db, k: job.k })
+        Ok(Self { snapshot: db.snapshot(), db, k: job.k, allocated })
     }
 }
 
@@ -76,8 +81,8 @@ impl Peer for Fpdb {
         Ok(self.db.stats().bytes_total)
     }
 
-    /// The directories and filters, which are copied to memory.
+    /// The directories and filters, which are copied to memory outside of the heap.
     fn ram_bytes(&self) -> Result<u64> {
-        Ok(self.db.stats().index_memory_bytes)
+        Ok(self.db.stats().index_memory_bytes.saturating_sub(self.allocated))
     }
 }
