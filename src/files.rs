@@ -21,7 +21,7 @@ pub(crate) enum FileName {
     Tombstones(u64),
     /// The document names of a segment.
     Names(u64),
-    /// Records that a bulk load is sorting; useless after a crash.
+    /// Records that a bulk load sorts or keeps for later; useless after a crash.
     Run(u64),
 }
 

@@ -80,6 +80,7 @@ mod parallel;
 mod postings;
 mod progress;
 pub mod query;
+mod scratch;
 mod segment;
 mod settings;
 mod sorter;

@@ -23,7 +23,7 @@ const CHUNK: usize = 64;
 /// Writes names in id order.
 #[derive(Debug)]
 pub(crate) struct NamesBuilder {
-    writer: PagedWriter,
+    writer: PagedWriter<'static>,
     first: DocId,
     count: u64,
     /// The offset of each chunk.

@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 use crate::progress::{Meter, Phase, Report};
+use crate::scratch::FileNumbers;
 use crate::segment::Segment;
-use crate::sorter::FileNumbers;
 use crate::version::Version;
 
 /// What a full compaction did.

@@ -23,8 +23,8 @@ use crate::fingerprint::Fingerprint;
 use crate::log::LogWriter;
 use crate::manifest::Manifest;
 use crate::query::Planner;
+use crate::scratch::FileNumbers;
 use crate::settings::Settings;
-use crate::sorter::FileNumbers;
 use crate::storage::Storage;
 use crate::version::{Current, Version};
 

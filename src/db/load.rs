@@ -8,14 +8,26 @@ use super::{backpressure, compact, flush, install};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Report};
+use crate::scratch::{FileNumbers, Scratch, ScratchFiles};
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
-use crate::sorter::{FileNumbers, Record, Sorted, Sorter};
+use crate::sorter::{Record, Sorted, Sorter};
 use crate::table::{Profile, Sample};
 use crate::version::Version;
 
 /// How many entries are read at a time. There are up to four batches in memory.
 const BATCH: usize = 1 << 13;
+
+// The memory is shared in sixteenths. If it holds all entries of 64 bits, it holds the rows of one
+// table too, which are half as long, and filters of 8 bits for two.
+const FOR_ENTRIES: usize = 9;
+/// For the rows of all tables that are sorted at the same time.
+const FOR_ROWS: usize = 5;
+/// At least, for the filters of all tables that are written at the same time.
+const FOR_FILTERS: usize = 2;
+
+/// Bytes of a filter that is in memory even if it exceeds its share.
+const LEAST_FILTER: usize = 1 << 20;
 
 /// What a bulk load did.
 ///
@@ -99,18 +111,23 @@ struct Load<'a, F> {
 }
 
 impl<'a, F: Fingerprint> Load<'a, F> {
-    /// Returns a sorter that may use `eighths` eighths of the memory and up to `threads` threads.
-    /// The entries get five eighths, and the rows of all tables, which are half as long, the other
-    /// three.
-    fn sorter<R: Record>(&self, eighths: usize, threads: usize) -> Sorter<'a, R> {
-        let memory = self.core.tuning.bulk_memory / 8 * eighths;
-        Sorter::new(&self.core.storage, self.core, memory, threads)
+    fn scratch_files(&self) -> ScratchFiles<'a> {
+        ScratchFiles::new(&self.core.storage, self.core)
+    }
+
+    /// Returns this many sixteenths of the memory.
+    fn memory(&self, sixteenths: usize) -> usize {
+        self.core.tuning.bulk_memory / 16 * sixteenths
+    }
+
+    /// Returns a sorter for entries.
+    fn sorter(&self, sixteenths: usize) -> Sorter<'a, Entry<F>> {
+        Sorter::new(self.scratch_files(), self.memory(sixteenths), self.threads)
     }
 
     /// Returns a sorter for the rows of one of `tables` tables that are sorted at the same time.
     fn row_sorter(&self, tables: usize) -> Sorter<'a, F> {
-        let memory = self.core.tuning.bulk_memory / 8 * 3 / tables;
-        Sorter::new(&self.core.storage, self.core, memory, 1)
+        Sorter::new(self.scratch_files(), self.memory(FOR_ROWS) / tables, 1)
     }
 
     /// Puts all entries into a sorter, and returns how many there were. With more than one thread,
@@ -120,7 +137,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         entries: impl Iterator<Item = Result<Entry<F>>>,
     ) -> Result<(Sorter<'a, Entry<F>>, u64)> {
         let mut entries = Batches { entries, read: 0 };
-        let mut sorter = self.sorter(5, self.threads);
+        let mut sorter = self.sorter(FOR_ENTRIES);
         let mut batch = entries.fill(Vec::with_capacity(BATCH))?;
         if self.threads > 1 && batch.len() == BATCH {
             let sorter = self.read_in_parallel(sorter, batch, &mut entries)?;
@@ -177,7 +194,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         if version.segments.is_empty() {
             return Ok(entries);
         }
-        let mut new = self.sorter(3, self.threads);
+        let mut new = self.sorter(FOR_ROWS + FOR_FILTERS);
         entries.for_each(|some| {
             some.iter().try_for_each(|&entry| match version.contains(entry, u64::MAX)? {
                 true => Ok(()),
@@ -196,6 +213,11 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         let tables = core.settings.layout.tables();
         self.meter.begin(Phase::Write, read * tables as u64)?;
         let mut writer = SegmentWriter::new(&core.storage, &core.settings, core.next());
+        // Entries on disk need less than their share while they are read. The rest is for filters.
+        let used = entries.memory() + self.memory(FOR_ROWS);
+        let left = core.tuning.bulk_memory.saturating_sub(used).max(self.memory(FOR_FILTERS));
+        let filter_memory = (left / self.threads.min(tables)).max(LEAST_FILTER);
+        writer.set_scratch(Scratch { files: self.scratch_files(), filter_memory });
         let contents = Contents { load: self, entries, sorts: self.threads.min(tables - 1) };
         writer.tables(&contents, self.threads)?;
         writer.finish().map(Some)

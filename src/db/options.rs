@@ -382,14 +382,14 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// Sets how many bytes a bulk load may use for sorting, in all its [threads](Self::threads)
-    /// together. Beyond that it sorts on disk, which takes half as long again. About 30 bytes per
-    /// entry of 64 bits and 60 per entry of 128 bits keep the sort in memory; half as much again if
-    /// several threads write three or more tables. Default: 256 MiB; not stored.
+    /// Sets how many bytes a bulk load may use for sorting and for building prefix filters, in all
+    /// its [threads](Self::threads) together. Beyond that it uses scratch files, which takes half as
+    /// long again. About 30 bytes per entry of 64 bits and 60 per entry of 128 bits keep everything in
+    /// memory; up to twice as much if several threads write three or more tables. Default: 256 MiB;
+    /// not stored.
     ///
-    /// In addition, a bulk load takes up to 3 MiB, 2 MiB for each file that it is writing (it writes
-    /// one table per thread, and the file with the ids), and the index and the prefix filters of
-    /// these tables until they are complete.
+    /// In addition, a bulk load takes up to 4 MiB, and 4 MiB for each of its threads (at most one per
+    /// table), no matter how many entries there are: mainly buffers of the files that it is writing.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -16,7 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, Start};
 use crate::manifest::LogRef;
 use crate::memtable::Memtable;
-use crate::sorter::FileNumbers;
+use crate::scratch::FileNumbers;
 use crate::storage::WriteFile;
 use crate::version::Version;
 

@@ -6,6 +6,7 @@ use super::{CHECKSUM_PAGE_FLAG, CHECKSUMS_PER_PAGE, Checksum, END_MARK, FOOTER_N
 use crate::codec::bytes::PutFields;
 use crate::codec::header::FileHeader;
 use crate::error::Result;
+use crate::scratch::{ScratchFiles, Spool};
 use crate::storage::{Storage, WriteFile};
 
 /// Bytes that go to the file at a time. They are large enough for Linux to cache the file in pages
@@ -17,6 +18,9 @@ const BUFFER: usize = 512 * PAGE;
 /// does not wait until the file is complete.
 const WRITE_BACK: u64 = 32 << 20;
 
+/// Bytes of checksum pages that are written together; few in unit tests.
+const TOGETHER: usize = if cfg!(test) { PAGE } else { 16 * PAGE };
+
 /// What the manifest records of a finished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileSummary {
@@ -26,19 +30,19 @@ pub(crate) struct FileSummary {
     pub crc: u32,
 }
 
-/// Writes one file: the bytes of the body in order, then [`finish`](Self::finish). Memory: the
-/// buffer and four bytes per page.
+/// Writes one file: the bytes of the body in order, then [`finish`](Self::finish).
 #[derive(Debug)]
-pub(crate) struct PagedWriter {
+pub(crate) struct PagedWriter<'a> {
     file: Arc<dyn WriteFile>,
     checksum: Checksum,
     buffer: Vec<u8>,
     written: u64,
     file_crc: crc32fast::Hasher,
-    page_checksums: Vec<u32>,
+    pages: u64,
+    page_checksums: Spool<'a>,
 }
 
-impl PagedWriter {
+impl<'a> PagedWriter<'a> {
     /// Creates the file and writes its header.
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
         let mut writer = Self {
@@ -47,10 +51,16 @@ impl PagedWriter {
             buffer: Vec::with_capacity(BUFFER),
             written: 0,
             file_crc: crc32fast::Hasher::new(),
-            page_checksums: Vec::new(),
+            pages: 0,
+            page_checksums: Spool::new(None),
         };
         writer.write(&header.encode())?;
         Ok(writer)
+    }
+
+    /// Keeps the checksums of pages in a scratch file if they are many. The default is memory.
+    pub(crate) fn with_scratch(self, files: Option<ScratchFiles<'a>>) -> Self {
+        Self { page_checksums: Spool::new(files), ..self }
     }
 
     /// Returns the length of the body so far.
@@ -81,13 +91,7 @@ impl PagedWriter {
     pub(crate) fn finish(mut self, meta: &[u8]) -> Result<FileSummary> {
         self.write_out()?;
         let body_len = self.written;
-        let mut tail = Vec::new();
-        for (index, crcs) in (0u64..).zip(self.page_checksums.chunks(CHECKSUMS_PER_PAGE)) {
-            let start = tail.len();
-            crcs.iter().for_each(|&crc| tail.put_u32(crc));
-            let crc = self.checksum.piece(CHECKSUM_PAGE_FLAG | index, &tail[start..]);
-            tail.put_u32(crc);
-        }
+        let mut tail = self.write_checksums()?;
         let start = tail.len();
         tail.extend_from_slice(meta);
         tail.put_u64(body_len);
@@ -101,12 +105,30 @@ impl PagedWriter {
         Ok(FileSummary { len: self.written, crc: self.file_crc.finalize() })
     }
 
+    /// Writes the checksum pages, and returns the last ones instead of writing them.
+    fn write_checksums(&mut self) -> Result<Vec<u8>> {
+        let checksums = std::mem::replace(&mut self.page_checksums, Spool::new(None));
+        let mut pages = ChecksumPages { bytes: Vec::new(), start: 0, number: CHECKSUM_PAGE_FLAG };
+        checksums.read(|checksums| {
+            checksums.chunks(4).try_for_each(|checksum| {
+                pages.bytes.extend_from_slice(checksum);
+                let is_full = pages.bytes.len() - pages.start == 4 * CHECKSUMS_PER_PAGE;
+                if is_full { pages.end_page(self) } else { Ok(()) }
+            })
+        })?;
+        if pages.bytes.len() > pages.start {
+            pages.end_page(self)?;
+        }
+        Ok(pages.bytes)
+    }
+
     /// Writes the buffered bytes and computes their page checksums.
     fn write_out(&mut self) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
         for page in buffer.chunks(PAGE) {
-            let number = self.page_checksums.len() as u64;
-            self.page_checksums.push(self.checksum.piece(number, page));
+            let checksum = self.checksum.piece(self.pages, page);
+            self.page_checksums.push(&checksum.to_le_bytes())?;
+            self.pages += 1;
         }
         self.append(&buffer)?;
         buffer.clear();
@@ -122,6 +144,29 @@ impl PagedWriter {
         if self.written / WRITE_BACK > before / WRITE_BACK {
             self.file.write_back();
         }
+        Ok(())
+    }
+}
+
+/// Checksum pages that are being made.
+struct ChecksumPages {
+    bytes: Vec<u8>,
+    /// Where the last page begins.
+    start: usize,
+    number: u64,
+}
+
+impl ChecksumPages {
+    /// Ends the page, and writes all pages if there are many.
+    fn end_page(&mut self, writer: &mut PagedWriter<'_>) -> Result<()> {
+        let crc = writer.checksum.piece(self.number, &self.bytes[self.start..]);
+        self.bytes.put_u32(crc);
+        self.number += 1;
+        if self.bytes.len() >= TOGETHER {
+            writer.append(&self.bytes)?;
+            self.bytes.clear();
+        }
+        self.start = self.bytes.len();
         Ok(())
     }
 }

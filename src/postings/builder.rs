@@ -8,6 +8,7 @@ use crate::codec::header::FileHeader;
 use crate::error::Result;
 use crate::fingerprint::DocId;
 use crate::paged::{FileSummary, PagedWriter};
+use crate::scratch::{ScratchFiles, Spool};
 use crate::storage::Storage;
 
 /// Returns the number of bits that hold every value up to `greatest`, inclusive.
@@ -17,10 +18,10 @@ fn width_of(greatest: u64) -> u32 {
 
 /// Writes postings: the fingerprints in the order of table 0, each with its ascending ids.
 #[derive(Debug)]
-pub(crate) struct PostingsBuilder {
-    writer: PagedWriter,
+pub(crate) struct PostingsBuilder<'a> {
+    writer: PagedWriter<'a>,
     section: Section,
-    heads: Vec<u8>,
+    heads: Spool<'a>,
     entries: u64,
     groups: u64,
     /// The encoded bytes of a section.
@@ -40,13 +41,18 @@ struct Section {
     repeated: Vec<usize>,
 }
 
-impl PostingsBuilder {
-    /// Creates the file.
-    pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
+impl<'a> PostingsBuilder<'a> {
+    /// Creates the file. Without scratch files, the heads are in memory until the end.
+    pub(crate) fn create(
+        storage: &dyn Storage,
+        name: &str,
+        header: &FileHeader,
+        scratch: Option<ScratchFiles<'a>>,
+    ) -> Result<Self> {
         Ok(Self {
-            writer: PagedWriter::create(storage, name, header)?,
+            writer: PagedWriter::create(storage, name, header)?.with_scratch(scratch),
             section: Section::default(),
-            heads: Vec::new(),
+            heads: Spool::new(scratch),
             entries: 0,
             groups: 0,
             encoded: Vec::new(),
@@ -90,7 +96,9 @@ impl PostingsBuilder {
             ids.iter().fold((u64::MAX, 0), |(least, most), &id| (id.min(least), id.max(most)));
         let width = width_of(greatest.saturating_sub(base));
         let head = NewHead::new(ends);
-        head.put(self.writer.position(), base, width, !repeated.is_empty(), &mut self.heads);
+        self.encoded.clear();
+        head.put(self.writer.position(), base, width, !repeated.is_empty(), &mut self.encoded);
+        self.heads.push(&self.encoded)?;
 
         self.encoded.clear();
         if head.is_wide() {
@@ -127,7 +135,7 @@ impl PostingsBuilder {
         }
         self.writer.align(HEAD_LEN)?;
         let heads_at = self.writer.position();
-        self.writer.write(&self.heads)?;
+        self.heads.read(|heads| self.writer.write(heads))?;
         let mut meta = Vec::new();
         meta.put_u64(self.entries);
         meta.put_u64(self.groups);

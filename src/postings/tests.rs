@@ -11,7 +11,7 @@ type Blocks = Vec<Vec<Vec<u64>>>;
 
 fn written(sim: &Sim, blocks: &Blocks) -> FileSummary {
     sim.create_root().unwrap();
-    let mut builder = PostingsBuilder::create(sim, "p", &HEADER).unwrap();
+    let mut builder = PostingsBuilder::create(sim, "p", &HEADER, None).unwrap();
     for (b, block) in blocks.iter().enumerate() {
         if b > 0 {
             builder.end_group().unwrap();

@@ -5,6 +5,8 @@ use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::layout::Layout;
 use crate::paged::PagedWriter;
 use crate::postings::Ids;
+use crate::scratch::tests::Numbers;
+use crate::scratch::{FileNumbers, Scratch, ScratchFiles};
 use crate::settings::Ids as KindOfIds;
 use crate::storage::Sim;
 use crate::table::FilterChecks;
@@ -170,6 +172,39 @@ fn parts(file: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let meta = u32::from_le_bytes(*file[trailer + 8..].first_chunk().unwrap());
     let meta = trailer - usize::try_from(meta).unwrap();
     (file[..usize::try_from(body).unwrap()].to_vec(), file[meta..trailer].to_vec())
+}
+
+#[test]
+fn files_are_the_same_with_and_without_scratch_files() {
+    // The filter makes the file so large that the checksums of its pages are not kept in memory.
+    let settings = Settings { filter_bits: 32, ..settings() };
+    let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // Half of them are close together, so their block keys are in the overflow.
+    let mut fingerprints: Vec<u64> = (0..60_000).map(spread).collect();
+    fingerprints.extend((0..60_000).map(|i| 7 << 60 | spread(i) >> 30));
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    let segments = [None, Some(1 << 20), Some(1 << 14)].map(|filter_memory| {
+        let numbers = Numbers::default();
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let storage: Arc<dyn Storage> = sim.clone();
+        let mut writer = SegmentWriter::new(&storage, &settings, 1);
+        if let Some(filter_memory) = filter_memory {
+            let files = ScratchFiles::new(&storage, &numbers);
+            writer.set_scratch(Scratch { files, filter_memory });
+        }
+        let contents = Contents { fingerprints: fingerprints.clone(), together: 1000 };
+        writer.tables(&contents, 1).unwrap();
+        let meta = writer.finish().unwrap();
+        assert_eq!(sim.list().unwrap().unwrap().len(), 3, "scratch files are left");
+        (meta, numbers.next())
+    });
+    let [(in_memory, 0), (spooled, some), (sorted, more)] = segments else { panic!() };
+    assert_eq!((&spooled, &sorted), (&in_memory, &in_memory));
+    // The keys and checksums of two tables, the overflow of one, and the heads of the ids. If the
+    // filters exceed their memory, their hashes too.
+    assert!(some >= 6 && more > some, "{some} {more}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::names::NamesBuilder;
 use crate::paged::FileSummary;
 use crate::parallel;
 use crate::postings::PostingsBuilder;
+use crate::scratch::Scratch;
 use crate::settings::Settings;
 use crate::storage::Storage;
 use crate::table::{Profile, TableBuilder};
@@ -52,6 +53,7 @@ pub(crate) struct SegmentWriter<'a> {
     storage: &'a Arc<dyn Storage>,
     settings: &'a Settings,
     id: u64,
+    scratch: Option<Scratch<'a>>,
     files: SegmentFiles,
     finished: bool,
 }
@@ -70,7 +72,13 @@ struct SegmentFiles {
 
 impl<'a> SegmentWriter<'a> {
     pub(crate) fn new(storage: &'a Arc<dyn Storage>, settings: &'a Settings, id: u64) -> Self {
-        Self { storage, settings, id, files: SegmentFiles::default(), finished: false }
+        let files = SegmentFiles::default();
+        Self { storage, settings, id, scratch: None, files, finished: false }
+    }
+
+    /// Sets the scratch space of each table. The default is memory without a limit.
+    pub(crate) fn set_scratch(&mut self, scratch: Scratch<'a>) {
+        self.scratch = Some(scratch);
     }
 
     /// Writes table 0 with the postings, and all other tables, on up to `threads` threads. A table
@@ -117,11 +125,16 @@ impl<'a> SegmentWriter<'a> {
         Ok(WrittenTable { file: builder.finish()?, fingerprints, postings: None })
     }
 
-    fn entries_builder<F: Fingerprint>(&self, profile: &Profile) -> Result<EntriesBuilder<F>> {
+    fn entries_builder<F: Fingerprint>(&self, profile: &Profile) -> Result<EntriesBuilder<'a, F>> {
         let table = self.table_builder(0, profile)?;
         let name = FileName::Postings(self.id).to_string();
         let header = self.settings.header(FileKind::Postings, 0, self.id);
-        let postings = PostingsBuilder::create(&**self.storage, &name, &header)?;
+        let postings = PostingsBuilder::create(
+            &**self.storage,
+            &name,
+            &header,
+            self.scratch.map(|scratch| scratch.files),
+        )?;
         Ok(EntriesBuilder { table, postings, last: None, fingerprints: Vec::new() })
     }
 
@@ -148,12 +161,12 @@ impl<'a> SegmentWriter<'a> {
         &self,
         table: usize,
         profile: &Profile,
-    ) -> Result<TableBuilder<F>> {
+    ) -> Result<TableBuilder<'a, F>> {
         let part = u16::try_from(table).unwrap_or(u16::MAX);
         let name = FileName::Table(self.id, part).to_string();
         let header = self.settings.header(FileKind::Table, part, self.id);
         let options = self.settings.table_options(table);
-        TableBuilder::create(&**self.storage, &name, &header, options, profile)
+        TableBuilder::create(&**self.storage, &name, &header, options, profile, self.scratch)
     }
 
     /// Writes the tombstones, which must ascend. Without any, no file is written.
@@ -222,9 +235,9 @@ struct WrittenTable {
 
 /// Writes table 0 and the postings as a stream of ascending entries.
 #[derive(Debug)]
-struct EntriesBuilder<F> {
-    table: TableBuilder<F>,
-    postings: PostingsBuilder,
+struct EntriesBuilder<'a, F> {
+    table: TableBuilder<'a, F>,
+    postings: PostingsBuilder<'a>,
     last: Option<F>,
     /// The different fingerprints of some entries.
     fingerprints: Vec<F>,
@@ -233,7 +246,7 @@ struct EntriesBuilder<F> {
 /// Most entries that are added together.
 const ADDED_TOGETHER: usize = 1 << 9;
 
-impl<F: Fingerprint> EntriesBuilder<F> {
+impl<F: Fingerprint> EntriesBuilder<'_, F> {
     /// Adds ascending entries, all greater than those before.
     fn push_all(&mut self, entries: &[Entry<F>]) -> Result<()> {
         entries.chunks(ADDED_TOGETHER).try_for_each(|entries| self.push_some(entries))

@@ -73,6 +73,11 @@ impl ChunkPool {
         Ok(())
     }
 
+    /// Returns the bytes of all chunks.
+    pub(super) fn bytes_of_slabs(&self) -> usize {
+        self.total
+    }
+
     /// Gives chunks back.
     pub(super) fn release(&mut self, chunks: impl IntoIterator<Item = Chunk>) {
         self.free.extend(chunks);

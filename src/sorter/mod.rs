@@ -17,18 +17,16 @@ mod record;
 mod runs;
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use buckets::{Bucket, Buckets, Scratch, split};
 use chunks::ChunkPool;
 pub(crate) use record::Record;
 use record::decode;
-pub(crate) use runs::FileNumbers;
 use runs::{BATCH, Runs};
 
 use crate::error::Result;
 use crate::parallel;
-use crate::storage::Storage;
+use crate::scratch::ScratchFiles;
 
 /// Most bits that choose a bucket. More bits cost cache misses when records arrive, fewer when they
 /// are sorted.
@@ -91,15 +89,9 @@ impl Space {
 impl<'a, R: Record> Sorter<'a, R> {
     /// Makes a sorter that uses `memory` bytes and up to `threads` threads. It always uses at least
     /// a kilobyte or so.
-    pub(crate) fn new(
-        storage: &'a Arc<dyn Storage>,
-        numbers: &'a dyn FileNumbers,
-        memory: usize,
-        threads: usize,
-    ) -> Self {
+    pub(crate) fn new(files: ScratchFiles<'a>, memory: usize, threads: usize) -> Self {
         let most_few = (memory / FEW_SHARE / size_of::<R>()).min(MOST_FEW);
-        let sorter =
-            Self::of_later_bits(Runs::new(storage, numbers), Space::new(memory, threads), 0);
+        let sorter = Self::of_later_bits(Runs::new(files), Space::new(memory, threads), 0);
         Self { most_few, ..sorter }
     }
 
@@ -209,6 +201,19 @@ impl<R: Record> Sorted<'_, R> {
             Place::Few(records) => records.is_empty(),
             Place::Memory { parts, .. } => parts.is_empty(),
             Place::Disk { .. } => false,
+        }
+    }
+
+    /// Returns about how many bytes of memory the records take, on disk while they are visited in
+    /// order.
+    pub(crate) fn memory(&self) -> usize {
+        match &self.0 {
+            Place::Few(records) => records.len() * size_of::<R>(),
+            Place::Memory { pool, .. } => pool.bytes_of_slabs(),
+            Place::Disk { runs, space, .. } => {
+                let most = runs.largest_bucket() / R::LEN * 2 * size_of::<R>();
+                most.min(space.memory.max(BATCH))
+            }
         }
     }
 

@@ -1,53 +1,39 @@
 //! Runs: buckets of records on disk.
 
-use std::sync::Arc;
-
 use super::buckets::Bucket;
 use super::chunks::ChunkPool;
 use super::record::{Record, decode};
-use crate::error::{Error, Result};
-use crate::files::FileName;
-use crate::storage::{Map, Storage};
+use crate::error::Result;
+use crate::scratch::{ScratchFiles, ScratchMap};
 
 /// Bytes that are written or read at a time.
 pub(super) const BATCH: usize = 1 << 16;
 
-/// A source of numbers for scratch files.
-pub(crate) trait FileNumbers: std::fmt::Debug + Sync {
-    /// Returns the next number.
-    fn next(&self) -> u64;
-}
-
 /// Files that hold all buckets, one after another. They are removed when the value is dropped.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
-    storage: &'a Arc<dyn Storage>,
-    numbers: &'a dyn FileNumbers,
-    runs: Vec<Run>,
+    files: ScratchFiles<'a>,
+    runs: Vec<Run<'a>>,
 }
 
 #[derive(Debug)]
-struct Run {
-    name: String,
-    map: Map,
+struct Run<'a> {
+    map: ScratchMap<'a>,
     /// Where each bucket ends.
     ends: Vec<usize>,
 }
 
-impl Run {
+impl Run<'_> {
     /// Returns the bytes of a bucket.
     fn bucket(&self, bucket: usize) -> Result<&[u8]> {
         let start = if bucket == 0 { 0 } else { self.ends[bucket - 1] };
-        let Some(bytes) = self.map.get(start..self.ends[bucket]) else {
-            return Err(Error::corruption(format!("the scratch file {} is too short", self.name)));
-        };
-        Ok(bytes)
+        self.map.get(start..self.ends[bucket])
     }
 }
 
 impl<'a> Runs<'a> {
-    pub(super) fn new(storage: &'a Arc<dyn Storage>, numbers: &'a dyn FileNumbers) -> Self {
-        Self { storage, numbers, runs: Vec::new() }
+    pub(super) fn new(files: ScratchFiles<'a>) -> Self {
+        Self { files, runs: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -56,27 +42,7 @@ impl<'a> Runs<'a> {
 
     /// Writes buckets as one more run.
     pub(super) fn add<R: Record>(&mut self, buckets: &[Bucket], pool: &ChunkPool) -> Result<()> {
-        let name = FileName::Run(self.numbers.next()).to_string();
-        let written = self.write::<R>(&name, buckets, pool);
-        let run = written
-            .and_then(|ends| Ok(Run { map: self.storage.map(&name)?, name: name.clone(), ends }));
-        match run {
-            Ok(run) => self.runs.push(run),
-            Err(error) => {
-                let _ = self.storage.remove(&name);
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    fn write<R: Record>(
-        &self,
-        name: &str,
-        buckets: &[Bucket],
-        pool: &ChunkPool,
-    ) -> Result<Vec<usize>> {
-        let file = self.storage.create(name)?;
+        let file = self.files.create()?;
         let mut bytes = Vec::with_capacity(BATCH);
         let (mut ends, mut end) = (Vec::new(), 0);
         for bucket in buckets {
@@ -91,7 +57,8 @@ impl<'a> Runs<'a> {
             ends.push(end);
         }
         file.append(&bytes)?;
-        Ok(ends)
+        self.runs.push(Run { map: file.finish()?, ends });
+        Ok(())
     }
 
     /// Returns the bytes of a bucket, one piece per run.
@@ -101,15 +68,25 @@ impl<'a> Runs<'a> {
 
     /// Returns the number of records.
     pub(super) fn len<R: Record>(&self) -> u64 {
-        self.runs.iter().map(|run| (run.map.len() / R::LEN) as u64).sum()
+        self.runs.iter().map(|run| (run.map.bytes().len() / R::LEN) as u64).sum()
+    }
+
+    /// Returns where each bucket would end if all runs were one.
+    fn ends(&self) -> impl Iterator<Item = usize> {
+        let buckets = self.runs.first().map_or(0, |run| run.ends.len());
+        (0..buckets).map(|b| self.runs.iter().map(|run| run.ends[b]).sum())
+    }
+
+    /// Returns the bytes of the largest bucket.
+    pub(super) fn largest_bucket(&self) -> usize {
+        let mut start = 0;
+        self.ends().map(|end| end - std::mem::replace(&mut start, end)).max().unwrap_or(0)
     }
 
     /// Returns up to `count` buckets, at least one, ascending: those of evenly spaced records. So
     /// the fuller a bucket is, the more likely it is one of them.
     pub(super) fn spread_buckets(&self, count: usize) -> Vec<usize> {
-        let buckets = self.runs.first().map_or(0, |run| run.ends.len());
-        let ends = (0..buckets).map(|b| self.runs.iter().map(|run| run.ends[b]).sum::<usize>());
-        let ends: Vec<usize> = ends.collect();
+        let ends: Vec<usize> = self.ends().collect();
         let (len, count) = (ends.last().copied().unwrap_or(0), count.max(1));
         let places = (0..count).map(|i| len / count * i + len / count / 2);
         let mut buckets: Vec<usize> =
@@ -118,9 +95,9 @@ impl<'a> Runs<'a> {
         buckets
     }
 
-    /// Returns empty runs with the same storage and file numbers.
+    /// Returns empty runs that make files in the same way.
     pub(super) fn another(&self) -> Self {
-        Self::new(self.storage, self.numbers)
+        Self::new(self.files)
     }
 
     /// Visits all records, in no particular order.
@@ -130,20 +107,12 @@ impl<'a> Runs<'a> {
     ) -> Result<()> {
         let mut records = Vec::with_capacity(BATCH / R::LEN);
         for run in &self.runs {
-            for bytes in run.map.chunks(BATCH / R::LEN * R::LEN) {
+            for bytes in run.map.bytes().chunks(BATCH / R::LEN * R::LEN) {
                 records.clear();
                 records.extend(decode::<R>(bytes));
                 visit(&records)?;
             }
         }
         Ok(())
-    }
-}
-
-impl Drop for Runs<'_> {
-    fn drop(&mut self) {
-        for run in &self.runs {
-            let _ = self.storage.remove(&run.name);
-        }
     }
 }

@@ -1,15 +1,8 @@
 use super::*;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
-use crate::storage::Sim;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-#[derive(Debug, Default)]
-struct Numbers(AtomicU64);
-impl FileNumbers for Numbers {
-    fn next(&self) -> u64 {
-        self.0.fetch_add(1, Ordering::Relaxed)
-    }
-}
+use crate::scratch::tests::Numbers;
+use crate::storage::{Sim, Storage};
+use std::sync::Arc;
 
 fn random(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -58,7 +51,7 @@ fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usi
     let mut expected = records.to_vec();
     expected.sort_unstable();
     expected.dedup();
-    let mut sorter = Sorter::new(&storage, &numbers, memory, threads);
+    let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), memory, threads);
     records.iter().for_each(|&record| sorter.push(record).unwrap());
     let sorted = sorter.finish(|_| Ok(())).unwrap();
     let runs = sim.list().unwrap().unwrap().len();
@@ -127,7 +120,7 @@ fn few_records_are_not_spread_over_buckets() {
     sim.create_root().unwrap();
     let storage: Arc<dyn Storage> = sim.clone();
     let numbers = Numbers::default();
-    let mut sorter = Sorter::new(&storage, &numbers, 64 << 20, 2);
+    let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), 64 << 20, 2);
     let mut seed = 5;
     (1..MOST_FEW).for_each(|_| sorter.push(random(&mut seed)).unwrap());
     assert!(sorter.buckets.is_empty());
@@ -145,7 +138,7 @@ fn sample_has_neighbours_from_all_over_the_records() {
     // Nearly all records begin with 32 zeros, so they are in the first bucket.
     let crowd = (0..200_000u64).map(|i| i * 3);
     for memory in [64 << 20, 1 << 20] {
-        let mut sorter = Sorter::new(&storage, &numbers, memory, 2);
+        let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), memory, 2);
         crowd.clone().for_each(|record| sorter.push(record).unwrap());
         (1..100).for_each(|i| sorter.push(i << 57).unwrap());
         let sorted = sorter.finish(|_| Ok(())).unwrap();
@@ -169,7 +162,7 @@ fn sample_of_many_records_is_a_small_part_of_them() {
     let storage: Arc<dyn Storage> = sim.clone();
     let numbers = Numbers::default();
     for (memory, most) in [(64 << 20, 270_000), (8 << 20, 20_000)] {
-        let mut sorter = Sorter::new(&storage, &numbers, memory, 2);
+        let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), memory, 2);
         let mut seed = 8;
         (0..1_000_000).for_each(|_| sorter.push(random(&mut seed)).unwrap());
         let sorted = sorter.finish(|_| Ok(())).unwrap();
@@ -193,7 +186,7 @@ fn memory_is_used_for_records() {
     let storage: Arc<dyn Storage> = sim.clone();
     let numbers = Numbers::default();
     let memory = 4 << 20;
-    let mut sorter = Sorter::new(&storage, &numbers, memory, 2);
+    let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), memory, 2);
     let (mut pushed, mut seed) = (0, 1);
     while sim.list().unwrap().unwrap().is_empty() {
         sorter.push(random(&mut seed)).unwrap();
@@ -210,7 +203,7 @@ fn error_stops_the_sort_and_leaves_no_file() {
         sim.create_root().unwrap();
         let storage: Arc<dyn Storage> = sim.clone();
         let numbers = Numbers::default();
-        let mut sorter = Sorter::new(&storage, &numbers, 0, 1);
+        let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), 0, 1);
         sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
         let mut seed = 3;
         let failed = (0..2000).find_map(|_| sorter.push(random(&mut seed)).err());

@@ -1,8 +1,8 @@
 //! Writing a table in one pass over its fingerprints.
 
 use super::TableOptions;
-use super::filter::FilterBuilder;
-use super::index::DirectoryBuilder;
+use super::directory::{DirectoryBuilder, DirectorySink};
+use super::filter_builder::FilterBuilder;
 use super::profile::Profile;
 use crate::block::{BlockBuilder, Coding};
 use crate::codec::bytes::PutFields;
@@ -10,25 +10,30 @@ use crate::codec::header::FileHeader;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::paged::{FileSummary, PagedWriter};
+use crate::scratch::{Scratch, Spool};
 use crate::storage::Storage;
 
 /// Writes one table from a stream of ascending fingerprints, whose leading differences must have
-/// codewords according to the profile. Memory: the index, and the filter if there is one.
+/// codewords according to the profile. Without scratch space, the block keys and the filter are in
+/// memory until the table is complete.
 #[derive(Debug)]
-pub(crate) struct TableBuilder<F> {
-    writer: PagedWriter,
+pub(crate) struct TableBuilder<'a, F> {
+    writer: PagedWriter<'a>,
     options: TableOptions,
     coding: Coding,
     block: BlockBuilder<F>,
-    /// The bytes of the block that was finished last.
-    scratch: Vec<u8>,
+    /// The bytes of the block that was finished last, or its key.
+    bytes: Vec<u8>,
     /// The keys of the finished blocks.
-    keys: Vec<F>,
-    filter: Option<FilterBuilder>,
+    keys: Spool<'a>,
+    /// Number of the finished blocks.
+    blocks: u64,
+    filter: Option<FilterBuilder<'a>>,
+    scratch: Option<Scratch<'a>>,
     count: u64,
 }
 
-impl<F: Fingerprint> TableBuilder<F> {
+impl<'a, F: Fingerprint> TableBuilder<'a, F> {
     /// Creates the file of a table with this profile.
     pub(crate) fn create(
         storage: &dyn Storage,
@@ -36,8 +41,10 @@ impl<F: Fingerprint> TableBuilder<F> {
         header: &FileHeader,
         options: TableOptions,
         profile: &Profile,
+        scratch: Option<Scratch<'a>>,
     ) -> Result<Self> {
-        let mut writer = PagedWriter::create(storage, name, header)?;
+        let files = scratch.map(|scratch| scratch.files);
+        let mut writer = PagedWriter::create(storage, name, header)?.with_scratch(files);
         // The header takes the place of a block, so that blocks never straddle a page.
         writer.align(options.block_size)?;
         let coding = Coding::new(options.code, &profile.histogram);
@@ -46,13 +53,16 @@ impl<F: Fingerprint> TableBuilder<F> {
             options,
             block: BlockBuilder::new(options.block_size, &coding),
             coding,
-            scratch: Vec::with_capacity(options.block_size),
-            keys: Vec::new(),
+            bytes: Vec::with_capacity(options.block_size),
+            keys: Spool::new(files),
+            blocks: 0,
             filter: FilterBuilder::new(
                 options.filter_bits,
                 options.filter_depth,
                 profile.fingerprints,
-            ),
+                scratch,
+            )?,
+            scratch,
             count: 0,
         })
     }
@@ -72,7 +82,7 @@ impl<F: Fingerprint> TableBuilder<F> {
         let added = self.block.push_all(fingerprints);
         let (added_ones, others) = fingerprints.split_at(added);
         if let Some(filter) = &mut self.filter {
-            filter.add_all(added_ones);
+            filter.add_all(added_ones)?;
         }
         self.count += added as u64;
         if !others.is_empty() {
@@ -84,11 +94,13 @@ impl<F: Fingerprint> TableBuilder<F> {
 
     /// Writes the current block.
     fn end_block(&mut self) -> Result<()> {
-        self.keys.push(self.block.last());
-        self.block.finish(&mut self.scratch);
-        self.writer.write(&self.scratch)?;
-        self.scratch.clear();
-        Ok(())
+        self.bytes.clear();
+        self.bytes.put_fingerprint(self.block.last());
+        self.keys.push(&self.bytes)?;
+        self.blocks += 1;
+        self.bytes.clear();
+        self.block.finish(&mut self.bytes);
+        self.writer.write(&self.bytes)
     }
 
     /// Returns the number of fingerprints so far.
@@ -101,24 +113,54 @@ impl<F: Fingerprint> TableBuilder<F> {
         if !self.block.is_empty() {
             self.end_block()?;
         }
-        let blocks = self.keys.len();
-        let mut directory = DirectoryBuilder::new(blocks)?;
-        self.keys.into_iter().for_each(|key| directory.push(key));
-        let (directory, overflow) = directory.finish();
-        self.writer.write(&directory)?;
+        let overflow = self.write_index()?;
         let filter_depth = self.filter.as_ref().map_or(0, FilterBuilder::depth);
-        let filter_words = self.filter.map_or_else(Vec::new, FilterBuilder::finish);
-        for word in &filter_words {
-            self.writer.write(&word.to_le_bytes())?;
+        let filter_words = self.filter.as_ref().map_or(0, FilterBuilder::words);
+        if let Some(filter) = self.filter.take() {
+            filter.finish(|word| self.writer.write(&word.to_le_bytes()))?;
         }
         let mut meta = Vec::new();
         meta.put_u64(self.count);
-        meta.put_u64(blocks as u64);
+        meta.put_u64(self.blocks);
         meta.put_u32(u32::try_from(self.options.block_size).unwrap_or(0));
         meta.put_u32(filter_depth);
-        meta.put_u64(overflow as u64);
-        meta.put_u64(filter_words.len() as u64);
+        meta.put_u64(overflow);
+        meta.put_u64(filter_words);
         self.coding.put(F::BITS, &mut meta);
         self.writer.finish(&meta)
+    }
+
+    /// Writes the directory and the overflow. Returns the number of keys in the overflow.
+    fn write_index(&mut self) -> Result<u64> {
+        let files = self.scratch.map(|scratch| scratch.files);
+        let keys = std::mem::replace(&mut self.keys, Spool::new(None));
+        let sink = IndexSink { writer: &mut self.writer, keys: 0, overflow: Spool::new(files) };
+        let mut directory = DirectoryBuilder::<F, _>::new(self.blocks, sink)?;
+        keys.read(|keys| {
+            let mut keys = keys.chunks_exact(F::BYTES).filter_map(F::read_le);
+            keys.try_for_each(|key| directory.push(key))
+        })?;
+        let sink = directory.finish()?;
+        sink.overflow.read(|bytes| sink.writer.write(bytes))?;
+        Ok(sink.keys)
+    }
+}
+
+/// Writes the directory to the table, and keeps the overflow, which follows it.
+struct IndexSink<'w, 'a> {
+    writer: &'w mut PagedWriter<'a>,
+    overflow: Spool<'a>,
+    /// Number of keys in the overflow.
+    keys: u64,
+}
+
+impl DirectorySink for IndexSink<'_, '_> {
+    fn slot(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write(bytes)
+    }
+
+    fn overflow(&mut self, key: &[u8]) -> Result<()> {
+        self.keys += 1;
+        self.overflow.push(key)
     }
 }

@@ -6,11 +6,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::codec::prefix_hash::{GROUP, HashGroup, hash_of_prefix};
-use crate::cpu;
+use crate::codec::prefix_hash::{GROUP, HashGroup};
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
-use crate::layout::filter_is_useful;
 use crate::paged::Body;
 
 /// Most words of a filter.
@@ -22,107 +19,9 @@ const BITS_PER_PREFIX: u32 = 4;
 /// Returns the index of the word that a prefix with this hash belongs to, and the bits that the
 /// prefix sets in it. `words` is below 2^32.
 #[inline(always)]
-fn place_of(hash: u64, words: u64) -> (u64, u64) {
+pub(super) fn place_of(hash: u64, words: u64) -> (u64, u64) {
     let mask = (0..BITS_PER_PREFIX).fold(0, |mask, i| mask | 1 << (hash >> (6 * i) & 63));
     ((hash >> 32).wrapping_mul(words) >> 32, mask)
-}
-
-/// Builds a filter in memory while its table is written.
-#[derive(Debug)]
-pub(super) struct FilterBuilder {
-    depth: u32,
-    /// The leading `depth` bits.
-    prefix_mask: u64,
-    words: Vec<u64>,
-    /// The leading bits of fingerprints that wait for others.
-    waiting: [u64; ADDED_TOGETHER],
-    count: usize,
-    /// Words that are being prefetched, and the bits to set in them.
-    prefetched: [(u64, u64); ADDED_TOGETHER],
-}
-
-/// Fingerprints that are added together. The words of one such group are prefetched while the table
-/// gets the fingerprints of the next: they are spread over the entire filter, which soon is larger
-/// than any cache.
-const ADDED_TOGETHER: usize = 32;
-
-impl FilterBuilder {
-    /// Creates a filter with `bits` bits per fingerprint over the `depth` (1 to 64) leading bits of
-    /// `count` fingerprints. Returns `None` if it would rarely rule a prefix out because most
-    /// prefixes occur.
-    pub(super) fn new(bits: u32, depth: u32, count: u64) -> Option<Self> {
-        if bits == 0 || !filter_is_useful(depth, count) {
-            return None;
-        }
-        let words = count.saturating_mul(u64::from(bits)).div_ceil(64).min(MAX_WORDS);
-        let words = usize::try_from(words).ok()?;
-        let prefix_mask = u64::prefix_mask(depth);
-        Some(Self {
-            depth,
-            prefix_mask,
-            words: vec![0; words],
-            waiting: [0; ADDED_TOGETHER],
-            count: 0,
-            prefetched: [(0, 0); ADDED_TOGETHER],
-        })
-    }
-
-    pub(super) fn add_all<F: Fingerprint>(&mut self, mut fingerprints: &[F]) {
-        while !fingerprints.is_empty() {
-            let places = self.waiting.get_mut(self.count..).unwrap_or_default();
-            let count = places.len().min(fingerprints.len());
-            places.iter_mut().zip(fingerprints).for_each(|(to, from)| *to = from.top64());
-            fingerprints = fingerprints.get(count..).unwrap_or_default();
-            self.count += count;
-            if self.count == ADDED_TOGETHER {
-                self.end_group();
-            }
-        }
-    }
-
-    /// Prefetches the words of the fingerprints that wait, and sets the bits of those before.
-    #[inline(never)]
-    fn end_group(&mut self) {
-        let (mask, words) = (self.prefix_mask, self.words.len() as u64);
-        let mut places = [(0, 0); ADDED_TOGETHER];
-        cpu::with_native_instructions(
-            #[inline(always)]
-            || {
-                for (place, &top) in places.iter_mut().zip(&self.waiting) {
-                    *place = place_of(hash_of_prefix(top & mask), words);
-                }
-            },
-        );
-        for &(word, _) in places.iter().take(self.count) {
-            cpu::prefetch(&self.words, usize::try_from(word).unwrap_or(usize::MAX));
-        }
-        let places = std::mem::replace(&mut self.prefetched, places);
-        self.set(&places);
-        self.count = 0;
-    }
-
-    fn set(&mut self, places: &[(u64, u64)]) {
-        for &(word, mask) in places {
-            let word = usize::try_from(word).unwrap_or(usize::MAX);
-            if let Some(word) = self.words.get_mut(word) {
-                *word |= mask;
-            }
-        }
-    }
-
-    /// Returns the number of leading bits that the filter checks.
-    pub(super) fn depth(&self) -> u32 {
-        self.depth
-    }
-
-    /// Returns the words of the filter over all fingerprints that were added.
-    pub(super) fn finish(mut self) -> Vec<u64> {
-        let count = self.count;
-        self.end_group();
-        let last = self.prefetched;
-        self.set(last.get(..count).unwrap_or_default());
-        self.words
-    }
 }
 
 /// A filter in an open table.

@@ -13,36 +13,16 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use crate::codec::bytes::PutFields;
+use super::directory::{
+    Bytes, CROWDED, DirectoryBuilder, MOST_EQUAL, SLOT_LEN, place_of, slots_for,
+};
 use crate::cpu;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::paged::Body;
 
-/// Bytes of a directory slot: one cache line.
-const SLOT_LEN: usize = 64;
-
-/// Number of keys that fit into a slot.
-const SLOT_KEYS: usize = 30;
-
-/// Mean number of keys per slot: few enough that on even data hardly any slot has more keys than
-/// fit.
-const MEAN_KEYS: usize = 26;
-
-/// Most keys of a slot that may have the same part, because a lookup cannot distinguish them.
-const MOST_EQUAL: usize = 2;
-
 /// Most blocks that a lookup of a single value returns.
 pub(crate) const MOST_BLOCKS_OF_VALUE: usize = MOST_EQUAL + 1;
-
-/// Bits of a key that a slot stores: as many as a comparison of signed 16-bit words takes.
-const PART_BITS: u32 = 15;
-
-/// Marks an unused place in a slot. Every part of a key is less.
-const NONE: i16 = i16::MAX;
-
-/// Takes the place of the first part in a crowded slot, whose keys are in the overflow.
-const CROWDED: i16 = -1;
 
 /// The places of the directory and the overflow in a file.
 #[derive(Debug, Clone, Copy)]
@@ -54,93 +34,6 @@ pub(super) struct Index<F> {
     /// Number of keys in the overflow.
     overflow: usize,
     width: PhantomData<F>,
-}
-
-/// Returns the number of slots for the keys of this many blocks.
-fn slots_for(blocks: usize) -> u64 {
-    blocks.div_ceil(MEAN_KEYS).max(1) as u64
-}
-
-/// Returns the slot of a fingerprint, and its part: what the slot stores of it if it is a key.
-/// As fingerprints ascend, the slot never decreases, nor does the part within a slot.
-#[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the bits below are wanted")]
-fn place_of<F: Fingerprint>(fingerprint: F, slots: u64) -> (usize, i16) {
-    let product = u128::from(fingerprint.top64()) * u128::from(slots);
-    let part = (product as u64 >> (64 - PART_BITS)) as i16;
-    ((product >> 64) as usize, part.min(NONE - 1))
-}
-
-/// Builds the directory and the overflow of ascending keys.
-#[derive(Debug)]
-pub(super) struct DirectoryBuilder<F> {
-    slots: u64,
-    /// Number of the slot that is being filled.
-    slot: usize,
-    /// The keys of that slot.
-    keys: Vec<F>,
-    /// Number of keys in the slots before it.
-    before: u32,
-    directory: Vec<u8>,
-    overflow: Vec<u8>,
-}
-
-impl<F: Fingerprint> DirectoryBuilder<F> {
-    /// Creates a builder for the keys of `blocks` blocks.
-    pub(super) fn new(blocks: usize) -> Result<Self> {
-        if u32::try_from(blocks).is_err() {
-            return Err(Error::invalid(format!(
-                "a table can have at most 2^32 - 1 blocks, not {blocks}: choose a larger block size"
-            )));
-        }
-        let slots = slots_for(blocks);
-        let (directory, overflow) = (Vec::new(), Vec::new());
-        Ok(Self { slots, slot: 0, keys: Vec::new(), before: 0, directory, overflow })
-    }
-
-    /// Adds the key of the next block.
-    pub(super) fn push(&mut self, key: F) {
-        let (slot, _) = place_of(key, self.slots);
-        while self.slot < slot {
-            self.end_slot();
-        }
-        self.keys.push(key);
-    }
-
-    fn end_slot(&mut self) {
-        let mut parts = [NONE; SLOT_KEYS];
-        for (part, &key) in parts.iter_mut().zip(&self.keys) {
-            (_, *part) = place_of(key, self.slots);
-        }
-        let mut runs = parts.chunk_by(|a, b| a == b).filter(|run| run.first() != Some(&NONE));
-        let crowded = self.keys.len() > SLOT_KEYS || runs.any(|run| run.len() > MOST_EQUAL);
-        let end = self.before.saturating_add(u32::try_from(self.keys.len()).unwrap_or(u32::MAX));
-        self.directory.put_u32(self.before);
-        if crowded {
-            let first = self.overflow.len() / F::BYTES;
-            let begin = self.directory.len();
-            self.directory.put_u32(CROWDED.cast_unsigned().into());
-            self.directory.put_u32(end);
-            self.directory.put_u32(u32::try_from(first).unwrap_or(u32::MAX));
-            self.directory.resize(begin + 2 * SLOT_KEYS, 0);
-            self.keys.iter().for_each(|&key| self.overflow.put_fingerprint(key));
-        } else {
-            parts.into_iter().for_each(|part| self.directory.put_u16(part.cast_unsigned()));
-        }
-        self.before = end;
-        self.keys.clear();
-        self.slot += 1;
-    }
-
-    /// Returns the bytes of the directory and of the overflow after it, and the number of keys in
-    /// the overflow.
-    pub(super) fn finish(mut self) -> (Vec<u8>, usize) {
-        while (self.slot as u64) < self.slots {
-            self.end_slot();
-        }
-        self.directory.extend_from_slice(&self.overflow);
-        (self.directory, self.overflow.len() / F::BYTES)
-    }
 }
 
 /// What a slot says about a range within it: the first block whose key is at least the lowest value
@@ -158,7 +51,7 @@ impl<F: Fingerprint> Index<F> {
     /// Returns the index of a table with this number of blocks, whose directory begins at `offset`
     /// and whose overflow has `overflow` keys; `None` if that does not fit into the address space.
     pub(super) fn new(blocks: usize, overflow: usize, offset: usize) -> Option<Self> {
-        let slots = slots_for(u32::try_from(blocks).ok()? as usize);
+        let slots = slots_for(u32::try_from(blocks).ok()?.into());
         let overflow_at = offset.checked_add(usize::try_from(slots).ok()? * SLOT_LEN)?;
         overflow_at.checked_add(overflow.checked_mul(F::BYTES)?)?;
         Some(Self { blocks, directory: offset, slots, overflow, width: PhantomData })
@@ -284,8 +177,9 @@ impl<F: Fingerprint> Index<F> {
     }
 
     /// Checks that the index is the one that a builder made of the blocks' keys.
-    pub(super) fn check(&self, body: &Body<'_>, builder: DirectoryBuilder<F>) -> Result<()> {
-        let (expected, _) = builder.finish();
+    pub(super) fn check(&self, body: &Body<'_>, builder: DirectoryBuilder<F, Bytes>) -> Result<()> {
+        let Bytes { directory, overflow } = builder.finish()?;
+        let expected = [directory, overflow].concat();
         if body.bytes(self.directory, self.len())? != expected {
             return Err(body.corruption(self.directory, "the directory does not match the blocks"));
         }
@@ -300,10 +194,17 @@ mod tests {
     use crate::paged::{PagedFile, PagedWriter};
     use crate::storage::{Sim, Storage};
 
-    fn builder<F: Fingerprint>(keys: &[F]) -> DirectoryBuilder<F> {
-        let mut builder = DirectoryBuilder::new(keys.len()).unwrap();
-        keys.iter().for_each(|&key| builder.push(key));
+    fn builder<F: Fingerprint>(keys: &[F]) -> DirectoryBuilder<F, Bytes> {
+        let mut builder = DirectoryBuilder::new(keys.len() as u64, Bytes::default()).unwrap();
+        keys.iter().for_each(|&key| builder.push(key).unwrap());
         builder
+    }
+
+    /// Returns the bytes of an index, and the number of keys in its overflow.
+    fn built<F: Fingerprint>(keys: &[F]) -> (Vec<u8>, usize) {
+        let Bytes { directory, overflow } = builder(keys).finish().unwrap();
+        let keys = overflow.len() / F::BYTES;
+        ([directory, overflow].concat(), keys)
     }
 
     /// Writes a file that has only these bytes of an index.
@@ -335,7 +236,7 @@ mod tests {
 
     /// Checks lookups of every kind, and that `crowded` slots are crowded.
     fn check_lookups<F: Fingerprint>(keys: &[F], crowded: usize) {
-        let (bytes, overflow) = builder(keys).finish();
+        let (bytes, overflow) = built(keys);
         let (file, index) = write_file(&bytes, keys.len());
         assert_eq!(index.overflow, overflow);
         assert_eq!(crowded_slots(&bytes, index.slots), crowded);
@@ -413,8 +314,8 @@ mod tests {
         for in_block in [20, 180] {
             let keys: Vec<u64> =
                 fingerprints.chunks(in_block).filter_map(|block| block.last().copied()).collect();
-            let (bytes, _) = builder(&keys).finish();
-            let slots = slots_for(keys.len());
+            let (bytes, _) = built(&keys);
+            let slots = slots_for(keys.len() as u64);
             let crowded = crowded_slots(&bytes, slots);
             assert!(crowded <= usize::try_from(slots).unwrap() / 200, "{crowded} of {slots}");
         }
@@ -425,7 +326,7 @@ mod tests {
         let bytes = crate::format_example::example("slot");
         let keys: [u64; 4] =
             [0x1000_0000_0000_0000, 0x2468_acf0_0000_00ff, 0x2468_acf1_ffff_ffff, !(2 << 32)];
-        let (slot, overflow) = builder(&keys).finish();
+        let (slot, overflow) = built(&keys);
         assert_eq!(overflow, 0);
         assert_eq!(slot[..bytes.len()], bytes);
         assert_eq!(slot[bytes.len()..], bytes[bytes.len() - 2..].repeat(25));
@@ -443,7 +344,7 @@ mod tests {
             (&crowd, 3, &[1, u32::MAX]),
         ] {
             for word in words {
-                let (mut bytes, _) = builder(keys).finish();
+                let (mut bytes, _) = built(keys);
                 bytes[4 * place..][..4].copy_from_slice(&word.to_le_bytes());
                 let (file, index) = write_file(&bytes, keys.len());
                 let body = file.body();

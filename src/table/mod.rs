@@ -1,13 +1,16 @@
 //! A table: one permuted, sorted set of fingerprints on disk (the paper's table, not LevelDB's).
 //!
 //! The file holds fixed-size [blocks](crate::block), then their [index](index), a directory over the
-//! block keys (each block's last fingerprint); then, if requested, a [prefix filter](filter). The offsets of all parts can be computed, so opening a table reads none of
-//! them. storage-format.md, "Table".
+//! block keys (each block's last fingerprint); then, if requested, a [prefix filter](filter). The
+//! offsets of all parts can be computed, so opening a table reads none of them. storage-format.md,
+//! "Table".
 
 mod builder;
 mod cursor;
 mod decoded;
+mod directory;
 mod filter;
+mod filter_builder;
 mod index;
 mod profile;
 mod reader;

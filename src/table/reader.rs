@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::decoded::{Decoded, decoded_len};
+use super::directory::{Bytes, DirectoryBuilder};
 use super::filter::{Filter, MAX_WORDS};
-use super::index::{DirectoryBuilder, Index};
+use super::index::Index;
 use crate::block::{self, Coding, Packed};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::FileHeader;
@@ -338,7 +339,7 @@ impl<F: Fingerprint> Table<F> {
         }
         let found = inspection.found();
         let (mut sum, mut count, mut previous) = (0u64, 0u64, None);
-        let mut directory = DirectoryBuilder::new(self.blocks())?;
+        let mut directory = DirectoryBuilder::new(self.blocks() as u64, Bytes::default())?;
         for block in 0..self.blocks() {
             let mut ascends = true;
             let checked = self.block(block).and_then(|bytes| {
@@ -354,7 +355,7 @@ impl<F: Fingerprint> Table<F> {
             if let Err(error) = checked {
                 inspection.report(self.in_block(block, error));
             }
-            previous.iter().for_each(|&last| directory.push(last));
+            previous.iter().try_for_each(|&last| directory.push(last))?;
             if (block + 1) % BLOCKS_PER_STEP == 0 {
                 inspection.advance(BLOCKS_PER_STEP * self.block_size)?;
             }

@@ -16,7 +16,8 @@ fn build<F: Fingerprint>(values: &[F], options: TableOptions) -> (Table<F>, File
     let sim = Sim::new();
     sim.create_root().unwrap();
     let profile = Profile::of(values);
-    let mut builder = TableBuilder::create(&*sim, "t", &header::<F>(), options, &profile).unwrap();
+    let mut builder =
+        TableBuilder::create(&*sim, "t", &header::<F>(), options, &profile, None).unwrap();
     builder.push_all(values).unwrap();
     let summary = builder.finish().unwrap();
     (Table::open(&*sim, "t", &header::<F>(), summary.len).unwrap(), summary)

@@ -75,7 +75,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     list: ListArgs,
 
-    /// Memory for sorting, such as 256MiB
+    /// Memory for sorting and for prefix filters, such as 256MiB
     #[arg(
         long,
         value_name = "BYTES",

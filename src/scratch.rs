@@ -1,0 +1,191 @@
+//! Scratch files, for what a writer cannot hold in memory. They are of no use after a crash, and
+//! removed as orphans at the next open.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::files::FileName;
+use crate::storage::{Map, Storage, WriteFile};
+
+/// A source of numbers for scratch files.
+pub(crate) trait FileNumbers: Debug + Sync {
+    /// Returns the next number.
+    fn next(&self) -> u64;
+}
+
+/// Where scratch files are made, and how they are numbered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScratchFiles<'a> {
+    storage: &'a Arc<dyn Storage>,
+    numbers: &'a dyn FileNumbers,
+}
+
+impl<'a> ScratchFiles<'a> {
+    pub(crate) fn new(storage: &'a Arc<dyn Storage>, numbers: &'a dyn FileNumbers) -> Self {
+        Self { storage, numbers }
+    }
+
+    /// Creates the next file.
+    pub(crate) fn create(&self) -> Result<ScratchFile<'a>> {
+        let name = FileName::Run(self.numbers.next()).to_string();
+        let file = self.storage.create(&name)?;
+        Ok(ScratchFile { name: Name { storage: self.storage, name }, file })
+    }
+}
+
+/// What a writer of a table may use, in addition to what every writer needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scratch<'a> {
+    pub files: ScratchFiles<'a>,
+    /// Bytes of memory for a prefix filter.
+    pub filter_memory: usize,
+}
+
+/// The name of a scratch file, which is removed when the value is dropped.
+#[derive(Debug)]
+struct Name<'a> {
+    storage: &'a Arc<dyn Storage>,
+    name: String,
+}
+
+impl Drop for Name<'_> {
+    fn drop(&mut self) {
+        let _ = self.storage.remove(&self.name);
+    }
+}
+
+/// A scratch file that is being written.
+#[derive(Debug)]
+pub(crate) struct ScratchFile<'a> {
+    name: Name<'a>,
+    file: Arc<dyn WriteFile>,
+}
+
+impl<'a> ScratchFile<'a> {
+    pub(crate) fn append(&self, bytes: &[u8]) -> Result<()> {
+        self.file.append(bytes)
+    }
+
+    /// Ends the file, so that it can be read.
+    pub(crate) fn finish(self) -> Result<ScratchMap<'a>> {
+        let map = self.name.storage.map(&self.name.name)?;
+        Ok(ScratchMap { name: self.name, map })
+    }
+}
+
+/// A complete scratch file.
+#[derive(Debug)]
+pub(crate) struct ScratchMap<'a> {
+    name: Name<'a>,
+    map: Map,
+}
+
+impl ScratchMap<'_> {
+    /// Returns all bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    /// Returns some of the bytes.
+    pub(crate) fn get(&self, range: std::ops::Range<usize>) -> Result<&[u8]> {
+        self.map.get(range).ok_or_else(|| {
+            Error::corruption(format!("the scratch file {} is too short", self.name.name))
+        })
+    }
+}
+
+/// Most bytes of a spool in memory, and about as many as are written or read at a time; few in unit
+/// tests, so that small files use scratch files. The size of every record divides this one.
+const SPOOL: usize = if cfg!(test) { 1 << 10 } else { 1 << 16 };
+
+/// Records that are written and then read once, in the same order: in memory if they are few, in a
+/// scratch file if they are many.
+#[derive(Debug)]
+pub(crate) struct Spool<'a> {
+    /// Without it, all bytes stay in memory.
+    files: Option<ScratchFiles<'a>>,
+    file: Option<ScratchFile<'a>>,
+    /// The last bytes.
+    memory: Vec<u8>,
+}
+
+impl<'a> Spool<'a> {
+    pub(crate) fn new(files: Option<ScratchFiles<'a>>) -> Self {
+        Self { files, file: None, memory: Vec::new() }
+    }
+
+    /// Appends a record.
+    #[inline]
+    pub(crate) fn push(&mut self, record: &[u8]) -> Result<()> {
+        debug_assert!(SPOOL.is_multiple_of(record.len()));
+        self.memory.extend_from_slice(record);
+        if self.memory.len() >= SPOOL { self.write() } else { Ok(()) }
+    }
+
+    /// Moves the bytes in memory to the file.
+    #[cold]
+    fn write(&mut self) -> Result<()> {
+        let Some(files) = self.files else { return Ok(()) };
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(files.create()?),
+        };
+        file.append(&self.memory)?;
+        self.memory.clear();
+        Ok(())
+    }
+
+    /// Visits all bytes in order. Each slice consists of entire records.
+    pub(crate) fn read(self, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if let Some(file) = self.file {
+            file.finish()?.bytes().chunks(SPOOL).try_for_each(&mut visit)?;
+        }
+        visit(&self.memory)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::storage::Sim;
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Numbers(AtomicU64);
+
+    impl FileNumbers for Numbers {
+        fn next(&self) -> u64 {
+            self.0.fetch_add(1, Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn spool_returns_all_records_in_order_and_leaves_no_file() {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let storage: Arc<dyn Storage> = sim.clone();
+        let numbers = Numbers::default();
+        let most = SPOOL as u64 / 8;
+        for count in [0, 1, most - 1, most, most + 1, 10 * most] {
+            for files in [None, Some(ScratchFiles::new(&storage, &numbers))] {
+                let mut spool = Spool::new(files);
+                (0..count).for_each(|i| spool.push(&i.to_le_bytes()).unwrap());
+                let is_on_disk = files.is_some() && count >= most;
+                assert_eq!(sim.list().unwrap().unwrap().len(), usize::from(is_on_disk));
+                assert!(files.is_none() || spool.memory.len() < SPOOL);
+                let mut read = Vec::new();
+                spool
+                    .read(|bytes| {
+                        assert!(bytes.len().is_multiple_of(8));
+                        read.extend_from_slice(bytes);
+                        Ok(())
+                    })
+                    .unwrap();
+                assert_eq!(read, (0..count).flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+                assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new());
+            }
+        }
+    }
+}
