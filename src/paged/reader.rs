@@ -65,10 +65,7 @@ impl PagedFile {
         let words = body_len.div_ceil(PAGE).div_ceil(64);
         let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
         let (path, copy) = (path.to_owned(), OnceLock::new());
-        let file = Self { map, path, checksum, body_len, meta, checked, copy };
-        // The first use of each page needs its checksum.
-        file.load_if_cold(body_len, file.map.len() - body_len)?;
-        Ok(file)
+        Ok(Self { map, path, checksum, body_len, meta, checked, copy })
     }
 
     /// Returns whether single pages are read from the disk when they are needed. Callers should
@@ -90,6 +87,12 @@ impl PagedFile {
         }
         self.map.prefetch(offset, len);
         self.map.populate(offset, len).map_err(|e| Error::io("read", &self.path, e))
+    }
+
+    /// Reads the checksums of all pages into memory if the file is cold, because the first use of
+    /// each page needs one.
+    pub(crate) fn load_checksums_if_cold(&self) -> Result<()> {
+        self.load_if_cold(self.body_len, self.map.len() - self.body_len)
     }
 
     /// Returns the file's path, for messages.

@@ -57,8 +57,13 @@ impl Postings {
         meta.finish("postings footer")?;
         let heads = groups.div_ceil(GROUPS).checked_mul(HEAD_LEN);
         file.expect_body_end(heads.and_then(|len| heads_at.checked_add(len)))?;
-        file.load_if_cold(heads_at, heads.unwrap_or(0))?;
         Ok(Self { file, entries, groups, heads_at })
+    }
+
+    /// Reads the heads of all sections and the checksums of pages into memory if the file is cold.
+    pub(crate) fn load_heads_if_cold(&self) -> Result<()> {
+        self.file.load_checksums_if_cold()?;
+        self.file.load_if_cold(self.heads_at, self.groups.div_ceil(GROUPS) * HEAD_LEN)
     }
 
     /// Returns the number of entries: the ids of all fingerprints.

@@ -19,6 +19,9 @@ impl<F: Fingerprint> Segment<F> {
     /// a cold segment are read into the system's cache instead. Stops early if `goes_on` returns
     /// false.
     ///
+    /// In a cold segment, everything else that queries read besides single pages is read into the
+    /// system's cache first: checksums of pages, and heads of id sections.
+    ///
     /// Returns the first error. A table that cannot be loaded is used as it is.
     pub(crate) fn load_indexes(
         &self,
@@ -26,10 +29,14 @@ impl<F: Fingerprint> Segment<F> {
         goes_on: &dyn Fn() -> bool,
     ) -> Result<()> {
         let tables = || self.tables.iter().filter(|table| table.needs_index());
+        if !self.needs_indexes() {
+            return Ok(());
+        }
+        let heads = self.postings.load_heads_if_cold();
+        let mut result = heads.and(tables().try_for_each(Table::load_checksums_if_cold));
         let Some(mut reserved) = budget.reserve(tables().map(Table::needed_index_len).sum()) else {
-            return tables().try_for_each(Table::load_index_if_cold);
+            return result.and(tables().try_for_each(Table::load_index_if_cold));
         };
-        let mut result = Ok(());
         for table in tables() {
             let loaded = table.load_index(reserved.split(table.needed_index_len()), goes_on);
             result = result.and(loaded);

@@ -8,7 +8,7 @@ use crate::postings::Ids;
 use crate::scratch::tests::Numbers;
 use crate::scratch::{FileNumbers, Scratch, ScratchFiles};
 use crate::settings::Ids as KindOfIds;
-use crate::storage::Sim;
+use crate::storage::{Access, Disk, MemoryBudget, READ_AHEAD, Sim};
 use crate::table::FilterChecks;
 use crate::table::Profile;
 
@@ -205,6 +205,19 @@ fn files_are_the_same_with_and_without_scratch_files() {
     // The keys and checksums of two tables, the overflow of one, and the heads of the ids. If the
     // filters exceed their memory, their hashes too.
     assert!(some >= 6 && more > some, "{some} {more}");
+}
+
+#[test]
+fn cold_segment_is_opened_without_reading_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()).access(Access::Cold));
+    let settings = settings();
+    let meta = written(&storage, &settings);
+    let before = READ_AHEAD.get();
+    let segment = Segment::<u64>::open(&storage, &settings, meta.clone()).unwrap();
+    assert_eq!(READ_AHEAD.get(), before);
+    segment.load_indexes(&Arc::new(MemoryBudget::new(0)), &|| true).unwrap();
+    assert!(READ_AHEAD.get() > before);
 }
 
 #[test]

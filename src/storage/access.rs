@@ -20,10 +20,12 @@ pub enum Access {
     /// mapped in pages of 2 MiB.
     #[default]
     Mapped,
-    /// For a database much larger than memory. The indexes, which should stay in memory, are read in
-    /// the background after opening ([`Options::index_memory`](crate::Options::index_memory)):
-    /// directories and filters, a tenth of a byte per fingerprint, per table, plus the bits of the
-    /// filters. Everything else is read in single pages, all pages of a query together. Queries whose
+    /// For a database much larger than memory. Opening reads only headers and footers. The indexes,
+    /// which should stay in memory, are read in the background after that
+    /// ([`Options::index_memory`](crate::Options::index_memory)): directories and filters, a tenth of
+    /// a byte per fingerprint, per table, plus the bits of the filters; the checksums of pages, a
+    /// thousandth of the files; and the heads of id sections, half a bit per id. Everything else is
+    /// read in single pages, all pages of a query together. Queries whose
     /// pages happen to be in memory take some 20 us longer than with
     /// [`Mapped`](Self::Mapped).
     Cold,

@@ -19,6 +19,12 @@ use super::mmap::Mapping;
 #[derive(Debug, Clone)]
 pub struct Map(Bytes);
 
+#[cfg(test)]
+thread_local! {
+    /// Bytes that this thread has asked the system to read before they are used.
+    pub(crate) static READ_AHEAD: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 #[derive(Debug, Clone)]
 enum Bytes {
     Mapped(Arc<Mapping>),
@@ -35,6 +41,8 @@ impl Map {
     /// Reads a range of the file into memory, so that a range that cannot be read is an error here
     /// and not a fault later. Does nothing where the system has no such call.
     pub(crate) fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
+        #[cfg(test)]
+        READ_AHEAD.set(READ_AHEAD.get() + len);
         match &self.0 {
             Bytes::Mapped(mapping) => mapping.populate(offset, len),
             Bytes::Owned(_) => Ok(()),
@@ -58,6 +66,8 @@ impl Map {
         if let Bytes::Mapped(mapping) = &self.0
             && mapping.is_cold()
         {
+            #[cfg(test)]
+            READ_AHEAD.set(READ_AHEAD.get() + len);
             mapping.prefetch(offset, len);
         }
     }

@@ -30,6 +30,8 @@ use crate::error::{Error, Result};
 pub use access::Access;
 pub use disk::Disk;
 pub use map::Map;
+#[cfg(test)]
+pub(crate) use map::READ_AHEAD;
 pub(crate) use memory::{MemoryBudget, Reservation};
 pub(crate) use mmap::Pages;
 #[cfg(feature = "sim")]

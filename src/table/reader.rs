@@ -130,6 +130,11 @@ impl<F: Fingerprint> Table<F> {
         self.decoded.get().is_none() && self.decoded_len().is_some()
     }
 
+    /// Reads the checksums of pages into memory if the file is cold.
+    pub(crate) fn load_checksums_if_cold(&self) -> Result<()> {
+        self.file.load_checksums_if_cold()
+    }
+
     /// Copies index and filter to memory, and decodes the fingerprints if the table is small. Stops
     /// early if `goes_on` returns false.
     pub(crate) fn load_index(

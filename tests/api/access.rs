@@ -94,3 +94,55 @@ fn empty_database_can_be_read_in_every_access_mode() {
         assert_eq!(db.query(5, 3).unwrap(), []);
     }
 }
+
+/// Damages everything in the files of segments except headers and footers.
+fn damage_bodies(path: &Path) {
+    for file in std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()) {
+        let kind = file.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+        if !["t00", "t01", "ids", "del", "names"].contains(&kind) {
+            continue;
+        }
+        let mut bytes = std::fs::read(&file).unwrap();
+        let trailer = bytes.len() - 24;
+        let meta_len = u32::from_le_bytes(bytes[trailer + 8..trailer + 12].try_into().unwrap());
+        let footer = trailer - usize::try_from(meta_len).unwrap();
+        assert!(footer > 64, "{kind} has no body");
+        bytes[64..footer].iter_mut().for_each(|byte| *byte ^= 0x55);
+        std::fs::write(&file, bytes).unwrap();
+    }
+}
+
+#[test]
+fn opening_reads_no_index_filter_or_block() {
+    for ids in [Ids::User, Ids::Names] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let options = |access| options::<u64>(access).ids(ids).index_memory(0);
+        let db = options(Access::Mapped).create(&path).unwrap();
+        for round in 0..2 {
+            for i in 0..2000u64 {
+                let fingerprint = (i + round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                match ids {
+                    Ids::Names => db.insert(fingerprint, &*format!("{round}/{i}")).unwrap(),
+                    _ => db.insert(fingerprint, i).unwrap(),
+                };
+            }
+            if round == 1 && ids == Ids::User {
+                let gone = 7u64.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                assert!(db.remove(gone, 7).unwrap() || db.remove(gone, 6).unwrap());
+            }
+            db.flush().unwrap();
+        }
+        let stats = db.stats();
+        db.close().unwrap();
+        damage_bodies(&path);
+        for access in ALL {
+            let db = options(access).open(&path).unwrap();
+            assert_eq!(db.stats().entries, stats.entries, "{access:?}");
+            assert_eq!(db.stats().segments, stats.segments, "{access:?}");
+            let error = db.query(7, 3).unwrap_err();
+            assert_eq!(error.kind(), fpdb::ErrorKind::Corruption, "{access:?}");
+            db.close().unwrap();
+        }
+    }
+}
