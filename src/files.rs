@@ -8,6 +8,20 @@ pub(crate) const MANIFEST: &str = "MANIFEST";
 /// The next manifest, before it is renamed to [`MANIFEST`].
 pub(crate) const MANIFEST_TMP: &str = "MANIFEST.tmp";
 
+/// Identifies a segment or a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileId {
+    /// The number in the names of its files, which is unique in a database.
+    pub number: u64,
+    /// A random number in its files, which is unique among all copies of a database.
+    pub nonce: u64,
+}
+
+impl FileId {
+    /// The identity of the manifest, of which a folder has one.
+    pub(crate) const MANIFEST: Self = Self { number: 0, nonce: 0 };
+}
+
 /// A numbered file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FileName {

@@ -49,8 +49,10 @@ const DATABASE: u128 = u128::from_le_bytes([
     0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf,
 ]);
 
+const NONCE: u64 = u64::from_le_bytes([0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7]);
+
 fn header(kind: FileKind, part: u16) -> FileHeader {
-    FileHeader { kind, bits: 64, part, file_id: 7, database_id: DATABASE }
+    FileHeader { kind, bits: 64, part, file_id: 7, nonce: NONCE, database_id: DATABASE }
 }
 
 #[test]

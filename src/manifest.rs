@@ -8,7 +8,7 @@
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{MANIFEST, MANIFEST_TMP};
+use crate::files::{FileId, MANIFEST, MANIFEST_TMP};
 use crate::segment::SegmentMeta;
 use crate::settings::Settings;
 use crate::storage::Storage;
@@ -19,7 +19,7 @@ const COUNTER_LIMIT: u64 = 1 << 63;
 /// A live log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogRef {
-    pub id: u64,
+    pub id: FileId,
     /// Where the log ends, once nothing is appended to it any more.
     pub end: Option<u64>,
 }
@@ -63,7 +63,7 @@ impl Manifest {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let mut out = self.settings.header(FileKind::Manifest, 0, 0).encode();
+        let mut out = self.settings.header(FileKind::Manifest, 0, FileId::MANIFEST).encode();
         self.settings.encode(&mut out);
         out.put_u64(self.generation);
         out.put_u64(self.next_file);
@@ -73,7 +73,8 @@ impl Manifest {
         out.put_u64(self.bytes_compacted);
         out.put_u32(u32::try_from(self.logs.len()).unwrap_or(u32::MAX));
         for log in &self.logs {
-            out.put_u64(log.id);
+            out.put_u64(log.id.number);
+            out.put_u64(log.id.nonce);
             out.put_u64(log.end.unwrap_or(0));
         }
         out.put_u32(u32::try_from(self.segments.len()).unwrap_or(u32::MAX));
@@ -84,7 +85,7 @@ impl Manifest {
 
     fn decode(bytes: &[u8]) -> Result<Self> {
         let header = FileHeader::decode(FileKind::Manifest, bytes)?;
-        if (header.part, header.file_id) != (0, 0) {
+        if (header.part, header.file_id, header.nonce) != (0, 0, 0) {
             return Err(
                 Error::corruption("the manifest has the header of another file").at_offset(16)
             );
@@ -106,8 +107,9 @@ impl Manifest {
         // Collected one by one: a wrong count runs out of bytes before it runs out of memory.
         let mut logs = Vec::new();
         for _ in 0..fields.u32("log count")? {
-            let (id, end) = (fields.u64("log number")?, fields.u64("log end")?);
-            logs.push(LogRef { id, end: (end > 0).then_some(end) });
+            let (number, nonce) = (fields.u64("log number")?, fields.u64("log nonce")?);
+            let end = fields.u64("log end")?;
+            logs.push(LogRef { id: FileId { number, nonce }, end: (end > 0).then_some(end) });
         }
         let mut segments = Vec::new();
         for _ in 0..fields.u32("segment count")? {
@@ -144,7 +146,7 @@ impl Manifest {
         if counters.iter().any(|&counter| counter >= COUNTER_LIMIT) {
             return Some("a counter is beyond its limit");
         }
-        let logs = self.logs.iter().map(|log| log.id);
+        let logs = self.logs.iter().map(|log| log.id.number);
         let mut numbers: Vec<u64> = logs.chain(self.segments.iter().map(|s| s.id)).collect();
         numbers.sort_unstable();
         if numbers.last().is_some_and(|&greatest| greatest >= self.next_file) {
@@ -222,10 +224,12 @@ mod tests {
         };
         let mut manifest = Manifest::new(settings);
         manifest.next_file = 6;
-        manifest.logs = vec![LogRef { id: 4, end: Some(99) }, LogRef { id: 5, end: None }];
+        let log = |number, end| LogRef { id: FileId { number, nonce: number + 90 }, end };
+        manifest.logs = vec![log(4, Some(99)), log(5, None)];
         let file = FileSummary { len: 1000, crc: 7 };
         manifest.segments.push(SegmentMeta {
             id: 3,
+            nonce: 93,
             fingerprints: 10,
             entries: 12,
             removed: 0,

@@ -209,8 +209,14 @@ mod tests {
     use crate::codec::header::FileKind;
     use crate::storage::Sim;
 
-    const HEADER: FileHeader =
-        FileHeader { kind: FileKind::Names, bits: 64, part: 0, file_id: 1, database_id: 2 };
+    const HEADER: FileHeader = FileHeader {
+        kind: FileKind::Names,
+        bits: 64,
+        part: 0,
+        file_id: 1,
+        nonce: 8,
+        database_id: 2,
+    };
 
     #[test]
     fn names_are_found_by_id_at_chunk_boundaries() {

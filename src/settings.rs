@@ -7,6 +7,7 @@ use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
+use crate::files::FileId;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Layout, MAX_DATABASE_DISTANCE, Permutation};
 use crate::table::TableOptions;
@@ -88,10 +89,10 @@ impl Settings {
         check_name("extraction", self.extraction.as_deref())
     }
 
-    /// Returns the header of one of this database's files.
-    pub(crate) fn header(&self, kind: FileKind, part: u16, file_id: u64) -> FileHeader {
+    /// Returns the header of one of this database's files; `part` is a table's number.
+    pub(crate) fn header(&self, kind: FileKind, part: u16, id: FileId) -> FileHeader {
         let (bits, database_id) = (self.layout.bits(), self.database_id);
-        FileHeader { kind, bits, part, file_id, database_id }
+        FileHeader { kind, bits, part, file_id: id.number, nonce: id.nonce, database_id }
     }
 
     /// Returns how table `table` of a new segment is written.

@@ -150,6 +150,7 @@ mod tests {
             bits: F::BITS,
             part: 0,
             file_id: 1,
+            nonce: 8,
             database_id: 2,
         };
         let sim = Sim::new();

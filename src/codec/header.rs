@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Length of a file header in bytes.
 pub(crate) const HEADER_LEN: usize = 64;
 const PREAMBLE_LEN: usize = 16;
-const RESERVED_LEN: usize = 12;
+const RESERVED_LEN: usize = 4;
 
 /// Begins with a byte that does not occur in text and contains both kinds of line ends, so that a
 /// transfer in text mode damages it visibly.
@@ -60,6 +60,9 @@ pub(crate) struct FileHeader {
     pub part: u16,
     /// The segment's or log's number; 0 for the manifest.
     pub file_id: u64,
+    /// Drawn at random when the segment or log was created; 0 for the manifest. A file that has the
+    /// same number in a copy of the database, or after a restored backup, has another nonce.
+    pub nonce: u64,
     pub database_id: u128,
 }
 
@@ -79,13 +82,14 @@ impl FileHeader {
     /// Returns the bytes that distinguish this file from every other. Every checksum in the file
     /// covers them.
     pub(crate) fn identity(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(32);
+        let mut out = Vec::with_capacity(40);
         out.put_u8(self.kind as u8);
         out.put_u8(u8::try_from(self.bits).unwrap_or(0));
         out.put_u16(self.part);
         out.put_u32(0);
         out.put_u64(self.file_id);
         out.put_u128(self.database_id);
+        out.put_u64(self.nonce);
         out
     }
 
@@ -115,13 +119,14 @@ impl FileHeader {
         let zero = fields.u32("reserved")?;
         let file_id = fields.u64("file number")?;
         let database_id = fields.u128("database id")?;
+        let nonce = fields.u64("nonce")?;
         let reserved = fields.bytes(RESERVED_LEN, "reserved")?;
         if !matches!(bits, 64 | 128) || zero != 0 || reserved.iter().any(|&b| b != 0) {
             return Err(
                 Error::corruption("the file header has a value that is not allowed").at_offset(16)
             );
         }
-        Ok(Self { kind, bits, part, file_id, database_id })
+        Ok(Self { kind, bits, part, file_id, nonce, database_id })
     }
 
     /// Reads a header and returns an error if it is not exactly this one.
@@ -129,6 +134,13 @@ impl FileHeader {
         let found = Self::decode(self.kind, bytes)?;
         if found == *self {
             return Ok(());
+        }
+        if found == (Self { nonce: found.nonce, ..*self }) {
+            let message = format!(
+                "this is another {self}: it comes from a copy or a backup of the database, or the \
+                 manifest does; restore all files from one backup"
+            );
+            return Err(Error::corruption(message).at_offset(48));
         }
         let message = format!(
             "the file belongs elsewhere: its header says {found}, but {self} is expected here; \
@@ -140,7 +152,7 @@ impl FileHeader {
 
 impl fmt::Display for FileHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, bits, part, file_id, database_id } = self;
+        let Self { kind, bits, part, file_id, database_id, .. } = self;
         write!(f, "{kind} ")?;
         if *kind == FileKind::Table {
             write!(f, "{part} ")?;
@@ -179,7 +191,14 @@ mod tests {
     use super::*;
 
     fn header() -> FileHeader {
-        FileHeader { kind: FileKind::Table, bits: 64, part: 3, file_id: 7, database_id: 9 }
+        FileHeader {
+            kind: FileKind::Table,
+            bits: 64,
+            part: 3,
+            file_id: 7,
+            nonce: 8,
+            database_id: 9,
+        }
     }
 
     #[test]
@@ -195,6 +214,9 @@ mod tests {
                 .to_string()
                 .contains("table 4 of file number 00000007")
         );
+        let other = FileHeader { nonce: 5, ..header() };
+        let message = other.expect(&bytes).unwrap_err().to_string();
+        assert!(message.contains("this is another table 3 of file number 00000007"), "{message}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         if survey.is_empty() {
             return Ok(None);
         }
-        let mut writer = SegmentWriter::new(self.storage, self.settings, id);
+        let mut writer = SegmentWriter::new(self.storage, self.settings, id)?;
         writer.tables(&Output { merger: self, survey: &survey }, self.threads)?;
         writer.tombstones(&survey.tombstones)?;
         self.write_names(&mut writer, &survey.gone_docs)?;

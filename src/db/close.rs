@@ -21,7 +21,7 @@ fn flush_and_end_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let log = writer.log_id;
     // The log is empty: every commit is in a segment.
     install::manifest(core, |manifest| manifest.logs.clear())?;
-    install::remove_file(core, FileName::Log(log));
+    install::remove_file(core, FileName::Log(log.number));
     // While the writer is held, so that no write comes after the last log.
     core.poison.set(closed(&*core.storage));
     Ok(())

@@ -19,6 +19,7 @@ use super::options::Tuning;
 use super::poison::Poison;
 use super::signals::Signals;
 use crate::error::{Error, ErrorKind, Result};
+use crate::files::FileId;
 use crate::fingerprint::Fingerprint;
 use crate::log::LogWriter;
 use crate::manifest::Manifest;
@@ -79,8 +80,7 @@ impl Log {
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) log: LogWriter,
-    /// The log's file number.
-    pub(super) log_id: u64,
+    pub(super) log_id: FileId,
     /// Where the last commit ends in the log. What follows only says how far the log is synced.
     pub(super) committed_end: u64,
     /// The number of the last commit.
@@ -95,7 +95,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// A writer to a log that has no commits yet.
-    pub(super) fn new(log: LogWriter, log_id: u64, seq: u64, next_doc: u64) -> Self {
+    pub(super) fn new(log: LogWriter, log_id: FileId, seq: u64, next_doc: u64) -> Self {
         let (committed_end, groups) = (log.len(), Groups::default());
         Self { log, log_id, committed_end, seq, next_doc, sync_requested: false, groups }
     }

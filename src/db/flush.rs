@@ -65,7 +65,7 @@ pub(super) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
         flushed: version.flushed.max(frozen.last_seq()),
         ..version.clone()
     });
-    ended.iter().for_each(|log| install::remove_file(core, FileName::Log(log.id)));
+    ended.iter().for_each(|log| install::remove_file(core, FileName::Log(log.id.number)));
     let (path, duration) = (core.storage.root(), start.elapsed());
     let (segment, entries) = (meta.as_ref().map(|m| m.id), meta.as_ref().map_or(0, |m| m.entries));
     Event::Flushed { path, segment, entries, bytes, duration }.report();
@@ -96,7 +96,7 @@ pub(super) fn write_memtable<F: Fingerprint>(
         return Ok(None);
     }
     let contents = Contents::new(settings, &entries);
-    let mut writer = SegmentWriter::new(storage, settings, id);
+    let mut writer = SegmentWriter::new(storage, settings, id)?;
     writer.tables(&contents, 1)?;
     writer.tombstones(&tombstones)?;
     if !names.is_empty() {

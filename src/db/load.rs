@@ -212,7 +212,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         let core = self.core;
         let tables = core.settings.layout.tables();
         self.meter.begin(Phase::Write, read * tables as u64)?;
-        let mut writer = SegmentWriter::new(&core.storage, &core.settings, core.next());
+        let mut writer = SegmentWriter::new(&core.storage, &core.settings, core.next())?;
         // Entries on disk need less than their share while they are read. The rest is for filters.
         let used = entries.memory() + self.memory(FOR_ROWS);
         let left = core.tuning.bulk_memory.saturating_sub(used).max(self.memory(FOR_FILTERS));

@@ -13,10 +13,10 @@ use super::index_loader::IndexLoader;
 use super::options::Options;
 use super::poison::Poison;
 use super::signals::Signals;
-use crate::codec::header::FileKind;
+use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
-use crate::files::{FileName, MANIFEST};
+use crate::files::{FileId, FileName, MANIFEST};
 use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, Op, ReadMode, Start, read_log};
 use crate::manifest::{LogRef, Manifest};
@@ -180,15 +180,15 @@ fn adopt(
 /// old logs.
 fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Result<Writer> {
     let ended = std::mem::take(&mut manifest.logs);
-    let log_id = manifest.next_file;
+    let log_id = FileId { number: manifest.next_file, nonce: storage.fresh_nonce()? };
     manifest.next_file += 1;
     let start = Start {
-        previous_log: ended.last().map_or(0, |log| log.id),
+        previous_log: ended.last().map_or(0, |log| log.id.number),
         previous_end: old_end,
         last_seq: manifest.last_seq,
     };
     let header = manifest.settings.header(FileKind::Log, 0, log_id);
-    let file = storage.create(&FileName::Log(log_id).to_string())?;
+    let file = storage.create(&FileName::Log(log_id.number).to_string())?;
     let log = LogWriter::begin(file, header, start)?;
     // One sync for the file names of segment and log, which the manifest needs.
     storage.sync_dir()?;
@@ -197,7 +197,7 @@ fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Re
     manifest.install(storage)?;
     for log in ended {
         // If this fails, the log is an orphan, which the next open removes.
-        let _ = storage.remove(&FileName::Log(log.id).to_string());
+        let _ = storage.remove(&FileName::Log(log.id.number).to_string());
     }
     Ok(Writer::new(log, log_id, manifest.last_seq, manifest.next_doc))
 }
@@ -207,7 +207,7 @@ fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Re
 fn remove_orphans<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<u64> {
     let mut live: BTreeSet<FileName> =
         manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
-    live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id)));
+    live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id.number)));
     let names = storage.list()?.unwrap_or_default();
     let orphans: Vec<FileName> = names
         .iter()
@@ -231,11 +231,13 @@ fn remove_orphans<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) ->
 fn refuse_newer_log<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,
-    id: u64,
+    number: u64,
 ) -> Result<()> {
-    let name = FileName::Log(id).to_string();
+    let name = FileName::Log(number).to_string();
     let (path, bytes) = (storage.root().join(&name), storage.read(&name)?);
-    let header = manifest.settings.header(FileKind::Log, 0, id);
+    // No manifest names its nonce.
+    let nonce = FileHeader::decode(FileKind::Log, &bytes).map_or(0, |header| header.nonce);
+    let header = manifest.settings.header(FileKind::Log, 0, FileId { number, nonce });
     match read_log::<F>(&bytes, &path, &header, None, ReadMode::Recover) {
         Ok(contents) if !contents.commits.is_empty() => Err(Error::corruption(
             "this log has commits that the manifest does not know: an older manifest was put back, \
@@ -297,7 +299,7 @@ pub(super) fn replay<F: Fingerprint>(
     let mut report = RecoveryReport::default();
     let mut last_seq = manifest.last_seq;
     for log in &manifest.logs {
-        let name = FileName::Log(log.id).to_string();
+        let name = FileName::Log(log.id.number).to_string();
         let bytes = storage.read(&name).map_err(missing_is_corruption)?;
         let path = storage.root().join(name);
         let damage = |message: String| Error::corruption(message).at_path(&path);

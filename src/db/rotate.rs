@@ -11,7 +11,7 @@ use super::poison::PanicGuard;
 use super::sync::{self, SyncPermit};
 use crate::codec::header::FileKind;
 use crate::error::Result;
-use crate::files::FileName;
+use crate::files::{FileId, FileName};
 use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, Start};
 use crate::manifest::LogRef;
@@ -34,7 +34,7 @@ pub(super) fn rotate<'c, F: Fingerprint>(
         Ok(()) => Ok(writer),
         Err(error) => {
             if !core.poison.is_set() {
-                install::remove_file(core, FileName::Log(log_id));
+                install::remove_file(core, FileName::Log(log_id.number));
             }
             Err(error)
         }
@@ -43,9 +43,9 @@ pub(super) fn rotate<'c, F: Fingerprint>(
 
 /// Creates the file of a new log, still empty, and makes its name durable: no manifest may name it
 /// earlier.
-fn create_log<F: Fingerprint>(core: &Core<F>) -> Result<(u64, Arc<dyn WriteFile>)> {
-    let id = core.next();
-    let name = FileName::Log(id);
+fn create_log<F: Fingerprint>(core: &Core<F>) -> Result<(FileId, Arc<dyn WriteFile>)> {
+    let id = FileId { number: core.next(), nonce: core.storage.fresh_nonce()? };
+    let name = FileName::Log(id.number);
     let created = core.storage.create(&name.to_string()).and_then(|file| {
         core.storage.sync_dir().map_err(|e| core.poison.set(e))?;
         Ok((id, file))
@@ -56,14 +56,14 @@ fn create_log<F: Fingerprint>(core: &Core<F>) -> Result<(u64, Arc<dyn WriteFile>
 fn switch_logs<F: Fingerprint>(
     core: &Core<F>,
     writer: &mut Writer,
-    log_id: u64,
+    log_id: FileId,
     file: Arc<dyn WriteFile>,
 ) -> Result<()> {
     let wake = || core.signals.step();
     let _guard = PanicGuard::new(&core.poison, &wake);
     let end = end_log(core, writer)?;
     let previous = writer.log_id;
-    let start = Start { previous_log: previous, previous_end: end, last_seq: writer.seq };
+    let start = Start { previous_log: previous.number, previous_end: end, last_seq: writer.seq };
     let log = LogWriter::begin(file, core.settings.header(FileKind::Log, 0, log_id), start)?;
     install::manifest(core, |manifest| {
         for log in manifest.logs.iter_mut().filter(|log| log.id == previous) {

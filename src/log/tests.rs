@@ -51,7 +51,7 @@ const START: Start = Start { previous_log: 6, previous_end: 12_345, last_seq: 40
 
 fn header<F: Fingerprint>() -> FileHeader {
     let database_id = 0xfeed_0000_0000_0000_0000_0000_0000_beef;
-    FileHeader { kind: FileKind::Log, bits: F::BITS, part: 0, file_id: 7, database_id }
+    FileHeader { kind: FileKind::Log, bits: F::BITS, part: 0, file_id: 7, nonce: 8, database_id }
 }
 
 fn writer<F: Fingerprint>() -> (Arc<MemFile>, LogWriter) {

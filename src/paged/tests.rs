@@ -7,7 +7,7 @@ use crate::inspection::Inspection;
 use crate::storage::{MemoryBudget, Sim, Storage};
 
 const HEADER: FileHeader =
-    FileHeader { kind: FileKind::Names, bits: 64, part: 0, file_id: 5, database_id: 77 };
+    FileHeader { kind: FileKind::Names, bits: 64, part: 0, file_id: 5, nonce: 8, database_id: 77 };
 
 /// Creates a file whose body has `len` bytes after the header.
 fn file_of(len: usize) -> (Arc<Sim>, FileSummary) {

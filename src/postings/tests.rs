@@ -3,8 +3,14 @@ use crate::codec::header::FileKind;
 use crate::fingerprint::DocId;
 use crate::storage::Sim;
 
-const HEADER: FileHeader =
-    FileHeader { kind: FileKind::Postings, bits: 64, part: 0, file_id: 1, database_id: 2 };
+const HEADER: FileHeader = FileHeader {
+    kind: FileKind::Postings,
+    bits: 64,
+    part: 0,
+    file_id: 1,
+    nonce: 8,
+    database_id: 2,
+};
 
 /// The ids of each fingerprint of each block.
 type Blocks = Vec<Vec<Vec<u64>>>;

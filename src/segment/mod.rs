@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileKind;
 use crate::error::{Error, Result};
-use crate::files::FileName;
+use crate::files::{FileId, FileName};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::inspection::Inspection;
 use crate::names::Names;
@@ -37,6 +37,8 @@ const COUNT_LIMIT: u64 = 1 << 48;
 pub(crate) struct SegmentMeta {
     /// The number in its files' names.
     pub id: u64,
+    /// The random number in its files.
+    pub nonce: u64,
     /// Number of distinct fingerprints, which every table holds.
     pub fingerprints: u64,
     /// Number of entries.
@@ -70,6 +72,7 @@ impl SegmentMeta {
     /// Appends the segment's record in the manifest.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.put_u64(self.id);
+        out.put_u64(self.nonce);
         out.put_u64(self.fingerprints);
         out.put_u64(self.entries);
         out.put_u64(self.removed);
@@ -82,7 +85,7 @@ impl SegmentMeta {
 
     /// Reads the manifest's record of a segment with this number of tables.
     pub(crate) fn decode(tables: usize, fields: &mut Fields<'_>) -> Result<Self> {
-        let id = fields.u64("segment number")?;
+        let (id, nonce) = (fields.u64("segment number")?, fields.u64("segment nonce")?);
         let fingerprints = fields.u64("fingerprint count")?;
         let entries = fields.u64("entry count")?;
         let removed = fields.u64("tombstone count")?;
@@ -98,7 +101,7 @@ impl SegmentMeta {
         let postings = required("postings file")?;
         let tombstones = take_file(fields)?;
         let names = take_file(fields)?;
-        Ok(Self { id, fingerprints, entries, removed, tables, postings, tombstones, names })
+        Ok(Self { id, nonce, fingerprints, entries, removed, tables, postings, tombstones, names })
     }
 }
 
@@ -135,7 +138,8 @@ impl<F: Fingerprint> Segment<F> {
     ) -> Result<Self> {
         let s = &**storage;
         let id = meta.id;
-        let header = |kind, part| settings.header(kind, part, id);
+        let header =
+            |kind, part| settings.header(kind, part, FileId { number: id, nonce: meta.nonce });
         let mut tables = Vec::with_capacity(meta.tables.len());
         for (t, file) in (0u16..).zip(&meta.tables) {
             let name = FileName::Table(id, t).to_string();

@@ -2,6 +2,7 @@ use super::*;
 use crate::block::{self, Job};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, HEADER_LEN};
+use crate::files::FileId;
 use crate::layout::Layout;
 use crate::paged::PagedWriter;
 use crate::postings::Ids;
@@ -83,7 +84,7 @@ fn written_in_parts(
         (0..90u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i).collect();
     fingerprints.extend((0..100).map(|i| (7 << 60) + (i << 34)));
     fingerprints.sort_unstable();
-    let mut writer = SegmentWriter::new(storage, settings, 1);
+    let mut writer = SegmentWriter::new(storage, settings, 1).unwrap();
     writer.tables(&Contents { fingerprints, together }, 1).unwrap();
     let entry = |id| Entry { fingerprint: 7u64, id: DocId(id) };
     writer.tombstones(&[entry(1000), entry(1001)]).unwrap();
@@ -152,7 +153,8 @@ fn damaged_under_valid_checksums(damage: impl Fn(&mut [u8], &mut [u8], usize) ->
             if !damage(&mut body, &mut footer, case) {
                 break;
             }
-            let header: FileHeader = settings.header(kind, part, 1);
+            let header: FileHeader =
+                settings.header(kind, part, FileId { number: 1, nonce: meta.nonce });
             storage.remove(&name).unwrap();
             let mut writer = PagedWriter::create(&*storage, &name, &header).unwrap();
             writer.write(&body[HEADER_LEN..]).unwrap();
@@ -189,7 +191,7 @@ fn files_are_the_same_with_and_without_scratch_files() {
         let sim = Sim::new();
         sim.create_root().unwrap();
         let storage: Arc<dyn Storage> = sim.clone();
-        let mut writer = SegmentWriter::new(&storage, &settings, 1);
+        let mut writer = SegmentWriter::new(&storage, &settings, 1).unwrap();
         if let Some(filter_memory) = filter_memory {
             let files = ScratchFiles::new(&storage, &numbers);
             writer.set_scratch(Scratch { files, filter_memory });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::SegmentMeta;
 use crate::codec::header::FileKind;
 use crate::error::{Error, Result};
-use crate::files::FileName;
+use crate::files::{FileId, FileName};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::names::NamesBuilder;
 use crate::paged::FileSummary;
@@ -52,7 +52,7 @@ pub(crate) trait TableContents<F: Fingerprint> {
 pub(crate) struct SegmentWriter<'a> {
     storage: &'a Arc<dyn Storage>,
     settings: &'a Settings,
-    id: u64,
+    id: FileId,
     scratch: Option<Scratch<'a>>,
     files: SegmentFiles,
     finished: bool,
@@ -71,9 +71,15 @@ struct SegmentFiles {
 }
 
 impl<'a> SegmentWriter<'a> {
-    pub(crate) fn new(storage: &'a Arc<dyn Storage>, settings: &'a Settings, id: u64) -> Self {
+    /// Begins the segment with this number.
+    pub(crate) fn new(
+        storage: &'a Arc<dyn Storage>,
+        settings: &'a Settings,
+        number: u64,
+    ) -> Result<Self> {
+        let id = FileId { number, nonce: storage.fresh_nonce()? };
         let files = SegmentFiles::default();
-        Self { storage, settings, id, scratch: None, files, finished: false }
+        Ok(Self { storage, settings, id, scratch: None, files, finished: false })
     }
 
     /// Sets the scratch space of each table. The default is memory without a limit.
@@ -127,7 +133,7 @@ impl<'a> SegmentWriter<'a> {
 
     fn entries_builder<F: Fingerprint>(&self, profile: &Profile) -> Result<EntriesBuilder<'a, F>> {
         let table = self.table_builder(0, profile)?;
-        let name = FileName::Postings(self.id).to_string();
+        let name = FileName::Postings(self.id.number).to_string();
         let header = self.settings.header(FileKind::Postings, 0, self.id);
         let postings = PostingsBuilder::create(
             &**self.storage,
@@ -163,7 +169,7 @@ impl<'a> SegmentWriter<'a> {
         profile: &Profile,
     ) -> Result<TableBuilder<'a, F>> {
         let part = u16::try_from(table).unwrap_or(u16::MAX);
-        let name = FileName::Table(self.id, part).to_string();
+        let name = FileName::Table(self.id.number, part).to_string();
         let header = self.settings.header(FileKind::Table, part, self.id);
         let options = self.settings.table_options(table);
         TableBuilder::create(&**self.storage, &name, &header, options, profile, self.scratch)
@@ -174,7 +180,7 @@ impl<'a> SegmentWriter<'a> {
         if entries.is_empty() {
             return Ok(());
         }
-        let name = FileName::Tombstones(self.id).to_string();
+        let name = FileName::Tombstones(self.id.number).to_string();
         let header = self.settings.header(FileKind::Tombstones, 0, self.id);
         let file = tombstones::write(&**self.storage, &name, &header, entries.iter().copied())?;
         self.files.tombstones = Some(file);
@@ -188,7 +194,7 @@ impl<'a> SegmentWriter<'a> {
         first: DocId,
         names: impl Iterator<Item = Result<&'n str>>,
     ) -> Result<()> {
-        let name = FileName::Names(self.id).to_string();
+        let name = FileName::Names(self.id.number).to_string();
         let header = self.settings.header(FileKind::Names, 0, self.id);
         let mut builder = NamesBuilder::create(&**self.storage, &name, &header, first)?;
         for name in names {
@@ -212,7 +218,8 @@ impl<'a> SegmentWriter<'a> {
         };
         self.finished = true;
         Ok(SegmentMeta {
-            id: self.id,
+            id: self.id.number,
+            nonce: self.id.nonce,
             fingerprints: files.fingerprints,
             entries: files.entries,
             removed: files.removed,
@@ -315,9 +322,12 @@ impl Drop for SegmentWriter<'_> {
         // This frees the space at once if the disk is full. What cannot be removed now is an
         // orphan, which the next open removes.
         let tables = (0..self.settings.layout.tables()).filter_map(|t| u16::try_from(t).ok());
-        let others =
-            [FileName::Postings(self.id), FileName::Tombstones(self.id), FileName::Names(self.id)];
-        for name in tables.map(|t| FileName::Table(self.id, t)).chain(others) {
+        let others = [
+            FileName::Postings(self.id.number),
+            FileName::Tombstones(self.id.number),
+            FileName::Names(self.id.number),
+        ];
+        for name in tables.map(|t| FileName::Table(self.id.number, t)).chain(others) {
             let _ = self.storage.remove(&name.to_string());
         }
     }

@@ -135,6 +135,14 @@ pub trait Storage: Debug + Send + Sync {
     fn at(&self, root: &Path) -> Arc<dyn Storage>;
 }
 
+impl dyn Storage + '_ {
+    /// Returns a number that hardly any other file of a database or of its copies has.
+    pub(crate) fn fresh_nonce(&self) -> Result<u64> {
+        let low_half = self.fresh_id()? & u128::from(u64::MAX);
+        Ok(u64::try_from(low_half).unwrap_or_default())
+    }
+}
+
 /// A file that is being written: append and sync, nothing else. Several threads can use it.
 ///
 /// # Examples

@@ -216,6 +216,7 @@ mod tests {
             bits: F::BITS,
             part: 0,
             file_id: 1,
+            nonce: 8,
             database_id: 2,
         };
         let mut writer = PagedWriter::create(&*sim, "i", &header).unwrap();

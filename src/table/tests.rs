@@ -9,7 +9,14 @@ use crate::storage::{MemoryBudget, Sim, Storage};
 use std::sync::Arc;
 
 fn header<F: Fingerprint>() -> FileHeader {
-    FileHeader { kind: FileKind::Table, bits: F::BITS, part: 0, file_id: 1, database_id: 2 }
+    FileHeader {
+        kind: FileKind::Table,
+        bits: F::BITS,
+        part: 0,
+        file_id: 1,
+        nonce: 8,
+        database_id: 2,
+    }
 }
 
 fn build<F: Fingerprint>(values: &[F], options: TableOptions) -> (Table<F>, FileSummary) {

@@ -11,6 +11,7 @@ mod errors;
 #[cfg(feature = "tracing")]
 mod events;
 mod full_disk;
+mod identity;
 mod index_memory;
 mod novelty;
 mod progress;
