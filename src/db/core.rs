@@ -9,6 +9,7 @@
 //! never takes an earlier one, so a writer may wait for the background thread. Under `manifest` the
 //! only storage calls are those that install it.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -30,7 +31,6 @@ use crate::storage::Storage;
 use crate::version::{Current, Version};
 
 /// The shared state of one open database.
-#[derive(Debug)]
 pub(super) struct Core<F> {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) settings: Arc<Settings>,
@@ -55,6 +55,13 @@ pub(super) struct Core<F> {
     pub(super) indexes: Arc<IndexLoader<F>>,
     /// Nanoseconds that writers have waited for flush and compaction.
     pub(super) stalled: AtomicU64,
+}
+
+/// Shows the folder only: everything else would fill pages.
+impl<F> fmt::Debug for Core<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").field("path", &self.storage.root()).finish_non_exhaustive()
+    }
 }
 
 /// The append log and the locks around it.

@@ -1,5 +1,6 @@
 //! Reading a database while another process may write to it.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -51,7 +52,6 @@ pub struct ReadOnlyDb<F = u64> {
     shared: Arc<Shared<F>>,
 }
 
-#[derive(Debug)]
 struct Shared<F> {
     storage: Arc<dyn Storage>,
     layout: Layout,
@@ -62,6 +62,13 @@ struct Shared<F> {
     state: RwLock<State<F>>,
     /// Copies the indexes of the state's version to memory.
     indexes: Arc<IndexLoader<F>>,
+}
+
+/// Shows the folder only: everything else would fill pages.
+impl<F> fmt::Debug for Shared<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("path", &self.storage.root()).finish_non_exhaustive()
+    }
 }
 
 impl<F> Drop for Shared<F> {

@@ -1,5 +1,6 @@
 //! Snapshots: the database at one moment, for reading.
 
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ use crate::version::Version;
 /// assert_eq!(db.query(0b1010, 3)?.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Snapshot<F = u64> {
     pub(super) settings: Arc<Settings>,
     pub(super) planner: Arc<Planner<F>>,
@@ -36,6 +37,16 @@ pub struct Snapshot<F = u64> {
     pub(super) seq: u64,
     /// How many threads a batch of queries may use.
     pub(super) threads: usize,
+}
+
+/// Shows what distinguishes it from other snapshots of the database: the rest would fill pages.
+impl<F> fmt::Debug for Snapshot<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("commit", &self.seq)
+            .field("segments", &self.version.segments.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<F: Fingerprint> Snapshot<F> {

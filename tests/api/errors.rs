@@ -40,6 +40,20 @@ fn refused_to_open(path: &Path, kind: ErrorKind, words: &[&str]) {
 }
 
 #[test]
+fn debug_output_of_a_database_fits_in_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::options().background(false).create(folder.path().join("db")).unwrap();
+    for i in 0..100 {
+        db.insert(i << 50, i).unwrap();
+    }
+    db.flush().unwrap();
+    let reader = Db::options().open_read_only(folder.path().join("db")).unwrap();
+    for shown in [format!("{db:?}"), format!("{reader:?}"), format!("{:?}", db.snapshot())] {
+        assert!(shown.len() < 500, "{} bytes", shown.len());
+    }
+}
+
+#[test]
 fn open_without_a_database_fails_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
