@@ -1,11 +1,15 @@
 //! Measures entries per second through `insert_if_novel`, by durability and threads, and through a
-//! bulk load.
+//! bulk load; and the longest pauses of inserts.
 //!
 //!     cargo bench --bench write -- --novel [--seconds 3] [--sync 1,2,8,32] [--buffered 1,2]
 //!         [--layout half-2] [--code huffman]
 //!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3] [--code huffman]
 //!         [--memory 256] [--threads 1] [--data uniform,clustered,real] [--order random,sorted,reversed]
 //!         [--block 256] [--filter 0]
+//!
+//!     cargo bench --bench write -- --pause [--memtable 1048576]
+//!
+//! The last measures the longest calls of `insert` while a memtable of this size is filled.
 //!
 //! The column with the memory of a bulk load is the most that the process took in addition, without
 //! mapped files, when progress was reported.
@@ -24,11 +28,41 @@ use fpdb::{Db, DocId, Durability, Entry, Novelty, Phase};
 
 fn main() {
     let requested = |name: &str| std::env::args().any(|arg| arg == name);
-    if !requested("--bulk") {
+    let all = !["--novel", "--bulk", "--pause"].into_iter().any(requested);
+    if all || requested("--novel") {
         novel();
     }
-    if !requested("--novel") {
+    if all || requested("--bulk") {
         bulk();
+    }
+    if all || requested("--pause") {
+        pause();
+    }
+}
+
+/// Prints the longest calls of `insert`, nearly all of whose time is spent in the memtable.
+fn pause() {
+    let entries = option("--memtable", if common::is_test() { 1 << 12 } else { 1 << 20 });
+    println!("\nlongest inserts into a memtable of {entries} entries, half-2, buffered, us");
+    println!("| round | longest | second | third | fifth | tenth | mean |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    for round in 1..=if common::is_test() { 1 } else { 5 } {
+        let folder = common::folder();
+        let options = options("half-2", 128, 8).durability(Durability::Buffered);
+        let options = options.memtable_entries(entries + 1).background(false);
+        let db = options.create(folder.path().join("db")).unwrap();
+        let mut random = Random(round);
+        let mut times: Vec<f64> = Vec::with_capacity(entries);
+        for id in 0..entries {
+            let fingerprint = random.next();
+            let start = Instant::now();
+            assert!(db.insert(fingerprint, DocId(id as u64)).is_ok());
+            times.push(start.elapsed().as_secs_f64() * 1e6);
+        }
+        let mean = times.iter().sum::<f64>() / entries as f64;
+        times.sort_by(|a, b| b.total_cmp(a));
+        let longest = [0, 1, 2, 4, 9].map(|i| format!("{:.0}", times[i])).join(" | ");
+        println!("| {round} | {longest} | {mean:.2} |");
     }
 }
 

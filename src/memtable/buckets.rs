@@ -12,14 +12,28 @@ const MAX_BITS: u32 = 20;
 /// Most fingerprints in a bucket: with 64-bit fingerprints, it fills one cache line.
 const CAPACITY: usize = 7;
 
+/// Buckets that are split per insertion while the number of prefixes is being doubled; a divisor of
+/// the first number of buckets. More would shorten the time in which searches look in two places.
+const SPLIT_TOGETHER: usize = 4;
+
 /// Different fingerprints, unordered within a bucket. A bucket is one cache line, and comparing
 /// everything in it costs less than searching for where to begin.
+///
+/// The number of prefixes doubles when the buckets are full. As writers and readers wait for each
+/// insertion, each then splits only a few buckets, so that none moves all fingerprints.
 #[derive(Debug)]
 pub(super) struct Buckets<F> {
     shift: u32,
-    /// First one bucket per prefix, then the full ones. Each full bucket is linked from the one
-    /// that replaced it. Empty before the first fingerprint.
-    all: Vec<Bucket<F>>,
+    /// One bucket per prefix. Those that are split are empty. There are none before the first
+    /// fingerprint.
+    buckets: Vec<Bucket<F>>,
+    /// While the number of prefixes is being doubled: two buckets for each one that is split,
+    /// beginning with the lowest prefix.
+    split: Vec<Bucket<F>>,
+    /// The full buckets. Each is linked from the one that replaced it, or from the next unused one.
+    full: Vec<Bucket<F>>,
+    /// Number of the first unused one of these; 0 if there is none.
+    unused: u32,
     /// Number of fingerprints.
     len: usize,
     /// Number of fingerprints at which the number of prefixes is doubled.
@@ -31,7 +45,7 @@ pub(super) struct Buckets<F> {
 struct Bucket<F> {
     values: [F; CAPACITY],
     len: u32,
-    /// Index of the full bucket that this one replaced; 0 if there is none.
+    /// Number, counted from 1, of the full bucket that this one replaced; 0 if there is none.
     full: u32,
 }
 
@@ -46,33 +60,15 @@ impl<F: Fingerprint> Bucket<F> {
 impl<F: Fingerprint> Buckets<F> {
     /// Makes no buckets yet. Their number grows with that of the fingerprints.
     pub(super) fn new() -> Self {
-        Self { shift: F::BITS, all: Vec::new(), len: 0, room: 0 }
-    }
-
-    /// Makes empty buckets for all prefixes of this many bits.
-    fn with_bits(bits: u32) -> Self {
-        let prefixes = 1 << bits;
-        // With random fingerprints, one bucket in twenty overflows.
-        let mut all = Vec::with_capacity(prefixes + prefixes / 8);
-        all.resize(prefixes, Bucket::EMPTY);
-        let room = if bits < MAX_BITS { prefixes * LOAD } else { usize::MAX };
-        Self { shift: F::BITS - bits, all, len: 0, room }
-    }
-
-    /// Doubles the number of prefixes. For all insertions together, this moves each fingerprint
-    /// about once.
-    #[cold]
-    fn grow(&mut self) {
-        let bits = (F::BITS - self.shift + 1).max(MIN_BITS);
-        let old = std::mem::replace(self, Self::with_bits(bits));
-        for &value in old.all.iter().flat_map(Bucket::values) {
-            self.insert(value);
-        }
+        let (buckets, split, full) = (Vec::new(), Vec::new(), Vec::new());
+        Self { shift: F::BITS, buckets, split, full, unused: 0, len: 0, room: 0 }
     }
 
     /// Returns the bytes in memory.
     pub(super) fn memory(&self) -> usize {
-        self.all.capacity() * size_of::<Bucket<F>>()
+        // The room for the split buckets takes no memory before it is used.
+        let buckets = self.buckets.len() + self.split.len() + self.full.capacity();
+        buckets * size_of::<Bucket<F>>()
     }
 
     #[inline(always)]
@@ -81,22 +77,74 @@ impl<F: Fingerprint> Buckets<F> {
         usize::try_from(value.wrapping_shr(self.shift).to_u128()).unwrap_or(0)
     }
 
+    /// Returns the place of a value among the split buckets, if its bucket is split.
+    #[inline(always)]
+    fn split_prefix(&self, value: F) -> usize {
+        usize::try_from(value.wrapping_shr(self.shift.wrapping_sub(1)).to_u128()).unwrap_or(0)
+    }
+
     /// Adds a fingerprint that is not in the buckets yet.
     pub(super) fn insert(&mut self, value: F) {
-        if self.len == self.room {
+        if self.len >= self.room {
             self.grow();
         }
         self.len += 1;
-        let prefix = self.prefix(value);
-        if self.all[prefix].len as usize == CAPACITY {
-            // This cannot fail in practice: no memory is large enough for 2^32 buckets.
-            let full = u32::try_from(self.all.len()).unwrap_or(0);
-            self.all.push(self.all[prefix]);
-            self.all[prefix] = Bucket { full, ..Bucket::EMPTY };
+        self.add(value);
+    }
+
+    #[inline]
+    fn add(&mut self, value: F) {
+        let (prefix, split_prefix) = (self.prefix(value), self.split_prefix(value));
+        let bucket = match self.split.get_mut(split_prefix) {
+            Some(bucket) => bucket,
+            None => &mut self.buckets[prefix],
+        };
+        if bucket.len as usize == CAPACITY {
+            let full = std::mem::replace(bucket, Bucket::EMPTY);
+            bucket.full = if self.unused > 0 {
+                let place = &mut self.full[self.unused as usize - 1];
+                std::mem::replace(&mut self.unused, std::mem::replace(place, full).full)
+            } else {
+                self.full.push(full);
+                // This cannot fail in practice: no memory is large enough for 2^32 buckets.
+                u32::try_from(self.full.len()).unwrap_or(0)
+            };
         }
-        let bucket = &mut self.all[prefix];
         bucket.values[bucket.len as usize] = value;
         bucket.len += 1;
+    }
+
+    /// Splits the next buckets, and begins or ends the doubling of the number of prefixes.
+    #[cold]
+    fn grow(&mut self) {
+        if self.buckets.is_empty() {
+            self.shift = F::BITS - MIN_BITS;
+            self.buckets = vec![Bucket::EMPTY; 1 << MIN_BITS];
+            self.room = LOAD << MIN_BITS;
+            return;
+        }
+        if self.split.capacity() == 0 {
+            self.split = Vec::with_capacity(self.buckets.len() * 2);
+        }
+        (0..SPLIT_TOGETHER).for_each(|_| self.split_next());
+        if self.split.len() == self.buckets.len() * 2 {
+            self.buckets = std::mem::take(&mut self.split);
+            self.shift -= 1;
+            let is_last = self.buckets.len() >= 1 << MAX_BITS;
+            self.room = if is_last { usize::MAX } else { self.buckets.len() * LOAD };
+        }
+    }
+
+    fn split_next(&mut self) {
+        let mut bucket = std::mem::replace(&mut self.buckets[self.split.len() / 2], Bucket::EMPTY);
+        self.split.extend([Bucket::EMPTY; 2]);
+        loop {
+            bucket.values().iter().for_each(|&value| self.add(value));
+            let Some(next) = (bucket.full as usize).checked_sub(1) else { break };
+            let number = std::mem::replace(&mut self.unused, bucket.full);
+            bucket =
+                std::mem::replace(&mut self.full[next], Bucket { full: number, ..Bucket::EMPTY });
+        }
     }
 
     /// Visits the fingerprints from `low` to `high` that are within `distance` of `query`, in no
@@ -109,26 +157,57 @@ impl<F: Fingerprint> Buckets<F> {
         distance: u32,
         mut visit: impl FnMut(F, u32),
     ) {
-        if self.all.is_empty() {
-            return;
+        let (first, last) = (self.prefix(low), self.prefix(high));
+        let mut unsplit = first;
+        if first < self.split.len() / 2 {
+            self.for_each_split((low, high), query, distance, &mut visit);
+            unsplit = (self.split.len() / 2).min(last + 1);
         }
-        for prefix in self.prefix(low)..=self.prefix(high) {
-            let mut bucket = &self.all[prefix];
-            loop {
-                // One branch for the bucket, not one per value: nearly always none is near.
-                let distances = bucket.values.map(|value| value.distance(query));
-                if distances.iter().any(|&d| d <= distance) {
-                    for (&value, d) in bucket.values().iter().zip(distances) {
-                        if d <= distance && (low..=high).contains(&value) {
-                            visit(value, d);
-                        }
+        // There are no buckets before the first insertion.
+        for bucket in self.buckets.get(unsplit..=last).unwrap_or_default() {
+            self.visit_near(bucket, (low, high), query, distance, &mut visit);
+        }
+    }
+
+    /// Does what [`for_each_near`](Self::for_each_near) does, among the split buckets.
+    #[inline(never)]
+    fn for_each_split(
+        &self,
+        (low, high): (F, F),
+        query: F,
+        distance: u32,
+        visit: &mut impl FnMut(F, u32),
+    ) {
+        let last = self.split_prefix(high).min(self.split.len() - 1);
+        for bucket in &self.split[self.split_prefix(low)..=last] {
+            self.visit_near(bucket, (low, high), query, distance, visit);
+        }
+    }
+
+    /// Visits the fingerprints of a bucket and of the full ones that it replaced.
+    #[inline(always)]
+    fn visit_near<'a>(
+        &'a self,
+        mut bucket: &'a Bucket<F>,
+        (low, high): (F, F),
+        query: F,
+        distance: u32,
+        visit: &mut impl FnMut(F, u32),
+    ) {
+        loop {
+            // One branch for the bucket, not one per value: nearly always none is near.
+            let distances = bucket.values.map(|value| value.distance(query));
+            if distances.iter().any(|&d| d <= distance) {
+                for (&value, d) in bucket.values().iter().zip(distances) {
+                    if d <= distance && (low..=high).contains(&value) {
+                        visit(value, d);
                     }
                 }
-                if bucket.full == 0 {
-                    break;
-                }
-                bucket = &self.all[bucket.full as usize];
             }
+            if bucket.full == 0 {
+                break;
+            }
+            bucket = &self.full[bucket.full as usize - 1];
         }
     }
 }
@@ -148,7 +227,7 @@ mod tests {
     }
 
     fn check<F: Fingerprint>() {
-        for count in [1, 64, 65, 300, 3000] {
+        for count in (1..=140).chain([300, 3000]) {
             let mut buckets = Buckets::<F>::new();
             // Most share their leading bits, which makes long chains with neighbours in them.
             let values: Vec<F> = (0..count)
@@ -178,6 +257,30 @@ mod tests {
     fn everything_near_in_a_range_is_found_in_overflowing_buckets() {
         check::<u64>();
         check::<u128>();
+    }
+
+    #[test]
+    fn each_insertion_splits_only_a_few_buckets() {
+        let mut buckets = Buckets::<u64>::new();
+        let (mut doublings, mut before) = (0, 0);
+        for i in 1..20_000u64 {
+            buckets.insert(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let split = buckets.split.len();
+            assert!(split == 0 || split == before || split == before + 8, "{before} {split}");
+            doublings += u64::from(split == 8);
+            before = split;
+        }
+        assert_eq!(doublings, 9);
+        assert_eq!(near(&buckets, (0, u64::MAX), 0, 64).len(), 19_999);
+    }
+
+    #[test]
+    fn full_buckets_are_used_again_after_a_split() {
+        let mut buckets = Buckets::<u64>::new();
+        // Only one prefix in 16 occurs, so most fingerprints are in full buckets.
+        (0..20_000u64).for_each(|i| buckets.insert(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 4));
+        assert_eq!(near(&buckets, (0, u64::MAX), 0, 64).len(), 20_000);
+        assert!(buckets.full.len() <= 20_000 / CAPACITY);
     }
 
     #[test]
