@@ -15,6 +15,9 @@ use crate::paged::PagedFile;
 /// Bits between two samples.
 const CHUNK: u64 = 512;
 
+/// Samples that are read together.
+const FEW_SAMPLES: usize = 64;
+
 /// Bytes of a chunk.
 const CHUNK_BYTES: usize = 64;
 
@@ -45,20 +48,23 @@ fn samples(ids: u64) -> usize {
     usize::try_from(ids.saturating_sub(1) / CHUNK).unwrap_or(usize::MAX)
 }
 
-/// Returns the place of the set bit with `left` set bits before it, and the bits after it in the
-/// same word.
+/// Returns the place of the set bit with `left` set bits before it, and of the next set bit.
 #[inline(always)]
-fn find_in(words: &[u8], mut left: u64) -> Option<(u64, u64)> {
-    for (word, place) in words.as_chunks().0.iter().zip((0..).step_by(64)) {
-        let word = u64::from_le_bytes(*word);
+fn find_in(words: &[u8], mut left: u64) -> Option<(u64, Option<u64>)> {
+    let words = words.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word));
+    let mut words = words.zip((0..).step_by(64));
+    loop {
+        let (word, place) = words.next()?;
         let ones = u64::from(word.count_ones());
         if left < ones {
-            let bit = select(word, usize::try_from(left).unwrap_or(0));
-            return Some((place + bit as u64, word >> bit >> 1));
+            let bit = select(word, usize::try_from(left).unwrap_or(0)) as u64;
+            let after = (word & u64::MAX << bit << 1, place);
+            let next = std::iter::once(after).chain(words).find(|&(word, _)| word != 0);
+            let next = next.map(|(word, place)| place + u64::from(word.trailing_zeros()));
+            return Some((place + bit, next));
         }
         left -= ones;
     }
-    None
 }
 
 /// The beginnings of the posting lists of one section.
@@ -93,11 +99,10 @@ impl<'a> Lists<'a> {
 
     /// Returns the places of the ids in list number `list`. Empty only in a damaged file.
     pub(super) fn places(&self, list: u64) -> Result<Range<u64>> {
-        let Some((start, after)) = self.find(list)? else { return Ok(self.ids..self.ids) };
-        let end = match after {
-            0 => self.start(list.saturating_add(1))?,
-            // The next list begins in the same word, as it nearly always does.
-            _ => start + 1 + u64::from(after.trailing_zeros()),
+        let Some((start, end)) = self.find(list)? else { return Ok(self.ids..self.ids) };
+        let end = match end {
+            Some(end) => end,
+            None => self.start(list.saturating_add(1))?,
         };
         Ok(start..end.min(self.ids))
     }
@@ -129,9 +134,9 @@ impl<'a> Lists<'a> {
         Ok(())
     }
 
-    /// Returns where list number `list` begins, and the bits after that one in the same word.
+    /// Returns where list number `list` begins and where the next list does, if that is near.
     /// Returns `None` if there are not as many lists.
-    fn find(&self, list: u64) -> Result<Option<(u64, u64)>> {
+    fn find(&self, list: u64) -> Result<Option<(u64, Option<u64>)>> {
         let (chunk, before) = self.chunk_of(list)?;
         let at = usize::try_from(chunk).unwrap_or(usize::MAX).saturating_mul(CHUNK_BYTES);
         let at = self.bits_at.saturating_add(at);
@@ -140,16 +145,23 @@ impl<'a> Lists<'a> {
             #[inline(always)]
             || find_in(words, list.saturating_sub(before)),
         );
-        Ok(found.map(|(bit, after)| (chunk * CHUNK + bit, after)))
+        let place = |bit| chunk * CHUNK + bit;
+        Ok(found.map(|(start, next)| (place(start), next.map(place))))
     }
 
     /// Returns the last chunk that has at most `list` beginnings before it, and how many it has.
     fn chunk_of(&self, list: u64) -> Result<(u64, u64)> {
         let (mut low, mut high, mut before) = (0, samples(self.ids), 0);
+        // Nearly always there are few, and reading them together takes less time.
+        let some =
+            if high <= FEW_SAMPLES { self.file.bytes(self.samples_at, high * 4)? } else { &[] };
         while low < high {
             let middle = low + (high - low) / 2;
-            let at = self.samples_at.saturating_add(middle.saturating_mul(4));
-            let sample = low_word::<u64>(self.file.bytes_with_tail(at, 4, 4)?, 0) & u64::MAX >> 32;
+            let sample = match some.as_chunks().0.get(middle) {
+                Some(&sample) => sample,
+                None => self.sample(middle)?,
+            };
+            let sample = u64::from(u32::from_le_bytes(sample));
             if sample <= list {
                 (low, before) = (middle + 1, sample);
             } else {
@@ -157,5 +169,10 @@ impl<'a> Lists<'a> {
             }
         }
         Ok((low as u64, before))
+    }
+
+    fn sample(&self, index: usize) -> Result<[u8; 4]> {
+        let at = self.samples_at.saturating_add(index.saturating_mul(4));
+        Ok(self.file.bytes(at, 4)?.first_chunk().copied().unwrap_or_default())
     }
 }

@@ -118,9 +118,9 @@ impl<F: Fingerprint> Decoded<F> {
 
     /// Returns the block that holds a fingerprint and its place in the block.
     pub(super) fn locate(&self, fingerprint: F) -> Option<(usize, usize)> {
-        let range = self.near_range(fingerprint, fingerprint);
-        let candidates = self.fingerprints.get(range.clone()).unwrap_or_default();
-        let place = range.start + candidates.iter().position(|&f| f == fingerprint)?;
+        let range = self.slot_start(fingerprint, 0)..self.slot_start(fingerprint, 1);
+        let slot = self.fingerprints.get(range.clone()).unwrap_or_default();
+        let place = range.start + slot.binary_search(&fingerprint).ok()?;
         let block = self.blocks.partition_point(|&start| start as usize <= place).checked_sub(1)?;
         let start = self.blocks.get(block).map_or(0, |&start| start as usize);
         Some((block, place.saturating_sub(start)))
