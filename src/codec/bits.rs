@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn every_width_is_read_at_every_offset() {
         let bytes = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128.to_be_bytes();
-        for lead in 0..8 {
+        for lead in 0..8u32 {
             for len in 0..=64u32 {
                 let bits = u128::from_be_bytes(bytes) << lead;
                 let expected = bits.checked_shr(128 - len).unwrap_or(0);

@@ -32,7 +32,7 @@ pub(super) struct FilterBuilder<'a> {
 #[derive(Debug)]
 enum Target<'a> {
     /// The words of the filter.
-    Memory(FilterWords),
+    Memory(Box<FilterWords>),
     /// The hashes of the prefixes. The higher a hash, the later is its word.
     Sorter(Box<Sorter<'a, u64>>),
 }
@@ -87,10 +87,10 @@ impl<'a> FilterBuilder<'a> {
             Some(Scratch { files, filter_memory }) => {
                 Target::Sorter(Box::new(Sorter::new(files, filter_memory, 1)))
             }
-            None => Target::Memory(FilterWords {
+            None => Target::Memory(Box::new(FilterWords {
                 words: vec![0; usize::try_from(words).unwrap_or(usize::MAX)],
                 prefetched: [(0, 0); ADDED_TOGETHER],
-            }),
+            })),
         };
         let prefix_mask = u64::prefix_mask(depth);
         let waiting = [0; ADDED_TOGETHER];
