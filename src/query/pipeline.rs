@@ -58,6 +58,9 @@ pub(super) struct TableProbes<'a, F> {
     table_plan: &'a TablePlan<F>,
 }
 
+/// A block to search for the matches of a table. Its number is passed on with each match.
+type BlockSearch<'a, F> = Job<'a, F, (&'a TableProbes<'a, F>, usize)>;
+
 /// The tables that a query searches.
 pub(super) type Tables<'a, F> = ShortList<Option<TableProbes<'a, F>>, 4>;
 
@@ -357,7 +360,7 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
 
     /// Step 3: the next block to decode, and what to look for in it.
     #[inline(always)]
-    fn next(&mut self) -> Result<Option<Job<'a, F, (&'a TableProbes<'a, F>, usize)>>> {
+    fn next(&mut self) -> Result<Option<BlockSearch<'a, F>>> {
         loop {
             if let Some((table, lookup)) = &mut self.current
                 && let Some(block) = lookup.take_block()
@@ -381,10 +384,10 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
     fn find_blocks_ahead(&mut self) -> Result<()> {
         let end = self.lookups.len().min(self.taken + self.ahead);
         while self.found < end {
-            if let Some(Some((table, lookup))) = self.lookups.as_mut_slice().get_mut(self.found) {
-                if table.decoded.is_none() {
-                    table.table_view.find_blocks(lookup)?;
-                }
+            if let Some(Some((table, lookup))) = self.lookups.as_mut_slice().get_mut(self.found)
+                && table.decoded.is_none()
+            {
+                table.table_view.find_blocks(lookup)?;
             }
             self.found += 1;
         }
