@@ -458,7 +458,7 @@ impl<F: Fingerprint> Options<F> {
     /// table at 64 bits. That is done in the background after opening, a flush, a compaction or a
     /// bulk load, the largest segment first. Queries do not wait for it, but
     /// [`load_index`](crate::Db::load_index) does. A segment that does not fit has none, until the
-    /// segments change next. 0 makes none, for few queries. Default: 1 GiB; not stored.
+    /// segments change next. 0 makes none, which is best for few queries. Default: 1 GiB; not stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -149,8 +149,8 @@ pub(super) fn table_probes<'a, F: Fingerprint>(
     Ok(())
 }
 
-/// Step 4: decodes the blocks of the lookups, unless they are decoded, and keeps what matches. A match that several tables
-/// accept is reported by the first of them only.
+/// Step 4: decodes the blocks of the lookups, unless their tables are decoded, and keeps what
+/// matches. A match that several tables accept is reported by the first of them only.
 pub(super) fn decode<'a, F: Fingerprint>(
     tables: &'a Tables<'a, F>,
     query: F,

@@ -10,7 +10,8 @@ use crate::table::{Lookup, Table};
 /// overlap: few enough that the blocks stay in the nearest caches.
 const TOGETHER: usize = 64;
 
-/// From so many fingerprints in a block on, decoding it takes less time than searching it for each.
+/// If a block has at least this many of the fingerprints, decoding it once takes less time than
+/// searching it for each.
 const DECODE_FROM: usize = 2;
 
 /// Memory for [`Segment::find_ids`], kept from call to call.
