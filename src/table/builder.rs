@@ -80,9 +80,9 @@ impl<'a, F: Fingerprint> TableBuilder<'a, F> {
     /// how many. If these are not all, the block has ended, and the others go to the next one.
     pub(crate) fn push_to_block(&mut self, fingerprints: &[F]) -> Result<usize> {
         let added = self.block.push_all(fingerprints);
-        let (added_ones, others) = fingerprints.split_at(added);
+        let (in_block, others) = fingerprints.split_at(added);
         if let Some(filter) = &mut self.filter {
-            filter.add_all(added_ones)?;
+            filter.add_all(in_block)?;
         }
         self.count += added as u64;
         if !others.is_empty() {

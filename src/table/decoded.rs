@@ -116,7 +116,7 @@ impl<F: Fingerprint> Decoded<F> {
         self.near_range(low, high).len()
     }
 
-    /// Returns the block that holds a fingerprint and its place in the block.
+    /// Returns where a fingerprint is: its block, and its index in the block.
     pub(super) fn locate(&self, fingerprint: F) -> Option<(usize, usize)> {
         let range = self.slot_start(fingerprint, 0)..self.slot_start(fingerprint, 1);
         let slot = self.fingerprints.get(range.clone()).unwrap_or_default();

@@ -298,7 +298,7 @@ impl<F: Fingerprint> Table<F> {
         Ok(())
     }
 
-    /// Returns the block that holds a fingerprint and its place in the block.
+    /// Returns where a fingerprint is: its block, and its index in the block.
     pub(crate) fn locate(&self, fingerprint: F) -> Result<Option<(usize, usize)>> {
         if let Some(decoded) = self.decoded() {
             return Ok(decoded.locate(fingerprint));
