@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::storage::Storage;
 
 /// Counters stay below this limit, so that counting never overflows.
-const COUNTER_LIMIT: u64 = 1 << 63;
+pub(crate) const COUNTER_LIMIT: u64 = 1 << 63;
 
 /// A live log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

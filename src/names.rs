@@ -1,9 +1,9 @@
 //! Names: the document names of one segment, by id.
 //!
-//! Assigned ids have no gaps, so a file holds the names of consecutive ids. Names are stored in
-//! chunks of 64: first the length of each name, then the bytes of all. There is one offset per
-//! chunk. The name of a removed document becomes empty; no other name is empty. storage-format.md,
-//! "Names".
+//! A chunk has the names of up to 64 ids with the same quotient id / 64. A bitmap says which of
+//! these ids have a name, so an id without one costs a bit, and a chunk without names is not
+//! stored: a gap in the ids costs nothing, however long it is. An index has the number and the
+//! offset of each chunk. storage-format.md, "Names".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -17,17 +17,22 @@ use crate::inspection::Inspection;
 use crate::paged::{FileSummary, PagedFile, PagedWriter};
 use crate::storage::Storage;
 
-/// Number of names in a chunk.
-const CHUNK: usize = 64;
+/// Number of ids that share a chunk.
+const CHUNK: u64 = 64;
+/// Bytes per chunk in the index: its number and its offset.
+const INDEX_ENTRY: usize = 16;
 
 /// Writes names in id order.
 #[derive(Debug)]
 pub(crate) struct NamesBuilder {
     writer: PagedWriter<'static>,
-    first: DocId,
+    /// The ids of the first and the last name.
+    ids: Option<(u64, u64)>,
     count: u64,
-    /// The offset of each chunk.
-    offsets: Vec<u8>,
+    /// The number and the offset of each chunk.
+    index: Vec<u8>,
+    /// Which ids of the open chunk have a name.
+    present: u64,
     /// The lengths of the names in the open chunk.
     lengths: Vec<u8>,
     /// The names in the open chunk.
@@ -35,46 +40,63 @@ pub(crate) struct NamesBuilder {
 }
 
 impl NamesBuilder {
-    /// Creates the file. `first` is the id of the first name.
-    pub(crate) fn create(
-        storage: &dyn Storage,
-        name: &str,
-        header: &FileHeader,
-        first: DocId,
-    ) -> Result<Self> {
+    /// Creates the file.
+    pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
         let writer = PagedWriter::create(storage, name, header)?;
-        let (offsets, lengths, bytes) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { writer, first, count: 0, offsets, lengths, bytes })
+        let (index, lengths, bytes) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { writer, ids: None, count: 0, index, present: 0, lengths, bytes })
     }
 
-    /// Adds the name of the next id; an empty name if the document was removed.
-    pub(crate) fn push(&mut self, name: &str) -> Result<()> {
-        self.lengths.put_u16(u16::try_from(name.len()).unwrap_or(u16::MAX));
-        self.bytes.extend_from_slice(name.as_bytes());
+    /// Adds the name of a document. Fails unless its id is greater than those before and the name
+    /// has 1 to 65,535 bytes.
+    pub(crate) fn push(&mut self, id: DocId, name: &str) -> Result<()> {
+        let len = u16::try_from(name.len()).unwrap_or(0);
+        let first = match self.ids {
+            _ if len == 0 => return Err(Error::corruption("a name is empty or too long")),
+            Some((_, last)) if id.0 <= last => {
+                return Err(Error::corruption("the ids of names do not ascend: run verify"));
+            }
+            Some((first, last)) => {
+                if id.0 / CHUNK != last / CHUNK {
+                    self.end_chunk(last / CHUNK)?;
+                }
+                first
+            }
+            None => id.0,
+        };
+        self.ids = Some((first, id.0));
         self.count += 1;
-        if self.lengths.len() == CHUNK * 2 { self.end_chunk() } else { Ok(()) }
-    }
-
-    fn end_chunk(&mut self) -> Result<()> {
-        self.offsets.put_u64(self.writer.position());
-        self.lengths.append(&mut self.bytes);
-        self.writer.write(&self.lengths)?;
-        self.lengths.clear();
+        self.present |= 1 << (id.0 % CHUNK);
+        self.lengths.put_u16(len);
+        self.bytes.extend_from_slice(name.as_bytes());
         Ok(())
     }
 
-    /// Writes the last chunk, the offsets and the footer. The file's bytes are durable afterwards.
+    fn end_chunk(&mut self, number: u64) -> Result<()> {
+        self.index.put_u64(number);
+        self.index.put_u64(self.writer.position());
+        self.writer.write(&self.present.to_le_bytes())?;
+        self.lengths.append(&mut self.bytes);
+        self.writer.write(&self.lengths)?;
+        self.lengths.clear();
+        self.present = 0;
+        Ok(())
+    }
+
+    /// Writes the last chunk, the index and the footer. The file's bytes are durable afterwards.
     pub(crate) fn finish(mut self) -> Result<FileSummary> {
-        if !self.lengths.is_empty() {
-            self.end_chunk()?;
+        let (first, last) = self.ids.unwrap_or_default();
+        if self.present != 0 {
+            self.end_chunk(last / CHUNK)?;
         }
-        let offsets_at = self.writer.position();
-        self.offsets.put_u64(offsets_at);
-        self.writer.write(&self.offsets)?;
+        let index_at = self.writer.position();
+        self.writer.write(&self.index)?;
         let mut meta = Vec::new();
-        meta.put_u64(self.first.0);
+        meta.put_u64(first);
+        meta.put_u64(last);
         meta.put_u64(self.count);
-        meta.put_u64(offsets_at);
+        meta.put_u64(index_at);
+        meta.put_u64((self.index.len() / INDEX_ENTRY) as u64);
         self.writer.finish(&meta)
     }
 }
@@ -83,8 +105,12 @@ impl NamesBuilder {
 #[derive(Debug)]
 pub(crate) struct Names {
     file: PagedFile,
+    /// From the first id with a name to the last one.
     ids: Range<u64>,
-    offsets_at: usize,
+    count: u64,
+    index_at: usize,
+    /// Number of chunks, at least 1.
+    chunks: usize,
 }
 
 impl Names {
@@ -97,66 +123,130 @@ impl Names {
     ) -> Result<Self> {
         let file = PagedFile::open(storage, name, header, len)?;
         let mut meta = file.meta();
-        let first = meta.u64("first id")?;
+        let (first, last) = (meta.u64("first id")?, meta.u64("last id")?);
         let count = meta.u64("name count")?;
-        let offsets_at = usize::try_from(meta.u64("offsets")?).unwrap_or(usize::MAX);
+        let index_at = usize::try_from(meta.u64("index of names")?).unwrap_or(usize::MAX);
+        let chunks = usize::try_from(meta.u64("chunk count")?).unwrap_or(usize::MAX);
         meta.finish("names footer")?;
-        let Some(end) = first.checked_add(count) else {
-            return Err(file.corruption(0, "the ids of the names exceed 64 bits"));
-        };
-        let chunks = usize::try_from(count).ok().map(|count| count.div_ceil(CHUNK));
-        let ends = chunks.and_then(|n| n.checked_add(1)?.checked_mul(8));
-        file.expect_body_end(ends.and_then(|len| offsets_at.checked_add(len)))?;
-        Ok(Self { file, ids: first..end, offsets_at })
+        let index_len = chunks.checked_mul(INDEX_ENTRY);
+        file.expect_body_end(index_len.and_then(|len| index_at.checked_add(len)))?;
+        let names = Self { file, ids: first..last.saturating_add(1), count, index_at, chunks };
+        let chunk_ids = (last / CHUNK).checked_sub(first / CHUNK);
+        if first > last || last == u64::MAX || chunks == 0 || chunk_ids < Some(chunks as u64 - 1) {
+            return Err(names.file.corruption(index_at, "the ids of the names are contradictory"));
+        }
+        Ok(names)
     }
 
-    /// Returns the ids whose names the file holds.
+    /// Returns the ids from the first one to the last one with a name in the file. Not all of them
+    /// need have a name.
     pub(crate) fn ids(&self) -> Range<u64> {
         self.ids.clone()
     }
 
-    /// Returns the name of a document; `None` if its id is not in this file or the document was
-    /// removed.
+    /// Returns the number of names.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns the name of a document; `None` if the file does not have it.
     pub(crate) fn get(&self, id: DocId) -> Result<Option<&str>> {
         if !self.ids.contains(&id.0) {
             return Ok(None);
         }
-        let index = usize::try_from(id.0 - self.ids.start).unwrap_or(usize::MAX);
-        let name = self.chunk(index / CHUNK)?.nth(index % CHUNK).transpose()?;
-        Ok(name.filter(|name| !name.is_empty()))
+        let Some(index) = self.find_chunk(id.0 / CHUNK)? else { return Ok(None) };
+        let mut names = self.chunk(index)?;
+        names
+            .find(|name| name.as_ref().is_ok_and(|&(found, _)| found == id) || name.is_err())
+            .transpose()
+            .map(|name| name.map(|(_, name)| name))
     }
 
-    /// Returns all names in id order; the names of removed documents are empty.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<&str>> {
-        let chunks = usize::try_from(self.ids.end - self.ids.start).unwrap_or(0).div_ceil(CHUNK);
-        (0..chunks).flat_map(|chunk| {
-            let (names, error) = match self.chunk(chunk) {
+    /// Returns the place of the chunk with this number in the index.
+    fn find_chunk(&self, number: u64) -> Result<Option<usize>> {
+        // Chunk numbers ascend, so those before this one, and those after it, are at most as many
+        // as the numbers between. Where no chunk is missing, this leaves one place.
+        let before = number.saturating_sub(self.ids.start / CHUNK);
+        let after = ((self.ids.end - 1) / CHUNK).saturating_sub(number);
+        let most = |numbers: u64| usize::try_from(numbers).unwrap_or(usize::MAX);
+        let mut low = self.chunks.saturating_sub(most(after).saturating_add(1));
+        let mut high = most(before).saturating_add(1).min(self.chunks);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let found = self.chunk_number(middle)?;
+            if found == number {
+                return Ok(Some(middle));
+            }
+            if found < number { low = middle + 1 } else { high = middle }
+        }
+        Ok(None)
+    }
+
+    fn chunk_number(&self, index: usize) -> Result<u64> {
+        let at = self.index_at.saturating_add(index * INDEX_ENTRY);
+        Fields::new(self.file.bytes(at, 8)?, at as u64).u64("chunk number")
+    }
+
+    /// Returns all names with their ids, ascending. Ends after an error.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<(DocId, &str)>> {
+        let mut previous = None;
+        let chunks = (0..self.chunks).map(move |index| {
+            let chunk = self.chunk(index)?;
+            let last = previous.replace(chunk.number);
+            if last.is_some_and(|last| last >= chunk.number) {
+                return Err(self.misplaced(index));
+            }
+            Ok(chunk)
+        });
+        let names = chunks.flat_map(|chunk| {
+            let (names, error) = match chunk {
                 Ok(names) => (Some(names), None),
                 Err(error) => (None, Some(Err(error))),
             };
             names.into_iter().flatten().chain(error)
+        });
+        let mut failed = false;
+        names.take_while(move |name| {
+            let goes_on = !failed;
+            failed = name.is_err();
+            goes_on
         })
     }
 
-    /// Returns the names of a chunk.
-    fn chunk(&self, chunk: usize) -> Result<Chunk<'_>> {
-        let at = self.offsets_at.saturating_add(chunk * 8);
-        let mut offsets = Fields::new(self.file.bytes(at, 16)?, at as u64);
-        let start = usize::try_from(offsets.u64("chunk offset")?).unwrap_or(usize::MAX);
-        let end = usize::try_from(offsets.u64("chunk end")?).unwrap_or(usize::MAX);
+    fn misplaced(&self, index: usize) -> Error {
+        let at = self.index_at.saturating_add(index * INDEX_ENTRY);
+        self.file.corruption(at, "a chunk of names is out of place")
+    }
+
+    /// Returns the names of the chunk with this place in the index.
+    fn chunk(&self, index: usize) -> Result<Chunk<'_>> {
+        let at = self.index_at.saturating_add(index * INDEX_ENTRY);
+        let is_last = index + 1 == self.chunks;
+        let entries = self.file.bytes(at, INDEX_ENTRY * if is_last { 1 } else { 2 })?;
+        let mut entries = Fields::new(entries, at as u64);
+        let number = entries.u64("chunk number")?;
+        let start = usize::try_from(entries.u64("chunk offset")?).unwrap_or(usize::MAX);
+        let end = if is_last {
+            self.index_at
+        } else {
+            entries.u64("chunk number")?;
+            usize::try_from(entries.u64("chunk offset")?).unwrap_or(usize::MAX)
+        };
         let Some(len) = end.checked_sub(start) else {
             return Err(self.file.corruption(at, "a chunk of names ends before it begins"));
         };
-        let left = (self.ids.end - self.ids.start).saturating_sub((chunk * CHUNK) as u64);
-        let count = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
+        if !(self.ids.start / CHUNK..=(self.ids.end - 1) / CHUNK).contains(&number) {
+            return Err(self.misplaced(index));
+        }
+        let at_path = |error: Error| error.at_path(self.file.path());
         let mut fields = Fields::new(self.file.bytes(start, len)?, start as u64);
-        let lengths = fields.bytes(count * 2, "lengths of names").map_err(|e| self.at_path(e))?;
-        Ok(Chunk { names: self, lengths: Fields::new(lengths, start as u64), bytes: fields })
-    }
-
-    /// Adds the file's path to an error.
-    fn at_path(&self, error: Error) -> Error {
-        error.at_path(self.file.path())
+        let present = fields.u64("bitmap of names").map_err(at_path)?;
+        let count = present.count_ones() as usize;
+        let lengths = fields.bytes(count * 2, "lengths of names").map_err(at_path)?;
+        let lengths = Fields::new(lengths, start as u64 + 8);
+        let chunk = Chunk { names: self, number, present, lengths, bytes: fields };
+        chunk.check(len.saturating_sub(8 + count * 2))?;
+        Ok(chunk)
     }
 
     /// Reads the entire file and, if its checksums match, decodes all names.
@@ -165,10 +255,28 @@ impl Names {
         expected: FileSummary,
         inspection: &mut Inspection<'_>,
     ) -> Result<()> {
-        if self.file.verify(expected, inspection)? {
-            self.iter().filter_map(Result::err).for_each(|error| inspection.report(error));
+        if self.file.verify(expected, inspection)?
+            && let Err(error) = self.check_all()
+        {
+            inspection.report(error);
         }
         Ok(())
+    }
+
+    /// Decodes all names and compares their ids and their number with the footer.
+    fn check_all(&self) -> Result<()> {
+        let (mut first, mut last, mut count) = (None, None, 0);
+        for name in self.iter() {
+            let (id, _) = name?;
+            first = first.or(Some(id.0));
+            last = Some(id.0);
+            count += 1;
+        }
+        let end = last.map_or(0, |last| last + 1);
+        if (first, end, count) == (Some(self.ids.start), self.ids.end, self.count) {
+            return Ok(());
+        }
+        Err(self.file.corruption(self.index_at, "the names are not those that the footer says"))
     }
 
     /// Returns all bytes of the file, for a copy.
@@ -182,24 +290,56 @@ impl Names {
     }
 }
 
-/// An iterator over the names of one chunk, in order.
+/// An iterator over the names of one chunk, in id order.
 struct Chunk<'a> {
     names: &'a Names,
+    number: u64,
+    /// The ids whose names are still to come.
+    present: u64,
     lengths: Fields<'a>,
     bytes: Fields<'a>,
 }
 
+impl Chunk<'_> {
+    /// Checks that the chunk has names, none of them empty, and that they take `len` bytes.
+    fn check(&self, len: usize) -> Result<()> {
+        let mut lengths = self.lengths.clone();
+        let mut sum = 0;
+        for _ in 0..self.present.count_ones() {
+            match lengths.u16("length of a name")? {
+                0 => return Err(self.corruption("a name is empty")),
+                len => sum += usize::from(len),
+            }
+        }
+        if sum == len && self.present != 0 {
+            return Ok(());
+        }
+        Err(self.corruption("a chunk of names does not have the length of its names"))
+    }
+
+    fn corruption(&self, message: &str) -> Error {
+        let at = usize::try_from(self.lengths.offset()).unwrap_or(usize::MAX);
+        self.names.file.corruption(at, message)
+    }
+}
+
 impl<'a> Iterator for Chunk<'a> {
-    type Item = Result<&'a str>;
+    type Item = Result<(DocId, &'a str)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let len = self.lengths.u16("length of a name").ok()?;
+        if self.present == 0 {
+            return None;
+        }
+        let id = DocId(self.number * CHUNK + u64::from(self.present.trailing_zeros()));
+        self.present &= self.present - 1;
         let at = self.bytes.offset();
-        let name = self.bytes.bytes(usize::from(len), "name").and_then(|bytes| {
-            std::str::from_utf8(bytes)
-                .map_err(|_| Error::corruption("a name is not valid UTF-8").at_offset(at))
-        });
-        Some(name.map_err(|e| self.names.at_path(e)))
+        let len = self.lengths.u16("length of a name");
+        let name =
+            len.and_then(|len| self.bytes.bytes(usize::from(len), "name")).and_then(|bytes| {
+                std::str::from_utf8(bytes)
+                    .map_err(|_| Error::corruption("a name is not valid UTF-8").at_offset(at))
+            });
+        Some(name.map(|name| (id, name)).map_err(|e| e.at_path(self.names.file.path())))
     }
 }
 
@@ -218,30 +358,73 @@ mod tests {
         database_id: 2,
     };
 
+    fn written(sim: &Sim, names: &[(u64, String)]) -> FileSummary {
+        let mut builder = NamesBuilder::create(sim, "n", &HEADER).unwrap();
+        names.iter().for_each(|(id, name)| builder.push(DocId(*id), name).unwrap());
+        builder.finish().unwrap()
+    }
+
+    fn check(names: &[(u64, String)]) {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let summary = written(&sim, names);
+        let file = Names::open(&*sim, "n", &HEADER, summary.len).unwrap();
+        let mut inspection = Inspection::new(None);
+        file.verify(summary, &mut inspection).unwrap();
+        assert_eq!(inspection.found(), 0);
+        assert_eq!(file.ids(), names[0].0..names[names.len() - 1].0 + 1);
+        assert_eq!(file.count(), names.len() as u64);
+        for (id, name) in names {
+            assert_eq!(file.get(DocId(*id)).unwrap(), Some(name.as_str()));
+            for other in [id.wrapping_sub(64), id.wrapping_sub(1), id + 1, id + 64, id + 640] {
+                let is_there = names.binary_search_by_key(&other, |(id, _)| *id).is_ok();
+                assert_eq!(file.get(DocId(other)).unwrap().is_some(), is_there);
+            }
+        }
+        let all: Vec<(u64, String)> = file
+            .iter()
+            .map(|name| name.map(|(id, name)| (id.0, name.to_owned())).unwrap())
+            .collect();
+        assert_eq!(all, names);
+    }
+
+    fn names(ids: impl IntoIterator<Item = u64>) -> Vec<(u64, String)> {
+        ids.into_iter().map(|id| (id, format!("https://例/{id}"))).collect()
+    }
+
     #[test]
     fn names_are_found_by_id_at_chunk_boundaries() {
-        for count in [0usize, 1, 63, 64, 65, 200] {
-            let sim = Sim::new();
-            sim.create_root().unwrap();
-            let names: Vec<String> = (0..count)
-                .map(|i| if i % 7 == 3 { String::new() } else { format!("https://例/{i}") })
-                .collect();
-            let mut builder = NamesBuilder::create(&*sim, "n", &HEADER, DocId(40)).unwrap();
-            names.iter().for_each(|n| builder.push(n).unwrap());
-            let summary = builder.finish().unwrap();
-            let file = Names::open(&*sim, "n", &HEADER, summary.len).unwrap();
-            let mut inspection = Inspection::new(None);
-            file.verify(summary, &mut inspection).unwrap();
-            assert_eq!(inspection.found(), 0);
-            assert_eq!(file.ids(), 40..40 + count as u64);
-            for (id, name) in (40..).zip(&names) {
-                let expected = Some(name.as_str()).filter(|n| !n.is_empty());
-                assert_eq!(file.get(DocId(id)).unwrap(), expected);
-            }
-            assert_eq!(file.get(DocId(39)).unwrap(), None);
-            assert_eq!(file.get(DocId(40 + count as u64)).unwrap(), None);
-            let all: Vec<&str> = file.iter().map(Result::unwrap).collect();
-            assert_eq!(all, names);
+        for count in [1, 24, 25, 88, 89, 300] {
+            check(&names(40..40 + count));
+            check(&names((40..40 + count).filter(|id| id % 7 != 3)));
+            check(&names((40..40 + count).filter(|id| id % 100 < 3 || *id == 40)));
         }
+        check(&names((0..200).map(|i| i * i * i)));
+        check(&names([0, 1 << 20, (1 << 40) + 5, (1 << 40) + 7, (1 << 62) - 1]));
+    }
+
+    #[test]
+    fn gap_in_the_ids_costs_at_most_a_chunk() {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let without = written(&sim, &names(0..64)).len;
+        sim.remove("n").unwrap();
+        let with_gaps = written(&sim, &names((0..64).map(|i| i << 40))).len;
+        let name_bytes =
+            |ids: &[(u64, String)]| ids.iter().map(|(_, n)| n.len() as u64).sum::<u64>();
+        let more = name_bytes(&names((0..64).map(|i| i << 40))) - name_bytes(&names(0..64));
+        assert_eq!(with_gaps - without - more, 63 * (8 + 16));
+    }
+
+    #[test]
+    fn names_that_do_not_ascend_or_are_empty_are_refused() {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let mut builder = NamesBuilder::create(&*sim, "n", &HEADER).unwrap();
+        assert!(builder.push(DocId(7), "").is_err());
+        assert!(builder.push(DocId(7), &"x".repeat(65_536)).is_err());
+        builder.push(DocId(7), "a").unwrap();
+        assert!(builder.push(DocId(7), "b").is_err());
+        assert!(builder.push(DocId(6), "b").is_err());
     }
 }

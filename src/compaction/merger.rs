@@ -136,20 +136,9 @@ impl<F: Fingerprint> Merger<'_, F> {
     }
 
     fn write_names(&self, writer: &mut SegmentWriter<'_>, gone: &[DocId]) -> Result<()> {
-        let runs = || self.inputs.iter().filter_map(|s| s.names());
-        let Some(first) = runs().map(|names| names.ids().start).min() else { return Ok(()) };
-        let mut next = first;
-        let names = runs().flat_map(|names| {
-            // Where entire segments were removed, ids are missing between runs.
-            let missing = std::mem::replace(&mut next, names.ids().end)..names.ids().start;
-            missing.map(|_| Ok("")).chain(names.iter())
-        });
-        let mut gone = gone.iter().peekable();
-        let kept = (first..).zip(names).map(|(id, name)| {
-            while gone.next_if(|g| g.0 < id).is_some() {}
-            if gone.peek().is_some_and(|g| g.0 == id) { name.map(|_| "") } else { name }
-        });
-        writer.names(DocId(first), kept)
+        let is_kept = |id: DocId| gone.binary_search(&id).is_err();
+        let names = self.inputs.iter().filter_map(|s| s.names()).flat_map(|names| names.iter());
+        writer.names(names.filter(|name| !matches!(name, Ok((id, _)) if !is_kept(*id))))
     }
 
     /// Checks that each dropped tombstone dropped one entry with it, and that no other entry was

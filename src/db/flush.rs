@@ -78,8 +78,7 @@ pub(super) fn next_doc<F: Fingerprint>(memtable: &Memtable<F>) -> u64 {
     first.0 + names.len() as u64
 }
 
-/// Writes the changes of a memtable as segment `id`. Returns `None` if there are no changes and no
-/// names.
+/// Writes the changes of a memtable as segment `id`. Returns `None` if there are no changes.
 pub(super) fn write_memtable<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     settings: &Settings,
@@ -92,7 +91,7 @@ pub(super) fn write_memtable<F: Fingerprint>(
     let removed = changes.iter().filter(|(_, net)| net.removes_older).map(|&(entry, _)| entry);
     let (entries, tombstones): (Vec<Entry<F>>, Vec<Entry<F>>) =
         (inserted.collect(), removed.collect());
-    if entries.is_empty() && tombstones.is_empty() && names.is_empty() {
+    if entries.is_empty() && tombstones.is_empty() {
         return Ok(None);
     }
     let contents = Contents::new(settings, &entries);
@@ -102,11 +101,8 @@ pub(super) fn write_memtable<F: Fingerprint>(
     if !names.is_empty() {
         let mut live: Vec<DocId> = entries.iter().map(|entry| entry.id).collect();
         live.sort_unstable();
-        let kept = (first_doc.0..).zip(&names).map(|(id, name)| {
-            let is_live = live.binary_search(&DocId(id)).is_ok();
-            Ok(if is_live { &**name } else { "" })
-        });
-        writer.names(first_doc, kept)?;
+        let names = (first_doc.0..).map(DocId).zip(names.iter().map(|name| &**name));
+        writer.names(names.filter(|(id, _)| live.binary_search(id).is_ok()).map(Ok))?;
     }
     writer.finish().map(Some)
 }

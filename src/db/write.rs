@@ -16,6 +16,7 @@ use super::sync::acknowledge;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::log::{MAX_NAME_LEN, Op};
+use crate::manifest::COUNTER_LIMIT;
 use crate::memtable::Memtable;
 use crate::query::{QueryOptions, View};
 use crate::settings::Ids;
@@ -60,6 +61,7 @@ pub(super) fn insert<F: Fingerprint>(
         if now.outgrows(&version, seq) {
             continue;
         }
+        check_ids_left(core, &writer, documents.len())?;
         let (ids, ops) = insert_ops(&now, &writer, documents, &existing);
         let seq = if ops.is_empty() { writer.seq } else { commit(core, &mut writer, &ops)? };
         // An entry that exists already may be another writer's and not yet durable.
@@ -128,6 +130,16 @@ fn check_key<F: Fingerprint>(core: &Core<F>, key: &Key<'_>) -> Result<()> {
         }
     };
     Err(Error::invalid(problem).at_path(core.storage.root()))
+}
+
+/// Refuses documents whose ids a manifest could not hold. Only a forged manifest comes near this
+/// limit.
+fn check_ids_left<F: Fingerprint>(core: &Core<F>, writer: &Writer, documents: usize) -> Result<()> {
+    match writer.next_doc.checked_add(documents as u64) {
+        Some(next) if next < COUNTER_LIMIT => Ok(()),
+        _ => Err(Error::invalid("there are not enough ids left for these documents")
+            .at_path(core.storage.root())),
+    }
 }
 
 /// Returns the ids of all documents, and the operations for those that do not exist yet.

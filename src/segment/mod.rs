@@ -24,7 +24,7 @@ use crate::inspection::Inspection;
 use crate::names::Names;
 use crate::paged::FileSummary;
 use crate::postings::{IdGroup, Postings};
-use crate::settings::Settings;
+use crate::settings::{Ids, Settings};
 use crate::storage::Storage;
 use crate::table::Table;
 use crate::tombstones::Tombstones;
@@ -164,16 +164,19 @@ impl<F: Fingerprint> Segment<F> {
             obsolete: AtomicBool::new(false),
             meta,
         };
-        segment.check_counts()?;
+        segment.check_counts(settings)?;
         segment.check_code(settings)?;
         Ok(segment)
     }
 
     /// Checks that the files have the counts that the manifest says.
-    fn check_counts(&self) -> Result<()> {
+    fn check_counts(&self, settings: &Settings) -> Result<()> {
         let tables_agree = self.tables.iter().all(|t| t.count() == self.meta.fingerprints);
         let tombstones = self.tombstones.as_ref().map_or(0, Tombstones::count);
+        // Where the database assigns ids, each entry is a document with a name.
+        let named = if settings.ids == Ids::Names { self.meta.entries } else { 0 };
         if tables_agree
+            && self.names.as_ref().map_or(0, Names::count) == named
             && self.postings.entries() == self.meta.entries
             && tombstones as u64 == self.meta.removed
             && self.identity_table().map(Table::blocks) == Some(self.postings.groups())

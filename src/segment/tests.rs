@@ -89,7 +89,8 @@ fn written_in_parts(
     let entry = |id| Entry { fingerprint: 7u64, id: DocId(id) };
     writer.tombstones(&[entry(1000), entry(1001)]).unwrap();
     let names: Vec<String> = (0..570).map(|i| format!("https://例/{i}")).collect();
-    writer.names(DocId(0), names.iter().map(|name| Ok(name.as_str()))).unwrap();
+    let names = (0..).map(DocId).zip(names.iter().map(String::as_str));
+    writer.names(names.map(Ok)).unwrap();
     writer.finish().unwrap()
 }
 

@@ -188,17 +188,22 @@ impl<'a> SegmentWriter<'a> {
         Ok(())
     }
 
-    /// Writes the names of the documents from `first` on. A removed document has an empty name.
+    /// Writes the names of the segment's documents, whose ids must ascend. Without any, no file is
+    /// written.
     pub(crate) fn names<'n>(
         &mut self,
-        first: DocId,
-        names: impl Iterator<Item = Result<&'n str>>,
+        names: impl Iterator<Item = Result<(DocId, &'n str)>>,
     ) -> Result<()> {
+        let mut names = names.peekable();
+        if names.peek().is_none() {
+            return Ok(());
+        }
         let name = FileName::Names(self.id.number).to_string();
         let header = self.settings.header(FileKind::Names, 0, self.id);
-        let mut builder = NamesBuilder::create(&**self.storage, &name, &header, first)?;
+        let mut builder = NamesBuilder::create(&**self.storage, &name, &header)?;
         for name in names {
-            builder.push(name?)?;
+            let (id, name) = name?;
+            builder.push(id, name).map_err(|e| e.at_path(self.storage.root()))?;
         }
         self.files.names = Some(builder.finish()?);
         Ok(())

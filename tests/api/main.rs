@@ -11,6 +11,7 @@ mod errors;
 #[cfg(feature = "tracing")]
 mod events;
 mod full_disk;
+mod hostile;
 mod identity;
 mod index_memory;
 mod novelty;
