@@ -51,9 +51,13 @@ pub enum ErrorKind {
     /// damage, then restore a backup.
     Corruption,
     /// The operating system reported a failure, which [`source`](std::error::Error::source) holds.
-    /// Remove the cause (a full disk, for example). Then repeat the call if the error
-    /// [is retryable](Error::is_retryable), or else open the database again.
+    /// Remove the cause. Then repeat the call if the error [is retryable](Error::is_retryable), or
+    /// else open the database again.
     Io,
+    /// The disk is full, the quota is used up, or an operation was not begun because the disk has
+    /// too little free space for it. Free some space. Then repeat the call if the error
+    /// [is retryable](Error::is_retryable), or else open the database again.
+    NoSpace,
     /// An earlier write or sync failed, so that what is on disk is unknown and this handle accepts
     /// no more writes. Open the database again: recovery finds out what is on disk.
     Poisoned,
@@ -118,10 +122,20 @@ impl Error {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
             io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::NoSpace,
             _ => ErrorKind::Io,
         };
         let mut error = Self::new(kind, format!("cannot {doing}"));
         error.0.path = Some(path.to_owned());
+        error.0.source = Some(Arc::new(source));
+        error
+    }
+
+    /// Makes an error for a batch that the caller's own function ended. Its kind is always
+    /// [`Io`](ErrorKind::Io): a full disk to which the caller writes is not the database's disk.
+    pub(crate) fn ended_by_caller(path: &Path, source: io::Error) -> Self {
+        let message = "cannot go on, because the caller ended the batch";
+        let mut error = Self::new(ErrorKind::Io, message).at_path(path);
         error.0.source = Some(Arc::new(source));
         error
     }
@@ -179,11 +193,11 @@ impl Error {
 
     /// Returns whether the same call on the same handle can succeed once the cause is removed.
     ///
-    /// It can for [`Locked`](ErrorKind::Locked), and for those [`Io`](ErrorKind::Io) failures
-    /// after which the handle still knows what is on disk. A flush or compaction that failed in the
-    /// background because the disk was full is retryable: the next write reports the failure, no
-    /// data is lost, and the handle tries again. A failed write or sync of the log is not: the
-    /// handle accepts no more writes, and the database has to be opened again.
+    /// It can for [`Locked`](ErrorKind::Locked), and for those [`Io`](ErrorKind::Io) and
+    /// [`NoSpace`](ErrorKind::NoSpace) failures after which the handle still knows what is on disk.
+    /// A flush that failed because the disk was full is retryable: no data is lost, and the same
+    /// call succeeds once there is space. A failed write or sync of the log is not: the handle
+    /// accepts no more writes, and the database has to be opened again.
     ///
     /// # Examples
     ///
@@ -200,7 +214,8 @@ impl Error {
     /// ```
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        !self.0.fatal && matches!(self.0.kind, ErrorKind::Io | ErrorKind::Locked)
+        !self.0.fatal
+            && matches!(self.0.kind, ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::Locked)
     }
 
     /// Returns the file or folder concerned, if there is one.
@@ -278,6 +293,18 @@ mod tests {
         assert_eq!(e.kind(), ErrorKind::Io);
     }
 
+    #[test]
+    fn full_disks_and_used_up_quotas_are_their_own_kind() {
+        for full in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
+            let error = Error::io("write the table", Path::new("t"), full.into());
+            assert_eq!(error.kind(), ErrorKind::NoSpace);
+            assert!(error.is_retryable());
+            assert!(!error.into_fatal().is_retryable());
+            assert_eq!(Error::ended_by_caller(Path::new("t"), full.into()).kind(), ErrorKind::Io);
+            assert_eq!(Error::from_input(full.into()).kind(), ErrorKind::Io);
+        }
+    }
+
     #[cfg(feature = "text")]
     #[test]
     fn errors_of_recipes_keep_their_kind_and_message() {
@@ -295,7 +322,7 @@ mod tests {
 
     #[test]
     fn io_errors_are_retryable_unless_marked_fatal() {
-        let failed = || Error::io("write the table", Path::new("t"), io::Error::other("full"));
+        let failed = || Error::io("write the table", Path::new("t"), io::Error::other("gone"));
         assert!(failed().is_retryable());
         assert!(failed().repeat_as(ErrorKind::Io, "in the background: ").is_retryable());
         assert!(!failed().into_fatal().is_retryable());

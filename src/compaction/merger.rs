@@ -63,7 +63,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         let message = format!(
             "compaction needs {needed} bytes of free disk space, but there are only {free}: make room"
         );
-        Err(Error::new(ErrorKind::Io, message).at_path(self.storage.root()))
+        Err(Error::new(ErrorKind::NoSpace, message).at_path(self.storage.root()))
     }
 
     fn entries(&self) -> Result<Merge<'_, F>> {

@@ -79,7 +79,7 @@ impl<F: Fingerprint> Options<F> {
     /// # Errors
     ///
     /// `AlreadyExists` if there is a database or anything else; `InvalidArgument` for options that
-    /// no database can have; `Locked`; `Io`. If the options are refused, nothing is created.
+    /// no database can have; `Locked`; `NoSpace`; `Io`. If the options are refused, nothing is created.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -104,7 +104,7 @@ impl<F: Fingerprint> Options<F> {
     ///
     /// `NotFound`; `Locked` if another handle or process has it open for writing; `Unsupported` for
     /// another width, recipe or version; `InvalidArgument` if another stored option differs;
-    /// `Corruption`; `Io`.
+    /// `Corruption`; `NoSpace`; `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -90,9 +90,8 @@ pub(super) fn insert_if_novel<F: Fingerprint>(
         let newer = Newer { core, version: &now, after: seq, distance };
         let (decisions, ops) = decide(&newer, &writer, documents, &lookups);
         let novelties: Vec<Novelty<F>> = decisions.iter().map(|d| d.novelty).collect();
-        before_commit(&novelties).map_err(|source| {
-            Error::io("go on, because the caller ended the batch", core.storage.root(), source)
-        })?;
+        before_commit(&novelties)
+            .map_err(|source| Error::ended_by_caller(core.storage.root(), source))?;
         let committed = if ops.is_empty() { 0 } else { commit(core, &mut writer, &ops)? };
         let depends_on = decisions.iter().map(|d| d.depends_on).max().unwrap_or(0);
         acknowledge(core, writer, committed.max(depends_on))?;

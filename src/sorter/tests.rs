@@ -207,7 +207,7 @@ fn error_stops_the_sort_and_leaves_no_file() {
         sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
         let mut seed = 3;
         let failed = (0..2000).find_map(|_| sorter.push(random(&mut seed)).err());
-        assert_eq!(failed.unwrap().kind(), crate::ErrorKind::Io);
+        assert_eq!(failed.unwrap().kind(), crate::ErrorKind::NoSpace);
         sim.fail_no_more();
         drop(sorter);
         assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new());

@@ -161,15 +161,16 @@ pub trait WriteFile: Debug + Send + Sync {
     /// Appends all of `bytes`.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io). It is unknown how much was written, so the file must not be used
-    /// any more.
+    /// [`NoSpace`](crate::ErrorKind::NoSpace); [`Io`](crate::ErrorKind::Io). It is unknown how much
+    /// was written, so the file must not be used any more.
     fn append(&self, bytes: &[u8]) -> Result<()>;
 
     /// Makes everything appended so far, and the file's length, durable. The file's *name* becomes
     /// durable with [`Storage::sync_dir`].
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io). The file must not be used any more; a second sync proves nothing.
+    /// [`NoSpace`](crate::ErrorKind::NoSpace); [`Io`](crate::ErrorKind::Io). The file must not be
+    /// used any more; a second sync proves nothing.
     fn sync(&self) -> Result<()>;
 
     /// Asks the system to write what was appended so far to the device, so that a later
@@ -198,14 +199,15 @@ fn path_in(root: &Path, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Makes an error for a failed system call on `path`. The message says plainly if the disk is full.
+/// Makes an error for a failed system call on `path`. If the disk is full, the message says what to
+/// do.
 fn failed(doing: &str, path: &Path, source: io::Error) -> Error {
     match source.kind() {
         io::ErrorKind::StorageFull => {
             Error::io(&format!("{doing}: the disk is full, free some space"), path, source)
         }
         io::ErrorKind::QuotaExceeded => {
-            Error::io(&format!("{doing}: the disk quota is used up"), path, source)
+            Error::io(&format!("{doing}: the disk quota is used up, free some space"), path, source)
         }
         _ => Error::io(doing, path, source),
     }

@@ -226,5 +226,5 @@ fn disk_lists_only_regular_files() {
 fn full_disk_is_named_in_the_message() {
     let error = failed("append to the file", Path::new("a"), io::ErrorKind::StorageFull.into());
     assert!(error.to_string().starts_with("cannot append to the file: the disk is full"));
-    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.kind(), ErrorKind::NoSpace);
 }

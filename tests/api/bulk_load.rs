@@ -157,7 +157,7 @@ fn load_on_a_full_disk_leaves_nothing_with_any_number_of_threads() {
                 sim.fail_at(sim.calls() + call, fpdb::storage::Fault::NoSpace, true);
                 db.bulk_load(entries.into_iter().map(Ok))
             });
-            assert_eq!(kind, ErrorKind::Io);
+            assert_eq!(kind, ErrorKind::NoSpace);
         }
     }
 }

@@ -75,8 +75,11 @@ fn run(fault: Fault, persistent: bool) {
             sim.fail_no_more();
             if let Err(error) = &result {
                 failures += 1;
-                assert_eq!(error.kind(), ErrorKind::Io, "{what}: {error:?}");
-                let words = if fault == Fault::NoSpace { "disk is full" } else { "injected" };
+                let (kind, words) = match fault {
+                    Fault::NoSpace => (ErrorKind::NoSpace, "disk is full"),
+                    _ => (ErrorKind::Io, "injected"),
+                };
+                assert_eq!(error.kind(), kind, "{what}: {error:?}");
                 assert!(error.to_string().contains(words), "{what}: {error}");
             }
             let expected = |done: bool| if done { &after } else { &before };
@@ -154,7 +157,7 @@ fn compaction_checks_for_space_before_it_begins() {
     let names = sim.list().unwrap();
     sim.set_free_space(100);
     let error = db.compact().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.kind(), ErrorKind::NoSpace);
     assert!(error.to_string().contains("there are only 100"), "{error}");
     assert_eq!(sim.list().unwrap(), names);
     assert_entries(&db.snapshot(), &oracle);

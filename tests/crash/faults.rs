@@ -114,7 +114,9 @@ fn after_a_failed_append_or_sync_of_the_log_no_write_is_taken_until_reopened() -
                     assert!(call >= 2, "an append and a sync can fail");
                     break;
                 }
-                assert_eq!(result.unwrap_err().kind(), ErrorKind::Io);
+                let full = fault == Fault::NoSpace;
+                let expected = if full { ErrorKind::NoSpace } else { ErrorKind::Io };
+                assert_eq!(result.unwrap_err().kind(), expected);
                 let refused = [
                     db.insert(3, 3).map(drop),
                     db.insert_if_novel(4, 4).map(drop),

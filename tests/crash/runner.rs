@@ -64,7 +64,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         let is_created = self.history.is_created(self.sim.operations());
         let db = match oracle::open(self.setup, &self.sim, ROOT, is_created) {
             Ok(db) => db,
-            Err(error) if self.tolerant && error.kind() == ErrorKind::Io => {
+            Err(error) if self.tolerant && is_of_the_disk(&error) => {
                 self.failures += 1;
                 return Ok(false);
             }
@@ -143,7 +143,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
                 }
                 match error.kind() {
                     ErrorKind::Poisoned => self.poisoned = true,
-                    ErrorKind::Io if !self.poisoned => {}
+                    _ if is_of_the_disk(&error) && !self.poisoned => {}
                     _ => return Err(text("unexpected error")(error)),
                 }
                 Ok(())
@@ -265,4 +265,9 @@ fn keyed<'n, F: Fingerprint>(
 pub(crate) fn copied<F: Fingerprint>(setup: &Setup<F>, state: &Arc<Sim>) -> Verdict<Contents<F>> {
     let db = setup.options(state).open(COPY).map_err(text("open the copy"))?;
     contents(setup, &db)
+}
+
+/// Whether a call failed because an operation of the storage failed.
+fn is_of_the_disk(error: &fpdb::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace)
 }

@@ -16,7 +16,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Io`; after that the handle is `Poisoned` and accepts no more writes.
+    /// `NoSpace` or `Io`; after that the handle is `Poisoned` and accepts no more writes.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -59,7 +59,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Poisoned` after a failed write; `Closed`; `Io`.
+    /// `Poisoned` after a failed write; `Closed`; `NoSpace`; `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -80,7 +80,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Io` if the disk is too full or fails; `Corruption`; `Poisoned`; `Closed`. The database
+    /// `NoSpace` if the disk is too full; `Io`; `Corruption`; `Poisoned`; `Closed`. The database
     /// stays as it was. A single segment without removed entries is left as it is, and is not
     /// checked for damage.
     ///
@@ -178,7 +178,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if the folder contains anything; `Corruption`; `Io`. A backup that fails
+    /// `AlreadyExists` if the folder contains anything; `Corruption`; `NoSpace`; `Io`. A backup that fails
     /// removes what it wrote.
     ///
     /// ```

@@ -197,7 +197,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Poisoned` after a failed write; `Closed` the second time; `Io`. The handle is closed in any
+    /// `Poisoned` after a failed write; `Closed` the second time; `NoSpace`; `Io`. The handle is closed in any
     /// case, and what was acknowledged is safe.
     ///
     /// ```

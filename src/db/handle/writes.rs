@@ -174,7 +174,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Poisoned` after a failed write; `Closed`; `Corruption`; `Io`.
+    /// `Poisoned` after a failed write; `Closed`; `Corruption`; `NoSpace`; `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -198,7 +198,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// The first error among the entries; `InvalidArgument` in a database with names; `Poisoned`;
-    /// `Closed`; `Corruption`; `Io`.
+    /// `Closed`; `Corruption`; `NoSpace`; `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
