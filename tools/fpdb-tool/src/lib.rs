@@ -13,6 +13,7 @@
 mod cmd;
 mod count;
 mod database;
+mod escape;
 mod failure;
 mod html;
 mod input;
@@ -27,6 +28,7 @@ use std::io::Write;
 
 use clap::{CommandFactory, Parser};
 
+pub use escape::Terminal;
 use failure::Outcome;
 use output::Context;
 

@@ -5,6 +5,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::escape::SafeJson;
+pub(crate) use crate::escape::{printable, printable_lines};
+
 /// Where a command writes, and in which form.
 pub(crate) struct Context<'a> {
     /// For data.
@@ -43,9 +46,9 @@ impl Context<'_> {
     }
 }
 
-/// Writes a JSON value and a line feed.
+/// Writes a JSON value and a line feed. Characters that a terminal would obey are escaped.
 pub(crate) fn json_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, SafeJson))?;
     out.write_all(b"\n")
 }
 
@@ -95,28 +98,6 @@ pub(crate) fn iec(bytes: u64) -> String {
     format!("{value:.2} {}", UNITS[power - 1])
 }
 
-/// Returns text for one line on a terminal. Control characters are escaped because they could move
-/// the cursor or split the line.
-pub(crate) fn printable(text: &str) -> String {
-    escape(text, char::is_control)
-}
-
-/// Like [`printable`], for text of several lines.
-pub(crate) fn printable_lines(text: &str) -> String {
-    escape(text, |c| c.is_control() && c != '\n')
-}
-
-fn escape(text: &str, needs_escape: impl Fn(char) -> bool) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
-        if needs_escape(c) {
-            line.extend(c.escape_default())
-        } else {
-            line.push(c)
-        }
-        line
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,8 +121,6 @@ mod tests {
 
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
-        assert_eq!(printable("a\u{1b}[2Jb\n去"), "a\\u{1b}[2Jb\\n去");
-        assert_eq!(printable_lines("a\u{1b}[2Jb\n去"), "a\\u{1b}[2Jb\n去");
         let mut out = Vec::new();
         rows(&mut out, &[("recipe", "\u{9b}31m".into())]).unwrap();
         table(&mut out, ["file"], &[["a\r".into()]]).unwrap();

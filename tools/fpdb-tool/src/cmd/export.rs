@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::{Description, Entry, Fingerprint, Ids, Options};
 use serde::Serialize;
@@ -29,6 +29,11 @@ pub(crate) struct Args {
     /// Format of the output; --json is short for --format ndjson
     #[arg(long, value_enum, default_value = "csv")]
     format: ExportFormat,
+
+    /// Make the CSV safe to open in a spreadsheet program: a name that begins with = + - @, a tab or a
+    /// carriage return, which would be run as a formula, gets an apostrophe before it
+    #[arg(long)]
+    spreadsheet: bool,
 }
 
 /// `--format`
@@ -61,6 +66,9 @@ impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         let description = fpdb::describe(&self.path)?;
         let format = if context.json { ExportFormat::Ndjson } else { self.format };
+        if self.spreadsheet && format != ExportFormat::Csv {
+            bail!("--spreadsheet is for CSV: leave it out, or use --format csv");
+        }
         by_width!(description.bits, |options| self.export(options, &description, format, context))?;
         Ok(Outcome::Done)
     }
@@ -80,7 +88,7 @@ impl Args {
             Ok(Record { r#type: "entry", fingerprint: fingerprint.to_hex(), id: id.0, name })
         });
         match format {
-            ExportFormat::Csv => write_csv(records, names, context.out),
+            ExportFormat::Csv => write_csv(records, names, self.spreadsheet, context.out),
             ExportFormat::Ndjson => write_ndjson(records, context.out),
             ExportFormat::Hex => write_hex(records, context.out),
         }
@@ -90,6 +98,7 @@ impl Args {
 fn write_csv(
     mut records: impl Iterator<Item = Result<Record>>,
     names: bool,
+    spreadsheet: bool,
     out: &mut dyn Write,
 ) -> Result<()> {
     let columns = if names { 3 } else { 2 };
@@ -97,7 +106,10 @@ fn write_csv(
     csv.write_record(&["fingerprint", "id", "name"][..columns]).map_err(io_error)?;
     records.try_for_each(|record| {
         let Record { fingerprint, id, name, .. } = record?;
-        let (id, name) = (id.to_string(), name.unwrap_or_default());
+        let (id, mut name) = (id.to_string(), name.unwrap_or_default());
+        if spreadsheet && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+            name.insert(0, '\'');
+        }
         csv.write_record(&[fingerprint, id, name][..columns]).map_err(io_error)
     })?;
     csv.flush()?;

@@ -18,6 +18,8 @@ pub(crate) struct Document {
     pub(crate) text: String,
     /// The line or row of the file that holds it, unchanged; None if it is not on a line.
     pub(crate) raw: Option<Vec<u8>>,
+    /// The extraction that made the text, if this program made it.
+    pub(crate) extraction: Option<&'static str>,
 }
 
 /// The place of something in the input, for messages.
@@ -122,25 +124,33 @@ impl Rules {
         let found = match content {
             Content::Json(raw) => self.fields.parse(&raw).and_then(|(id, text, extraction)| {
                 self.check_extraction(extraction.as_deref())?;
-                Ok(Document { id, text, raw: Some(raw) })
+                Ok(Document { id, text, raw: Some(raw), extraction: None })
             }),
             Content::Line { id, bytes } => line(id, bytes),
             Content::Row(raw, values) => {
-                values.map(|(id, text)| Document { id, text, raw: Some(raw) })
+                values.map(|(id, text)| Document { id, text, raw: Some(raw), extraction: None })
             }
-            Content::Text { id, bytes } => {
-                super::text::decode(bytes).map(|text| Document { id, text, raw: None })
-            }
+            Content::Text { id, bytes } => super::text::decode(bytes).map(|text| Document {
+                id,
+                text,
+                raw: None,
+                extraction: None,
+            }),
             #[cfg(feature = "parquet")]
-            Content::Pair(id, text) => Ok(Document { id, text, raw: None }),
+            Content::Pair(id, text) => Ok(Document { id, text, raw: None, extraction: None }),
             Content::Header(raw) => return Outcome::Header(raw),
             Content::Bad(message) => Err(message),
             Content::Web(record) => {
                 let outcome = record.and_then(|record| self.extractor.record(&record));
                 match outcome {
                     Ok(fpdb_web::Outcome::Page(page)) => {
-                        let name = self.check_extraction(Some(page.extraction.name()));
-                        name.map(|()| Document { id: page.url, text: page.text, raw: None })
+                        let extraction = Some(page.extraction.name());
+                        self.check_extraction(extraction).map(|()| Document {
+                            id: page.url,
+                            text: page.text,
+                            raw: None,
+                            extraction,
+                        })
                     }
                     Ok(fpdb_web::Outcome::Skipped(SkipReason::TooLarge)) => {
                         let message = format!("more than {} bytes", self.max_document);
@@ -195,5 +205,5 @@ fn line(id: String, raw: Vec<u8>) -> Result<Document, String> {
         return Err("a zero byte: this is not text".to_owned());
     }
     let text = text.trim_end_matches(['\r', '\n']).to_owned();
-    Ok(Document { id, text, raw: Some(raw) })
+    Ok(Document { id, text, raw: Some(raw), extraction: None })
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::style::STYLE;
+use crate::escape::is_unsafe;
 
 /// An SVG document under construction. Positions are in pixels.
 pub(super) struct Svg(String);
@@ -92,7 +93,8 @@ fn attribute_class(class: &str) -> String {
     if class.is_empty() { String::new() } else { format!("class=\"{class}\" ") }
 }
 
-/// Escapes text for XML and HTML. Characters that XML does not allow are left out.
+/// Escapes text for XML and HTML. Characters that XML does not allow, and those that would change
+/// the order of the text, are written as visible escapes.
 pub(crate) fn escaped(text: &str) -> String {
     text.chars().fold(String::new(), |mut xml, c| {
         match c {
@@ -101,7 +103,9 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => xml += "&gt;",
             '"' => xml += "&quot;",
             '\t' | '\n' | '\r' => xml.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
+            c if is_unsafe(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                xml.extend(c.escape_default());
+            }
             c => xml.push(c),
         }
         xml

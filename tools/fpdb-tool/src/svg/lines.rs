@@ -168,7 +168,7 @@ mod tests {
         let panel =
             Panel { title: "<p>".into(), x: axis(0.0, 10.0), y: axis(0.0, 1.0), lines: vec![line] };
         LineChart {
-            title: "A & \"B\"\u{1}".into(),
+            title: "A & \"B\"\u{1}\u{202e}".into(),
             legend: vec!["line".into()],
             ring: Some("best"),
             cross: Some((5.0, 0.5, "there")),
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn text_is_escaped_and_elements_are_closed() {
         let svg = chart(vec![(0.0, Some(f64::from(1u8)))]).render();
-        assert!(svg.contains("<title>A &amp; &quot;B&quot;</title>"), "{svg}");
+        assert!(svg.contains("<title>A &amp; &quot;B&quot;\\u{1}\\u{202e}</title>"), "{svg}");
         assert!(svg.contains(">&lt;p&gt;<") && svg.contains(">a &lt; b<"));
         let opened = svg.matches('<').count() - 2 * svg.matches("</").count();
         assert_eq!(opened, svg.matches("/>").count());

@@ -26,6 +26,34 @@ fn csv_quotes_names() {
 }
 
 #[test]
+fn csv_for_spreadsheets_has_no_formulas() {
+    let folder = Folder::new();
+    let names = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "a=1", "'x"];
+    let docs = (1..).zip(names).map(|(seed, name)| document(name, &text(seed, 50)));
+    folder.write("docs", docs.collect::<String>());
+    folder.ok("dedup a docs --from ndjson");
+    let cells = |line: &str| {
+        let exported = folder.ok(line).out;
+        let mut csv = csv::Reader::from_reader(exported.as_slice());
+        let mut cells: Vec<(u64, String)> = csv
+            .records()
+            .map(|record| record.unwrap())
+            .map(|record| (record[1].parse().unwrap(), record[2].to_owned()))
+            .collect();
+        cells.sort();
+        cells.into_iter().map(|(_, name)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(cells("export a"), names);
+    let safe = cells("export a --spreadsheet");
+    for (name, cell) in names.iter().zip(&safe) {
+        let is_formula = name.starts_with(['=', '+', '-', '@', '\t', '\r']);
+        assert_eq!(*cell, format!("{}{name}", if is_formula { "'" } else { "" }));
+    }
+    folder.exits(2, "export a --spreadsheet --format hex");
+    folder.exits(2, "export a --spreadsheet --json");
+}
+
+#[test]
 fn ndjson_ends_in_a_summary() {
     let folder = Folder::new();
     folder.write("fps", "7\n");

@@ -66,6 +66,9 @@ fn pages_of_an_archive_are_documents_by_their_urls() {
     let report = records(&folder.read("r"));
     assert_eq!((&report[0]["id"], &report[0]["duplicate_of"]), (&json!(urls[2]), &json!(urls[0])));
     assert_eq!((&report[1]["read"], &report[1]["ignored"]), (&json!(4), &json!(3)));
+    let printed = folder.ok("dedup other a.warc.gz").records();
+    assert_eq!((printed.len(), &printed[0]["id"]), (3, &json!(urls[0])));
+    assert!(printed.iter().all(|page| page["extraction"] == "main/1"), "{printed:?}");
     let run = folder.run_with(&["dedup", "db", "--from", "warc", "-"], archive()[1].as_bytes());
     assert_eq!((run.code, run.text().as_str()), (0, ""), "{}", run.err);
     let imported = folder.ok("import all --from warc a.warc --json").json();

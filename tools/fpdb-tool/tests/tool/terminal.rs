@@ -58,3 +58,91 @@ fn control_characters_from_data_are_escaped() {
     }
     assert!(folder.run(&["stats", "other"]).text().contains("\\u{1b}[2J/1"));
 }
+
+/// A name that moves the cursor, in two ways, and that reverses the order of what follows.
+const NAME: &str = "http://a/\u{1b}[2J\u{9b}2J\u{202e}moc\u{2066}\nx\u{85}";
+
+#[test]
+fn hostile_names_and_recipes_of_a_database_are_escaped_in_every_output() {
+    let folder = Folder::new();
+    folder.ok("create db --ids names -k 3");
+    folder.write("docs", document(NAME, &text(1, 50)) + &document(NAME, &text(2, 50)));
+    folder.ok("dedup db docs --from ndjson");
+    folder.write("copies", document(NAME, &text(1, 50)));
+    for line in [
+        "export db --json",
+        "query db copies --from ndjson",
+        "query db copies --from ndjson --json",
+        "fingerprint --from ndjson docs",
+        "fingerprint --from ndjson docs --json",
+        "health db",
+        "health db --json",
+        "dedup other docs --print id",
+    ] {
+        let run = folder.run(&line.split(' ').collect::<Vec<_>>());
+        assert!(run.code <= 1, "{line}: {}", run.err);
+        let printed = run.text() + &run.err;
+        let is_unsafe = |c: char| {
+            c != '\n' && c.is_control()
+                || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        };
+        assert!(!printed.contains(is_unsafe), "{line}: {printed:?}");
+        assert!(!printed.lines().any(|line| line.starts_with('x')), "{line}: {printed:?}");
+    }
+    // The escapes in JSON do not change what it means.
+    assert_eq!(folder.ok("export db --json").records()[0]["name"], NAME);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_that_do_not_fit_on_the_device_are_an_error() {
+    let folder = Folder::new();
+    folder.write("docs", document("a", &text(1, 30)));
+    folder.write("fps", "1\n");
+    folder.ok("import full fps");
+    for line in [
+        "dedup db docs --from ndjson",
+        "export full",
+        "export full --json",
+        "export full --format hex",
+        "query full 1",
+        "stats full",
+        "verify full --json",
+        "recipes",
+        "man",
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = folder.command(&line.split(' ').collect::<Vec<_>>());
+        let output = command.stdout(full).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {err}");
+        assert!(err.contains("cannot write to standard output"), "{line}: {err}");
+    }
+    assert_eq!(folder.ok("stats db --json").json()["entries"], 0);
+}
+
+/// Runs the tool on a terminal of the program `script`, and returns what the terminal gets.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(folder: &Folder, line: &str) -> Option<String> {
+    let command = format!("{} {line}", env!("CARGO_BIN_EXE_fpdb-tool"));
+    let mut script = std::process::Command::new("script");
+    script.args(["--quiet", "--command", &command, "/dev/null"]).current_dir(folder.path());
+    let output = script.stdin(std::process::Stdio::null()).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn data_is_escaped_on_a_terminal_and_unchanged_in_a_file() {
+    let folder = Folder::new();
+    let line = format!("{{\"id\": \"a\", \"text\": \"{}\u{202e}\u{9b}31m\"}}\n", text(1, 30));
+    folder.write("docs", &line);
+    assert_eq!(folder.ok("dedup one docs --from ndjson").text(), line);
+    match on_a_terminal(&folder, "dedup other docs --from ndjson") {
+        Some(shown) => {
+            assert!(shown.contains("\\u{202e}\\u{9b}31m"), "{shown:?}");
+            assert!(!shown.contains(['\u{202e}', '\u{9b}']), "{shown:?}");
+        }
+        None => println!("skipped: the program script is not installed"),
+    }
+}

@@ -32,7 +32,8 @@ Example:
 ///
 /// - lines of NDJSON and text, and rows of tables below their header, as they are in the file
 ///
-/// - all others, such as pages, as one line of NDJSON: {"id": "...", "text": "..."}
+/// - all others, such as pages, as one line of NDJSON: {"id": "...", "text": "..."}, for pages also
+///   with "extraction", the name of the extraction that made the text
 ///
 /// A document is printed before it is stored. So if the run is interrupted, the next run over the
 /// same files may print some documents again, but none is lost. After a complete run, all documents
@@ -179,11 +180,14 @@ impl Args {
 struct Line<'a> {
     id: &'a str,
     text: &'a str,
+    /// The extraction that made the text of a page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extraction: Option<&'static str>,
 }
 
 /// Computes the fingerprint of a document and what to print if it is novel.
 fn prepare<F: Width>(document: Document, recipe: &Recipe<F>, print: Print) -> Prepared<F> {
-    let Document { id, text, raw } = document;
+    let Document { id, text, raw, extraction } = document;
     let fingerprint = recipe.fingerprint(&text).fingerprint;
     let output = match (print, raw) {
         (Print::Id, _) => (printable(&id) + "\n").into_bytes(),
@@ -191,7 +195,7 @@ fn prepare<F: Width>(document: Document, recipe: &Recipe<F>, print: Print) -> Pr
         (Print::Document, None) => {
             let mut line = Vec::with_capacity(id.len() + text.len() + 32);
             // Serializing strings into memory cannot fail.
-            let _ = output::json_line(&mut line, &Line { id: &id, text: &text });
+            let _ = output::json_line(&mut line, &Line { id: &id, text: &text, extraction });
             line
         }
     };

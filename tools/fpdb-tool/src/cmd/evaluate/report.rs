@@ -125,7 +125,7 @@ impl Report {
 
     fn print_scores(&self, recipe: &RecipeReport, out: &mut dyn Write) -> io::Result<()> {
         let without = recipe.without_fingerprint;
-        let title = format!("{}, {} bits", recipe.recipe, self.bits);
+        let title = format!("{}, {} bits", printable(&recipe.recipe), self.bits);
         writeln!(out, "\n{title}; {without} documents have no fingerprint")?;
         let lines: Vec<_> =
             recipe.all.scores.iter().map(|score| self.line(recipe, score)).collect();

@@ -149,7 +149,7 @@ impl Report {
                 Level::Fault => "FAULT",
             };
             let advice = if advice.is_empty() { String::new() } else { format!(": {advice}") };
-            writeln!(out, "{level:7}  {finding}{advice}")?;
+            writeln!(out, "{level:7}  {}", printable(&format!("{finding}{advice}")))?;
         }
         Ok(())
     }
