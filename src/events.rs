@@ -51,7 +51,7 @@ pub(crate) enum Event<'a> {
     },
     /// A writer had to wait for flush and compaction.
     Stalled { path: &'a Path, duration: Duration },
-    /// A flush or compaction failed that no caller waits for. The next write or `Stats` reports it.
+    /// A flush or compaction failed that no caller waits for. `Stats` shows it.
     BackgroundFailed { path: &'a Path, error: &'a Error },
     /// A handle accepts no more writes. The error has the path.
     Poisoned { error: &'a Error },

@@ -15,6 +15,10 @@ use crate::fingerprint::Fingerprint;
 /// How long to wait before a failed flush or compaction is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// The wait doubles with each failure of compaction in a row, up to this. A compaction may read a
+/// lot before it meets the same damage or the same full disk again.
+const LAST_RETRY_AFTER: Duration = Duration::from_secs(16);
+
 /// Starts the threads that the options request and appends them to `threads`, so that the caller
 /// can end those that run if a later one cannot be started.
 pub(super) fn start<F: Fingerprint>(
@@ -48,19 +52,48 @@ fn spawn<F: Fingerprint>(
 fn flush_and_compact<F: Fingerprint>(core: &Core<F>) {
     let wake = || core.signals.step();
     let _guard = PanicGuard::new(&core.poison, &wake);
+    let mut compaction = Retries::default();
     let mut retry_at = None;
     while core.signals.wait_for_work(retry_at) {
-        let result = work_until_done(core);
-        retry_at = match &result {
-            Err(error) if is_worth_a_retry(core, error) => Some(Instant::now() + RETRY_AFTER),
-            _ => None,
-        };
-        if !core.signals.is_stopped() {
-            if let Err(error) = &result {
-                Event::BackgroundFailed { path: core.storage.root(), error }.report();
+        let flushed = work_until_done(core, &mut compaction);
+        let retry_flush = match &flushed {
+            Err(error) => {
+                report_failure(core, error);
+                is_worth_a_retry(core, error).then(|| Instant::now() + RETRY_AFTER)
             }
-            core.signals.report(result);
-        }
+            Ok(()) => None,
+        };
+        retry_at = retry_flush.into_iter().chain(compaction.wake_at).min();
+    }
+}
+
+/// When compaction is tried again after it failed.
+#[derive(Debug, Default)]
+struct Retries {
+    /// It is not tried before.
+    not_before: Option<Instant>,
+    /// The thread wakes up for it then, even if nothing else is to be done.
+    wake_at: Option<Instant>,
+    /// How long it waited the last time.
+    waited: Option<Duration>,
+}
+
+impl Retries {
+    fn is_due(&self) -> bool {
+        self.not_before.is_none_or(|at| at <= Instant::now())
+    }
+
+    fn after_failure(&self, is_worth_waking: bool) -> Self {
+        let wait = self.waited.map_or(RETRY_AFTER, |waited| (waited * 2).min(LAST_RETRY_AFTER));
+        let at = Instant::now() + wait;
+        let wake_at = is_worth_waking.then_some(at);
+        Self { not_before: Some(at), wake_at, waited: Some(wait) }
+    }
+}
+
+fn report_failure<F: Fingerprint>(core: &Core<F>, error: &Error) {
+    if !core.signals.is_stopped() {
+        Event::BackgroundFailed { path: core.storage.root(), error }.report();
     }
 }
 
@@ -69,7 +102,9 @@ fn is_worth_a_retry<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
     !core.poison.is_set() && error.kind() != ErrorKind::Corruption
 }
 
-fn work_until_done<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+/// Flushes and compacts until there is nothing to do, or compaction fails. Returns an error if a
+/// flush failed.
+fn work_until_done<F: Fingerprint>(core: &Core<F>, compaction: &mut Retries) -> Result<()> {
     let pause = |_| {
         if core.signals.is_urgent() && core.signals.is_stopped() {
             return Err(Error::new(
@@ -82,8 +117,25 @@ fn work_until_done<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     loop {
         core.signals.begin_urgent();
         flush::flush_frozen(core)?;
-        if core.signals.is_stopped() || !compact::compact_once(core, &pause)? {
+        if core.signals.is_stopped() || !compaction.is_due() {
             return Ok(());
+        }
+        match compact::compact_once(core, &pause) {
+            Ok(true) => {}
+            Ok(false) => {
+                core.signals.compacted(&Ok(()));
+                *compaction = Retries::default();
+                return Ok(());
+            }
+            // Not a failure.
+            Err(_) if core.signals.is_stopped() => return Ok(()),
+            // A flush is tried again at once: it may have failed because the files of the merge
+            // took the space that it needed, and they are removed by now.
+            Err(error) => {
+                report_failure(core, &error);
+                *compaction = compaction.after_failure(is_worth_a_retry(core, &error));
+                core.signals.compacted(&Err(error));
+            }
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::fingerprint::Fingerprint;
 use crate::version::Version;
 
 /// Writes wait for compaction when there are more segments. The policy keeps far fewer; more means
-/// that writes outrun it.
+/// that writes outrun it. While compaction fails, there is no limit: writes must not fail because
+/// of it, and waiting would not help.
 const MAX_SEGMENTS: usize = 32;
 
 /// How long the write that fills the memtable to twice its capacity waits. Earlier writes wait in
@@ -44,7 +45,6 @@ pub(super) fn writer_with_room<F: Fingerprint>(core: &Core<F>) -> Result<MutexGu
 /// twice its capacity, and each write waits longer than the one before.
 fn has_room<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Result<bool> {
     core.poison.check()?;
-    core.signals.check()?;
     let capacity = core.tuning.memtable_entries;
     let version = core.current.get();
     let fill = version.active.fill();
@@ -53,7 +53,7 @@ fn has_room<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Result<bool>
         core.signals.request_sync();
     }
     let Some(excess) = fill.checked_sub(capacity) else { return Ok(true) };
-    let may_grow = excess < capacity && core.has_background() && !can_freeze(&version);
+    let may_grow = excess < capacity && core.has_background() && !can_freeze(core, &version);
     if may_grow {
         delay(core, excess, capacity);
     }
@@ -61,8 +61,9 @@ fn has_room<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Result<bool>
 }
 
 /// Whether a full memtable may be frozen and become a segment.
-fn can_freeze<F>(version: &Version<F>) -> bool {
-    version.frozen.is_none() && version.segments.len() < MAX_SEGMENTS
+fn can_freeze<F: Fingerprint>(core: &Core<F>, version: &Version<F>) -> bool {
+    version.frozen.is_none()
+        && (version.segments.len() < MAX_SEGMENTS || core.signals.is_compaction_failing())
 }
 
 /// Waits as long as a write must that finds the memtable `excess` entries over its capacity.
@@ -103,22 +104,24 @@ fn make_room<F: Fingerprint>(core: &Core<F>) -> Result<()> {
         return Ok(());
     }
     flush::flush_frozen(core)?;
-    compact::compact_until_done(core)
+    compact::compact_as_needed(core);
+    Ok(())
 }
 
-/// Waits until no memtable is frozen, and as long as compaction is far behind. The caller holds no
-/// lock.
+/// Waits until no memtable is frozen, and as long as compaction is far behind. Fails if a flush
+/// fails in the meantime. The caller holds no lock.
 pub(super) fn wait_for_flush<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    let begin = core.signals.steps();
     loop {
         // Read before the checks, so that any step after them ends the wait.
         let seen = core.signals.steps();
         core.poison.check()?;
-        core.signals.check()?;
         let version = core.current.get();
         let is_served = core.has_background();
-        if version.frozen.is_none() && (!is_served || can_freeze(&version)) {
+        if version.frozen.is_none() && (!is_served || can_freeze(core, &version)) {
             return Ok(());
         }
+        core.signals.check_flush_after(begin)?;
         if !is_served {
             // An earlier flush failed, or the handle is being closed: no other thread will do it.
             return flush::flush_frozen(core);

@@ -71,7 +71,7 @@ pub(super) fn compact_until_done<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 }
 
 /// Keeps the number of segments small after a call that added one. If that fails, the call has
-/// still succeeded, and the next one tries again.
+/// still succeeded: `stats` shows the failure, and the next call tries again.
 pub(super) fn compact_as_needed<F: Fingerprint>(core: &Core<F>) {
     if core.tuning.background {
         return core.signals.request_work();
@@ -80,7 +80,7 @@ pub(super) fn compact_as_needed<F: Fingerprint>(core: &Core<F>) {
     if let Err(error) = &compacted {
         Event::BackgroundFailed { path: core.storage.root(), error }.report();
     }
-    core.signals.note(&compacted);
+    core.signals.compacted(&compacted);
 }
 
 /// Merges all segments into one.
@@ -101,6 +101,7 @@ pub(super) fn compact_all<F: Fingerprint>(
             flush_if_urgent(core)
         };
         merge(core, &before, true, &pause, core.threads())?;
+        core.signals.compacted(&Ok(()));
         meter.finish();
     }
     let after = core.current.get().segments.clone();

@@ -38,16 +38,23 @@ pub(super) fn flush_all<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_,
     Ok(writer)
 }
 
-/// Writes the frozen memtable as a segment, if there is one.
+/// Writes the frozen memtable as a segment, if there is one. If that fails, the memtable stays
+/// frozen, and the next call tries again.
 pub(super) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let _one_at_a_time = lock(&core.flushing);
     let Some(frozen) = core.current.get().frozen.clone() else { return Ok(()) };
+    let flushed = write_and_install(core, &frozen);
+    core.signals.flushed(&flushed);
+    flushed
+}
+
+fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Result<()> {
     let start = Instant::now();
-    let written = write_memtable(&core.storage, &core.settings, core.next(), &frozen)?;
+    let written = write_memtable(&core.storage, &core.settings, core.next(), frozen)?;
     let segment = written.map(|meta| install::open_new(core, meta)).transpose()?;
     let meta = segment.as_ref().map(|segment| segment.meta().clone());
     let bytes = meta.as_ref().map_or(0, SegmentMeta::bytes);
-    let next_doc = next_doc(&frozen);
+    let next_doc = next_doc(frozen);
     let mut ended = Vec::new();
     install::segment(core, segment.as_deref(), |manifest| {
         manifest.bytes_flushed += bytes;

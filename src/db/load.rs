@@ -75,7 +75,6 @@ pub(super) fn load<F: Fingerprint>(
     let load =
         Load { core, threads: core.threads(), meter: Meter::new(report, Phase::Read, total) };
     let (sorter, read) = load.read(entries)?;
-    core.signals.check()?;
     backpressure::wait_for_flush(core)?;
     let writer = flush::flush_all(core)?;
     load.meter.begin(Phase::Sort, read)?;

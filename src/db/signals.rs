@@ -27,10 +27,10 @@ struct State {
     stop: bool,
     /// Counts completed steps and failures, for writers that wait for one.
     steps: u64,
-    /// The last failure in the background, until a write returns it.
-    error: Option<Error>,
-    /// Its text for `stats`, until the work succeeds.
-    message: Option<String>,
+    /// The last failure to flush, with the number of the step that it was, until a flush succeeds.
+    flush_failure: Option<(u64, Error)>,
+    /// The last failure to compact, until the policy finds nothing left to merge.
+    compaction_failure: Option<Error>,
 }
 
 impl Signals {
@@ -127,31 +127,43 @@ impl Signals {
         state
     }
 
-    /// Records how work in the background ended. The next write returns a failure.
-    pub(super) fn report(&self, result: Result<()>) {
+    /// Records how a flush ended, for `stats` and for writers that wait for it.
+    pub(super) fn flushed(&self, result: &Result<()>) {
         let mut state = lock(&self.state);
-        state.message = result.as_ref().err().map(Error::to_string);
-        state.error = result.err();
         state.steps += 1;
+        state.flush_failure = result.as_ref().err().map(|error| (state.steps, error.clone()));
         drop(state);
         self.changed.notify_all();
     }
 
-    /// Records how work ended, for `stats` only.
-    pub(super) fn note(&self, result: &Result<()>) {
-        lock(&self.state).message = result.as_ref().err().map(Error::to_string);
+    /// Records how compaction ended, for `stats` and for writers that wait for it.
+    pub(super) fn compacted(&self, result: &Result<()>) {
+        let mut state = lock(&self.state);
+        state.steps += 1;
+        state.compaction_failure = result.as_ref().err().cloned();
+        drop(state);
+        self.changed.notify_all();
     }
 
-    /// Returns a failure in the background to the next write, once.
-    pub(super) fn check(&self) -> Result<()> {
-        match lock(&self.state).error.take() {
-            Some(error) => Err(error.repeat_as(error.kind(), "in the background: ")),
-            None => Ok(()),
+    /// Returns an error if the last flush failed, and did so after step `seen`.
+    pub(super) fn check_flush_after(&self, seen: u64) -> Result<()> {
+        match &lock(&self.state).flush_failure {
+            Some((step, error)) if *step > seen => {
+                Err(error.repeat_as(error.kind(), "a full memtable could not be flushed: "))
+            }
+            _ => Ok(()),
         }
     }
 
-    /// Returns the last failure in the background, unless the work has succeeded since.
+    /// Whether the last compaction failed.
+    pub(super) fn is_compaction_failing(&self) -> bool {
+        lock(&self.state).compaction_failure.is_some()
+    }
+
+    /// Returns the last failure to flush or to compact, unless that has succeeded since.
     pub(super) fn message(&self) -> Option<String> {
-        lock(&self.state).message.clone()
+        let state = lock(&self.state);
+        let flush = state.flush_failure.as_ref().map(|(_, error)| error);
+        flush.or(state.compaction_failure.as_ref()).map(Error::to_string)
     }
 }

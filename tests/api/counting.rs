@@ -1,4 +1,5 @@
-//! A storage that wraps another one. It counts syncs, gives them a duration, and can block them.
+//! A storage that wraps another one. It counts syncs, gives them a duration, and can block them. It
+//! can also refuse to create files, as if the disk were full.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use fpdb::Result;
-use fpdb::storage::{Map, Storage, WriteFile};
+use fpdb::storage::{Fault, Map, Sim, Storage, WriteFile};
 
 #[derive(Debug)]
 struct Control {
@@ -14,6 +15,8 @@ struct Control {
     sync_time: Duration,
     hold: Mutex<Hold>,
     changed: Condvar,
+    /// Files whose names end with this cannot be created.
+    refused: Mutex<Option<&'static str>>,
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +36,8 @@ impl Counting {
     /// Returns a storage in which every sync of a file takes at least `sync_time`.
     pub(crate) fn new(inner: Arc<dyn Storage>, sync_time: Duration) -> Arc<Self> {
         let (hold, changed) = (Mutex::default(), Condvar::new());
-        let control = Control { syncs: AtomicU64::new(0), sync_time, hold, changed };
+        let refused = Mutex::default();
+        let control = Control { syncs: AtomicU64::new(0), sync_time, hold, changed, refused };
         Arc::new(Self { inner, control: Arc::new(control) })
     }
 
@@ -46,6 +50,12 @@ impl Counting {
     pub(crate) fn hold(&self, ending: Option<&'static str>) {
         self.control.hold.lock().unwrap().ending = ending;
         self.control.changed.notify_all();
+    }
+
+    /// Makes the creation of files whose names end with this fail, because the disk is full;
+    /// `None` ends the failures.
+    pub(crate) fn refuse(&self, ending: Option<&'static str>) {
+        *self.control.refused.lock().unwrap() = ending;
     }
 
     /// Waits until a sync is blocked.
@@ -81,6 +91,12 @@ impl Storage for Counting {
     }
 
     fn create(&self, name: &str) -> Result<Arc<dyn WriteFile>> {
+        let refused = *self.control.refused.lock().unwrap();
+        if refused.is_some_and(|ending| name.ends_with(ending)) {
+            let full = Sim::new();
+            full.fail_at(0, Fault::NoSpace, true);
+            return full.create(name);
+        }
         let (inner, control) = (self.inner.create(name)?, self.control.clone());
         Ok(Arc::new(CountingFile { name: name.to_owned(), inner, control }))
     }

@@ -1,6 +1,7 @@
 //! Tests of the public interface.
 
 mod access;
+mod background_failure;
 mod bulk_load;
 #[path = "../common/mod.rs"]
 mod common;

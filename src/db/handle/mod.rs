@@ -24,6 +24,12 @@ use crate::settings::Ids;
 /// A handle is cheap to clone and can be used from many threads; every method takes `&self`. Reads
 /// see what was acknowledged when they began.
 ///
+/// Recent entries are in memory and in the log. A background thread writes them as segments
+/// (*flush*) and merges segments (*compaction*). If that fails, because of a full disk or a damaged
+/// segment, inserts continue as long as there is room for them in memory and in the log, and the
+/// thread tries again. In the meantime [`Stats::background_error`] shows the failure, and queries
+/// get slower with the number of segments.
+///
 /// [`close`](Self::close) flushes and reports errors. Dropping the last clone only syncs the log,
 /// and ignores errors.
 ///

@@ -18,8 +18,10 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `InvalidArgument` for a key of the wrong kind; `Poisoned` after a failed write; `Closed`;
-    /// `Io`. A failure in the background since the last write is returned too, once: then nothing
-    /// was inserted, and the call can be repeated.
+    /// `NoSpace`; `Io`. A failure of flush or compaction in the background is not an error of this
+    /// call, unless the memory for recent entries is full and cannot be flushed: then nothing was
+    /// inserted, and the call can be repeated. [`Stats::background_error`](crate::Stats) shows such
+    /// failures earlier.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
