@@ -6,6 +6,7 @@ use fpdb::{Durability, ErrorKind, Fingerprint, Ids};
 use super::history::History;
 use super::matrix::Workload;
 use super::oracle::{Verdict, check, open, text};
+use super::replay::{self, What};
 use super::runner::Runner;
 use super::script::{ROOT, Random, Scribe, Setup};
 use super::{BUFFERED, NAMES, USER, workload};
@@ -14,25 +15,37 @@ use super::{BUFFERED, NAMES, USER, workload};
 const STEPS: &str = "inbnNrfnirclirnxnbrduciN";
 
 /// A case of the test, with everything needed to repeat it.
-#[derive(Debug, Clone, Copy)]
-struct Case {
-    call: usize,
-    fault: Fault,
-    persistent: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Case {
+    /// The first call that may fail.
+    pub(crate) call: usize,
+    pub(crate) fault: Fault,
+    pub(crate) persistent: bool,
+}
+
+/// What happened in a case.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// The number of failed calls of the database.
+    failures: usize,
+    /// The number of the first failed call of the storage, if one failed.
+    first_failed: Option<usize>,
 }
 
 impl Case {
-    fn all(calls: usize) -> impl Iterator<Item = Self> {
-        let faults = [Fault::Error, Fault::ShortWrite, Fault::NoSpace];
-        let kinds = faults.into_iter().flat_map(|fault| [(fault, false), (fault, true)]);
-        kinds.flat_map(move |(fault, persistent)| {
-            (0..calls).map(move |call| Self { call, fault, persistent })
-        })
-    }
+    pub(crate) const FAULTS: [Fault; 5] =
+        [Fault::Error, Fault::ShortWrite, Fault::NoSpace, Fault::Quota, Fault::ShortRead];
 
     /// Runs the workload with the fault, ends the process and opens the database again. Also checks
     /// some of the states that a loss of power could have left on the way.
-    fn run<F: Fingerprint>(self, workload: &Workload<F>, random: &mut Random) -> Verdict<usize> {
+    pub(crate) fn run<F: Fingerprint>(self, workload: &Workload<F>) -> Verdict<Outcome> {
+        self.check(workload).map_err(|e| {
+            format!("{e}\n  {self:?}\n{}", replay::command(workload, What::Fault(self)))
+        })
+    }
+
+    fn check<F: Fingerprint>(self, workload: &Workload<F>) -> Verdict<Outcome> {
+        let mut random = Random::of(&[workload.seed, self.call as u64]);
         let sim = Sim::new();
         sim.fail_at(self.call, self.fault, self.persistent);
         let script = Scribe::new(&workload.setup, workload.seed, 0).script(&workload.letters);
@@ -41,6 +54,7 @@ impl Case {
         let failures = runner.failures;
         // Drop may write. If the fault is persistent, that is lost.
         runner.end();
+        let first_failed = sim.first_failed();
         sim.fail_no_more();
         let reopening = sim.operations();
         if !runner.open()? {
@@ -54,32 +68,33 @@ impl Case {
                     continue;
                 }
                 let (legal, is_created) = (runner.history.legal(at), runner.history.is_created(at));
-                check(&workload.setup, &state, &legal, is_created, random)
+                check(&workload.setup, &state, &legal, is_created, &mut random)
                     .map_err(|e| format!("{e}\n  {}", state.describe()))?;
             }
         }
-        Ok(failures)
+        Ok(Outcome { failures, first_failed })
     }
 }
 
+/// Makes every call fail in every way in which it can fail.
 fn every_failed_call_is_survived<F: Fingerprint>(workload: &Workload<F>) {
-    let calls = workload.run().unwrap().sim.calls();
-    let mut random = Random(workload.seed);
-    let (mut cases, mut failures) = (0, 0);
-    // In an ordinary run each call fails in two of the six ways, in a long run in all of them.
-    let turn = if super::states() < 1_000_000 { 3 } else { 1 };
-    let turns = Case::all(calls)
-        .enumerate()
-        .filter(|(n, case)| (case.call + n / calls).is_multiple_of(turn));
-    for (_, case) in turns {
-        match case.run(workload, &mut random) {
-            Ok(failed) => failures += failed,
-            Err(violation) => panic!("{violation}\n  {case:?}, {workload:?}"),
+    for fault in Case::FAULTS {
+        let (mut cases, mut failures) = (0, 0);
+        for persistent in [false, true] {
+            let mut call = 0;
+            loop {
+                let case = Case { call, fault, persistent };
+                let outcome = case.run(workload).unwrap_or_else(|violation| panic!("{violation}"));
+                // Calls that cannot fail in this way are passed over.
+                let Some(first_failed) = outcome.first_failed else { break };
+                call = first_failed + 1;
+                cases += 1;
+                failures += outcome.failures;
+            }
         }
-        cases += 1;
+        println!("{fault:?} in {cases} cases, {failures} failed calls of the database");
+        assert!(failures > cases / 2, "few faults were noticed: {failures} of {cases}");
     }
-    println!("{cases} faults, {failures} failed calls");
-    assert!(failures > cases / 2, "few faults were noticed: {failures} of {cases}");
 }
 
 #[test]

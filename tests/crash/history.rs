@@ -29,7 +29,8 @@ pub(crate) struct History<F> {
     current: usize,
     /// The time when the creation was acknowledged.
     created: Option<usize>,
-    backups: Vec<(usize, Contents<F>)>,
+    /// The contents of the last backup, and when it was acknowledged.
+    backup: Option<(Contents<F>, Option<usize>)>,
 }
 
 impl<F: Ord> History<F> {
@@ -41,7 +42,7 @@ impl<F: Ord> History<F> {
     /// Returns the history of a database that durably has these contents.
     pub(crate) fn since(contents: Contents<F>) -> Self {
         let candidates = vec![Candidate { contents, requested: None, superseded: None }];
-        Self { candidates, current: 0, created: Some(0), backups: Vec::new() }
+        Self { candidates, current: 0, created: Some(0), backup: None }
     }
 
     pub(crate) fn current(&self) -> &Contents<F> {
@@ -97,12 +98,19 @@ impl<F: Ord> History<F> {
         self.candidates.iter().filter(requested).filter(is_current).map(|c| &c.contents).collect()
     }
 
-    pub(crate) fn backed_up(&mut self, at: usize) {
-        self.backups.push((at, self.current().clone()));
+    /// Records that a backup of the current contents begins.
+    pub(crate) fn begins_backup(&mut self) {
+        self.backup = Some((self.current().clone(), None));
     }
 
-    /// Returns the contents that the backup must have, if it was acknowledged by then.
-    pub(crate) fn backup(&self, at: usize) -> Option<&Contents<F>> {
-        self.backups.iter().find(|(done, _)| *done <= at).map(|(_, contents)| contents)
+    pub(crate) fn backed_up(&mut self, at: usize) {
+        if let Some((_, done)) = &mut self.backup {
+            *done = Some(at);
+        }
+    }
+
+    /// Returns the contents of the last backup, and when it was acknowledged.
+    pub(crate) fn backup(&self) -> Option<(&Contents<F>, Option<usize>)> {
+        self.backup.as_ref().map(|(contents, done)| (contents, *done))
     }
 }

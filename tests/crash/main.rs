@@ -2,12 +2,12 @@
 //!
 //! A workload runs once on [`fpdb::storage::Sim`]. Then the database is opened in every state that
 //! a loss of power could have left, at each operation, and compared with what had been
-//! acknowledged. `mutants` skips syncs, which shows that these tests notice a missing one; `faults`
-//! makes every call fail; `kill` ends real processes.
+//! acknowledged. `mutants` skips syncs and renames, which shows that these tests notice a missing
+//! one; `faults` makes every call fail in every way; `kill` ends real processes. Every violation is
+//! printed with a command that checks the same state again (`replay`).
 //!
 //! `FPDB_CRASH_STATES` sets the approximate number of states that are checked in total (200,000).
-//! `FPDB_CRASH_SEED` sets another seed (0), which long runs should vary. From a million states on,
-//! every call also fails in every way.
+//! `FPDB_CRASH_SEED` sets another seed (0), which long runs should vary.
 
 #![expect(clippy::print_stdout, reason = "how many states were checked is part of the result")]
 
@@ -17,10 +17,11 @@ mod kill;
 mod matrix;
 mod mutants;
 mod oracle;
+mod replay;
 mod runner;
 mod script;
 
-use fpdb::{Durability, Fingerprint, Ids};
+use fpdb::{BlockCode, Durability, Fingerprint, Ids};
 
 use matrix::{Workload, explore};
 use script::{Setup, random_letters};
@@ -29,6 +30,7 @@ const USER: Setup<u64> = Setup::new("half-2", Ids::User, Durability::Sync);
 const NAMES: Setup<u64> = Setup::new("half-2", Ids::Names, Durability::Sync);
 const BUFFERED: Setup<u64> = Setup::new("single", Ids::User, Durability::Buffered);
 const BUFFERED_NAMES: Setup<u64> = Setup::new("single", Ids::Names, Durability::Buffered);
+const ELIAS_FANO: Setup<u64> = NAMES.code(BlockCode::EliasFano);
 const WIDE: Setup<u128> = Setup::new("half-2", Ids::User, Durability::Sync);
 
 /// Every step, some in several places.
@@ -48,11 +50,11 @@ pub(crate) fn seed() -> u64 {
 }
 
 pub(crate) fn workload<F: Fingerprint>(setup: Setup<F>, letters: &str) -> Workload<F> {
-    Workload { setup, letters: letters.to_owned(), seed: seed() }
+    Workload::new(setup, letters, seed())
 }
 
 /// The parts of the budget: there are about this many tests of equal weight.
-const TESTS: usize = 10;
+const TESTS: usize = 11;
 
 fn survives<F: Fingerprint>(setup: Setup<F>, letters: &str) {
     check(&workload(setup, letters), states() / TESTS);
@@ -60,7 +62,7 @@ fn survives<F: Fingerprint>(setup: Setup<F>, letters: &str) {
 
 fn survives_random<F: Fingerprint>(setup: Setup<F>) {
     for seed in seed()..seed() + 4 {
-        let workload = Workload { setup, letters: random_letters(seed, 24), seed };
+        let workload = Workload::new(setup, &random_letters(seed, 24), seed);
         check(&workload, states() / TESTS / 4);
     }
 }
@@ -85,6 +87,11 @@ fn every_step_survives_with_user_ids() {
 #[test]
 fn every_step_survives_with_names() {
     survives(NAMES, ALL_STEPS);
+}
+
+#[test]
+fn every_step_survives_with_elias_fano_blocks() {
+    survives(ELIAS_FANO, ALL_STEPS);
 }
 
 #[test]

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fpdb::Fingerprint;
 use fpdb::storage::{CrashLimits, Sim};
 
-use super::history::History;
+use super::history::{Contents, History};
 use super::oracle::{Verdict, check};
-use super::runner::{Runner, copied};
+use super::replay::{self, Place};
+use super::runner::{Runner, check_copy};
 use super::script::{Random, Scribe, Setup};
 
 /// The steps that run on a recovered database.
@@ -17,17 +18,28 @@ const LIFE: &str = "nirbf";
 const FIRST_KEY_OF_LIFE: u64 = 1 << 40;
 
 /// A workload to run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Workload<F> {
     pub(crate) setup: Setup<F>,
     pub(crate) letters: String,
     pub(crate) seed: u64,
+    /// How the descriptions of syncs begin that crashes treat as not made. For planted failures.
+    pub(crate) skip: Option<String>,
+    /// The same, for second crashes only.
+    pub(crate) skip_later: Option<String>,
 }
 
 impl<F: Fingerprint> Workload<F> {
+    pub(crate) fn new(setup: Setup<F>, letters: &str, seed: u64) -> Self {
+        Self { setup, letters: letters.to_owned(), seed, skip: None, skip_later: None }
+    }
+
     pub(crate) fn run(&self) -> Verdict<Runner<'_, F>> {
         let script = Scribe::new(&self.setup, self.seed, 0).script(&self.letters);
         let runner = Runner::new(&self.setup, Sim::new(), History::of_nothing());
+        if let Some(label) = &self.skip {
+            runner.sim.skip_syncs(label);
+        }
         runner.run(&script).map_err(|e| format!("{e}\n{self:?}"))
     }
 }
@@ -55,7 +67,8 @@ fn widest_limits(sim: &Sim, states: usize, seed: u64) -> (CrashLimits, usize) {
 /// The number of states that all tests have checked.
 static CHECKED: AtomicUsize = AtomicUsize::new(0);
 
-/// Checks about this many states of a workload's run. Returns their number.
+/// Checks about this many states of a workload's run. Returns their number. The text of a violation
+/// ends with the command that replays it.
 pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> Verdict<usize> {
     let mut runner = workload.run()?;
     runner.end();
@@ -68,16 +81,14 @@ pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> 
     let (mut checked, mut owed) = (0, 0.0);
     let mut random = Random(workload.seed);
     for at in 0..=sim.operations() {
-        for state in sim.crash_states(at, limits) {
+        for (index, state) in sim.crash_states(at, limits).enumerate() {
             if !random.chance(share) {
                 continue;
             }
             owed += second;
             let live = owed > 0.0 && random.chance(0.2);
-            let more = visit(workload, history, at, &state, live, limits, &mut random);
-            let more = more.map_err(|e| {
-                format!("{e}\n  {}\n  operation {at}, {workload:?}", state.describe())
-            })?;
+            let place = Place { at, state: index, limits, second: None };
+            let more = visit(workload, history, &state, place, live)?;
             checked += 1 + more;
             owed -= more as f64;
         }
@@ -91,36 +102,54 @@ pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> 
     Ok(checked)
 }
 
-/// Checks one state. If `live`, also continues from it, and checks the crashes of that. Returns the
-/// number of states.
+/// Checks one state again.
+pub(crate) fn revisit<F: Fingerprint>(workload: &Workload<F>, place: Place) -> Verdict<usize> {
+    let mut runner = workload.run()?;
+    runner.end();
+    let state = runner.sim.crash_states(place.at, place.limits).nth(place.state);
+    let state = state.ok_or("the workload has no such state: was the program changed?")?;
+    visit(workload, &runner.history, &state, place, place.second.is_some())
+}
+
+/// Checks one state. If `live`, also continues from it, and checks the crashes of that: all of them,
+/// or the second crash of the place. Returns the number of states.
 fn visit<F: Fingerprint>(
     workload: &Workload<F>,
     history: &History<F>,
-    at: usize,
     state: &Arc<Sim>,
+    place: Place,
     live: bool,
-    limits: CrashLimits,
-    random: &mut Random,
 ) -> Verdict<usize> {
-    let setup = &workload.setup;
-    let is_created = history.is_created(at);
-    if let Some(expected) = history.backup(at)
-        && copied(setup, state)? != *expected
-    {
-        return Err("the backup does not hold what it should".to_owned());
-    }
-    let (db, found) = check(setup, state, &history.legal(at), is_created, random)?;
-    drop(db);
+    let seeds = [workload.seed, place.at as u64, place.state as u64];
+    let mut random = Random::of(&seeds);
+    let seed_of_life = random.next();
+    let found = first_crash(&workload.setup, history, state, place.at, &mut random);
+    let found = found.map_err(|e| replay::violation(&e, state, workload, place))?;
     if !live {
         return Ok(0);
     }
+    let is_created = history.is_created(place.at);
+    // The same state before the recovery.
+    let fresh = state.crash_states(0, place.limits).next().ok_or("no state")?;
+    let base = if is_created { History::since(found) } else { History::of_nothing() };
+    second_crashes(workload, &fresh, base, place, seed_of_life)
+}
+
+/// Checks a state and opens it twice. Returns its contents.
+fn first_crash<F: Fingerprint>(
+    setup: &Setup<F>,
+    history: &History<F>,
+    state: &Arc<Sim>,
+    at: usize,
+    random: &mut Random,
+) -> Verdict<Contents<F>> {
+    check_copy(setup, state, history, at)?;
+    let (db, found) = check(setup, state, &history.legal(at), history.is_created(at), random)?;
+    drop(db);
     let (db, again) = check(setup, state, &[&found], true, random)?;
     drop(db);
     debug_assert_eq!(again, found);
-    // The same state before the recovery.
-    let fresh = state.crash_states(0, limits).next().ok_or("no state")?;
-    let base = if is_created { History::since(found) } else { History::of_nothing() };
-    second_crashes(workload, &fresh, base, limits, random)
+    Ok(found)
 }
 
 /// Recovers the database, continues, and checks a crash at every operation of both.
@@ -128,22 +157,34 @@ fn second_crashes<F: Fingerprint>(
     workload: &Workload<F>,
     state: &Arc<Sim>,
     base: History<F>,
-    limits: CrashLimits,
-    random: &mut Random,
+    place: Place,
+    seed: u64,
 ) -> Verdict<usize> {
     let setup = &workload.setup;
-    let seed = random.next();
     let known = base.current().iter().copied().collect::<Vec<_>>();
     let script = Scribe::new(setup, seed, FIRST_KEY_OF_LIFE).knows(known).script(LIFE);
-    let mut runner = Runner::new(setup, state.clone(), base).run(&script)?;
+    let runner = Runner::new(setup, state.clone(), base).run(&script);
+    let mut runner = runner.map_err(|e| replay::violation(&e, state, workload, place))?;
     runner.end();
-    let limits = CrashLimits { exhaustive: 64, samples: 6, ..limits };
+    if let Some(label) = &workload.skip_later {
+        state.skip_syncs(label);
+    }
+    let limits = CrashLimits { exhaustive: 64, samples: 6, ..place.limits };
     let mut checked = 0;
     for at in 0..=state.operations() {
-        for second in state.crash_states(at, limits) {
+        if place.second.is_some_and(|(wanted, _)| wanted != at) {
+            continue;
+        }
+        for (index, second) in state.crash_states(at, limits).enumerate() {
+            let crash = Some((at, index));
+            if place.second.is_some() && place.second != crash {
+                continue;
+            }
+            let mut random = Random::of(&[seed, at as u64, index as u64]);
             let (legal, is_created) = (runner.history.legal(at), runner.history.is_created(at));
-            check(setup, &second, &legal, is_created, random)
-                .map_err(|e| format!("{e}\n  {}, steps of seed {seed}", second.describe()))?;
+            let place = Place { second: crash, ..place };
+            check(setup, &second, &legal, is_created, &mut random)
+                .map_err(|e| replay::violation(&e, &second, workload, place))?;
             checked += 1;
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fpdb::storage::{Fault, Sim};
 use fpdb::{Db, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Novelty};
 
-use super::history::{Contents, History};
+use super::history::History;
 use super::oracle::{self, Verdict, contents, id_of, text, unexplained};
 use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Setup, Step, name_of};
 
@@ -22,6 +22,8 @@ pub(crate) struct Runner<'a, F: Fingerprint> {
     /// Whether the open handle has reported that it accepts no more writes.
     poisoned: bool,
     pub(crate) failures: usize,
+    /// The number of operations before each open of the database.
+    pub(crate) opens: Vec<usize>,
     random: Random,
 }
 
@@ -29,7 +31,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     pub(crate) fn new(setup: &'a Setup<F>, sim: Arc<Sim>, history: History<F>) -> Self {
         let random = Random(7);
         let (db, tolerant, poisoned) = (None, false, false);
-        Self { setup, sim, history, db, tolerant, poisoned, failures: 0, random }
+        let opens = Vec::new();
+        Self { setup, sim, history, db, tolerant, poisoned, failures: 0, opens, random }
     }
 
     /// Accepts that calls fail, and checks what must hold after a failure.
@@ -38,17 +41,11 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     }
 
     pub(crate) fn run(mut self, script: &[Step<F>]) -> Verdict<Self> {
-        self.mark();
         self.open()?;
         for (n, step) in script.iter().enumerate() {
             self.step(step).map_err(|e| format!("step {n}, {step:?}: {e}"))?;
         }
         Ok(self)
-    }
-
-    /// The number of operations before each step, which tells which syncs belong to which step.
-    fn mark(&self) {
-        self.sim.mark(self.sim.syncs().len() as u64);
     }
 
     /// Ends the process.
@@ -61,6 +58,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         if self.db.is_some() {
             return Ok(true);
         }
+        self.opens.push(self.sim.operations());
         let is_created = self.history.is_created(self.sim.operations());
         let db = match oracle::open(self.setup, &self.sim, ROOT, is_created) {
             Ok(db) => db,
@@ -79,7 +77,6 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     }
 
     fn step(&mut self, step: &Step<F>) -> Verdict {
-        self.mark();
         // Two attempts: the first may meet a fault that occurs once.
         if !self.open()? && !self.open()? {
             return Ok(());
@@ -232,6 +229,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     }
 
     fn backup(&mut self, db: &Db<F>) -> Verdict {
+        self.history.begins_backup();
         let mut done = false;
         self.write(None, true, || {
             let result = db.backup(COPY).map(|()| true);
@@ -261,10 +259,23 @@ fn keyed<'n, F: Fingerprint>(
     docs.iter().zip(names).map(key).collect()
 }
 
-/// Returns the contents of the copy, if there is one.
-pub(crate) fn copied<F: Fingerprint>(setup: &Setup<F>, state: &Arc<Sim>) -> Verdict<Contents<F>> {
+/// Checks that the copy has all contents if the backup was acknowledged, or if it has a manifest.
+pub(crate) fn check_copy<F: Fingerprint>(
+    setup: &Setup<F>,
+    state: &Arc<Sim>,
+    history: &History<F>,
+    at: usize,
+) -> Verdict {
+    let Some((expected, done)) = history.backup() else { return Ok(()) };
+    if done.is_none_or(|done| at < done) && state.folder(COPY).contents("MANIFEST").is_none() {
+        return Ok(());
+    }
     let db = setup.options(state).open(COPY).map_err(text("open the copy"))?;
-    contents(setup, &db)
+    if contents(setup, &db)? == *expected {
+        Ok(())
+    } else {
+        Err("the backup does not hold what it should".to_owned())
+    }
 }
 
 /// Whether a call failed because an operation of the storage failed.

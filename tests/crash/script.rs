@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use fpdb::storage::Sim;
-use fpdb::{Durability, Fingerprint, Ids, Layout, Options};
+use fpdb::{BlockCode, Durability, Fingerprint, Ids, Layout, Options};
 
 /// A document: its fingerprint, and its id or the number in its name.
 pub(crate) type Doc<F> = (F, u64);
@@ -46,24 +46,35 @@ impl Random {
         })
     }
 
+    /// Returns the choices for the part of a test that these numbers identify.
+    pub(crate) fn of(numbers: &[u64]) -> Self {
+        numbers.iter().fold(Self(0), |random, number| Self(Self(random.0 ^ number).next()))
+    }
+
     pub(crate) fn fingerprint<F: Fingerprint>(&mut self) -> F {
         F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
     }
 }
 
 /// The kind of database that a workload is run on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Setup<F> {
     pub(crate) layout: &'static str,
     pub(crate) ids: Ids,
     pub(crate) durability: Durability,
     pub(crate) memtable: usize,
+    pub(crate) code: BlockCode,
     width: PhantomData<F>,
 }
 
 impl<F: Fingerprint> Setup<F> {
     pub(crate) const fn new(layout: &'static str, ids: Ids, durability: Durability) -> Self {
-        Self { layout, ids, durability, memtable: 4, width: PhantomData }
+        let code = BlockCode::Huffman;
+        Self { layout, ids, durability, memtable: 4, code, width: PhantomData }
+    }
+
+    pub(crate) const fn code(self, code: BlockCode) -> Self {
+        Self { code, ..self }
     }
 
     pub(crate) const fn memtable(self, memtable: usize) -> Self {
@@ -77,6 +88,7 @@ impl<F: Fingerprint> Setup<F> {
             .max_distance(DISTANCE)
             .durability(self.durability)
             .memtable_entries(self.memtable)
+            .code(self.code)
             // The least memory: what does not fit is sorted on disk.
             .bulk_memory(1)
             .background(false)

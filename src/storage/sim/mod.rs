@@ -8,6 +8,7 @@
 mod choices;
 mod crash;
 mod faults;
+mod mutations;
 mod pending;
 mod states;
 mod variants;
@@ -34,8 +35,8 @@ pub use states::{CrashLimits, CrashStates};
 ///
 /// Run a workload on it once. Then open the database in every [state](Sim::crash_states) that a
 /// crash after any [operation](Sim::operations) could have left, and check that everything
-/// acknowledged by then is there. [`skip_sync`](Sim::skip_sync) shows that such a test would notice
-/// a missing sync, and [`fail_at`](Sim::fail_at) makes operations fail.
+/// acknowledged by then is there. [`skip_operation`](Sim::skip_operation) shows that such a test
+/// would notice a missing sync, and [`fail_at`](Sim::fail_at) makes operations fail.
 ///
 /// It is deterministic: the same operations give the same states in the same order.
 ///
@@ -177,88 +178,11 @@ impl Sim {
         self.world().faults.disarm();
     }
 
-    /// Returns the labels of the syncs recorded so far: `sync NAME` (with the name that the file
-    /// was created under), `sync_dir` or `create_root`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// sim.create_root()?;
-    /// sim.create("a.log")?.sync()?;
-    /// sim.sync_dir()?;
-    /// assert_eq!(sim.syncs(), ["create_root", "sync a.log", "sync_dir"]);
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
+    /// Returns the number of the first call that failed since [`fail_at`](Sim::fail_at), or `None`
+    /// if no call did.
     #[must_use]
-    pub fn syncs(&self) -> Vec<String> {
-        let world = self.world();
-        world.log.iter().filter_map(|op| op.sync_label(&world.files)).collect()
-    }
-
-    /// Treats sync number `n`, in the order of [`syncs`](Sim::syncs), as if the program had not
-    /// made that call. This can be set before or after the operation, and applies to later calls of
-    /// [`crash_states`](Sim::crash_states).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{CrashLimits, Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// sim.create_root()?;
-    /// let file = sim.create("a.log")?;
-    /// sim.sync_dir()?;
-    /// file.append(b"one")?;
-    /// file.sync()?;
-    /// let is_lost = || {
-    ///     let mut states = sim.crash_states(sim.operations(), CrashLimits::default());
-    ///     states.any(|state| state.contents("a.log").as_deref() != Some(b"one"))
-    /// };
-    /// assert!(!is_lost());
-    /// sim.skip_sync(2); // the third: that of the file
-    /// assert!(is_lost());
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
-    pub fn skip_sync(&self, n: usize) {
-        self.world().faults.skip(n);
-    }
-
-    /// Does the same as [`skip_sync`](Sim::skip_sync) for all syncs whose label (see
-    /// [`syncs`](Sim::syncs)) begins with `label`, including those made in the states after a
-    /// crash.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{CrashLimits, Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// sim.create_root()?;
-    /// let file = sim.create("a.log")?;
-    /// sim.sync_dir()?;
-    /// file.append(b"one")?;
-    /// file.sync()?;
-    /// let is_lost = || {
-    ///     let mut states = sim.crash_states(sim.operations(), CrashLimits::default());
-    ///     states.any(|state| state.contents("a.log").as_deref() != Some(b"one"))
-    /// };
-    /// assert!(!is_lost());
-    /// sim.skip_syncs("sync a.log");
-    /// assert!(is_lost());
-    /// sim.skip_no_more();
-    /// assert!(!is_lost());
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
-    pub fn skip_syncs(&self, label: &str) {
-        self.world().faults.skip_label(label);
-    }
-
-    /// Skips no more syncs.
-    pub fn skip_no_more(&self) {
-        self.world().faults.unskip_all();
+    pub fn first_failed(&self) -> Option<usize> {
+        self.world().faults.first_failed
     }
 
     /// Returns the contents of a file, as the running process sees it, or `None` if it is missing.
@@ -357,14 +281,14 @@ impl Storage for Sim {
 
     fn map(&self, name: &str) -> Result<Map> {
         let path = path_in(&self.root, name)?;
-        let mut world = self.call("map the file", &path, Need::Nothing)?;
+        let mut world = self.call("map the file", &path, Need::Read)?;
         let file = world.find(&self.root, name).map_err(|e| failed("map the file", &path, e))?;
         Ok(Map::from_bytes(world.files[file].share()))
     }
 
     fn read(&self, name: &str) -> Result<Vec<u8>> {
         let path = path_in(&self.root, name)?;
-        let world = self.call("read the file", &path, Need::Nothing)?;
+        let world = self.call("read the file", &path, Need::Read)?;
         let file = world.find(&self.root, name).map_err(|e| failed("read the file", &path, e))?;
         Ok(world.files[file].bytes().to_vec())
     }
@@ -448,7 +372,7 @@ impl fmt::Debug for SimWriter {
 impl WriteFile for SimWriter {
     fn append(&self, bytes: &[u8]) -> Result<()> {
         let mut world = lock(&self.world);
-        let Some(fault) = world.faults.next(Need::Space) else {
+        let Some(fault) = world.faults.next(Need::Append) else {
             world.append(self.file, bytes);
             return Ok(());
         };

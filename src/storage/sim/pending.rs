@@ -118,21 +118,22 @@ impl Pending {
     /// Divides the first `at` operations.
     pub(super) fn after(world: &World, at: usize) -> Self {
         let mut pending = Self { durable: (*world.initial).clone(), ..Self::default() };
-        let mut syncs = 0;
-        for op in world.log.iter().take(at) {
-            let mut skipped = false;
-            if matches!(op, Op::CreateRoot { .. } | Op::Sync { .. } | Op::SyncDir { .. }) {
-                let label = || op.sync_label(&world.files).unwrap_or_default();
-                skipped = world.faults.skips(syncs, label);
-                syncs += 1;
+        for (n, op) in world.log.iter().enumerate().take(at) {
+            let skipped = world.faults.skips(n, || op.sync_label(&world.files));
+            match op {
+                Op::Rename { folder, to, .. } if !skipped && world.faults.splits(n) => {
+                    pending.push(folder, Change::Unlink { name: to.clone() });
+                    pending.add(op, false);
+                }
+                op => pending.add(op, skipped),
             }
-            pending.add(op, skipped);
         }
         pending
     }
 
     fn add(&mut self, op: &Op, skipped: bool) {
         match op {
+            Op::Sync { .. } | Op::SyncDir { .. } | Op::Rename { .. } if skipped => {}
             Op::CreateRoot { folder } => self.create_root(folder, skipped),
             Op::Create { folder, name, file } => {
                 self.written.entry(*file).or_default();
@@ -148,7 +149,6 @@ impl Pending {
             Op::Remove { folder, name } => {
                 self.push(folder, Change::Unlink { name: name.clone() });
             }
-            Op::Sync { .. } | Op::SyncDir { .. } if skipped => {}
             Op::Sync { file } => self.written.entry(*file).or_default().sync(),
             Op::FailedSync { file } => self.written.entry(*file).or_default().fail_sync(),
             Op::SyncDir { folder } => self.sync_dir(folder),

@@ -228,9 +228,24 @@ fn faults_hit_the_requested_call() {
     assert!(file.append(b"cdef").is_err());
     assert_eq!(sim.read("a").unwrap(), b"abcd");
 
+    sim.fail_at(sim.calls(), Fault::ShortRead, true);
+    let calls = sim.calls();
+    assert!(file.append(b"").is_ok() && sim.sync_dir().is_ok());
+    assert_eq!(sim.first_failed(), None);
+    for _ in 0..2 {
+        assert!(sim.read("a").unwrap_err().to_string().contains("end of file"));
+        assert!(sim.map("a").is_err());
+    }
+    assert_eq!(sim.first_failed(), Some(calls + 2));
+
+    sim.fail_at(sim.calls(), Fault::Quota, false);
+    let error = file.append(b"efgh").unwrap_err();
+    assert!(error.to_string().contains("quota is used up"), "{error}");
+    assert_eq!(sim.read("a").unwrap(), b"abcdef");
+
     sim.fail_at(sim.calls(), Fault::NoSpace, true);
     for _ in 0..2 {
-        assert_eq!(sim.read("a").unwrap().len(), 4, "reads still work");
+        assert_eq!(sim.read("a").unwrap().len(), 6, "reads still work");
         let error = sim.create("b").unwrap_err();
         assert!(error.to_string().contains("the disk is full"), "{error}");
         assert!(file.append(b"").is_err() && file.sync().is_err() && sim.sync_dir().is_err());
@@ -259,7 +274,8 @@ fn marks_keep_their_position_among_the_operations() {
     sim.mark(2);
     let n = sim.operations();
     assert_eq!(sim.marks(), [(n - 1, 1), (n, 2)]);
-    assert_eq!(sim.syncs(), ["create_root", "sync a", "sync_dir"]);
+    let syncs = ["create_root", "create a", "append bytes 0..0 to a", "sync a", "sync_dir"];
+    assert_eq!(sim.record()[..5], syncs);
 }
 
 /// A small protocol: the file `current` holds a whole value, swapped by a rename; each value names
@@ -349,20 +365,40 @@ fn correct_protocol_survives_in_every_state() {
 }
 
 #[test]
-fn every_omitted_sync_is_noticed() {
+fn every_omitted_sync_and_rename_is_noticed() {
     let sim = Sim::new();
     let acknowledged = toy::run(&sim);
-    let syncs = sim.syncs();
-    assert_eq!(syncs.len(), 1 + 4 * usize::from(toy::VALUES));
-    for (n, label) in syncs.iter().enumerate() {
-        sim.skip_sync(n);
+    let record = sim.record();
+    let (mut syncs, mut renames) = (0, 0);
+    for (n, label) in record.iter().enumerate() {
+        let is_rename = label.starts_with("rename");
+        if !is_rename && !label.starts_with("sync") && label != "create_root" {
+            continue;
+        }
+        sim.skip_operation(n);
         let (_, broken) = toy::check(&sim, &acknowledged);
-        assert!(!broken.is_empty(), "sync {n} ({label}) is not missed");
+        assert!(!broken.is_empty(), "operation {n} ({label}) is not missed");
         sim.skip_no_more();
+        (syncs, renames) = (syncs + usize::from(!is_rename), renames + usize::from(is_rename));
     }
+    assert_eq!((syncs, renames), (1 + 4 * usize::from(toy::VALUES), toy::VALUES.into()));
     for label in ["create_root", "sync_dir", "sync current.tmp", "sync 3.data"] {
         sim.skip_syncs(label);
         assert!(!toy::check(&sim, &acknowledged).1.is_empty(), "{label}");
+        sim.skip_no_more();
+    }
+}
+
+#[test]
+fn rename_that_removes_its_target_first_is_noticed() {
+    let sim = Sim::new();
+    let acknowledged = toy::run(&sim);
+    let record = sim.record();
+    let renames = record.iter().enumerate().filter(|(_, label)| label.starts_with("rename"));
+    // The first one replaces nothing.
+    for (n, label) in renames.skip(1) {
+        sim.split_rename(n);
+        assert!(!toy::check(&sim, &acknowledged).1.is_empty(), "operation {n} ({label})");
         sim.skip_no_more();
     }
 }
