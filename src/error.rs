@@ -63,6 +63,10 @@ pub enum ErrorKind {
     Poisoned,
     /// The handle was closed, by this clone or another one. Open the database again.
     Closed,
+    /// The folder, its lock file or its manifest was moved, removed or replaced while it was open, for
+    /// instance by a restored backup. Nothing was written to what is there now. Open the database
+    /// again.
+    Replaced,
     /// The caller's progress function cancelled the operation, and nothing has changed. Repeat the
     /// call to start over.
     Cancelled,

@@ -1,19 +1,37 @@
 //! The names of a database's files, built and parsed in one place.
 //!
-//! Logs, segments and the temporary files of a bulk load draw their numbers from one ascending
-//! counter, so a name is never used twice. storage-format.md, "Files".
+//! The number of a log or segment tells which manifest was in force when it was created, so a name
+//! is never used twice, and a file that is newer than the manifest is recognised.
+//! storage-format.md, "Files".
 
 /// The manifest, which says which files are live. It is replaced as a whole.
 pub(crate) const MANIFEST: &str = "MANIFEST";
 /// The next manifest, before it is renamed to [`MANIFEST`].
 pub(crate) const MANIFEST_TMP: &str = "MANIFEST.tmp";
 
+/// Files that may be created while one manifest is in force.
+const NUMBERS_PER_GENERATION: u32 = 24;
+
+/// Greatest generation, so that file numbers do not overflow.
+pub(crate) const MAX_GENERATION: u64 = u64::MAX >> NUMBERS_PER_GENERATION;
+
+/// Returns the first number of a file that is created while the manifest of this generation is in
+/// force.
+pub(crate) fn first_number(generation: u64) -> u64 {
+    generation << NUMBERS_PER_GENERATION
+}
+
+/// Returns the generation of the manifest that was in force when the file was created.
+pub(crate) fn generation_of(number: u64) -> u64 {
+    number >> NUMBERS_PER_GENERATION
+}
+
 /// Identifies a segment or a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
     /// The number in the names of its files, which is unique in a database.
     pub number: u64,
-    /// A random number in its files, which is unique among all copies of a database.
+    /// The random number of the writer that created it, which tells copies of a database apart.
     pub nonce: u64,
 }
 
@@ -50,6 +68,11 @@ impl FileName {
             | Self::Names(n)
             | Self::Run(n) => n,
         }
+    }
+
+    /// Returns whether the file is of use after a crash.
+    pub(crate) fn is_kept(self) -> bool {
+        !matches!(self, Self::Run(_))
     }
 
     /// Parses what `to_string` returns; `None` for any other name.

@@ -8,10 +8,13 @@
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{FileId, MANIFEST, MANIFEST_TMP};
+use crate::files::{FileId, MANIFEST, MANIFEST_TMP, MAX_GENERATION, generation_of};
 use crate::segment::SegmentMeta;
 use crate::settings::Settings;
 use crate::storage::Storage;
+
+/// Longest manifest that is read, in bytes. One of 65,536 segments of 64 tables is shorter.
+const MAX_LEN: u64 = 1 << 26;
 
 /// Counters stay below this limit, so that counting never overflows.
 pub(crate) const COUNTER_LIMIT: u64 = 1 << 63;
@@ -24,14 +27,25 @@ pub(crate) struct LogRef {
     pub end: Option<u64>,
 }
 
+/// An earlier writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Session {
+    /// Its random number, which is in its files.
+    pub nonce: u64,
+    /// The last generation in which it created files of this database.
+    pub last: u64,
+}
+
 /// The state of a database, as of one generation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Manifest {
     pub settings: Settings,
     /// Counts manifests: higher in each manifest than in the one before.
     pub generation: u64,
-    /// The next number for a file's name.
-    pub next_file: u64,
+    /// The random number of the writer that installed this manifest.
+    pub session: u64,
+    /// Earlier writers of which there may be files.
+    pub earlier_sessions: Vec<Session>,
     /// The next document id of a database with names.
     pub next_doc: u64,
     /// The last commit that is in the segments.
@@ -48,11 +62,12 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     /// Makes the manifest of a new, empty database.
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings, session: u64) -> Self {
         Self {
             settings,
             generation: 1,
-            next_file: 1,
+            session,
+            earlier_sessions: Vec::new(),
             next_doc: 0,
             last_seq: 0,
             bytes_flushed: 0,
@@ -62,15 +77,47 @@ impl Manifest {
         }
     }
 
+    /// Makes `session` the writer of the manifests that follow. Only files that the manifest names may
+    /// be left of earlier writers.
+    pub(crate) fn begin_session(&mut self, session: u64) {
+        let logs = self.logs.iter().map(|log| log.id.nonce);
+        let mut nonces: Vec<u64> = logs.chain(self.segments.iter().map(|s| s.nonce)).collect();
+        // Its files may still be there, if they could not be removed.
+        nonces.push(self.session);
+        nonces.sort_unstable();
+        nonces.dedup();
+        nonces.retain(|&nonce| nonce != session);
+        let last = self.generation;
+        self.earlier_sessions = nonces.into_iter().map(|nonce| Session { nonce, last }).collect();
+        self.session = session;
+    }
+
+    /// Returns whether this file can have been created before this manifest was installed, or by a
+    /// writer that ended before it installed a manifest of its own.
+    pub(crate) fn may_have_created(&self, file: FileId) -> bool {
+        let generation = generation_of(file.number);
+        generation == self.generation
+            || file.nonce == self.session && generation < self.generation
+            || self
+                .earlier_sessions
+                .iter()
+                .any(|session| session.nonce == file.nonce && generation <= session.last)
+    }
+
     fn encode(&self) -> Vec<u8> {
         let mut out = self.settings.header(FileKind::Manifest, 0, FileId::MANIFEST).encode();
         self.settings.encode(&mut out);
         out.put_u64(self.generation);
-        out.put_u64(self.next_file);
+        out.put_u64(self.session);
         out.put_u64(self.next_doc);
         out.put_u64(self.last_seq);
         out.put_u64(self.bytes_flushed);
         out.put_u64(self.bytes_compacted);
+        out.put_u32(u32::try_from(self.earlier_sessions.len()).unwrap_or(u32::MAX));
+        for session in &self.earlier_sessions {
+            out.put_u64(session.nonce);
+            out.put_u64(session.last);
+        }
         out.put_u32(u32::try_from(self.logs.len()).unwrap_or(u32::MAX));
         for log in &self.logs {
             out.put_u64(log.id.number);
@@ -99,12 +146,17 @@ impl Manifest {
         fields.bytes(HEADER_LEN, "file header")?;
         let settings = Settings::decode(&header, &mut fields)?;
         let generation = fields.u64("generation")?;
-        let next_file = fields.u64("next file number")?;
+        let session = fields.u64("session")?;
         let next_doc = fields.u64("next document id")?;
         let last_seq = fields.u64("last commit")?;
         let bytes_flushed = fields.u64("bytes flushed")?;
         let bytes_compacted = fields.u64("bytes compacted")?;
         // Collected one by one: a wrong count runs out of bytes before it runs out of memory.
+        let mut earlier_sessions = Vec::new();
+        for _ in 0..fields.u32("session count")? {
+            let (nonce, last) = (fields.u64("session")?, fields.u64("last generation")?);
+            earlier_sessions.push(Session { nonce, last });
+        }
         let mut logs = Vec::new();
         for _ in 0..fields.u32("log count")? {
             let (number, nonce) = (fields.u64("log number")?, fields.u64("log nonce")?);
@@ -119,7 +171,8 @@ impl Manifest {
         let manifest = Self {
             settings,
             generation,
-            next_file,
+            session,
+            earlier_sessions,
             next_doc,
             last_seq,
             bytes_flushed,
@@ -135,22 +188,20 @@ impl Manifest {
 
     /// Returns the first contradiction in this manifest, if there is one.
     fn first_contradiction(&self) -> Option<&'static str> {
-        let counters = [
-            self.generation,
-            self.next_file,
-            self.next_doc,
-            self.last_seq,
-            self.bytes_flushed,
-            self.bytes_compacted,
-        ];
-        if counters.iter().any(|&counter| counter >= COUNTER_LIMIT) {
+        let counters = [self.next_doc, self.last_seq, self.bytes_flushed, self.bytes_compacted];
+        if self.generation > MAX_GENERATION
+            || counters.iter().any(|&counter| counter >= COUNTER_LIMIT)
+        {
             return Some("a counter is beyond its limit");
         }
         let logs = self.logs.iter().map(|log| log.id.number);
         let mut numbers: Vec<u64> = logs.chain(self.segments.iter().map(|s| s.id)).collect();
         numbers.sort_unstable();
-        if numbers.last().is_some_and(|&greatest| greatest >= self.next_file) {
-            return Some("a file number is not below the next file number");
+        if numbers.last().is_some_and(|&last| generation_of(last) >= self.generation) {
+            return Some("a file is newer than the manifest that names it");
+        }
+        if self.earlier_sessions.iter().any(|session| session.last >= self.generation) {
+            return Some("an earlier session is not earlier than the manifest");
         }
         if !numbers.is_sorted_by(|a, b| a < b) {
             return Some("two files have the same number");
@@ -169,7 +220,7 @@ impl Manifest {
     /// files of a database but no manifest.
     pub(crate) fn read(storage: &dyn Storage) -> Result<Self> {
         let path = storage.root().join(MANIFEST);
-        let bytes = storage.read(MANIFEST)?;
+        let bytes = storage.read(MANIFEST, MAX_LEN)?;
         Self::decode(&bytes).map_err(|e| e.at_path(path))
     }
 
@@ -188,9 +239,10 @@ impl Manifest {
             _ => {}
         }
         let file = storage.create(MANIFEST_TMP)?;
-        file.append(&self.encode())?;
-        // This comes before the rename. Otherwise, a crash could leave the name on an empty file.
-        file.sync()
+        // The sync comes before the rename. Otherwise, a crash could leave the name on an empty file.
+        file.append(&self.encode()).and_then(|()| file.sync()).inspect_err(|_| {
+            let _ = storage.remove(MANIFEST_TMP);
+        })
     }
 
     /// Does the second half. After a failure, either manifest may be in force.
@@ -205,6 +257,7 @@ impl Manifest {
 mod tests {
     use super::*;
     use crate::codec::block_code::BlockCode;
+    use crate::files::first_number;
     use crate::layout::Layout;
     use crate::paged::FileSummary;
     use crate::settings::Ids;
@@ -222,13 +275,19 @@ mod tests {
             code: BlockCode::Huffman,
             filter_bits: 10,
         };
-        let mut manifest = Manifest::new(settings);
-        manifest.next_file = 6;
-        let log = |number, end| LogRef { id: FileId { number, nonce: number + 90 }, end };
-        manifest.logs = vec![log(4, Some(99)), log(5, None)];
+        let mut manifest = Manifest::new(settings, 90);
+        manifest.generation = 6;
+        let log = |generation, end| {
+            let number = first_number(generation);
+            LogRef { id: FileId { number, nonce: generation + 90 }, end }
+        };
+        manifest.logs = vec![log(3, Some(99))];
+        manifest.begin_session(95);
+        manifest.generation = 7;
+        manifest.logs.push(log(5, None));
         let file = FileSummary { len: 1000, crc: 7 };
         manifest.segments.push(SegmentMeta {
-            id: 3,
+            id: first_number(2) + 1,
             nonce: 93,
             fingerprints: 10,
             entries: 12,
@@ -254,6 +313,21 @@ mod tests {
     }
 
     #[test]
+    fn only_files_of_known_writers_may_be_its_own() {
+        let manifest = sample();
+        let file = |generation, nonce| FileId { number: first_number(generation) + 3, nonce };
+        let known = [(6, 95), (5, 95), (6, 93), (5, 90), (1, 90)];
+        for (generation, nonce) in known {
+            assert!(manifest.may_have_created(file(generation, nonce)), "{generation} {nonce}");
+        }
+        // A writer that was killed before it installed a manifest.
+        assert!(manifest.may_have_created(file(7, 17)));
+        for (generation, nonce) in [(6, 17), (8, 95), (8, 17), (1, 92)] {
+            assert!(!manifest.may_have_created(file(generation, nonce)), "{generation} {nonce}");
+        }
+    }
+
+    #[test]
     fn every_flipped_bit_and_truncation_is_corruption() {
         let good = sample().encode();
         for bit in 0..good.len() * 8 {
@@ -274,12 +348,12 @@ mod tests {
     fn contradictory_manifest_is_refused() {
         let changes: [fn(&mut Manifest); 8] = [
             |m| m.segments[0].entries = 1 << 48,
-            |m| m.generation = 1 << 63,
+            |m| m.generation = MAX_GENERATION + 1,
             |m| m.next_doc = u64::MAX,
             |m| m.last_seq = u64::MAX,
-            |m| m.next_file = u64::MAX,
-            |m| m.next_file = 5,
-            |m| m.segments[0].id = 5,
+            |m| m.generation = 5,
+            |m| m.earlier_sessions[0].last = 7,
+            |m| m.segments[0].id = first_number(5),
             |m| m.logs[0].end = None,
         ];
         for (case, change) in changes.iter().enumerate() {

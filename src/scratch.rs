@@ -1,36 +1,27 @@
 //! Scratch files, for what a writer cannot hold in memory. They are of no use after a crash, and
 //! removed as orphans at the next open.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::files::FileName;
-use crate::storage::{Map, Storage, WriteFile};
+use crate::storage::{LockedFolder, Map, Storage, WriteFile};
 
-/// A source of numbers for scratch files.
-pub(crate) trait FileNumbers: Debug + Sync {
-    /// Returns the next number.
-    fn next(&self) -> u64;
-}
-
-/// Where scratch files are made, and how they are numbered.
+/// Makes scratch files.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ScratchFiles<'a> {
-    storage: &'a Arc<dyn Storage>,
-    numbers: &'a dyn FileNumbers,
-}
+pub(crate) struct ScratchFiles<'a>(&'a LockedFolder);
 
 impl<'a> ScratchFiles<'a> {
-    pub(crate) fn new(storage: &'a Arc<dyn Storage>, numbers: &'a dyn FileNumbers) -> Self {
-        Self { storage, numbers }
+    pub(crate) fn new(folder: &'a LockedFolder) -> Self {
+        Self(folder)
     }
 
     /// Creates the next file.
     pub(crate) fn create(&self) -> Result<ScratchFile<'a>> {
-        let name = FileName::Run(self.numbers.next()).to_string();
-        let file = self.storage.create(&name)?;
-        Ok(ScratchFile { name: Name { storage: self.storage, name }, file })
+        let storage = self.0.storage();
+        let name = FileName::Run(self.0.next_scratch()).to_string();
+        let file = storage.create(&name)?;
+        Ok(ScratchFile { name: Name { storage, name }, file })
     }
 }
 
@@ -146,34 +137,22 @@ impl<'a> Spool<'a> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
+mod tests {
     use super::*;
     use crate::storage::Sim;
-
-    #[derive(Debug, Default)]
-    pub(crate) struct Numbers(AtomicU64);
-
-    impl FileNumbers for Numbers {
-        fn next(&self) -> u64 {
-            self.0.fetch_add(1, Ordering::Relaxed)
-        }
-    }
 
     #[test]
     fn spool_returns_all_records_in_order_and_leaves_no_file() {
         let sim = Sim::new();
         sim.create_root().unwrap();
-        let storage: Arc<dyn Storage> = sim.clone();
-        let numbers = Numbers::default();
+        let folder = LockedFolder::lock(&(sim.clone() as Arc<dyn Storage>)).unwrap();
         let most = SPOOL as u64 / 8;
         for count in [0, 1, most - 1, most, most + 1, 10 * most] {
-            for files in [None, Some(ScratchFiles::new(&storage, &numbers))] {
+            for files in [None, Some(ScratchFiles::new(&folder))] {
                 let mut spool = Spool::new(files);
                 (0..count).for_each(|i| spool.push(&i.to_le_bytes()).unwrap());
                 let is_on_disk = files.is_some() && count >= most;
-                assert_eq!(sim.list().unwrap().unwrap().len(), usize::from(is_on_disk));
+                assert_eq!(sim.list().unwrap().unwrap().len(), 1 + usize::from(is_on_disk));
                 assert!(files.is_none() || spool.memory.len() < SPOOL);
                 let mut read = Vec::new();
                 spool
@@ -184,7 +163,7 @@ pub(crate) mod tests {
                     })
                     .unwrap();
                 assert_eq!(read, (0..count).flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
-                assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new());
+                assert_eq!(sim.list().unwrap().unwrap(), ["LOCK"]);
             }
         }
     }

@@ -8,12 +8,12 @@ use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::merge::{Merge, Rows};
 use crate::segment::{Segment, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Settings;
-use crate::storage::Storage;
+use crate::storage::LockedFolder;
 use crate::table::{Profile, Sample, Table};
 
 /// Merges a run of segments, contiguous in age, into one.
 pub(crate) struct Merger<'a, F> {
-    pub storage: &'a Arc<dyn Storage>,
+    pub folder: &'a LockedFolder,
     pub settings: &'a Settings,
     /// The segments to merge, oldest first.
     pub inputs: &'a [Arc<Segment<F>>],
@@ -35,7 +35,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         if survey.is_empty() {
             return Ok(None);
         }
-        let mut writer = SegmentWriter::new(self.storage, self.settings, id)?;
+        let mut writer = SegmentWriter::new(self.folder, self.settings, id);
         writer.tables(&Output { merger: self, survey: &survey }, self.threads)?;
         writer.tombstones(&survey.tombstones)?;
         self.write_names(&mut writer, &survey.gone_docs)?;
@@ -56,14 +56,14 @@ impl<F: Fingerprint> Merger<'_, F> {
     /// rounding.
     fn require_space(&self) -> Result<()> {
         let needed: u64 = self.inputs.iter().map(|s| s.meta().bytes()).sum();
-        let free = self.storage.free_space()?;
+        let free = self.folder.storage().free_space()?;
         if free >= needed {
             return Ok(());
         }
         let message = format!(
             "compaction needs {needed} bytes of free disk space, but there are only {free}: make room"
         );
-        Err(Error::new(ErrorKind::NoSpace, message).at_path(self.storage.root()))
+        Err(Error::new(ErrorKind::NoSpace, message).at_path(self.folder.storage().root()))
     }
 
     fn entries(&self) -> Result<Merge<'_, F>> {
@@ -154,7 +154,7 @@ impl<F: Fingerprint> Merger<'_, F> {
             "compaction of {entries} entries and {removed} tombstones would leave {left} and \
              {tombstones}, so an input is damaged: run verify"
         ))
-        .at_path(self.storage.root()))
+        .at_path(self.folder.storage().root()))
     }
 }
 

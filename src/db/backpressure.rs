@@ -29,6 +29,9 @@ const MIN_DELAY: Duration = Duration::from_micros(50);
 /// sync.
 const SYNC_BEFORE_FULL: usize = 16;
 
+/// A log of this length ends, however few entries are in the memtable: reading it would take long.
+const LONG_LOG: u64 = 1 << 30;
+
 /// Returns the writer, once there is room for a commit.
 pub(super) fn writer_with_room<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_, Writer>> {
     loop {
@@ -52,8 +55,13 @@ fn has_room<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Result<bool>
         writer.sync_requested = true;
         core.signals.request_sync();
     }
-    let Some(excess) = fill.checked_sub(capacity) else { return Ok(true) };
-    let may_grow = excess < capacity && core.has_background() && !can_freeze(core, &version);
+    let is_long = writer.committed_end >= LONG_LOG;
+    let excess = match fill.checked_sub(capacity) {
+        None if !is_long => return Ok(true),
+        excess => excess.unwrap_or(0),
+    };
+    let may_grow =
+        !is_long && excess < capacity && core.has_background() && !can_freeze(core, &version);
     if may_grow {
         delay(core, excess, capacity);
     }
@@ -93,7 +101,9 @@ fn make_room<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let permit = sync::permit(core);
     // Only the holder of the permit freezes a memtable.
     let version = core.current.get();
-    if version.frozen.is_some() || version.active.fill() < core.tuning.memtable_entries {
+    let is_full = version.active.fill() >= core.tuning.memtable_entries
+        || core.log.bytes.load(Ordering::Relaxed) >= LONG_LOG;
+    if version.frozen.is_some() || !is_full {
         return Ok(());
     }
     drop(version);

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use super::core::Core;
-use super::flush;
 use super::locks::lock;
+use super::{flush, install};
 use crate::error::{Error, ErrorKind, Result};
+use crate::files::{FileName, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
 use crate::progress::{Meter, Phase, Report};
 use crate::segment::SegmentMeta;
-use crate::storage::Storage;
+use crate::storage::{LOCK, LockedFolder, Storage};
 use crate::version::Version;
 
 /// Bytes copied at a time.
@@ -23,10 +24,10 @@ pub(super) fn backup<F: Fingerprint>(
 ) -> Result<()> {
     let target = core.storage.at(path);
     target.create_root()?;
-    if target.list()?.is_some_and(|names| !names.is_empty()) {
-        let message = "the folder for the backup is not empty: choose another one";
-        return Err(Error::new(ErrorKind::AlreadyExists, message).at_path(path));
-    }
+    expect_empty(&*target)?;
+    let target = LockedFolder::lock(&target)?;
+    // Again: another process may have written to it before it released the lock.
+    expect_empty(&**target.storage())?;
     let writer = flush::flush_all(core)?;
     // While the writer is held, everything acknowledged is in the segments. Compaction may replace
     // some of them during the copy, so all are taken from one version, which keeps their files.
@@ -35,30 +36,46 @@ pub(super) fn backup<F: Fingerprint>(
     drop(writer);
     manifest.logs.clear();
     manifest.segments = version.segments.iter().map(|s| s.meta().clone()).collect();
+    manifest.begin_session(target.session());
+    manifest.generation += 1;
     let bytes = manifest.segments.iter().map(SegmentMeta::bytes).sum();
     let meter = Meter::new(report, Phase::Copy, Some(bytes));
-    let copied =
-        copy_segments(&version, &*target, &meter).and_then(|()| manifest.install(&*target));
-    if copied.is_ok() {
-        meter.finish();
-    } else {
-        for name in target.list().ok().flatten().unwrap_or_default() {
-            let _ = target.remove(&name);
-        }
+    let mut created = Vec::new();
+    let copied = copy_segments(&version, &target, &meter, &mut created)
+        .and_then(|()| target.check())
+        .and_then(|()| manifest.install(&**target.storage()));
+    match &copied {
+        Ok(()) => meter.finish(),
+        Err(_) => created.iter().for_each(|&name| install::remove_file(&target, name)),
     }
     copied
+}
+
+/// Returns an error if the folder contains anything but what an interrupted backup may leave.
+fn expect_empty(target: &dyn Storage) -> Result<()> {
+    if target
+        .list()?
+        .is_none_or(|names| names.iter().all(|name| [LOCK, MANIFEST_TMP].contains(&name.as_str())))
+    {
+        return Ok(());
+    }
+    let message = "the folder for the backup is not empty: choose another one";
+    Err(Error::new(ErrorKind::AlreadyExists, message).at_path(target.root()))
 }
 
 /// Copies all files of a version's segments. The manifest is written afterwards, so an interrupted
 /// backup is not a database.
 fn copy_segments<F: Fingerprint>(
     version: &Version<F>,
-    target: &dyn Storage,
+    target: &LockedFolder,
     meter: &Meter<'_>,
+    created: &mut Vec<FileName>,
 ) -> Result<()> {
+    let storage = target.storage();
     for segment in &version.segments {
         for ((name, expected), bytes) in segment.meta().files().iter().zip(segment.raw_files()) {
-            let file = target.create(&name.to_string())?;
+            let file = storage.create(&name.to_string())?;
+            created.push(*name);
             let mut checksum = crc32fast::Hasher::new();
             for chunk in bytes.chunks(CHUNK) {
                 checksum.update(chunk);
@@ -70,10 +87,10 @@ fn copy_segments<F: Fingerprint>(
                     "{name} does not match its checksum in the manifest, so it was not copied: run \
                      verify"
                 );
-                return Err(Error::corruption(message).at_path(target.root()));
+                return Err(Error::corruption(message).at_path(storage.root()));
             }
             file.sync()?;
         }
     }
-    target.sync_dir()
+    storage.sync_dir()
 }

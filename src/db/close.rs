@@ -18,10 +18,11 @@ pub(super) fn close<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 
 fn flush_and_end_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let writer = flush::flush_all(core)?;
+    let folder = &*core.keep_folder()?;
     let log = writer.log_id;
     // The log is empty: every commit is in a segment.
-    install::manifest(core, |manifest| manifest.logs.clear())?;
-    install::remove_file(core, FileName::Log(log.number));
+    install::manifest(core, folder, |manifest| manifest.logs.clear())?;
+    install::remove_file(folder, FileName::Log(log.number));
     // While the writer is held, so that no write comes after the last log.
     core.poison.set(closed(&*core.storage));
     Ok(())

@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 use crate::progress::{Meter, Phase, Report};
-use crate::scratch::FileNumbers;
 use crate::segment::Segment;
+use crate::storage::LockedFolder;
 use crate::version::Version;
 
 /// What a full compaction did.
@@ -52,6 +52,7 @@ type Pause<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
 /// Merges the run of segments that the policy chooses. Returns false if it chooses none.
 pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> Result<bool> {
     let _one_at_a_time = lock(&core.compacting);
+    let folder = &*core.keep_folder()?;
     let segments = core.current.get().segments.clone();
     let weights: Vec<Weight> = segments
         .iter()
@@ -60,7 +61,7 @@ pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
     let Some(run) = pick(&weights) else { return Ok(false) };
     // One processor is left to writes and queries.
     let threads = core.threads().saturating_sub(1).max(1);
-    merge(core, &segments[run.clone()], run.start == 0, pause, threads)?;
+    merge(core, folder, &segments[run.clone()], run.start == 0, pause, threads)?;
     Ok(true)
 }
 
@@ -89,7 +90,7 @@ pub(super) fn compact_all<F: Fingerprint>(
     report: Report<'_>,
 ) -> Result<CompactReport> {
     let _one_at_a_time = lock(&core.compacting);
-    let _folder = core.keep_folder()?;
+    let folder = &*core.keep_folder()?;
     let before = core.current.get().segments.clone();
     let has_tombstones = before.iter().any(|s| s.meta().removed > 0);
     if before.len() > 1 || has_tombstones {
@@ -100,7 +101,7 @@ pub(super) fn compact_all<F: Fingerprint>(
             meter.advance(rows)?;
             flush_if_urgent(core)
         };
-        merge(core, &before, true, &pause, core.threads())?;
+        merge(core, folder, &before, true, &pause, core.threads())?;
         core.signals.compacted(&Ok(()));
         meter.finish();
     }
@@ -130,28 +131,27 @@ pub(super) fn flush_if_urgent<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 /// Replaces a run of segments by their merge.
 fn merge<F: Fingerprint>(
     core: &Core<F>,
+    folder: &LockedFolder,
     inputs: &[Arc<Segment<F>>],
     is_oldest: bool,
     pause: Pause<'_>,
     threads: usize,
 ) -> Result<()> {
     let start = Instant::now();
-    let (storage, settings) = (&core.storage, &*core.settings);
-    let merger = Merger { storage, settings, inputs, is_oldest, pause, threads };
-    let written = merger.run(core.next())?;
-    let output = written.map(|meta| install::open_new(core, meta)).transpose()?;
+    let settings = &*core.settings;
+    let merger = Merger { folder, settings, inputs, is_oldest, pause, threads };
+    let written = merger.run(core.next_number(folder)?)?;
+    let output = written.map(|meta| install::open_new(core, folder, meta)).transpose()?;
     let ids: Vec<u64> = inputs.iter().map(|s| s.meta().id).collect();
     let is_input = |id: u64| ids.contains(&id);
     let meta = output.as_ref().map(|s| s.meta().clone());
     let (output_id, bytes_out) = meta.as_ref().map_or((None, 0), |m| (Some(m.id), m.bytes()));
-    install::segment(core, output.as_deref(), |manifest| {
+    install::segment(core, folder, output.as_deref(), |manifest| {
         let at = manifest.segments.iter().position(|s| is_input(s.id)).unwrap_or(0);
         manifest.segments.retain(|s| !is_input(s.id));
         manifest.bytes_compacted += bytes_out;
         manifest.segments.splice(at..at, meta);
     })?;
-    // Their files are removed with the last snapshot that uses them.
-    inputs.iter().for_each(|segment| segment.retire());
     install::version(core, |version| {
         let mut segments = version.segments.clone();
         let at = segments.iter().position(|s| is_input(s.meta().id)).unwrap_or(0);
@@ -159,6 +159,7 @@ fn merge<F: Fingerprint>(
         segments.splice(at..at, output);
         Version { segments, ..version.clone() }
     });
+    inputs.iter().for_each(|segment| install::remove_segment(folder, segment.meta()));
     Event::Compacted {
         path: core.storage.root(),
         inputs: &ids,

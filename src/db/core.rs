@@ -20,14 +20,13 @@ use super::options::Tuning;
 use super::poison::Poison;
 use super::signals::Signals;
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::FileId;
+use crate::files::{FileId, first_number, generation_of};
 use crate::fingerprint::Fingerprint;
 use crate::log::LogWriter;
 use crate::manifest::Manifest;
 use crate::query::Planner;
-use crate::scratch::FileNumbers;
 use crate::settings::Settings;
-use crate::storage::Storage;
+use crate::storage::{LockedFolder, Storage};
 use crate::version::{Current, Version};
 
 /// The shared state of one open database.
@@ -48,9 +47,9 @@ pub(super) struct Core<F> {
     pub(super) flushing: Mutex<()>,
     pub(super) signals: Signals,
     pub(super) poison: Poison,
-    /// The lock on the folder, until the handle is closed. An operation that writes files
-    /// without holding the writer keeps a clone of it until it ends.
-    pub(super) folder: Mutex<Option<Arc<FolderLock>>>,
+    /// The folder, locked until the handle is closed. An operation that writes files keeps a clone
+    /// until it ends.
+    pub(super) folder: Mutex<Option<Arc<LockedFolder>>>,
     /// Copies the indexes of the current version to memory.
     pub(super) indexes: Arc<IndexLoader<F>>,
     /// Nanoseconds that writers have waited for flush and compaction.
@@ -108,23 +107,6 @@ impl Writer {
     }
 }
 
-/// The lock on the folder. Dropping it lets the next writer in.
-pub(super) struct FolderLock(
-    #[expect(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>,
-);
-
-impl FolderLock {
-    pub(super) fn take(storage: &dyn Storage) -> Result<Self> {
-        storage.lock().map(Self)
-    }
-}
-
-impl std::fmt::Debug for FolderLock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("FolderLock")
-    }
-}
-
 /// The error of a handle that was closed.
 pub(super) fn closed(storage: &dyn Storage) -> Error {
     let message = "the database was closed: open it again";
@@ -149,19 +131,25 @@ impl<F: Fingerprint> Core<F> {
         self.tuning.background && !self.signals.is_stopped()
     }
 
-    /// Returns the lock on the folder, for an operation that writes files without the writer.
-    pub(super) fn keep_folder(&self) -> Result<Arc<FolderLock>> {
+    /// Returns the locked folder, for an operation that writes files.
+    pub(super) fn keep_folder(&self) -> Result<Arc<LockedFolder>> {
         self.poison.check()?;
         lock(&self.folder).clone().ok_or_else(|| closed(&*self.storage))
     }
+
+    /// Returns the number of a new log or segment; see [`next_number`].
+    pub(super) fn next_number(&self, folder: &LockedFolder) -> Result<u64> {
+        next_number(folder, lock(&self.manifest).generation)
+    }
 }
 
-impl<F: Fingerprint> FileNumbers for Core<F> {
-    /// Returns a file number that is not in use. After a crash a number may be used again, but only
-    /// once the file that had it has been removed.
-    fn next(&self) -> u64 {
-        let mut manifest = lock(&self.manifest);
-        manifest.next_file += 1;
-        manifest.next_file - 1
+/// Returns the number of a log or segment that is created while the manifest of this generation is
+/// in force. No other file has had it.
+pub(super) fn next_number(folder: &LockedFolder, generation: u64) -> Result<u64> {
+    let number = folder.next_number(first_number(generation));
+    if generation_of(number) == generation {
+        return Ok(number);
     }
+    let message = "too many files were begun since the last manifest: open the database again";
+    Err(Error::new(ErrorKind::Io, message).at_path(folder.storage().root()))
 }

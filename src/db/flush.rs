@@ -1,6 +1,6 @@
 //! Flush: writes memtables as segments. storage-format.md, "Flush".
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::MutexGuard;
 use std::time::Instant;
 
 use super::core::{Core, Writer};
@@ -12,10 +12,9 @@ use crate::files::FileName;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::layout::Permutation;
 use crate::memtable::Memtable;
-use crate::scratch::FileNumbers;
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Settings;
-use crate::storage::Storage;
+use crate::storage::LockedFolder;
 use crate::table::Profile;
 use crate::version::Version;
 
@@ -49,14 +48,15 @@ pub(super) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 }
 
 fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Result<()> {
+    let folder = &*core.keep_folder()?;
     let start = Instant::now();
-    let written = write_memtable(&core.storage, &core.settings, core.next(), frozen)?;
-    let segment = written.map(|meta| install::open_new(core, meta)).transpose()?;
+    let written = write_memtable(folder, &core.settings, core.next_number(folder)?, frozen)?;
+    let segment = written.map(|meta| install::open_new(core, folder, meta)).transpose()?;
     let meta = segment.as_ref().map(|segment| segment.meta().clone());
     let bytes = meta.as_ref().map_or(0, SegmentMeta::bytes);
     let next_doc = next_doc(frozen);
     let mut ended = Vec::new();
-    install::segment(core, segment.as_deref(), |manifest| {
+    install::segment(core, folder, segment.as_deref(), |manifest| {
         manifest.bytes_flushed += bytes;
         manifest.segments.extend(meta.clone());
         // Everything in the logs before the last one is in segments now.
@@ -72,7 +72,7 @@ fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Re
         flushed: version.flushed.max(frozen.last_seq()),
         ..version.clone()
     });
-    ended.iter().for_each(|log| install::remove_file(core, FileName::Log(log.id.number)));
+    ended.iter().for_each(|log| install::remove_file(folder, FileName::Log(log.id.number)));
     let (path, duration) = (core.storage.root(), start.elapsed());
     let (segment, entries) = (meta.as_ref().map(|m| m.id), meta.as_ref().map_or(0, |m| m.entries));
     Event::Flushed { path, segment, entries, bytes, duration }.report();
@@ -87,7 +87,7 @@ pub(super) fn next_doc<F: Fingerprint>(memtable: &Memtable<F>) -> u64 {
 
 /// Writes the changes of a memtable as segment `id`. Returns `None` if there are no changes.
 pub(super) fn write_memtable<F: Fingerprint>(
-    storage: &Arc<dyn Storage>,
+    folder: &LockedFolder,
     settings: &Settings,
     id: u64,
     memtable: &Memtable<F>,
@@ -102,7 +102,7 @@ pub(super) fn write_memtable<F: Fingerprint>(
         return Ok(None);
     }
     let contents = Contents::new(settings, &entries);
-    let mut writer = SegmentWriter::new(storage, settings, id)?;
+    let mut writer = SegmentWriter::new(folder, settings, id);
     writer.tables(&contents, 1)?;
     writer.tombstones(&tombstones)?;
     if !names.is_empty() {

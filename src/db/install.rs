@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::core::Core;
 use super::locks::lock;
-use crate::error::Result;
-use crate::files::FileName;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::{FileName, MANIFEST};
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
 use crate::segment::{Segment, SegmentMeta};
+use crate::storage::LockedFolder;
 use crate::version::Version;
 
 /// How long the background thread waits for the readers of a version that it has replaced.
@@ -24,10 +25,12 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 /// which of the two the next open will find.
 pub(super) fn manifest<F: Fingerprint>(
     core: &Core<F>,
+    folder: &LockedFolder,
     change: impl FnOnce(&mut Manifest),
 ) -> Result<()> {
     let mut manifest = lock(&core.manifest);
     core.poison.check()?;
+    core.poison.after(expect_installed(folder, &manifest))?;
     let mut next = manifest.clone();
     change(&mut next);
     next.generation += 1;
@@ -37,16 +40,36 @@ pub(super) fn manifest<F: Fingerprint>(
     Ok(())
 }
 
+/// Returns an error unless the folder still belongs to this handle and its manifest is the one that
+/// this handle installed last. Otherwise the folder was replaced, for instance by a backup that was
+/// restored, and nothing in it may be touched.
+pub(super) fn expect_installed(folder: &LockedFolder, manifest: &Manifest) -> Result<()> {
+    folder.check()?;
+    let storage = &**folder.storage();
+    let found = match Manifest::read(storage) {
+        Ok(found) => found == *manifest,
+        Err(error) if [ErrorKind::NotFound, ErrorKind::Corruption].contains(&error.kind()) => false,
+        Err(error) => return Err(error),
+    };
+    if found {
+        return Ok(());
+    }
+    let message = "the manifest was replaced or removed while the database was open, perhaps by a \
+                   backup: nothing more is written, open the database again";
+    Err(Error::new(ErrorKind::Replaced, message).at_path(storage.root().join(MANIFEST)))
+}
+
 /// Does the same as [`manifest`], for a manifest that names a new segment. Removes the segment's
 /// files at once if no manifest can name it any more.
 pub(super) fn segment<F: Fingerprint>(
     core: &Core<F>,
+    folder: &LockedFolder,
     segment: Option<&Segment<F>>,
     change: impl FnOnce(&mut Manifest),
 ) -> Result<()> {
-    let installed = manifest(core, change);
+    let installed = manifest(core, folder, change);
     if let (Err(_), false, Some(segment)) = (&installed, core.poison.is_set(), segment) {
-        segment.retire();
+        remove_segment(folder, segment.meta());
     }
     installed
 }
@@ -55,21 +78,25 @@ pub(super) fn segment<F: Fingerprint>(
 /// it earlier.
 pub(super) fn open_new<F: Fingerprint>(
     core: &Core<F>,
+    folder: &LockedFolder,
     meta: SegmentMeta,
 ) -> Result<Arc<Segment<F>>> {
     core.storage.sync_dir().map_err(|e| core.poison.set(e))?;
-    let files = meta.files();
-    let opened = Segment::open(&core.storage, &core.settings, meta);
-    if opened.is_err() {
-        files.iter().for_each(|(name, _)| remove_file(core, *name));
-    }
-    opened.map(Arc::new)
+    Segment::open(&core.storage, &core.settings, meta.clone())
+        .inspect_err(|_| remove_segment(folder, &meta))
+        .map(Arc::new)
+}
+
+/// Removes the files of a segment that no manifest names any more. Those that have them open can
+/// still read them.
+pub(super) fn remove_segment(folder: &LockedFolder, meta: &SegmentMeta) {
+    meta.files().iter().for_each(|(name, _)| remove_file(folder, *name));
 }
 
 /// Removes a file that no manifest names any more. If that fails, the file is an orphan, which the
 /// next open removes.
-pub(super) fn remove_file<F: Fingerprint>(core: &Core<F>, name: FileName) {
-    let _ = core.storage.remove(&name.to_string());
+pub(super) fn remove_file(folder: &LockedFolder, name: FileName) {
+    let _ = folder.storage().remove(&name.to_string());
 }
 
 /// Replaces the version, and drops the old one after its short-lived readers. The last one to drop

@@ -8,10 +8,11 @@ use super::{backpressure, compact, flush, install};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Report};
-use crate::scratch::{FileNumbers, Scratch, ScratchFiles};
+use crate::scratch::{Scratch, ScratchFiles};
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
 use crate::sorter::{Record, Sorted, Sorter};
+use crate::storage::LockedFolder;
 use crate::table::{Profile, Sample};
 use crate::version::Version;
 
@@ -66,22 +67,29 @@ pub(super) fn load<F: Fingerprint>(
         )
         .at_path(core.storage.root()));
     }
-    let _folder = core.keep_folder()?;
+    let folder = &*core.keep_folder()?;
     let entries = entries.into_iter();
     let total = match entries.size_hint() {
         (low, Some(high)) if low == high => Some(low as u64),
         _ => None,
     };
-    let load =
-        Load { core, threads: core.threads(), meter: Meter::new(report, Phase::Read, total) };
+    let load = Load {
+        core,
+        folder,
+        threads: core.threads(),
+        meter: Meter::new(report, Phase::Read, total),
+    };
     let (sorter, read) = load.read(entries)?;
     backpressure::wait_for_flush(core)?;
     let writer = flush::flush_all(core)?;
     load.meter.begin(Phase::Sort, read)?;
     let sorted = sorter.finish(|more| load.meter.advance(more))?;
+    // So that the number of the new segment is greater than that of any file which the present
+    // manifest can name: if that manifest is put back later, the segment is not taken for an orphan.
+    install::manifest(core, folder, |_| {})?;
     let written = load.write(load.only_new(sorted)?, read)?;
     let inserted = written.as_ref().map_or(0, |meta| meta.entries);
-    written.map_or(Ok(()), |meta| add_segment(core, meta))?;
+    written.map_or(Ok(()), |meta| add_segment(core, folder, meta))?;
     load.meter.finish();
     drop(writer);
     compact::compact_as_needed(core);
@@ -89,9 +97,13 @@ pub(super) fn load<F: Fingerprint>(
 }
 
 /// Adds the new segment, newer than all others.
-fn add_segment<F: Fingerprint>(core: &Core<F>, meta: SegmentMeta) -> Result<()> {
-    let segment = install::open_new(core, meta)?;
-    install::segment(core, Some(&segment), |manifest| {
+fn add_segment<F: Fingerprint>(
+    core: &Core<F>,
+    folder: &LockedFolder,
+    meta: SegmentMeta,
+) -> Result<()> {
+    let segment = install::open_new(core, folder, meta)?;
+    install::segment(core, folder, Some(&segment), |manifest| {
         manifest.segments.push(segment.meta().clone());
     })?;
     core.current.update(|version| Version {
@@ -105,13 +117,14 @@ fn add_segment<F: Fingerprint>(core: &Core<F>, meta: SegmentMeta) -> Result<()> 
 /// A bulk load in progress.
 struct Load<'a, F> {
     core: &'a Core<F>,
+    folder: &'a LockedFolder,
     threads: usize,
     meter: Meter<'a>,
 }
 
 impl<'a, F: Fingerprint> Load<'a, F> {
     fn scratch_files(&self) -> ScratchFiles<'a> {
-        ScratchFiles::new(&self.core.storage, self.core)
+        ScratchFiles::new(self.folder)
     }
 
     /// Returns this many sixteenths of the memory.
@@ -211,7 +224,8 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         let core = self.core;
         let tables = core.settings.layout.tables();
         self.meter.begin(Phase::Write, read * tables as u64)?;
-        let mut writer = SegmentWriter::new(&core.storage, &core.settings, core.next())?;
+        let mut writer =
+            SegmentWriter::new(self.folder, &core.settings, core.next_number(self.folder)?);
         // Entries on disk need less than their share while they are read. The rest is for filters.
         let used = entries.memory() + self.memory(FOR_ROWS);
         let left = core.tuning.bulk_memory.saturating_sub(used).max(self.memory(FOR_FILTERS));

@@ -37,6 +37,7 @@ mod load;
 mod locks;
 mod open;
 mod options;
+mod orphans;
 mod poison;
 mod read_only;
 mod recipe_name;

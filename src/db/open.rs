@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::core::FolderLock;
 use super::handle::Db;
 use super::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, Options};
 use super::read_only::ReadOnlyDb;
@@ -17,7 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
 use crate::manifest::Manifest;
 use crate::settings::{Ids, Settings};
-use crate::storage::{Disk, LOCK, Storage};
+use crate::storage::{Disk, LOCK, LockedFolder, Storage};
 
 impl Db<u64> {
     /// Returns options for a database of 64-bit fingerprints. For 128-bit ones use
@@ -199,14 +198,14 @@ fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode) -> Result<
             Some(settings)
         }
     };
-    let lock = FolderLock::take(&*storage)?;
+    let folder = LockedFolder::lock(&storage)?;
     // Again: another process may have changed it before it released the lock.
     let manifest = match (read_manifest(&options, &*storage, mode)?, new_settings) {
         (Some(manifest), _) => manifest,
-        (None, Some(settings)) => create(settings, &*storage)?,
+        (None, Some(settings)) => create(settings, &folder)?,
         (None, None) => return Err(explain_missing(&*storage, no_manifest())),
     };
-    let (core, recovery) = recover(options, storage, manifest, lock)?;
+    let (core, recovery) = recover(options, folder, manifest)?;
     let db = Db::start(core, recovery)?;
     report(path, &db.snapshot(), false);
     Ok(db)
@@ -291,13 +290,14 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
 
 /// Creates a database; storage-format.md, "Create". The folder may contain what an interrupted
 /// creation left, but no files of a database.
-fn create(settings: Settings, storage: &dyn Storage) -> Result<Manifest> {
+fn create(settings: Settings, folder: &LockedFolder) -> Result<Manifest> {
+    let storage = &**folder.storage();
     let names = storage.list()?.unwrap_or_default();
     if names.iter().any(|name| FileName::parse(name).is_some()) {
         return Err(explain_missing(storage, no_manifest()));
     }
     refuse_foreign_files(storage)?;
-    let manifest = Manifest::new(settings);
+    let manifest = Manifest::new(settings, folder.session());
     manifest.install(storage)?;
     Ok(manifest)
 }

@@ -26,6 +26,14 @@ impl Poison {
         }
     }
 
+    /// Passes on a result. Accepts no more writes if somebody else has replaced the folder.
+    pub(super) fn after<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match error.kind() {
+            ErrorKind::Replaced => self.set(error),
+            _ => error,
+        })
+    }
+
     /// Whether no more writes are accepted.
     pub(super) fn is_set(&self) -> bool {
         self.0.get().is_some()

@@ -1,30 +1,30 @@
 //! Recovery: brings a database from what its manifest and logs say to a state that accepts writes.
 //! storage-format.md, "Open".
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use super::agreement::{other_extraction, other_recipe};
-use super::core::{Core, FolderLock, Log, Writer};
-use super::flush;
+use super::core::{Core, Log, Writer, next_number};
 use super::index_loader::IndexLoader;
 use super::options::Options;
+use super::orphans;
 use super::poison::Poison;
 use super::signals::Signals;
-use crate::codec::header::{FileHeader, FileKind};
+use super::{flush, install};
+use crate::codec::header::FileKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::files::{FileId, FileName, MANIFEST};
 use crate::fingerprint::Fingerprint;
-use crate::log::{LogWriter, Op, ReadMode, Start, read_log};
+use crate::log::{LogWriter, MAX_LOG_LEN, Op, ReadMode, Start, read_log};
 use crate::manifest::{LogRef, Manifest};
 use crate::memtable::Memtable;
 use crate::query::Planner;
 use crate::segment::Segment;
 use crate::settings::Ids;
-use crate::storage::Storage;
+use crate::storage::{LockedFolder, Storage};
 use crate::version::{Current, Version};
 
 /// What opening a database found in its log.
@@ -75,16 +75,17 @@ impl RecoveryReport {
 /// assumed to be durable in the logs: a sync may have failed.
 pub(super) fn recover<F: Fingerprint>(
     options: Options<F>,
-    storage: Arc<dyn Storage>,
-    mut manifest: Manifest,
-    lock: FolderLock,
+    folder: LockedFolder,
+    found: Manifest,
 ) -> Result<(Core<F>, RecoveryReport)> {
+    let storage = folder.storage().clone();
     // The previous process may have ended between renaming the manifest and syncing the folder. As
     // long as a loss of power could bring back the previous manifest, nothing is removed or
     // created.
     storage.sync_dir()?;
+    let mut manifest = found.clone();
     let mut segments = open_segments(&storage, &manifest, &[])?;
-    let (recovery, recovered) = write_replayed(&storage, &mut manifest)?;
+    let (recovery, recovered) = write_replayed(&folder, &mut manifest)?;
     segments.extend(recovered);
     let (settings, is_empty) = (&mut manifest.settings, segments.is_empty());
     adopt(options.recipe, &mut settings.recipe, is_empty, other_recipe)
@@ -94,7 +95,7 @@ pub(super) fn recover<F: Fingerprint>(
         })
         .map_err(|error| error.at_path(storage.root()))?;
     settings.check()?;
-    let writer = begin_log(&*storage, &mut manifest, recovery.log_end)?;
+    let writer = begin_log(&folder, &found, &mut manifest, recovery.log_end)?;
     recovery.report(storage.root());
 
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
@@ -111,7 +112,7 @@ pub(super) fn recover<F: Fingerprint>(
         flushing: Mutex::new(()),
         signals: Signals::default(),
         poison: Poison::default(),
-        folder: Mutex::new(Some(Arc::new(lock))),
+        folder: Mutex::new(Some(Arc::new(folder))),
         indexes: IndexLoader::new(&options.tuning),
         stalled: AtomicU64::new(0),
         storage,
@@ -139,19 +140,19 @@ pub(super) fn explain_missing(storage: &dyn Storage, error: Error) -> Error {
 /// Replays the logs, removes orphans, and writes the entries of the logs as a segment, if there are
 /// any.
 fn write_replayed<F: Fingerprint>(
-    storage: &Arc<dyn Storage>,
+    folder: &LockedFolder,
     manifest: &mut Manifest,
 ) -> Result<(RecoveryReport, Option<Arc<Segment<F>>>)> {
+    let storage = folder.storage();
     let settings = manifest.settings.clone();
     let memtable = Memtable::<F>::new(settings.permutations(), manifest.next_doc);
     let mut report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
     // Only now: if an older manifest was put back, what it does not name must not be lost.
-    report.orphans = remove_orphans::<F>(&**storage, manifest)?;
+    report.orphans = orphans::remove::<F>(folder, manifest)?;
     manifest.next_doc = flush::next_doc(&memtable);
     manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
-    let id = manifest.next_file;
-    manifest.next_file += 1;
-    let Some(meta) = flush::write_memtable(storage, &settings, id, &memtable)? else {
+    let number = next_number(folder, manifest.generation)?;
+    let Some(meta) = flush::write_memtable(folder, &settings, number, &memtable)? else {
         return Ok((report, None));
     };
     let segment = Segment::open(storage, &settings, meta.clone())?;
@@ -178,10 +179,16 @@ fn adopt(
 
 /// Begins a new log, installs the manifest that names it and the recovered segment, and removes the
 /// old logs.
-fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Result<Writer> {
+fn begin_log(
+    folder: &LockedFolder,
+    found: &Manifest,
+    manifest: &mut Manifest,
+    old_end: u64,
+) -> Result<Writer> {
+    let storage = &**folder.storage();
     let ended = std::mem::take(&mut manifest.logs);
-    let log_id = FileId { number: manifest.next_file, nonce: storage.fresh_nonce()? };
-    manifest.next_file += 1;
+    let number = next_number(folder, manifest.generation)?;
+    let log_id = FileId { number, nonce: folder.session() };
     let start = Start {
         previous_log: ended.last().map_or(0, |log| log.id.number),
         previous_end: old_end,
@@ -192,61 +199,13 @@ fn begin_log(storage: &dyn Storage, manifest: &mut Manifest, old_end: u64) -> Re
     let log = LogWriter::begin(file, header, start)?;
     // One sync for the file names of segment and log, which the manifest needs.
     storage.sync_dir()?;
+    manifest.begin_session(folder.session());
     manifest.logs.push(LogRef { id: log_id, end: None });
     manifest.generation += 1;
+    install::expect_installed(folder, found)?;
     manifest.install(storage)?;
-    for log in ended {
-        // If this fails, the log is an orphan, which the next open removes.
-        let _ = storage.remove(&FileName::Log(log.id.number).to_string());
-    }
+    ended.iter().for_each(|log| install::remove_file(folder, FileName::Log(log.id.number)));
     Ok(Writer::new(log, log_id, manifest.last_seq, manifest.next_doc))
-}
-
-/// Removes what a crash left: numbered files that the manifest does not name. Returns how many
-/// there were.
-fn remove_orphans<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<u64> {
-    let mut live: BTreeSet<FileName> =
-        manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
-    live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id.number)));
-    let names = storage.list()?.unwrap_or_default();
-    let orphans: Vec<FileName> = names
-        .iter()
-        .filter_map(|name| FileName::parse(name))
-        .filter(|name| !live.contains(name))
-        .collect();
-    for name in &orphans {
-        if let FileName::Log(id) = *name
-            && id >= manifest.next_file
-        {
-            refuse_newer_log::<F>(storage, manifest, id)?;
-        }
-    }
-    // Only after all checks: a newer manifest that is restored needs what this one does not name.
-    orphans.iter().try_for_each(|name| storage.remove(&name.to_string()))?;
-    Ok(orphans.len() as u64)
-}
-
-/// Refuses to continue if a later log has commits. A manifest names a log before anything is
-/// committed to it, so an older manifest was put back.
-fn refuse_newer_log<F: Fingerprint>(
-    storage: &dyn Storage,
-    manifest: &Manifest,
-    number: u64,
-) -> Result<()> {
-    let name = FileName::Log(number).to_string();
-    let (path, bytes) = (storage.root().join(&name), storage.read(&name)?);
-    // No manifest names its nonce.
-    let nonce = FileHeader::decode(FileKind::Log, &bytes).map_or(0, |header| header.nonce);
-    let header = manifest.settings.header(FileKind::Log, 0, FileId { number, nonce });
-    match read_log::<F>(&bytes, &path, &header, None, ReadMode::Recover) {
-        Ok(contents) if !contents.commits.is_empty() => Err(Error::corruption(
-            "this log has commits that the manifest does not know: an older manifest was put back, \
-             so restore the newer one",
-        )
-        .at_path(path)),
-        // Unreadable: its creation was interrupted.
-        _ => Ok(()),
-    }
 }
 
 /// Opens the segments that the manifest names, except those that are `known` and open already.
@@ -300,7 +259,7 @@ pub(super) fn replay<F: Fingerprint>(
     let mut last_seq = manifest.last_seq;
     for log in &manifest.logs {
         let name = FileName::Log(log.id.number).to_string();
-        let bytes = storage.read(&name).map_err(missing_is_corruption)?;
+        let bytes = storage.read(&name, MAX_LOG_LEN).map_err(missing_is_corruption)?;
         let path = storage.root().join(name);
         let damage = |message: String| Error::corruption(message).at_path(&path);
         let header = manifest.settings.header(FileKind::Log, 0, log.id);

@@ -16,8 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, Start};
 use crate::manifest::LogRef;
 use crate::memtable::Memtable;
-use crate::scratch::FileNumbers;
-use crate::storage::WriteFile;
+use crate::storage::{LockedFolder, WriteFile};
 use crate::version::Version;
 
 /// Freezes the memtable, and returns the writer to the new log. No other memtable may be frozen.
@@ -28,13 +27,14 @@ pub(super) fn rotate<'c, F: Fingerprint>(
 ) -> Result<MutexGuard<'c, Writer>> {
     // Slow work comes first, while others can still write.
     sync::sync(core, permit, lock(&core.log.writer))?;
-    let (log_id, file) = create_log(core)?;
+    let folder = &*core.keep_folder()?;
+    let (log_id, file) = create_log(core, folder)?;
     let mut writer = lock(&core.log.writer);
-    match switch_logs(core, &mut writer, log_id, file) {
+    match switch_logs(core, folder, &mut writer, log_id, file) {
         Ok(()) => Ok(writer),
         Err(error) => {
             if !core.poison.is_set() {
-                install::remove_file(core, FileName::Log(log_id.number));
+                install::remove_file(folder, FileName::Log(log_id.number));
             }
             Err(error)
         }
@@ -43,18 +43,25 @@ pub(super) fn rotate<'c, F: Fingerprint>(
 
 /// Creates the file of a new log, still empty, and makes its name durable: no manifest may name it
 /// earlier.
-fn create_log<F: Fingerprint>(core: &Core<F>) -> Result<(FileId, Arc<dyn WriteFile>)> {
-    let id = FileId { number: core.next(), nonce: core.storage.fresh_nonce()? };
+fn create_log<F: Fingerprint>(
+    core: &Core<F>,
+    folder: &LockedFolder,
+) -> Result<(FileId, Arc<dyn WriteFile>)> {
+    let id = FileId { number: core.next_number(folder)?, nonce: folder.session() };
     let name = FileName::Log(id.number);
-    let created = core.storage.create(&name.to_string()).and_then(|file| {
-        core.storage.sync_dir().map_err(|e| core.poison.set(e))?;
-        Ok((id, file))
-    });
-    created.inspect_err(|_| install::remove_file(core, name))
+    let file = core.storage.create(&name.to_string())?;
+    match core.storage.sync_dir() {
+        Ok(()) => Ok((id, file)),
+        Err(error) => {
+            install::remove_file(folder, name);
+            Err(core.poison.set(error))
+        }
+    }
 }
 
 fn switch_logs<F: Fingerprint>(
     core: &Core<F>,
+    folder: &LockedFolder,
     writer: &mut Writer,
     log_id: FileId,
     file: Arc<dyn WriteFile>,
@@ -65,7 +72,7 @@ fn switch_logs<F: Fingerprint>(
     let previous = writer.log_id;
     let start = Start { previous_log: previous.number, previous_end: end, last_seq: writer.seq };
     let log = LogWriter::begin(file, core.settings.header(FileKind::Log, 0, log_id), start)?;
-    install::manifest(core, |manifest| {
+    install::manifest(core, folder, |manifest| {
         for log in manifest.logs.iter_mut().filter(|log| log.id == previous) {
             log.end = Some(end);
         }

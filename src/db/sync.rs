@@ -81,6 +81,7 @@ pub(super) fn sync<F: Fingerprint>(
         core.visible.fetch_max(seq, Ordering::AcqRel);
         return Ok(());
     }
+    let folder = core.keep_folder()?;
     // If this thread panicked after taking the unwritten frames, the log would have a gap.
     let wake = || core.signals.step();
     let _guard = PanicGuard::new(&core.poison, &wake);
@@ -91,6 +92,9 @@ pub(super) fn sync<F: Fingerprint>(
     // This keeps the promise of Durability::Sync and of `Db::sync`: acknowledged commits survive a
     // loss of power. After a failed sync, a second one would prove nothing.
     unwritten.write_and_sync().map_err(|e| core.poison.set(e))?;
+    // Whoever has locked the folder since has not seen these commits, so they may not be
+    // acknowledged. If nobody has, the next writer will find them.
+    folder.check().map_err(|e| core.poison.set(e))?;
     let took = start.elapsed();
     let mut writer = lock(&core.log.writer);
     writer.groups.synced(took);

@@ -25,6 +25,9 @@ pub(crate) use op::{MAX_NAME_LEN, Op};
 pub(crate) use reader::{ReadMode, read_log};
 pub(crate) use writer::LogWriter;
 
+/// Longest log in bytes. A longer one is neither written nor read.
+pub(crate) const MAX_LOG_LEN: u64 = 1 << 32;
+
 /// Where a log continues from: the content of its first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Start {

@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(head.start(), (1 << 48) - 1);
         assert!(head.has_lists() && !head.is_wide());
         for (group, &end) in ends.iter().enumerate() {
-            assert_eq!(head.end(group), end.into(), "group {group} of {ends:?}");
+            assert_eq!(head.end(group), u64::from(end), "group {group} of {ends:?}");
         }
     }
 

@@ -12,8 +12,8 @@ pub(crate) use ids::IdFinder;
 pub(crate) use writer::{SegmentContents, SegmentWriter, TableContents};
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileKind;
@@ -37,7 +37,7 @@ const COUNT_LIMIT: u64 = 1 << 48;
 pub(crate) struct SegmentMeta {
     /// The number in its files' names.
     pub id: u64,
-    /// The random number in its files.
+    /// The random number of the writer that created it.
     pub nonce: u64,
     /// Number of distinct fingerprints, which every table holds.
     pub fingerprints: u64,
@@ -124,9 +124,8 @@ pub(crate) struct Segment<F> {
     postings: Postings,
     tombstones: Option<Tombstones<F>>,
     names: Option<Names>,
-    storage: Arc<dyn Storage>,
-    /// Set once no manifest names the segment. Then dropping its last reference removes its files.
-    obsolete: AtomicBool,
+    /// The folder, for messages.
+    root: PathBuf,
 }
 
 impl<F: Fingerprint> Segment<F> {
@@ -160,8 +159,7 @@ impl<F: Fingerprint> Segment<F> {
             postings,
             tombstones: tombstones.transpose()?,
             names: names.transpose()?,
-            storage: storage.clone(),
-            obsolete: AtomicBool::new(false),
+            root: storage.root().to_owned(),
             meta,
         };
         segment.check_counts(settings)?;
@@ -179,11 +177,11 @@ impl<F: Fingerprint> Segment<F> {
             && self.names.as_ref().map_or(0, Names::count) == named
             && self.postings.entries() == self.meta.entries
             && tombstones as u64 == self.meta.removed
-            && self.identity_table().map(Table::blocks) == Some(self.postings.groups())
+            && self.identity_table().is_some_and(|t| t.blocks() == self.postings.groups())
         {
             return Ok(());
         }
-        let first = self.storage.root().join(FileName::Table(self.meta.id, 0).to_string());
+        let first = self.root.join(FileName::Table(self.meta.id, 0).to_string());
         Err(Error::corruption("the segment's files do not have the counts that the manifest says")
             .at_path(first))
     }
@@ -199,7 +197,7 @@ impl<F: Fingerprint> Segment<F> {
                     table.code(),
                     settings.code
                 );
-                return Err(Error::corruption(message).at_path(self.storage.root().join(name)));
+                return Err(Error::corruption(message).at_path(self.root.join(name)));
             }
         }
         Ok(())
@@ -289,7 +287,7 @@ impl<F: Fingerprint> Segment<F> {
         let mut sound = sums.iter().flatten();
         if sound.next().is_some_and(|first| sound.any(|sum| sum != first)) {
             let message = format!("the tables of segment {} hold different sets", self.meta.id);
-            inspection.report(Error::corruption(message).at_path(self.storage.root()));
+            inspection.report(Error::corruption(message).at_path(&self.root));
         }
         let is_table_0_sound = sums.first().is_some_and(Option::is_some);
         if self.postings.verify_file(self.meta.postings, inspection)? && is_table_0_sound {
@@ -320,23 +318,6 @@ impl<F: Fingerprint> Segment<F> {
             .chain(self.tombstones.as_ref().map(Tombstones::raw))
             .chain(self.names.as_ref().map(Names::raw))
             .collect()
-    }
-
-    /// Marks the segment as obsolete because no manifest names it any more. Its files are removed
-    /// when the last reference to it is dropped.
-    pub(crate) fn retire(&self) {
-        self.obsolete.store(true, Ordering::Relaxed);
-    }
-}
-
-impl<F> Drop for Segment<F> {
-    fn drop(&mut self) {
-        if self.obsolete.load(Ordering::Relaxed) {
-            for (name, _) in self.meta.files() {
-                // If this fails, the next open removes the file as an orphan.
-                let _ = self.storage.remove(&name.to_string());
-            }
-        }
     }
 }
 

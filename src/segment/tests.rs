@@ -6,10 +6,9 @@ use crate::files::FileId;
 use crate::layout::Layout;
 use crate::paged::PagedWriter;
 use crate::postings::Ids;
-use crate::scratch::tests::Numbers;
-use crate::scratch::{FileNumbers, Scratch, ScratchFiles};
+use crate::scratch::{Scratch, ScratchFiles};
 use crate::settings::Ids as KindOfIds;
-use crate::storage::{Access, Disk, MemoryBudget, READ_AHEAD, Sim};
+use crate::storage::{Access, Disk, LockedFolder, MemoryBudget, READ_AHEAD, Sim};
 use crate::table::FilterChecks;
 use crate::table::Profile;
 
@@ -84,7 +83,8 @@ fn written_in_parts(
         (0..90u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i).collect();
     fingerprints.extend((0..100).map(|i| (7 << 60) + (i << 34)));
     fingerprints.sort_unstable();
-    let mut writer = SegmentWriter::new(storage, settings, 1).unwrap();
+    let folder = LockedFolder::lock(storage).unwrap();
+    let mut writer = SegmentWriter::new(&folder, settings, 1);
     writer.tables(&Contents { fingerprints, together }, 1).unwrap();
     let entry = |id| Entry { fingerprint: 7u64, id: DocId(id) };
     writer.tombstones(&[entry(1000), entry(1001)]).unwrap();
@@ -188,20 +188,20 @@ fn files_are_the_same_with_and_without_scratch_files() {
     fingerprints.sort_unstable();
     fingerprints.dedup();
     let segments = [None, Some(1 << 20), Some(1 << 14)].map(|filter_memory| {
-        let numbers = Numbers::default();
         let sim = Sim::new();
         sim.create_root().unwrap();
         let storage: Arc<dyn Storage> = sim.clone();
-        let mut writer = SegmentWriter::new(&storage, &settings, 1).unwrap();
+        let folder = LockedFolder::lock(&storage).unwrap();
+        let mut writer = SegmentWriter::new(&folder, &settings, 1);
         if let Some(filter_memory) = filter_memory {
-            let files = ScratchFiles::new(&storage, &numbers);
+            let files = ScratchFiles::new(&folder);
             writer.set_scratch(Scratch { files, filter_memory });
         }
         let contents = Contents { fingerprints: fingerprints.clone(), together: 1000 };
         writer.tables(&contents, 1).unwrap();
         let meta = writer.finish().unwrap();
-        assert_eq!(sim.list().unwrap().unwrap().len(), 3, "scratch files are left");
-        (meta, numbers.next())
+        assert_eq!(sim.list().unwrap().unwrap().len(), 4, "scratch files are left");
+        (SegmentMeta { nonce: 0, ..meta }, folder.next_scratch())
     });
     let [(in_memory, 0), (spooled, some), (sorted, more)] = segments else { panic!() };
     assert_eq!((&spooled, &sorted), (&in_memory, &in_memory));

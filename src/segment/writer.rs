@@ -1,10 +1,10 @@
 //! Writes the files of a segment.
 
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
 use super::SegmentMeta;
 use crate::codec::header::FileKind;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileId, FileName};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::names::NamesBuilder;
@@ -13,7 +13,7 @@ use crate::parallel;
 use crate::postings::PostingsBuilder;
 use crate::scratch::Scratch;
 use crate::settings::Settings;
-use crate::storage::Storage;
+use crate::storage::{LockedFolder, Storage};
 use crate::table::{Profile, TableBuilder};
 use crate::tombstones;
 
@@ -50,9 +50,11 @@ pub(crate) trait TableContents<F: Fingerprint> {
 /// removes what it wrote.
 #[derive(Debug)]
 pub(crate) struct SegmentWriter<'a> {
-    storage: &'a Arc<dyn Storage>,
+    folder: &'a LockedFolder,
     settings: &'a Settings,
     id: FileId,
+    /// What this writer has created, and nobody else has.
+    created: Mutex<Vec<FileName>>,
     scratch: Option<Scratch<'a>>,
     files: SegmentFiles,
     finished: bool,
@@ -72,14 +74,10 @@ struct SegmentFiles {
 
 impl<'a> SegmentWriter<'a> {
     /// Begins the segment with this number.
-    pub(crate) fn new(
-        storage: &'a Arc<dyn Storage>,
-        settings: &'a Settings,
-        number: u64,
-    ) -> Result<Self> {
-        let id = FileId { number, nonce: storage.fresh_nonce()? };
-        let files = SegmentFiles::default();
-        Ok(Self { storage, settings, id, scratch: None, files, finished: false })
+    pub(crate) fn new(folder: &'a LockedFolder, settings: &'a Settings, number: u64) -> Self {
+        let id = FileId { number, nonce: folder.session() };
+        let (created, files) = (Mutex::default(), SegmentFiles::default());
+        Self { folder, settings, id, created, scratch: None, files, finished: false }
     }
 
     /// Sets the scratch space of each table. The default is memory without a limit.
@@ -133,14 +131,11 @@ impl<'a> SegmentWriter<'a> {
 
     fn entries_builder<F: Fingerprint>(&self, profile: &Profile) -> Result<EntriesBuilder<'a, F>> {
         let table = self.table_builder(0, profile)?;
-        let name = FileName::Postings(self.id.number).to_string();
         let header = self.settings.header(FileKind::Postings, 0, self.id);
-        let postings = PostingsBuilder::create(
-            &**self.storage,
-            &name,
-            &header,
-            self.scratch.map(|scratch| scratch.files),
-        )?;
+        let files = self.scratch.map(|scratch| scratch.files);
+        let postings = self.create(FileName::Postings(self.id.number), |storage, name| {
+            PostingsBuilder::create(storage, name, &header, files)
+        })?;
         Ok(EntriesBuilder { table, postings, last: None, fingerprints: Vec::new() })
     }
 
@@ -157,7 +152,7 @@ impl<'a> SegmentWriter<'a> {
                 table.fingerprints,
                 self.files.fingerprints
             ))
-            .at_path(self.storage.root()));
+            .at_path(self.folder.storage().root()));
         }
         self.files.tables.push(table.file);
         Ok(())
@@ -169,10 +164,25 @@ impl<'a> SegmentWriter<'a> {
         profile: &Profile,
     ) -> Result<TableBuilder<'a, F>> {
         let part = u16::try_from(table).unwrap_or(u16::MAX);
-        let name = FileName::Table(self.id.number, part).to_string();
         let header = self.settings.header(FileKind::Table, part, self.id);
         let options = self.settings.table_options(table);
-        TableBuilder::create(&**self.storage, &name, &header, options, profile, self.scratch)
+        self.create(FileName::Table(self.id.number, part), |storage, name| {
+            TableBuilder::create(storage, name, &header, options, profile, self.scratch)
+        })
+    }
+
+    /// Begins a file, and remembers that this writer created it.
+    fn create<T>(
+        &self,
+        name: FileName,
+        begin: impl FnOnce(&'a dyn Storage, &str) -> Result<T>,
+    ) -> Result<T> {
+        let begun = begin(&**self.folder.storage(), &name.to_string());
+        // If the name was taken, the file is somebody else's.
+        if !begun.as_ref().is_err_and(|e| e.kind() == ErrorKind::AlreadyExists) {
+            self.created.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+        }
+        begun
     }
 
     /// Writes the tombstones, which must ascend. Without any, no file is written.
@@ -180,9 +190,10 @@ impl<'a> SegmentWriter<'a> {
         if entries.is_empty() {
             return Ok(());
         }
-        let name = FileName::Tombstones(self.id.number).to_string();
         let header = self.settings.header(FileKind::Tombstones, 0, self.id);
-        let file = tombstones::write(&**self.storage, &name, &header, entries.iter().copied())?;
+        let file = self.create(FileName::Tombstones(self.id.number), |storage, name| {
+            tombstones::write(storage, name, &header, entries.iter().copied())
+        })?;
         self.files.tombstones = Some(file);
         self.files.removed = entries.len() as u64;
         Ok(())
@@ -198,12 +209,13 @@ impl<'a> SegmentWriter<'a> {
         if names.peek().is_none() {
             return Ok(());
         }
-        let name = FileName::Names(self.id.number).to_string();
         let header = self.settings.header(FileKind::Names, 0, self.id);
-        let mut builder = NamesBuilder::create(&**self.storage, &name, &header)?;
+        let mut builder = self.create(FileName::Names(self.id.number), |storage, name| {
+            NamesBuilder::create(storage, name, &header)
+        })?;
         for name in names {
             let (id, name) = name?;
-            builder.push(id, name).map_err(|e| e.at_path(self.storage.root()))?;
+            builder.push(id, name).map_err(|e| e.at_path(self.folder.storage().root()))?;
         }
         self.files.names = Some(builder.finish()?);
         Ok(())
@@ -326,14 +338,9 @@ impl Drop for SegmentWriter<'_> {
         }
         // This frees the space at once if the disk is full. What cannot be removed now is an
         // orphan, which the next open removes.
-        let tables = (0..self.settings.layout.tables()).filter_map(|t| u16::try_from(t).ok());
-        let others = [
-            FileName::Postings(self.id.number),
-            FileName::Tombstones(self.id.number),
-            FileName::Names(self.id.number),
-        ];
-        for name in tables.map(|t| FileName::Table(self.id.number, t)).chain(others) {
-            let _ = self.storage.remove(&name.to_string());
+        let created = self.created.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for name in created.drain(..) {
+            let _ = self.folder.storage().remove(&name.to_string());
         }
     }
 }

@@ -1,7 +1,6 @@
 use super::*;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
-use crate::scratch::tests::Numbers;
-use crate::storage::{Sim, Storage};
+use crate::storage::{LockedFolder, Sim, Storage};
 use std::sync::Arc;
 
 fn random(seed: &mut u64) -> u64 {
@@ -42,19 +41,23 @@ fn kinds<F: Fingerprint>(n: usize) -> Vec<Vec<F>> {
     vec![uniform, sorted, reversed, clustered, few, hot, low, vec![F::MAX; n]]
 }
 
+fn locked(sim: &Arc<Sim>) -> LockedFolder {
+    let storage: Arc<dyn Storage> = sim.clone();
+    LockedFolder::lock(&storage).unwrap()
+}
+
 /// Sorts in this much memory, compares with a plain sort, and returns the number of runs.
 fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usize) -> usize {
     let sim = Sim::new();
     sim.create_root().unwrap();
-    let storage: Arc<dyn Storage> = sim.clone();
-    let numbers = Numbers::default();
+    let folder = locked(&sim);
     let mut expected = records.to_vec();
     expected.sort_unstable();
     expected.dedup();
-    let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), memory, threads);
+    let mut sorter = Sorter::new(ScratchFiles::new(&folder), memory, threads);
     records.iter().for_each(|&record| sorter.push(record).unwrap());
     let sorted = sorter.finish(|_| Ok(())).unwrap();
-    let runs = sim.list().unwrap().unwrap().len();
+    let runs = sim.list().unwrap().unwrap().len() - 1; // without the lock file
     let mut got = Vec::new();
     let mut add = |some: &[R]| {
         got.extend_from_slice(some);
@@ -76,7 +79,7 @@ fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usi
     assert!(got == expected, "{memory} {threads}");
     assert_eq!(sorted.is_empty(), records.is_empty());
     drop(sorted);
-    assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new(), "scratch files left");
+    assert_eq!(sim.list().unwrap().unwrap(), ["LOCK"], "scratch files left");
     runs
 }
 
@@ -118,9 +121,8 @@ fn buckets_larger_than_the_cache_are_split() {
 fn few_records_are_not_spread_over_buckets() {
     let sim = Sim::new();
     sim.create_root().unwrap();
-    let storage: Arc<dyn Storage> = sim.clone();
-    let numbers = Numbers::default();
-    let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), 64 << 20, 2);
+    let folder = locked(&sim);
+    let mut sorter = Sorter::new(ScratchFiles::new(&folder), 64 << 20, 2);
     let mut seed = 5;
     (1..MOST_FEW).for_each(|_| sorter.push(random(&mut seed)).unwrap());
     assert!(sorter.buckets.is_empty());
@@ -133,12 +135,11 @@ fn few_records_are_not_spread_over_buckets() {
 fn sample_has_neighbours_from_all_over_the_records() {
     let sim = Sim::new();
     sim.create_root().unwrap();
-    let storage: Arc<dyn Storage> = sim.clone();
-    let numbers = Numbers::default();
+    let folder = locked(&sim);
     // Nearly all records begin with 32 zeros, so they are in the first bucket.
     let crowd = (0..200_000u64).map(|i| i * 3);
     for memory in [64 << 20, 1 << 20] {
-        let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), memory, 2);
+        let mut sorter = Sorter::new(ScratchFiles::new(&folder), memory, 2);
         crowd.clone().for_each(|record| sorter.push(record).unwrap());
         (1..100).for_each(|i| sorter.push(i << 57).unwrap());
         let sorted = sorter.finish(|_| Ok(())).unwrap();
@@ -159,10 +160,9 @@ fn sample_has_neighbours_from_all_over_the_records() {
 fn sample_of_many_records_is_a_small_part_of_them() {
     let sim = Sim::new();
     sim.create_root().unwrap();
-    let storage: Arc<dyn Storage> = sim.clone();
-    let numbers = Numbers::default();
+    let folder = locked(&sim);
     for (memory, most) in [(64 << 20, 270_000), (8 << 20, 20_000)] {
-        let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), memory, 2);
+        let mut sorter = Sorter::new(ScratchFiles::new(&folder), memory, 2);
         let mut seed = 8;
         (0..1_000_000).for_each(|_| sorter.push(random(&mut seed)).unwrap());
         let sorted = sorter.finish(|_| Ok(())).unwrap();
@@ -183,12 +183,11 @@ fn sample_of_many_records_is_a_small_part_of_them() {
 fn memory_is_used_for_records() {
     let sim = Sim::new();
     sim.create_root().unwrap();
-    let storage: Arc<dyn Storage> = sim.clone();
-    let numbers = Numbers::default();
+    let folder = locked(&sim);
     let memory = 4 << 20;
-    let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), memory, 2);
+    let mut sorter = Sorter::new(ScratchFiles::new(&folder), memory, 2);
     let (mut pushed, mut seed) = (0, 1);
-    while sim.list().unwrap().unwrap().is_empty() {
+    while sim.list().unwrap().unwrap().len() == 1 {
         sorter.push(random(&mut seed)).unwrap();
         pushed += 1;
     }
@@ -201,15 +200,14 @@ fn error_stops_the_sort_and_leaves_no_file() {
     for call in 0..12 {
         let sim = Sim::new();
         sim.create_root().unwrap();
-        let storage: Arc<dyn Storage> = sim.clone();
-        let numbers = Numbers::default();
-        let mut sorter = Sorter::new(ScratchFiles::new(&storage, &numbers), 0, 1);
+        let folder = locked(&sim);
+        let mut sorter = Sorter::new(ScratchFiles::new(&folder), 0, 1);
         sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
         let mut seed = 3;
         let failed = (0..2000).find_map(|_| sorter.push(random(&mut seed)).err());
         assert_eq!(failed.unwrap().kind(), crate::ErrorKind::NoSpace);
         sim.fail_no_more();
         drop(sorter);
-        assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new());
+        assert_eq!(sim.list().unwrap().unwrap(), ["LOCK"]);
     }
 }

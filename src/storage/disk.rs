@@ -6,19 +6,26 @@
     reason = "the only module that uses files"
 )]
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use super::access::Access;
+use super::folder::Folder;
 use super::map::Map;
 use super::mmap::Mapping;
-use super::{LOCK, LOCK_IS_TAKEN, Storage, WriteFile, failed, path_in};
+use super::{
+    FOLDER_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Storage, WriteFile, failed,
+    path_in, too_long,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A folder of the file system: the normal [`Storage`] of a database.
+///
+/// The folder is opened when it is first used. From then on, its files are those of this folder,
+/// even if another one takes its place; see [`check_root`](Storage::check_root).
 ///
 /// # Examples
 ///
@@ -41,13 +48,14 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Disk {
     root: PathBuf,
     access: Access,
+    folder: OnceLock<Arc<Folder>>,
 }
 
 impl Disk {
     /// Makes a storage for the folder at `root`, which need not exist yet. Does not access the file
     /// system.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), access: Access::default() }
+        Self { root: root.into(), access: Access::default(), folder: OnceLock::new() }
     }
 
     /// Sets how the files of segments are read. Default: [`Access::Mapped`].
@@ -69,15 +77,35 @@ impl Disk {
         Self { access, ..self }
     }
 
-    fn map_as(&self, name: &str, access: Access) -> Result<Map> {
-        let path = path_in(&self.root, name)?;
-        let unmappable = |e| failed("map the file", &path, e);
-        let file = File::open(&path).map_err(unmappable)?;
-        // Not every system can map an empty file.
-        if file.metadata().map_err(unmappable)?.len() == 0 {
-            return Ok(Map::from_bytes(Arc::default()));
+    /// Returns the open folder.
+    fn folder(&self) -> io::Result<&Arc<Folder>> {
+        if let Some(folder) = self.folder.get() {
+            return Ok(folder);
         }
-        Mapping::new(&file, access).map(Map::from_mapping).map_err(unmappable)
+        let opened = Arc::new(Folder::open(&self.root)?);
+        Ok(self.folder.get_or_init(|| opened))
+    }
+
+    /// Does something with a file of the folder.
+    fn with<T>(
+        &self,
+        doing: &str,
+        name: &str,
+        work: impl FnOnce(&Folder) -> io::Result<T>,
+    ) -> Result<T> {
+        let path = path_in(&self.root, name)?;
+        self.folder().and_then(|folder| work(folder)).map_err(|e| failed(doing, &path, e))
+    }
+
+    fn map_as(&self, name: &str, access: Access) -> Result<Map> {
+        self.with("map the file", name, |folder| {
+            let file = folder.open_file(name)?;
+            // Not every system can map an empty file.
+            if file.metadata()?.len() == 0 {
+                return Ok(Map::from_bytes(Arc::default()));
+            }
+            Mapping::new(&file, access).map(Map::from_mapping)
+        })
     }
 }
 
@@ -90,32 +118,27 @@ impl Storage for Disk {
         create_folder(&self.root)
     }
 
-    fn list(&self) -> Result<Option<Vec<String>>> {
-        let unlistable = |e| failed("list the folder", &self.root, e);
-        let entries = match fs::read_dir(&self.root) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(unlistable(e)),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(unlistable)?;
-            if entry.file_type().map_err(unlistable)?.is_file() {
-                // fpdb makes no file whose name is not UTF-8.
-                names.extend(entry.file_name().into_string());
-            }
+    fn check_root(&self) -> Result<()> {
+        let is_at = self.folder().and_then(|folder| folder.is_at(&self.root));
+        match is_at.map_err(|e| failed("check the folder", &self.root, e))? {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::Replaced, FOLDER_REPLACED).at_path(&self.root)),
         }
+    }
+
+    fn list(&self) -> Result<Option<Vec<String>>> {
+        let mut names = match self.folder().and_then(|folder| folder.names()) {
+            Ok(names) => names,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(failed("list the folder", &self.root, e)),
+        };
         names.sort_unstable();
         Ok(Some(names))
     }
 
     fn create(&self, name: &str) -> Result<Arc<dyn WriteFile>> {
         let path = path_in(&self.root, name)?;
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(|e| failed("create the file", &path, e))?;
+        let file = self.with("create the file", name, |folder| folder.create_file(name))?;
         let (file, write_back) = (Arc::new(file), Mutex::new(WriteBack::default()));
         Ok(Arc::new(DiskFile { file, path, appending: Mutex::new(()), write_back }))
     }
@@ -128,28 +151,54 @@ impl Storage for Disk {
         self.map_as(name, self.access)
     }
 
-    fn read(&self, name: &str) -> Result<Vec<u8>> {
-        let path = path_in(&self.root, name)?;
-        fs::read(&path).map_err(|e| failed("read the file", &path, e))
+    fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {
+        self.with("read the file", name, |folder| {
+            let file = folder.open_file(name)?;
+            let len = file.metadata()?.len();
+            if len > limit {
+                return Err(too_long(len, limit));
+            }
+            let mut bytes = Vec::new();
+            bytes.try_reserve_exact(usize::try_from(len).map_err(io::Error::other)?)?;
+            // It may grow while it is being read.
+            let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes)? as u64;
+            if read > limit { Err(too_long(read, limit)) } else { Ok(bytes) }
+        })
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = (path_in(&self.root, from)?, path_in(&self.root, to)?);
-        fs::rename(&from, &to)
-            .map_err(|e| failed(&format!("rename the file to {}", to.display()), &from, e))
+        let doing = format!("rename the file to {}", path_in(&self.root, to)?.display());
+        self.with(&doing, from, |folder| folder.rename(from, to))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        let path = path_in(&self.root, name)?;
-        fs::remove_file(&path).map_err(|e| failed("remove the file", &path, e))
+        self.with("remove the file", name, |folder| folder.remove(name))
     }
 
     fn sync_dir(&self) -> Result<()> {
-        sync_folder(&self.root)
+        let synced = self.folder().and_then(|folder| folder.sync());
+        synced.map_err(|e| failed("sync the folder", &self.root, e))
     }
 
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        Ok(Box::new(lock(&self.root.join(LOCK))?))
+    fn lock(&self) -> Result<Box<dyn FolderLock>> {
+        let network = self.folder().and_then(|folder| folder.network_file_system());
+        if let Some(name) = network.map_err(|e| failed("check the folder", &self.root, e))? {
+            let message = format!(
+                "the folder is on a network file system ({name}), where locks and syncs do not keep \
+                 what fpdb promises: put it on a local disk, or open it with open_read_only"
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message).at_path(&self.root));
+        }
+        let file =
+            self.with("open the lock file", LOCK, |folder| folder.open_or_create_file(LOCK))?;
+        let is_locked = self.with("lock the lock file", LOCK, |_| try_lock_exclusive(&file))?;
+        if !is_locked {
+            let path = self.root.join(LOCK);
+            return Err(Error::new(ErrorKind::Locked, LOCK_IS_TAKEN).at_path(path));
+        }
+        let lock = DiskLock { disk: self.clone(), file };
+        lock.check()?;
+        Ok(Box::new(lock))
     }
 
     fn fresh_id(&self) -> Result<u128> {
@@ -170,7 +219,29 @@ impl Storage for Disk {
     }
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
-        Arc::new(Self::new(root).access(self.access))
+        Arc::new(Self { access: self.access, ..Self::new(root) })
+    }
+}
+
+/// The lock on a folder. It belongs to the open lock file, and ends when that file is closed. The
+/// lock file is never removed: otherwise a second writer could lock a new one.
+#[derive(Debug)]
+struct DiskLock {
+    disk: Disk,
+    file: File,
+}
+
+impl FolderLock for DiskLock {
+    fn check(&self) -> Result<()> {
+        self.disk.check_root()?;
+        let disk = &self.disk;
+        match disk.with("check the lock file", LOCK, |folder| folder.has(LOCK, &self.file))? {
+            true => Ok(()),
+            false => {
+                let path = disk.root.join(LOCK);
+                Err(Error::new(ErrorKind::Replaced, LOCK_REPLACED).at_path(path))
+            }
+        }
     }
 }
 
@@ -264,43 +335,9 @@ fn parent(path: &Path) -> Option<&Path> {
     Some(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
 }
 
-#[cfg(unix)]
 fn sync_folder(path: &Path) -> Result<()> {
-    File::open(path)
-        .and_then(|folder| folder.sync_all())
-        .map_err(|e| failed("sync the folder", path, e))
-}
-
-/// On other systems, folders cannot be synced, and the file system journals their entries.
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> Result<()> {
-    Ok(())
-}
-
-/// Opens and locks the lock file. It is never removed: otherwise a second writer could lock a new
-/// one. The lock belongs to this open file, and ends when the file is closed.
-fn lock(path: &Path) -> Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
-        .map_err(|e| failed("open the lock file", path, e))?;
-    if !try_lock_exclusive(&file).map_err(|e| failed("lock the lock file", path, e))? {
-        return Err(locked(LOCK_IS_TAKEN, path));
-    }
-    if !is_named(&file, path).map_err(|e| failed("check the lock file", path, e))? {
-        return Err(locked(
-            "the lock file was replaced, although it must not be removed: try again",
-            path,
-        ));
-    }
-    Ok(file)
-}
-
-fn locked(message: &str, path: &Path) -> Error {
-    Error::new(ErrorKind::Locked, message).at_path(path)
+    let synced = Folder::open(path).and_then(|folder| folder.sync());
+    synced.map_err(|e| failed("sync the folder", path, e))
 }
 
 /// Returns `false` if the lock is taken. The method is called by its full path, because since Rust
@@ -313,39 +350,92 @@ fn try_lock_exclusive(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Returns whether the open file is still the one with this name.
-#[cfg(unix)]
-fn is_named(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let opened = file.metadata()?;
-    match fs::metadata(path) {
-        Ok(named) => Ok((opened.dev(), opened.ino()) == (named.dev(), named.ino())),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(e),
-    }
-}
-
-/// On other systems, an open file keeps its name.
-#[cfg(not(unix))]
-fn is_named(_: &File, _: &Path) -> io::Result<bool> {
-    Ok(true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[cfg(unix)]
     #[test]
-    fn removed_or_replaced_lock_file_is_noticed() {
+    fn removed_or_replaced_lock_file_or_folder_is_noticed() {
+        let parent = tempfile::tempdir().unwrap();
+        let root = parent.path().join("db");
+        let disk = Disk::new(&root);
+        disk.create_root().unwrap();
+        let kind = |lock: &dyn FolderLock| lock.check().unwrap_err().kind();
+
+        let held = disk.lock().unwrap();
+        held.check().unwrap();
+        fs::remove_file(root.join(LOCK)).unwrap();
+        assert_eq!(kind(&*held), ErrorKind::Replaced);
+        fs::write(root.join(LOCK), b"").unwrap();
+        assert_eq!(kind(&*held), ErrorKind::Replaced);
+
+        let held = disk.lock().unwrap();
+        fs::rename(&root, parent.path().join("moved")).unwrap();
+        assert_eq!(kind(&*held), ErrorKind::Replaced);
+        fs::create_dir(&root).unwrap();
+        assert_eq!(kind(&*held), ErrorKind::Replaced);
+        assert_eq!(disk.lock().unwrap_err().kind(), ErrorKind::Locked, "still the moved folder");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_those_of_the_folder_that_was_opened() {
+        let parent = tempfile::tempdir().unwrap();
+        let (root, moved) = (parent.path().join("db"), parent.path().join("moved"));
+        let disk = Disk::new(&root);
+        disk.create_root().unwrap();
+        disk.create("a").unwrap();
+        fs::rename(&root, &moved).unwrap();
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join("a"), b"another").unwrap();
+        assert_eq!(disk.read("a", 100).unwrap(), b"");
+        disk.rename("a", "b").unwrap();
+        disk.create("c").unwrap();
+        disk.remove("b").unwrap();
+        assert_eq!(disk.list().unwrap().unwrap(), ["c"]);
+        assert_eq!(fs::read(root.join("a")).unwrap(), b"another");
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_pipes_and_folders_are_not_opened() {
+        use std::os::unix::fs::symlink;
+        let parent = tempfile::tempdir().unwrap();
+        let root = parent.path().join("db");
+        let disk = Disk::new(&root);
+        disk.create_root().unwrap();
+        let outside = parent.path().join("outside");
+        fs::write(&outside, b"outside").unwrap();
+        symlink(&outside, root.join("link")).unwrap();
+        symlink(parent.path().join("missing"), root.join("dangling")).unwrap();
+        symlink("/dev/zero", root.join("endless")).unwrap();
+        fs::create_dir(root.join("folder")).unwrap();
+        let status = std::process::Command::new("mkfifo").arg(root.join("pipe")).status();
+        assert!(status.unwrap().success());
+        for name in ["link", "dangling", "endless", "folder", "pipe"] {
+            assert!(disk.read(name, 100).is_err(), "{name}");
+            assert!(disk.map(name).is_err(), "{name}");
+            assert!(disk.create(name).is_err(), "{name}");
+        }
+        symlink(parent.path().join("missing"), root.join(LOCK)).unwrap();
+        assert!(disk.lock().is_err());
+        assert!(!parent.path().join("missing").exists());
+        assert_eq!(disk.list().unwrap().unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn file_that_is_longer_than_the_limit_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(LOCK);
-        let held = lock(&path).unwrap();
-        assert!(is_named(&held, &path).unwrap());
-        fs::remove_file(&path).unwrap();
-        assert!(!is_named(&held, &path).unwrap());
-        fs::write(&path, b"").unwrap();
-        assert!(!is_named(&held, &path).unwrap());
+        let disk = Disk::new(folder.path());
+        disk.create("a").unwrap().append(&[7; 100]).unwrap();
+        assert_eq!(disk.read("a", 100).unwrap(), [7; 100]);
+        let error = disk.read("a", 99).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        let long = File::create(folder.path().join("b")).unwrap();
+        long.set_len(1 << 40).unwrap();
+        assert_eq!(disk.read("b", 1 << 26).unwrap_err().kind(), ErrorKind::Corruption);
     }
 
     /// Syncing this device fails.
@@ -369,7 +459,7 @@ mod tests {
         }
         file.sync().unwrap();
         let expected: Vec<u8> = (0..10u8).flat_map(|part| [part; 10_000]).collect();
-        assert_eq!(disk.read("a.run").unwrap(), expected);
+        assert_eq!(disk.read("a.run", 1 << 20).unwrap(), expected);
     }
 
     #[test]

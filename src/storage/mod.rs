@@ -14,6 +14,8 @@
 
 mod access;
 mod disk;
+mod folder;
+mod locked;
 mod map;
 mod memory;
 mod mmap;
@@ -29,6 +31,7 @@ use crate::error::{Error, Result};
 
 pub use access::Access;
 pub use disk::Disk;
+pub(crate) use locked::LockedFolder;
 pub use map::Map;
 #[cfg(test)]
 pub(crate) use map::READ_AHEAD;
@@ -62,6 +65,12 @@ pub trait Storage: Debug + Send + Sync {
     /// [`Io`](crate::ErrorKind::Io) and other I/O errors.
     fn create_root(&self) -> Result<()>;
 
+    /// Returns an error if the [path](Storage::root) does not lead to this folder any more.
+    ///
+    /// # Errors
+    /// [`Replaced`](crate::ErrorKind::Replaced) if the folder was moved or removed.
+    fn check_root(&self) -> Result<()>;
+
     /// Returns the names of the files in the folder, sorted, or `None` if there is no such folder.
     ///
     /// # Errors
@@ -91,8 +100,9 @@ pub trait Storage: Debug + Send + Sync {
     /// Reads an entire (small) file as it is at this moment.
     ///
     /// # Errors
-    /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
-    fn read(&self, name: &str) -> Result<Vec<u8>>;
+    /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing;
+    /// [`Corruption`](crate::ErrorKind::Corruption) if it has more than `limit` bytes.
+    fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>>;
 
     /// Renames a file, and atomically replaces any file that had the new name. Durable only after
     /// [`sync_dir`](Storage::sync_dir).
@@ -116,8 +126,9 @@ pub trait Storage: Debug + Send + Sync {
     /// Takes the writer's exclusive lock on the folder. Dropping the value releases it.
     ///
     /// # Errors
-    /// [`Locked`](crate::ErrorKind::Locked) if another handle or process has it.
-    fn lock(&self) -> Result<Box<dyn Send + Sync>>;
+    /// [`Locked`](crate::ErrorKind::Locked) if another handle or process has it;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) on a network file system.
+    fn lock(&self) -> Result<Box<dyn FolderLock>>;
 
     /// Returns a number that no other database has: random on disk, counted in a simulation.
     ///
@@ -133,14 +144,6 @@ pub trait Storage: Debug + Send + Sync {
 
     /// Returns the same kind of storage in another folder.
     fn at(&self, root: &Path) -> Arc<dyn Storage>;
-}
-
-impl dyn Storage + '_ {
-    /// Returns a number that hardly any other file of a database or of its copies has.
-    pub(crate) fn fresh_nonce(&self) -> Result<u64> {
-        let low_half = self.fresh_id()? & u128::from(u64::MAX);
-        Ok(u64::try_from(low_half).unwrap_or_default())
-    }
 }
 
 /// A file that is being written: append and sync, nothing else. Several threads can use it.
@@ -179,12 +182,44 @@ pub trait WriteFile: Debug + Send + Sync {
     fn write_back(&self) {}
 }
 
+/// The writer's exclusive lock on a folder.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::{FolderLock, Sim, Storage};
+///
+/// let sim = Sim::new();
+/// sim.create_root()?;
+/// let lock: Box<dyn FolderLock> = sim.lock()?;
+/// lock.check()?;
+/// sim.remove("LOCK")?; // somebody removes the lock file, and another writer can lock a new one
+/// assert_eq!(lock.check().unwrap_err().kind(), fpdb::ErrorKind::Replaced);
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+pub trait FolderLock: Debug + Send + Sync {
+    /// Returns an error unless this is still the lock of the folder at the storage's path.
+    ///
+    /// # Errors
+    /// [`Replaced`](crate::ErrorKind::Replaced) if the folder or the lock file was moved, removed or
+    /// replaced, so that another process may be writing.
+    fn check(&self) -> Result<()>;
+}
+
 /// The lock file: empty, created by the first lock and never removed.
 pub(crate) const LOCK: &str = "LOCK";
 
 /// Message of a refused lock.
 const LOCK_IS_TAKEN: &str = "another process or another handle is writing to this database: close it, \
                              or open the database with open_read_only";
+
+/// Message of a lock that holds no longer.
+const LOCK_REPLACED: &str = "the lock file was removed or replaced, so another process may be writing to \
+                             this database: nothing more is written, open it again";
+
+/// Message of a folder that is not at its path any more.
+const FOLDER_REPLACED: &str = "the folder was moved, removed or replaced by another one: open the \
+                               database again";
 
 /// Returns the path of the file `name` in the folder `root`. Refuses names that are not plain file
 /// names on every system, so that no name that was read from a file leads out of the folder.
@@ -209,8 +244,16 @@ fn failed(doing: &str, path: &Path, source: io::Error) -> Error {
         io::ErrorKind::QuotaExceeded => {
             Error::io(&format!("{doing}: the disk quota is used up, free some space"), path, source)
         }
+        // What is there is not a file of fpdb.
+        io::ErrorKind::InvalidData => Error::corruption(format!("{doing}: {source}")).at_path(path),
         _ => Error::io(doing, path, source),
     }
+}
+
+/// The error for a file that has more bytes than any file of fpdb.
+fn too_long(len: u64, limit: u64) -> io::Error {
+    let message = format!("it has {len} bytes, but such a file has at most {limit}");
+    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ fn create_is_exclusive_and_leaves_the_first_file_alone() {
         let error = storage.create("a.log").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         assert_eq!(error.path(), Some(&*storage.root().join("a.log")));
-        assert_eq!(storage.read("a.log").unwrap(), b"first");
+        assert_eq!(storage.read("a.log", 1 << 20).unwrap(), b"first");
     });
 }
 
@@ -53,12 +53,12 @@ fn appended_bytes_are_mapped_and_read_back() {
     on_each(|storage| {
         let file = storage.create("a").unwrap();
         assert_eq!(&*storage.map("a").unwrap(), b"");
-        assert_eq!(storage.read("a").unwrap(), b"");
+        assert_eq!(storage.read("a", 1 << 20).unwrap(), b"");
         file.append(b"one ").unwrap();
         file.append(b"").unwrap();
         file.sync().unwrap();
         file.append(b"two").unwrap();
-        assert_eq!(storage.read("a").unwrap(), b"one two", "unsynced bytes are seen");
+        assert_eq!(storage.read("a", 1 << 20).unwrap(), b"one two", "unsynced bytes are seen");
         let map = storage.map("a").unwrap();
         assert_eq!(&*map.clone(), b"one two");
     });
@@ -72,7 +72,7 @@ fn rename_replaces_and_keeps_maps_of_what_was_replaced() {
         let old = storage.map("old").unwrap();
         storage.rename("new", "old").unwrap();
         assert_eq!(storage.list().unwrap().unwrap(), ["old"]);
-        assert_eq!(storage.read("old").unwrap(), b"new bytes");
+        assert_eq!(storage.read("old", 1 << 20).unwrap(), b"new bytes");
         assert_eq!(&*old, b"old bytes");
         assert_eq!(storage.rename("new", "x").unwrap_err().kind(), ErrorKind::NotFound);
     });
@@ -113,7 +113,7 @@ fn lock_is_refused_while_held_and_free_afterwards() {
             assert_eq!(error.path(), Some(&*storage.root().join("LOCK")));
         }
         // Opening and closing the lock file elsewhere must not release the lock.
-        assert_eq!(storage.read("LOCK").unwrap(), b"");
+        assert_eq!(storage.read("LOCK", 1 << 20).unwrap(), b"");
         assert!(storage.lock().is_err());
         drop(held);
         drop(storage.lock().unwrap());
@@ -150,7 +150,7 @@ fn missing_file_is_named_in_the_message() {
     on_each(|storage| {
         let errors = [
             storage.map("m.fpt").unwrap_err(),
-            storage.read("m.fpt").unwrap_err(),
+            storage.read("m.fpt", 1 << 20).unwrap_err(),
             storage.remove("m.fpt").unwrap_err(),
             storage.rename("m.fpt", "n").unwrap_err(),
         ];
@@ -173,7 +173,7 @@ fn only_plain_file_names_are_accepted() {
                 "{name:?}"
             );
             assert_eq!(storage.map(name).unwrap_err().kind(), ErrorKind::InvalidArgument);
-            assert_eq!(storage.read(name).unwrap_err().kind(), ErrorKind::InvalidArgument);
+            assert_eq!(storage.read(name, 1 << 20).unwrap_err().kind(), ErrorKind::InvalidArgument);
             assert_eq!(storage.remove(name).unwrap_err().kind(), ErrorKind::InvalidArgument);
             assert_eq!(storage.rename("a", name).unwrap_err().kind(), ErrorKind::InvalidArgument);
         }
@@ -204,7 +204,7 @@ fn appends_of_several_threads_are_not_interleaved() {
                 });
             }
         });
-        let bytes = storage.read("a").unwrap();
+        let bytes = storage.read("a", 1 << 20).unwrap();
         assert_eq!(bytes.len(), 200_000);
         assert!(bytes.chunks(1000).all(|chunk| chunk.iter().all(|&b| b == chunk[0])));
     });

@@ -179,16 +179,15 @@ mod tests {
 
     use super::*;
     use crate::scratch::ScratchFiles;
-    use crate::scratch::tests::Numbers;
-    use crate::storage::{Sim, Storage};
+    use crate::storage::{LockedFolder, Sim, Storage};
 
     #[test]
     fn filter_is_the_same_in_memory_and_beyond_the_memory_limit() {
         let sim = Sim::new();
         sim.create_root().unwrap();
         let storage: Arc<dyn Storage> = sim.clone();
-        let numbers = Numbers::default();
-        let files = ScratchFiles::new(&storage, &numbers);
+        let folder = LockedFolder::lock(&storage).unwrap();
+        let files = ScratchFiles::new(&folder);
         for count in [1u64, 31, 32, 33, 1000, 100_000] {
             let fingerprints: Vec<u64> =
                 (0..count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
@@ -210,6 +209,6 @@ mod tests {
                 assert_eq!(build(Some(Scratch { files, filter_memory })), in_memory, "{count}");
             }
         }
-        assert_eq!(sim.list().unwrap().unwrap(), Vec::<String>::new());
+        assert_eq!(sim.list().unwrap().unwrap(), ["LOCK"]);
     }
 }

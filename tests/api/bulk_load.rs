@@ -55,7 +55,7 @@ fn files<F: Fingerprint>(entries: &[Entry<F>], memory: usize, threads: usize) ->
     let found: Result<Vec<_>> = db.snapshot().iter().collect();
     assert!(found.unwrap().into_iter().eq(expected));
     assert!(!sim.list().unwrap().unwrap().iter().any(|name| name.ends_with(".run")));
-    stats.segments[0].files.iter().map(|(name, _)| sim.read(name).unwrap()).collect()
+    stats.segments[0].files.iter().map(|(name, _)| sim.read(name, 1 << 30).unwrap()).collect()
 }
 
 fn check_same_files<F: Fingerprint>() {

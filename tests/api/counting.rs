@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use fpdb::Result;
-use fpdb::storage::{Fault, Map, Sim, Storage, WriteFile};
+use fpdb::storage::{Fault, FolderLock, Map, Sim, Storage, WriteFile};
 
 #[derive(Debug)]
 struct Control {
@@ -86,6 +86,10 @@ impl Storage for Counting {
         self.inner.create_root()
     }
 
+    fn check_root(&self) -> Result<()> {
+        self.inner.check_root()
+    }
+
     fn list(&self) -> Result<Option<Vec<String>>> {
         self.inner.list()
     }
@@ -105,8 +109,8 @@ impl Storage for Counting {
         self.inner.map(name)
     }
 
-    fn read(&self, name: &str) -> Result<Vec<u8>> {
-        self.inner.read(name)
+    fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {
+        self.inner.read(name, limit)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -121,7 +125,7 @@ impl Storage for Counting {
         self.inner.sync_dir()
     }
 
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
+    fn lock(&self) -> Result<Box<dyn FolderLock>> {
         self.inner.lock()
     }
 

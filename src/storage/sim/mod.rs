@@ -18,11 +18,13 @@ mod world;
 mod tests;
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{LOCK, LOCK_IS_TAKEN, Map, Storage, WriteFile, failed, path_in};
+use super::{
+    FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Map, Storage, WriteFile, failed, path_in,
+    too_long,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crash::Crash;
 use faults::Need;
@@ -266,6 +268,11 @@ impl Storage for Sim {
         Ok(())
     }
 
+    /// A folder of a simulation is never moved.
+    fn check_root(&self) -> Result<()> {
+        self.call("check the folder", &self.root, Need::Nothing).map(drop)
+    }
+
     fn list(&self) -> Result<Option<Vec<String>>> {
         let world = self.call("list the folder", &self.root, Need::Nothing)?;
         Ok(world.names(&self.root).ok().map(|names| names.keys().map(|n| n.to_string()).collect()))
@@ -286,11 +293,15 @@ impl Storage for Sim {
         Ok(Map::from_bytes(world.files[file].share()))
     }
 
-    fn read(&self, name: &str) -> Result<Vec<u8>> {
+    fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {
         let path = path_in(&self.root, name)?;
         let world = self.call("read the file", &path, Need::Read)?;
         let file = world.find(&self.root, name).map_err(|e| failed("read the file", &path, e))?;
-        Ok(world.files[file].bytes().to_vec())
+        let bytes = world.files[file].bytes();
+        if bytes.len() as u64 > limit {
+            return Err(failed("read the file", &path, too_long(bytes.len() as u64, limit)));
+        }
+        Ok(bytes.to_vec())
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -313,19 +324,21 @@ impl Storage for Sim {
         Ok(())
     }
 
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
+    fn lock(&self) -> Result<Box<dyn FolderLock>> {
         let path = self.root.join(LOCK);
         let mut world = self.call("open the lock file", &path, Need::Space)?;
-        if world.locked.contains(&path) {
+        let file = match world.find(&self.root, LOCK) {
+            Ok(file) => file,
+            Err(_) => world
+                .create(&self.root, LOCK)
+                .map_err(|e| failed("open the lock file", &path, e))?,
+        };
+        if world.locked.contains(&file) {
             return Err(Error::new(ErrorKind::Locked, LOCK_IS_TAKEN).at_path(path));
         }
-        match world.create(&self.root, LOCK) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(failed("open the lock file", &path, e));
-            }
-            _ => world.locked.push(path.clone()),
-        }
-        Ok(Box::new(Held { world: self.world.clone(), path }))
+        world.locked.push(file);
+        let (world, root, crash) = (self.world.clone(), self.root.clone(), self.crash.clone());
+        Ok(Box::new(SimLock { folder: Self { world, root, crash }, file }))
     }
 
     fn fresh_id(&self) -> Result<u128> {
@@ -344,15 +357,27 @@ impl Storage for Sim {
     }
 }
 
-/// The lock of a folder.
-struct Held {
-    world: Arc<Mutex<World>>,
-    path: PathBuf,
+/// The lock of a folder: that of its lock file.
+#[derive(Debug)]
+struct SimLock {
+    folder: Sim,
+    file: FileId,
 }
 
-impl Drop for Held {
+impl FolderLock for SimLock {
+    fn check(&self) -> Result<()> {
+        let path = self.folder.root.join(LOCK);
+        let world = self.folder.call("check the lock file", &path, Need::Nothing)?;
+        match world.find(&self.folder.root, LOCK) {
+            Ok(file) if file == self.file => Ok(()),
+            _ => Err(Error::new(ErrorKind::Replaced, LOCK_REPLACED).at_path(path)),
+        }
+    }
+}
+
+impl Drop for SimLock {
     fn drop(&mut self) {
-        lock(&self.world).locked.retain(|path| *path != self.path);
+        self.folder.world().locked.retain(|&file| file != self.file);
     }
 }
 

@@ -220,20 +220,20 @@ fn faults_hit_the_requested_call() {
     let (sim, file) = with_file("a", b"");
     sim.fail_at(sim.calls() + 1, Fault::Error, false);
     file.append(b"ab").unwrap();
-    let error = sim.read("a").unwrap_err();
+    let error = sim.read("a", 1 << 20).unwrap_err();
     assert!(error.to_string().contains("injected"), "{error}");
-    sim.read("a").unwrap();
+    sim.read("a", 1 << 20).unwrap();
 
     sim.fail_at(sim.calls(), Fault::ShortWrite, false);
     assert!(file.append(b"cdef").is_err());
-    assert_eq!(sim.read("a").unwrap(), b"abcd");
+    assert_eq!(sim.read("a", 1 << 20).unwrap(), b"abcd");
 
     sim.fail_at(sim.calls(), Fault::ShortRead, true);
     let calls = sim.calls();
     assert!(file.append(b"").is_ok() && sim.sync_dir().is_ok());
     assert_eq!(sim.first_failed(), None);
     for _ in 0..2 {
-        assert!(sim.read("a").unwrap_err().to_string().contains("end of file"));
+        assert!(sim.read("a", 1 << 20).unwrap_err().to_string().contains("end of file"));
         assert!(sim.map("a").is_err());
     }
     assert_eq!(sim.first_failed(), Some(calls + 2));
@@ -241,11 +241,11 @@ fn faults_hit_the_requested_call() {
     sim.fail_at(sim.calls(), Fault::Quota, false);
     let error = file.append(b"efgh").unwrap_err();
     assert!(error.to_string().contains("quota is used up"), "{error}");
-    assert_eq!(sim.read("a").unwrap(), b"abcdef");
+    assert_eq!(sim.read("a", 1 << 20).unwrap(), b"abcdef");
 
     sim.fail_at(sim.calls(), Fault::NoSpace, true);
     for _ in 0..2 {
-        assert_eq!(sim.read("a").unwrap().len(), 6, "reads still work");
+        assert_eq!(sim.read("a", 1 << 20).unwrap().len(), 6, "reads still work");
         let error = sim.create("b").unwrap_err();
         assert!(error.to_string().contains("the disk is full"), "{error}");
         assert!(file.append(b"").is_err() && file.sync().is_err() && sim.sync_dir().is_err());
@@ -311,12 +311,12 @@ mod toy {
 
     /// The value, if the folder is whole.
     pub(super) fn read(storage: &dyn Storage) -> std::result::Result<Option<u8>, String> {
-        let Ok(current) = storage.read("current") else { return Ok(None) };
+        let Ok(current) = storage.read("current", 1 << 20) else { return Ok(None) };
         let value = *current.first().ok_or("empty")?;
         if current != [value; 600] {
             return Err("torn".into());
         }
-        let data = storage.read(&data_name(value)).map_err(|e| e.to_string())?;
+        let data = storage.read(&data_name(value), 1 << 20).map_err(|e| e.to_string())?;
         if data == [value + 1; 1500] { Ok(Some(value)) } else { Err("data".into()) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::faults::Faults;
@@ -148,7 +148,8 @@ pub(super) struct World {
     /// The user's marks, each with the number of operations before it.
     pub(super) marks: Vec<(usize, u64)>,
     pub(super) faults: Faults,
-    pub(super) locked: Vec<PathBuf>,
+    /// The lock files that are locked.
+    pub(super) locked: Vec<FileId>,
     pub(super) ids: u64,
     pub(super) free_space: u64,
 }

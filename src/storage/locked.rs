@@ -1,0 +1,63 @@
+//! A folder that is locked for writing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{FolderLock, Storage};
+use crate::error::Result;
+
+/// A folder that this process has locked for writing. Whatever creates, renames or removes files
+/// borrows it, so that the lock is held until they are done. Dropping it lets the next writer in.
+#[derive(Debug)]
+pub(crate) struct LockedFolder {
+    storage: Arc<dyn Storage>,
+    lock: Box<dyn FolderLock>,
+    session: u64,
+    last_number: AtomicU64,
+    next_scratch: AtomicU64,
+}
+
+impl LockedFolder {
+    /// Locks a folder.
+    ///
+    /// Fails with `Locked` if another handle or process has the lock.
+    pub(crate) fn lock(storage: &Arc<dyn Storage>) -> Result<Self> {
+        let lock = storage.lock()?;
+        let low_half = storage.fresh_id()? & u128::from(u64::MAX);
+        Ok(Self {
+            storage: storage.clone(),
+            lock,
+            session: u64::try_from(low_half).unwrap_or_default(),
+            last_number: AtomicU64::new(0),
+            next_scratch: AtomicU64::new(0),
+        })
+    }
+
+    /// Returns an error unless the folder is still locked by this process, and still at its path.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.lock.check()
+    }
+
+    /// Returns the folder.
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// Returns the random number of this writer, which is in all files that it creates. Hardly any
+    /// other writer of this database or of its copies has it.
+    pub(crate) fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// Returns a number that is at least `least` and greater than all numbers returned before.
+    pub(crate) fn next_number(&self, least: u64) -> u64 {
+        let next = |last: u64| Some(least.max(last + 1));
+        let last = self.last_number.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        least.max(last.unwrap_or_else(|last| last) + 1)
+    }
+
+    /// Returns the number of the next scratch file.
+    pub(crate) fn next_scratch(&self) -> u64 {
+        self.next_scratch.fetch_add(1, Ordering::Relaxed)
+    }
+}
