@@ -1,22 +1,79 @@
-//! A process that is killed while it writes to a real disk.
+//! Processes that are killed while they use a database on a real disk.
+//!
+//! A writer performs numbered operations, so the contents after each number are known. Readers
+//! refresh all the time: the contents that they see must be those after some number of operations,
+//! which never decreases, whichever process is killed.
+//!
+//! `FPDB_KILLS` sets how often the writer is killed (500), and `FPDB_READER_SECONDS` how long eight
+//! readers read beside one writer (20).
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
-use fpdb::{Db, Novelty};
+use fpdb::{Db, DocId, Snapshot};
 
 use super::script::Random;
+use super::setting;
 
-/// The variable that makes a test process the writer, with the folder to write to.
+/// The variables that make a test process a writer or a reader, with the folder of the database.
 const WRITER: &str = "FPDB_CRASH_WRITER";
+const READER: &str = "FPDB_CRASH_READER";
 
-const ROUNDS: usize = 20;
+/// A file in the folder around the database. Readers end when it exists.
+const STOP: &str = "stop";
 
 /// Returns the fingerprint of a document number. They are far from one another.
 fn fingerprint(key: u64) -> u64 {
     Random(key << 32).next()
+}
+
+/// Returns the document that operation `n` removes. Every other operation inserts document `n`.
+fn removed_by(n: u64) -> Option<u64> {
+    // The longer the run, the older the document, so that it is in another segment.
+    (n % 8 == 3).then(|| n / 8 * 4)
+}
+
+/// Whether the document is there after the first `n` operations.
+fn is_live(key: u64, n: u64) -> bool {
+    key < n && removed_by(key).is_none() && (key % 4 != 0 || n <= key * 2 + 3)
+}
+
+/// Returns how many operations gave the contents.
+fn operations(snapshot: &Snapshot) -> u64 {
+    let mut found = BTreeSet::new();
+    for entry in snapshot {
+        let entry = entry.unwrap();
+        assert_eq!(entry.fingerprint, fingerprint(entry.id.0));
+        assert!(found.insert(entry.id.0), "{} is there twice", entry.id);
+    }
+    let Some(last) = found.last() else { return 0 };
+    // The last operation may have been a removal.
+    let possible = [last + 1, last + 2];
+    let matches = |n: &u64| (0..*n).filter(|&key| is_live(key, *n)).eq(found.iter().copied());
+    let n = possible.into_iter().find(matches);
+    n.unwrap_or_else(|| panic!("{} entries up to {last} are no state of the writer", found.len()))
+}
+
+#[test]
+fn contents_identify_the_number_of_operations() {
+    let db = Db::options().storage(fpdb::storage::Sim::new()).create("sim").unwrap();
+    for n in 0..100 {
+        assert_eq!(operations(&db.snapshot()), n);
+        apply(&db, n);
+    }
+}
+
+fn apply(db: &Db, n: u64) {
+    match removed_by(n) {
+        Some(key) => assert!(db.remove(fingerprint(key), DocId(key)).unwrap()),
+        None => drop(db.insert(fingerprint(n), n).unwrap()),
+    }
+    if n % 1000 == 999 {
+        let _ = db.compact().unwrap();
+    }
 }
 
 fn open(path: &Path) -> Db {
@@ -30,53 +87,148 @@ fn writer() {
     let Some(path) = std::env::var_os(WRITER) else { return };
     let db = open(Path::new(&path));
     let mut out = std::io::stdout();
-    for key in db.stats().entries.. {
-        let verdict = db.insert_if_novel(fingerprint(key), key).unwrap();
-        assert!(matches!(verdict, Novelty::Inserted(_)), "{verdict:?}");
-        writeln!(out, "acknowledged {key}").unwrap();
+    for n in operations(&db.snapshot()).. {
+        apply(&db, n);
+        writeln!(out, "acknowledged {n}").unwrap();
         out.flush().unwrap();
     }
 }
 
-/// Lets a writer run for a while. Returns the number of acknowledged documents, if any.
-fn run_and_kill(path: &Path, pause: Duration) -> Option<u64> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kill::writer", "--nocapture"])
-        .env(WRITER, path)
-        .stdout(Stdio::piped())
+/// Not a test by itself: the processes that read run it.
+#[test]
+fn reader() {
+    let Some(path) = std::env::var_os(READER) else { return };
+    let path = Path::new(&path);
+    let stop = path.with_file_name(STOP);
+    let reader = Db::open_read_only(path).unwrap();
+    let (mut last, mut reads, mut random) = (0, 0, Random(u64::from(std::process::id())));
+    while !stop.exists() {
+        let _ = reader.refresh().unwrap();
+        let snapshot = reader.snapshot();
+        let n = operations(&snapshot);
+        assert!(n >= last, "{n} operations after {last}");
+        for _ in 0..50 {
+            let key = random.next() % (n + 10);
+            let found = snapshot.query(fingerprint(key) ^ 1, 3).unwrap();
+            let ids: Vec<u64> = found.iter().map(|found| found.id.0).collect();
+            let expected: &[u64] = if is_live(key, n) { &[key] } else { &[] };
+            assert_eq!(ids, expected, "document {key} after {n} operations");
+        }
+        (last, reads) = (n, reads + 1);
+    }
+    println!("read {reads} times, up to operation {last}");
+}
+
+/// Starts this program again to run the test `name`.
+fn start(name: &str, variable: &str, path: &Path, output: Stdio) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(variable, path)
+        .stdout(output)
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+fn start_reader(path: &Path) -> Child {
+    start("kill::reader", READER, path, Stdio::piped())
+}
+
+/// Lets a writer run for a while. Returns how many operations were acknowledged, if any.
+fn run_and_kill(path: &Path, pause: Duration) -> Option<u64> {
+    let mut child = start("kill::writer", WRITER, path, Stdio::piped());
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let keys = lines.map_while(Result::ok).filter_map(|line| {
+    let numbers = lines.map_while(Result::ok).filter_map(|line| {
         // The test harness prints before the first number.
-        line.rsplit_once("acknowledged ").and_then(|(_, key)| key.parse::<u64>().ok())
+        line.rsplit_once("acknowledged ").and_then(|(_, n)| n.parse::<u64>().ok())
     });
-    let reader = std::thread::spawn(move || keys.last());
+    let reader = std::thread::spawn(move || numbers.last());
     std::thread::sleep(pause);
     child.kill().unwrap();
-    child.wait().unwrap();
+    assert!(!was_failure(child.wait().unwrap()), "the writer failed");
     reader.join().unwrap().map(|last| last + 1)
 }
 
+/// Whether a process ended by itself with an error.
+fn was_failure(status: ExitStatus) -> bool {
+    status.code().is_some_and(|code| code != 0)
+}
+
+/// Lets all readers finish. Returns the sum of their reads.
+fn stop_readers(folder: &Path, readers: Vec<Child>) -> u64 {
+    std::fs::write(folder.join(STOP), "").unwrap();
+    let mut reads = 0;
+    for reader in readers {
+        let output = reader.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "a reader failed: {text}");
+        let (_, count) = text.rsplit_once("read ").unwrap();
+        reads += count.split_once(' ').unwrap().0.parse::<u64>().unwrap();
+    }
+    reads
+}
+
+/// Checks that the folder has no files other than those of the open database.
+fn assert_no_leaks(path: &Path, db: &Db) {
+    let stats = db.stats();
+    let mut expected: BTreeSet<String> =
+        stats.segments.iter().flat_map(|s| s.files.iter().map(|(name, _)| name.clone())).collect();
+    expected.extend(["LOCK".to_owned(), "MANIFEST".to_owned()]);
+    let names = std::fs::read_dir(path).unwrap().map(|file| file.unwrap().file_name());
+    let found: BTreeSet<String> =
+        names.map(|name| name.into_string().unwrap()).filter(|n| !n.ends_with(".log")).collect();
+    assert_eq!(found, expected);
+}
+
 #[test]
-fn no_acknowledged_document_is_lost_by_a_killed_process() {
+fn nothing_is_lost_when_processes_are_killed_and_readers_never_fail() {
+    let kills = setting("FPDB_KILLS", 500);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
+    drop(open(&path));
     let mut random = Random(super::seed());
-    let mut acknowledged = 0;
-    for round in 0..ROUNDS {
-        let pause = Duration::from_millis(20 + random.next() % 150);
+    let mut readers: Vec<Child> = (0..4).map(|_| start_reader(&path)).collect();
+    let (mut acknowledged, mut progress) = (0, 0);
+    for round in 0..kills {
+        let pause = Duration::from_millis(10 + random.next() % 60);
         acknowledged = run_and_kill(&path, pause).unwrap_or(acknowledged);
-        let db = open(&path);
-        let found = db.stats().entries;
-        // One more document may have been written and not yet acknowledged.
+        let db = Db::options().background(false).open(&path).unwrap();
+        let found = operations(&db.snapshot());
+        // One more operation may have been written and not yet acknowledged.
         assert!((acknowledged..=acknowledged + 1).contains(&found), "{round}: {found}");
-        for key in 0..found {
-            assert_eq!(db.ids(fingerprint(key)).unwrap(), [fpdb::DocId(key)], "{round}: {key}");
-        }
         assert!(db.verify().unwrap().errors.is_empty());
+        assert_no_leaks(&path, &db);
+        progress += usize::from(found > acknowledged);
         acknowledged = found;
+        let index = random.below(readers.len());
+        let reader = &mut readers[index];
+        assert_eq!(reader.try_wait().unwrap(), None, "a reader has ended");
+        if random.below(4) == 0 {
+            reader.kill().unwrap();
+            assert!(!was_failure(reader.wait().unwrap()), "a reader failed");
+            *reader = start_reader(&path);
+        }
     }
+    let reads = stop_readers(folder.path(), readers);
     assert!(acknowledged > 0, "every writer was killed before it wrote anything");
-    println!("{acknowledged} documents survived {ROUNDS} kills");
+    println!(
+        "{acknowledged} operations survived {kills} kills ({progress} with one more operation than \
+         acknowledged), {reads} reads beside them"
+    );
+}
+
+#[test]
+fn eight_reading_processes_see_only_states_of_the_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let db = open(&path);
+    let readers: Vec<Child> = (0..8).map(|_| start_reader(&path)).collect();
+    let end = Instant::now() + Duration::from_secs(setting("FPDB_READER_SECONDS", 20) as u64);
+    let mut n = 0;
+    while Instant::now() < end {
+        apply(&db, n);
+        n += 1;
+    }
+    let reads = stop_readers(folder.path(), readers);
+    println!("{reads} reads beside {n} operations");
+    assert!(reads > 8 && n > 0);
 }
