@@ -1,4 +1,4 @@
-//! Damaged files: every answer is either right or an error that says where the damage is.
+//! Damaged files: what an error says. `tests/damage` tries every damage.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -126,75 +126,6 @@ fn undamaged_database_has_no_errors() {
     intact.check(&db.snapshot(), intact.last()).unwrap();
 }
 
-/// Reads and verifies the database, then opens it for writing. One of these must find the damage.
-/// The last `losable` commits of the log may be lost if that is reported.
-fn check_everything(intact: &Intact, name: &str, bytes: &[u8], losable: usize, what: &str) {
-    let mut found = 0;
-    let mut note = |error: &Error| {
-        assert_corruption(error, what);
-        found += 1;
-    };
-    let sim = intact.with(name, Some(bytes));
-    match options(&sim).open_read_only("sim") {
-        Ok(reader) => {
-            let snapshot = reader.snapshot();
-            // Of a damaged log, a reader sees only what is certainly durable.
-            let state = intact.states.iter().rev().find(|s| s.0.len() as u64 == snapshot.len());
-            let state = if name.ends_with(".log") { state } else { Some(intact.last()) };
-            let checked = intact.check(&snapshot, state.expect(what));
-            checked.err().iter().for_each(&mut note);
-            reader.verify().errors.iter().for_each(&mut note);
-        }
-        Err(error) => note(&error),
-    }
-    match options(&sim).open("sim") {
-        Ok(db) => {
-            let torn = db.recovery().torn_tail;
-            let commits = usize::try_from(db.recovery().commits).unwrap();
-            let lost = intact.states.len() - 1 - intact.flushed - commits;
-            assert!(lost <= if torn { losable } else { 0 }, "{what}: {lost} commits lost");
-            let checked = intact.check(&db.snapshot(), &intact.states[intact.flushed + commits]);
-            checked.err().iter().for_each(&mut note);
-            assert!(found > 0 || torn, "{what} went unnoticed");
-        }
-        Err(error) => note(&error),
-    }
-}
-
-/// Flips one bit in every byte of every file, a different one in each.
-#[test]
-fn flipped_bit_anywhere_is_found_and_never_changes_an_answer() {
-    let intact = Intact::make();
-    for (name, good) in &intact.files {
-        for at in 0..good.len() {
-            let mut bytes = good.clone();
-            bytes[at] ^= 1 << (at % 8);
-            check_everything(&intact, name, &bytes, 0, &format!("{name}, byte {at} flipped"));
-        }
-    }
-}
-
-#[test]
-fn zeroed_sectors_and_swapped_files_are_found() {
-    let intact = Intact::make();
-    for (name, good) in &intact.files {
-        for at in (0..good.len()).step_by(64) {
-            let mut bytes = good.clone();
-            let end = bytes.len().min(at + 64);
-            bytes[at..end].fill(0);
-            if bytes != *good {
-                check_everything(&intact, name, &bytes, 1, &format!("{name}, zeros from {at}"));
-            }
-        }
-        for (other, bytes) in intact.files.iter().filter(|(other, b)| *other != name && *b != good)
-        {
-            if name != "LOCK" {
-                check_everything(&intact, name, bytes, 0, &format!("{other} in place of {name}"));
-            }
-        }
-    }
-}
-
 #[test]
 fn missing_file_is_named() {
     let intact = Intact::make();
@@ -217,50 +148,6 @@ fn missing_file_is_named() {
             if name == "MANIFEST" { ErrorKind::Corruption } else { ErrorKind::AlreadyExists };
         assert_eq!(create.kind(), kind);
         assert_eq!(sim.list().unwrap(), before, "files were removed");
-    }
-}
-
-/// A log that ends early looks as if no more had been written, so exactly the commits up to that
-/// place are found.
-#[test]
-fn truncated_files_are_found_and_a_truncated_log_gives_a_prefix() {
-    let intact = Intact::make();
-    let (mut refused, mut prefixes) = (0, 0);
-    for (name, good) in &intact.files {
-        for len in 0..good.len() {
-            let sim = intact.with(name, Some(&good[..len]));
-            match options(&sim).open("sim") {
-                Err(error) => {
-                    assert_corruption(&error, &format!("{name} of {len} bytes"));
-                    refused += 1;
-                }
-                Ok(db) => {
-                    assert!(name.ends_with(".log"), "{name} of {len} bytes was opened");
-                    let commits = usize::try_from(db.recovery().commits).unwrap();
-                    let state = &intact.states[intact.flushed + commits];
-                    intact.check(&db.snapshot(), state).unwrap();
-                    prefixes += 1;
-                }
-            }
-        }
-    }
-    assert!(refused > 1000 && prefixes > 100, "{refused} {prefixes}");
-}
-
-#[test]
-fn file_that_has_grown_is_found_and_a_log_that_has_grown_is_read() {
-    let intact = Intact::make();
-    for (name, good) in intact.files.iter().filter(|(name, _)| *name != "LOCK") {
-        for tail in [vec![0], vec![0; 4096], vec![0xff; 300], good.clone()] {
-            let sim = intact.with(name, Some(&[good.clone(), tail].concat()));
-            match options(&sim).open("sim") {
-                Err(error) => assert_corruption(&error, name),
-                Ok(db) => {
-                    assert!(name.ends_with(".log"), "{name} was opened");
-                    intact.check(&db.snapshot(), intact.last()).unwrap();
-                }
-            }
-        }
     }
 }
 

@@ -1,0 +1,155 @@
+//! An undamaged database in memory, with every kind of file, and what it must answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fpdb::storage::{Sim, Storage};
+use fpdb::{BlockCode, Db, Entry, Ids, Key, Layout, Options, Result, Snapshot};
+
+use crate::common::{Oracle, Rng};
+
+/// The files of a database, and its contents after each of its commits, oldest first.
+pub(crate) struct Intact {
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
+    pub(crate) states: Vec<Oracle<u64>>,
+    /// The number of commits that are in segments.
+    pub(crate) flushed: usize,
+    pub(crate) names: Vec<String>,
+    /// The files before each commit.
+    pub(crate) history: Vec<BTreeMap<String, Vec<u8>>>,
+}
+
+pub(crate) fn options(sim: &Arc<Sim>) -> Options<u64> {
+    Db::options().storage(sim.clone()).memtable_entries(1 << 20).background(false)
+}
+
+fn files(sim: &Sim) -> BTreeMap<String, Vec<u8>> {
+    let names = sim.list().unwrap().unwrap_or_default();
+    names.into_iter().map(|name| (name.clone(), sim.contents(&name).unwrap())).collect()
+}
+
+impl Intact {
+    /// Creates two segments with every kind of file, and a log with three commits. `size` is the
+    /// number of entries in the largest commit. Databases of different `seed` have nothing in common
+    /// but the names of their files.
+    pub(crate) fn make(code: BlockCode, size: u32, seed: u64) -> Self {
+        let sim = Sim::new();
+        // Ids and nonces are counted in a simulation, and random elsewhere.
+        (0..seed * 1000).for_each(|_| drop(sim.fresh_id()));
+        let layout = Layout::preset("half-2", 64).unwrap();
+        let stored = options(&sim).ids(Ids::Names).layout(layout).block_size(128).filter_bits(10);
+        drop(stored.code(code).create("sim").unwrap());
+        let nothing = Self {
+            files: files(&sim),
+            states: vec![Oracle::default()],
+            flushed: 0,
+            names: Vec::new(),
+            history: Vec::new(),
+        };
+        let intact = nothing.continued(size, seed, 0..9);
+        for kind in [".t00", ".t01", ".ids", ".del", ".names", ".log", "MANIFEST"] {
+            let has_kind = intact.files.keys().any(|name| name.ends_with(kind));
+            assert!(has_kind, "no {kind} in {:?}", intact.files.keys());
+        }
+        intact
+    }
+
+    /// Makes commits with these numbers in a copy of the database.
+    pub(crate) fn continued(&self, size: u32, seed: u64, commits: std::ops::Range<u64>) -> Self {
+        let sim = self.with(&BTreeMap::new());
+        (0..seed * 1000 + 1).for_each(|_| drop(sim.fresh_id()));
+        let db = options(&sim).open("sim").unwrap();
+        let Self { mut states, mut names, mut history, .. } = self.copy();
+        // The open has written the log as a segment.
+        let mut flushed = states.len() - 1;
+        let mut rng = Rng::new(3 + seed * 100 + commits.start);
+        for commit in commits {
+            history.push(files(&sim));
+            let mut state = states.last().unwrap().clone();
+            if commit % 3 == 2 {
+                // An entry of the first segment: the second segment has a tombstone for it.
+                let mut early = state.0.iter().filter(|e| e.id.0 < u64::from(size));
+                let gone = *early.nth(usize::try_from(commit).unwrap()).unwrap();
+                assert!(db.remove(gone.fingerprint, gone.id).unwrap());
+                state.0.remove(&gone);
+            } else {
+                let centre: u64 = rng.fingerprint();
+                // The policy leaves the first segment alone: it is more than twice the second.
+                let count = if commit < 3 { size } else { size / 3 };
+                let batch: Vec<(u64, String)> = (0..count)
+                    .map(|i| {
+                        let far = rng.fingerprint::<u64>() & if i % 3 == 0 { u64::MAX } else { 0 };
+                        (centre ^ far ^ rng.error::<u64>(i % 8 / 2), format!("{seed}/{commit}/{i}"))
+                    })
+                    .collect();
+                let keys: Vec<(u64, Key<'_>)> =
+                    batch.iter().map(|(f, name)| (*f, Key::from(name))).collect();
+                for (id, (fingerprint, name)) in db.insert_batch(&keys).unwrap().iter().zip(batch) {
+                    state.0.insert(Entry { fingerprint, id: *id });
+                    names.push(name);
+                }
+            }
+            states.push(state);
+            if commit == 2 || commit == 5 {
+                db.flush().unwrap();
+                flushed = states.len() - 1;
+            }
+        }
+        drop(db);
+        Self { files: files(&sim), states, flushed, names, history }
+    }
+
+    fn copy(&self) -> Self {
+        let Self { files, states, flushed, names, history } = self;
+        let (files, states) = (files.clone(), states.clone());
+        Self { files, states, flushed: *flushed, names: names.clone(), history: history.clone() }
+    }
+
+    /// Returns the database with these files replaced, or removed if there are no contents.
+    pub(crate) fn with(&self, damaged: &BTreeMap<&str, Option<&[u8]>>) -> Arc<Sim> {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        for (name, bytes) in &self.files {
+            if !damaged.contains_key(&**name) {
+                sim.set_contents(name, bytes);
+            }
+        }
+        for (name, bytes) in damaged {
+            if let Some(bytes) = bytes {
+                sim.set_contents(name, bytes);
+            }
+        }
+        sim
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.files.values().map(Vec::len).sum()
+    }
+
+    pub(crate) fn last(&self) -> &Oracle<u64> {
+        self.states.last().unwrap()
+    }
+
+    /// Runs every kind of query. Each answer must be that of `state`, or an error.
+    pub(crate) fn check(&self, db: &Snapshot, state: &Oracle<u64>, what: &str) -> Result<()> {
+        let mut results = Vec::new();
+        results.push(db.iter().collect::<Result<Vec<Entry>>>().map(|found| {
+            assert!(found.iter().eq(&state.0), "{what}: wrong entries");
+        }));
+        for e in state.0.iter().step_by(state.0.len() / 20 + 1) {
+            for distance in [0, 3] {
+                results.push(db.query(e.fingerprint ^ 1, distance).map(|found| {
+                    assert_eq!(found, state.query(e.fingerprint ^ 1, distance), "{what}");
+                }));
+            }
+            results.push(db.ids(e.fingerprint).map(|found| {
+                assert_eq!(found, state.ids(e.fingerprint), "{what}");
+            }));
+            results.push(db.name(e.id).map(|found| {
+                let index = usize::try_from(e.id.0).unwrap();
+                assert_eq!(found.as_ref(), Some(&self.names[index]), "{what}");
+            }));
+        }
+        results.into_iter().collect()
+    }
+}

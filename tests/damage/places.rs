@@ -1,0 +1,126 @@
+//! Damage by place: bits, lengths and sectors.
+
+use crate::common::Rng;
+use crate::intact::Intact;
+use crate::{Allowed, Counts, Damage, both_codes, in_parallel};
+
+const SECTOR: usize = 512;
+
+/// Calls `check` with each file that has bytes.
+fn for_each_file(check: impl Fn(&Intact, &str, &[u8])) {
+    for intact in both_codes() {
+        for (name, bytes) in intact.files.iter().filter(|(_, bytes)| !bytes.is_empty()) {
+            check(&intact, name, bytes);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_found_and_none_changes_an_answer() {
+    let counts = Counts::default();
+    for_each_file(|intact, name, good| {
+        in_parallel(good.len() * 8, |n| {
+            let mut bytes = good.to_vec();
+            bytes[n / 8] ^= 1 << (n % 8);
+            let what = format!("{name}, bit {} of byte {} flipped", n % 8, n / 8);
+            Damage::new(intact, &name, &bytes, &what).check(&counts);
+        });
+    });
+    let sizes = both_codes().map(|intact| intact.bytes());
+    println!("every bit of databases of {sizes:?} bytes: {counts:?}");
+}
+
+#[test]
+fn every_truncation_is_found_or_gives_the_state_of_an_earlier_commit() {
+    let counts = Counts::default();
+    for_each_file(|intact, name, good| {
+        in_parallel(good.len(), |len| {
+            let what = format!("{name} truncated to {len} bytes");
+            let is_log = name.ends_with(".log");
+            let allowed = if is_log { Allowed::Prefix } else { Allowed::Found };
+            Damage::new(intact, &name, &good[..len], &what).allow(allowed).check(&counts);
+        });
+    });
+    println!("every truncation: {counts:?}");
+}
+
+/// Returns the sectors of a file, the last of which may be shorter.
+fn sectors(good: &[u8]) -> Vec<std::ops::Range<usize>> {
+    (0..good.len()).step_by(SECTOR).map(|at| at..good.len().min(at + SECTOR)).collect()
+}
+
+/// What is left of the log may end with the last commit that is intact.
+fn check_sector(counts: &Counts, intact: &Intact, name: &str, bytes: &[u8], what: &str) {
+    if bytes != intact.files[name] {
+        let is_log = name.ends_with(".log");
+        let allowed = if is_log { Allowed::Prefix } else { Allowed::Found };
+        Damage::new(intact, &name, bytes, what).allow(allowed).check(counts);
+    }
+}
+
+#[test]
+fn every_zeroed_or_random_sector_is_found() {
+    let counts = Counts::default();
+    for_each_file(|intact, name, good| {
+        let mut rng = Rng::new(good.len() as u64);
+        for range in sectors(good) {
+            for fill in ["zeros", "ones", "random bytes"] {
+                let mut bytes = good.to_vec();
+                bytes[range.clone()].iter_mut().for_each(|byte| {
+                    *byte = match fill {
+                        "zeros" => 0,
+                        "ones" => 0xff,
+                        _ => rng.next().to_le_bytes()[0],
+                    };
+                });
+                let what = format!("{fill} in {range:?} of {name}");
+                check_sector(&counts, intact, name, &bytes, &what);
+            }
+        }
+    });
+    println!("every sector replaced: {counts:?}");
+}
+
+#[test]
+fn every_swapped_or_duplicated_sector_is_found() {
+    let counts = Counts::default();
+    for_each_file(|intact, name, good| {
+        let all = sectors(good);
+        in_parallel(all.len() * all.len(), |n| {
+            let (one, two) = (all[n / all.len()].clone(), all[n % all.len()].clone());
+            let len = one.len().min(two.len());
+            let (one, two) = (one.start..one.start + len, two.start..two.start + len);
+            let mut bytes = good.to_vec();
+            bytes[two.clone()].copy_from_slice(&good[one.clone()]);
+            let what = format!("a copy of {one:?} in {two:?} of {name}");
+            check_sector(&counts, intact, name, &bytes, &what);
+            if one.start < two.start {
+                bytes[one.clone()].copy_from_slice(&good[two.clone()]);
+                let what = format!("{one:?} and {two:?} of {name} swapped");
+                check_sector(&counts, intact, name, &bytes, &what);
+            }
+        });
+    });
+    println!("sectors within a file: {counts:?}");
+}
+
+#[test]
+fn every_sector_of_another_file_is_found() {
+    let counts = Counts::default();
+    for_each_file(|intact, name, good| {
+        for (other, source) in intact.files.iter().filter(|(other, _)| *other != name) {
+            for (to, from) in sectors(good)
+                .into_iter()
+                .flat_map(|to| sectors(source).into_iter().map(move |from| (to.clone(), from)))
+            {
+                let len = from.len().min(to.len());
+                let mut bytes = good.to_vec();
+                bytes[to.start..to.start + len]
+                    .copy_from_slice(&source[from.start..from.start + len]);
+                let what = format!("{from:?} of {other} in {to:?} of {name}");
+                check_sector(&counts, intact, name, &bytes, &what);
+            }
+        }
+    });
+    println!("sectors of other files: {counts:?}");
+}
