@@ -39,9 +39,10 @@ impl Fields {
         self.0.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }
 
-    /// Returns the bytes of all names and values.
+    /// Returns about how many bytes of memory the fields take.
     pub(crate) fn size(&self) -> usize {
-        self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
+        let sizes = self.0.iter().map(|(name, value)| name.len() + value.len());
+        sizes.sum::<usize>() + self.0.len() * size_of::<(String, String)>()
     }
 }
 

@@ -6,12 +6,16 @@
 
 use std::io::{self, Read};
 
-use brotli_decompressor::Decompressor;
+use brotli_decompressor::{BrotliDecoderParameter, Decompressor};
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::fields::Fields;
 use crate::limits::Limits;
+
+/// The binary logarithm of the largest window of the coding `zstd` (RFC 9659).
+#[cfg(feature = "zstd")]
+const ZSTD_WINDOW: u32 = 23;
 
 /// An HTTP response as an archive stores it: its header, and its body as it was sent.
 ///
@@ -39,7 +43,7 @@ impl<'a> Response<'a> {
     /// # Errors
     ///
     /// An error of kind [`Response`](ErrorKind::Response) if the first line is not a status line,
-    /// and of kind [`Limit`](ErrorKind::Limit) if the header is too long.
+    /// and of kind [`Limit`](ErrorKind::Limit) if the header is too long or has too many lines.
     ///
     /// # Examples
     ///
@@ -68,6 +72,11 @@ impl<'a> Response<'a> {
         let (head, body) = split_header(bytes);
         if head.len() > limits.header {
             let message = format!("the header of a response has more than {} bytes", limits.header);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        if memchr::memchr_iter(b'\n', head).nth(limits.header_lines).is_some() {
+            let count = limits.header_lines;
+            let message = format!("the header of a response has more than {count} lines");
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
@@ -118,8 +127,8 @@ impl<'a> Response<'a> {
     }
 
     /// Undoes all transfer and content codings of the body: `chunked`, `gzip`, `deflate`, `br` and,
-    /// with the feature `zstd`, `zstd`. Returns None if the body exceeds the [size
-    /// limit](Limits::max_record) at any step.
+    /// with the feature `zstd`, `zstd`. Returns None if the body exceeds the limits of its
+    /// [size](Limits::max_record) or [expansion](Limits::max_expansion) at any step.
     ///
     /// # Errors
     ///
@@ -146,14 +155,15 @@ impl<'a> Response<'a> {
             let message = format!("the body has more than {} codings", limits.codings);
             return Err(Error::new(ErrorKind::Limit, message));
         }
+        let limit = limits.decoded(self.body.len());
         let mut body = self.body.to_vec();
         for coding in codings {
-            if body.len() > limits.record {
+            if body.len() > limit {
                 break;
             }
-            body = decode(coding, body, limits.record)?;
+            body = decode(coding, body, limit)?;
         }
-        Ok(Some(body).filter(|body| body.len() <= limits.record))
+        Ok(Some(body).filter(|body| body.len() <= limit))
     }
 }
 
@@ -190,11 +200,18 @@ fn decode(coding: &str, body: Vec<u8>, limit: usize) -> Result<Vec<u8>> {
         "deflate" if is_zlib(bytes) => read("deflate", ZlibDecoder::new(bytes), limit),
         // Without the zlib header: as some servers send it, against the standard.
         "deflate" if !is_text(bytes) => read("deflate", DeflateDecoder::new(bytes), limit),
-        "br" if !is_text(bytes) => read("br", Decompressor::new(bytes, 1 << 12), limit),
+        "br" if !is_text(bytes) => {
+            let mut decoder = Decompressor::new(bytes, 1 << 12);
+            // Browsers refuse larger windows, of up to 1 GiB.
+            decoder.set_parameter(BrotliDecoderParameter::BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
+            read("br", decoder, limit)
+        }
         #[cfg(feature = "zstd")]
         "zstd" if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => {
             let decoder = zstd::stream::read::Decoder::with_buffer(bytes);
-            read("zstd", decoder.map_err(|e| damaged("zstd", &e))?, limit)
+            let mut decoder = decoder.map_err(|e| damaged("zstd", &e))?;
+            decoder.window_log_max(ZSTD_WINDOW).map_err(|e| damaged("zstd", &e))?;
+            read("zstd", decoder, limit)
         }
         #[cfg(not(feature = "zstd"))]
         "zstd" => {

@@ -2,8 +2,8 @@
 
 /// Limits on the memory and time that one record may take.
 ///
-/// Records that exceed the size limit are skipped, not errors; everything else that exceeds a
-/// limit is an error of kind [`Limit`](crate::ErrorKind::Limit), and reading continues with the
+/// Records that exceed the limits of size or expansion are skipped, not errors; everything else that
+/// exceeds a limit is an error of kind [`Limit`](crate::ErrorKind::Limit), and reading continues with the
 /// next record.
 ///
 /// # Examples
@@ -21,11 +21,17 @@
 pub struct Limits {
     pub(crate) record: usize,
     pub(crate) header: usize,
+    pub(crate) header_lines: usize,
     pub(crate) codings: usize,
+    pub(crate) expansion: usize,
 }
 
+/// Bytes that a body may always have, whatever the [expansion](Limits::max_expansion).
+const ALWAYS: usize = 1 << 20;
+
 impl Limits {
-    /// The default limits: records of 64 MiB, headers of 1 MiB, 8 codings.
+    /// The default limits: records of 64 MiB, headers of 1 MiB and 4096 lines, 8 codings, and bodies
+    /// that become at most 1024 times as large by decoding.
     ///
     /// # Examples
     ///
@@ -33,7 +39,8 @@ impl Limits {
     /// use fpdb_web::Limits;
     /// assert_eq!(Limits::default(), Limits::DEFAULT);
     /// ```
-    pub const DEFAULT: Self = Self { record: 64 << 20, header: 1 << 20, codings: 8 };
+    pub const DEFAULT: Self =
+        Self { record: 64 << 20, header: 1 << 20, header_lines: 4096, codings: 8, expansion: 1024 };
 
     /// Sets the largest number of bytes of a record's block, and of a page, both as stored and
     /// after each step of decoding. Larger ones are skipped. The default is 64 MiB.
@@ -66,6 +73,44 @@ impl Limits {
     /// ```
     pub const fn max_header(self, bytes: usize) -> Self {
         Self { header: bytes, ..self }
+    }
+
+    /// Sets the largest number of lines of a record's header, and of an HTTP response's header. A
+    /// line can be much shorter than what it takes in memory. The default is 4096.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_web::{ErrorKind, Limits, Response};
+    ///
+    /// let response = format!("HTTP/1.1 200 OK\r\n{}\r\n", "a:b\r\n".repeat(5000));
+    /// let error = Response::parse(response.as_bytes()).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// let limits = Limits::default().max_header_lines(10_000);
+    /// assert!(Response::with_limits(response.as_bytes(), &limits).is_ok());
+    /// ```
+    pub const fn max_header_lines(self, count: usize) -> Self {
+        Self { header_lines: count, ..self }
+    }
+
+    /// Sets how many times as large as it is stored a response's body may be after any step of
+    /// decoding. A larger one is skipped, unless it has less than 1 MiB. One step of gzip can reach
+    /// 1032, and each further step multiplies that, so without this limit 200 bytes could cost as
+    /// much time as the largest record. The default is 1024; real pages have at most about 100.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_web::Limits;
+    /// let limits = Limits::default().max_expansion(100);
+    /// ```
+    pub const fn max_expansion(self, factor: usize) -> Self {
+        Self { expansion: factor, ..self }
+    }
+
+    /// Returns the largest number of bytes that a body may have after decoding.
+    pub(crate) fn decoded(&self, stored: usize) -> usize {
+        stored.saturating_mul(self.expansion).max(ALWAYS).min(self.record)
     }
 
     /// Sets the largest number of transfer and content codings, counted together, that a response

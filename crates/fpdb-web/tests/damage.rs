@@ -145,6 +145,44 @@ fn the_size_limit_applies_to_every_stage() {
     }
 }
 
+/// Without a limit, each record of such an archive would cost as much as the largest record.
+#[test]
+fn a_bomb_in_a_small_record_is_skipped() {
+    let twice = gzip(&gzip(&vec![b' '; 32 << 20]));
+    assert!(twice.len() < 1 << 10, "{} bytes", twice.len());
+    let small = gzip(&gzip(&vec![b' '; 1 << 20]));
+    let headers = "\r\nContent-Encoding: gzip, gzip";
+    let sample = [record("u:1", headers, &twice), record("u:2", headers, &small)].concat();
+    for (limits, expected) in [
+        (Limits::default(), ["Skipped(TooLarge)", "Page"]),
+        (Limits::default().max_expansion(usize::MAX), ["Page", "Page"]),
+    ] {
+        let outcomes = outcomes(&sample, limits);
+        assert_eq!(outcomes.len(), 2);
+        for (outcome, expected) in outcomes.iter().zip(expected) {
+            let outcome = format!("{:?}", outcome.as_ref().unwrap());
+            assert!(outcome.starts_with(expected), "{:.60} instead of {expected}", outcome);
+        }
+    }
+}
+
+#[test]
+fn headers_of_very_many_lines_are_errors() {
+    let lines = "\r\na:".repeat(5000);
+    let archive = record("u:1", "", b"<p>text");
+    let (head, rest) = archive.split_at(b"WARC/1.0".len());
+    let warc = [head, lines.as_bytes(), rest].concat();
+    let http = record("u:1", &lines, b"<p>text");
+    for bytes in [warc, http] {
+        let outcomes =
+            outcomes(&[bytes, record("u:2", "", b"<p>text")].concat(), Limits::default());
+        let error = outcomes[0].as_ref().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        assert!(error.message().contains("more than 4096 lines"), "{error}");
+        assert_eq!(pages(&outcomes).len(), 1);
+    }
+}
+
 /// Each coding is a pass over the body: 90 KB of them once took more than 90 seconds.
 #[test]
 fn a_record_with_very_many_codings_costs_no_more_than_an_error() {

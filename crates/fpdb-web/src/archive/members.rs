@@ -12,6 +12,10 @@ use super::tape::Tape;
 
 const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 const CHUNK: usize = 1 << 15;
+/// Bytes that may be read in vain as members that are none, without losing any member: this many,
+/// and this many per byte of the file.
+const MAX_WASTED: u64 = 16 << 20;
+const WASTED_PER_BYTE: u64 = 8;
 
 /// The bytes of an archive, member by member.
 pub(super) struct Members<R> {
@@ -25,6 +29,8 @@ pub(super) struct Members<R> {
     uncompressed: u64,
     /// Whether the end of the member has been reached.
     ended: bool,
+    /// Bytes that were read as members that were none.
+    wasted: u64,
 }
 
 enum Stored<R> {
@@ -50,7 +56,15 @@ impl<R: Read> Members<R> {
             true => Stored::Gzip(Box::new(GzDecoder::new(tape))),
             false => Stored::Plain(tape),
         };
-        Ok(Self { stored, buffer: Vec::new(), next: 0, member: 0, uncompressed: 0, ended: false })
+        Ok(Self {
+            stored,
+            buffer: Vec::new(),
+            next: 0,
+            member: 0,
+            uncompressed: 0,
+            ended: false,
+            wasted: 0,
+        })
     }
 
     /// Returns the place of the next byte.
@@ -86,8 +100,19 @@ impl<R: Read> Members<R> {
 
     /// Puts back bytes of this member, to be read next.
     pub(super) fn put_back(&mut self, bytes: &[u8]) {
-        self.buffer.splice(..self.next, bytes.iter().copied());
-        self.next = 0;
+        // Where the bytes were before, if possible. Moving all bytes that follow would take
+        // quadratic time, because those that were put back before are among them.
+        let at = self.next.checked_sub(bytes.len());
+        match at.and_then(|at| self.buffer.get_mut(at..self.next)) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.next -= bytes.len();
+            }
+            None => {
+                self.buffer.splice(..self.next, bytes.iter().copied());
+                self.next = 0;
+            }
+        }
     }
 
     /// Moves from the end of a member to the next one. Returns false at the end of the file.
@@ -119,8 +144,19 @@ impl<R: Read> Members<R> {
             if self.fill(16).is_ok() && is_record(&self.buffer) {
                 return Ok(true);
             }
-            from = self.member + 1;
+            from = self.after_false_member();
         }
+    }
+
+    /// Returns where to search for the next member if the last one found was none: one byte after
+    /// its beginning, or after the bytes that were read as its header if too many were read in this
+    /// way. A header can have 128 KiB, and another may begin every few bytes in it.
+    fn after_false_member(&mut self) -> u64 {
+        let Stored::Gzip(decoder) = &self.stored else { return self.member };
+        let end = decoder.get_ref().offset();
+        self.wasted += end.saturating_sub(self.member);
+        let allowed = MAX_WASTED + end.saturating_mul(WASTED_PER_BYTE);
+        if self.wasted > allowed { end.max(self.member + 1) } else { self.member + 1 }
     }
 
     /// Begins a member at the offset of the tape.
@@ -184,5 +220,21 @@ fn seek_magic<R: Read>(tape: &mut Tape<R>) -> io::Result<bool> {
             tape.rewind(tape.offset() - 4);
             return Ok(true);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn false_headers_cost_a_bounded_number_of_bytes() {
+        // Each is the header of a member with a field and a name of up to 64 KiB.
+        let bytes = GZIP_MAGIC.repeat(1 << 17);
+        let mut members = Members::new(bytes.as_slice()).unwrap();
+        assert!(!members.recover(|_| true).unwrap());
+        let len = bytes.len() as u64;
+        let allowed = MAX_WASTED + WASTED_PER_BYTE * len + len;
+        assert!(members.wasted <= allowed, "{} of {len} bytes", members.wasted);
     }
 }

@@ -205,13 +205,16 @@ impl<R: Read> Archive<R> {
         if !warc::is_header(&lines) {
             return Err(not_a_record(&lines));
         }
-        loop {
+        for _ in 0..self.limits.header_lines {
             let line = lines.len();
             self.line(&mut lines)?;
             if lines.get(line..).is_none_or(|line| line.trim_ascii().is_empty()) {
                 return warc::parse(&lines).map_err(Fault::Record);
             }
         }
+        let count = self.limits.header_lines;
+        let message = format!("the header of a record has more than {count} lines");
+        Err(Fault::Record(Error::new(ErrorKind::Limit, message)))
     }
 
     /// Appends a line with its line end.

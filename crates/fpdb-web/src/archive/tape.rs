@@ -12,8 +12,10 @@ const BUFFER: usize = 1 << 16;
 pub(super) struct Tape<R> {
     /// None for a placeholder that reads as empty.
     inner: Option<BufReader<R>>,
-    /// The bytes read since the mark, or the last ones of them.
+    /// The bytes read since the mark, or the last ones of them, and some that came before them.
     kept: Vec<u8>,
+    /// The index in `kept` of the first byte that can be gone back to.
+    first: usize,
     /// The index in `kept` of the next byte; its length if the next byte is not kept.
     replay: usize,
     /// The offset of the first byte in `kept`.
@@ -23,12 +25,12 @@ pub(super) struct Tape<R> {
 impl<R: Read> Tape<R> {
     pub(super) fn new(inner: R) -> Self {
         let inner = Some(BufReader::with_capacity(BUFFER, inner));
-        Self { inner, kept: Vec::new(), replay: 0, start: 0 }
+        Self { inner, kept: Vec::new(), first: 0, replay: 0, start: 0 }
     }
 
     /// An empty reader.
     pub(super) fn empty() -> Self {
-        Self { inner: None, kept: Vec::new(), replay: 0, start: 0 }
+        Self { inner: None, kept: Vec::new(), first: 0, replay: 0, start: 0 }
     }
 
     /// Returns the offset of the next byte.
@@ -38,15 +40,26 @@ impl<R: Read> Tape<R> {
 
     /// Keeps bytes from here on. Those before can no longer be gone back to.
     pub(super) fn mark(&mut self) {
-        self.start = self.offset();
-        self.kept.drain(..self.replay);
-        self.replay = 0;
+        self.first = self.replay;
+        // Not for each mark: there may be one every few bytes, and each would move all that follow.
+        if self.first > self.kept.len() / 2 {
+            self.forget(self.first);
+        }
+    }
+
+    /// Drops the first `count` of the kept bytes.
+    fn forget(&mut self, count: usize) {
+        self.kept.drain(..count);
+        self.start += count as u64;
+        self.first = self.first.saturating_sub(count);
+        self.replay = self.replay.saturating_sub(count);
     }
 
     /// Goes back to `offset`, or as far as there are bytes kept.
     pub(super) fn rewind(&mut self, offset: u64) {
         let back = offset.saturating_sub(self.start);
-        self.replay = usize::try_from(back).unwrap_or(usize::MAX).min(self.replay);
+        let back = usize::try_from(back).unwrap_or(usize::MAX).max(self.first);
+        self.replay = back.min(self.replay);
     }
 
     fn fill_inner(&mut self) -> io::Result<&[u8]> {
@@ -87,12 +100,10 @@ impl<R: Read> BufRead for Tape<R> {
         // The bytes are in the buffer already, so this does not read.
         self.kept.extend_from_slice(inner.buffer().get(..count).unwrap_or_default());
         inner.consume(count);
-        if self.kept.len() > 2 * WINDOW {
-            let old = self.kept.len() - WINDOW;
-            self.kept.drain(..old);
-            self.start += old as u64;
-        }
         self.replay = self.kept.len();
+        if self.kept.len() > 2 * WINDOW {
+            self.forget(self.kept.len() - WINDOW);
+        }
     }
 }
 

@@ -50,8 +50,9 @@ enum Class {
 }
 
 /// Returns the main content of a page, or all of its text if no content stands out.
-pub(super) fn main_content(page: &Text) -> String {
-    let mut blocks = page.blocks.clone();
+pub(super) fn main_content(mut page: Text) -> String {
+    let mut blocks = std::mem::take(&mut page.blocks);
+    let page = &page;
     let min_share = match restrict_to_declared(&mut blocks) {
         true => MIN_DECLARED_SHARE,
         false => MIN_BODY_SHARE,
@@ -242,7 +243,7 @@ mod tests {
     use crate::html::layout::lay_out;
 
     fn content(html: &str) -> String {
-        main_content(&lay_out(html))
+        main_content(lay_out(html))
     }
 
     fn paragraph(word: &str) -> String {

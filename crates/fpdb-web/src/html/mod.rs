@@ -17,5 +17,5 @@ pub(crate) fn all_text(html: &str) -> String {
 
 /// Returns the main content of a page.
 pub(crate) fn main_content(html: &str) -> String {
-    content::main_content(&layout::lay_out(html))
+    content::main_content(layout::lay_out(html))
 }
