@@ -10,6 +10,7 @@ use crate::codec::block_code::BlockCode;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 
+pub(crate) mod bound;
 mod elias_fano;
 pub(crate) mod huffman;
 mod packed;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::sizes::MergeSizes;
 use super::survey::{Survey, Surveyor};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::merge::{Merge, Rows};
 use crate::segment::{Segment, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
@@ -30,7 +31,6 @@ impl<F: Fingerprint> Merger<'_, F> {
     /// Writes segment `id`, or returns `None` if nothing is left. Takes 8 bytes of memory or more
     /// per removed entry, and the block keys of each table that is being written.
     pub(crate) fn run(&self, id: u64) -> Result<Option<SegmentMeta>> {
-        self.require_space()?;
         let survey = self.survey()?;
         if survey.is_empty() {
             return Ok(None);
@@ -40,7 +40,13 @@ impl<F: Fingerprint> Merger<'_, F> {
         writer.tombstones(&survey.tombstones)?;
         self.write_names(&mut writer, &survey.gone_docs)?;
         self.check_counts(writer.counts())?;
-        writer.finish().map(Some)
+        let written = writer.finish()?;
+        debug_assert!(
+            written.bytes()
+                <= MergeSizes::new(self.settings, self.inputs).most(0..self.inputs.len()),
+            "a merge is larger than the most it can be"
+        );
+        Ok(Some(written))
     }
 
     /// Returns about how many rows a merge of these segments passes to `pause`.
@@ -50,20 +56,6 @@ impl<F: Fingerprint> Merger<'_, F> {
         let other_tables = settings.layout.tables() as u64 - 1;
         let surveys = u64::from(inputs.iter().any(|s| s.meta().removed > 0));
         (1 + surveys) * entries + other_tables * rows
-    }
-
-    /// Requires as much free space as the inputs take: the output is no larger, except for
-    /// rounding.
-    fn require_space(&self) -> Result<()> {
-        let needed: u64 = self.inputs.iter().map(|s| s.meta().bytes()).sum();
-        let free = self.folder.storage().free_space()?;
-        if free >= needed {
-            return Ok(());
-        }
-        let message = format!(
-            "compaction needs {needed} bytes of free disk space, but there are only {free}: make room"
-        );
-        Err(Error::new(ErrorKind::NoSpace, message).at_path(self.folder.storage().root()))
     }
 
     fn entries(&self) -> Result<Merge<'_, F>> {

@@ -1,9 +1,11 @@
-//! Compaction keeps the number of segments small: [`policy`] chooses which to merge, [`merger`]
-//! merges them.
+//! Compaction keeps the number of segments small: [`policy`] chooses which to merge, [`sizes`] says
+//! how much space that takes, [`merger`] merges them.
 
 mod merger;
 mod policy;
+mod sizes;
 mod survey;
 
 pub(crate) use merger::Merger;
-pub(crate) use policy::{Weight, pick};
+pub(crate) use policy::{Weight, pick, pick_smaller};
+pub(crate) use sizes::{MergeSizes, no_space};

@@ -30,6 +30,28 @@ pub(crate) fn pick(segments: &[Weight]) -> Option<Range<usize>> {
     if removed > 0 && removed >= entries.div_ceil(REMOVED_SHARE) {
         return Some(0..segments.len());
     }
+    let start = grown(segments);
+    (segments.len() - start >= 2).then_some(start..segments.len())
+}
+
+/// Returns the run to merge if there is no room for the merge of what [`pick`] chose: one that
+/// `fits`, if any. `fits` must hold for every part of a run for which it holds.
+///
+/// This is what the policy would choose if the oldest segments did not exist, or else the newest
+/// ones. So a merge still moves an entry into a segment at least 1.5 times as large.
+pub(crate) fn pick_smaller(
+    segments: &[Weight],
+    fits: impl Fn(Range<usize>) -> bool,
+) -> Option<Range<usize>> {
+    let runs_until = |end: usize| {
+        let start = segments.get(..end).map_or(end, grown);
+        (start..end.saturating_sub(1)).map(move |start| start..end)
+    };
+    (0..=segments.len()).rev().find_map(|end| runs_until(end).find(|run| fits(run.clone())))
+}
+
+/// Returns where the run of the newest segments begins that have grown enough to be merged.
+fn grown(segments: &[Weight]) -> usize {
     let mut newer = 0u64;
     let mut start = segments.len();
     for weight in segments.iter().rev() {
@@ -40,7 +62,7 @@ pub(crate) fn pick(segments: &[Weight]) -> Option<Range<usize>> {
         newer += size;
         start -= 1;
     }
-    (segments.len() - start >= 2).then_some(start..segments.len())
+    start
 }
 
 #[cfg(test)]
@@ -99,6 +121,44 @@ mod tests {
         let (most, written) = simulate(512, 107);
         assert!(most <= 6, "{most} segments");
         assert!(written < 6.0, "each entry was written {written} times");
+    }
+
+    #[test]
+    fn smaller_run_is_the_longest_of_the_newest_that_fit() {
+        let fits = |weights: &[Weight], most: u64| {
+            let weights = weights.to_vec();
+            move |run: Range<usize>| weights[run].iter().map(|w| w.entries).sum::<u64>() <= most
+        };
+        let equal = weights(&[10; 8]);
+        assert_eq!(pick(&equal), Some(0..8));
+        assert_eq!(pick_smaller(&equal, fits(&equal, 80)), Some(0..8));
+        assert_eq!(pick_smaller(&equal, fits(&equal, 49)), Some(4..8));
+        assert_eq!(pick_smaller(&equal, fits(&equal, 20)), Some(6..8));
+        assert_eq!(pick_smaller(&equal, fits(&equal, 19)), None);
+        // The newest are too large, but older ones fit.
+        let loaded = weights(&[10, 10, 100, 100]);
+        assert_eq!(pick_smaller(&loaded, fits(&loaded, 50)), Some(0..2));
+        // A segment much larger than all newer ones is left alone.
+        let uneven = weights(&[1000, 10, 4, 1, 1]);
+        assert_eq!(pick_smaller(&uneven, fits(&uneven, 2000)), Some(1..5));
+    }
+
+    /// What fits is merged, and never again with less than it needs to grow by half.
+    #[test]
+    fn smaller_runs_end_and_rewrite_little() {
+        let (mut segments, mut written) = (Vec::new(), 0);
+        for _ in 0..1000 {
+            segments.push(Weight { entries: 1, removed: 0 });
+            while let Some(run) = pick_smaller(&segments, |run: Range<usize>| {
+                segments[run].iter().map(|w| w.entries).sum::<u64>() <= 100
+            }) {
+                let entries = segments[run.clone()].iter().map(|w| w.entries).sum();
+                written += entries;
+                segments.splice(run, [Weight { entries, removed: 0 }]);
+            }
+        }
+        assert!(segments.len() <= 25, "{} segments", segments.len());
+        assert!(written <= 8000, "{written} entries written");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::core::Core;
 use super::locks::lock;
-use super::{flush, install};
+use super::{flush, install, space};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileName, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
@@ -15,6 +15,9 @@ use crate::version::Version;
 
 /// Bytes copied at a time.
 const CHUNK: usize = 1 << 20;
+
+/// Bytes that a file system may need for a file in addition to its contents.
+const PER_FILE: u64 = 8192;
 
 /// Copies everything acknowledged so far into another folder, as an independent database.
 pub(super) fn backup<F: Fingerprint>(
@@ -38,7 +41,9 @@ pub(super) fn backup<F: Fingerprint>(
     manifest.segments = version.segments.iter().map(|s| s.meta().clone()).collect();
     manifest.begin_session(target.session());
     manifest.generation += 1;
-    let bytes = manifest.segments.iter().map(SegmentMeta::bytes).sum();
+    let bytes: u64 = manifest.segments.iter().map(SegmentMeta::bytes).sum();
+    let files = manifest.segments.iter().map(|meta| meta.files().len() as u64).sum::<u64>() + 1;
+    space::require(&**target.storage(), bytes + files * PER_FILE, "the backup")?;
     let meter = Meter::new(report, Phase::Copy, Some(bytes));
     let mut created = Vec::new();
     let copied = copy_segments(&version, &target, &meter, &mut created)

@@ -9,8 +9,8 @@ use std::time::Instant;
 use super::core::Core;
 use super::locks::lock;
 use super::{flush, install};
-use crate::compaction::{Merger, Weight, pick};
-use crate::error::Result;
+use crate::compaction::{MergeSizes, Merger, Weight, no_space, pick, pick_smaller};
+use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 use crate::progress::{Meter, Phase, Report};
@@ -49,7 +49,8 @@ pub struct CompactReport {
 /// first, and ends the merge by an error.
 type Pause<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
 
-/// Merges the run of segments that the policy chooses. Returns false if it chooses none.
+/// Merges the run of segments that the policy chooses, or a smaller one if there is too little free
+/// space for it. Returns false if the policy chooses none.
 pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> Result<bool> {
     let _one_at_a_time = lock(&core.compacting);
     let folder = &*core.keep_folder()?;
@@ -58,11 +59,36 @@ pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
         .iter()
         .map(|s| Weight { entries: s.meta().entries, removed: s.meta().removed })
         .collect();
-    let Some(run) = pick(&weights) else { return Ok(false) };
+    let Some(mut run) = pick(&weights) else { return Ok(false) };
     // One processor is left to writes and queries.
     let threads = core.threads().saturating_sub(1).max(1);
-    merge(core, folder, &segments[run.clone()], run.start == 0, pause, threads)?;
-    Ok(true)
+    let (sizes, mut usable) = (MergeSizes::new(&core.settings, &segments), usable_space(core)?);
+    loop {
+        if !sizes.fits(run.clone(), usable) {
+            run = pick_smaller(&weights, |run| sizes.fits(run, usable))
+                .ok_or_else(|| no_space(sizes.most(run), usable, &*core.storage))?;
+        }
+        match merge(core, folder, &segments[run.clone()], run.start == 0, pause, threads) {
+            // A quota is used up, or another program took the space: a smaller merge may fit.
+            Err(error) if is_full(core, &error) => {
+                usable = usable.min(sizes.most(run.clone())) / 2;
+                if pick_smaller(&weights, |run| sizes.fits(run, usable)).is_none() {
+                    return Err(error);
+                }
+            }
+            merged => return merged.map(|()| true),
+        }
+    }
+}
+
+/// Whether a merge failed for lack of space only.
+fn is_full<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
+    error.kind() == ErrorKind::NoSpace && !core.poison.is_set()
+}
+
+/// Returns how many bytes a merge may take, so that writes still find some space.
+fn usable_space<F: Fingerprint>(core: &Core<F>) -> Result<u64> {
+    core.storage.free_space()
 }
 
 /// Merges as long as the policy chooses anything, in the calling thread.
@@ -94,6 +120,10 @@ pub(super) fn compact_all<F: Fingerprint>(
     let before = core.current.get().segments.clone();
     let has_tombstones = before.iter().any(|s| s.meta().removed > 0);
     if before.len() > 1 || has_tombstones {
+        let (sizes, usable) = (MergeSizes::new(&core.settings, &before), usable_space(core)?);
+        if !sizes.fits(0..before.len(), usable) {
+            return Err(no_space(sizes.most(0..before.len()), usable, &*core.storage));
+        }
         let work = Merger::work(&core.settings, &before);
         let meter = Meter::new(report, Phase::Write, Some(work));
         let pause = |rows| {

@@ -4,11 +4,12 @@
 use std::sync::mpsc;
 
 use super::core::Core;
-use super::{backpressure, compact, flush, install};
+use super::{backpressure, compact, flush, install, space};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Report};
 use crate::scratch::{Scratch, ScratchFiles};
+use crate::segment::bound::{Expected, most_bytes};
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
 use crate::sorter::{Record, Sorted, Sorter};
@@ -79,7 +80,7 @@ pub(super) fn load<F: Fingerprint>(
         threads: core.threads(),
         meter: Meter::new(report, Phase::Read, total),
     };
-    let (sorter, read) = load.read(entries)?;
+    let (sorter, ReadSoFar { read, greatest_id }) = load.read(entries)?;
     backpressure::wait_for_flush(core)?;
     let writer = flush::flush_all(core)?;
     load.meter.begin(Phase::Sort, read)?;
@@ -87,7 +88,7 @@ pub(super) fn load<F: Fingerprint>(
     // So that the number of the new segment is greater than that of any file which the present
     // manifest can name: if that manifest is put back later, the segment is not taken for an orphan.
     install::manifest(core, folder, |_| {})?;
-    let written = load.write(load.only_new(sorted)?, read)?;
+    let written = load.write(load.only_new(sorted)?, read, greatest_id)?;
     let inserted = written.as_ref().map_or(0, |meta| meta.entries);
     written.map_or(Ok(()), |meta| add_segment(core, folder, meta))?;
     load.meter.finish();
@@ -142,25 +143,25 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         Sorter::new(self.scratch_files(), self.memory(FOR_ROWS) / tables, 1)
     }
 
-    /// Puts all entries into a sorter, and returns how many there were. With more than one thread,
+    /// Puts all entries into a sorter, and returns what they have in common. With more than one thread,
     /// another thread sorts while this one gets entries from the iterator.
     fn read(
         &self,
         entries: impl Iterator<Item = Result<Entry<F>>>,
-    ) -> Result<(Sorter<'a, Entry<F>>, u64)> {
-        let mut entries = Batches { entries, read: 0 };
+    ) -> Result<(Sorter<'a, Entry<F>>, ReadSoFar)> {
+        let mut entries = Batches { entries, so_far: ReadSoFar::default() };
         let mut sorter = self.sorter(FOR_ENTRIES);
         let mut batch = entries.fill(Vec::with_capacity(BATCH))?;
         if self.threads > 1 && batch.len() == BATCH {
             let sorter = self.read_in_parallel(sorter, batch, &mut entries)?;
-            return Ok((sorter, entries.read));
+            return Ok((sorter, entries.so_far));
         }
         while !batch.is_empty() {
             push_all(&mut sorter, &batch)?;
             self.meter.advance(batch.len() as u64)?;
             batch = entries.fill(batch)?;
         }
-        Ok((sorter, entries.read))
+        Ok((sorter, entries.so_far))
     }
 
     fn read_in_parallel(
@@ -217,11 +218,31 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         new.finish(|_| Ok(()))
     }
 
-    fn write(&self, entries: Sorted<'a, Entry<F>>, read: u64) -> Result<Option<SegmentMeta>> {
+    /// Requires enough free space for the segment and its scratch files, before the first is
+    /// written.
+    fn require_space(&self, entries: u64, greatest_id: u64, sorts: usize) -> Result<()> {
+        let core = self.core;
+        let expected = Expected::of_entries(entries, greatest_id);
+        let rows = entries * F::BYTES as u64;
+        let hashes = if core.settings.filter_bits > 0 { entries * 8 } else { 0 };
+        let is_in_memory = rows * sorts as u64 <= self.memory(FOR_ROWS) as u64;
+        let scratch = if is_in_memory { 0 } else { (rows + hashes) * sorts as u64 };
+        let needed = most_bytes::<F>(&core.settings, &expected) + scratch;
+        space::require(&*core.storage, needed, "a bulk load")
+    }
+
+    fn write(
+        &self,
+        entries: Sorted<'a, Entry<F>>,
+        read: u64,
+        greatest_id: u64,
+    ) -> Result<Option<SegmentMeta>> {
         if entries.is_empty() {
             return Ok(None);
         }
         let core = self.core;
+        let sorts = self.threads.min(core.settings.layout.tables() - 1);
+        self.require_space(entries.len(), greatest_id, sorts)?;
         let tables = core.settings.layout.tables();
         self.meter.begin(Phase::Write, read * tables as u64)?;
         let mut writer =
@@ -231,7 +252,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         let left = core.tuning.bulk_memory.saturating_sub(used).max(self.memory(FOR_FILTERS));
         let filter_memory = (left / self.threads.min(tables)).max(LEAST_FILTER);
         writer.set_scratch(Scratch { files: self.scratch_files(), filter_memory });
-        let contents = Contents { load: self, entries, sorts: self.threads.min(tables - 1) };
+        let contents = Contents { load: self, entries, sorts };
         writer.tables(&contents, self.threads)?;
         writer.finish().map(Some)
     }
@@ -240,8 +261,15 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 /// The entries to read.
 struct Batches<I> {
     entries: I,
-    /// How many have been read.
+    so_far: ReadSoFar,
+}
+
+/// What is known of the entries that have been read.
+#[derive(Debug, Clone, Copy, Default)]
+struct ReadSoFar {
+    /// How many there are.
     read: u64,
+    greatest_id: u64,
 }
 
 impl<F: Fingerprint, I: Iterator<Item = Result<Entry<F>>>> Batches<I> {
@@ -251,7 +279,9 @@ impl<F: Fingerprint, I: Iterator<Item = Result<Entry<F>>>> Batches<I> {
         for entry in self.entries.by_ref().take(BATCH) {
             batch.push(entry?);
         }
-        self.read += batch.len() as u64;
+        self.so_far.read += batch.len() as u64;
+        let greatest = batch.iter().map(|entry| entry.id.0).max().unwrap_or(0);
+        self.so_far.greatest_id = self.so_far.greatest_id.max(greatest);
         Ok(batch)
     }
 }

@@ -45,6 +45,7 @@ mod recover;
 mod rotate;
 mod signals;
 mod snapshot;
+mod space;
 mod stats;
 mod sync;
 #[cfg(feature = "text")]

@@ -90,6 +90,17 @@ impl Postings {
         Ok(head)
     }
 
+    /// Returns an upper limit of all ids, from the heads of all sections.
+    pub(crate) fn most_id(&self) -> Result<u64> {
+        let mut most = 0;
+        for section in 0..self.groups.div_ceil(GROUPS) {
+            let head = self.head(section)?;
+            let range = u64::MAX.checked_shr(u64::BITS - head.width()).unwrap_or(0);
+            most = most.max(head.base().saturating_add(range));
+        }
+        Ok(most)
+    }
+
     /// Returns the number of id groups in a section.
     #[inline]
     fn groups_in(&self, section: usize) -> usize {

@@ -4,6 +4,7 @@
 //! Segments are ordered by age. A segment never holds an entry that is still live in an older one,
 //! and its tombstones only remove entries of older segments. storage-format.md, "Segment".
 
+pub(crate) mod bound;
 mod ids;
 mod index;
 mod writer;
@@ -249,6 +250,11 @@ impl<F: Fingerprint> Segment<F> {
     /// Returns whether this segment removes the entry from older segments.
     pub(crate) fn removes(&self, entry: Entry<F>) -> Result<bool> {
         self.tombstones.as_ref().map_or(Ok(false), |t| t.contains(entry))
+    }
+
+    /// Returns an upper limit of all ids. Reads the heads of the postings.
+    pub(crate) fn most_id(&self) -> Result<u64> {
+        self.postings.most_id()
     }
 
     /// Returns the names, if the segment has any.

@@ -33,6 +33,11 @@ pub(super) fn slots_for(blocks: u64) -> u64 {
     blocks.div_ceil(MEAN_KEYS).max(1)
 }
 
+/// Returns the most bytes that the directory and the overflow over this many blocks take.
+pub(crate) fn most_index_bytes<F: Fingerprint>(blocks: u64) -> u64 {
+    slots_for(blocks) * SLOT_LEN as u64 + blocks * F::BYTES as u64
+}
+
 /// Returns the slot of a fingerprint, and its part: what the slot stores of it if it is a key.
 /// As fingerprints ascend, the slot never decreases, nor does the part within a slot.
 #[inline(always)]

@@ -19,6 +19,7 @@ mod view;
 pub(crate) use builder::TableBuilder;
 pub(crate) use cursor::Cursor;
 pub(crate) use decoded::Decoded;
+pub(crate) use directory::most_index_bytes;
 pub(crate) use filter::{CHECKED_TOGETHER, FilterChecks, NEAR_TOGETHER};
 pub(crate) use index::MOST_BLOCKS_OF_VALUE;
 pub(crate) use profile::{Profile, Sample};

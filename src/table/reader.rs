@@ -91,6 +91,11 @@ impl<F: Fingerprint> Table<F> {
         self.index.count()
     }
 
+    /// Returns the bytes of all blocks.
+    pub(crate) fn block_bytes(&self) -> u64 {
+        self.blocks() as u64 * self.block_size as u64
+    }
+
     /// Returns the bytes that should be in memory for fast answers: the index, the filter, the marks
     /// of checked pages, and the fingerprints if the table is small.
     pub(crate) fn index_memory(&self) -> u64 {

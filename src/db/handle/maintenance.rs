@@ -75,8 +75,9 @@ impl<F: Fingerprint> Db<F> {
         Ok(())
     }
 
-    /// Merges everything into one segment and frees the space of removed entries. Needs free disk
-    /// space for a second copy. Readers and writers continue in the meantime.
+    /// Merges everything into one segment and frees the space of removed entries. Does not begin
+    /// without free disk space for the largest possible result, which can be somewhat larger than a
+    /// second copy. Readers and writers continue in the meantime.
     ///
     /// # Errors
     ///

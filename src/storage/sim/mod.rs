@@ -18,6 +18,7 @@ mod world;
 mod tests;
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -213,8 +214,8 @@ impl Sim {
         self.world().plant(&self.root, name, bytes);
     }
 
-    /// Sets what [`free_space`](Storage::free_space) returns, in bytes (2^40 at first). It does not
-    /// limit writes: see [`Fault::NoSpace`] for that.
+    /// Sets the most that [`free_space`](Storage::free_space) returns, in bytes (2^40 at first). It
+    /// does not limit writes: see [`limit_space`](Sim::limit_space) and [`Fault::NoSpace`] for that.
     ///
     /// # Examples
     ///
@@ -228,6 +229,30 @@ impl Sim {
     /// ```
     pub fn set_free_space(&self, bytes: u64) {
         self.world().free_space = bytes;
+    }
+
+    /// Limits the space of the file system to this many bytes. Files take multiples of 4096 bytes.
+    /// When it is full, an append writes what fits and fails, and no file can be created.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::ErrorKind;
+    /// use fpdb::storage::{Sim, Storage};
+    ///
+    /// let sim = Sim::new();
+    /// sim.create_root()?;
+    /// sim.limit_space(8192);
+    /// let file = sim.create("a.log")?;
+    /// assert_eq!(sim.free_space()?, 4096);
+    /// assert_eq!(file.append(&[0; 9000]).unwrap_err().kind(), ErrorKind::NoSpace);
+    /// assert_eq!(sim.free_space()?, 0);
+    /// sim.remove("a.log")?;
+    /// assert_eq!(sim.free_space()?, 8192);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn limit_space(&self, bytes: u64) {
+        self.world().capacity = Some(bytes);
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
@@ -349,7 +374,7 @@ impl Storage for Sim {
 
     fn free_space(&self) -> Result<u64> {
         let doing = "get the free space of the folder";
-        Ok(self.call(doing, &self.root, Need::Nothing)?.free_space)
+        Ok(self.call(doing, &self.root, Need::Nothing)?.free())
     }
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
@@ -398,8 +423,13 @@ impl WriteFile for SimWriter {
     fn append(&self, bytes: &[u8]) -> Result<()> {
         let mut world = lock(&self.world);
         let Some(fault) = world.faults.next(Need::Append) else {
-            world.append(self.file, bytes);
-            return Ok(());
+            let room = world.room(self.file, bytes.len());
+            world.append(self.file, &bytes[..room]);
+            let full = || io::ErrorKind::StorageFull.into();
+            return match room == bytes.len() {
+                true => Ok(()),
+                false => Err(failed("append to the file", &self.path, full())),
+            };
         };
         if fault != Fault::Error {
             world.append(self.file, &bytes[..bytes.len() / 2]);

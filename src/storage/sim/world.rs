@@ -152,11 +152,36 @@ pub(super) struct World {
     pub(super) locked: Vec<FileId>,
     pub(super) ids: u64,
     pub(super) free_space: u64,
+    /// The most bytes that all files together take, if that is limited.
+    pub(super) capacity: Option<u64>,
 }
+
+/// Bytes of which a file system with limited space allocates a multiple to each file.
+const ALLOCATED: u64 = 4096;
 
 impl World {
     pub(super) fn names(&self, folder: &Path) -> io::Result<&Names> {
         self.live.get(folder).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Returns how many more bytes can be written.
+    pub(super) fn free(&self) -> u64 {
+        let Some(capacity) = self.capacity else { return self.free_space };
+        let files = self.live.values().flat_map(BTreeMap::values);
+        let lens = files.map(|&file| self.files[file].bytes().len() as u64);
+        let used: u64 = lens.map(|len| len.next_multiple_of(ALLOCATED).max(ALLOCATED)).sum();
+        self.free_space.min(capacity.saturating_sub(used))
+    }
+
+    /// Returns how many of `len` bytes can still be appended to a file.
+    pub(super) fn room(&self, file: FileId, len: usize) -> usize {
+        if self.capacity.is_none() {
+            return len;
+        }
+        let has = self.files[file].bytes().len() as u64;
+        let allocated = has.next_multiple_of(ALLOCATED).max(ALLOCATED) - has;
+        let room = allocated + self.free() / ALLOCATED * ALLOCATED;
+        len.min(usize::try_from(room).unwrap_or(usize::MAX))
     }
 
     /// Returns the first `size` bytes of a file.
@@ -186,10 +211,14 @@ impl World {
     }
 
     pub(super) fn create(&mut self, folder: &Arc<Path>, name: &str) -> io::Result<FileId> {
-        let file = self.files.len();
+        let (file, free) = (self.files.len(), self.free());
+        let is_limited = self.capacity.is_some();
         let names = self.names_mut(folder)?;
         if names.contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        if is_limited && free < ALLOCATED {
+            return Err(io::ErrorKind::StorageFull.into());
         }
         let name: Arc<str> = name.into();
         names.insert(name.clone(), file);

@@ -1,0 +1,58 @@
+//! How much space merges take at most.
+
+use std::cell::OnceCell;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
+use crate::fingerprint::Fingerprint;
+use crate::segment::Segment;
+use crate::segment::bound::{Expected, most_bytes};
+use crate::settings::Settings;
+use crate::storage::Storage;
+
+/// The most bytes that merges of runs of some segments take.
+#[derive(Debug)]
+pub(crate) struct MergeSizes<'a, F> {
+    settings: &'a Settings,
+    segments: &'a [Arc<Segment<F>>],
+    /// An upper limit of the ids of each segment.
+    most_ids: OnceCell<Vec<u64>>,
+}
+
+impl<'a, F: Fingerprint> MergeSizes<'a, F> {
+    pub(crate) fn new(settings: &'a Settings, segments: &'a [Arc<Segment<F>>]) -> Self {
+        Self { settings, segments, most_ids: OnceCell::new() }
+    }
+
+    /// Returns whether the merge of a run takes at most `usable` bytes. Reads nothing if it takes
+    /// fewer even if all ids have 64 bits.
+    pub(crate) fn fits(&self, run: Range<usize>, usable: u64) -> bool {
+        self.bytes(run.clone(), None) <= usable || self.most(run) <= usable
+    }
+
+    /// Returns the most bytes that the merge of a run takes. The first call reads the heads of all
+    /// postings.
+    pub(crate) fn most(&self, run: Range<usize>) -> u64 {
+        let most_ids = self.most_ids.get_or_init(|| {
+            // The merge reports what is damaged.
+            self.segments.iter().map(|segment| segment.most_id().unwrap_or(u64::MAX)).collect()
+        });
+        let most_id = most_ids.get(run.clone()).unwrap_or_default().iter().max();
+        self.bytes(run, most_id.copied())
+    }
+
+    fn bytes(&self, run: Range<usize>, greatest_id: Option<u64>) -> u64 {
+        let segments = self.segments.get(run).unwrap_or_default().iter().map(|s| &**s);
+        most_bytes::<F>(self.settings, &Expected::of_merge(segments, greatest_id))
+    }
+}
+
+/// Returns the error for a merge that takes up to `needed` bytes, of which it may use only `usable`.
+pub(crate) fn no_space(needed: u64, usable: u64, storage: &dyn Storage) -> Error {
+    let message = format!(
+        "compaction needs up to {needed} bytes of free disk space, but may use only {usable}: free \
+         some space"
+    );
+    Error::new(ErrorKind::NoSpace, message).at_path(storage.root())
+}

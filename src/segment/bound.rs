@@ -1,0 +1,111 @@
+//! The most bytes that a new segment can take: what a writer needs to know before it begins, so that
+//! it does not fill the disk.
+
+use crate::block::bound::{most_blocks, most_remaining_bits};
+use crate::codec::block_code::BlockCode;
+use crate::fingerprint::Fingerprint;
+use crate::paged::PAGE;
+use crate::segment::Segment;
+use crate::settings::Settings;
+use crate::table::{TableOptions, most_index_bytes};
+
+/// What a new segment will hold at most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expected {
+    /// Different fingerprints.
+    pub fingerprints: u64,
+    pub entries: u64,
+    /// Tombstones.
+    pub removed: u64,
+    /// The greatest id.
+    pub greatest_id: u64,
+    /// Bytes of the file of names.
+    pub names: u64,
+    /// For each table, the most bits that remain of the fingerprints in the Huffman code, if that
+    /// is known. Otherwise it follows from their number.
+    pub remaining: Vec<u64>,
+}
+
+impl Expected {
+    /// Returns what a segment of this many entries holds at most.
+    pub(crate) fn of_entries(entries: u64, greatest_id: u64) -> Self {
+        let (fingerprints, remaining) = (entries, Vec::new());
+        Self { fingerprints, entries, removed: 0, greatest_id, names: 0, remaining }
+    }
+
+    /// Returns what the merge of these segments holds at most.
+    ///
+    /// With `greatest_id`, the ids have as many bits as the greatest one. Otherwise they have 64.
+    pub(crate) fn of_merge<'s, F: Fingerprint>(
+        segments: impl Iterator<Item = &'s Segment<F>> + Clone,
+        greatest_id: Option<u64>,
+    ) -> Self
+    where
+        F: 's,
+    {
+        let sum = |of: &dyn Fn(&Segment<F>) -> u64| segments.clone().map(of).sum::<u64>();
+        let tables = segments.clone().next().map_or(0, |segment| segment.tables().len());
+        // A fingerprint of the merge is nearer to the one before it than in its input, so no more
+        // of its bits remain, except for the first of each input. Removing one leaves at most as
+        // many bits to the next one as both had. In an input, the remaining bits of a block's
+        // fingerprints fit into the block with those of the first, which has all of its bits.
+        let remaining = |table: usize| {
+            sum(&|segment| {
+                let in_blocks = segment.tables().get(table).map_or(0, |table| table.block_bytes());
+                in_blocks * 8 + u64::from(F::BITS)
+            })
+        };
+        Self {
+            fingerprints: sum(&|segment| segment.meta().fingerprints),
+            entries: sum(&|segment| segment.meta().entries),
+            removed: sum(&|segment| segment.meta().removed),
+            greatest_id: greatest_id.unwrap_or(u64::MAX),
+            names: sum(&|segment| segment.meta().names.map_or(0, |file| file.len)),
+            remaining: (0..tables).map(remaining).collect(),
+        }
+    }
+}
+
+/// Returns the most bytes that the files of a new segment take on disk.
+pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expected) -> u64 {
+    let tables = (0..settings.layout.tables()).map(|table| {
+        let remaining = expected.remaining.get(table).copied();
+        let options = settings.table_options(table);
+        file(table_body::<F>(options, expected.fingerprints, remaining))
+    });
+    let blocks = blocks_of::<F>(settings.table_options(0), expected.fingerprints, None);
+    let tombstones = expected.removed * (F::BYTES as u64 + 8);
+    let others = [file(postings_body(expected, blocks)), file(tombstones), file(expected.names)];
+    tables.chain(others).sum()
+}
+
+/// Returns the most bytes that a file takes on disk whose body has this length: with checksums and
+/// footer, and with what the file system adds.
+fn file(body: u64) -> u64 {
+    // The header takes the place of a block, and file systems round up.
+    let body = body + 2 * PAGE as u64;
+    let pages = body.div_ceil(PAGE as u64);
+    let checksums = 4 * (pages + pages / 1000 + 2);
+    (pages + checksums.div_ceil(PAGE as u64) + 1) * PAGE as u64
+}
+
+fn blocks_of<F: Fingerprint>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
+    let most = most_remaining_bits(F::BITS, count);
+    let remaining = remaining.map_or(most, |remaining| remaining.min(most));
+    most_blocks(options.code, options.block_size, F::BITS, count, remaining)
+}
+
+fn table_body<F: Fingerprint>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
+    let blocks = blocks_of::<F>(options, count, remaining);
+    let filter = (count * u64::from(options.filter_bits)).div_ceil(64) * 8;
+    let lengths = if options.code == BlockCode::Huffman { u64::from(F::BITS) } else { 0 };
+    blocks * options.block_size as u64 + most_index_bytes::<F>(blocks) + filter + lengths
+}
+
+/// Each section has a head, and possibly the wide ends of its groups and a bit and samples per id.
+fn postings_body(expected: &Expected, blocks: u64) -> u64 {
+    let sections = blocks / 48 + 1;
+    let width = u64::from(u64::BITS - expected.greatest_id.leading_zeros());
+    let ids = (expected.entries * (width + 1)).div_ceil(8) + expected.entries / 128;
+    ids + sections * 320
+}
