@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use fpdb::{Db, DocId, Snapshot};
+use fpdb::{Db, DocId, Durability, Snapshot};
 
 use super::script::Random;
 use super::setting;
@@ -21,6 +21,14 @@ use super::setting;
 /// The variables that make a test process a writer or a reader, with the folder of the database.
 const WRITER: &str = "FPDB_CRASH_WRITER";
 const READER: &str = "FPDB_CRASH_READER";
+
+/// The variables that make a test process check a database after a crash: its folder, and how many
+/// operations were acknowledged. Used by the scripts in `tools/power`.
+const CHECKER: &str = "FPDB_CRASH_CHECKER";
+const ACKNOWLEDGED: &str = "FPDB_CRASH_ACKNOWLEDGED";
+
+/// A variable for negative controls: the writer acknowledges operations that are not durable.
+const UNSYNCED: &str = "FPDB_CRASH_UNSYNCED";
 
 /// A file in the folder around the database. Readers end when it exists.
 const STOP: &str = "stop";
@@ -78,7 +86,10 @@ fn apply(db: &Db, n: u64) {
 
 fn open(path: &Path) -> Db {
     // Small, so that some kills interrupt flushes and compactions.
-    Db::options().memtable_entries(64).open_or_create(path).unwrap()
+    let options = Db::options().memtable_entries(64);
+    let is_unsynced = std::env::var_os(UNSYNCED).is_some();
+    let durability = if is_unsynced { Durability::Buffered } else { Durability::Sync };
+    options.durability(durability).open_or_create(path).unwrap()
 }
 
 /// Not a test by itself: the process that is killed runs it.
@@ -91,6 +102,22 @@ fn writer() {
         apply(&db, n);
         writeln!(out, "acknowledged {n}").unwrap();
         out.flush().unwrap();
+    }
+}
+
+/// Not a test by itself: scripts that crash file systems run it.
+#[test]
+fn checker() {
+    let Some(path) = std::env::var_os(CHECKER) else { return };
+    let (path, mut found) = (Path::new(&path), 0);
+    for _ in 0..2 {
+        let db = Db::options().background(false).open_or_create(path).unwrap();
+        let n = operations(&db.snapshot());
+        assert!(n >= setting(ACKNOWLEDGED, 0) as u64, "{n} operations are left");
+        assert!(db.verify().unwrap().errors.is_empty());
+        assert_no_leaks(path, &db);
+        assert!(found == 0 || found == n, "{found} operations, then {n}");
+        found = n;
     }
 }
 
