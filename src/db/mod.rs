@@ -50,6 +50,7 @@ mod stats;
 mod sync;
 #[cfg(feature = "text")]
 mod text;
+mod wake;
 mod write;
 
 pub use compact::CompactReport;
