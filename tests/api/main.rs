@@ -17,5 +17,7 @@ mod identity;
 mod index_memory;
 mod novelty;
 mod progress;
+#[cfg(target_os = "linux")]
+mod real_disk;
 mod truth;
 mod waiting;
