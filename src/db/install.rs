@@ -68,8 +68,12 @@ pub(super) fn segment<F: Fingerprint>(
     change: impl FnOnce(&mut Manifest),
 ) -> Result<()> {
     let installed = manifest(core, folder, change);
-    if let (Err(_), false, Some(segment)) = (&installed, core.poison.is_set(), segment) {
-        remove_segment(folder, segment.meta());
+    if let (Err(error), Some(segment)) = (&installed, segment) {
+        // The handle was closed before any manifest could name the segment.
+        let is_closed = error.kind() == ErrorKind::Closed;
+        if is_closed || !core.poison.is_set() {
+            remove_segment(folder, segment.meta());
+        }
     }
     installed
 }
