@@ -61,7 +61,8 @@ pub enum ErrorKind {
     /// An earlier write or sync failed, so that what is on disk is unknown and this handle accepts
     /// no more writes. Open the database again: recovery finds out what is on disk.
     Poisoned,
-    /// The handle was closed, by this clone or another one. Open the database again.
+    /// The handle was closed, by this clone or another one, or this process was forked from the one
+    /// that opened it. Open the database again.
     Closed,
     /// The folder, its lock file or its manifest was moved, removed or replaced while it was open, for
     /// instance by a restored backup. Nothing was written to what is there now. Open the database

@@ -78,6 +78,7 @@ mod names;
 mod paged;
 mod parallel;
 mod postings;
+mod process;
 mod progress;
 pub mod query;
 mod scratch;

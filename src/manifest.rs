@@ -5,6 +5,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::BTreeSet;
+
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::error::{Error, ErrorKind, Result};
@@ -78,17 +80,12 @@ impl Manifest {
     }
 
     /// Makes `session` the writer of the manifests that follow. Only files that the manifest names may
-    /// be left of earlier writers.
-    pub(crate) fn begin_session(&mut self, session: u64) {
+    /// be left of earlier writers. The one before has created none since generation `last`.
+    pub(crate) fn begin_session(&mut self, session: u64, last: u64) {
         let logs = self.logs.iter().map(|log| log.id.nonce);
-        let mut nonces: Vec<u64> = logs.chain(self.segments.iter().map(|s| s.nonce)).collect();
-        // Its files may still be there, if they could not be removed.
-        nonces.push(self.session);
-        nonces.sort_unstable();
-        nonces.dedup();
-        nonces.retain(|&nonce| nonce != session);
-        let last = self.generation;
-        self.earlier_sessions = nonces.into_iter().map(|nonce| Session { nonce, last }).collect();
+        let named: BTreeSet<u64> = logs.chain(self.segments.iter().map(|s| s.nonce)).collect();
+        self.earlier_sessions.retain(|earlier| named.contains(&earlier.nonce));
+        self.earlier_sessions.push(Session { nonce: self.session, last });
         self.session = session;
     }
 
@@ -282,7 +279,8 @@ mod tests {
             LogRef { id: FileId { number, nonce: generation + 90 }, end }
         };
         manifest.logs = vec![log(3, Some(99))];
-        manifest.begin_session(95);
+        manifest.begin_session(93, 4);
+        manifest.begin_session(95, 6);
         manifest.generation = 7;
         manifest.logs.push(log(5, None));
         let file = FileSummary { len: 1000, crc: 7 };
@@ -316,13 +314,13 @@ mod tests {
     fn only_files_of_known_writers_may_be_its_own() {
         let manifest = sample();
         let file = |generation, nonce| FileId { number: first_number(generation) + 3, nonce };
-        let known = [(6, 95), (5, 95), (6, 93), (5, 90), (1, 90)];
+        let known = [(6, 95), (5, 95), (6, 93), (1, 93)];
         for (generation, nonce) in known {
             assert!(manifest.may_have_created(file(generation, nonce)), "{generation} {nonce}");
         }
         // A writer that was killed before it installed a manifest.
         assert!(manifest.may_have_created(file(7, 17)));
-        for (generation, nonce) in [(6, 17), (8, 95), (8, 17), (1, 92)] {
+        for (generation, nonce) in [(6, 17), (8, 95), (8, 17), (1, 90)] {
             assert!(!manifest.may_have_created(file(generation, nonce)), "{generation} {nonce}");
         }
     }

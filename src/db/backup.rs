@@ -39,7 +39,8 @@ pub(super) fn backup<F: Fingerprint>(
     drop(writer);
     manifest.logs.clear();
     manifest.segments = version.segments.iter().map(|s| s.meta().clone()).collect();
-    manifest.begin_session(target.session());
+    // The files are of earlier generations. What this database creates now is not in the copy.
+    manifest.begin_session(target.session(), manifest.generation - 1);
     manifest.generation += 1;
     let bytes: u64 = manifest.segments.iter().map(SegmentMeta::bytes).sum();
     let files = manifest.segments.iter().map(|meta| meta.files().len() as u64).sum::<u64>() + 1;

@@ -18,7 +18,7 @@ pub(super) fn close<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 
 fn flush_and_end_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let writer = flush::flush_all(core)?;
-    let folder = &*core.keep_folder()?;
+    let folder = &*install::own_folder(core)?;
     let log = writer.log_id;
     // The log is empty: every commit is in a segment.
     install::manifest(core, folder, |manifest| manifest.logs.clear())?;

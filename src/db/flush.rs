@@ -48,7 +48,7 @@ pub(super) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 }
 
 fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Result<()> {
-    let folder = &*core.keep_folder()?;
+    let folder = &*install::own_folder(core)?;
     let start = Instant::now();
     let written = write_memtable(folder, &core.settings, core.next_number(folder)?, frozen)?;
     let segment = written.map(|meta| install::open_new(core, folder, meta)).transpose()?;

@@ -12,9 +12,8 @@
 //! time until as many threads have joined as there were before. With many threads it is better if
 //! half of them work while the other half is being synced.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-
-use super::wake::Signal;
 
 /// A leader waits for followers for at most the time that the last sync took, divided by this.
 const PATIENCE: u32 = 4;
@@ -26,7 +25,7 @@ const LARGE: usize = 8;
 #[derive(Debug, Default)]
 struct Group {
     members: usize,
-    synced: Signal,
+    synced: Arc<OnceLock<()>>,
 }
 
 /// The two groups that exist at a time.
@@ -51,7 +50,7 @@ pub(super) enum Role {
     Leader(Waker),
     /// It sleeps until the leader has done that.
     Follower {
-        synced: Signal,
+        synced: Arc<OnceLock<()>>,
         /// Whether the leader waits for this thread only, and should be woken.
         completes_group: bool,
     },
@@ -60,11 +59,12 @@ pub(super) enum Role {
 /// Wakes the followers of a group when it is dropped, so that a leader wakes them however it
 /// returns.
 #[derive(Debug)]
-pub(super) struct Waker(Signal);
+pub(super) struct Waker(Arc<OnceLock<()>>);
 
 impl Drop for Waker {
     fn drop(&mut self) {
-        self.0.set();
+        // Nobody else sets it.
+        let _ = self.0.set(());
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
 
     fn follows(role: Role) -> impl Fn() -> bool {
         match role {
-            Role::Follower { synced, .. } => move || synced.is_set(),
+            Role::Follower { synced, .. } => move || synced.get().is_some(),
             Role::Leader(_) => panic!("a second leader"),
         }
     }

@@ -15,6 +15,7 @@ use super::options::Tuning;
 use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
+use crate::process::Process;
 use crate::segment::Segment;
 use crate::storage::{Access, MemoryBudget};
 use crate::version::Version;
@@ -23,6 +24,8 @@ use crate::version::Version;
 #[derive(Debug)]
 pub(super) struct IndexLoader<F> {
     budget: Arc<MemoryBudget>,
+    /// The process that has the thread.
+    process: Process,
     /// Whether a thread may copy in the background.
     background: bool,
     /// Whether files are read in single pages, so that what is not copied is read into the system's
@@ -49,6 +52,7 @@ impl<F: Fingerprint> IndexLoader<F> {
     pub(super) fn new(tuning: &Tuning) -> Arc<Self> {
         Arc::new(Self {
             budget: Arc::new(MemoryBudget::new(tuning.index_memory)),
+            process: Process::current(),
             background: tuning.background,
             cold: tuning.access == Access::Cold,
             stopped: AtomicBool::new(false),
@@ -73,7 +77,7 @@ impl<F: Fingerprint> IndexLoader<F> {
     pub(super) fn offer(self: &Arc<Self>, version: &Version<F>) {
         let needed = version.segments.iter().any(|segment| segment.needs_indexes());
         let enabled = self.budget.limit() > 0 || self.cold;
-        if !needed || !enabled {
+        if !needed || !enabled || !self.process.is_current() {
             return;
         }
         if !self.background {
@@ -139,6 +143,9 @@ impl<F: Fingerprint> IndexLoader<F> {
 impl<F> IndexLoader<F> {
     /// Ends the thread, and starts no other.
     pub(super) fn stop(&self) {
+        if !self.process.is_current() {
+            return;
+        }
         let thread = {
             let mut state = lock(&self.state);
             self.stopped.store(true, Ordering::Relaxed);

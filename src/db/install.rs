@@ -68,14 +68,28 @@ pub(super) fn segment<F: Fingerprint>(
     change: impl FnOnce(&mut Manifest),
 ) -> Result<()> {
     let installed = manifest(core, folder, change);
-    if let (Err(error), Some(segment)) = (&installed, segment) {
-        // The handle was closed before any manifest could name the segment.
-        let is_closed = error.kind() == ErrorKind::Closed;
-        if is_closed || !core.poison.is_set() {
-            remove_segment(folder, segment.meta());
-        }
+    if let (Err(error), Some(segment)) = (&installed, segment)
+        && cannot_be_named(core, error)
+    {
+        remove_segment(folder, segment.meta());
     }
     installed
+}
+
+/// Returns whether no manifest can name a new file, after this failure to install one.
+pub(super) fn cannot_be_named<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
+    // If the folder was replaced, that was noticed before anything was renamed.
+    !core.poison.is_set() || error.kind() == ErrorKind::Replaced
+}
+
+/// Returns the locked folder, for an operation that creates or removes files. Fails if it belongs to
+/// somebody else now.
+pub(super) fn own_folder<F: Fingerprint>(core: &Core<F>) -> Result<Arc<LockedFolder>> {
+    let folder = core.keep_folder()?;
+    let manifest = lock(&core.manifest);
+    core.poison.after(expect_installed(&folder, &manifest))?;
+    drop(manifest);
+    Ok(folder)
 }
 
 /// Opens a segment that was just written, after making its file names durable: no manifest may name

@@ -68,7 +68,7 @@ pub(super) fn load<F: Fingerprint>(
         )
         .at_path(core.storage.root()));
     }
-    let folder = &*core.keep_folder()?;
+    let folder = &*install::own_folder(core)?;
     let entries = entries.into_iter();
     let total = match entries.size_hint() {
         (low, Some(high)) if low == high => Some(low as u64),

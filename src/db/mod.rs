@@ -50,7 +50,6 @@ mod stats;
 mod sync;
 #[cfg(feature = "text")]
 mod text;
-mod wake;
 mod write;
 
 pub use compact::CompactReport;

@@ -8,15 +8,30 @@ use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
+use crate::process::Process;
 
 /// The error after which no more writes are accepted.
-#[derive(Debug, Default)]
-pub(super) struct Poison(OnceLock<Error>);
+#[derive(Debug)]
+pub(super) struct Poison {
+    error: OnceLock<Error>,
+    /// The process that writes. Its children may not.
+    process: Process,
+}
 
 impl Poison {
+    pub(super) fn new() -> Self {
+        Self { error: OnceLock::new(), process: Process::current() }
+    }
+
+    /// Returns the process in which the handle works.
+    pub(super) fn process(&self) -> &Process {
+        &self.process
+    }
+
     /// Fails if no more writes are accepted.
     pub(super) fn check(&self) -> Result<()> {
-        match self.0.get() {
+        self.process.expect_current()?;
+        match self.error.get() {
             None => Ok(()),
             Some(error) if error.kind() == ErrorKind::Closed => Err(error.clone()),
             Some(error) => Err(error.repeat_as(
@@ -36,14 +51,14 @@ impl Poison {
 
     /// Whether no more writes are accepted.
     pub(super) fn is_set(&self) -> bool {
-        self.0.get().is_some()
+        self.error.get().is_some()
     }
 
     /// Accepts no more writes from now on, because of `error`, and returns that error. The first
     /// one is kept.
     pub(super) fn set(&self, error: Error) -> Error {
         let error = error.into_fatal();
-        if self.0.set(error.clone()).is_ok() && error.kind() != ErrorKind::Closed {
+        if self.error.set(error.clone()).is_ok() && error.kind() != ErrorKind::Closed {
             Event::Poisoned { error: &error }.report();
         }
         error

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::agreement::{other_extraction, other_recipe};
 use super::index_loader::IndexLoader;
 use super::options::Options;
+use super::orphans;
 use super::recover::{explain_missing, open_segments, replay};
 use super::snapshot::{Snapshot, VerifyReport};
 use super::stats::Stats;
@@ -18,7 +19,7 @@ use crate::manifest::Manifest;
 use crate::memtable::Memtable;
 use crate::query::Planner;
 use crate::segment::Segment;
-use crate::settings::Ids;
+use crate::settings::{Ids, Settings};
 use crate::storage::Storage;
 use crate::version::Version;
 
@@ -95,7 +96,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     pub(super) fn open(options: Options<F>, path: &Path) -> Result<Self> {
         let storage = options.storage_at(path);
         options.check().map_err(|e| e.at_path(path))?;
-        let manifest = Manifest::read(&*storage).map_err(|e| explain_missing(&*storage, e))?;
+        let manifest = read_manifest(&*storage)?;
         let settings = manifest.settings.clone();
         options.check_agreement(&settings).map_err(|e| e.at_path(path))?;
         if let (Some(requested), None) = (&options.recipe, &settings.recipe) {
@@ -107,7 +108,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         let planner = Arc::new(Planner::of(&settings, options.costs.clone()));
         let indexes = IndexLoader::new(&options.tuning);
         let threads = options.tuning.resolved(options.storage.is_none()).threads.unwrap_or(1);
-        let state = RwLock::new(load(&storage, manifest, &planner, threads, &[])?);
+        let state = RwLock::new(load(&storage, manifest, None, &planner, threads, &[])?);
         let shared = Shared {
             storage,
             layout: settings.layout,
@@ -128,7 +129,9 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     ///
     /// # Errors
     ///
-    /// The same as opening. The previous state then stays.
+    /// `Replaced` if the database in the folder is now another one, or an older state of this one, or
+    /// if the folder was moved: open it again. Otherwise the same as opening. The previous state then
+    /// stays.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -141,10 +144,13 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// ```
     pub fn refresh(&self) -> Result<bool> {
         let storage = &self.shared.storage;
-        let manifest = Manifest::read(&**storage)?;
-        let (seen, Snapshot { version, planner, threads, .. }) =
-            self.read(|state| (state.age(), state.snapshot.clone()));
-        let state = load(storage, manifest, &planner, threads, &version.segments)?;
+        let manifest = read_manifest(&**storage)?;
+        let (seen, opened, Snapshot { version, planner, threads, .. }) =
+            self.read(|state| (state.age(), state.manifest.clone(), state.snapshot.clone()));
+        expect_later(&opened, &manifest).map_err(|e| e.at_path(storage.root()))?;
+        let known = &version.segments;
+        let state = load(storage, manifest, Some(&opened), &planner, threads, known)?;
+        storage.check_root()?;
         let mut current = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have refreshed in the meantime and seen more.
         if state.age() > current.age() {
@@ -396,11 +402,46 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     }
 }
 
+/// Reads the manifest. Fails if there are files that are newer.
+fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
+    // In this order: a writer installs a manifest before it creates files of that generation.
+    let names = storage.list()?.unwrap_or_default();
+    let manifest = Manifest::read(storage).map_err(|e| explain_missing(storage, e))?;
+    orphans::refuse_newer(storage, &names, &manifest)?;
+    Ok(manifest)
+}
+
+/// Returns an error unless `found` can be a later state of the database with the manifest `seen`.
+fn expect_later(seen: &Manifest, found: &Manifest) -> Result<()> {
+    let replaced = |what: &str| {
+        let message = format!("the folder now contains {what}: open it again");
+        Err(Error::new(ErrorKind::Replaced, message))
+    };
+    if found.settings.database_id != seen.settings.database_id {
+        return replaced("another database");
+    }
+    if found.generation < seen.generation {
+        return replaced("an older state of the database, perhaps from a backup");
+    }
+    // A database without entries may still be given a recipe and an extraction.
+    let (recipe, extraction) = (seen.settings.recipe.clone(), seen.settings.extraction.clone());
+    let same = Settings {
+        recipe: recipe.or_else(|| found.settings.recipe.clone()),
+        extraction: extraction.or_else(|| found.settings.extraction.clone()),
+        ..seen.settings.clone()
+    };
+    if same != found.settings || found.generation == seen.generation && found != seen {
+        return replaced("a copy of the database that went another way");
+    }
+    Ok(())
+}
+
 /// Opens what the manifest names. If a writer replaces files in the meantime, starts again with the
-/// newer manifest.
+/// newer manifest. It must be later than the one `seen` before.
 fn load<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     mut manifest: Manifest,
+    seen: Option<&Manifest>,
     planner: &Arc<Planner<F>>,
     threads: usize,
     known: &[Arc<Segment<F>>],
@@ -411,6 +452,7 @@ fn load<F: Fingerprint>(
             Err(_) => Manifest::read(&**storage)?,
             Ok(_) => return result,
         };
+        expect_later(seen.unwrap_or(&manifest), &newest).map_err(|e| e.at_path(storage.root()))?;
         if newest.generation == manifest.generation {
             return result;
         }

@@ -111,7 +111,7 @@ pub(super) fn recover<F: Fingerprint>(
         compacting: Mutex::new(()),
         flushing: Mutex::new(()),
         signals: Signals::default(),
-        poison: Poison::default(),
+        poison: Poison::new(),
         folder: Mutex::new(Some(Arc::new(folder))),
         indexes: IndexLoader::new(&options.tuning),
         stalled: AtomicU64::new(0),
@@ -199,7 +199,7 @@ fn begin_log(
     let log = LogWriter::begin(file, header, start)?;
     // One sync for the file names of segment and log, which the manifest needs.
     storage.sync_dir()?;
-    manifest.begin_session(folder.session());
+    manifest.begin_session(folder.session(), manifest.generation);
     manifest.logs.push(LogRef { id: log_id, end: None });
     manifest.generation += 1;
     install::expect_installed(folder, found)?;

@@ -27,13 +27,13 @@ pub(super) fn rotate<'c, F: Fingerprint>(
 ) -> Result<MutexGuard<'c, Writer>> {
     // Slow work comes first, while others can still write.
     sync::sync(core, permit, lock(&core.log.writer))?;
-    let folder = &*core.keep_folder()?;
+    let folder = &*install::own_folder(core)?;
     let (log_id, file) = create_log(core, folder)?;
     let mut writer = lock(&core.log.writer);
     match switch_logs(core, folder, &mut writer, log_id, file) {
         Ok(()) => Ok(writer),
         Err(error) => {
-            if !core.poison.is_set() {
+            if install::cannot_be_named(core, &error) {
                 install::remove_file(folder, FileName::Log(log_id.number));
             }
             Err(error)

@@ -94,7 +94,7 @@ pub(super) fn sync<F: Fingerprint>(
     unwritten.write_and_sync().map_err(|e| core.poison.set(e))?;
     // Whoever has locked the folder since has not seen these commits, so they may not be
     // acknowledged. If nobody has, the next writer will find them.
-    folder.check().map_err(|e| core.poison.set(e))?;
+    folder.check().and_then(|()| unwritten.check_name()).map_err(|e| core.poison.set(e))?;
     let took = start.elapsed();
     let mut writer = lock(&core.log.writer);
     writer.groups.synced(took);

@@ -33,6 +33,10 @@ impl MemFile {
 }
 
 impl WriteFile for MemFile {
+    fn check_name(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn append(&self, bytes: &[u8]) -> Result<()> {
         if *self.fails.lock().unwrap() {
             self.bytes.lock().unwrap().extend_from_slice(&bytes[..bytes.len() / 2]);

@@ -45,6 +45,11 @@ impl Unwritten {
         }
         self.file.sync()
     }
+
+    /// Returns an error if the log's file was removed or replaced.
+    pub(crate) fn check_name(&self) -> Result<()> {
+        self.file.check_name()
+    }
 }
 
 impl LogWriter {

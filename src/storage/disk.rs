@@ -17,8 +17,8 @@ use super::folder::Folder;
 use super::map::Map;
 use super::mmap::Mapping;
 use super::{
-    FOLDER_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Storage, WriteFile, failed,
-    path_in, too_long,
+    FILE_REPLACED, FOLDER_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Storage,
+    WriteFile, failed, path_in, too_long,
 };
 use crate::error::{Error, ErrorKind, Result};
 
@@ -139,8 +139,9 @@ impl Storage for Disk {
     fn create(&self, name: &str) -> Result<Arc<dyn WriteFile>> {
         let path = path_in(&self.root, name)?;
         let file = self.with("create the file", name, |folder| folder.create_file(name))?;
+        let (disk, name) = (self.clone(), name.to_owned());
         let (file, write_back) = (Arc::new(file), Mutex::new(WriteBack::default()));
-        Ok(Arc::new(DiskFile { file, path, appending: Mutex::new(()), write_back }))
+        Ok(Arc::new(DiskFile { disk, name, file, path, appending: Mutex::new(()), write_back }))
     }
 
     fn map(&self, name: &str) -> Result<Map> {
@@ -248,6 +249,8 @@ impl FolderLock for DiskLock {
 /// A file opened for appending.
 #[derive(Debug)]
 struct DiskFile {
+    disk: Disk,
+    name: String,
     file: Arc<File>,
     path: PathBuf,
     /// Held during an append, which may need several system calls. A sync does not wait for it.
@@ -268,6 +271,14 @@ impl WriteFile for DiskFile {
         // `sync_data` would save nothing. Some file systems have also been seen to lose a length
         // after it.
         self.file.sync_all().map_err(|e| failed("sync the file", &self.path, e))
+    }
+
+    fn check_name(&self) -> Result<()> {
+        let is_named = |folder: &Folder| folder.has(&self.name, &self.file);
+        match self.disk.with("check the file", &self.name, is_named)? {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::Replaced, FILE_REPLACED).at_path(&self.path)),
+        }
     }
 
     fn write_back(&self) {

@@ -176,6 +176,12 @@ pub trait WriteFile: Debug + Send + Sync {
     /// used any more; a second sync proves nothing.
     fn sync(&self) -> Result<()>;
 
+    /// Returns an error if the file does not have the name any more that it was created with.
+    ///
+    /// # Errors
+    /// [`Replaced`](crate::ErrorKind::Replaced) if it was removed, renamed or replaced.
+    fn check_name(&self) -> Result<()>;
+
     /// Asks the system to write what was appended so far to the device, so that a later
     /// [`sync`](WriteFile::sync) has less to wait for. Does not wait, and makes nothing durable. The
     /// default does nothing.
@@ -216,6 +222,10 @@ const LOCK_IS_TAKEN: &str = "another process or another handle is writing to thi
 /// Message of a lock that holds no longer.
 const LOCK_REPLACED: &str = "the lock file was removed or replaced, so another process may be writing to \
                              this database: nothing more is written, open it again";
+
+/// Message of a file that lost its name while it was written.
+const FILE_REPLACED: &str = "the file was removed or replaced while it was written: open the database \
+                             again";
 
 /// Message of a folder that is not at its path any more.
 const FOLDER_REPLACED: &str = "the folder was moved, removed or replaced by another one: open the \

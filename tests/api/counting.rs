@@ -150,6 +150,10 @@ struct CountingFile {
 }
 
 impl WriteFile for CountingFile {
+    fn check_name(&self) -> Result<()> {
+        self.inner.check_name()
+    }
+
     fn append(&self, bytes: &[u8]) -> Result<()> {
         self.inner.append(bytes)
     }

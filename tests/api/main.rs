@@ -11,13 +11,14 @@ mod damage;
 mod errors;
 #[cfg(feature = "tracing")]
 mod events;
+mod fork;
 mod full_disk;
 mod hostile;
 mod identity;
 mod index_memory;
 mod novelty;
+mod ownership;
 mod progress;
-#[cfg(target_os = "linux")]
-mod real_disk;
+mod replaced;
 mod truth;
 mod waiting;

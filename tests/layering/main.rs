@@ -16,7 +16,7 @@ use files::uses;
 /// The library's layers from the bottom up. A module may use modules of lower layers only.
 const LAYERS: &[&[&str]] = &[
     &["error", "cpu"],
-    &["fingerprint", "parallel", "progress", "events"],
+    &["fingerprint", "parallel", "process", "progress", "events"],
     &["codec", "storage", "files", "inspection"],
     &["layout", "scratch"],
     &["block", "paged", "sorter"],

@@ -5,7 +5,7 @@ mod reads;
 mod writes;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::core::Core;
@@ -30,11 +30,9 @@ use crate::settings::Ids;
 /// thread tries again. In the meantime [`Stats::background_error`] shows the failure, and queries
 /// get slower with the number of segments.
 ///
-/// When the disk is nearly full, inserts fail with [`NoSpace`](crate::ErrorKind::NoSpace) while
-/// there is still room to flush recent entries, and 1 MiB more: for removals, for closing the
-/// database and for opening it again. The same handle continues once there is space. If other
-/// programs use up that reserve too, a write to the log can fail, after which the handle accepts no
-/// more writes; then the database has to be opened again.
+/// A handle works only in the process that opened it: after a `fork()`, the child's calls fail with
+/// `Closed`, and it must open the database itself, for reading if its parent goes on. The folder stays
+/// locked until both have ended or closed the handle.
 ///
 /// [`close`](Self::close) flushes and reports errors. Dropping the last clone only syncs the log,
 /// and ignores errors.
@@ -75,7 +73,11 @@ struct Handle<F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Handle<F> {
+    /// Ends the threads. A child of the process has none.
     fn stop_threads(&self) {
+        if !self.core.poison.process().is_current() {
+            return;
+        }
         self.core.signals.stop();
         self.core.indexes.stop();
         for thread in lock(&self.threads).drain(..) {
@@ -88,6 +90,12 @@ impl<F: Fingerprint> Handle<F> {
 
 impl<F: Fingerprint> Drop for Handle<F> {
     fn drop(&mut self) {
+        if !self.core.poison.process().is_current() {
+            // There are no threads to wait for, and waiting would never end.
+            let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
+            threads.drain(..).for_each(std::mem::forget);
+            return;
+        }
         self.stop_threads();
         // Best effort: callers who need to know use `close`.
         let _ = sync::sync_log(&self.core);
@@ -101,6 +109,12 @@ impl<F: Fingerprint> Db<F> {
         background::start(&handle.core, &mut lock(&handle.threads))?;
         handle.core.indexes.offer(&handle.core.current.get());
         Ok(Self { handle: Arc::new(handle) })
+    }
+
+    /// Returns a snapshot for one read.
+    fn readable(&self) -> Result<Snapshot<F>> {
+        self.core().poison.process().expect_current()?;
+        Ok(self.snapshot())
     }
 
     fn core(&self) -> &Core<F> {

@@ -22,7 +22,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query(&self, fingerprint: F, distance: u32) -> Result<Vec<Match<F>>> {
-        self.snapshot().query(fingerprint, distance)
+        self.readable()?.query(fingerprint, distance)
     }
 
     /// Returns the answers to several queries, in their order. The same as
@@ -42,7 +42,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
-        self.snapshot().query_batch(fingerprints, distance)
+        self.readable()?.query_batch(fingerprints, distance)
     }
 
     /// Returns the nearest entry within `distance` bits. The same as
@@ -62,7 +62,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.snapshot().nearest(fingerprint, distance)
+        self.readable()?.nearest(fingerprint, distance)
     }
 
     /// Returns whether any entry has exactly this fingerprint.
@@ -79,7 +79,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
-        self.snapshot().contains(fingerprint)
+        self.readable()?.contains(fingerprint)
     }
 
     /// Returns the ids of all entries with exactly this fingerprint, ascending.
@@ -97,7 +97,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
-        self.snapshot().ids(fingerprint)
+        self.readable()?.ids(fingerprint)
     }
 
     /// Returns the name of a document, in a database with names. The same as
@@ -117,6 +117,6 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn name(&self, id: DocId) -> Result<Option<String>> {
-        self.snapshot().name(id)
+        self.readable()?.name(id)
     }
 }

@@ -176,8 +176,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Poisoned` after a failed write; `Closed`; `Corruption`; `NoSpace` if even the reserve for
-    /// removals is used up; `Io`.
+    /// `Poisoned` after a failed write; `Closed`; `Corruption`; `NoSpace`; `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Map, Storage, WriteFile, failed, path_in,
-    too_long,
+    FILE_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Map, Storage, WriteFile, failed,
+    path_in, too_long,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crash::Crash;
@@ -445,5 +445,18 @@ impl WriteFile for SimWriter {
         };
         world.log.push(Op::FailedSync { file: self.file });
         Err(failed("sync the file", &self.path, fault.error()))
+    }
+
+    fn check_name(&self) -> Result<()> {
+        let mut world = lock(&self.world);
+        if let Some(fault) = world.faults.next(Need::Nothing) {
+            return Err(failed("check the file", &self.path, fault.error()));
+        }
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        match world.find(folder, name) {
+            Ok(file) if file == self.file => Ok(()),
+            _ => Err(Error::new(ErrorKind::Replaced, FILE_REPLACED).at_path(&self.path)),
+        }
     }
 }

@@ -1,0 +1,99 @@
+//! Handles in a child that was forked from the process that opened them.
+
+#![cfg(target_os = "linux")]
+#![expect(unsafe_code, reason = "nothing safe forks a process")]
+
+use std::path::Path;
+use std::process::Command;
+
+use fpdb::{Db, DocId, Durability, Entry, ErrorKind};
+
+/// The variable that makes a test process fork, with the folder of its database. It has one test to
+/// run and so no other threads than those of the database.
+const FORKING: &str = "FPDB_TEST_FORK";
+
+/// Forks this process. Returns the child's exit code to the parent, and ends the child.
+fn in_child(work: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the child calls only code that does not need the threads of its parent. If it hangs,
+    // the alarm ends it.
+    unsafe {
+        match libc::fork() {
+            0 => {
+                libc::alarm(20);
+                libc::_exit(work());
+            }
+            child => {
+                let mut status = 0;
+                assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+                if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -1 }
+            }
+        }
+    }
+}
+
+/// Not a test by itself: the process that forks runs it.
+#[test]
+fn forking() {
+    let Some(path) = std::env::var_os(FORKING) else { return };
+    let durability = if Path::new(&path).ends_with("buffered") {
+        Durability::Buffered
+    } else {
+        Durability::Sync
+    };
+    let db = Db::options().durability(durability).create(&path).unwrap();
+    db.insert(1, 1).unwrap();
+    db.flush().unwrap();
+    db.insert(2, 2).unwrap();
+    let code = in_child(|| {
+        let errors = [
+            db.insert(3, 3).map(drop),
+            db.insert_if_novel(4, 4).map(drop),
+            db.remove(1, 1).map(drop),
+            db.bulk_load([Ok(Entry { fingerprint: 5, id: DocId(5) })]).map(drop),
+            db.query(1, 0).map(drop),
+            db.contains(1).map(drop),
+            db.sync(),
+            db.flush(),
+            db.compact().map(drop),
+            db.backup(Path::new(&path).with_extension("copy")),
+            db.clone().close(),
+        ];
+        let refused = errors.iter().all(|result| {
+            result.as_ref().is_err_and(|error| {
+                error.kind() == ErrorKind::Closed && error.to_string().contains("forked")
+            })
+        });
+        drop(db.clone());
+        // The parent still writes, and holds the lock.
+        let locked = Db::open(&path).is_err_and(|error| error.kind() == ErrorKind::Locked);
+        let readable = Db::open_read_only(&path).is_ok_and(|reader| reader.contains(2).is_ok());
+        i32::from(!refused) + 2 * i32::from(!locked) + 4 * i32::from(!readable)
+    });
+    assert_eq!(code, 0, "bits: not refused, not locked, not readable");
+    // The child ends with the handle, which must not wait for threads that it does not have.
+    let moved = db.clone();
+    assert_eq!(
+        in_child(|| {
+            drop(moved);
+            0
+        }),
+        0
+    );
+    assert!(db.insert_if_novel(u64::MAX, 3).is_ok());
+    db.close().unwrap();
+    let reopened = Db::open(&path).unwrap();
+    assert_eq!(reopened.snapshot().len(), 3);
+}
+
+#[test]
+fn handle_does_not_work_after_a_fork() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["sync", "buffered"] {
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "fork::forking", "--test-threads=1"])
+            .env(FORKING, folder.path().join(name))
+            .status()
+            .unwrap();
+        assert!(status.success(), "{name}");
+    }
+}
