@@ -118,7 +118,7 @@ pub(super) fn remove_file(folder: &LockedFolder, name: FileName) {
 }
 
 /// Replaces the version, and drops the old one after its short-lived readers. The last one to drop
-/// a version frees a memtable or removes files, and that should not be a query.
+/// a version frees a memtable or a segment, and that should not be a query.
 pub(super) fn version<F: Fingerprint>(
     core: &Core<F>,
     change: impl FnOnce(&Version<F>) -> Version<F>,
