@@ -66,7 +66,7 @@ mod linux {
         db.close().unwrap();
         let count = if common::is_test() { 20 } else { option("--queries", 300) };
         let queries = queries(fingerprints, count);
-        for access in [Access::Cold, Access::Mapped] {
+        for access in [Access::Cold, Access::Cached, Access::Mapped] {
             evict(&path);
             let db = options.clone().access(access).open(&path).unwrap();
             db.load_index().unwrap();

@@ -1,6 +1,8 @@
 //! Tests that compare the examples and constants in storage-format.md with the code, so that the
 //! two cannot drift apart.
 
+use std::sync::Arc;
+
 use crate::block::huffman::leading_difference;
 use crate::block::{self, BlockBuilder, Coding};
 use crate::codec::block_code::BlockCode;
@@ -86,7 +88,7 @@ fn huffman_block_is_written_as_in_the_example() {
         }
         assert_eq!(row[4], below);
     }
-    let mut builder = BlockBuilder::new(128, &Coding::Huffman(Box::new(code)));
+    let mut builder = BlockBuilder::new(128, &Coding::Huffman(Arc::new(code)));
     let fingerprints: Vec<u64> = listed.iter().map(|&(fingerprint, _)| fingerprint).collect();
     assert_eq!(builder.push_all(&fingerprints), fingerprints.len());
     let mut written = Vec::new();

@@ -6,6 +6,8 @@
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::memtable::Net;
+use crate::paged::Sequential;
+use crate::postings::Postings;
 use crate::segment::Segment;
 use crate::table::Cursor;
 
@@ -72,7 +74,7 @@ impl<F: Fingerprint> Source<F> for Changes<F> {
 
 /// A source of the entries and tombstones of a segment.
 pub(crate) struct SegmentSource<'a, F> {
-    segment: &'a Segment<F>,
+    postings: Sequential<'a, Postings>,
     cursor: Cursor<'a, F>,
     tombstones: Box<dyn Iterator<Item = Result<Entry<F>>> + Send + 'a>,
     /// The next tombstone.
@@ -95,7 +97,8 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
             None => Box::new(std::iter::empty()),
         };
         let removed = tombstones.next().transpose()?;
-        let mut source = Self { segment, cursor, tombstones, removed, ready: Vec::new(), at: 0 };
+        let postings = segment.postings();
+        let mut source = Self { postings, cursor, tombstones, removed, ready: Vec::new(), at: 0 };
         source.fill()?;
         Ok(Some(source))
     }
@@ -120,11 +123,12 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
     /// Prepares the entries of the blocks that the cursor has decoded.
     fn prepare_entries(&mut self) -> Result<()> {
         const HOLDS: Net = Net { removes_older: false, inserted: true };
-        let Self { segment, cursor, ready, .. } = self;
-        segment.prefetch_id_groups(cursor.block_numbers())?;
+        let Self { postings, cursor, ready, .. } = self;
+        let postings = postings.get()?;
+        postings.prefetch(cursor.block_numbers())?;
         for (block, len, rows) in cursor.blocks() {
             let skipped = len.saturating_sub(rows.len());
-            segment.id_group(block, len)?.for_each(|index, id| {
+            postings.id_group(block, len)?.for_each(|index, id| {
                 if let Some(&fingerprint) = index.checked_sub(skipped).and_then(|i| rows.get(i)) {
                     ready.push((Entry { fingerprint, id }, HOLDS));
                 }

@@ -14,7 +14,7 @@ use crate::codec::header::FileHeader;
 use crate::error::{Error, Result};
 use crate::fingerprint::DocId;
 use crate::inspection::Inspection;
-use crate::paged::{FileSummary, PagedFile, PagedWriter};
+use crate::paged::{FileSummary, Paged, PagedFile, PagedWriter, Sequential};
 use crate::storage::Storage;
 
 /// Number of ids that share a chunk.
@@ -113,6 +113,17 @@ pub(crate) struct Names {
     chunks: usize,
 }
 
+impl Paged for Names {
+    fn file(&self) -> &PagedFile {
+        &self.file
+    }
+
+    fn with_file(&self, file: PagedFile) -> Self {
+        let Self { ref ids, count, index_at, chunks, .. } = *self;
+        Self { file, ids: ids.clone(), count, index_at, chunks }
+    }
+}
+
 impl Names {
     /// Opens the file; reads only its header and footer.
     pub(crate) fn open(
@@ -188,23 +199,18 @@ impl Names {
     }
 
     /// Returns all names with their ids, ascending. Ends after an error.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<(DocId, &str)>> {
-        let mut previous = None;
-        let chunks = (0..self.chunks).map(move |index| {
-            let chunk = self.chunk(index)?;
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<(DocId, String)>> {
+        let (mut reader, mut previous) = (Sequential::new(self), None);
+        let mut chunk = move |index| -> Result<Vec<_>> {
+            let chunk = reader.get()?.chunk(index)?;
             let last = previous.replace(chunk.number);
             if last.is_some_and(|last| last >= chunk.number) {
                 return Err(self.misplaced(index));
             }
-            Ok(chunk)
-        });
-        let names = chunks.flat_map(|chunk| {
-            let (names, error) = match chunk {
-                Ok(names) => (Some(names), None),
-                Err(error) => (None, Some(Err(error))),
-            };
-            names.into_iter().flatten().chain(error)
-        });
+            Ok(chunk.map(|name| name.map(|(id, name)| (id, name.to_owned()))).collect())
+        };
+        let names = (0..self.chunks)
+            .flat_map(move |index| chunk(index).unwrap_or_else(|error| vec![Err(error)]));
         let mut failed = false;
         names.take_while(move |name| {
             let goes_on = !failed;
@@ -279,12 +285,7 @@ impl Names {
         Err(self.file.corruption(self.index_at, "the names are not those that the footer says"))
     }
 
-    /// Returns all bytes of the file, for a copy.
-    pub(crate) fn raw(&self) -> &[u8] {
-        self.file.raw()
-    }
-
-    /// Returns the memory used in addition to the map, in bytes.
+    /// Returns the memory used in addition to pages, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.file.memory()
     }
@@ -381,10 +382,8 @@ mod tests {
                 assert_eq!(file.get(DocId(other)).unwrap().is_some(), is_there);
             }
         }
-        let all: Vec<(u64, String)> = file
-            .iter()
-            .map(|name| name.map(|(id, name)| (id.0, name.to_owned())).unwrap())
-            .collect();
+        let all: Vec<(u64, String)> =
+            file.iter().map(|name| name.map(|(id, name)| (id.0, name)).unwrap()).collect();
         assert_eq!(all, names);
     }
 

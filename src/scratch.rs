@@ -1,11 +1,13 @@
 //! Scratch files, for what a writer cannot hold in memory. They are of no use after a crash, and
 //! removed as orphans at the next open.
 
+use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::files::FileName;
-use crate::storage::{LockedFolder, Map, Storage, WriteFile};
+use crate::storage::{LockedFolder, ReadFile, Storage, WriteFile};
 
 /// Makes scratch files.
 #[derive(Debug, Clone, Copy)]
@@ -59,30 +61,42 @@ impl<'a> ScratchFile<'a> {
     }
 
     /// Ends the file, so that it can be read.
-    pub(crate) fn finish(self) -> Result<ScratchMap<'a>> {
-        let map = self.name.storage.map(&self.name.name)?;
-        Ok(ScratchMap { name: self.name, map })
+    pub(crate) fn finish(self) -> Result<ScratchReader<'a>> {
+        let file = self.name.storage.open(&self.name.name)?;
+        Ok(ScratchReader { name: self.name, file })
     }
 }
 
 /// A complete scratch file.
 #[derive(Debug)]
-pub(crate) struct ScratchMap<'a> {
+pub(crate) struct ScratchReader<'a> {
     name: Name<'a>,
-    map: Map,
+    file: Arc<dyn ReadFile>,
 }
 
-impl ScratchMap<'_> {
-    /// Returns all bytes.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.map
+impl ScratchReader<'_> {
+    /// Returns the number of bytes.
+    pub(crate) fn len(&self) -> usize {
+        usize::try_from(self.file.length()).unwrap_or(usize::MAX)
     }
 
-    /// Returns some of the bytes.
-    pub(crate) fn get(&self, range: std::ops::Range<usize>) -> Result<&[u8]> {
-        self.map.get(range).ok_or_else(|| {
-            Error::corruption(format!("the scratch file {} is too short", self.name.name))
-        })
+    /// Passes these bytes to `visit` in order, at most `most` at a time.
+    pub(crate) fn read(
+        &self,
+        range: Range<usize>,
+        most: usize,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut buffer = vec![0; range.len().min(most)];
+        for start in range.clone().step_by(most.max(1)) {
+            let to = buffer.get_mut(..(range.end - start).min(most)).unwrap_or_default();
+            self.file.read_at(start as u64, to).map_err(|e| {
+                let path = self.name.storage.root().join(&self.name.name);
+                Error::io("read the scratch file", &path, e)
+            })?;
+            visit(to)?;
+        }
+        Ok(())
     }
 }
 
@@ -130,7 +144,8 @@ impl<'a> Spool<'a> {
     /// Visits all bytes in order. Each slice consists of entire records.
     pub(crate) fn read(self, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if let Some(file) = self.file {
-            file.finish()?.bytes().chunks(SPOOL).try_for_each(&mut visit)?;
+            let file = file.finish()?;
+            file.read(0..file.len(), SPOOL, &mut visit)?;
         }
         visit(&self.memory)
     }

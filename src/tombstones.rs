@@ -13,7 +13,7 @@ use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::inspection::Inspection;
-use crate::paged::{FileSummary, PagedFile, PagedWriter};
+use crate::paged::{FileSummary, Paged, PagedFile, PagedWriter, Sequential};
 use crate::storage::Storage;
 
 /// Writes a file of tombstones for these entries, which must ascend.
@@ -44,6 +44,16 @@ pub(crate) struct Tombstones<F> {
     file: PagedFile,
     count: usize,
     width: PhantomData<F>,
+}
+
+impl<F> Paged for Tombstones<F> {
+    fn file(&self) -> &PagedFile {
+        &self.file
+    }
+
+    fn with_file(&self, file: PagedFile) -> Self {
+        Self { file, count: self.count, width: PhantomData }
+    }
 }
 
 impl<F: Fingerprint> Tombstones<F> {
@@ -101,7 +111,8 @@ impl<F: Fingerprint> Tombstones<F> {
 
     /// Returns the tombstones from index `from` on, ascending.
     pub(crate) fn iter_from(&self, from: usize) -> impl Iterator<Item = Result<Entry<F>>> {
-        (from..self.count).map(|index| self.get(index))
+        let mut reader = Sequential::new(self);
+        (from..self.count).map(move |index| reader.get()?.get(index))
     }
 
     /// Reads the entire file and, if its checksums match, checks the order of its entries.
@@ -127,12 +138,7 @@ impl<F: Fingerprint> Tombstones<F> {
         Ok(())
     }
 
-    /// Returns all bytes of the file, for a copy.
-    pub(crate) fn raw(&self) -> &[u8] {
-        self.file.raw()
-    }
-
-    /// Returns the memory used in addition to the map, in bytes.
+    /// Returns the memory used in addition to pages, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.file.memory()
     }

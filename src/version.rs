@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::memtable::Memtable;
 use crate::segment::Segment;
+use crate::storage::PageBudget;
 
 /// All sources of entries at one moment.
 #[derive(Debug, Clone)]
@@ -24,6 +25,8 @@ pub(crate) struct Version<F> {
     pub flushed: u64,
     /// Number of bulk loads so far. Their entries are in segments, and never in a memtable.
     pub loads: u64,
+    /// What the pages of segments in memory count towards.
+    pub pages: Arc<PageBudget>,
 }
 
 impl<F: Fingerprint> Version<F> {
@@ -35,6 +38,15 @@ impl<F: Fingerprint> Version<F> {
     /// Returns the bytes of memory that the loaded indexes take.
     pub(crate) fn loaded_indexes_len(&self) -> u64 {
         self.segments.iter().map(|segment| segment.loaded_indexes_len()).sum()
+    }
+
+    /// Returns the same sources, with empty memory for the pages of the segments.
+    pub(crate) fn renewed(&self) -> Result<Self> {
+        let renewed = self
+            .segments
+            .iter()
+            .map(|segment| Ok(segment.renewed()?.map_or_else(|| segment.clone(), Arc::new)));
+        Ok(Self { segments: renewed.collect::<Result<_>>()?, ..self.clone() })
     }
 
     /// Returns whether the segments of this version have anything that was not visible to a reader
@@ -81,21 +93,55 @@ impl<F: Fingerprint> Version<F> {
 }
 
 /// Holds the current version.
-#[derive(Debug)]
-pub(crate) struct Current<F>(RwLock<Arc<Version<F>>>);
+///
+/// If the pages in memory exceed their [budget](PageBudget), it is replaced by one with the same
+/// sources and empty memory for pages. The old memory is freed with the last reference to the old
+/// version. So a query takes its version once, and needs no lock or count per page.
+pub(crate) struct Current<F> {
+    version: RwLock<Arc<Version<F>>>,
+    /// Called with each version that replaces another because of its pages.
+    on_renewal: Box<dyn Fn(&Version<F>) + Send + Sync>,
+}
 
 impl<F: Fingerprint> Current<F> {
-    pub(crate) fn new(version: Version<F>) -> Self {
-        Self(RwLock::new(Arc::new(version)))
+    pub(crate) fn new(
+        version: Arc<Version<F>>,
+        on_renewal: impl Fn(&Version<F>) + Send + Sync + 'static,
+    ) -> Self {
+        Self { version: RwLock::new(version), on_renewal: Box::new(on_renewal) }
     }
 
     pub(crate) fn get(&self) -> Arc<Version<F>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if version.pages.is_exceeded() { self.renew(version) } else { version }
+    }
+
+    /// Replaces `version` by one with empty memory for pages, and returns the current version.
+    #[cold]
+    fn renew(&self, version: Arc<Version<F>>) -> Arc<Version<F>> {
+        // Without memory for that, the pages stay as they are.
+        let Ok(renewed) = version.renewed().map(Arc::new) else { return version };
+        let mut current = self.version.write().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(&current, &version) {
+            return current.clone();
+        }
+        *current = renewed.clone();
+        drop(current);
+        drop(version);
+        renewed.pages.accept_rest();
+        (self.on_renewal)(&renewed);
+        renewed
     }
 
     /// Replaces the version by one that `change` makes from it. Readers keep the version they have.
     pub(crate) fn update(&self, change: impl FnOnce(&Version<F>) -> Version<F>) {
-        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.version.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(change(&current));
+    }
+}
+
+impl<F> std::fmt::Debug for Current<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Current").finish_non_exhaustive()
     }
 }

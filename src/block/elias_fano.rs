@@ -136,7 +136,7 @@ fn best_low_bits<F: Fingerprint>(first: F, last: F, after: usize) -> u32 {
 /// An opened block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block<'a, F> {
-    /// The file that the block is in.
+    /// The block, and bytes after it.
     bytes: &'a [u8],
     first: F,
     low_bits: u32,
@@ -152,20 +152,19 @@ impl<'a, F: Fingerprint> Block<'a, F> {
     /// Reads the start of the block.
     #[inline(always)]
     pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
-        let Packed { bytes, start, size, coding } = *block;
+        let Packed { bytes, size, coding } = *block;
         let Coding::EliasFano = coding else { return Err(other_code()) };
-        let head = bytes.get(start..).unwrap_or_default();
-        let (count, low_bits, first) = match (head, head.get(HEAD_LEN..).and_then(F::read_le)) {
+        let (count, low_bits, first) = match (bytes, bytes.get(HEAD_LEN..).and_then(F::read_le)) {
             (&[a, b, low_bits, ..], Some(first)) => (u16::from_le_bytes([a, b]), low_bits, first),
             _ => (0, 0, F::ZERO),
         };
         let (after, low_bits) = (usize::from(count).wrapping_sub(1), u32::from(low_bits));
-        let quotients = start + HEAD_LEN + F::BYTES;
+        let quotients = HEAD_LEN + F::BYTES;
         let lows_len = after.wrapping_mul(low_bits as usize);
-        let end = (start + size) * 8;
+        let end = size * 8;
         if count == 0 || low_bits > max_low_bits::<F>() || lows_len > end - quotients * 8 {
-            let error = Error::corruption("the start of the block has a value that is not allowed");
-            return Err(error.at_offset(start as u64));
+            let message = "the start of the block has a value that is not allowed";
+            return Err(Error::corruption(message));
         }
         Ok(Self { bytes, first, low_bits, after, quotients, lows: end - lows_len })
     }
@@ -478,7 +477,7 @@ pub(super) fn check<F: Fingerprint>(
     size: usize,
     mut visit: impl FnMut(F),
 ) -> Result<()> {
-    let block = Block::<F>::open(&Packed { bytes, start: 0, size, coding: &Coding::EliasFano })?;
+    let block = Block::<F>::open(&Packed { bytes, size, coding: &Coding::EliasFano })?;
     let mut all = Vec::new();
     let end = block.fill(&mut all, 0)?;
     all.truncate(end);
@@ -502,7 +501,7 @@ mod tests {
     use super::*;
 
     fn packed(block: &[u8]) -> Packed<'_> {
-        Packed { bytes: block, start: 0, size: block.len(), coding: &Coding::EliasFano }
+        Packed { bytes: block, size: block.len(), coding: &Coding::EliasFano }
     }
 
     fn build<F: Fingerprint>(values: &[F], size: usize) -> (Vec<u8>, usize) {
@@ -520,8 +519,8 @@ mod tests {
 
     /// Decodes a block that other bytes follow, so that every batch is loaded at once.
     fn read_inside<F: Fingerprint>(block: &[u8]) -> Result<Vec<F>> {
-        let file = [&[0xff; 5], block, &[0xff; BATCH_REACH]].concat();
-        decode(Packed { bytes: &file, start: 5, ..packed(block) })
+        let file = [block, &[0xff; BATCH_REACH]].concat();
+        decode(Packed { bytes: &file, ..packed(block) })
     }
 
     /// Decodes a block twice in a row, visits it twice in a row, and compares the results.

@@ -2,6 +2,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::sync::Arc;
+
 use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::huffman::{Code, Histogram};
@@ -11,7 +13,7 @@ use crate::fingerprint::Fingerprint;
 /// The code of one table's blocks, with the table's Huffman code if it has one.
 #[derive(Debug, Clone)]
 pub(crate) enum Coding {
-    Huffman(Box<Code>),
+    Huffman(Arc<Code>),
     EliasFano,
 }
 
@@ -19,7 +21,7 @@ impl Coding {
     /// Creates the coding for a table whose leading differences are distributed like `histogram`.
     pub(crate) fn new(code: BlockCode, histogram: &Histogram) -> Self {
         match code {
-            BlockCode::Huffman => Self::Huffman(Box::new(Code::from_histogram(histogram))),
+            BlockCode::Huffman => Self::Huffman(Arc::new(Code::from_histogram(histogram))),
             BlockCode::EliasFano => Self::EliasFano,
         }
     }
@@ -41,7 +43,7 @@ impl Coding {
         match BlockCode::from_number(number) {
             Some(BlockCode::Huffman) => {
                 let lengths = fields.bytes(bits as usize, "code lengths")?;
-                Ok(Self::Huffman(Box::new(Code::from_lengths(lengths)?)))
+                Ok(Self::Huffman(Arc::new(Code::from_lengths(lengths)?)))
             }
             Some(BlockCode::EliasFano) => Ok(Self::EliasFano),
             None => Err(fields.corruption(format!("{number} is not the number of a block code"))),
@@ -61,10 +63,9 @@ impl Coding {
 /// An encoded block in a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packed<'a> {
-    /// The file's bytes.
+    /// The block, and bytes after it, which mean nothing: the more there are, the more of the block
+    /// is decoded with loads of entire words.
     pub bytes: &'a [u8],
-    /// The block's offset in the file.
-    pub start: usize,
     pub size: usize,
     pub coding: &'a Coding,
 }
@@ -72,7 +73,7 @@ pub(crate) struct Packed<'a> {
 impl Packed<'_> {
     /// Returns the number of fingerprints.
     pub(crate) fn len(&self) -> Result<usize> {
-        let count = self.bytes.get(self.start..).and_then(<[u8]>::first_chunk);
+        let count = self.bytes.first_chunk();
         match count.map(|count| u16::from_le_bytes(*count)) {
             Some(count @ 1..) => Ok(count.into()),
             _ => Err(Error::corruption("the block has no fingerprints")),

@@ -7,6 +7,7 @@ use super::survey::{Survey, Surveyor};
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::merge::{Merge, Rows};
+use crate::paged::Sequential;
 use crate::segment::{Segment, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Settings;
 use crate::storage::LockedFolder;
@@ -161,10 +162,11 @@ fn sampled<F: Fingerprint>(table: &Table<F>) -> Result<Vec<F>> {
     // A segment that only removes entries has no blocks.
     let places = (blocks / SAMPLE_EVERY).clamp(1, MOST_SAMPLES).min(blocks);
     let mut rows = Vec::new();
+    let mut reader = Sequential::new(table);
     let first = |place| {
         let block = blocks * place / places;
         rows.clear();
-        table.decode(block..block + 1, &mut rows)?;
+        reader.get()?.decode(block..block + 1, &mut rows)?;
         // No block is empty.
         Ok(rows.first().copied().unwrap_or(F::ZERO))
     };

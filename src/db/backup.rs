@@ -13,9 +13,6 @@ use crate::segment::SegmentMeta;
 use crate::storage::{LOCK, LockedFolder, Storage};
 use crate::version::Version;
 
-/// Bytes copied at a time.
-const CHUNK: usize = 1 << 20;
-
 /// Bytes that a file system may need for a file in addition to its contents.
 const PER_FILE: u64 = 8192;
 
@@ -79,15 +76,15 @@ fn copy_segments<F: Fingerprint>(
 ) -> Result<()> {
     let storage = target.storage();
     for segment in &version.segments {
-        for ((name, expected), bytes) in segment.meta().files().iter().zip(segment.raw_files()) {
+        for ((name, expected), from) in segment.meta().files().iter().zip(segment.files()) {
             let file = storage.create(&name.to_string())?;
             created.push(*name);
             let mut checksum = crc32fast::Hasher::new();
-            for chunk in bytes.chunks(CHUNK) {
+            from.for_each_chunk(|chunk| {
                 checksum.update(chunk);
                 file.append(chunk)?;
-                meter.advance(chunk.len() as u64)?;
-            }
+                meter.advance(chunk.len() as u64)
+            })?;
             if checksum.finalize() != expected.crc {
                 let message = format!(
                     "{name} does not match its checksum in the manifest, so it was not copied: run \

@@ -3,7 +3,7 @@
 //! Queries read a few dozen random words of filters and slots of directories. In huge pages of
 //! memory, most of the time for translating their addresses is saved; and the system cannot drop
 //! them from its cache. Small segments are also decoded, so that queries need not decode blocks.
-//! Opening a database does not wait for the copies: a query uses the mapped file of each table that
+//! Opening a database does not wait for the copies: a query uses the pages of each table that
 //! is not copied yet.
 
 use std::sync::atomic::{AtomicBool, Ordering};

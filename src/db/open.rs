@@ -96,8 +96,9 @@ impl<F: Fingerprint> Options<F> {
     /// per entry in the log: what [`Db::close`] did not have to do in an earlier process is done
     /// now, and the log's entries are written as a segment. After a clean close there are none.
     ///
-    /// Files are mapped into memory. Nothing but fpdb may change them while they are open: if
-    /// another program truncates one, reading it raises a signal that ends the process.
+    /// Pages of files are read and checked when they are first used. If another program changes or
+    /// truncates a file in the meantime, or the device fails, a read returns an error. Only under
+    /// [`Access::Mapped`](crate::Access::Mapped) can that end the process.
     ///
     /// # Errors
     ///

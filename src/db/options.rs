@@ -53,6 +53,7 @@ pub(super) struct Tuning {
     pub(super) threads: Option<usize>,
     pub(super) access: Access,
     pub(super) index_memory: u64,
+    pub(super) page_memory: Option<u64>,
 }
 
 impl Tuning {
@@ -167,6 +168,7 @@ impl<F: Fingerprint> Options<F> {
                 background: true,
                 access: Access::default(),
                 index_memory: DEFAULT_INDEX_MEMORY,
+                page_memory: None,
                 threads: None,
             },
             storage: None,
@@ -437,41 +439,6 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// Sets how the files of segments are read. Default: [`Access::Mapped`]; not stored.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// use fpdb::{Access, Db};
-    /// Db::options().create(&path)?.close()?;
-    /// let db = Db::options().access(Access::Cold).open(&path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn access(mut self, access: Access) -> Self {
-        self.tuning.access = access;
-        self
-    }
-
-    /// Sets how many bytes of memory copies of the tables' directories and filters may take.
-    /// Queries use the copies, in pages of 2 MiB where the system has them, instead of the mapped
-    /// files. Segments of up to 2^18 fingerprints are also decoded: 9 bytes per fingerprint and
-    /// table at 64 bits. That is done in the background after opening, a flush, a compaction or a
-    /// bulk load, the largest segment first. Queries do not wait for it, but
-    /// [`load_index`](crate::Db::load_index) does. A segment that does not fit has none, until the
-    /// segments change next. 0 makes none, which is best for few queries. Default: 1 GiB; not stored.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// let options = fpdb::Db::options().index_memory(64 << 20);
-    /// let db = options.create(folder.path().join("db"))?;
-    /// assert_eq!(db.stats().index_budget_bytes, 64 << 20);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn index_memory(mut self, bytes: u64) -> Self {
-        self.tuning.index_memory = bytes;
-        self
-    }
-
     /// Sets a storage other than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
     /// with the feature `sim`.
     ///
@@ -494,7 +461,13 @@ impl<F: Fingerprint> Options<F> {
     pub(super) fn storage_at(&self, path: &Path) -> Arc<dyn Storage> {
         match &self.storage {
             Some(storage) => storage.at(path),
-            None => Arc::new(Disk::new(path).access(self.tuning.access)),
+            None => {
+                let disk = Disk::new(path).access(self.tuning.access);
+                Arc::new(match self.tuning.page_memory {
+                    Some(bytes) => disk.page_memory(bytes),
+                    None => disk,
+                })
+            }
         }
     }
 }

@@ -5,8 +5,9 @@
 //! somebody put back an older manifest, or that of a copy. Then nothing is removed.
 
 use std::collections::BTreeSet;
+use std::io;
 
-use crate::codec::header::{FileHeader, FileKind};
+use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileId, FileName, MANIFEST, generation_of};
 use crate::fingerprint::Fingerprint;
@@ -77,10 +78,13 @@ fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) ->
         FileName::Names(_) => FileKind::Names,
         FileName::Run(_) => return Ok(()),
     };
-    let found = match storage.map(&name.to_string()) {
-        Ok(bytes) => FileHeader::decode(kind, &bytes),
-        // Not a regular file, for instance: it is not from fpdb.
-        Err(error) => return Err(error),
+    // An error if it is not a regular file, for instance: then it is not from fpdb.
+    let file = storage.open(&name.to_string())?;
+    let mut bytes = [0; HEADER_LEN];
+    let found = match file.read_at(0, &mut bytes) {
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+        Err(e) => return Err(Error::io("read", &storage.root().join(name.to_string()), e)),
+        Ok(()) => FileHeader::decode(kind, &bytes),
     };
     // Without a header, its creation was interrupted.
     let Ok(header) = found else { return Ok(()) };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::agreement::{other_extraction, other_recipe};
 use super::index_loader::IndexLoader;
@@ -207,7 +207,25 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F> {
-        self.read(|state| state.snapshot.clone())
+        let snapshot = self.read(|state| state.snapshot.clone());
+        if snapshot.version.pages.is_exceeded() { self.renewed(snapshot) } else { snapshot }
+    }
+
+    /// Replaces the version of `snapshot` in the current state by one with empty memory for pages,
+    /// and returns the current snapshot; see [`Current`](crate::version::Current).
+    #[cold]
+    fn renewed(&self, snapshot: Snapshot<F>) -> Snapshot<F> {
+        let Ok(renewed) = snapshot.version.renewed().map(Arc::new) else { return snapshot };
+        let mut state = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&state.snapshot.version, &snapshot.version) {
+            state.snapshot.version = renewed;
+        }
+        let current = state.snapshot.clone();
+        drop(state);
+        drop(snapshot);
+        current.version.pages.accept_rest();
+        self.shared.indexes.offer(&current.version);
+        current
     }
 
     /// Returns every entry within `distance` bits of `fingerprint`, sorted by distance, fingerprint
@@ -479,11 +497,13 @@ fn load_once<F: Fingerprint>(
     let bytes_log = replay(&**storage, manifest, ReadMode::Follow, &memtable)?.log_bytes;
     let seq = memtable.last_seq().max(manifest.last_seq);
     let flushed = manifest.last_seq;
-    let version = Version { segments, frozen: None, active: Arc::new(memtable), flushed, loads: 0 };
+    let (active, pages) = (Arc::new(memtable), storage.page_budget());
+    let version = Version { segments, frozen: None, active, flushed, loads: 0, pages };
     let snapshot = Snapshot {
         settings: Arc::new(settings.clone()),
         planner: planner.clone(),
         version: Arc::new(version),
+        renewed: OnceLock::new(),
         seq,
         threads,
     };

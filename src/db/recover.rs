@@ -100,11 +100,16 @@ pub(super) fn recover<F: Fingerprint>(
 
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
     let active = Memtable::new(settings.permutations(), manifest.next_doc);
-    let version =
-        Version { segments, frozen: None, active: Arc::new(active), flushed: seq, loads: 0 };
+    let (active, pages) = (Arc::new(active), storage.page_budget());
+    let version = Version { segments, frozen: None, active, flushed: seq, loads: 0, pages };
+    let indexes = IndexLoader::new(&options.tuning);
+    let on_renewal = {
+        let indexes = indexes.clone();
+        move |version: &Version<F>| indexes.offer(version)
+    };
     let core = Core {
         planner: Arc::new(Planner::of(&settings, options.costs)),
-        current: Current::new(version),
+        current: Current::new(Arc::new(version), on_renewal),
         visible: AtomicU64::new(seq),
         log: Log::new(writer),
         manifest: Mutex::new(manifest),
@@ -113,7 +118,7 @@ pub(super) fn recover<F: Fingerprint>(
         signals: Signals::default(),
         poison: Poison::new(),
         folder: Mutex::new(Some(Arc::new(folder))),
-        indexes: IndexLoader::new(&options.tuning),
+        indexes,
         stalled: AtomicU64::new(0),
         storage,
         settings,

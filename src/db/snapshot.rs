@@ -2,16 +2,16 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::inspection::Inspection;
 use crate::merge::{Changes, Merge};
 use crate::progress::{Meter, Phase, Progress};
-use crate::query::{Explain, Planner, QueryOptions, View};
+use crate::query::{BATCH, Explain, Planner, QueryOptions, View};
 use crate::settings::Settings;
-use crate::version::Version;
+use crate::version::{Current, Version};
 
 /// The database as it was when [`Db::snapshot`](crate::Db::snapshot) was called. A snapshot is
 /// cheap to take and to clone, holds no lock and never changes. The files that it reads are not
@@ -34,6 +34,8 @@ pub struct Snapshot<F = u64> {
     pub(super) settings: Arc<Settings>,
     pub(super) planner: Arc<Planner<F>>,
     pub(super) version: Arc<Version<F>>,
+    /// What reads use instead of the version once the pages in memory have exceeded their limit.
+    pub(super) renewed: OnceLock<Arc<Current<F>>>,
     pub(super) seq: u64,
     /// How many threads a batch of queries may use.
     pub(super) threads: usize,
@@ -50,8 +52,24 @@ impl<F> fmt::Debug for Snapshot<F> {
 }
 
 impl<F: Fingerprint> Snapshot<F> {
-    fn view(&self) -> View<'_, F> {
-        View { version: &self.version, seq: self.seq, planner: &self.planner }
+    /// Lets `read` read the version.
+    fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
+        let view = |version| View { version, seq: self.seq, planner: &self.planner };
+        if self.renewed.get().is_none() && !self.version.pages.is_exceeded() {
+            return read(&view(&self.version));
+        }
+        read(&view(&self.renewed_version()))
+    }
+
+    /// Returns the version with memory for pages that can be freed.
+    #[cold]
+    fn renewed_version(&self) -> Arc<Version<F>> {
+        let current = self.renewed.get_or_init(|| {
+            let renewed = self.version.renewed().map_or_else(|_| self.version.clone(), Arc::new);
+            renewed.pages.accept_rest();
+            Arc::new(Current::new(renewed, |_| {}))
+        });
+        current.get()
     }
 
     /// Returns every entry within `distance` bits of `fingerprint`, each once, sorted by distance,
@@ -95,7 +113,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query_with(&self, fingerprint: F, options: &QueryOptions) -> Result<Vec<Match<F>>> {
-        self.view().query(fingerprint, *options)
+        self.read(|view| view.query(fingerprint, *options))
     }
 
     /// Runs a query and returns what it did: its plan, what it read, and how long each step took.
@@ -116,7 +134,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self, fingerprint: F, options: &QueryOptions) -> Result<Explain> {
-        self.view().explain(fingerprint, *options)
+        self.read(|view| view.explain(fingerprint, *options))
     }
 
     /// Returns the answers to several queries, in their order.
@@ -139,7 +157,17 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
-        self.view().query_batch(fingerprints, distance, self.threads)
+        let mut answers = Vec::with_capacity(fingerprints.len());
+        for chunk in fingerprints.chunks(BATCH) {
+            if self.read(|view| view.sweep_pays(chunk.len(), distance)) {
+                answers.append(&mut self.read(|view| view.sweep(chunk, distance, self.threads))?);
+                continue;
+            }
+            for &fingerprint in chunk {
+                answers.push(self.query(fingerprint, distance)?);
+            }
+        }
+        Ok(answers)
     }
 
     /// Returns the nearest entry within `distance` bits. If several are equally near, returns
@@ -158,7 +186,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.view().nearest(fingerprint, distance)
+        self.read(|view| view.nearest(fingerprint, distance))
     }
 
     /// Returns whether any entry has exactly this fingerprint.
@@ -196,7 +224,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
-        self.view().ids(fingerprint)
+        self.read(|view| view.ids(fingerprint))
     }
 
     /// Returns the name of a document, in a database with names. Returns `None` for an id that has
@@ -216,7 +244,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn name(&self, id: DocId) -> Result<Option<String>> {
-        self.version.name(id)
+        self.read(|view| view.version.name(id))
     }
 
     /// Returns an iterator over all entries, by fingerprint and then id. It ends after an error.

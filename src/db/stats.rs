@@ -68,14 +68,19 @@ pub struct Stats {
     /// The same for the best possible code of ids that are the numbers below their count in random
     /// order: log2(count) - 1.443.
     pub ids_bound_bits: f64,
-    /// Size of what should be in memory for fast answers: directories, filters, the bitmaps of
-    /// checked pages, and the fingerprints of small segments.
+    /// Size of what should be in memory for fast answers: directories, filters, the checksums of
+    /// pages, the bitmaps of pages in memory, and the fingerprints of small segments.
     pub index_memory_bytes: u64,
     /// How many bytes of memory copies of directories, filters and small segments may take; see
     /// [`Options::index_memory`](crate::Options::index_memory).
     pub index_budget_bytes: u64,
     /// How many they take.
     pub index_loaded_bytes: u64,
+    /// How many bytes of memory the pages of files may take; see
+    /// [`Options::page_memory`](crate::Options::page_memory).
+    pub page_budget_bytes: u64,
+    /// How many they take, with those that earlier snapshots keep.
+    pub page_memory_bytes: u64,
     /// Number of recent changes in memory.
     pub memtable_entries: usize,
     /// About how much memory they take.
@@ -234,6 +239,8 @@ impl Stats {
             index_memory_bytes: version.segments.iter().map(|s| s.index_memory()).sum(),
             index_budget_bytes: indexes.budget(),
             index_loaded_bytes: version.loaded_indexes_len(),
+            page_budget_bytes: version.pages.limit(),
+            page_memory_bytes: version.pages.used(),
             memtable_entries: version.memtables().map(|m| m.len()).sum(),
             memtable_bytes: version.memtables().map(|m| m.memory()).sum(),
             layout: settings.layout.name().to_owned(),

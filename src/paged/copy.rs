@@ -1,13 +1,13 @@
 //! A copy of a part of a file in memory.
 
-use crate::storage::{Pages, Reservation};
+use crate::storage::{PageMemory, Reservation};
 
 /// A copy of the end of a file's body, whose pages have all passed their checksums.
 #[derive(Debug)]
 pub(super) struct BodyCopy {
-    /// The offset in the file of the first byte.
+    /// The offset in the file of the first byte, a multiple of the length of a page.
     pub(super) base: usize,
-    pub(super) bytes: Pages,
+    pub(super) memory: PageMemory,
     /// Held for its drop.
     pub(super) _reserved: Reservation,
 }

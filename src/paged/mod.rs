@@ -2,20 +2,23 @@
 //!
 //! A file is a body, the checksums of the body's 4 KiB pages, and a footer (storage-format.md,
 //! "Paged files"). The body begins with the file header. Opening a file reads only its header and
-//! footer; a page is checked when it is first used.
+//! footer; a page is read into memory and checked when it is first used.
 
 mod copy;
+mod open_file;
 mod reader;
+mod sequential;
 mod writer;
 
 pub(crate) use reader::{Body, PagedFile};
+pub(crate) use sequential::{Paged, Sequential};
 pub(crate) use writer::{FileSummary, PagedWriter};
 
 use crate::codec::header::FileHeader;
 
-/// Bytes of a page, which one checksum covers: the unit in which devices and caches lose data, and
-/// short enough for CRC-32 to find any three flipped bits.
-pub(crate) const PAGE: usize = 4096;
+// The unit in which devices and caches lose data, and short enough for CRC-32 to find any three
+// flipped bits.
+pub(crate) use crate::storage::PAGE;
 
 /// Page checksums in one checksum page, which ends with a checksum of its own.
 pub(crate) const CHECKSUMS_PER_PAGE: usize = PAGE / 4 - 1;

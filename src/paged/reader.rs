@@ -3,40 +3,33 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::copy::BodyCopy;
-use super::{
-    CHECKSUM_PAGE_FLAG, CHECKSUMS_PER_PAGE, Checksum, END_MARK, FOOTER_NUMBER, FileSummary, PAGE,
-    TRAILER_LEN,
-};
+use super::open_file::{CHUNK, OpenFile};
+use super::{FileSummary, PAGE};
 use crate::codec::bytes::Fields;
-use crate::codec::header::{FileHeader, HEADER_LEN};
-use crate::cpu;
+use crate::codec::header::FileHeader;
 use crate::error::{Error, Result};
 use crate::inspection::Inspection;
-use crate::storage::{Map, Pages, Reservation, Storage};
+use crate::storage::{Access, PageBudget, PageBytes, PageMemory, Reservation, Storage};
 
-/// Pages that are read at a time when an entire file or a large part is read.
-const PREFETCH_PAGES: usize = 64;
+/// Pages that a sequential reader keeps, at most a chunk more.
+const SEQUENTIAL_PAGES: usize = 8 * CHUNK;
 
 /// An open, immutable file. Its bytes are returned only after their pages have passed their
 /// checksums.
 #[derive(Debug)]
 pub(crate) struct PagedFile {
-    map: Map,
-    path: PathBuf,
-    checksum: Checksum,
-    body_len: usize,
-    /// The offset and the length of the meta fields.
-    meta: (usize, usize),
-    /// One bit per page, set once the page has passed its checksum. Setting a bit twice is
-    /// harmless, and the file's bytes never change, so threads need no memory ordering.
-    checked: Box<[AtomicU64]>,
-    /// The copy, once there is one; `None` if copying failed.
-    copy: OnceLock<Option<BodyCopy>>,
+    file: Arc<OpenFile>,
+    pages: PageMemory,
+    access: Access,
+    /// What the pages count towards. Maps, files that are entirely in memory, and what sequential
+    /// readers keep do not count.
+    budget: Option<Arc<PageBudget>>,
+    /// For a sequential reader: how many pages it reads at a time.
+    ahead: Option<AtomicUsize>,
 }
 
 impl PagedFile {
@@ -47,102 +40,144 @@ impl PagedFile {
         header: &FileHeader,
         expected_len: u64,
     ) -> Result<Self> {
-        let path = storage.root().join(name);
-        let map = storage.map_for_queries(name)?;
-        Self::from_map(map, &path, header, expected_len).map_err(|e| e.at_path(path))
+        let file = Arc::new(OpenFile::open(storage, name, header, expected_len)?);
+        let access = file.source.access();
+        if access == Access::Mapped
+            && let Some(map) = file.source.map().map_err(|e| Error::io("map", file.path(), e))?
+        {
+            let pages = PageMemory::of_map(map, file.body_len);
+            return Ok(Self { file, pages, access, budget: None, ahead: None });
+        }
+        let is_resident = access == Access::Resident;
+        let budget = Some(storage.page_budget()).filter(|_| !is_resident);
+        let pages = PageMemory::private(file.body_len, is_resident);
+        let pages = pages.map_err(|e| e.at_path(file.path()))?;
+        let opened = Self { file, pages, access, budget, ahead: None };
+        if is_resident {
+            opened.fill_all();
+        }
+        Ok(opened)
     }
 
-    fn from_map(map: Map, path: &Path, header: &FileHeader, expected_len: u64) -> Result<Self> {
-        if map.len() as u64 != expected_len {
-            return Err(Error::corruption(format!(
-                "the file has {} bytes, the manifest says {expected_len}",
-                map.len()
-            )));
+    /// Returns the same file with empty memory for its pages. If all of the file is in memory
+    /// anyway, returns `None`.
+    pub(crate) fn renewed(&self) -> Result<Option<Self>> {
+        self.with_memory(self.budget.clone(), None)
+    }
+
+    /// Returns the same file for a sequential reader, which reads ahead and keeps few pages. If all
+    /// of the file is in memory anyway, returns `None`.
+    pub(crate) fn sequential(&self) -> Result<Option<Self>> {
+        self.with_memory(None, Some(AtomicUsize::new(1)))
+    }
+
+    fn with_memory(
+        &self,
+        budget: Option<Arc<PageBudget>>,
+        ahead: Option<AtomicUsize>,
+    ) -> Result<Option<Self>> {
+        if matches!(self.access, Access::Mapped | Access::Resident) {
+            return Ok(None);
         }
-        header.expect(&map)?;
-        let checksum = Checksum::of_file(header);
-        let (body_len, meta) = read_footer(&map, &checksum)?;
-        let words = body_len.div_ceil(PAGE).div_ceil(64);
-        let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
-        let (path, copy) = (path.to_owned(), OnceLock::new());
-        Ok(Self { map, path, checksum, body_len, meta, checked, copy })
+        let pages = PageMemory::private(self.file.body_len, false);
+        let pages = pages.map_err(|e| e.at_path(self.path()))?;
+        Ok(Some(Self { file: self.file.clone(), pages, access: self.access, budget, ahead }))
+    }
+
+    /// Returns whether a sequential reader has so many pages that it should be replaced by another.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.ahead.is_some() && self.pages.count_inserted() > SEQUENTIAL_PAGES
+    }
+
+    /// Returns whether the pages of these bytes are in memory.
+    pub(crate) fn is_ready(&self, offset: usize, len: usize) -> bool {
+        self.pages.bytes().get(offset, len).is_some()
+    }
+
+    /// Returns whether there is room for all pages of the file.
+    pub(crate) fn fits(&self) -> bool {
+        self.budget.as_ref().is_none_or(|budget| budget.has_room(self.file.body_len as u64))
     }
 
     /// Returns whether single pages are read from the disk when they are needed. Callers should
     /// then [`prefetch`](Self::prefetch) what they are about to read.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
-        self.map.is_cold()
+        self.access == Access::Cold
     }
 
     /// Prefetches these bytes if the file is cold, without waiting for them.
     pub(crate) fn prefetch(&self, offset: usize, len: usize) {
-        self.map.prefetch(offset, len.min(self.map.len().saturating_sub(offset)));
+        let len = len.min(self.file.body_len.saturating_sub(offset));
+        let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
+        if self.is_cold() && len > 0 && !self.pages.bytes().are_ready(pages) {
+            self.file.source.prefetch_counted(offset, len);
+        }
     }
 
-    /// Reads a part that every query needs into memory if the file is cold.
+    /// Reads a part that every query needs if the file is cold: into the memory for pages if it has
+    /// room, and otherwise into the system's cache.
     pub(crate) fn load_if_cold(&self, offset: usize, len: usize) -> Result<()> {
         if !self.is_cold() {
             return Ok(());
         }
-        self.map.prefetch(offset, len);
-        self.map.populate(offset, len).map_err(|e| Error::io("read", &self.path, e))
+        let len = len.min(self.file.body_len.saturating_sub(offset));
+        self.prefetch(offset, len);
+        let has_room = self.budget.as_ref().is_none_or(|budget| budget.has_room(len as u64));
+        if has_room { self.fill(offset, len) } else { Ok(()) }
     }
 
     /// Reads the checksums of all pages into memory if the file is cold, because the first use of
     /// each page needs one.
     pub(crate) fn load_checksums_if_cold(&self) -> Result<()> {
-        self.load_if_cold(self.body_len, self.map.len() - self.body_len)
+        if self.is_cold() { self.file.load_checksums() } else { Ok(()) }
     }
 
     /// Returns the file's path, for messages.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     #[cfg(test)]
     pub(super) fn body_len(&self) -> usize {
-        self.body_len
+        self.file.body_len
     }
 
     /// Returns an error unless the body ends at `end`, the end of its last part; `None` stands for
     /// an end outside of the address space. Every kind of file checks this when it is opened,
     /// before it relies on a count or an offset in its footer.
     pub(crate) fn expect_body_end(&self, end: Option<usize>) -> Result<()> {
-        if end == Some(self.body_len) {
+        if end == Some(self.file.body_len) {
             return Ok(());
         }
         Err(self.corruption(
-            self.body_len,
+            self.file.body_len,
             "the length of the body does not match the counts in the footer",
         ))
     }
 
     /// Returns the kind's own fields in the footer, with their offset.
     pub(crate) fn meta(&self) -> Fields<'_> {
-        let (start, len) = self.meta;
-        Fields::new(self.map.get(start..start + len).unwrap_or_default(), start as u64)
+        self.file.meta()
     }
 
-    /// Returns the memory used in addition to the map, in bytes.
+    /// Returns the memory used in addition to pages, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.checked.len() * 8
+        self.pages.overhead() + self.file.checksums_len()
     }
 
     /// Returns the body, for many reads in a row.
     #[inline(always)]
     pub(crate) fn body(&self) -> Body<'_> {
-        Body { bytes: &self.map, base: 0, is_checked: false, file: self }
+        Body { bytes: self.pages.bytes(), base: 0, file: self }
     }
 
     /// Returns the body for reads of the part that [`copy_from`](Self::copy_from) copies: from the
     /// copy, once there is one.
     #[inline(always)]
     pub(crate) fn copied_body(&self) -> Body<'_> {
-        match self.copy.get() {
-            Some(Some(copy)) => {
-                Body { bytes: &copy.bytes, base: copy.base, is_checked: true, file: self }
-            }
+        match self.file.copy.get() {
+            Some(Some(copy)) => Body { bytes: copy.memory.bytes(), base: copy.base, file: self },
             _ => self.body(),
         }
     }
@@ -150,17 +185,17 @@ impl PagedFile {
     /// Returns whether the file is not copied, and has neither failed to be copied nor is in memory
     /// anyway.
     pub(crate) fn needs_copy(&self) -> bool {
-        self.copy.get().is_none() && !self.map.is_resident()
+        self.file.copy.get().is_none() && self.access != Access::Resident
     }
 
     /// Returns whether there is a copy.
     pub(crate) fn has_copy(&self) -> bool {
-        matches!(self.copy.get(), Some(Some(_)))
+        matches!(self.file.copy.get(), Some(Some(_)))
     }
 
     /// Returns the length of a copy from the page with this offset on.
     pub(crate) fn copy_len(&self, offset: usize) -> usize {
-        self.body_len.saturating_sub(offset / PAGE * PAGE)
+        self.file.body_len.saturating_sub(offset / PAGE * PAGE)
     }
 
     /// Copies the body to memory, from the page with this offset on. Each page must pass its
@@ -172,51 +207,18 @@ impl PagedFile {
         reserved: Reservation,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<()> {
-        match self.copied(offset, reserved, goes_on) {
+        match self.file.copied(offset, reserved, goes_on) {
             Ok(None) => Ok(()),
             Ok(copy) => {
                 // If another thread was faster, its copy is as good.
-                let _ = self.copy.set(copy);
+                let _ = self.file.copy.set(copy);
                 Ok(())
             }
             Err(error) => {
-                let _ = self.copy.set(None);
+                let _ = self.file.copy.set(None);
                 Err(error)
             }
         }
-    }
-
-    fn copied(
-        &self,
-        offset: usize,
-        reserved: Reservation,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<Option<BodyCopy>> {
-        let io_error = |e| Error::io("copy to memory", &self.path, e);
-        let (base, len) = (offset / PAGE * PAGE, self.copy_len(offset));
-        let mut bytes = Pages::new(len).map_err(|e| e.at_path(&self.path))?;
-        for (chunk, to) in bytes.chunks_mut(PREFETCH_PAGES * PAGE).enumerate() {
-            if !goes_on() {
-                return Ok(None);
-            }
-            let start = base + chunk * PREFETCH_PAGES * PAGE;
-            self.prefetch(start, 2 * PREFETCH_PAGES * PAGE);
-            self.map.populate(start, to.len()).map_err(io_error)?;
-            let from = self.map.get(start..).unwrap_or_default();
-            to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
-            for (page, bytes) in (start / PAGE..).zip(to.chunks(PAGE)) {
-                self.check_page(page, bytes)?;
-            }
-        }
-        Ok(Some(BodyCopy { base, bytes, _reserved: reserved }))
-    }
-
-    /// Checks the bytes of a page.
-    fn check_page(&self, page: usize, bytes: &[u8]) -> Result<()> {
-        if self.checksum.piece(page as u64, bytes) == self.page_checksum(page)? {
-            return Ok(());
-        }
-        Err(self.corruption(page * PAGE, "the page does not match its checksum"))
     }
 
     /// Returns `len` bytes of the body at `offset`, checked.
@@ -225,139 +227,145 @@ impl PagedFile {
         self.body().bytes(offset, len)
     }
 
-    /// Checks all pages of these bytes that were not checked before.
+    /// Returns what [`bytes`](Self::bytes) does and some bytes that follow on the same page. For
+    /// decoders that load words: it takes them longer without.
+    #[inline]
+    pub(crate) fn bytes_with_tail(&self, offset: usize, len: usize) -> Result<&[u8]> {
+        match self.pages.bytes().to_page_end(offset, len) {
+            Some(bytes) => Ok(bytes),
+            None => self.bytes(offset, len),
+        }
+    }
+
+    /// Makes all pages of these bytes ready.
     #[cold]
     #[inline(never)]
-    fn check_pages(&self, offset: usize, len: usize) -> Result<()> {
+    fn fill(&self, offset: usize, len: usize) -> Result<()> {
         let end = offset.saturating_add(len);
-        if end > self.body_len {
+        if end > self.file.body_len {
             return Err(self.outside(offset, len));
         }
-        for page in offset / PAGE..end.div_ceil(PAGE) {
-            if !is_checked(&self.checked, page) {
-                self.check_now(page)?;
+        let (mut page, end) = (offset / PAGE, end.div_ceil(PAGE));
+        while page < end {
+            let needed = self.missing_from(page, end);
+            if !needed.is_empty() {
+                let more = self.ahead(&needed);
+                let all = needed.start..self.missing_from(needed.start, more).end.max(needed.end);
+                // Nothing after the needed pages is an error.
+                if all == needed || self.fill_pages(all).is_err() {
+                    self.fill_pages(needed.clone())?;
+                }
             }
+            page = needed.end.max(page + 1);
         }
         Ok(())
     }
 
-    /// Returns what [`bytes`](Self::bytes) does and up to `tail` bytes that follow, which are not
-    /// checked and mean nothing. For decoders that load words.
-    #[inline]
-    pub(crate) fn bytes_with_tail(&self, offset: usize, len: usize, tail: usize) -> Result<&[u8]> {
-        let checked = self.bytes(offset, len)?;
-        Ok(self.map.get(offset..offset + len + tail).unwrap_or(checked))
+    /// Returns the pages from `first` on that are not ready, up to `end` and at most [`CHUNK`].
+    fn missing_from(&self, first: usize, end: usize) -> Range<usize> {
+        let bytes = self.pages.bytes();
+        let end = end.min(first.saturating_add(CHUNK));
+        let missing = (first..end).take_while(|&page| !bytes.is_ready(page)).count();
+        first..first + missing
     }
 
-    /// Reads these bytes into memory in one go, unless they were checked before. Ignores read
-    /// errors: checking the pages reports them.
-    pub(crate) fn load(&self, offset: usize, len: usize) {
-        let end = self.body_len.min(offset.saturating_add(len));
-        let first = offset / PAGE;
-        let is_checked = |page| is_checked(&self.checked, page);
-        if len > PAGE && !(is_checked(first) && is_checked(end.saturating_sub(1) / PAGE)) {
-            let start = first * PAGE;
-            let _ = self.map.populate(start, end.saturating_sub(start));
-        }
+    /// Returns up to which page a reader of these pages reads.
+    fn ahead(&self, needed: &Range<usize>) -> usize {
+        let Some(ahead) = &self.ahead else { return needed.end };
+        let pages = ahead.load(Ordering::Relaxed);
+        ahead.store((pages * 2).min(CHUNK), Ordering::Relaxed);
+        needed.start.saturating_add(pages).min(self.file.body_len.div_ceil(PAGE)).max(needed.end)
     }
 
-    /// Reads a page and checks it, even if it was checked before.
-    fn check_now(&self, page: usize) -> Result<()> {
-        let offset = page * PAGE;
-        let end = self.body_len.min(offset + PAGE);
-        // If the operating system supports it, an unreadable page is an error here, not a fault
-        // later.
-        self.map.populate(offset, end - offset).map_err(|e| Error::io("read", &self.path, e))?;
-        self.check_page(page, self.map.get(offset..end).unwrap_or_default())?;
-        if let Some(word) = self.checked.get(page / 64) {
-            word.fetch_or(1 << (page % 64), Ordering::Relaxed);
+    /// Makes some pages ready that are not.
+    fn fill_pages(&self, pages: Range<usize>) -> Result<()> {
+        if self.pages.is_map() {
+            let check = |page, bytes: &[u8]| self.file.check_page(page, bytes);
+            let mut pages = pages;
+            return pages.try_for_each(|page| {
+                let checked = self.pages.check_map(page, |bytes| check(page, bytes));
+                checked.map_err(|e| e.at_path(self.path()).at_offset((page * PAGE) as u64))
+            });
         }
+        if pages.len() == 1 {
+            let mut buffer = [0; PAGE];
+            let to = buffer.get_mut(..self.file.len_of(&pages)).unwrap_or_default();
+            self.file.read_pages(pages.clone(), to)?;
+            self.insert(pages.start, to);
+            return Ok(());
+        }
+        let mut buffer = vec![0; self.file.len_of(&pages)];
+        if self.file.read_pages(pages.clone(), &mut buffer).is_err() {
+            // The error is that of the first page that has one.
+            let mut pages = pages;
+            return pages.try_for_each(|page| self.fill_pages(page..page + 1));
+        }
+        pages.zip(buffer.chunks(PAGE)).for_each(|(page, bytes)| self.insert(page, bytes));
         Ok(())
     }
 
-    /// Returns the stored checksum of a page, after checking the checksum page that it is in.
-    fn page_checksum(&self, page: usize) -> Result<u32> {
-        let checksum_page = page / CHECKSUMS_PER_PAGE;
-        let pages = self.body_len.div_ceil(PAGE);
-        let len = (pages - checksum_page * CHECKSUMS_PER_PAGE).min(CHECKSUMS_PER_PAGE) * 4;
-        let start = self.body_len + checksum_page * PAGE;
-        let crcs = self.map.get(start..start + len).unwrap_or_default();
-        let mut own = Fields::new(self.map.get(start + len..).unwrap_or_default(), start as u64);
-        let own = own.u32("checksum of page checksums").map_err(|e| e.at_path(&self.path))?;
-        if own != self.checksum.piece(CHECKSUM_PAGE_FLAG | checksum_page as u64, crcs) {
-            return Err(
-                self.corruption(start, "the page checksums do not match their own checksum")
-            );
+    fn insert(&self, page: usize, bytes: &[u8]) {
+        if self.pages.insert(page, bytes)
+            && let Some(budget) = &self.budget
+        {
+            budget.add(PAGE as u64);
         }
-        let at = page % CHECKSUMS_PER_PAGE * 4;
-        Fields::new(crcs.get(at..).unwrap_or_default(), (start + at) as u64).u32("page checksum")
     }
 
-    /// Reads every byte, and checks each page and then the entire file against their checksums.
-    /// Returns whether the file is sound. Damage is reported once: the checksum of the entire file
-    /// adds nothing if a page is damaged, nor do the pages whose checksums are on one damaged page.
+    /// Reads all pages. Those that cannot be read are reported when they are used.
+    fn fill_all(&self) {
+        let end = self.file.body_len.div_ceil(PAGE);
+        for first in (0..end).step_by(CHUNK) {
+            let _ = self.fill_pages(first..end.min(first + CHUNK));
+        }
+    }
+
+    /// Does what [`OpenFile::verify`] does.
     pub(crate) fn verify(
         &self,
         expected: FileSummary,
         inspection: &mut Inspection<'_>,
     ) -> Result<bool> {
-        let found = inspection.found();
-        let mut last_offset = None;
-        let mut file_crc = crc32fast::Hasher::new();
-        for (chunk, bytes) in self.map.chunks(PREFETCH_PAGES * PAGE).enumerate() {
-            let start = chunk * PREFETCH_PAGES * PAGE;
-            self.prefetch(start, 2 * PREFETCH_PAGES * PAGE);
-            if let Err(e) = self.map.populate(start, bytes.len()) {
-                inspection.report(Error::io("read", &self.path, e));
-                return Ok(false);
-            }
-            let end = self.body_len.min(start + bytes.len());
-            for page in start / PAGE..end.max(start).div_ceil(PAGE) {
-                if let Err(error) = self.check_now(page)
-                    && last_offset != Some(error.offset())
-                {
-                    last_offset = Some(error.offset());
-                    inspection.report(error);
-                }
-            }
-            file_crc.update(bytes);
-            inspection.advance(bytes.len())?;
-        }
-        if file_crc.finalize() != expected.crc && inspection.found() == found {
-            let message = "the file does not match its checksum in the manifest";
-            inspection.report(self.corruption(0, message));
-        }
-        Ok(inspection.found() == found)
+        self.file.verify(expected, inspection)
     }
 
-    /// Returns all bytes of the file, for a copy.
-    pub(crate) fn raw(&self) -> &[u8] {
-        &self.map
+    /// Passes all bytes of the file to `visit`, unchecked, for a copy.
+    pub(crate) fn for_each_chunk(&self, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.file.for_each_chunk(|_, bytes| visit(bytes))
     }
 
     /// Returns an error at an offset of this file.
     #[cold]
     pub(crate) fn corruption(&self, offset: usize, message: &str) -> Error {
-        Error::corruption(message).at_path(&self.path).at_offset(offset as u64)
+        self.file.corruption(offset, message)
     }
 
     /// Returns the error for bytes that are not all in the body.
     #[cold]
     fn outside(&self, offset: usize, len: usize) -> Error {
         let message =
-            format!("{len} bytes expected here, but the body ends at byte {}", self.body_len);
+            format!("{len} bytes expected here, but the body ends at byte {}", self.file.body_len);
         self.corruption(offset, &message)
     }
 }
 
-/// The body of an open file, for many reads: a read need not go through the map.
+impl Drop for PagedFile {
+    fn drop(&mut self) {
+        if let Some(budget) = &self.budget {
+            let pages = self.pages.count_inserted();
+            if pages > 0 {
+                budget.subtract((pages * PAGE) as u64);
+            }
+        }
+    }
+}
+
+/// The body of an open file, for many reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Body<'a> {
     /// The bytes of the file from `base` on.
-    bytes: &'a [u8],
+    bytes: PageBytes<'a>,
     base: usize,
-    /// Whether all of these bytes are in the body and have passed their checksums.
-    is_checked: bool,
     file: &'a PagedFile,
 }
 
@@ -365,52 +373,55 @@ impl<'a> Body<'a> {
     /// Returns `len` bytes at `offset`, checked.
     #[inline(always)]
     pub(crate) fn bytes(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
-        self.check(offset, len)?;
-        let start = offset.wrapping_sub(self.base);
-        Ok(self.bytes.get(start..start.wrapping_add(len)).unwrap_or_default())
+        // Nearly always the bytes are within one page that was read before.
+        match self.bytes.within_page(offset.wrapping_sub(self.base), len) {
+            Some(bytes) => Ok(bytes),
+            None => self.read(offset, len),
+        }
     }
 
     /// Does what [`bytes`](Self::bytes) does, faster for bytes of many pages.
     #[inline(always)]
     pub(crate) fn bytes_of_pages(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
-        let end = offset.saturating_add(len);
-        let checked =
-            self.is_checked || are_checked(&self.file.checked, offset / PAGE..end.div_ceil(PAGE));
-        if !checked || end > self.file.body_len {
-            self.file.check_pages(offset, len)?;
+        match self.bytes.get(offset.wrapping_sub(self.base), len) {
+            Some(bytes) => Ok(bytes),
+            None => self.read(offset, len),
         }
-        Ok(self.from(offset).get(..len).unwrap_or_default())
     }
 
-    /// Returns the bytes from `offset` on, checked or not.
+    /// Returns the bytes from `offset` to the end of the page, at least `len`, all checked.
     #[inline(always)]
-    pub(crate) fn from(&self, offset: usize) -> &'a [u8] {
-        self.bytes.get(offset.wrapping_sub(self.base)..).unwrap_or_default()
-    }
-
-    /// Returns an error unless these bytes are in the body and their pages pass their checksums.
-    #[inline(always)]
-    pub(crate) fn check(&self, offset: usize, len: usize) -> Result<()> {
-        // Nearly always the bytes are within one page that was checked before.
-        let end = offset.saturating_add(len);
-        let within = offset % PAGE + len <= PAGE && end <= self.file.body_len;
-        if within && (self.is_checked || is_checked(&self.file.checked, offset / PAGE)) {
-            return Ok(());
+    pub(crate) fn to_page_end(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
+        match self.bytes.to_page_end(offset.wrapping_sub(self.base), len) {
+            Some(bytes) => Ok(bytes),
+            None => {
+                self.read(offset, len)?;
+                let bytes = self.bytes.to_page_end(offset.wrapping_sub(self.base), len);
+                bytes.ok_or_else(|| self.file.outside(offset, len))
+            }
         }
-        self.file.check_pages(offset, len)
     }
 
-    /// Returns all bytes of the file, checked or not; not for a [copied
+    /// Returns all bytes from `offset` on if they are in memory and checked: those of a [copied
     /// body](PagedFile::copied_body).
     #[inline(always)]
-    pub(crate) fn raw(&self) -> &'a [u8] {
-        self.bytes
+    pub(crate) fn complete_from(&self, offset: usize) -> Option<&'a [u8]> {
+        self.bytes.complete_from(offset.wrapping_sub(self.base))
+    }
+
+    /// Reads what is missing of these bytes, and returns them.
+    #[cold]
+    #[inline(never)]
+    fn read(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
+        self.file.fill(offset, len)?;
+        let bytes = self.bytes.get(offset.wrapping_sub(self.base), len);
+        bytes.ok_or_else(|| self.file.outside(offset, len))
     }
 
     /// Prefetches the cache line of a byte without waiting for it.
     #[inline(always)]
     pub(crate) fn prefetch(&self, offset: usize) {
-        cpu::prefetch(self.bytes, offset.wrapping_sub(self.base));
+        self.bytes.prefetch(offset.wrapping_sub(self.base));
     }
 
     /// Does what [`PagedFile::corruption`] does.
@@ -418,63 +429,4 @@ impl<'a> Body<'a> {
     pub(crate) fn corruption(&self, offset: usize, message: &str) -> Error {
         self.file.corruption(offset, message)
     }
-}
-
-/// Returns whether a page has passed its checksum before.
-#[inline(always)]
-fn is_checked(checked: &[AtomicU64], page: usize) -> bool {
-    let word = checked.get(page / 64);
-    word.is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)
-}
-
-/// Returns whether all of these pages have passed their checksums before.
-#[inline(always)]
-fn are_checked(checked: &[AtomicU64], pages: Range<usize>) -> bool {
-    let words = checked.get(pages.start / 64..pages.end.div_ceil(64)).unwrap_or_default();
-    let last = words.len().saturating_sub(1);
-    words.iter().enumerate().all(|(number, word)| {
-        let mut unchecked = !word.load(Ordering::Relaxed);
-        if number == 0 {
-            unchecked &= u64::MAX << (pages.start % 64);
-        }
-        if number == last {
-            unchecked &= u64::MAX >> (pages.end.wrapping_neg() % 64);
-        }
-        unchecked == 0
-    })
-}
-
-/// Returns the body's length, and the offset and the length of the meta fields.
-fn read_footer(file: &[u8], checksum: &Checksum) -> Result<(usize, (usize, usize))> {
-    let trailer = file.len().saturating_sub(TRAILER_LEN);
-    let mut fields = Fields::new(file.get(trailer..).unwrap_or_default(), trailer as u64);
-    let body = fields.u64("body length")?;
-    let meta_len = fields.u32("meta length")? as usize;
-    let crc = fields.u32("footer checksum")?;
-    if fields.bytes(END_MARK.len(), "end mark")? != END_MARK {
-        return Err(
-            Error::corruption("the file does not end with the end mark").at_offset(trailer as u64)
-        );
-    }
-    let Some(start) = trailer.checked_sub(meta_len) else {
-        return Err(
-            Error::corruption("the footer is longer than the file").at_offset(trailer as u64)
-        );
-    };
-    let covered = file.get(start..trailer + 12).unwrap_or_default();
-    if checksum.piece(FOOTER_NUMBER, covered) != crc {
-        return Err(
-            Error::corruption("the footer does not match its checksum").at_offset(start as u64)
-        );
-    }
-    let body_len = usize::try_from(body).unwrap_or(usize::MAX);
-    let pages = body_len.div_ceil(PAGE);
-    let checksums = pages.saturating_add(pages.div_ceil(CHECKSUMS_PER_PAGE)).saturating_mul(4);
-    if body_len < HEADER_LEN || body_len.saturating_add(checksums) != start {
-        return Err(Error::corruption(
-            "the body length in the footer does not match the file's length",
-        )
-        .at_offset(trailer as u64));
-    }
-    Ok((body_len, (start, meta_len)))
 }

@@ -9,9 +9,6 @@ use crate::error::{Error, Result};
 use crate::fingerprint::DocId;
 use crate::paged::PagedFile;
 
-/// Bytes that follow ids and that a reader may load together with the last of them.
-const TAIL: usize = 16;
-
 /// The ids of a section, which have the same number of bits each.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packed<'a> {
@@ -33,7 +30,7 @@ impl<'a> Packed<'a> {
         let first = usize::try_from(bits.start / 8).unwrap_or(usize::MAX);
         let end = usize::try_from(bits.end.div_ceil(8)).unwrap_or(usize::MAX);
         let at = self.at.saturating_add(first);
-        let bytes = self.file.bytes_with_tail(at, end.saturating_sub(first), TAIL)?;
+        let bytes = self.file.bytes_with_tail(at, end.saturating_sub(first))?;
         Ok(Ids {
             bytes,
             position: usize::try_from(bits.start % 8).unwrap_or(0),

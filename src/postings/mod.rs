@@ -23,7 +23,7 @@ use crate::codec::bytes::Fields;
 use crate::codec::header::FileHeader;
 use crate::error::Result;
 use crate::inspection::Inspection;
-use crate::paged::{FileSummary, PagedFile};
+use crate::paged::{FileSummary, Paged, PagedFile};
 use crate::storage::Storage;
 use group::Packed;
 use head::{GROUPS, HEAD_LEN, Head};
@@ -39,6 +39,17 @@ pub(crate) struct Postings {
     entries: u64,
     groups: usize,
     heads_at: usize,
+}
+
+impl Paged for Postings {
+    fn file(&self) -> &PagedFile {
+        &self.file
+    }
+
+    fn with_file(&self, file: PagedFile) -> Self {
+        let Self { entries, groups, heads_at, .. } = *self;
+        Self { file, entries, groups, heads_at }
+    }
 }
 
 impl Postings {
@@ -181,12 +192,7 @@ impl Postings {
         self.file.verify(expected, inspection)
     }
 
-    /// Returns all bytes of the file, for a copy.
-    pub(crate) fn raw(&self) -> &[u8] {
-        self.file.raw()
-    }
-
-    /// Returns the memory used in addition to the map, in bytes.
+    /// Returns the memory used in addition to pages, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.file.memory()
     }

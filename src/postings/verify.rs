@@ -5,6 +5,7 @@ use super::head::{GROUPS, HEAD_LEN};
 use crate::codec::header::HEADER_LEN;
 use crate::error::Result;
 use crate::inspection::Inspection;
+use crate::paged::Sequential;
 
 impl Postings {
     /// Checks every section and every id group. `fingerprints_in` returns the number of
@@ -12,22 +13,27 @@ impl Postings {
     /// twice.
     pub(crate) fn verify_groups(
         &self,
-        fingerprints_in: impl Fn(usize) -> Result<usize>,
+        mut fingerprints_in: impl FnMut(usize) -> Result<usize>,
         inspection: &mut Inspection<'_>,
     ) {
         let found = inspection.found();
         let mut entries = 0u64;
         let mut end = HEADER_LEN;
+        let mut reader = Sequential::new(self);
         for section in 0..self.groups.div_ceil(GROUPS) {
             let first = section * GROUPS;
+            let postings = match reader.get() {
+                Ok(postings) => postings,
+                Err(error) => return inspection.report(error),
+            };
             for block in first..first + self.groups_in(section) {
-                let checked = fingerprints_in(block).and_then(|n| self.check_group(block, n));
+                let checked = fingerprints_in(block).and_then(|n| postings.check_group(block, n));
                 match checked {
                     Ok(ids) => entries = entries.saturating_add(ids),
                     Err(error) => inspection.report(error),
                 }
             }
-            match self.check_section(section, end) {
+            match postings.check_section(section, end) {
                 Ok(next) => end = next,
                 Err(error) => return inspection.report(error),
             }

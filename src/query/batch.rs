@@ -1,7 +1,6 @@
 //! Many queries at once: one by one, or together in a sweep.
 
 use super::ids::LiveIds;
-use super::options::QueryOptions;
 use super::pipeline::{self, Hit, Hits};
 use super::sweep::{self, QueryHit};
 use super::view::View;
@@ -10,48 +9,35 @@ use crate::fingerprint::{Fingerprint, Match};
 
 /// Most queries that are answered together. Besides the answers, a million queries take some 40 MiB
 /// at 64 bits and 70 MiB at 128: the queries in one table's bit order, and the hits.
-const CHUNK: usize = 1 << 20;
+pub(crate) const BATCH: usize = 1 << 20;
 
 /// Hits whose ids are read together, and a few more with the same fingerprint.
 const HITS: usize = 1024;
 
 impl<F: Fingerprint> View<'_, F> {
-    /// Answers several queries, in their order, with up to `threads` threads.
-    pub(crate) fn query_batch(
+    /// Returns whether this many queries are answered faster in a [sweep](Self::sweep) than one by
+    /// one.
+    pub(crate) fn sweep_pays(&self, queries: usize, distance: u32) -> bool {
+        sweep::pays(self, queries, distance)
+    }
+
+    /// Answers up to [`BATCH`] queries, in their order, in one sweep with up to `threads` threads.
+    pub(crate) fn sweep(
         &self,
         queries: &[F],
         distance: u32,
         threads: usize,
     ) -> Result<Vec<Vec<Match<F>>>> {
-        let mut answers = Vec::with_capacity(queries.len());
-        for chunk in queries.chunks(CHUNK) {
-            if sweep::pays(self, chunk.len(), distance) {
-                answers.append(&mut sweep_all(self, chunk, distance, threads)?);
-                continue;
-            }
-            for &query in chunk {
-                answers.push(self.query(query, QueryOptions::within(distance))?);
-            }
+        let mut all_hits = sweep::segments(self, queries, distance, threads)?;
+        for (query, &fingerprint) in (0..).zip(queries) {
+            let mut hits = Hits::new(Hit::NONE);
+            pipeline::search_memtables(self, fingerprint, distance, &mut hits);
+            let of_query =
+                |&Hit { fingerprint, source, .. }| QueryHit { fingerprint, source, query };
+            all_hits.extend(hits.as_slice().iter().map(of_query));
         }
-        Ok(answers)
+        with_ids(self, queries, all_hits)
     }
-}
-
-/// Answers the queries in one sweep.
-fn sweep_all<F: Fingerprint>(
-    view: &View<'_, F>,
-    queries: &[F],
-    distance: u32,
-    threads: usize,
-) -> Result<Vec<Vec<Match<F>>>> {
-    let mut all_hits = sweep::segments(view, queries, distance, threads)?;
-    for (query, &fingerprint) in (0..).zip(queries) {
-        let mut hits = Hits::new(Hit::NONE);
-        pipeline::search_memtables(view, fingerprint, distance, &mut hits);
-        let of_query = |&Hit { fingerprint, source, .. }| QueryHit { fingerprint, source, query };
-        all_hits.extend(hits.as_slice().iter().map(of_query));
-    }
-    with_ids(view, queries, all_hits)
 }
 
 /// Turns hits into answers. The ids of each fingerprint are read once, in the order of table 0.
@@ -63,8 +49,15 @@ fn with_ids<F: Fingerprint>(
     all_hits.sort_unstable();
     let mut answers = vec![Vec::new(); queries.len()];
     let (mut hits, mut numbers, mut documents) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut ids, mut rest) = (LiveIds::new(view), &*all_hits);
+    let (mut renewed, mut rest) = (None, &*all_hits);
     while !rest.is_empty() {
+        if view.version.pages.is_exceeded() {
+            drop(renewed.take());
+            renewed = view.version.renewed().ok();
+            view.version.pages.accept_rest();
+        }
+        let view = View { version: renewed.as_ref().unwrap_or(view.version), ..*view };
+        let mut ids = LiveIds::new(&view);
         let (some, others) = rest.split_at(end_of_groups(rest));
         rest = others;
         hits.clear();

@@ -29,6 +29,7 @@ mod short_list;
 mod sweep;
 mod view;
 
+pub(crate) use batch::BATCH;
 pub use explain::{Explain, SegmentExplain};
 pub use options::QueryOptions;
 pub(crate) use planner::Planner;

@@ -12,7 +12,6 @@ mod writer;
 pub(crate) use ids::IdFinder;
 pub(crate) use writer::{SegmentContents, SegmentWriter, TableContents};
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,8 +22,8 @@ use crate::files::{FileId, FileName};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::inspection::Inspection;
 use crate::names::Names;
-use crate::paged::FileSummary;
-use crate::postings::{IdGroup, Postings};
+use crate::paged::{FileSummary, Paged, PagedFile, Sequential};
+use crate::postings::Postings;
 use crate::settings::{Ids, Settings};
 use crate::storage::Storage;
 use crate::table::Table;
@@ -204,6 +203,26 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
+    /// Returns the same segment with empty memory for its pages, or `None` if all of its files are
+    /// in memory anyway.
+    pub(crate) fn renewed(&self) -> Result<Option<Self>> {
+        fn renew<T: Paged>(part: Option<&T>) -> Result<Option<T>> {
+            part.map_or(Ok(None), T::renewed)
+        }
+        let Some(postings) = self.postings.renewed()? else { return Ok(None) };
+        let tables = self.tables.iter().filter_map(|table| table.renewed().transpose());
+        let segment = Self {
+            tables: tables.collect::<Result<_>>()?,
+            postings,
+            tombstones: renew(self.tombstones.as_ref())?,
+            names: renew(self.names.as_ref())?,
+            root: self.root.clone(),
+            meta: self.meta.clone(),
+        };
+        // All files are read in the same way.
+        Ok(Some(segment).filter(|segment| segment.tables.len() == self.tables.len()))
+    }
+
     /// Returns what the manifest says about the segment.
     pub(crate) fn meta(&self) -> &SegmentMeta {
         &self.meta
@@ -225,14 +244,9 @@ impl<F: Fingerprint> Segment<F> {
         self.identity_table().is_some_and(Table::is_cold)
     }
 
-    /// Prefetches the ids of these blocks of table 0 if the segment is cold.
-    pub(crate) fn prefetch_id_groups(&self, blocks: Range<usize>) -> Result<()> {
-        self.postings.prefetch(blocks)
-    }
-
-    /// Returns the ids of a block of table 0 that has `fingerprints` fingerprints.
-    pub(crate) fn id_group(&self, block: usize, fingerprints: usize) -> Result<IdGroup<'_>> {
-        self.postings.id_group(block, fingerprints)
+    /// Returns a sequential reader of the ids.
+    pub(crate) fn postings(&self) -> Sequential<'_, Postings> {
+        Sequential::new(&self.postings)
     }
 
     /// Returns whether the segment holds this entry, even if something newer removes it.
@@ -297,8 +311,11 @@ impl<F: Fingerprint> Segment<F> {
         }
         let is_table_0_sound = sums.first().is_some_and(Option::is_some);
         if self.postings.verify_file(self.meta.postings, inspection)? && is_table_0_sound {
-            let block_len =
-                |block| self.identity_table().map_or(Ok(0), |table| table.block_len(block));
+            let mut table = self.identity_table().map(Sequential::new);
+            let block_len = |block| match &mut table {
+                Some(table) => table.get()?.block_len(block),
+                None => Ok(0),
+            };
             self.postings.verify_groups(block_len, inspection);
         }
         if let (Some(tombstones), Some(file)) = (&self.tombstones, self.meta.tombstones) {
@@ -316,13 +333,13 @@ impl<F: Fingerprint> Segment<F> {
         self.meta.bytes() + self.meta.tables.iter().map(|file| file.len).sum::<u64>()
     }
 
-    /// Returns the bytes of each file, in the order of [`SegmentMeta::files`].
-    pub(crate) fn raw_files(&self) -> Vec<&[u8]> {
-        let tables = self.tables.iter().map(Table::raw);
+    /// Returns the files, in the order of [`SegmentMeta::files`].
+    pub(crate) fn files(&self) -> Vec<&PagedFile> {
+        let tables = self.tables.iter().map(Table::file);
         tables
-            .chain([self.postings.raw()])
-            .chain(self.tombstones.as_ref().map(Tombstones::raw))
-            .chain(self.names.as_ref().map(Names::raw))
+            .chain([self.postings.file()])
+            .chain(self.tombstones.as_ref().map(Tombstones::file))
+            .chain(self.names.as_ref().map(Names::file))
             .collect()
     }
 }

@@ -201,9 +201,9 @@ impl<'a> SegmentWriter<'a> {
 
     /// Writes the names of the segment's documents, whose ids must ascend. Without any, no file is
     /// written.
-    pub(crate) fn names<'n>(
+    pub(crate) fn names(
         &mut self,
-        names: impl Iterator<Item = Result<(DocId, &'n str)>>,
+        names: impl Iterator<Item = Result<(DocId, impl AsRef<str>)>>,
     ) -> Result<()> {
         let mut names = names.peekable();
         if names.peek().is_none() {
@@ -215,7 +215,7 @@ impl<'a> SegmentWriter<'a> {
         })?;
         for name in names {
             let (id, name) = name?;
-            builder.push(id, name).map_err(|e| e.at_path(self.folder.storage().root()))?;
+            builder.push(id, name.as_ref()).map_err(|e| e.at_path(self.folder.storage().root()))?;
         }
         self.files.names = Some(builder.finish()?);
         Ok(())

@@ -170,13 +170,20 @@ impl<R: Record> Scratch<R> {
         self.records.len()
     }
 
-    /// Sorts records from a run, and removes duplicate ones.
-    pub(super) fn sorted(&mut self, pieces: &[&[u8]], len: usize) -> &[R] {
+    /// Sorts the `len` records whose bytes `read` passes on, and removes duplicate ones.
+    pub(super) fn sorted(
+        &mut self,
+        len: usize,
+        read: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<&[R]> {
         self.records.clear();
         self.records.reserve_exact(len);
-        pieces.iter().for_each(|piece| self.records.extend(decode::<R>(piece)));
+        read(&mut |bytes| {
+            self.records.extend(decode::<R>(bytes));
+            Ok(())
+        })?;
         self.sort();
-        &self.records
+        Ok(&self.records)
     }
 
     fn sort(&mut self) {

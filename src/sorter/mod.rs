@@ -323,13 +323,12 @@ fn sort_runs<R: Record>(
 ) -> Result<()> {
     let mut scratch = Scratch::new();
     for bucket in buckets {
-        let pieces = runs.bucket(bucket)?;
-        let len = pieces.iter().map(|piece| piece.len()).sum::<usize>() / R::LEN;
+        let len = runs.bucket_len::<R>(bucket);
         if len * 2 * size_of::<R>() > space.memory.max(BATCH) {
             scratch = Scratch::new();
-            sort_large(runs, &pieces, space, visit)?;
+            sort_large(runs, bucket, space, visit)?;
         } else {
-            visit(scratch.sorted(&pieces, len))?;
+            visit(scratch.sorted(len, |keep| runs.visit_bucket::<R>(bucket, keep))?)?;
         }
     }
     Ok(())
@@ -338,16 +337,25 @@ fn sort_runs<R: Record>(
 /// Visits the records of a bucket that does not fit in memory, sorted.
 fn sort_large<R: Record>(
     runs: &Runs<'_>,
-    pieces: &[&[u8]],
+    bucket: usize,
     space: Space,
     visit: &mut dyn FnMut(&[R]) -> Result<()>,
 ) -> Result<()> {
-    let records = || pieces.iter().flat_map(|piece| decode::<R>(piece));
-    let Some(from) = radix::common(records()) else {
-        return records().take(1).try_for_each(|record| visit(&[record]));
-    };
+    let (mut first, mut differing) = (None, R::ZERO);
+    runs.visit_bucket::<R>(bucket, &mut |bytes| {
+        for record in decode::<R>(bytes) {
+            differing = record.add_differing(*first.get_or_insert(record), differing);
+        }
+        Ok(())
+    })?;
+    let from = differing.leading_zeros();
+    if from >= R::BITS {
+        return first.iter().try_for_each(|&record| visit(&[record]));
+    }
     let mut sorter = Sorter::of_later_bits(runs.another(), space, from);
-    records().try_for_each(|record| sorter.push(record))?;
+    runs.visit_bucket::<R>(bucket, &mut |bytes| {
+        decode::<R>(bytes).try_for_each(|record| sorter.push(record))
+    })?;
     sorter.finish(|_| Ok(()))?.for_each(visit)
 }
 

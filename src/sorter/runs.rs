@@ -1,10 +1,12 @@
 //! Runs: buckets of records on disk.
 
+use std::ops::Range;
+
 use super::buckets::Bucket;
 use super::chunks::ChunkPool;
 use super::record::{Record, decode};
 use crate::error::Result;
-use crate::scratch::{ScratchFiles, ScratchMap};
+use crate::scratch::{ScratchFiles, ScratchReader};
 
 /// Bytes that are written or read at a time.
 pub(super) const BATCH: usize = 1 << 16;
@@ -18,16 +20,25 @@ pub(super) struct Runs<'a> {
 
 #[derive(Debug)]
 struct Run<'a> {
-    map: ScratchMap<'a>,
+    file: ScratchReader<'a>,
     /// Where each bucket ends.
     ends: Vec<usize>,
 }
 
 impl Run<'_> {
-    /// Returns the bytes of a bucket.
-    fn bucket(&self, bucket: usize) -> Result<&[u8]> {
+    /// Returns where the bytes of a bucket are.
+    fn bucket(&self, bucket: usize) -> Range<usize> {
         let start = if bucket == 0 { 0 } else { self.ends[bucket - 1] };
-        self.map.get(start..self.ends[bucket])
+        start..self.ends[bucket]
+    }
+
+    /// Passes these bytes to `visit`, some records at a time.
+    fn visit<R: Record>(
+        &self,
+        bytes: Range<usize>,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.file.read(bytes, BATCH / R::LEN * R::LEN, visit)
     }
 }
 
@@ -57,18 +68,27 @@ impl<'a> Runs<'a> {
             ends.push(end);
         }
         file.append(&bytes)?;
-        self.runs.push(Run { map: file.finish()?, ends });
+        self.runs.push(Run { file: file.finish()?, ends });
         Ok(())
     }
 
-    /// Returns the bytes of a bucket, one piece per run.
-    pub(super) fn bucket(&self, bucket: usize) -> Result<Vec<&[u8]>> {
-        self.runs.iter().map(|run| run.bucket(bucket)).collect()
+    /// Returns the number of records in a bucket.
+    pub(super) fn bucket_len<R: Record>(&self, bucket: usize) -> usize {
+        self.runs.iter().map(|run| run.bucket(bucket).len()).sum::<usize>() / R::LEN
+    }
+
+    /// Passes the bytes of a bucket to `visit`, some records at a time.
+    pub(super) fn visit_bucket<R: Record>(
+        &self,
+        bucket: usize,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.runs.iter().try_for_each(|run| run.visit::<R>(run.bucket(bucket), visit))
     }
 
     /// Returns the number of records.
     pub(super) fn len<R: Record>(&self) -> u64 {
-        self.runs.iter().map(|run| (run.map.bytes().len() / R::LEN) as u64).sum()
+        self.runs.iter().map(|run| (run.file.len() / R::LEN) as u64).sum()
     }
 
     /// Returns where each bucket would end if all runs were one.
@@ -107,11 +127,11 @@ impl<'a> Runs<'a> {
     ) -> Result<()> {
         let mut records = Vec::with_capacity(BATCH / R::LEN);
         for run in &self.runs {
-            for bytes in run.map.bytes().chunks(BATCH / R::LEN * R::LEN) {
+            run.visit::<R>(0..run.file.len(), &mut |bytes| {
                 records.clear();
                 records.extend(decode::<R>(bytes));
-                visit(&records)?;
-            }
+                visit(&records)
+            })?;
         }
         Ok(())
     }

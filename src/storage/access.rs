@@ -2,6 +2,8 @@
 
 /// How the files of segments are read while a database is open.
 ///
+/// Whatever is chosen, a page is used only after it has passed its checksum.
+///
 /// # Examples
 ///
 /// ```
@@ -15,22 +17,31 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Access {
-    /// Maps the files, and leaves it to the system which pages it keeps in memory. Best if most of
-    /// the database fits in memory. Where the system can (Linux with ext4 or XFS), large files are
-    /// mapped in pages of 2 MiB.
+    /// Reads a page into memory of its own when it is first used, checks it there, and keeps it.
+    /// What happens to a file after that does not matter to the pages that were read: if another
+    /// program truncates or changes the file, or the device fails, then queries either get the
+    /// right answer or an error. [`Options::page_memory`](crate::Options::page_memory) limits how
+    /// much memory the pages take.
     #[default]
-    Mapped,
-    /// For a database much larger than memory. Opening reads only headers and footers. The indexes,
-    /// which should stay in memory, are read in the background after that
-    /// ([`Options::index_memory`](crate::Options::index_memory)): directories and filters, a tenth of
-    /// a byte per fingerprint, per table, plus the bits of the filters; the checksums of pages, a
-    /// thousandth of the files; and the heads of id sections, half a bit per id. Everything else is
-    /// read in single pages, all pages of a query together. Queries whose
-    /// pages happen to be in memory take some 20 us longer than with
-    /// [`Mapped`](Self::Mapped).
+    Cached,
+    /// Does what [`Cached`](Self::Cached) does, for a database much larger than memory. Opening
+    /// reads only headers and footers. The indexes, which should stay in memory, are read in the
+    /// background after that ([`Options::index_memory`](crate::Options::index_memory)): directories
+    /// and filters, a tenth of a byte per fingerprint, per table, plus the bits of the filters; the
+    /// checksums of pages, a thousandth of the files; and the heads of id sections, half a bit per
+    /// id. Everything else is read in single pages, and a query asks the system for all of its pages
+    /// before it waits for the first.
     Cold,
-    /// Copies the files to memory when the database is opened, in pages of 2 MiB where the system
+    /// Reads the files to memory when the database is opened, in pages of 2 MiB where the system
     /// has them. This immediately takes as much memory as the files are long. For the steadiest
-    /// response times, and for systems that cannot map files in large pages.
+    /// response times. Otherwise as safe as [`Cached`](Self::Cached).
     Resident,
+    /// Maps the files, and leaves it to the system which pages it keeps in memory. Takes no memory
+    /// besides the system's cache of files.
+    ///
+    /// Choose this only if nothing else writes to the files, and if the process may end when the
+    /// device fails. If another program truncates a file, or a page cannot be read, the next access
+    /// raises a signal (`SIGBUS`), which ends the process. If another program changes a page that
+    /// was checked before, answers may be wrong, and in Rust's terms the behaviour is undefined.
+    Mapped,
 }

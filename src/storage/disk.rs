@@ -14,11 +14,10 @@ use std::thread::JoinHandle;
 
 use super::access::Access;
 use super::folder::Folder;
-use super::map::Map;
-use super::mmap::Mapping;
+use super::open_file::OpenFile;
 use super::{
-    FILE_REPLACED, FOLDER_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Storage,
-    WriteFile, failed, path_in, too_long,
+    FILE_REPLACED, FOLDER_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, PageBudget,
+    ReadFile, Storage, WriteFile, failed, path_in, too_long,
 };
 use crate::error::{Error, ErrorKind, Result};
 
@@ -41,13 +40,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// file.append(b"some bytes")?;
 /// file.sync()?; // now the bytes survive a loss of power,
 /// disk.sync_dir()?; // and now the name does too
-/// assert_eq!(&*disk.map("a.log")?, b"some bytes");
+/// assert_eq!(disk.read("a.log", 100)?, b"some bytes");
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Disk {
     root: PathBuf,
     access: Access,
+    pages: Arc<PageBudget>,
     folder: OnceLock<Arc<Folder>>,
 }
 
@@ -55,26 +55,34 @@ impl Disk {
     /// Makes a storage for the folder at `root`, which need not exist yet. Does not access the file
     /// system.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), access: Access::default(), folder: OnceLock::new() }
+        let pages = Arc::new(PageBudget::default());
+        Self { root: root.into(), access: Access::default(), pages, folder: OnceLock::new() }
     }
 
-    /// Sets how the files of segments are read. Default: [`Access::Mapped`].
+    /// Sets how the files of segments are read. Default: [`Access::Cached`].
     ///
     /// # Examples
     ///
     /// ```
     /// use fpdb::Access;
-    /// use fpdb::storage::{Disk, Storage};
+    /// use fpdb::storage::{Disk, ReadFile, Storage};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// let disk = Disk::new(folder.path()).access(Access::Resident);
     /// disk.create("a.log")?.append(b"some bytes")?;
-    /// assert_eq!(&*disk.map("a.log")?, b"some bytes");
+    /// assert_eq!(disk.open("a.log")?.access(), Access::Resident);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     #[must_use]
     pub fn access(self, access: Access) -> Self {
         Self { access, ..self }
+    }
+
+    /// Sets how much memory the pages of files may take; see
+    /// [`Options::page_memory`](crate::Options::page_memory).
+    #[must_use]
+    pub fn page_memory(self, bytes: u64) -> Self {
+        Self { pages: Arc::new(PageBudget::new(bytes)), ..self }
     }
 
     /// Returns the open folder.
@@ -95,17 +103,6 @@ impl Disk {
     ) -> Result<T> {
         let path = path_in(&self.root, name)?;
         self.folder().and_then(|folder| work(folder)).map_err(|e| failed(doing, &path, e))
-    }
-
-    fn map_as(&self, name: &str, access: Access) -> Result<Map> {
-        self.with("map the file", name, |folder| {
-            let file = folder.open_file(name)?;
-            // Not every system can map an empty file.
-            if file.metadata()?.len() == 0 {
-                return Ok(Map::from_bytes(Arc::default()));
-            }
-            Mapping::new(&file, access).map(Map::from_mapping)
-        })
     }
 }
 
@@ -144,12 +141,11 @@ impl Storage for Disk {
         Ok(Arc::new(DiskFile { disk, name, file, path, appending: Mutex::new(()), write_back }))
     }
 
-    fn map(&self, name: &str) -> Result<Map> {
-        self.map_as(name, Access::Mapped)
-    }
-
-    fn map_for_queries(&self, name: &str) -> Result<Map> {
-        self.map_as(name, self.access)
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
+        let file = self.with("open the file", name, |folder| {
+            OpenFile::new(folder.open_file(name)?, self.access)
+        })?;
+        Ok(Arc::new(file))
     }
 
     fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {
@@ -202,6 +198,10 @@ impl Storage for Disk {
         Ok(Box::new(lock))
     }
 
+    fn page_budget(&self) -> Arc<PageBudget> {
+        self.pages.clone()
+    }
+
     fn fresh_id(&self) -> Result<u128> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|e| {
@@ -220,7 +220,8 @@ impl Storage for Disk {
     }
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
-        Arc::new(Self { access: self.access, ..Self::new(root) })
+        let pages = Arc::new(PageBudget::new(self.pages.limit()));
+        Arc::new(Self { access: self.access, pages, ..Self::new(root) })
     }
 }
 
@@ -427,7 +428,7 @@ mod tests {
         assert!(status.unwrap().success());
         for name in ["link", "dangling", "endless", "folder", "pipe"] {
             assert!(disk.read(name, 100).is_err(), "{name}");
-            assert!(disk.map(name).is_err(), "{name}");
+            assert!(disk.open(name).is_err(), "{name}");
             assert!(disk.create(name).is_err(), "{name}");
         }
         symlink(parent.path().join("missing"), root.join(LOCK)).unwrap();

@@ -1,116 +1,289 @@
-//! Maps of immutable files, and memory for copies of them: the only `unsafe` code of the storage.
+//! Memory for the pages of files: the only `unsafe` code of the storage.
 
-#![expect(unsafe_code, reason = "mapping a file is unsafe; the rule below makes it sound here")]
+#![expect(unsafe_code, reason = "threads share pages without locks; the rule below makes it sound")]
 #![expect(clippy::disallowed_types, reason = "the only module that maps files")]
 
 use std::fs::File;
-use std::io::{self, Read};
-use std::ops::{Deref, DerefMut};
+use std::io;
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use super::access::Access;
+use memmap2::{MmapMut, MmapOptions, MmapRaw};
+
+use super::PAGE;
+use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The bytes of an entire file, mapped or copied.
+/// A file that is mapped into memory.
+///
+/// If another program truncates the file, or the device cannot read it, access to its bytes raises a
+/// signal, which ends the process.
 #[derive(Debug)]
-pub(super) struct Mapping {
-    map: memmap2::Mmap,
-    access: Access,
+pub struct FileMap(MmapRaw);
+
+impl FileMap {
+    /// Maps the first `len` bytes of a file.
+    pub(super) fn new(file: &File, len: usize) -> io::Result<Self> {
+        MmapOptions::new().len(len).map_raw_read_only(file).map(Self)
+    }
 }
 
-impl Mapping {
-    pub(super) fn new(file: &File, access: Access) -> io::Result<Self> {
-        if access == Access::Resident {
-            return Ok(Self { map: copy(file)?, access });
+/// Memory for the pages of a file. Each page becomes *ready* once, and its bytes never change after
+/// that. Only the bytes of ready pages can be accessed, so what happens to a file on disk does not
+/// affect pages that are ready, unless the memory is a [map of the file](Self::of_map).
+#[derive(Debug)]
+pub(crate) struct PageMemory {
+    /// Private memory, or a map of the file. No reference to its bytes exists except to those of
+    /// ready pages.
+    memory: MmapRaw,
+    len: usize,
+    is_map: bool,
+    /// Whether all pages were ready from the beginning.
+    is_complete: bool,
+    /// One bit per page, and some that mean nothing after the last page.
+    ready: Box<[AtomicU64]>,
+    /// Pages that were inserted. Locked while one is copied to the memory.
+    inserted: Mutex<usize>,
+}
+
+impl PageMemory {
+    /// Reserves private memory for `len` bytes, in which no page is ready. A page takes no memory
+    /// before it is.
+    pub(crate) fn private(len: usize, huge_pages: bool) -> Result<Self> {
+        let failed = |e| Error::new(ErrorKind::Io, format!("reserve {len} bytes of memory: {e}"));
+        let memory = MmapOptions::new().len(len.max(1)).no_reserve_swap().map_anon();
+        let memory = memory.map_err(failed)?;
+        #[cfg(target_os = "linux")]
+        {
+            use memmap2::Advice::{HugePage, NoHugePage};
+            // A hint. Without huge pages, a page of a file takes no more memory than its length.
+            let _ = memory.advise(if huge_pages { HugePage } else { NoHugePage });
         }
-        // SAFETY: the engine maps only files that are complete and that nobody writes to again:
-        // segment files are created, synced and then only ever unlinked, never truncated or
-        // rewritten (storage-format.md, "Files"), and only the holder of the lock creates any. A
-        // process that breaks this rule from outside can make a read fault; `Db::open` documents
-        // it. Tested by
-        // `map_stays_valid_after_the_file_is_removed` in tests.rs.
-        let map = unsafe { memmap2::Mmap::map(file)? };
-        #[cfg(unix)]
-        if access == Access::Cold {
-            // Otherwise, the system would also read the pages around each requested page.
-            let _ = map.advise(memmap2::Advice::Random);
+        #[cfg(not(target_os = "linux"))]
+        let _ = huge_pages;
+        Ok(Self::new(memory.into(), len, false))
+    }
+
+    /// Uses a map of at least `len` bytes of the file, in which no page is ready.
+    pub(crate) fn of_map(map: FileMap, len: usize) -> Self {
+        let len = len.min(map.0.len());
+        Self::new(map.0, len, true)
+    }
+
+    fn new(memory: MmapRaw, len: usize, is_map: bool) -> Self {
+        let words = len.div_ceil(PAGE).div_ceil(64);
+        let ready = (0..words).map(|_| AtomicU64::new(0)).collect();
+        Self { memory, len, is_map, is_complete: false, ready, inserted: Mutex::new(0) }
+    }
+
+    /// Uses memory whose pages are all ready.
+    pub(crate) fn complete(pages: Pages, len: usize) -> Self {
+        let len = len.min(pages.len());
+        let memory = Self { is_complete: true, ..Self::new(pages.0.into(), len, false) };
+        memory.ready.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
+        memory
+    }
+
+    /// Returns whether this is a map of the file.
+    pub(crate) fn is_map(&self) -> bool {
+        self.is_map
+    }
+
+    /// Returns the bytes of memory used in addition to the pages.
+    pub(crate) fn overhead(&self) -> usize {
+        self.ready.len() * 8
+    }
+
+    /// Returns the number of pages that were [inserted](Self::insert).
+    pub(crate) fn count_inserted(&self) -> usize {
+        *self.inserted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns access to the bytes of pages that are ready.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> PageBytes<'_> {
+        PageBytes { start: self.memory.as_mut_ptr().cast_const(), memory: self }
+    }
+
+    /// Copies one page to private memory and makes it ready, unless it is ready already. Returns
+    /// whether it was not. Does nothing if `bytes` does not have the page's length.
+    pub(crate) fn insert(&self, page: usize, bytes: &[u8]) -> bool {
+        let start = page.saturating_mul(PAGE);
+        let len = self.len.saturating_sub(start).min(PAGE);
+        let mut inserted = self.inserted.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_needed = !self.is_map && !self.bytes().is_ready(page);
+        if !is_needed || len == 0 || bytes.len() != len {
+            return false;
         }
-        Ok(Self { map, access })
-    }
-
-    /// See [`Map::is_cold`](super::map::Map::is_cold).
-    #[inline]
-    pub(super) fn is_cold(&self) -> bool {
-        self.access == Access::Cold
-    }
-
-    /// See [`Map::is_resident`](super::map::Map::is_resident).
-    pub(super) fn is_resident(&self) -> bool {
-        self.access == Access::Resident
-    }
-
-    /// See [`Map::prefetch`](super::map::Map::prefetch).
-    #[cfg(unix)]
-    pub(super) fn prefetch(&self, offset: usize, len: usize) {
-        let _ = self.map.advise_range(memmap2::Advice::WillNeed, offset, len);
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn prefetch(&self, _offset: usize, _len: usize) {}
-
-    /// See [`Map::populate`](super::map::Map::populate).
-    #[cfg(target_os = "linux")]
-    pub(super) fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
-        match self.map.advise_range(memmap2::Advice::PopulateRead, offset, len) {
-            // Kernels before 5.14 do not know the advice.
-            Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
-            other => other,
+        // SAFETY: the `len` bytes from `start` on are in `memory`, which has at least `self.len`
+        // bytes and is writable because it is not a map of a file. `bytes` is elsewhere: references
+        // to bytes of `memory` exist only for pages that are ready. This page is not, and no other
+        // thread makes it ready or writes to it, because this one holds `inserted`. So nobody reads
+        // or writes these bytes at the same time. Tested by
+        // `threads_see_complete_pages_only` in tests.rs; measured by the bench `query`.
+        unsafe {
+            let to = self.memory.as_mut_ptr().add(start);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, len);
         }
+        self.set_ready(page);
+        *inserted += 1;
+        true
     }
 
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn populate(&self, _offset: usize, _len: usize) -> io::Result<()> {
+    /// Passes the bytes of one page of a map to `check`, and makes the page ready if that succeeds.
+    pub(crate) fn check_map(
+        &self,
+        page: usize,
+        check: impl FnOnce(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let start = page.saturating_mul(PAGE);
+        let len = self.len.saturating_sub(start).min(PAGE);
+        if !self.is_map || len == 0 {
+            return Ok(());
+        }
+        #[cfg(target_os = "linux")]
+        {
+            // Where the system supports it, an unreadable page is an error here and not a signal
+            // later. If it does not, the map is used all the same.
+            let populated = self.memory.advise_range(memmap2::Advice::PopulateRead, start, len);
+            if let Err(e) = populated
+                && e.kind() != io::ErrorKind::InvalidInput
+            {
+                return Err(Error::new(ErrorKind::Io, format!("read a page: {e}")));
+            }
+        }
+        // SAFETY: the `len` bytes from `start` on are in `memory`, a map of a file, which this
+        // process never writes to: segment files are written and synced before they are opened, and
+        // only removed after that. Another program that writes to the file, or truncates it, breaks
+        // this; `Access::Mapped` documents it, and is never the default. Tested by
+        // `map_of_a_file_is_checked_in_place` in tests.rs; measured by the bench `query`.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(self.memory.as_mut_ptr().cast_const().add(start), len)
+        };
+        check(bytes)?;
+        self.set_ready(page);
         Ok(())
     }
-}
 
-impl Deref for Mapping {
-    type Target = [u8];
-
-    #[inline]
-    fn deref(&self) -> &[u8] {
-        &self.map
+    fn set_ready(&self, page: usize) {
+        if let Some(word) = self.ready.get(page / 64) {
+            // Whoever sees the bit also sees the page's bytes.
+            word.fetch_or(1 << (page % 64), Ordering::Release);
+        }
     }
 }
 
-/// Copies the bytes of the file to memory.
-fn copy(mut file: &File) -> io::Result<memmap2::Mmap> {
-    let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-    let mut map = in_huge_pages(len)?;
-    file.read_exact(&mut map)?;
-    map.make_read_only()
+/// The bytes of a [`PageMemory`], of which those of ready pages can be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageBytes<'a> {
+    /// Where the memory begins.
+    start: *const u8,
+    memory: &'a PageMemory,
 }
 
-/// Allocates zeroed memory, in huge pages if the system has them.
-fn in_huge_pages(len: usize) -> io::Result<memmap2::MmapMut> {
-    let map = memmap2::MmapMut::map_anon(len)?;
-    #[cfg(target_os = "linux")]
-    {
-        // This is a hint: some systems have no huge pages.
-        let _ = map.advise(memmap2::Advice::HugePage);
+impl<'a> PageBytes<'a> {
+    /// Returns whether a page is ready.
+    #[inline(always)]
+    pub(crate) fn is_ready(&self, page: usize) -> bool {
+        let word = self.memory.ready.get(page / 64);
+        word.is_some_and(|word| word.load(Ordering::Acquire) >> (page % 64) & 1 == 1)
     }
-    Ok(map)
+
+    /// Returns whether all of these pages are ready.
+    #[inline(always)]
+    pub(crate) fn are_ready(&self, pages: Range<usize>) -> bool {
+        let Some(words) = self.memory.ready.get(pages.start / 64..pages.end.div_ceil(64)) else {
+            return false;
+        };
+        let last = words.len().saturating_sub(1);
+        words.iter().enumerate().all(|(number, word)| {
+            let mut missing = !word.load(Ordering::Acquire);
+            if number == 0 {
+                missing &= u64::MAX << (pages.start % 64);
+            }
+            if number == last {
+                missing &= u64::MAX >> (pages.end.wrapping_neg() % 64);
+            }
+            missing == 0
+        })
+    }
+
+    /// Returns `len` bytes if they are within one page that is ready.
+    #[inline(always)]
+    pub(crate) fn within_page(&self, offset: usize, len: usize) -> Option<&'a [u8]> {
+        let is_ready = len <= PAGE - offset % PAGE && self.is_ready(offset / PAGE);
+        if is_ready && self.has(offset, len) { Some(self.slice(offset, len)) } else { None }
+    }
+
+    /// Returns the bytes from `offset` to the end of its page, at least `len`, if that page is ready.
+    #[inline(always)]
+    pub(crate) fn to_page_end(&self, offset: usize, len: usize) -> Option<&'a [u8]> {
+        let rest = (PAGE - offset % PAGE).min(self.memory.len.wrapping_sub(offset));
+        let is_ready = len <= rest && self.is_ready(offset / PAGE);
+        if is_ready && self.has(offset, rest) { Some(self.slice(offset, rest)) } else { None }
+    }
+
+    /// Returns these bytes if all of their pages are ready.
+    #[inline(always)]
+    pub(crate) fn get(&self, offset: usize, len: usize) -> Option<&'a [u8]> {
+        if !self.has(offset, len) {
+            return None;
+        }
+        let pages = offset / PAGE..offset.wrapping_add(len).div_ceil(PAGE);
+        if self.are_ready(pages) { Some(self.slice(offset, len)) } else { None }
+    }
+
+    /// Returns all bytes from `offset` on if all pages of the memory were ready from the beginning.
+    #[inline(always)]
+    pub(crate) fn complete_from(&self, offset: usize) -> Option<&'a [u8]> {
+        let len = self.memory.len.wrapping_sub(offset);
+        let has_all = self.memory.is_complete && self.has(offset, len);
+        if has_all { Some(self.slice(offset, len)) } else { None }
+    }
+
+    /// Returns whether the memory has these bytes.
+    #[inline(always)]
+    fn has(&self, offset: usize, len: usize) -> bool {
+        let end = offset.wrapping_add(len);
+        offset <= end && end <= self.memory.len
+    }
+
+    /// Returns bytes that are in memory and whose pages are all ready.
+    #[inline(always)]
+    fn slice(&self, offset: usize, len: usize) -> &'a [u8] {
+        debug_assert!(self.has(offset, len));
+        // SAFETY: all callers are above, and have checked that the bytes are within the `len` bytes
+        // of the memory, which exists as long as `'a`, and that their pages are ready. Nobody writes
+        // to ready pages (see `insert` and `check_map`), and the write that filled a page happened
+        // before the load that found it ready, since that load acquires what `set_ready` released.
+        // Tested by `threads_see_complete_pages_only` in tests.rs; measured by the bench `query`.
+        unsafe { std::slice::from_raw_parts(self.start.add(offset), len) }
+    }
+
+    /// Prefetches the cache line of a byte without waiting for it.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, offset: usize) {
+        cpu::prefetch_address(self.start.wrapping_add(offset));
+    }
 }
 
 /// Memory outside of the heap, zeroed, in huge pages if the system has them. Dropping it returns it
 /// to the system at once.
 #[derive(Debug)]
-pub(crate) struct Pages(memmap2::MmapMut);
+pub(crate) struct Pages(MmapMut);
 
 impl Pages {
     /// Allocates `len` bytes, at least one. They take no memory until they are first used.
     pub(crate) fn new(len: usize) -> Result<Self> {
         let failed = |e| Error::new(ErrorKind::Io, format!("allocate {len} bytes of memory: {e}"));
-        in_huge_pages(len).map(Self).map_err(failed)
+        let memory = MmapMut::map_anon(len.max(1)).map_err(failed)?;
+        #[cfg(target_os = "linux")]
+        {
+            // This is a hint: some systems have no huge pages.
+            let _ = memory.advise(memmap2::Advice::HugePage);
+        }
+        Ok(Self(memory))
     }
 }
 

@@ -13,12 +13,14 @@
 )]
 
 mod access;
+mod available;
 mod disk;
 mod folder;
 mod locked;
-mod map;
 mod memory;
 mod mmap;
+mod open_file;
+mod read_file;
 #[cfg(feature = "sim")]
 mod sim;
 
@@ -32,13 +34,18 @@ use crate::error::{Error, Result};
 pub use access::Access;
 pub use disk::Disk;
 pub(crate) use locked::LockedFolder;
-pub use map::Map;
-#[cfg(test)]
-pub(crate) use map::READ_AHEAD;
+pub use memory::PageBudget;
 pub(crate) use memory::{MemoryBudget, Reservation};
-pub(crate) use mmap::Pages;
+pub use mmap::FileMap;
+pub(crate) use mmap::{PageBytes, PageMemory, Pages};
+#[cfg(test)]
+pub(crate) use read_file::READ_AHEAD;
+pub use read_file::ReadFile;
 #[cfg(feature = "sim")]
 pub use sim::{CrashLimits, CrashStates, Fault, Sim};
+
+/// Bytes of a page, the unit in which files are read and checked.
+pub(crate) const PAGE: usize = 4096;
 
 /// A folder of files. Names are plain file names within the folder.
 ///
@@ -83,19 +90,11 @@ pub trait Storage: Debug + Send + Sync {
     /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the name is taken.
     fn create(&self, name: &str) -> Result<Arc<dyn WriteFile>>;
 
-    /// Maps an entire file, which must not be written to any more.
+    /// Opens a file for reading, which must not be written to any more.
     ///
     /// # Errors
     /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
-    fn map(&self, name: &str) -> Result<Map>;
-
-    /// Maps a file in the way that is best for queries. The default is [`map`](Storage::map).
-    ///
-    /// # Errors
-    /// The same as those of [`map`](Storage::map).
-    fn map_for_queries(&self, name: &str) -> Result<Map> {
-        self.map(name)
-    }
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadFile>>;
 
     /// Reads an entire (small) file as it is at this moment.
     ///
@@ -111,7 +110,7 @@ pub trait Storage: Debug + Send + Sync {
     /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
-    /// Removes the name of a file. Maps and open files of it stay valid.
+    /// Removes the name of a file. Files that are open stay readable.
     ///
     /// # Errors
     /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
@@ -129,6 +128,11 @@ pub trait Storage: Debug + Send + Sync {
     /// [`Locked`](crate::ErrorKind::Locked) if another handle or process has it;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) on a network file system.
     fn lock(&self) -> Result<Box<dyn FolderLock>>;
+
+    /// Returns the limit for the memory that pages of files take. The default is none.
+    fn page_budget(&self) -> Arc<PageBudget> {
+        PageBudget::unlimited()
+    }
 
     /// Returns a number that no other database has: random on disk, counted in a simulation.
     ///

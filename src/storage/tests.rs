@@ -1,6 +1,7 @@
 //! What every storage promises, checked on a disk and in the simulation.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::error::ErrorKind;
@@ -37,6 +38,13 @@ fn root_is_missing_until_created_and_can_be_created_again() {
     }
 }
 
+/// Returns all bytes of a file.
+fn contents(file: &dyn ReadFile) -> Vec<u8> {
+    let mut bytes = vec![0; usize::try_from(file.length()).unwrap()];
+    file.read_at(0, &mut bytes).unwrap();
+    bytes
+}
+
 #[test]
 fn create_is_exclusive_and_leaves_the_first_file_alone() {
     on_each(|storage| {
@@ -49,45 +57,50 @@ fn create_is_exclusive_and_leaves_the_first_file_alone() {
 }
 
 #[test]
-fn appended_bytes_are_mapped_and_read_back() {
+fn appended_bytes_are_read_back() {
     on_each(|storage| {
         let file = storage.create("a").unwrap();
-        assert_eq!(&*storage.map("a").unwrap(), b"");
+        assert_eq!(storage.open("a").unwrap().length(), 0);
         assert_eq!(storage.read("a", 1 << 20).unwrap(), b"");
         file.append(b"one ").unwrap();
         file.append(b"").unwrap();
         file.sync().unwrap();
         file.append(b"two").unwrap();
         assert_eq!(storage.read("a", 1 << 20).unwrap(), b"one two", "unsynced bytes are seen");
-        let map = storage.map("a").unwrap();
-        assert_eq!(&*map.clone(), b"one two");
+        let opened = storage.open("a").unwrap();
+        assert_eq!(contents(&*opened), b"one two");
+        let mut some = [0; 3];
+        opened.read_at(4, &mut some).unwrap();
+        assert_eq!(&some, b"two");
+        let error = opened.read_at(5, &mut some).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
+        assert!(opened.read_at(u64::MAX - 1, &mut some).is_err());
     });
 }
 
 #[test]
-fn rename_replaces_and_keeps_maps_of_what_was_replaced() {
+fn rename_replaces_and_keeps_open_files_of_what_was_replaced() {
     on_each(|storage| {
         write(&*storage, "new", b"new bytes");
         write(&*storage, "old", b"old bytes");
-        let old = storage.map("old").unwrap();
+        let old = storage.open("old").unwrap();
         storage.rename("new", "old").unwrap();
         assert_eq!(storage.list().unwrap().unwrap(), ["old"]);
         assert_eq!(storage.read("old", 1 << 20).unwrap(), b"new bytes");
-        assert_eq!(&*old, b"old bytes");
+        assert_eq!(contents(&*old), b"old bytes");
         assert_eq!(storage.rename("new", "x").unwrap_err().kind(), ErrorKind::NotFound);
     });
 }
 
 #[test]
-fn map_stays_valid_after_the_file_is_removed() {
+fn open_file_stays_readable_after_it_is_removed() {
     on_each(|storage| {
         let bytes: Vec<u8> = (0u32..30_000).flat_map(u32::to_le_bytes).collect();
         write(&*storage, "a", &bytes);
-        let map = storage.map("a").unwrap();
+        let opened = storage.open("a").unwrap();
         storage.remove("a").unwrap();
         write(&*storage, "a", b"another file of the same name");
-        assert!(*map == bytes[..]);
-        assert!(*map.clone() == bytes[..]);
+        assert!(contents(&*opened) == bytes);
     });
 }
 
@@ -149,7 +162,7 @@ fn list_is_sorted() {
 fn missing_file_is_named_in_the_message() {
     on_each(|storage| {
         let errors = [
-            storage.map("m.fpt").unwrap_err(),
+            storage.open("m.fpt").unwrap_err(),
             storage.read("m.fpt", 1 << 20).unwrap_err(),
             storage.remove("m.fpt").unwrap_err(),
             storage.rename("m.fpt", "n").unwrap_err(),
@@ -172,7 +185,7 @@ fn only_plain_file_names_are_accepted() {
                 ErrorKind::InvalidArgument,
                 "{name:?}"
             );
-            assert_eq!(storage.map(name).unwrap_err().kind(), ErrorKind::InvalidArgument);
+            assert_eq!(storage.open(name).unwrap_err().kind(), ErrorKind::InvalidArgument);
             assert_eq!(storage.read(name, 1 << 20).unwrap_err().kind(), ErrorKind::InvalidArgument);
             assert_eq!(storage.remove(name).unwrap_err().kind(), ErrorKind::InvalidArgument);
             assert_eq!(storage.rename("a", name).unwrap_err().kind(), ErrorKind::InvalidArgument);
@@ -227,4 +240,112 @@ fn full_disk_is_named_in_the_message() {
     let error = failed("append to the file", Path::new("a"), io::ErrorKind::StorageFull.into());
     assert!(error.to_string().starts_with("cannot append to the file: the disk is full"));
     assert_eq!(error.kind(), ErrorKind::NoSpace);
+}
+
+/// A page of which every byte is this number.
+fn page_of(number: usize) -> [u8; PAGE] {
+    [u8::try_from(number % 251).unwrap(); PAGE]
+}
+
+#[test]
+fn threads_see_complete_pages_only() {
+    const PAGES: usize = 600;
+    for huge_pages in [false, true] {
+        let memory = PageMemory::private(PAGES * PAGE - 100, huge_pages).unwrap();
+        let inserted = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (memory, inserted) = (&memory, &inserted);
+                scope.spawn(move || {
+                    // Two threads insert each page at about the same time.
+                    for i in 0..PAGES {
+                        let page = (i * 7 + thread / 2 * 300) % PAGES;
+                        let len = if page + 1 == PAGES { PAGE - 100 } else { PAGE };
+                        let is_new = memory.insert(page, &page_of(page)[..len]);
+                        inserted.fetch_add(usize::from(is_new), Ordering::Relaxed);
+                    }
+                });
+                scope.spawn(move || {
+                    let bytes = memory.bytes();
+                    let is_whole = |page, some: &[u8]| some.iter().all(|&b| b == page_of(page)[0]);
+                    let mut seen = 0;
+                    while seen < PAGES {
+                        seen = 0;
+                        for page in 0..PAGES {
+                            if let Some(some) = bytes.to_page_end(page * PAGE, 1) {
+                                assert!(is_whole(page, some), "page {page}");
+                                seen += 1;
+                            }
+                            if let Some(some) = bytes.get(page * PAGE + 4000, 200) {
+                                assert!(is_whole(page, &some[..96]), "page {page}");
+                                assert!(is_whole(page + 1, &some[96..]), "page {page}");
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!((memory.count_inserted(), inserted.into_inner()), (PAGES, PAGES));
+    }
+}
+
+#[test]
+fn only_bytes_of_ready_pages_can_be_read() {
+    let memory = PageMemory::private(3 * PAGE + 10, false).unwrap();
+    let bytes = memory.bytes();
+    assert!(!memory.insert(0, &[1; PAGE - 1]), "a page that is cut short");
+    assert!(memory.insert(0, &[1; PAGE]) && !memory.insert(0, &[2; PAGE]));
+    assert!(memory.insert(1, &[2; PAGE]) && memory.insert(3, &[4; 10]));
+    assert!(!memory.insert(4, &[]) && !memory.insert(usize::MAX, &[5; PAGE]));
+    let lens = [0, 1, 10, 11, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 4 * PAGE, usize::MAX];
+    for offset in (0..4 * PAGE + 20).chain([usize::MAX - PAGE, usize::MAX]) {
+        for len in lens {
+            let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
+            let end = offset.checked_add(len).filter(|&end| end <= 3 * PAGE + 10);
+            let is_ready = end.is_some() && !pages.contains(&2);
+            let expected = is_ready && len > 0;
+            let is_right = |some: &[u8]| {
+                some.iter().zip(offset..).all(|(&b, at)| usize::from(b) == at / PAGE + 1)
+            };
+            for some in [bytes.get(offset, len), bytes.within_page(offset, len)] {
+                assert!(some.is_none_or(|some| some.len() == len && is_right(some)));
+            }
+            if len > 0 {
+                assert_eq!(bytes.get(offset, len).is_some(), expected, "{offset} {len}");
+                let within = expected && pages.len() == 1;
+                assert_eq!(bytes.within_page(offset, len).is_some(), within, "{offset} {len}");
+                let tail = bytes.to_page_end(offset, len);
+                assert_eq!(tail.is_some(), within, "{offset} {len}");
+                assert!(tail.is_none_or(is_right));
+            }
+        }
+        assert!(bytes.complete_from(offset).is_none());
+        bytes.prefetch(offset);
+    }
+    let mut pages = Pages::new(2 * PAGE).unwrap();
+    pages.fill(7);
+    let complete = PageMemory::complete(pages, PAGE + 5);
+    assert_eq!(complete.bytes().complete_from(PAGE - 1).unwrap(), [7; 6]);
+    assert_eq!(complete.bytes().within_page(10, PAGE - 10).unwrap(), [7; PAGE - 10]);
+    assert!(complete.bytes().within_page(usize::MAX - 1, 8).is_none());
+    assert!(complete.bytes().to_page_end(PAGE, 6).is_none());
+    assert!(complete.bytes().complete_from(PAGE + 6).is_none());
+    assert!(!complete.insert(0, &[1; PAGE]));
+}
+
+#[test]
+fn map_of_a_file_is_checked_in_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Disk::new(folder.path());
+    write(&disk, "a", &[page_of(1), page_of(2)].concat());
+    let map = disk.open("a").unwrap().map().unwrap().unwrap();
+    let memory = PageMemory::of_map(map, PAGE + 7);
+    assert!(memory.is_map() && memory.bytes().get(0, 1).is_none());
+    let fails = |_: &[u8]| Err(Error::corruption("damage"));
+    memory.check_map(0, fails).unwrap_err();
+    assert!(memory.bytes().get(0, 1).is_none());
+    memory.check_map(1, |bytes| Ok(assert_eq!(bytes, [2; 7]))).unwrap();
+    assert_eq!(memory.bytes().get(PAGE, 7).unwrap(), [2; 7]);
+    assert!(memory.bytes().get(PAGE, 8).is_none());
+    assert!(!memory.insert(0, &page_of(1)), "a map is never written to");
 }

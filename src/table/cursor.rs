@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::Table;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::paged::Sequential;
 
 /// Bytes of blocks that are decoded at a time: enough to decode several blocks side by side, few
 /// enough that the fingerprints of several cursors stay in the processor's cache.
@@ -20,6 +21,8 @@ const PREFETCH_LEN: usize = 256 << 10;
 #[derive(Debug)]
 pub(crate) struct Cursor<'a, F> {
     table: &'a Table<F>,
+    /// What reads the blocks that are not in memory.
+    reader: Sequential<'a, Table<F>>,
     /// The first decoded block.
     first_block: usize,
     /// The first block after the decoded ones.
@@ -49,6 +52,7 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         let (rows, ends) = (Vec::new(), Vec::new());
         let mut cursor = Self {
             table,
+            reader: Sequential::new(table),
             first_block: block,
             next_block: block,
             passed: 0,
@@ -100,14 +104,15 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
         let blocks = self.next_block..end.min(table.blocks());
         (self.first_block, self.next_block, self.at) = (blocks.start, blocks.end, 0);
         self.prefetch(blocks.len());
+        let reader = if table.is_ready(&blocks) { table } else { self.reader.get()? };
+        self.rows.clear();
+        reader.decode(blocks.clone(), &mut self.rows)?;
         self.ends.clear();
         let mut end = 0usize;
-        for block in blocks.clone() {
-            end = end.saturating_add(table.block_len(block)?);
+        for block in blocks {
+            end = end.saturating_add(reader.block_len(block)?);
             self.ends.push(end);
         }
-        self.rows.clear();
-        table.decode(blocks, &mut self.rows)?;
         self.check(last)
     }
 

@@ -6,6 +6,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::codec::bits::low_word;
 use crate::codec::prefix_hash::{GROUP, HashGroup};
 use crate::error::Result;
 use crate::paged::Body;
@@ -69,13 +70,14 @@ impl FilterChecks {
     }
 
     /// Returns a bit for each prefix, beginning with the lowest: 0 if any of its bits is not set in
-    /// its word. There is no branch on that, because the processor would mispredict it.
+    /// its word, which `word` returns for the prefix's number. There is no branch on that, because
+    /// the processor would mispredict it.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "numbers below CHECKED_TOGETHER")]
-    fn passing(&self, word: impl Fn(u64) -> u64) -> u32 {
+    fn passing(&self, word: impl Fn(usize) -> u64) -> u32 {
         let mut passing = 0;
         for number in 0..CHECKED_TOGETHER.min(self.groups * GROUP) {
-            let missing = self.masks[number] & !word(self.words[number]);
+            let missing = self.masks[number] & !word(number);
             passing |= u32::from(missing == 0) << number;
         }
         passing
@@ -144,15 +146,28 @@ impl Filter {
 
     /// Does what [`NearFilter::passing`] does, for checks that were started.
     #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "numbers below CHECKED_TOGETHER")]
     pub(super) fn passing(&self, body: &Body<'_>, checks: &FilterChecks) -> Result<u32> {
-        for &word in checks.words.iter().take(checks.groups * GROUP) {
-            body.check(self.offset_of(word), 8)?;
-        }
-        let words = body.from(self.offset).as_chunks().0;
+        let Some(words) = body.complete_from(self.offset) else {
+            return self.passing_in_pages(body, checks);
+        };
+        let words = words.as_chunks().0;
         Ok(checks.passing(
             #[inline(always)]
-            |index| word_at(words, index),
+            |number| word_at(words, checks.words[number]),
         ))
+    }
+
+    /// Does what [`passing`](Self::passing) does if the filter is not copied.
+    #[inline(never)]
+    #[expect(clippy::indexing_slicing, reason = "numbers below CHECKED_TOGETHER")]
+    fn passing_in_pages(&self, body: &Body<'_>, checks: &FilterChecks) -> Result<u32> {
+        let mut found = [0; CHECKED_TOGETHER];
+        let words = checks.words.iter().take(checks.groups * GROUP);
+        for (found, &word) in found.iter_mut().zip(words) {
+            *found = low_word(body.bytes(self.offset_of(word), 8)?, 0);
+        }
+        Ok(checks.passing(|number| found[number]))
     }
 
     /// Returns the offset of a word in the file.

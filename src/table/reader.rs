@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::decoded::{Decoded, decoded_len};
 use super::directory::{Bytes, DirectoryBuilder};
@@ -16,7 +16,7 @@ use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
-use crate::paged::{Body, FileSummary, PagedFile};
+use crate::paged::{Body, FileSummary, Paged, PagedFile, Sequential};
 use crate::storage::{Reservation, Storage};
 
 /// How many blocks `verify` decodes between two reports of progress.
@@ -26,8 +26,8 @@ const BLOCKS_PER_STEP: usize = 4096;
 /// cache.
 const SCAN_BLOCKS: usize = 64;
 
-/// Bytes after a block that a decoder may load together with the block's last bits.
-const TAIL: usize = 16;
+/// Bytes of blocks that are decoded from one slice.
+const RUN: usize = 1 << 16;
 
 /// An open table.
 #[derive(Debug)]
@@ -39,7 +39,19 @@ pub(crate) struct Table<F> {
     pub(super) index: Index<F>,
     pub(super) filter: Option<Filter>,
     /// The fingerprints, once they are decoded; `None` if that failed.
-    decoded: OnceLock<Option<Decoded<F>>>,
+    decoded: Arc<OnceLock<Option<Decoded<F>>>>,
+}
+
+impl<F: Fingerprint> Paged for Table<F> {
+    fn file(&self) -> &PagedFile {
+        &self.file
+    }
+
+    fn with_file(&self, file: PagedFile) -> Self {
+        let (coding, decoded) = (self.coding.clone(), self.decoded.clone());
+        let Self { block_size, count, index, filter, .. } = *self;
+        Self { file, coding, block_size, count, index, filter, decoded }
+    }
 }
 
 impl<F: Fingerprint> Table<F> {
@@ -78,7 +90,7 @@ impl<F: Fingerprint> Table<F> {
             return Err(file.corruption(0, "the table does not fit into the address space"));
         };
         let filter = (words > 0).then_some(Filter { depth, offset: index.end(), words });
-        Ok(Self { file, coding, block_size, count, index, filter, decoded: OnceLock::new() })
+        Ok(Self { file, coding, block_size, count, index, filter, decoded: Arc::default() })
     }
 
     /// Returns the number of fingerprints.
@@ -164,11 +176,16 @@ impl<F: Fingerprint> Table<F> {
     /// Decodes the fingerprints of a small table.
     fn decode_table(&self, reserved: Reservation) -> Result<Decoded<F>> {
         let mut fingerprints = Vec::with_capacity(usize::try_from(self.count).unwrap_or(0));
-        self.decode(0..self.blocks(), &mut fingerprints)?;
         let (mut starts, mut end) = (Vec::with_capacity(self.blocks() + 1), 0u32);
-        for block in 0..self.blocks() {
-            starts.push(end);
-            end = end.saturating_add(u32::try_from(self.block_len(block)?).unwrap_or(u32::MAX));
+        let mut reader = Sequential::new(self);
+        for blocks in self.runs(0..self.blocks()) {
+            let table = self.reader_of(&blocks, &mut reader)?;
+            table.decode(blocks.clone(), &mut fingerprints)?;
+            for block in blocks {
+                starts.push(end);
+                let len = table.packed(block)?.len().map_err(|e| self.in_block(block, e))?;
+                end = end.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
+            }
         }
         if fingerprints.len() as u64 == self.count && fingerprints.is_sorted_by(|a, b| a < b) {
             return Ok(Decoded::new(fingerprints, starts, reserved));
@@ -183,7 +200,7 @@ impl<F: Fingerprint> Table<F> {
         self.decoded.get().and_then(Option::as_ref)
     }
 
-    /// Reads index and filter into the system's cache if the file is cold.
+    /// Reads index and filter into the memory for pages if the file is cold.
     pub(crate) fn load_index_if_cold(&self) -> Result<()> {
         let len = self.file.copy_len(self.index.start());
         self.file.load_if_cold(self.index.start(), len)
@@ -201,12 +218,6 @@ impl<F: Fingerprint> Table<F> {
         block.saturating_add(1).saturating_mul(self.block_size)
     }
 
-    /// Returns one block and a few bytes after it, which may be anything.
-    #[inline]
-    fn block(&self, block: usize) -> Result<&[u8]> {
-        self.file.bytes_with_tail(self.start_of(block), self.block_size, TAIL)
-    }
-
     /// Returns a block whose page has passed its checksum.
     #[inline(always)]
     pub(crate) fn packed(&self, block: usize) -> Result<Packed<'_>> {
@@ -216,9 +227,9 @@ impl<F: Fingerprint> Table<F> {
     /// Does what [`packed`](Self::packed) does, given the file's body.
     #[inline(always)]
     pub(super) fn packed_in<'a>(&'a self, body: &Body<'a>, block: usize) -> Result<Packed<'a>> {
-        let (start, size) = (self.start_of(block), self.block_size);
-        body.check(start, size)?;
-        Ok(Packed { bytes: body.raw(), start, size, coding: &self.coding })
+        let size = self.block_size;
+        let bytes = body.to_page_end(self.start_of(block), size)?;
+        Ok(Packed { bytes, size, coding: &self.coding })
     }
 
     /// Returns the code of the table's blocks.
@@ -270,34 +281,76 @@ impl<F: Fingerprint> Table<F> {
         self.index.blocks(&self.file.copied_body(), low, high)
     }
 
+    /// Divides blocks into parts that are decoded from one slice each.
+    fn runs(&self, blocks: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let each = RUN / self.block_size;
+        blocks.clone().step_by(each).map(move |first| first..blocks.end.min(first + each))
+    }
+
+    /// Returns blocks of one run.
+    fn packed_run(&self, blocks: &Range<usize>) -> Result<impl Iterator<Item = Packed<'_>>> {
+        let (size, coding) = (self.block_size, &self.coding);
+        let len = blocks.len().saturating_mul(size);
+        let all = self.file.body().bytes_of_pages(self.start_of(blocks.start), len)?;
+        let starts = (0..all.len()).step_by(size);
+        Ok(starts.map(move |start| {
+            let bytes = all.get(start..).unwrap_or_default();
+            Packed { bytes, size, coding }
+        }))
+    }
+
     /// Appends the fingerprints of these blocks to `out`, in order.
     pub(crate) fn decode(&self, blocks: Range<usize>, out: &mut Vec<F>) -> Result<()> {
-        self.file.load(self.start_of(blocks.start), blocks.len() * self.block_size);
-        let blocks = blocks.map(|block| self.packed(block));
-        cpu::with_native_instructions(
-            #[inline(always)]
-            || block::decode_all(self.code(), blocks, out),
-        )
-        .map_err(|e| e.at_path(self.file.path()))
+        for run in self.runs(blocks) {
+            let blocks = self.packed_run(&run)?.map(Ok);
+            cpu::with_native_instructions(
+                #[inline(always)]
+                || block::decode_all(self.code(), blocks, out),
+            )
+            .map_err(|e| self.in_block(run.start, e))?;
+        }
+        Ok(())
     }
 
     /// Visits every fingerprint, in no particular order: the fastest way to see each one once.
-    pub(crate) fn visit_all(&self, visit: impl FnMut(F)) -> Result<()> {
-        let blocks = (0..self.blocks()).map(|block| self.packed(block));
-        cpu::with_native_instructions(
-            #[inline(always)]
-            || block::visit_all(self.code(), blocks, visit),
-        )
-        .map_err(|e| e.at_path(self.file.path()))
+    pub(crate) fn visit_all(&self, mut visit: impl FnMut(F)) -> Result<()> {
+        let mut reader = Sequential::new(self);
+        for run in self.runs(0..self.blocks()) {
+            let blocks = self.reader_of(&run, &mut reader)?.packed_run(&run)?.map(Ok);
+            cpu::with_native_instructions(
+                #[inline(always)]
+                || block::visit_all(self.code(), blocks, &mut visit),
+            )
+            .map_err(|e| self.in_block(run.start, e))?;
+        }
+        Ok(())
+    }
+
+    /// Returns with which memory blocks should be read that may be many: that of queries, if they
+    /// are in it or it has room for the table, and otherwise that of `reader`, which is for this
+    /// table.
+    pub(crate) fn reader_of<'r>(
+        &'r self,
+        blocks: &Range<usize>,
+        reader: &'r mut Sequential<'_, Self>,
+    ) -> Result<&'r Self> {
+        if self.is_ready(blocks) || self.file.fits() { Ok(self) } else { reader.get() }
+    }
+
+    /// Returns whether these blocks are in memory.
+    pub(super) fn is_ready(&self, blocks: &Range<usize>) -> bool {
+        let len = blocks.len().saturating_mul(self.block_size);
+        self.file.is_ready(self.start_of(blocks.start), len)
     }
 
     /// Visits all fingerprints in order, in slices that stay in the cache: for callers that read
     /// each fingerprint many times.
     pub(crate) fn scan(&self, mut visit: impl FnMut(&[F])) -> Result<()> {
-        let mut fingerprints = Vec::new();
+        let (mut fingerprints, mut reader) = (Vec::new(), Sequential::new(self));
         for first in (0..self.blocks()).step_by(SCAN_BLOCKS) {
             fingerprints.clear();
-            self.decode(first..self.blocks().min(first + SCAN_BLOCKS), &mut fingerprints)?;
+            let blocks = first..self.blocks().min(first + SCAN_BLOCKS);
+            self.reader_of(&blocks, &mut reader)?.decode(blocks, &mut fingerprints)?;
             visit(&fingerprints);
         }
         Ok(())
@@ -350,9 +403,10 @@ impl<F: Fingerprint> Table<F> {
         let found = inspection.found();
         let (mut sum, mut count, mut previous) = (0u64, 0u64, None);
         let mut directory = DirectoryBuilder::new(self.blocks() as u64, Bytes::default())?;
+        let mut reader = Sequential::new(self);
         for block in 0..self.blocks() {
             let mut ascends = true;
-            let checked = self.block(block).and_then(|bytes| {
+            let checked = reader.get()?.packed(block).and_then(|Packed { bytes, .. }| {
                 self.coding.check(bytes, self.block_size, |f| {
                     ascends &= previous.is_none_or(|previous| previous < f);
                     previous = Some(f);
@@ -372,10 +426,11 @@ impl<F: Fingerprint> Table<F> {
         }
         // The rest of the file, so that every file is counted twice.
         let counted = self.blocks() / BLOCKS_PER_STEP * BLOCKS_PER_STEP * self.block_size;
-        inspection.advance(self.file.raw().len().saturating_sub(counted))?;
+        let len = usize::try_from(expected.len).unwrap_or(usize::MAX);
+        inspection.advance(len.saturating_sub(counted))?;
         // The directory of damaged blocks is not known.
         if inspection.found() == found
-            && let Err(error) = self.index.check(&self.file.body(), directory)
+            && let Err(error) = self.index.check(&reader.get()?.file.body(), directory)
         {
             inspection.report(error);
         }
@@ -388,9 +443,13 @@ impl<F: Fingerprint> Table<F> {
         Ok((inspection.found() == found).then_some(sum))
     }
 
-    /// Returns all bytes of the file, for a copy.
-    pub(crate) fn raw(&self) -> &[u8] {
-        self.file.raw()
+    /// Passes all bytes of the file to `visit`, for a copy.
+    #[cfg(test)]
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        let keep = |bytes: &[u8]| Ok(all.extend_from_slice(bytes));
+        self.file.for_each_chunk(keep).unwrap();
+        all
     }
 }
 

@@ -6,7 +6,7 @@ use fpdb::{Access, Db, Durability, Fingerprint, Ids, Layout, Options};
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
 
-const ALL: [Access; 3] = [Access::Mapped, Access::Cold, Access::Resident];
+const ALL: [Access; 4] = [Access::Cached, Access::Cold, Access::Resident, Access::Mapped];
 
 /// Several small blocks per page, several pages per file, and two segments with removals in
 /// between.
@@ -118,7 +118,7 @@ fn opening_reads_no_index_filter_or_block() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("db");
         let options = |access| options::<u64>(access).ids(ids).index_memory(0);
-        let db = options(Access::Mapped).create(&path).unwrap();
+        let db = options(Access::Cached).create(&path).unwrap();
         for round in 0..2 {
             for i in 0..2000u64 {
                 let fingerprint = (i + round).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use fpdb::Result;
-use fpdb::storage::{Fault, FolderLock, Map, Sim, Storage, WriteFile};
+use fpdb::storage::{Fault, FolderLock, ReadFile, Sim, Storage, WriteFile};
 
 #[derive(Debug)]
 struct Control {
@@ -105,8 +105,8 @@ impl Storage for Counting {
         Ok(Arc::new(CountingFile { name: name.to_owned(), inner, control }))
     }
 
-    fn map(&self, name: &str) -> Result<Map> {
-        self.inner.map(name)
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
+        self.inner.open(name)
     }
 
     fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {

@@ -42,7 +42,7 @@ fn check_answers<F: Fingerprint>() {
     assert_eq!(without.load_index().unwrap(), 0);
     check(&without, &oracle);
     drop(without);
-    for access in [Access::Mapped, Access::Cold, Access::Resident] {
+    for access in [Access::Cached, Access::Cold, Access::Resident, Access::Mapped] {
         let db = options::<F>().access(access).open(&path).unwrap();
         check(&db, &oracle);
         let stats = db.stats();

@@ -18,6 +18,7 @@ mod identity;
 mod index_memory;
 mod novelty;
 mod ownership;
+mod pages;
 mod progress;
 mod replaced;
 mod truth;

@@ -17,7 +17,7 @@ pub(crate) fn check<F: Fingerprint>(
     code: &Code,
     mut visit: impl FnMut(F),
 ) -> Result<()> {
-    let block = Block::<F>::open(&Packed { bytes, start: 0, size, coding })?;
+    let block = Block::<F>::open(&Packed { bytes, size, coding })?;
     let mut codewords = (COUNT_LEN + F::BYTES) * 8;
     let mut remaining = 0;
     let mut window = block.differences();

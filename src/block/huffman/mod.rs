@@ -48,7 +48,7 @@ pub(crate) fn leading_difference<F: Fingerprint>(a: F, b: F) -> u32 {
 /// An opened block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block<'a, F> {
-    /// The block and the rest of the file after it.
+    /// The block, and bytes after it.
     bytes: &'a [u8],
     size: usize,
     code: &'a Decoder,
@@ -61,13 +61,12 @@ impl<'a, F: Fingerprint> Block<'a, F> {
     /// Reads the start of the block.
     #[inline(always)]
     pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
-        let Packed { bytes, start, size, coding } = *block;
+        let Packed { bytes, size, coding } = *block;
         let Coding::Huffman(code) = coding else { return Err(other_code()) };
-        let bytes = bytes.get(start..).unwrap_or_default();
         let count = bytes.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
         let first = bytes.get(COUNT_LEN..).and_then(F::read_le);
         let (1.., Some(first), true) = (count, first, size <= bytes.len()) else {
-            return Err(Error::corruption("the block has no fingerprints").at_offset(start as u64));
+            return Err(Error::corruption("the block has no fingerprints"));
         };
         Ok(Self { bytes, size, code: code.decoder(), first, after: usize::from(count) - 1 })
     }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::block::packed::Job;
 use crate::codec::huffman::{Code, Histogram};
@@ -13,7 +15,7 @@ fn code_for<F: Fingerprint>(values: &[F]) -> Code {
 /// Builds the first block of `values`, in the code that is best for all of them. Returns the number
 /// of fingerprints in it.
 fn build<F: Fingerprint>(values: &[F], size: usize) -> (Coding, Vec<u8>, usize) {
-    let code = Box::new(code_for(values));
+    let code = Arc::new(code_for(values));
     let mut builder = Builder::new(size, &code);
     let taken = builder.push_all(values);
     let mut out = Vec::new();
@@ -23,7 +25,7 @@ fn build<F: Fingerprint>(values: &[F], size: usize) -> (Coding, Vec<u8>, usize) 
 }
 
 fn packed<'a>(block: &'a [u8], coding: &'a Coding) -> Packed<'a> {
-    Packed { bytes: block, start: 0, size: block.len(), coding }
+    Packed { bytes: block, size: block.len(), coding }
 }
 
 fn checked<F: Fingerprint>(block: &[u8], coding: &Coding) -> Result<()> {
@@ -183,7 +185,7 @@ fn flipped_bits_never_panic_and_check_finds_those_that_change_an_answer() {
 
 #[test]
 fn block_without_fingerprints_is_damage() {
-    let coding = Coding::Huffman(Box::new(code_for(&[1u64, 2])));
+    let coding = Coding::Huffman(Arc::new(code_for(&[1u64, 2])));
     assert!(Block::<u64>::open(&packed(&[0; 128], &coding)).is_err());
 }
 

@@ -5,7 +5,7 @@ mod reads;
 mod writes;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use super::core::Core;
@@ -136,7 +136,8 @@ impl<F: Fingerprint> Db<F> {
         let core = self.core();
         let (version, seq) = core.visible_version();
         let (settings, planner) = (core.settings.clone(), core.planner.clone());
-        Snapshot { settings, planner, version, seq, threads: core.threads() }
+        let renewed = OnceLock::new();
+        Snapshot { settings, planner, version, renewed, seq, threads: core.threads() }
     }
 
     /// Returns statistics about the database.
@@ -150,8 +151,11 @@ impl<F: Fingerprint> Db<F> {
     /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
+        // Taking a snapshot may free pages.
+        let page_memory_bytes = self.core().storage.page_budget().used();
         let snapshot = self.snapshot();
-        Stats::of_core(self.core(), snapshot.len(), &snapshot.version)
+        let stats = Stats::of_core(self.core(), snapshot.len(), &snapshot.version);
+        Stats { page_memory_bytes, ..stats }
     }
 
     /// Returns what opening the database found in its log.

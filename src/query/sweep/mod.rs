@@ -20,9 +20,10 @@ use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Costs, Plan};
+use crate::paged::Sequential;
 use crate::parallel;
 use crate::segment::Segment;
-use crate::table::MOST_BLOCKS_OF_VALUE;
+use crate::table::{MOST_BLOCKS_OF_VALUE, Table};
 use region::Region;
 use table::{Part, PermutedQuery, ProbeQueries, TableSweep};
 
@@ -147,7 +148,12 @@ impl<F: Fingerprint> TableSweep<'_, F> {
         parallel::for_each(
             threads,
             0..1 << depth,
-            || Worker { sweep: self, region: Region::default(), found: Vec::new() },
+            || Worker {
+                sweep: self,
+                reader: Sequential::new(self.table),
+                region: Region::default(),
+                found: Vec::new(),
+            },
             |worker, part: usize| {
                 let prefix = if depth == 0 { 0 } else { (part as u128) << (F::BITS - depth) };
                 let part = Part { prefix: F::from_u128(prefix), depth };
@@ -172,6 +178,8 @@ impl<F: Fingerprint> TableSweep<'_, F> {
 /// Searches parts of a table, one after another.
 struct Worker<'a, F> {
     sweep: &'a TableSweep<'a, F>,
+    /// Reads the blocks that are not in memory.
+    reader: Sequential<'a, Table<F>>,
     region: Region<F>,
     found: Vec<QueryHit<F>>,
 }
@@ -192,9 +200,11 @@ impl<F: Fingerprint> Worker<'_, F> {
             return Ok(());
         }
         if self.is_sparse(pairs, count) {
-            return sparse::search(sweep, &routes, part, &mut self.found);
+            let table = sweep.table.reader_of(&blocks, &mut self.reader)?;
+            return sparse::search(sweep, table, &routes, part, &mut self.found);
         }
-        self.region.load(sweep.table, blocks, part)?;
+        let table = sweep.table.reader_of(&blocks, &mut self.reader)?;
+        self.region.load(table, blocks, part)?;
         self.region.search(sweep, &routes, &mut self.found);
         Ok(())
     }

@@ -7,11 +7,12 @@ use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::Probe;
-use crate::table::{CHECKED_TOGETHER, FilterChecks, Lookup};
+use crate::table::{CHECKED_TOGETHER, FilterChecks, Lookup, Table};
 
-/// Finds the matches of these queries within `part`.
+/// Finds the matches of these queries within `part`, in the sweep's table with any memory.
 pub(super) fn search<F: Fingerprint>(
     sweep: &TableSweep<'_, F>,
+    table: &Table<F>,
     routes: &[ProbeQueries],
     part: Part<F>,
     found: &mut Vec<QueryHit<F>>,
@@ -24,21 +25,22 @@ pub(super) fn search<F: Fingerprint>(
     for pair in pairs {
         waiting.push(pair);
         if waiting.len() == CHECKED_TOGETHER {
-            look_up(sweep, &waiting, part, found)?;
+            look_up(sweep, table, &waiting, part, found)?;
             waiting.clear();
         }
     }
-    look_up(sweep, &waiting, part, found)
+    look_up(sweep, table, &waiting, part, found)
 }
 
 /// Takes up to [`CHECKED_TOGETHER`] lookups through all steps.
 fn look_up<F: Fingerprint>(
     sweep: &TableSweep<'_, F>,
+    table: &Table<F>,
     pairs: &[(PermutedQuery<F>, &Probe<F>)],
     part: Part<F>,
     found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
-    let table = sweep.table.view();
+    let table = table.view();
     let passing = passing(sweep, pairs)?;
     let mut lookups = Vec::with_capacity(pairs.len());
     for (number, &(query, probe)) in pairs.iter().enumerate() {

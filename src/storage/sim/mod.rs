@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    FILE_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Map, Storage, WriteFile, failed,
-    path_in, too_long,
+    FILE_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, ReadFile, Storage, WriteFile,
+    failed, path_in, too_long,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crash::Crash;
@@ -311,11 +311,11 @@ impl Storage for Sim {
         Ok(Arc::new(SimWriter { world: self.world.clone(), file, path }))
     }
 
-    fn map(&self, name: &str) -> Result<Map> {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
         let path = path_in(&self.root, name)?;
-        let mut world = self.call("map the file", &path, Need::Read)?;
-        let file = world.find(&self.root, name).map_err(|e| failed("map the file", &path, e))?;
-        Ok(Map::from_bytes(world.files[file].share()))
+        let mut world = self.call("open the file", &path, Need::Read)?;
+        let file = world.find(&self.root, name).map_err(|e| failed("open the file", &path, e))?;
+        Ok(Arc::new(OpenFile(world.files[file].share())))
     }
 
     fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {
@@ -379,6 +379,23 @@ impl Storage for Sim {
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
         self.folder(root)
+    }
+}
+
+/// A file opened for reading: its bytes when it was opened.
+#[derive(Debug)]
+struct OpenFile(Arc<[u8]>);
+
+impl ReadFile for OpenFile {
+    fn length(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, to: &mut [u8]) -> io::Result<()> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let from = self.0.get(start..).and_then(|rest| rest.get(..to.len()));
+        to.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
     }
 }
 

@@ -234,7 +234,7 @@ fn faults_hit_the_requested_call() {
     assert_eq!(sim.first_failed(), None);
     for _ in 0..2 {
         assert!(sim.read("a", 1 << 20).unwrap_err().to_string().contains("end of file"));
-        assert!(sim.map("a").is_err());
+        assert!(sim.open("a").is_err());
     }
     assert_eq!(sim.first_failed(), Some(calls + 2));
 
@@ -256,12 +256,14 @@ fn faults_hit_the_requested_call() {
 }
 
 #[test]
-fn contents_can_be_replaced_durably_under_a_map() {
+fn contents_can_be_replaced_durably_under_an_open_file() {
     let (sim, _) = with_file("a", b"sound");
-    let map = sim.map("a").unwrap();
+    let opened = sim.open("a").unwrap();
     sim.set_contents("a", b"damaged");
     sim.set_contents("b", b"planted");
-    assert_eq!((&*map, sim.contents("a")), (&b"sound"[..], some(b"damaged")));
+    let mut bytes = [0; 5];
+    opened.read_at(0, &mut bytes).unwrap();
+    assert_eq!((&bytes, sim.contents("a")), (b"sound", some(b"damaged")));
     assert_eq!(outcomes(&sim, "a"), [some(b"damaged")].into());
     assert_eq!(outcomes(&sim, "b"), [some(b"planted")].into());
 }

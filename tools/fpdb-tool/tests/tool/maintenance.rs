@@ -48,6 +48,8 @@ fn stats_has_the_keys_that_scripts_use() {
         "index_memory_bytes",
         "index_budget_bytes",
         "index_loaded_bytes",
+        "page_budget_bytes",
+        "page_memory_bytes",
         "bits",
         "max_distance",
         "block_size",

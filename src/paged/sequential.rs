@@ -1,0 +1,44 @@
+//! Reading files in order, without filling the memory for pages.
+
+use super::PagedFile;
+use crate::error::Result;
+
+/// What reads one file.
+pub(crate) trait Paged: Sized {
+    /// Returns the file.
+    fn file(&self) -> &PagedFile;
+
+    /// Returns the same, with another memory for the pages of the file.
+    fn with_file(&self, file: PagedFile) -> Self;
+
+    /// Returns the same with empty memory for pages, or `None` if all of the file is in memory
+    /// anyway.
+    fn renewed(&self) -> Result<Option<Self>> {
+        Ok(self.file().renewed()?.map(|file| self.with_file(file)))
+    }
+}
+
+/// Reads a file in order. It reads ahead and keeps few pages in memory, and none in the memory that
+/// queries share.
+#[derive(Debug)]
+pub(crate) struct Sequential<'a, T> {
+    shared: &'a T,
+    own: Option<T>,
+}
+
+impl<'a, T: Paged> Sequential<'a, T> {
+    /// Creates a reader that has read nothing.
+    pub(crate) fn new(shared: &'a T) -> Self {
+        Self { shared, own: None }
+    }
+
+    /// Returns what to read with now. Frees pages that were read before, so it should be called
+    /// again for each part.
+    pub(crate) fn get(&mut self) -> Result<&T> {
+        if self.own.as_ref().is_none_or(|own| own.file().is_spent()) {
+            let file = self.shared.file().sequential()?;
+            self.own = file.map(|file| self.shared.with_file(file));
+        }
+        Ok(self.own.as_ref().unwrap_or(self.shared))
+    }
+}

@@ -1,0 +1,68 @@
+//! Files that are open for reading.
+
+use std::fmt::Debug;
+use std::io;
+
+use super::access::Access;
+use super::mmap::FileMap;
+
+#[cfg(test)]
+thread_local! {
+    /// Bytes that this thread has asked the system to read before they are used.
+    pub(crate) static READ_AHEAD: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// A file that is open for reading, and that nobody in this process writes to any more. Several
+/// threads can use it.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::{ReadFile, Sim, Storage};
+///
+/// let sim = Sim::new();
+/// sim.create_root()?;
+/// sim.create("a.log")?.append(b"some bytes")?;
+/// let file: std::sync::Arc<dyn ReadFile> = sim.open("a.log")?;
+/// let mut bytes = [0; 5];
+/// file.read_at(5, &mut bytes).unwrap();
+/// assert_eq!((file.length(), &bytes), (10, b"bytes"));
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+pub trait ReadFile: Debug + Send + Sync {
+    /// Returns the number of bytes that the file had when it was opened.
+    fn length(&self) -> u64;
+
+    /// Reads the bytes from `offset` on, as many as `to` has.
+    ///
+    /// # Errors
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file ends earlier, and other I/O
+    /// errors.
+    fn read_at(&self, offset: u64, to: &mut [u8]) -> io::Result<()>;
+
+    /// Asks the system to read these bytes soon, without waiting for them. This is a hint: errors
+    /// are ignored. The default does nothing.
+    fn prefetch(&self, _offset: u64, _len: u64) {}
+
+    /// Returns how the pages of the file are to be read. The default is [`Access::Cached`].
+    fn access(&self) -> Access {
+        Access::Cached
+    }
+
+    /// Maps the file into memory, for [`Access::Mapped`]. The default is `None`: it cannot be mapped.
+    ///
+    /// # Errors
+    /// I/O errors.
+    fn map(&self) -> io::Result<Option<FileMap>> {
+        Ok(None)
+    }
+}
+
+impl dyn ReadFile + '_ {
+    /// Does what [`ReadFile::prefetch`] does, and counts the bytes in tests.
+    pub(crate) fn prefetch_counted(&self, offset: usize, len: usize) {
+        #[cfg(test)]
+        READ_AHEAD.set(READ_AHEAD.get() + len);
+        self.prefetch(offset as u64, len as u64);
+    }
+}
