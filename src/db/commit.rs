@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::core::{Core, Writer};
 use super::options::Durability;
+use super::space;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::log::Op;
@@ -21,6 +22,7 @@ pub(super) fn commit<F: Fingerprint>(
     ops: &[Op<F>],
 ) -> Result<u64> {
     core.poison.check()?;
+    space::admit(core, &mut writer.grant, ops)?;
     let is_buffered = core.tuning.durability == Durability::Buffered;
     let seq = writer.seq + 1;
     writer.committed_end = writer.log.append(seq, ops)?;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::core::Core;
 use super::locks::lock;
-use super::{flush, install};
+use super::{flush, install, space};
 use crate::compaction::{MergeSizes, Merger, Weight, no_space, pick, pick_smaller};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
@@ -62,7 +62,8 @@ pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
     let Some(mut run) = pick(&weights) else { return Ok(false) };
     // One processor is left to writes and queries.
     let threads = core.threads().saturating_sub(1).max(1);
-    let (sizes, mut usable) = (MergeSizes::new(&core.settings, &segments), usable_space(core)?);
+    let (sizes, mut usable) =
+        (MergeSizes::new(&core.settings, &segments), space::usable_for_merge(core)?);
     loop {
         if !sizes.fits(run.clone(), usable) {
             run = pick_smaller(&weights, |run| sizes.fits(run, usable))
@@ -84,11 +85,6 @@ pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
 /// Whether a merge failed for lack of space only.
 fn is_full<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
     error.kind() == ErrorKind::NoSpace && !core.poison.is_set()
-}
-
-/// Returns how many bytes a merge may take, so that writes still find some space.
-fn usable_space<F: Fingerprint>(core: &Core<F>) -> Result<u64> {
-    core.storage.free_space()
 }
 
 /// Merges as long as the policy chooses anything, in the calling thread.
@@ -120,7 +116,8 @@ pub(super) fn compact_all<F: Fingerprint>(
     let before = core.current.get().segments.clone();
     let has_tombstones = before.iter().any(|s| s.meta().removed > 0);
     if before.len() > 1 || has_tombstones {
-        let (sizes, usable) = (MergeSizes::new(&core.settings, &before), usable_space(core)?);
+        let (sizes, usable) =
+            (MergeSizes::new(&core.settings, &before), space::usable_for_merge(core)?);
         if !sizes.fits(0..before.len(), usable) {
             return Err(no_space(sizes.most(0..before.len()), usable, &*core.storage));
         }

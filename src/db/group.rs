@@ -12,8 +12,9 @@
 //! time until as many threads have joined as there were before. With many threads it is better if
 //! half of them work while the other half is being synced.
 
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use super::wake::Signal;
 
 /// A leader waits for followers for at most the time that the last sync took, divided by this.
 const PATIENCE: u32 = 4;
@@ -25,7 +26,7 @@ const LARGE: usize = 8;
 #[derive(Debug, Default)]
 struct Group {
     members: usize,
-    synced: Arc<OnceLock<()>>,
+    synced: Signal,
 }
 
 /// The two groups that exist at a time.
@@ -50,7 +51,7 @@ pub(super) enum Role {
     Leader(Waker),
     /// It sleeps until the leader has done that.
     Follower {
-        synced: Arc<OnceLock<()>>,
+        synced: Signal,
         /// Whether the leader waits for this thread only, and should be woken.
         completes_group: bool,
     },
@@ -59,12 +60,11 @@ pub(super) enum Role {
 /// Wakes the followers of a group when it is dropped, so that a leader wakes them however it
 /// returns.
 #[derive(Debug)]
-pub(super) struct Waker(Arc<OnceLock<()>>);
+pub(super) struct Waker(Signal);
 
 impl Drop for Waker {
     fn drop(&mut self) {
-        // Nobody else sets it.
-        let _ = self.0.set(());
+        self.0.set();
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
 
     fn follows(role: Role) -> impl Fn() -> bool {
         match role {
-            Role::Follower { synced, .. } => move || synced.get().is_some(),
+            Role::Follower { synced, .. } => move || synced.is_set(),
             Role::Leader(_) => panic!("a second leader"),
         }
     }

@@ -78,8 +78,8 @@ pub(super) fn segment<F: Fingerprint>(
 
 /// Returns whether no manifest can name a new file, after this failure to install one.
 pub(super) fn cannot_be_named<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
-    // If the folder was replaced, that was noticed before anything was renamed.
-    !core.poison.is_set() || error.kind() == ErrorKind::Replaced
+    // That the folder was replaced or the handle closed was noticed before anything was renamed.
+    !core.poison.is_set() || matches!(error.kind(), ErrorKind::Replaced | ErrorKind::Closed)
 }
 
 /// Returns the locked folder, for an operation that creates or removes files. Fails if it belongs to

@@ -1,11 +1,40 @@
-//! Free disk space: what operations require before they begin.
+//! Free disk space: what operations require before they begin, and what they leave to others.
+//!
+//! A write that finds the disk full in the middle of the log poisons the handle, and a handle that
+//! cannot flush cannot be closed cleanly. So writes are refused earlier. Everything in memory can
+//! still be flushed then, and there is a reserve for removals, for closing the database and for
+//! opening it again.
+//!
+//! None of this holds if other programs fill the disk in the meantime.
 
+use super::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fingerprint::Fingerprint;
+use crate::log::Op;
+use crate::segment::bound::{Expected, most_bytes};
+use crate::settings::Ids;
 use crate::storage::Storage;
+
+/// Bytes of free space that inserts, bulk loads and backups leave, in addition to what a flush of
+/// everything in memory needs. Merges leave twice as much.
+pub(super) const RESERVE: u64 = 1 << 20;
+
+/// Bytes that removals leave: for the manifest and a new log, when the database is closed or opened.
+const LAST_RESERVE: u64 = RESERVE / 4;
+
+/// Most bytes that are granted to writes at a time.
+const MOST_GRANTED: u64 = 64 << 20;
+
+/// Bytes of two manifests per segment, and of everything else in them and in a new log.
+const MANIFESTS: (u64, u64) = (512, 1 << 16);
+
+/// How many bytes of disk space writes may still use before the free space is read again.
+#[derive(Debug, Default)]
+pub(super) struct Grant(u64);
 
 /// Fails if the file system has less free space than an operation may need.
 pub(super) fn require(storage: &dyn Storage, needed: u64, operation: &str) -> Result<()> {
-    let free = storage.free_space()?;
+    let (free, needed) = (storage.free_space()?, needed + RESERVE);
     if free >= needed {
         return Ok(());
     }
@@ -14,4 +43,67 @@ pub(super) fn require(storage: &dyn Storage, needed: u64, operation: &str) -> Re
          some space"
     );
     Err(Error::new(ErrorKind::NoSpace, message).at_path(storage.root()))
+}
+
+/// Returns how many bytes a merge may take.
+pub(super) fn usable_for_merge<F: Fingerprint>(core: &Core<F>) -> Result<u64> {
+    let left = needed_to_close(core) + 2 * RESERVE;
+    Ok(core.storage.free_space()?.saturating_sub(left))
+}
+
+/// Fails if these operations would not leave enough space. The caller holds the writer, and has not
+/// yet written them to the log.
+///
+/// Reading the free space takes a system call, so much of it is granted at a time. When little is
+/// left, this happens more often.
+pub(super) fn admit<F: Fingerprint>(
+    core: &Core<F>,
+    grant: &mut Grant,
+    ops: &[Op<F>],
+) -> Result<()> {
+    let cost = cost(core, ops);
+    if let Some(left) = grant.0.checked_sub(cost) {
+        grant.0 = left;
+        return Ok(());
+    }
+    let only_removes = ops.iter().all(|op| matches!(op, Op::Remove { .. }));
+    let reserve = if only_removes { LAST_RESERVE } else { RESERVE };
+    let free = core.storage.free_space()?;
+    let usable = free.saturating_sub(needed_to_close(core) + reserve);
+    if cost > usable {
+        let message = format!(
+            "the disk is full: the {free} bytes left are needed to flush recent entries, to remove \
+             entries and to close the database, so free some space"
+        );
+        return Err(Error::new(ErrorKind::NoSpace, message).at_path(core.storage.root()));
+    }
+    // Removals use the space that inserts must leave, so nothing is granted in advance.
+    let granted = if only_removes { cost } else { (usable / 4).min(MOST_GRANTED).max(cost) };
+    grant.0 = granted - cost;
+    Ok(())
+}
+
+/// Returns how many bytes the operations take at most in the log and in a segment.
+fn cost<F: Fingerprint>(core: &Core<F>, ops: &[Op<F>]) -> u64 {
+    /// Frames in the log, with the one that follows a sync.
+    const FRAMES: u64 = 64;
+    let settings = &core.settings;
+    // In a block a fingerprint takes at most its own bits and a codeword.
+    let per_table = 2 * F::BYTES as u64 + u64::from(settings.filter_bits) / 8;
+    let per_op = settings.layout.tables() as u64 * per_table + 32;
+    let log: usize = ops.iter().map(Op::encoded_len).sum();
+    FRAMES + 2 * log as u64 + ops.len() as u64 * per_op
+}
+
+/// Returns how many bytes it takes at most to flush everything in memory and to close the database.
+fn needed_to_close<F: Fingerprint>(core: &Core<F>) -> u64 {
+    let version = core.current.get();
+    let segments = version.memtables().filter(|memtable| memtable.len() > 0).map(|memtable| {
+        let entries = memtable.len() as u64;
+        let names = if core.settings.ids == Ids::Names { memtable.memory() as u64 } else { 0 };
+        let expected = Expected { names, ..Expected::of_entries(entries, u64::MAX) };
+        most_bytes::<F>(&core.settings, &expected)
+    });
+    let (per_segment, others) = MANIFESTS;
+    segments.sum::<u64>() + version.segments.len() as u64 * per_segment + others
 }

@@ -36,7 +36,7 @@ impl<F: Fingerprint> Op<F> {
     /// Bytes of the shortest operation.
     pub(super) const MIN_LEN: usize = 1 + F::BYTES + 8;
 
-    pub(super) fn encoded_len(&self) -> usize {
+    pub(crate) fn encoded_len(&self) -> usize {
         Self::MIN_LEN + self.name().map_or(0, |name| 4 + name.len())
     }
 

@@ -9,6 +9,9 @@ use fpdb::{Db, Durability, ErrorKind, Options};
 
 use crate::counting::Counting;
 
+/// Free space with which writes go on, but nothing is merged.
+const ENOUGH_FOR_WRITES: u64 = 2 << 20;
+
 /// Entries per memtable.
 const SIZE: u64 = 8;
 
@@ -43,7 +46,7 @@ fn inserts_never_fail_because_compaction_does() {
             let options = options(sim.clone()).background(background);
             let db = options.open_or_create("sim").unwrap();
             if !is_damaged {
-                sim.set_free_space(100);
+                sim.set_free_space(ENOUGH_FOR_WRITES);
             }
             // More segments than the limit above which writes wait for compaction.
             let before = db.snapshot().len();
@@ -86,7 +89,7 @@ fn failing_flush_fails_only_writes_that_find_no_room() {
 fn compaction_that_failed_is_tried_again_without_a_write() {
     let sim = Sim::new();
     let db = options(sim.clone()).create("sim").unwrap();
-    sim.set_free_space(100);
+    sim.set_free_space(ENOUGH_FOR_WRITES);
     for i in 0..8 {
         insert(&db, i * SIZE..(i + 1) * SIZE);
         db.flush().unwrap();

@@ -12,8 +12,6 @@ use crate::common::{Oracle, Rng, entry};
 struct Intact {
     files: BTreeMap<String, Vec<u8>>,
     states: Vec<Oracle<u64>>,
-    /// The number of commits that are in segments.
-    flushed: usize,
     names: Vec<String>,
 }
 
@@ -30,7 +28,6 @@ impl Intact {
         let db = stored.create("sim").unwrap();
         let (mut rng, mut names) = (Rng::new(3), Vec::new());
         let mut states = vec![Oracle::<u64>::default()];
-        let mut flushed = 0;
         for commit in 0..9u64 {
             let mut state = states.last().unwrap().clone();
             if commit % 3 == 2 {
@@ -56,7 +53,6 @@ impl Intact {
             states.push(state);
             if commit == 2 || commit == 5 {
                 db.flush().unwrap();
-                flushed = states.len() - 1;
             }
         }
         drop(db);
@@ -66,7 +62,7 @@ impl Intact {
         for kind in [".t00", ".t01", ".ids", ".del", ".names", ".log", "MANIFEST"] {
             assert!(list.iter().any(|name| name.ends_with(kind)), "no {kind} in {list:?}");
         }
-        Self { files, states, flushed, names }
+        Self { files, states, names }
     }
 
     /// Returns the database with one file replaced or removed.

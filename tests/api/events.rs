@@ -191,6 +191,7 @@ fn long_stall_is_reported_by_the_writer_that_waited() {
 fn failure_that_poisons_the_handle_is_reported_once() {
     let sim = Sim::new();
     let db = options(&sim).create("sim").unwrap();
+    db.insert(6, 1).unwrap();
     let all = events(|| {
         sim.fail_at(sim.calls(), Fault::Error, false);
         db.insert(7, 1).unwrap_err();
@@ -206,7 +207,7 @@ fn failure_that_poisons_the_handle_is_reported_once() {
 fn failed_compaction_of_a_call_that_succeeds_is_reported() {
     let sim = Sim::new();
     let db = options(&sim).create("sim").unwrap();
-    sim.set_free_space(0);
+    sim.set_free_space(2 << 20);
     let all = events(|| {
         for i in 0..2u64 {
             db.insert(i << 40, i).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
-use fpdb::{BlockCode, Db, Entry, ErrorKind, Ids, Key, Options, Result};
+use fpdb::{BlockCode, Db, Durability, Entry, ErrorKind, Ids, Key, Options, Result};
 
 use crate::common::{Oracle, Rng, assert_entries, entry};
 
@@ -157,10 +157,10 @@ fn compaction_checks_for_space_before_it_begins() {
     let (sim, db, oracle) = make();
     db.flush().unwrap();
     let names = sim.list().unwrap();
-    sim.set_free_space(100);
+    sim.set_free_space(100 + LEFT);
     let error = db.compact().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSpace);
-    assert!(error.to_string().contains("may use only 100"), "{error}");
+    assert!(error.to_string().contains("may use only "), "{error}");
     assert_eq!(sim.list().unwrap(), names);
     assert_entries(&db.snapshot(), &oracle);
     sim.set_free_space(1 << 30);
@@ -199,6 +199,10 @@ fn flush_that_failed_on_a_full_disk_can_be_repeated() {
     assert!(repeated > poisoned, "{repeated} repeated, {poisoned} poisoned");
 }
 
+/// What merges leave free while nothing is in memory: twice the reserve, and the room for a new
+/// manifest of few segments.
+const LEFT: u64 = (2 << 20) + (1 << 16) + 12 * 512;
+
 /// Returns the figure in the message of a compaction that has no space.
 fn needed(db: &Db) -> u64 {
     let error = db.compact().unwrap_err();
@@ -220,6 +224,7 @@ fn check_bound(sim: &Arc<Sim>, db: &Db, rng: &mut Rng, count: u64, kind: u64) ->
     };
     let is_named = db.id_kind() == Ids::Names;
     for segment in 0..4u64 {
+        sim.set_free_space(1 << 30);
         for i in 0..count >> (2 * segment) {
             let f = fingerprint(i * 4 + segment, rng);
             if is_named {
@@ -240,7 +245,7 @@ fn check_bound(sim: &Arc<Sim>, db: &Db, rng: &mut Rng, count: u64, kind: u64) ->
         db.flush().unwrap();
     }
     let needed = needed(db);
-    sim.set_free_space(needed);
+    sim.set_free_space(needed + LEFT);
     let report = db.compact().unwrap();
     assert!(report.bytes_after <= needed, "{} > {needed}", report.bytes_after);
     needed as f64 / report.bytes_after as f64
@@ -271,23 +276,22 @@ fn compaction_never_takes_more_space_than_it_requires_before_it_begins() {
 fn compaction_that_does_not_fit_merges_fewer_segments() {
     let sim = Sim::new();
     let db = options(&sim).memtable_entries(1 << 20).create("sim").unwrap();
-    sim.set_free_space(0);
-    let add = |i: u64| {
+    let add = |i: u64, free: u64| {
+        sim.set_free_space(1 << 30);
         insert(&db, &range(i * 1000, i * 1000 + 1000)).unwrap();
+        sim.set_free_space(free);
         db.flush().unwrap();
     };
-    (0..16).for_each(add);
+    (0..16).for_each(|i| add(i, 0));
     let stats = db.stats();
     assert_eq!(stats.segments.len(), 16);
     assert!(stats.background_error.is_some_and(|e| e.contains("compaction needs")));
     // Enough for half of them.
-    sim.set_free_space(stats.bytes_total / 2);
-    add(16);
+    add(16, stats.bytes_total / 2 + LEFT);
     let segments = db.stats().segments.len();
     assert!((2..=10).contains(&segments), "{segments} segments");
     assert_entries(&db.snapshot(), &Oracle(range(0, 17_000).into_iter().collect()));
-    sim.set_free_space(1 << 30);
-    add(17);
+    add(17, 1 << 30);
     assert_eq!((db.stats().segments.len(), db.stats().background_error), (1, None));
 }
 
@@ -322,6 +326,7 @@ fn merges_within_changing_free_space_keep_every_entry() {
     let db = options(&sim).memtable_entries(1 << 20).create("sim").unwrap();
     let (mut oracle, mut sizes) = (Oracle::default(), Vec::new());
     for step in 0..120 {
+        sim.set_free_space(1 << 30);
         for _ in 0..rng.within(1, 60) {
             let new = entry(rng.below(300).wrapping_mul(0x9e37_79b9_7f4a_7c15), rng.below(4));
             if rng.one_in(3) {
@@ -331,7 +336,7 @@ fn merges_within_changing_free_space_keep_every_entry() {
                 oracle.0.insert(new);
             }
         }
-        sim.set_free_space(rng.below(150_000));
+        sim.set_free_space(LEFT + rng.below(150_000));
         db.flush().unwrap();
         sizes.push(db.stats().segments.len());
         if step % 10 == 9 {
@@ -353,7 +358,7 @@ fn bulk_load_and_backup_check_for_space_before_they_write() {
     let loading = Db::bulk_load(&db, range(200, 230).into_iter().map(Ok)).unwrap_err();
     assert_eq!(sim.list().unwrap(), before);
     let copying = db.backup("copy").unwrap_err();
-    assert_eq!(sim.folder("copy").list().unwrap(), Some(vec![]));
+    assert_eq!(sim.folder("copy").list().unwrap(), Some(vec!["LOCK".to_owned()]));
     for (error, what) in [(loading, "a bulk load needs"), (copying, "the backup needs")] {
         assert_eq!(error.kind(), ErrorKind::NoSpace);
         assert!(error.is_retryable() && error.to_string().starts_with(what), "{error}");
@@ -362,4 +367,58 @@ fn bulk_load_and_backup_check_for_space_before_they_write() {
     bulk_load(&db).unwrap();
     db.backup("copy").unwrap();
     assert_eq!(db.snapshot().len(), oracle.0.len() as u64 + 200);
+}
+
+/// Inserts until the disk is full. Returns how many entries were acknowledged.
+fn fill(db: &Db, from: u64) -> u64 {
+    for i in (from..).step_by(16) {
+        if let Err(error) = insert(db, &range(i, i + 16)) {
+            assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+            assert!(error.is_retryable(), "{error}");
+            assert!(error.to_string().contains("disk is full"), "{error}");
+            return i;
+        }
+    }
+    unreachable!("the disk never got full")
+}
+
+#[test]
+fn full_disk_has_room_for_removals_close_and_open_and_the_handle_resumes() {
+    for (background, durability) in [(false, Durability::Sync), (true, Durability::Buffered)] {
+        let sim = Sim::new();
+        sim.limit_space(8 << 20);
+        let options = || options(&sim).memtable_entries(4096).background(background);
+        let options = || options().durability(durability);
+        let db = options().create("sim").unwrap();
+        let inserted = fill(&db, 0);
+        let mut oracle = Oracle(range(0, inserted).into_iter().collect());
+        let remove = |db: &Db, oracle: &mut Oracle<u64>, from: u64, to: u64| {
+            for gone in range(from, to) {
+                assert!(db.remove(gone.fingerprint, gone.id).unwrap_or_else(|e| panic!("{e}")));
+                oracle.0.remove(&gone);
+            }
+        };
+        remove(&db, &mut oracle, 0, 1000);
+        fill(&db, inserted);
+        oracle.0 = db.snapshot().iter().collect::<Result<_>>().unwrap();
+        db.close().unwrap();
+        // A crash instead of a close: opening flushes what is in the log.
+        let db = options().open("sim").unwrap();
+        assert_eq!(db.recovery().commits, 0);
+        remove(&db, &mut oracle, 1000, 1500);
+        drop(db);
+        let db = options().open("sim").unwrap();
+        assert_eq!(db.recovery().commits, 500);
+        assert_entries(&db.snapshot(), &oracle);
+        let end = fill(&db, 1 << 30);
+        oracle.0.extend(range(1 << 30, end));
+        // Space returns.
+        sim.limit_space(64 << 20);
+        insert(&db, &range(end, end + 5000)).unwrap();
+        oracle.0.extend(range(end, end + 5000));
+        assert_eq!(db.compact().unwrap().segments_after, 1);
+        assert_entries(&db.snapshot(), &oracle);
+        db.close().unwrap();
+        assert_no_orphans(&sim, "after a full disk");
+    }
 }

@@ -20,6 +20,8 @@ mod novelty;
 mod ownership;
 mod pages;
 mod progress;
+#[cfg(target_os = "linux")]
+mod real_disk;
 mod replaced;
 mod truth;
 mod waiting;

@@ -171,3 +171,37 @@ fn closed_database_can_be_opened_while_clones_of_the_handle_exist() {
     assert_eq!(Db::open(folder.path()).unwrap_err().kind(), ErrorKind::Locked);
     assert_eq!(second.snapshot().len(), 2);
 }
+
+/// A call that compacts, because there is no background thread, while another thread closes.
+#[test]
+fn folder_stays_locked_until_a_merge_beside_the_close_has_ended() {
+    let sim = Sim::new();
+    let storage = Counting::new(sim.clone(), Duration::ZERO);
+    let options = || Db::options().storage(storage.clone() as Arc<dyn Storage>).background(false);
+    let db = options().create("sim").unwrap();
+    // Enough free space for writes, but not for a merge.
+    sim.set_free_space(2 << 20);
+    for i in 0..2u64 {
+        db.insert(i << 40, i).unwrap();
+        db.flush().unwrap();
+    }
+    let files = sim.list().unwrap().unwrap();
+    assert_eq!(db.stats().segments.len(), 2);
+    sim.set_free_space(1 << 30);
+    storage.hold(Some(".t00"));
+    let merging = thread::spawn({
+        let db = db.clone();
+        move || db.flush()
+    });
+    storage.wait_for_held_sync();
+    at_once(move || db.close().unwrap());
+    assert_eq!(options().open("sim").unwrap_err().kind(), ErrorKind::Locked);
+    storage.hold(None);
+    // There was nothing to flush. The merge was refused, and its files were removed.
+    merging.join().unwrap().unwrap();
+    let left = sim.list().unwrap().unwrap();
+    assert!(left.iter().all(|name| files.contains(name)), "{left:?} of {files:?}");
+    let db = options().open("sim").unwrap();
+    assert_eq!((db.recovery().orphans, db.stats().segments.len()), (0, 2));
+    assert_eq!(db.snapshot().len(), 2);
+}

@@ -3,7 +3,7 @@
 //! A workload runs once on [`fpdb::storage::Sim`]. Then the database is opened in every state that
 //! a loss of power could have left, at each operation, and compared with what had been
 //! acknowledged. `mutants` skips syncs and renames, which shows that these tests notice a missing
-//! one; `faults` makes every call fail in every way; `kill` ends real processes. Every violation is
+//! one; `faults` makes every call fail in every way; `kill` ends real processes, and `soak` mixes all. Every violation is
 //! printed with a command that checks the same state again (`replay`).
 //!
 //! `FPDB_CRASH_STATES` sets the approximate number of states that are checked in total (200,000).
@@ -20,6 +20,7 @@ mod oracle;
 mod replay;
 mod runner;
 mod script;
+mod soak;
 
 use fpdb::{BlockCode, Durability, Fingerprint, Ids};
 

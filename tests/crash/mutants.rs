@@ -15,16 +15,7 @@ use super::{ALL_STEPS, BUFFERED, ELIAS_FANO, NAMES, USER, workload};
 
 /// Calls whose absence no crash shows, each with the reason. The calls before and after are named
 /// because many calls of the same kind are necessary elsewhere.
-const REDUNDANT: [(&str, &str); 9] = [
-    (
-        "skip rename MANIFEST.tmp to MANIFEST (after sync MANIFEST.tmp, before sync_dir, create *.t00)",
-        "The flush that follows a rotation at once replaces the manifest, and nothing is acknowledged \
-         or removed between them. If the flush fails, the rename matters: see below.",
-    ),
-    (
-        "skip sync_dir (after rename MANIFEST.tmp to MANIFEST, before create *.t00, create *.ids)",
-        "The same.",
-    ),
+const REDUNDANT: [(&str, &str); 7] = [
     (
         "skip sync_dir (first call of an open)",
         "Matters if the process before ended between a rename and the sync: see below.",

@@ -34,6 +34,12 @@ use crate::settings::Ids;
 /// `Closed`, and it must open the database itself, for reading if its parent goes on. The folder stays
 /// locked until both have ended or closed the handle.
 ///
+/// When the disk is nearly full, inserts fail with [`NoSpace`](crate::ErrorKind::NoSpace) while
+/// there is still room to flush recent entries, and 1 MiB more: for removals, for closing the
+/// database and for opening it again. The same handle continues once there is space. If other
+/// programs use up that reserve too, a write to the log can fail, after which the handle accepts no
+/// more writes; then the database has to be opened again.
+///
 /// [`close`](Self::close) flushes and reports errors. Dropping the last clone only syncs the log,
 /// and ignores errors.
 ///

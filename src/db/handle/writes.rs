@@ -176,7 +176,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Poisoned` after a failed write; `Closed`; `Corruption`; `NoSpace`; `Io`.
+    /// `Poisoned` after a failed write; `Closed`; `Corruption`; `NoSpace` if even the reserve for
+    /// removals is used up; `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -1,0 +1,127 @@
+//! A file system that is really full: a small one in memory, if this process may mount one.
+
+use std::path::Path;
+use std::process::Command;
+
+use fpdb::{Db, Durability, Entry, ErrorKind, Options};
+
+use crate::common::entry;
+
+/// A mounted file system of a few megabytes.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    /// Mounts it. Returns `None`, and says so, if that is not possible here.
+    fn mount(bytes: u64) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let size = format!("size={bytes}");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "none"])
+            .arg(folder.path())
+            .output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Some(Self(folder));
+        }
+        println!("skipped: this process may not mount a file system");
+        None
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg(self.path()).status();
+        assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+fn options() -> Options {
+    Db::options().memtable_entries(8192).durability(Durability::Buffered)
+}
+
+fn number(i: u64) -> Entry {
+    entry(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), i)
+}
+
+/// Inserts until the disk is full, and returns the number after the last entry acknowledged.
+fn fill(db: &Db, from: u64) -> u64 {
+    for i in from.. {
+        if let Err(error) = db.insert(number(i).fingerprint, i) {
+            assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+            assert!(error.is_retryable(), "{error}");
+            return i;
+        }
+    }
+    from
+}
+
+fn assert_holds(db: &Db, ids: std::ops::Range<u64>) {
+    assert_eq!(db.snapshot().len(), ids.end - ids.start);
+    for i in ids {
+        assert_eq!(db.ids(number(i).fingerprint).unwrap(), [fpdb::DocId(i)], "entry {i}");
+    }
+}
+
+#[test]
+fn database_on_a_full_file_system_can_be_emptied_closed_and_opened() {
+    for megabytes in [4, 16] {
+        let Some(disk) = Small::mount(megabytes << 20) else { return };
+        let path = disk.path().join("db");
+        let db = options().create(&path).unwrap();
+        let end = fill(&db, 0);
+        assert!(end > 10_000 * megabytes, "only {end} entries on {megabytes} MiB");
+        for i in 0..1000 {
+            assert!(db.remove(number(i).fingerprint, i).unwrap());
+        }
+        db.close().unwrap();
+        let db = options().open(&path).unwrap();
+        assert_eq!(db.recovery().commits, 0);
+        assert_holds(&db, 1000..end);
+        assert!(db.verify().unwrap().errors.is_empty());
+    }
+}
+
+#[test]
+fn disk_filled_by_another_program_loses_nothing_and_all_continues_when_it_has_space() {
+    let Some(disk) = Small::mount(24 << 20) else { return };
+    let path = disk.path().join("db");
+    let ballast = disk.path().join("ballast");
+    let fill_up = || {
+        let mut file = std::fs::File::create(&ballast).unwrap();
+        while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
+    };
+    fill_up();
+    let error = options().create(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+    std::fs::remove_file(&ballast).unwrap();
+    let db = options().open_or_create(&path).unwrap();
+    for i in 0..20_000 {
+        db.insert(number(i).fingerprint, i).unwrap();
+    }
+    fill_up();
+    assert_eq!(db.flush().unwrap_err().kind(), ErrorKind::NoSpace);
+    assert_holds(&db, 0..20_000);
+    assert!(db.compact().is_err() && db.backup(disk.path().join("copy")).is_err());
+    std::fs::remove_file(&ballast).unwrap();
+    // The same handle continues, or says that it has to be opened again.
+    let db = match db.insert(number(20_000).fingerprint, 20_000) {
+        Ok(_) => db,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
+            drop(db);
+            let db = options().open(&path).unwrap();
+            assert_holds(&db, 0..20_000);
+            db.insert(number(20_000).fingerprint, 20_000).unwrap();
+            db
+        }
+    };
+    db.compact().unwrap();
+    assert_holds(&db, 0..20_001);
+    let live: u64 = db.stats().segments.iter().map(|segment| segment.files.len() as u64).sum();
+    // The manifest, the lock and the log.
+    assert_eq!(std::fs::read_dir(&path).unwrap().count() as u64, live + 3);
+    db.close().unwrap();
+}
