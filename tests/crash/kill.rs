@@ -27,6 +27,9 @@ const READER: &str = "FPDB_CRASH_READER";
 const CHECKER: &str = "FPDB_CRASH_CHECKER";
 const ACKNOWLEDGED: &str = "FPDB_CRASH_ACKNOWLEDGED";
 
+/// A variable that ends the writer, without an error, when the database has had this many operations.
+const OPERATIONS: &str = "FPDB_CRASH_OPERATIONS";
+
 /// A variable for negative controls: the writer acknowledges operations that are not durable.
 const UNSYNCED: &str = "FPDB_CRASH_UNSYNCED";
 
@@ -111,7 +114,7 @@ fn writer() {
     let Some(path) = std::env::var_os(WRITER) else { return };
     let db = open(Path::new(&path));
     let mut out = std::io::stdout();
-    for n in operations(&db.snapshot()).. {
+    for n in operations(&db.snapshot())..setting(OPERATIONS, usize::MAX) as u64 {
         apply(&db, n);
         writeln!(out, "acknowledged {n}").unwrap();
         out.flush().unwrap();

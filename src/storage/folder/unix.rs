@@ -8,13 +8,14 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::retry_on_intr;
 
 use super::not_a_file;
 
 /// Flags of every file: no link is followed, and a pipe does not wait for its other end.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
-/// An open folder.
+/// An open folder. Calls that a signal interrupts are repeated; `tools/power/syscalls.py` tests that.
 #[derive(Debug)]
 pub(in crate::storage) struct Folder(OwnedFd);
 
@@ -22,7 +23,7 @@ impl Folder {
     /// Opens the folder at `path`, which may be a link to it.
     pub(in crate::storage) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
+        Ok(Self(retry_on_intr(|| rustix::fs::openat(CWD, path, flags, Mode::empty()))?))
     }
 
     /// Returns whether `path` leads to this folder.
@@ -76,7 +77,8 @@ impl Folder {
     }
 
     fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        let file = match rustix::fs::openat(&self.0, name, flags | FLAGS, Mode::from(0o666)) {
+        let open = || rustix::fs::openat(&self.0, name, flags | FLAGS, Mode::from(0o666));
+        let file = match retry_on_intr(open) {
             Ok(file) => File::from(file),
             Err(rustix::io::Errno::LOOP) => return Err(not_a_file()),
             Err(e) => return Err(e.into()),
@@ -86,17 +88,17 @@ impl Folder {
 
     /// Renames a file, and replaces any file that had the new name.
     pub(in crate::storage) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+        Ok(retry_on_intr(|| rustix::fs::renameat(&self.0, from, &self.0, to))?)
     }
 
     /// Removes a file.
     pub(in crate::storage) fn remove(&self, name: &str) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+        Ok(retry_on_intr(|| rustix::fs::unlinkat(&self.0, name, AtFlags::empty()))?)
     }
 
     /// Makes the names durable.
     pub(in crate::storage) fn sync(&self) -> io::Result<()> {
-        Ok(rustix::fs::fsync(&self.0)?)
+        Ok(retry_on_intr(|| rustix::fs::fsync(&self.0))?)
     }
 
     /// Returns the name of the file system if it is one of another machine.
