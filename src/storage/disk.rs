@@ -116,8 +116,8 @@ impl Storage for Disk {
     }
 
     fn check_root(&self) -> Result<()> {
-        let is_at = self.folder().and_then(|folder| folder.is_at(&self.root));
-        match is_at.map_err(|e| failed("check the folder", &self.root, e))? {
+        let in_place = self.folder().and_then(|folder| folder.is_in_place());
+        match in_place.map_err(|e| failed("check the folder", &self.root, e))? {
             true => Ok(()),
             false => Err(Error::new(ErrorKind::Replaced, FOLDER_REPLACED).at_path(&self.root)),
         }

@@ -377,3 +377,30 @@ fn writer_begins_no_file_if_its_manifest_was_replaced() {
     }
     expect_documents(&path, 21);
 }
+
+/// The variable that makes a test process change its working directory, with the folder to work in.
+const MOVING: &str = "FPDB_TEST_CHANGE_DIRECTORY";
+
+/// Not a test by itself: the process that changes its directory runs it.
+#[test]
+fn changing_directory() {
+    let Some(parent) = std::env::var_os(MOVING) else { return };
+    std::env::set_current_dir(parent).unwrap();
+    let db = create_and_flush(Path::new("db"), 0..20);
+    let reader = Db::open_read_only("db").unwrap();
+    std::env::set_current_dir("/").unwrap();
+    insert(&db, 20..30);
+    assert!(reader.refresh().unwrap());
+    db.close().unwrap();
+}
+
+#[test]
+fn program_may_change_its_directory_while_a_database_is_open() {
+    let parent = tempfile::tempdir().unwrap();
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "ownership::changing_directory"])
+        .env(MOVING, parent.path())
+        .status();
+    assert!(status.unwrap().success());
+    expect_documents(&parent.path().join("db"), 30);
+}

@@ -19,13 +19,16 @@ pub(in crate::storage) struct Folder(PathBuf);
 impl Folder {
     /// Opens the folder at `path`.
     pub(in crate::storage) fn open(path: &Path) -> io::Result<Self> {
-        fs::read_dir(path)?;
-        Ok(Self(path.to_owned()))
+        // Absolute, because a program may change its working directory.
+        let path = std::path::absolute(path)?;
+        fs::read_dir(&path)?;
+        Ok(Self(path))
     }
 
-    /// Returns whether `path` leads to this folder. A folder with open files keeps its name.
-    pub(in crate::storage) fn is_at(&self, path: &Path) -> io::Result<bool> {
-        path.try_exists()
+    /// Returns whether the path at which the folder was opened still leads to it. A folder with open
+    /// files keeps its name.
+    pub(in crate::storage) fn is_in_place(&self) -> io::Result<bool> {
+        self.0.try_exists()
     }
 
     /// Returns whether the name is still that of the open file. An open file keeps its name.

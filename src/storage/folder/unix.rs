@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::retry_on_intr;
@@ -17,36 +17,44 @@ const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONB
 
 /// An open folder. Calls that a signal interrupts are repeated; `tools/power/syscalls.py` tests that.
 #[derive(Debug)]
-pub(in crate::storage) struct Folder(OwnedFd);
+pub(in crate::storage) struct Folder {
+    fd: OwnedFd,
+    /// Absolute, because a program may change its working directory.
+    path: PathBuf,
+}
 
 impl Folder {
     /// Opens the folder at `path`, which may be a link to it.
     pub(in crate::storage) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self(retry_on_intr(|| rustix::fs::openat(CWD, path, flags, Mode::empty()))?))
+        let path = std::path::absolute(path)?;
+        let open = || rustix::fs::openat(CWD, &path, flags, Mode::empty());
+        let fd = retry_on_intr(open)?;
+        Ok(Self { fd, path })
     }
 
-    /// Returns whether `path` leads to this folder.
-    pub(in crate::storage) fn is_at(&self, path: &Path) -> io::Result<bool> {
-        is_same(&rustix::fs::fstat(&self.0)?, rustix::fs::statat(CWD, path, AtFlags::empty()))
+    /// Returns whether the path at which the folder was opened still leads to it.
+    pub(in crate::storage) fn is_in_place(&self) -> io::Result<bool> {
+        let found = rustix::fs::statat(CWD, &self.path, AtFlags::empty());
+        is_same(&rustix::fs::fstat(&self.fd)?, found)
     }
 
     /// Returns whether the name is still that of the open file.
     pub(in crate::storage) fn has(&self, name: &str, file: &File) -> io::Result<bool> {
-        let named = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW);
+        let named = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
         is_same(&rustix::fs::fstat(file)?, named)
     }
 
     /// Returns the names of the regular files. fpdb makes no file whose name is not UTF-8.
     pub(in crate::storage) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.0)? {
+        for entry in Dir::read_from(&self.fd)? {
             let entry = entry?;
             let kind = match entry.file_type() {
                 // Not every file system knows it without looking at the file.
                 FileType::Unknown => {
                     let flags = AtFlags::SYMLINK_NOFOLLOW;
-                    match rustix::fs::statat(&self.0, entry.file_name(), flags) {
+                    match rustix::fs::statat(&self.fd, entry.file_name(), flags) {
                         Ok(stat) => FileType::from_raw_mode(stat.st_mode),
                         Err(rustix::io::Errno::NOENT) => continue,
                         Err(e) => return Err(e.into()),
@@ -77,7 +85,7 @@ impl Folder {
     }
 
     fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        let open = || rustix::fs::openat(&self.0, name, flags | FLAGS, Mode::from(0o666));
+        let open = || rustix::fs::openat(&self.fd, name, flags | FLAGS, Mode::from(0o666));
         let file = match retry_on_intr(open) {
             Ok(file) => File::from(file),
             Err(rustix::io::Errno::LOOP) => return Err(not_a_file()),
@@ -88,33 +96,23 @@ impl Folder {
 
     /// Renames a file, and replaces any file that had the new name.
     pub(in crate::storage) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(retry_on_intr(|| rustix::fs::renameat(&self.0, from, &self.0, to))?)
+        Ok(retry_on_intr(|| rustix::fs::renameat(&self.fd, from, &self.fd, to))?)
     }
 
     /// Removes a file.
     pub(in crate::storage) fn remove(&self, name: &str) -> io::Result<()> {
-        Ok(retry_on_intr(|| rustix::fs::unlinkat(&self.0, name, AtFlags::empty()))?)
+        Ok(retry_on_intr(|| rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()))?)
     }
 
     /// Makes the names durable.
     pub(in crate::storage) fn sync(&self) -> io::Result<()> {
-        Ok(retry_on_intr(|| rustix::fs::fsync(&self.0))?)
+        Ok(retry_on_intr(|| rustix::fs::fsync(&self.fd))?)
     }
 
     /// Returns the name of the file system if it is one of another machine.
     #[cfg(target_os = "linux")]
     pub(in crate::storage) fn network_file_system(&self) -> io::Result<Option<&'static str>> {
-        // From linux/magic.h, and of CIFS from its sources.
-        const TYPES: [(i64, &str); 6] = [
-            (0x6969, "NFS"),
-            (0x517b, "SMB"),
-            (0xff53_4d42, "CIFS"),
-            (0xfe53_4d42, "SMB"),
-            (0x5346_414f, "AFS"),
-            (0x7375_7245, "Coda"),
-        ];
-        let found = rustix::fs::fstatfs(&self.0)?.f_type;
-        Ok(TYPES.iter().find(|(magic, _)| i64::from(found) == *magic).map(|&(_, name)| name))
+        Ok(network_name(i64::from(rustix::fs::fstatfs(&self.fd)?.f_type)))
     }
 
     /// Other systems do not say.
@@ -130,5 +128,32 @@ fn is_same(opened: &Stat, named: rustix::io::Result<Stat>) -> io::Result<bool> {
         Ok(named) => Ok((opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)),
         Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Ok(false),
         Err(e) => Err(e.into()),
+    }
+}
+
+/// Returns the name of a file system of another machine by the number of its type in linux/magic.h.
+#[cfg(target_os = "linux")]
+fn network_name(magic: i64) -> Option<&'static str> {
+    match magic {
+        0x6969 => Some("NFS"),
+        0x517b | 0xfe53_4d42 => Some("SMB"),
+        0xff53_4d42 => Some("CIFS"),
+        0x5346_414f => Some("AFS"),
+        0x7375_7245 => Some("Coda"),
+        _ => None,
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_recognised_and_local_ones_are_not() {
+        assert_eq!(network_name(0x6969), Some("NFS"));
+        let [ext4, xfs, btrfs, tmpfs] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
+        assert_eq!([ext4, xfs, btrfs, tmpfs].map(network_name), [None; 4]);
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Folder::open(folder.path()).unwrap().network_file_system().unwrap(), None);
     }
 }
