@@ -40,6 +40,7 @@ mod options;
 mod orphans;
 mod poison;
 mod read_only;
+mod read_state;
 mod reading_options;
 mod recipe_name;
 mod recover;

@@ -40,8 +40,9 @@ impl<F> Options<F> {
     }
 
     /// Sets how many bytes of memory the pages of files may take that were read under
-    /// [`Access::Cached`] and [`Access::Cold`]. A query that begins when they take more drops all of
-    /// them first, and then reads again what it needs. So the pages may exceed the limit by what the
+    /// [`Access::Cached`] and [`Access::Cold`]. Files that fit entirely into half of it have their
+    /// memory set aside, in pages of 2 MiB where the system has them. A query that begins when they take more drops all
+    /// others first, and then reads again what it needs. So the pages may exceed the limit by what the
     /// running queries read: with some 30 pages of 4 KiB per query and segment that is little, but a
     /// batch reads more. Iterators, snapshots that are not in use, flush, compaction, backup and
     /// `verify` read in parts, and keep at most a few MiB each in addition to this. A snapshot that

@@ -79,7 +79,8 @@ pub struct Stats {
     /// How many bytes of memory the pages of files may take; see
     /// [`Options::page_memory`](crate::Options::page_memory).
     pub page_budget_bytes: u64,
-    /// How many they take, with those that earlier snapshots keep.
+    /// How many they take, with those that earlier snapshots keep, and with memory that is set aside for
+    /// entire files.
     pub page_memory_bytes: u64,
     /// Number of recent changes in memory.
     pub memtable_entries: usize,

@@ -23,11 +23,8 @@ const SEQUENTIAL_PAGES: usize = 8 * CHUNK;
 #[derive(Debug)]
 pub(crate) struct PagedFile {
     file: Arc<OpenFile>,
-    pages: PageMemory,
+    pages: Arc<CountedPages>,
     access: Access,
-    /// What the pages count towards. Maps, files that are entirely in memory, and what sequential
-    /// readers keep do not count.
-    budget: Option<Arc<PageBudget>>,
     /// For a sequential reader: how many pages it reads at a time.
     ahead: Option<AtomicUsize>,
 }
@@ -45,58 +42,65 @@ impl PagedFile {
         if access == Access::Mapped
             && let Some(map) = file.source.map().map_err(|e| Error::io("map", file.path(), e))?
         {
-            let pages = PageMemory::of_map(map, file.body_len);
-            return Ok(Self { file, pages, access, budget: None, ahead: None });
+            let memory = PageMemory::of_map(map, file.body_len);
+            let pages = Arc::new(CountedPages { memory, budget: None, set_aside: 0 });
+            return Ok(Self { file, pages, access, ahead: None });
         }
         let is_resident = access == Access::Resident;
         let budget = Some(storage.page_budget()).filter(|_| !is_resident);
-        let pages = PageMemory::private(file.body_len, is_resident);
-        let pages = pages.map_err(|e| e.at_path(file.path()))?;
-        let opened = Self { file, pages, access, budget, ahead: None };
+        let pages = CountedPages::new(&file, budget)?;
+        let opened = Self { file, pages: Arc::new(pages), access, ahead: None };
         if is_resident {
             opened.fill_all();
         }
         Ok(opened)
     }
 
-    /// Returns the same file with empty memory for its pages. If all of the file is in memory
-    /// anyway, returns `None`.
+    /// Returns the same file with empty memory for its pages, or with the same memory if that is set
+    /// aside for it. If all of the file is in memory anyway, returns `None`.
     pub(crate) fn renewed(&self) -> Result<Option<Self>> {
-        self.with_memory(self.budget.clone(), None)
+        if self.is_in_memory() {
+            return Ok(None);
+        }
+        let pages = match self.pages.set_aside {
+            0 => Arc::new(CountedPages::new(&self.file, self.pages.budget.clone())?),
+            _ => self.pages.clone(),
+        };
+        Ok(Some(Self { file: self.file.clone(), pages, access: self.access, ahead: None }))
     }
 
     /// Returns the same file for a sequential reader, which reads ahead and keeps few pages. If all
     /// of the file is in memory anyway, returns `None`.
     pub(crate) fn sequential(&self) -> Result<Option<Self>> {
-        self.with_memory(None, Some(AtomicUsize::new(1)))
-    }
-
-    fn with_memory(
-        &self,
-        budget: Option<Arc<PageBudget>>,
-        ahead: Option<AtomicUsize>,
-    ) -> Result<Option<Self>> {
-        if matches!(self.access, Access::Mapped | Access::Resident) {
+        if self.is_in_memory() {
             return Ok(None);
         }
-        let pages = PageMemory::private(self.file.body_len, false);
-        let pages = pages.map_err(|e| e.at_path(self.path()))?;
-        Ok(Some(Self { file: self.file.clone(), pages, access: self.access, budget, ahead }))
+        let memory = PageMemory::private(self.file.body_len, false);
+        let memory = memory.map_err(|e| e.at_path(self.path()))?;
+        let pages = Arc::new(CountedPages { memory, budget: None, set_aside: 0 });
+        let ahead = Some(AtomicUsize::new(1));
+        Ok(Some(Self { file: self.file.clone(), pages, access: self.access, ahead }))
+    }
+
+    /// Returns whether all of the file is in memory, or mapped.
+    fn is_in_memory(&self) -> bool {
+        matches!(self.access, Access::Mapped | Access::Resident)
     }
 
     /// Returns whether a sequential reader has so many pages that it should be replaced by another.
     pub(crate) fn is_spent(&self) -> bool {
-        self.ahead.is_some() && self.pages.count_inserted() > SEQUENTIAL_PAGES
+        self.ahead.is_some() && self.pages.memory.count_inserted() > SEQUENTIAL_PAGES
     }
 
     /// Returns whether the pages of these bytes are in memory.
     pub(crate) fn is_ready(&self, offset: usize, len: usize) -> bool {
-        self.pages.bytes().get(offset, len).is_some()
+        self.pages.memory.bytes().get(offset, len).is_some()
     }
 
     /// Returns whether there is room for all pages of the file.
     pub(crate) fn fits(&self) -> bool {
-        self.budget.as_ref().is_none_or(|budget| budget.has_room(self.file.body_len as u64))
+        let has_room = |budget: &Arc<PageBudget>| budget.has_room(self.file.body_len as u64);
+        self.pages.set_aside > 0 || self.pages.budget.as_ref().is_none_or(has_room)
     }
 
     /// Returns whether single pages are read from the disk when they are needed. Callers should
@@ -110,7 +114,7 @@ impl PagedFile {
     pub(crate) fn prefetch(&self, offset: usize, len: usize) {
         let len = len.min(self.file.body_len.saturating_sub(offset));
         let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
-        if self.is_cold() && len > 0 && !self.pages.bytes().are_ready(pages) {
+        if self.is_cold() && len > 0 && !self.pages.memory.bytes().are_ready(pages) {
             self.file.source.prefetch_counted(offset, len);
         }
     }
@@ -123,8 +127,12 @@ impl PagedFile {
         }
         let len = len.min(self.file.body_len.saturating_sub(offset));
         self.prefetch(offset, len);
-        let has_room = self.budget.as_ref().is_none_or(|budget| budget.has_room(len as u64));
-        if has_room { self.fill(offset, len) } else { Ok(()) }
+        let has_room = |budget: &Arc<PageBudget>| budget.has_room(len as u64);
+        if self.fits() || self.pages.budget.as_ref().is_some_and(has_room) {
+            self.fill(offset, len)
+        } else {
+            Ok(())
+        }
     }
 
     /// Reads the checksums of all pages into memory if the file is cold, because the first use of
@@ -163,13 +171,13 @@ impl PagedFile {
 
     /// Returns the memory used in addition to pages, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.pages.overhead() + self.file.checksums_len()
+        self.pages.memory.overhead() + self.file.checksums_len()
     }
 
     /// Returns the body, for many reads in a row.
     #[inline(always)]
     pub(crate) fn body(&self) -> Body<'_> {
-        Body { bytes: self.pages.bytes(), base: 0, file: self }
+        Body { bytes: self.pages.memory.bytes(), base: 0, file: self }
     }
 
     /// Returns the body for reads of the part that [`copy_from`](Self::copy_from) copies: from the
@@ -231,7 +239,7 @@ impl PagedFile {
     /// decoders that load words: it takes them longer without.
     #[inline]
     pub(crate) fn bytes_with_tail(&self, offset: usize, len: usize) -> Result<&[u8]> {
-        match self.pages.bytes().to_page_end(offset, len) {
+        match self.pages.memory.bytes().to_page_end(offset, len) {
             Some(bytes) => Ok(bytes),
             None => self.bytes(offset, len),
         }
@@ -263,7 +271,7 @@ impl PagedFile {
 
     /// Returns the pages from `first` on that are not ready, up to `end` and at most [`CHUNK`].
     fn missing_from(&self, first: usize, end: usize) -> Range<usize> {
-        let bytes = self.pages.bytes();
+        let bytes = self.pages.memory.bytes();
         let end = end.min(first.saturating_add(CHUNK));
         let missing = (first..end).take_while(|&page| !bytes.is_ready(page)).count();
         first..first + missing
@@ -279,11 +287,11 @@ impl PagedFile {
 
     /// Makes some pages ready that are not.
     fn fill_pages(&self, pages: Range<usize>) -> Result<()> {
-        if self.pages.is_map() {
+        if self.pages.memory.is_map() {
             let check = |page, bytes: &[u8]| self.file.check_page(page, bytes);
             let mut pages = pages;
             return pages.try_for_each(|page| {
-                let checked = self.pages.check_map(page, |bytes| check(page, bytes));
+                let checked = self.pages.memory.check_map(page, |bytes| check(page, bytes));
                 checked.map_err(|e| e.at_path(self.path()).at_offset((page * PAGE) as u64))
             });
         }
@@ -305,8 +313,10 @@ impl PagedFile {
     }
 
     fn insert(&self, page: usize, bytes: &[u8]) {
-        if self.pages.insert(page, bytes)
-            && let Some(budget) = &self.budget
+        let CountedPages { memory, budget, set_aside } = &*self.pages;
+        if memory.insert(page, bytes)
+            && *set_aside == 0
+            && let Some(budget) = budget
         {
             budget.add(PAGE as u64);
         }
@@ -349,13 +359,44 @@ impl PagedFile {
     }
 }
 
-impl Drop for PagedFile {
-    fn drop(&mut self) {
-        if let Some(budget) = &self.budget {
-            let pages = self.pages.count_inserted();
-            if pages > 0 {
-                budget.subtract((pages * PAGE) as u64);
+/// The memory for the pages of a file, and what it counts towards.
+#[derive(Debug)]
+struct CountedPages {
+    memory: PageMemory,
+    /// Maps, files that are entirely in memory, and what sequential readers keep do not count.
+    budget: Option<Arc<PageBudget>>,
+    /// If there is room for the entire file: its bytes. They count from the beginning, and single
+    /// pages do not. So the memory can have huge pages, of which a part may be unused.
+    set_aside: u64,
+}
+
+impl CountedPages {
+    fn new(file: &OpenFile, budget: Option<Arc<PageBudget>>) -> Result<Self> {
+        let len = file.body_len as u64;
+        let set_aside = match &budget {
+            Some(budget) if budget.set_aside(len) => len,
+            _ => 0,
+        };
+        let memory = PageMemory::private(file.body_len, budget.is_none() || set_aside > 0);
+        match memory {
+            Ok(memory) => Ok(Self { memory, budget, set_aside }),
+            Err(error) => {
+                budget.iter().for_each(|budget| budget.subtract(set_aside));
+                Err(error.at_path(file.path()))
             }
+        }
+    }
+}
+
+impl Drop for CountedPages {
+    fn drop(&mut self) {
+        let Some(budget) = &self.budget else { return };
+        let bytes = match self.set_aside {
+            0 => (self.memory.count_inserted() * PAGE) as u64,
+            set_aside => set_aside,
+        };
+        if bytes > 0 {
+            budget.subtract(bytes);
         }
     }
 }

@@ -113,6 +113,13 @@ impl PageBudget {
         self.threshold.store(self.limit, Ordering::Relaxed);
     }
 
+    /// Sets memory aside for all pages of a file, if that leaves half of the limit for others. Returns
+    /// whether it does.
+    pub(crate) fn set_aside(&self, bytes: u64) -> bool {
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit / 2);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+    }
+
     /// Returns whether the pages take too much memory.
     #[inline]
     pub(crate) fn is_exceeded(&self) -> bool {
@@ -148,6 +155,10 @@ mod tests {
         assert!(!budget.is_exceeded() && budget.has_room(8) && !budget.has_room(9));
         budget.add(59);
         assert!(budget.is_exceeded());
+        budget.subtract(101);
+        assert!(!budget.set_aside(51) && !budget.set_aside(u64::MAX) && budget.set_aside(50));
+        assert_eq!(budget.used(), 50);
+        assert!(!budget.set_aside(1));
     }
 
     #[test]

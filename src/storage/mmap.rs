@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
-use super::PAGE;
+use super::page::PAGE;
 use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -20,6 +20,7 @@ mod locked;
 mod memory;
 mod mmap;
 mod open_file;
+mod page;
 mod read_file;
 #[cfg(feature = "sim")]
 mod sim;
@@ -38,14 +39,12 @@ pub use memory::PageBudget;
 pub(crate) use memory::{MemoryBudget, Reservation};
 pub use mmap::FileMap;
 pub(crate) use mmap::{PageBytes, PageMemory, Pages};
+pub(crate) use page::PAGE;
 #[cfg(test)]
 pub(crate) use read_file::READ_AHEAD;
 pub use read_file::ReadFile;
 #[cfg(feature = "sim")]
 pub use sim::{CrashLimits, CrashStates, Fault, Sim};
-
-/// Bytes of a page, the unit in which files are read and checked.
-pub(crate) const PAGE: usize = 4096;
 
 /// A folder of files. Names are plain file names within the folder.
 ///

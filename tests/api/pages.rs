@@ -75,7 +75,8 @@ const CHILD: &str = "FPDB_TEST_TRUNCATED";
 fn child_that_reads_truncated_files() {
     let Ok(setup) = std::env::var(CHILD) else { return };
     let (access, path) = setup.split_once(' ').unwrap();
-    let access = [Access::Cached, Access::Cold, Access::Resident][access.parse::<usize>().unwrap()];
+    let all = [Access::Cached, Access::Cold, Access::Resident, Access::Mapped];
+    let access = all[access.parse::<usize>().unwrap()];
     let path = Path::new(path);
     let db = options(access).open(path).unwrap();
     let reader = options(access).open_read_only(path).unwrap();
@@ -102,7 +103,7 @@ fn child_that_reads_truncated_files() {
 
 #[test]
 fn file_that_is_truncated_while_it_is_read_causes_errors_and_no_signal() {
-    for access in 0..3 {
+    for access in 0..4 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("db");
         create(&path);
@@ -112,7 +113,15 @@ fn file_that_is_truncated_while_it_is_read_causes_errors_and_no_signal() {
             .output()
             .unwrap();
         let message = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{access}: {} {message}", output.status);
+        // A map ends the process, so the test can tell.
+        let is_mapped = access == 3;
+        assert_eq!(output.status.success(), !is_mapped, "{access}: {} {message}", output.status);
+        #[cfg(unix)]
+        {
+            use std::os::unix::process::ExitStatusExt;
+            const SIGBUS: i32 = if cfg!(target_os = "linux") { 7 } else { 10 };
+            assert_eq!(output.status.signal(), is_mapped.then_some(SIGBUS));
+        }
     }
 }
 
@@ -171,6 +180,27 @@ fn pages_in_memory_stay_within_their_limit() {
 /// Returns how many entries are within the distance.
 fn scan(query: u64, distance: u32) -> usize {
     (0..ENTRIES).filter(|&id| (fingerprint(id) ^ query).count_ones() <= distance).count()
+}
+
+#[test]
+fn memory_is_set_aside_for_files_that_fit_into_half_of_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    create(&path);
+    let files = segment_files(&path);
+    let bytes: u64 = files.iter().map(|file| fs::metadata(file).unwrap().len()).sum();
+    let limit = 2 * bytes;
+    let db = options(Access::Cached).page_memory(limit).open(&path).unwrap();
+    let at_first = db.stats().page_memory_bytes;
+    assert!((bytes * 9 / 10..=bytes).contains(&at_first), "{at_first} of {bytes}");
+    for id in (0..ENTRIES).step_by(5) {
+        assert!(is_found(&db, id).is_some());
+    }
+    assert_eq!(db.stats().page_memory_bytes, at_first);
+    // A reader of the same file has a limit of its own.
+    let reader = options(Access::Cached).page_memory(limit).open_read_only(&path).unwrap();
+    assert_eq!(reader.stats().page_memory_bytes, at_first);
+    assert_eq!(db.stats().page_memory_bytes, at_first);
 }
 
 #[test]
