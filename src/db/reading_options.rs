@@ -41,13 +41,12 @@ impl<F> Options<F> {
 
     /// Sets how many bytes of memory the pages of files may take that were read under
     /// [`Access::Cached`] and [`Access::Cold`]. Files that fit entirely into half of it have their
-    /// memory set aside, in pages of 2 MiB where the system has them. A query that begins when they take more drops all
-    /// others first, and then reads again what it needs. So the pages may exceed the limit by what the
-    /// running queries read: with some 30 pages of 4 KiB per query and segment that is little, but a
-    /// batch reads more. Iterators, snapshots that are not in use, flush, compaction, backup and
-    /// `verify` read in parts, and keep at most a few MiB each in addition to this. A snapshot that
-    /// was used keeps the pages that it has read until it is dropped, at most as many as the limit
-    /// again.
+    /// memory set aside, in pages of 2 MiB where the system has them. A query that begins when the
+    /// pages take more than the limit drops all others first, and then reads again what it needs. So
+    /// the pages may exceed the limit by what the running queries read, which is little, except for a
+    /// large batch. A snapshot keeps the pages that were read through it until it is dropped, at most
+    /// as many as the limit again. Iterators, flush, compaction, backup and `verify` read in parts,
+    /// and keep at most a few MiB each in addition to this.
     ///
     /// Default: a quarter of the memory that the process may use, which is that of the machine or
     /// the least limit of its control groups; 1 GiB where the system does not say. Not stored. The
