@@ -68,6 +68,9 @@ mod files;
 mod fingerprint;
 #[cfg(test)]
 mod format_example;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod inspection;
 pub mod layout;
 mod log;

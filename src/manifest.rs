@@ -101,7 +101,7 @@ impl Manifest {
                 .any(|session| session.nonce == file.nonce && generation <= session.last)
     }
 
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = self.settings.header(FileKind::Manifest, 0, FileId::MANIFEST).encode();
         self.settings.encode(&mut out);
         out.put_u64(self.generation);
@@ -127,7 +127,7 @@ impl Manifest {
         out
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
         let header = FileHeader::decode(FileKind::Manifest, bytes)?;
         if (header.part, header.file_id, header.nonce) != (0, 0, 0) {
             return Err(

@@ -27,6 +27,7 @@ const LAYERS: &[&[&str]] = &[
     &["merge", "query"],
     &["compaction"],
     &["db"],
+    &["fuzzing"],
 ];
 
 /// The longest file, in lines without its unit tests.

@@ -1,0 +1,193 @@
+//! Databases: damaged folders, and sequences of calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use fpdb::storage::{Sim, Storage};
+use fpdb::{BlockCode, Db, DocId, Entry, Ids, Key, Layout, Options, Snapshot};
+
+use crate::repair;
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn options(sim: &Arc<Sim>) -> Options<u64> {
+    Db::options().storage(sim.clone()).memtable_entries(64).background(false).index_memory(0)
+}
+
+/// Returns the files of a database with two segments, tombstones, names and a log.
+fn base(code: BlockCode) -> Files {
+    let sim = Sim::new();
+    let layout = Layout::preset("half-2", 64).expect("a preset");
+    let new = options(&sim).ids(Ids::Names).layout(layout).block_size(128).filter_bits(10);
+    let db = new.code(code).create("sim").expect("a new database");
+    let name = |i: u64| format!("https://example.org/{i}");
+    let fingerprint = |i: u64| (i / 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1 << (i % 4);
+    let insert = |ids: std::ops::Range<u64>| {
+        for i in ids {
+            db.insert(fingerprint(i), &name(i)).expect("an insert");
+        }
+    };
+    insert(0..60);
+    db.flush().expect("a flush");
+    insert(60..80);
+    for i in (0..60).step_by(5) {
+        assert!(db.remove(fingerprint(i), DocId(i)).expect("a removal"));
+    }
+    db.flush().expect("a flush");
+    insert(80..90);
+    drop(db);
+    let names = sim.list().expect("a folder").unwrap_or_default();
+    names.into_iter().filter_map(|name| Some((name.clone(), sim.contents(&name)?))).collect()
+}
+
+/// Returns the files of a database in each block code.
+pub(crate) fn bases() -> &'static [Files; 2] {
+    static BASES: OnceLock<[Files; 2]> = OnceLock::new();
+    BASES.get_or_init(|| [BlockCode::Huffman, BlockCode::EliasFano].map(base))
+}
+
+/// Opens a database with one file damaged. The input is a byte of flags, the number of the file, and
+/// changes: an offset (u16) from the beginning or the end, a length below 16 and how the bytes change,
+/// and the bytes.
+pub(crate) fn folder(input: &[u8]) {
+    let [flags, file, changes @ ..] = input else { return };
+    let mut files = bases()[usize::from(flags >> 1 & 1)].clone();
+    let index = usize::from(*file) % files.len();
+    let Some((name, bytes)) = files.iter_mut().nth(index) else { return };
+    change(bytes, changes);
+    if flags & 1 == 1 {
+        match name.rsplit('.').next() {
+            Some("MANIFEST") => repair::manifest(bytes),
+            Some("log") => repair::log(bytes),
+            _ => repair::paged(bytes),
+        }
+    }
+    let sim = Sim::new();
+    sim.create_root().expect("a folder");
+    files.iter().for_each(|(name, bytes)| sim.set_contents(name, bytes));
+    // Everything may fail, but nothing may panic, hang or take much memory.
+    if let Ok(reader) = options(&sim).open_read_only("sim") {
+        read(&reader.snapshot());
+    }
+    if let Ok(db) = options(&sim).open("sim") {
+        read(&db.snapshot());
+        let _ = db.insert(7, "new");
+        let _ = db.remove(0, 0);
+        let _ = db.flush();
+        let _ = db.compact();
+        let _ = db.close();
+    }
+}
+
+fn change(bytes: &mut Vec<u8>, changes: &[u8]) {
+    let mut rest = changes;
+    while let [low, high, how, after @ ..] = rest {
+        let offset = usize::from(u16::from_le_bytes([*low, *high]));
+        let (new, others) = after.split_at(usize::from(how & 15).min(after.len()));
+        rest = others;
+        let at = if how & 16 == 0 { offset } else { bytes.len().saturating_sub(offset) };
+        match how >> 5 {
+            0..=3 => bytes.iter_mut().skip(at).zip(new).for_each(|(byte, &new)| *byte = new),
+            4 | 5 => bytes.iter_mut().skip(at).zip(new).for_each(|(byte, &new)| *byte ^= new),
+            6 => bytes.truncate(at),
+            _ => bytes.extend_from_slice(new),
+        }
+    }
+}
+
+fn read(snapshot: &Snapshot) {
+    let entries: Vec<Entry> = snapshot.iter().take(1000).map_while(Result::ok).collect();
+    let some = entries.iter().step_by(16).map(|entry| entry.fingerprint);
+    for query in some.chain([0, 7, u64::MAX]) {
+        for distance in [0, 3] {
+            let _ = snapshot.query(query, distance);
+        }
+        let _ = snapshot.nearest(query ^ 1, 3);
+        let _ = snapshot.ids(query);
+    }
+    let _ = snapshot.query_batch(&[0, 1, u64::MAX], 3);
+    for id in [0, 3, 61, 75, 85, u64::MAX] {
+        let _ = snapshot.name(DocId(id));
+    }
+    let _ = snapshot.verify();
+}
+
+/// Calls a database in the order that the input says, and compares it with a set.
+pub(crate) fn api(input: &[u8]) {
+    let Some((&settings, calls)) = input.split_first() else { return };
+    let sim = Sim::new();
+    let named = settings & 1 == 1;
+    let names = Layout::preset_names();
+    let layout = Layout::preset(names[usize::from(settings >> 2) % names.len()], 64);
+    let code = if settings & 2 == 0 { BlockCode::Huffman } else { BlockCode::EliasFano };
+    let kind = if named { Ids::Names } else { Ids::User };
+    let new = options(&sim).layout(layout.expect("a preset")).code(code).ids(kind).block_size(128);
+    let mut db = new.memtable_entries(16).create("sim").expect("a new database");
+    let mut model: BTreeSet<Entry> = BTreeSet::new();
+    let mut ids = 0;
+    // Few fingerprints, near each other, so that everything happens to the same ones.
+    let fingerprint = |low: u8, high: u8| u64::from(low & 7) | u64::from(high) << 40;
+    for call in calls.chunks_exact(3).take(200) {
+        let [what, low, high] = *call else { return };
+        let fingerprint = fingerprint(low, high);
+        let id = DocId(u64::from(low >> 3));
+        match what % 16 {
+            0..=5 if named => {
+                let found = db.insert(fingerprint, "name").expect("an insert");
+                assert_eq!(found, DocId(ids));
+                model.insert(Entry { fingerprint, id: found });
+                ids += 1;
+            }
+            0..=5 => {
+                db.insert(fingerprint, id).expect("an insert");
+                model.insert(Entry { fingerprint, id });
+            }
+            6..=8 => {
+                let id =
+                    model.range(Entry { fingerprint, id: DocId(0) }..).next().map_or(id, |e| e.id);
+                let entry = Entry { fingerprint, id };
+                assert_eq!(db.remove(fingerprint, id).expect("a removal"), model.remove(&entry));
+            }
+            9 => db.flush().expect("a flush"),
+            10 => {
+                db.compact().expect("a compaction");
+            }
+            11 => {
+                drop(db);
+                db = options(&sim).memtable_entries(16).open("sim").expect("a database");
+            }
+            12 => {
+                db.close().expect("a close");
+                db = options(&sim).memtable_entries(16).open("sim").expect("a database");
+            }
+            13 => {
+                let key = if named { Key::Name("novel") } else { Key::Id(id) };
+                let novelty = db.insert_if_novel(fingerprint, key).expect("an insert");
+                if let fpdb::Novelty::Inserted(id) = novelty {
+                    assert!(near(&model, fingerprint, 3).is_empty());
+                    model.insert(Entry { fingerprint, id });
+                    ids += u64::from(named);
+                } else {
+                    assert!(!near(&model, fingerprint, 3).is_empty());
+                }
+            }
+            _ => {
+                let distance = u32::from(low >> 3) % 4;
+                let found = db.query(fingerprint, distance).expect("an answer");
+                let mut found: Vec<Entry> =
+                    found.iter().map(|m| Entry { fingerprint: m.fingerprint, id: m.id }).collect();
+                found.sort_unstable();
+                assert_eq!(found, near(&model, fingerprint, distance));
+            }
+        }
+    }
+    let all: Vec<Entry> = db.snapshot().iter().map(|entry| entry.expect("an entry")).collect();
+    assert!(all.iter().eq(&model), "{all:?} instead of {model:?}");
+    let report = db.verify().expect("a verification");
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+}
+
+fn near(model: &BTreeSet<Entry>, fingerprint: u64, distance: u32) -> Vec<Entry> {
+    let is_near = |e: &&Entry| (e.fingerprint ^ fingerprint).count_ones() <= distance;
+    model.iter().filter(is_near).copied().collect()
+}
