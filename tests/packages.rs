@@ -1,0 +1,110 @@
+//! Every package that is built has a licence and a source that deny.toml allows. `cargo deny` checks more,
+//! but is not installed everywhere.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the licences that deny.toml allows.
+fn allowed() -> Vec<String> {
+    let deny = std::fs::read_to_string(root().join("deny.toml")).unwrap();
+    let (_, list) = deny.split_once("\nallow = [").unwrap();
+    let (list, _) = list.split_once(']').unwrap();
+    list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Returns whether an SPDX expression, or the older form with `/`, can be satisfied by these licences.
+fn is_allowed(expression: &str, allowed: &[String]) -> bool {
+    let words = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut at = 0;
+    any(&words, &mut at, allowed) && at == words.len()
+}
+
+fn any(words: &[&str], at: &mut usize, allowed: &[String]) -> bool {
+    let mut found = all(words, at, allowed);
+    while words.get(*at) == Some(&"OR") {
+        *at += 1;
+        found |= all(words, at, allowed);
+    }
+    found
+}
+
+fn all(words: &[&str], at: &mut usize, allowed: &[String]) -> bool {
+    let mut found = one(words, at, allowed);
+    while words.get(*at) == Some(&"AND") {
+        *at += 1;
+        found &= one(words, at, allowed);
+    }
+    found
+}
+
+fn one(words: &[&str], at: &mut usize, allowed: &[String]) -> bool {
+    let Some(word) = words.get(*at) else { return false };
+    *at += 1;
+    if *word == "(" {
+        let found = any(words, at, allowed);
+        *at += 1;
+        return found;
+    }
+    // An exception only permits more.
+    if words.get(*at) == Some(&"WITH") {
+        *at += 2;
+    }
+    allowed.iter().any(|licence| licence == word)
+}
+
+#[test]
+fn licence_expressions_are_read_as_spdx_defines_them() {
+    let allowed = ["MIT".to_owned(), "Apache-2.0".to_owned(), "Zlib".to_owned()];
+    for expression in [
+        "MIT",
+        "GPL-3.0 OR MIT",
+        "Unlicense/MIT",
+        "(MIT OR GPL-3.0) AND Zlib",
+        "Apache-2.0 WITH LLVM-exception",
+    ] {
+        assert!(is_allowed(expression, &allowed), "{expression}");
+    }
+    for expression in
+        ["", "GPL-3.0", "MIT AND GPL-3.0", "(GPL-3.0 OR AGPL-3.0) AND MIT", "MIT GPL-3.0"]
+    {
+        assert!(!is_allowed(expression, &allowed), "{expression}");
+    }
+}
+
+#[test]
+fn all_packages_have_allowed_licences_and_sources() {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--format-version=1", "--all-features", "--offline", "--locked"]);
+    // Packages for other systems need not be downloaded.
+    let host = Command::new("rustc").arg("-vV").output().unwrap().stdout;
+    let host = String::from_utf8(host).unwrap();
+    let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let output = cargo.args(["--filter-platform", host]).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (packages, allowed) = (metadata["packages"].as_array().unwrap(), allowed());
+    assert!(packages.len() > 50 && allowed.len() > 3, "{} {allowed:?}", packages.len());
+    let mut wrong = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().unwrap();
+        let licence = package["license"].as_str().unwrap_or_default();
+        if !is_allowed(licence, &allowed) {
+            wrong.push(format!("{name}: licence {licence:?}"));
+        }
+        // A package of this repository has no source.
+        let source = package["source"].as_str().unwrap_or(CRATES_IO);
+        if source != CRATES_IO {
+            wrong.push(format!("{name}: source {source}"));
+        }
+    }
+    assert!(wrong.is_empty(), "not in deny.toml:\n{}", wrong.join("\n"));
+}
