@@ -363,6 +363,19 @@ mod tests {
     }
 
     #[test]
+    fn absent_file_with_a_checksum_is_refused() {
+        let mut bytes = sample().encode();
+        // The tombstones come before the names and the checksum.
+        let end = bytes.len() - 4;
+        let checksum = end - 12 - 4;
+        assert_eq!(bytes[checksum - 8..checksum + 4], [0; 12]);
+        bytes[checksum] = 1;
+        bytes.truncate(end);
+        bytes.put_u32(crc32fast::hash(&bytes));
+        assert_eq!(Manifest::decode(&bytes).unwrap_err().kind(), ErrorKind::Corruption);
+    }
+
+    #[test]
     fn changed_bytes_under_a_valid_checksum_never_panic() {
         let good = sample().encode();
         for at in HEADER_LEN..good.len() - 4 {

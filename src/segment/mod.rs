@@ -113,6 +113,9 @@ fn put_file(out: &mut Vec<u8>, file: Option<&FileSummary>) {
 
 fn take_file(fields: &mut Fields<'_>) -> Result<Option<FileSummary>> {
     let (len, crc) = (fields.u64("file length")?, fields.u32("file checksum")?);
+    if len == 0 && crc != 0 {
+        return Err(fields.corruption("a file that does not exist has a checksum"));
+    }
     Ok((len > 0).then_some(FileSummary { len, crc }))
 }
 
