@@ -19,7 +19,6 @@ use super::locks::lock;
 use super::options::Tuning;
 use super::poison::Poison;
 use super::signals::Signals;
-use super::space::Grant;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileId, first_number, generation_of};
 use crate::fingerprint::Fingerprint;
@@ -98,15 +97,16 @@ pub(super) struct Writer {
     pub(super) sync_requested: bool,
     /// The threads that wait for commits to be synced.
     pub(super) groups: Groups,
-    /// The disk space that commits may use.
-    pub(super) grant: Grant,
+    /// Bytes of disk space that commits may still use before the free space is read again
+    /// (`space.rs`).
+    pub(super) grant: u64,
 }
 
 impl Writer {
     /// A writer to a log that has no commits yet.
     pub(super) fn new(log: LogWriter, log_id: FileId, seq: u64, next_doc: u64) -> Self {
         let (committed_end, groups) = (log.len(), Groups::default());
-        let (sync_requested, grant) = (false, Grant::default());
+        let (sync_requested, grant) = (false, 0);
         Self { log, log_id, committed_end, seq, next_doc, sync_requested, groups, grant }
     }
 }

@@ -28,10 +28,6 @@ const MOST_GRANTED: u64 = 64 << 20;
 /// Bytes of two manifests per segment, and of everything else in them and in a new log.
 const MANIFESTS: (u64, u64) = (512, 1 << 16);
 
-/// How many bytes of disk space writes may still use before the free space is read again.
-#[derive(Debug, Default)]
-pub(super) struct Grant(u64);
-
 /// Fails if the file system has less free space than an operation may need.
 pub(super) fn require(storage: &dyn Storage, needed: u64, operation: &str) -> Result<()> {
     let (free, needed) = (storage.free_space()?, needed + RESERVE);
@@ -56,14 +52,10 @@ pub(super) fn usable_for_merge<F: Fingerprint>(core: &Core<F>) -> Result<u64> {
 ///
 /// Reading the free space takes a system call, so much of it is granted at a time. When little is
 /// left, this happens more often.
-pub(super) fn admit<F: Fingerprint>(
-    core: &Core<F>,
-    grant: &mut Grant,
-    ops: &[Op<F>],
-) -> Result<()> {
+pub(super) fn admit<F: Fingerprint>(core: &Core<F>, grant: &mut u64, ops: &[Op<F>]) -> Result<()> {
     let cost = cost(core, ops);
-    if let Some(left) = grant.0.checked_sub(cost) {
-        grant.0 = left;
+    if let Some(left) = grant.checked_sub(cost) {
+        *grant = left;
         return Ok(());
     }
     let only_removes = ops.iter().all(|op| matches!(op, Op::Remove { .. }));
@@ -79,7 +71,7 @@ pub(super) fn admit<F: Fingerprint>(
     }
     // Removals use the space that inserts must leave, so nothing is granted in advance.
     let granted = if only_removes { cost } else { (usable / 4).min(MOST_GRANTED).max(cost) };
-    grant.0 = granted - cost;
+    *grant = granted - cost;
     Ok(())
 }
 
