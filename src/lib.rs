@@ -111,7 +111,7 @@ pub use layout::Layout;
 pub use progress::{Phase, Progress};
 pub use query::QueryOptions;
 pub use settings::Ids;
-pub use storage::Access;
+pub use storage::{Access, memory_limit};
 
 /// Compiles and runs the README's example with the other examples.
 #[cfg(all(doctest, feature = "text"))]

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 pub use access::Access;
+pub use available::memory as memory_limit;
 pub use disk::Disk;
 pub(crate) use locked::LockedFolder;
 pub use memory::PageBudget;

@@ -17,6 +17,7 @@ mod escape;
 mod failure;
 mod html;
 mod input;
+mod memory;
 mod output;
 mod progress;
 mod recipe;

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::database::by_width;
 use crate::failure::Outcome;
+use crate::memory::MemoryArgs;
 use crate::output::{Context, iec};
 use crate::progress;
 
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     /// The folder to copy to, which must be missing or empty
     #[arg(value_name = "DEST")]
     destination: PathBuf,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// `fpdb.backup/1`
@@ -60,7 +64,8 @@ impl Args {
 
     fn copy<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<()> {
         // Nothing is compacted just because a backup opens the database.
-        let db = options.background(false).index_memory(0).open(&self.path)?;
+        let options = options.background(false).index_memory(0);
+        let db = self.memory.apply(options, &self.path).open(&self.path)?;
         db.backup_with(&self.destination, |progress| progress::show(bar, progress))?;
         db.close()?;
         Ok(())

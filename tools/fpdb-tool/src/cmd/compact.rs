@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::database::by_width;
 use crate::failure::Outcome;
+use crate::memory::MemoryArgs;
 use crate::output::{Context, iec};
 use crate::progress;
 
@@ -19,14 +20,17 @@ Example:
 /// Merges all segments into one
 ///
 /// This returns the space of removed entries to the disk, and leaves queries only one segment to
-/// search. It needs disk space for a second copy while it runs. Other processes can read the
-/// database at the same time, but not write to it.
+/// search. While it runs, it needs disk space for a second copy, or somewhat more. Other processes can
+/// read the database at the same time, but not write to it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// `fpdb.compact/1`
@@ -69,7 +73,7 @@ impl Args {
         options: Options<F>,
         bar: &ProgressBar,
     ) -> Result<(Stats, Stats)> {
-        let db = options.index_memory(0).open(&self.path)?;
+        let db = self.memory.apply(options.index_memory(0), &self.path).open(&self.path)?;
         let before = db.stats();
         db.compact_with(|progress| progress::show(bar, progress))?;
         let after = db.stats();

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::database::by_width;
 use crate::failure::Outcome;
+use crate::memory::MemoryArgs;
 use crate::output::{Context, json_line};
 
 const EXAMPLE: &str = "\
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// carriage return, which would be run as a formula, gets an apostrophe before it
     #[arg(long)]
     spreadsheet: bool,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// `--format`
@@ -81,7 +85,8 @@ impl Args {
         context: &mut Context<'_>,
     ) -> Result<()> {
         let names = description.ids == Ids::Names;
-        let snapshot = options.index_memory(0).open_read_only(&self.path)?.snapshot();
+        let options = self.memory.apply(options.index_memory(0), &self.path);
+        let snapshot = options.open_read_only(&self.path)?.snapshot();
         let records = snapshot.iter().map(|entry| {
             let Entry { fingerprint, id } = entry?;
             let name = if names && format != ExportFormat::Hex { snapshot.name(id)? } else { None };

@@ -11,6 +11,7 @@ use crate::database::by_width;
 use crate::failure::Outcome;
 use crate::input;
 use crate::input::fingerprints::{self, ListArgs, Listed, Lists};
+use crate::memory::MemoryArgs;
 use crate::output::Context;
 use crate::progress;
 
@@ -78,6 +79,9 @@ pub(crate) struct Args {
         help_heading = "Reading lists of fingerprints"
     )]
     max_ratio: u64,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// `--from`
@@ -107,7 +111,8 @@ impl Args {
     fn remove<F: Fingerprint>(&self, options: Options<F>, context: &mut Context<'_>) -> Result<()> {
         let single = self.single::<F>()?;
         // One sync at the end serves all removals.
-        let db = options.durability(Durability::Buffered).index_memory(0).open(&self.path)?;
+        let options = options.durability(Durability::Buffered).index_memory(0);
+        let db = self.memory.apply(options, &self.path).open(&self.path)?;
         let mut report = Report { schema: "fpdb.remove/1", ..Report::default() };
         let bar = progress::over_files(context, &self.files);
         let removed = match single {

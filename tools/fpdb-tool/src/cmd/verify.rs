@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::database::by_width;
 use crate::failure::Outcome;
+use crate::memory::MemoryArgs;
 use crate::output::{Context, iec, json_line, printable};
 use crate::progress;
 
@@ -28,6 +29,9 @@ pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// `fpdb.verify/1`
@@ -98,7 +102,8 @@ impl Args {
         options: Options<F>,
         bar: &ProgressBar,
     ) -> fpdb::Result<VerifyReport> {
-        let snapshot = options.index_memory(0).open_read_only(&self.path)?.snapshot();
+        let options = self.memory.apply(options.index_memory(0), &self.path);
+        let snapshot = options.open_read_only(&self.path)?.snapshot();
         snapshot.verify_with(|progress| progress::show(bar, progress))
     }
 }

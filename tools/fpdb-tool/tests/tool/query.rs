@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::common::{Folder, document, text};
+use crate::common::{Folder, document, random, text};
 
 /// A folder with a database of entries at distances 0 to 4 from the queried fingerprint.
 fn folder() -> Folder {
@@ -171,4 +171,26 @@ fn explain_shows_the_work_instead_of_the_matches() {
     }
     let text = folder.ok("query crawl.fpdb 08b73006b558c876 --explain").text();
     assert!(text.contains("4 matches") && text.contains("decode "), "{text}");
+}
+
+#[test]
+fn access_and_its_memory_can_be_chosen_and_change_no_answer() {
+    let folder = Folder::new();
+    let mut state = 1;
+    let list: String = (0..3000).map(|_| format!("{:x}\n", random(&mut state))).collect();
+    let first = list.lines().next().unwrap().to_owned();
+    folder.write("list", &list);
+    folder.ok("import db list --fp-format hex");
+    let expected = folder.ok(&format!("query db {first} -k 3")).text().to_owned();
+    let limits = "--page-memory 1MiB --index-memory 1MiB";
+    for access in ["cached", "cold", "resident", "mapped"] {
+        let answer = folder.ok(&format!("query db {first} -k 3 --access {access} {limits}"));
+        assert_eq!(answer.text(), expected, "{access}");
+        folder.ok(&format!("verify db --access {access}"));
+    }
+    for command in ["query", "verify", "export", "health", "dedup", "import", "remove", "compact"] {
+        let help = folder.ok(&format!("{command} --help")).text().to_owned();
+        assert!(help.contains("--access <HOW>") && help.contains("--page-memory"), "{command}");
+    }
+    folder.exits(2, &format!("query db {first} --access quick"));
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::database::{self, NewDatabase, by_width};
 use crate::failure::Outcome;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat};
+use crate::memory::MemoryArgs;
 use crate::output::{self, Context, printable};
 use crate::progress;
 use crate::recipe::{self, Width};
@@ -90,6 +91,9 @@ pub(crate) struct Args {
     /// Width of the fingerprints in bits, 64 or 128 [default: 64]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// `--print`
@@ -117,7 +121,10 @@ impl Args {
         self.check_report()?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
-        by_width!(bits, |options| self.dedup(options, existing.as_ref(), context))
+        by_width!(bits, |options| {
+            let options = self.memory.apply(options, &self.path);
+            self.dedup(options, existing.as_ref(), context)
+        })
     }
 
     /// Refuses a report that would go to standard output or replace an input file.

@@ -14,6 +14,7 @@ use fpdb::{Description, DocId, Entry, Fingerprint, Ids, Options};
 use crate::database::{self, by_width};
 use crate::failure::Outcome;
 use crate::input::fingerprints::{FingerprintFormat, ListArgs, Lists};
+use crate::memory::MemoryArgs;
 use crate::output::{self, Context};
 use crate::{input, progress};
 use report::{Report, Source as Origin};
@@ -61,6 +62,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 4_000_000, requires = "from",
         value_parser = parse_sample)]
     sample: usize,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// `--from`
@@ -86,7 +90,7 @@ impl Args {
             (None, [path]) => {
                 let description = fpdb::describe(path)?;
                 by_width!(description.bits, |options| of_database(
-                    options,
+                    self.memory.apply(options.index_memory(0), path),
                     path,
                     &description,
                     context
@@ -127,7 +131,7 @@ fn of_database<F: Fingerprint>(
     context: &Context<'_>,
 ) -> Result<Report> {
     let bar = progress::working(context, "reading entries");
-    let snapshot = options.index_memory(0).open_read_only(path)?.snapshot();
+    let snapshot = options.open_read_only(path)?.snapshot();
     let mut survey = Survey::new();
     for entry in snapshot.iter() {
         survey.add(entry.with_context(|| format!("cannot read {}", path.display()))?);

@@ -12,6 +12,7 @@ use crate::database::{self, NewDatabase, by_width};
 use crate::failure::Outcome;
 use crate::input::fingerprints::ListArgs;
 use crate::input::{self, DocumentArgs, InputFormat, parse_size};
+use crate::memory::MemoryArgs;
 use crate::output::Context;
 
 const EXAMPLE: &str = "\
@@ -98,6 +99,9 @@ pub(crate) struct Args {
     /// Width of the fingerprints in bits, 64 or 128 [default: 64]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
+
+    #[command(flatten)]
+    reading: MemoryArgs,
 }
 
 impl Args {
@@ -107,7 +111,7 @@ impl Args {
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
         by_width!(bits, |options| {
-            let options = options.bulk_memory(self.memory);
+            let options = self.reading.apply(options.bulk_memory(self.memory), &self.path);
             match self.from {
                 InputFormat::Documents(from) => {
                     self.documents(from, options, existing.as_ref(), context)?

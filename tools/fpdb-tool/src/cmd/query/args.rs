@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::input::fingerprints::ListArgs;
 use crate::input::{DocumentArgs, InputFormat};
+use crate::memory::MemoryArgs;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -62,4 +63,7 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pub(super) documents: DocumentArgs,
+
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
 }

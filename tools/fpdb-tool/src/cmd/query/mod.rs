@@ -66,7 +66,8 @@ impl Args {
             None => Vec::new(),
         };
         input::check_all(&files)?;
-        let snapshot = options.index_memory(0).open_read_only(&self.path)?.snapshot();
+        let options = self.memory.apply(options.index_memory(0), &self.path);
+        let snapshot = options.open_read_only(&self.path)?.snapshot();
         let distance = self.distance.unwrap_or(description.max_distance);
         let mut printer = Printer {
             json: context.json,
