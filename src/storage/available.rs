@@ -1,6 +1,9 @@
 //! How much memory the process may use.
 
-#![expect(clippy::disallowed_methods, reason = "reads what the system says about itself")]
+#![cfg_attr(
+    target_os = "linux",
+    expect(clippy::disallowed_methods, reason = "reads what the system says about itself")
+)]
 
 use std::sync::OnceLock;
 

@@ -344,7 +344,11 @@ fn map_of_a_file_is_checked_in_place() {
     let fails = |_: &[u8]| Err(Error::corruption("damage"));
     memory.check_map(0, fails).unwrap_err();
     assert!(memory.bytes().get(0, 1).is_none());
-    memory.check_map(1, |bytes| Ok(assert_eq!(bytes, [2; 7]))).unwrap();
+    let is_right = |bytes: &[u8]| {
+        assert_eq!(bytes, [2; 7]);
+        Ok(())
+    };
+    memory.check_map(1, is_right).unwrap();
     assert_eq!(memory.bytes().get(PAGE, 7).unwrap(), [2; 7]);
     assert!(memory.bytes().get(PAGE, 8).is_none());
     assert!(!memory.insert(0, &page_of(1)), "a map is never written to");

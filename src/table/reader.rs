@@ -447,8 +447,11 @@ impl<F: Fingerprint> Table<F> {
     #[cfg(test)]
     pub(crate) fn raw(&self) -> Vec<u8> {
         let mut all = Vec::new();
-        let keep = |bytes: &[u8]| Ok(all.extend_from_slice(bytes));
-        self.file.for_each_chunk(keep).unwrap();
+        let read = self.file.for_each_chunk(|bytes| {
+            all.extend_from_slice(bytes);
+            Ok(())
+        });
+        assert!(read.is_ok());
         all
     }
 }
