@@ -239,7 +239,7 @@ impl PagedFile {
     /// decoders that load words: it takes them longer without.
     #[inline]
     pub(crate) fn bytes_with_tail(&self, offset: usize, len: usize) -> Result<&[u8]> {
-        match self.pages.memory.bytes().to_page_end(offset, len) {
+        match self.pages.memory.bytes().until_page_end(offset, len) {
             Some(bytes) => Ok(bytes),
             None => self.bytes(offset, len),
         }
@@ -432,12 +432,12 @@ impl<'a> Body<'a> {
 
     /// Returns the bytes from `offset` to the end of the page, at least `len`, all checked.
     #[inline(always)]
-    pub(crate) fn to_page_end(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
-        match self.bytes.to_page_end(offset.wrapping_sub(self.base), len) {
+    pub(crate) fn until_page_end(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
+        match self.bytes.until_page_end(offset.wrapping_sub(self.base), len) {
             Some(bytes) => Ok(bytes),
             None => {
                 self.read(offset, len)?;
-                let bytes = self.bytes.to_page_end(offset.wrapping_sub(self.base), len);
+                let bytes = self.bytes.until_page_end(offset.wrapping_sub(self.base), len);
                 bytes.ok_or_else(|| self.file.outside(offset, len))
             }
         }

@@ -218,7 +218,7 @@ impl<'a> PageBytes<'a> {
 
     /// Returns the bytes from `offset` to the end of its page, at least `len`, if that page is ready.
     #[inline(always)]
-    pub(crate) fn to_page_end(&self, offset: usize, len: usize) -> Option<&'a [u8]> {
+    pub(crate) fn until_page_end(&self, offset: usize, len: usize) -> Option<&'a [u8]> {
         let rest = (PAGE - offset % PAGE).min(self.memory.len.wrapping_sub(offset));
         let is_ready = len <= rest && self.is_ready(offset / PAGE);
         if is_ready && self.has(offset, rest) { Some(self.slice(offset, rest)) } else { None }

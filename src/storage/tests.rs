@@ -272,7 +272,7 @@ fn threads_see_complete_pages_only() {
                     while seen < PAGES {
                         seen = 0;
                         for page in 0..PAGES {
-                            if let Some(some) = bytes.to_page_end(page * PAGE, 1) {
+                            if let Some(some) = bytes.until_page_end(page * PAGE, 1) {
                                 assert!(is_whole(page, some), "page {page}");
                                 seen += 1;
                             }
@@ -314,7 +314,7 @@ fn only_bytes_of_ready_pages_can_be_read() {
                 assert_eq!(bytes.get(offset, len).is_some(), expected, "{offset} {len}");
                 let within = expected && pages.len() == 1;
                 assert_eq!(bytes.within_page(offset, len).is_some(), within, "{offset} {len}");
-                let tail = bytes.to_page_end(offset, len);
+                let tail = bytes.until_page_end(offset, len);
                 assert_eq!(tail.is_some(), within, "{offset} {len}");
                 assert!(tail.is_none_or(is_right));
             }
@@ -328,7 +328,7 @@ fn only_bytes_of_ready_pages_can_be_read() {
     assert_eq!(complete.bytes().complete_from(PAGE - 1).unwrap(), [7; 6]);
     assert_eq!(complete.bytes().within_page(10, PAGE - 10).unwrap(), [7; PAGE - 10]);
     assert!(complete.bytes().within_page(usize::MAX - 1, 8).is_none());
-    assert!(complete.bytes().to_page_end(PAGE, 6).is_none());
+    assert!(complete.bytes().until_page_end(PAGE, 6).is_none());
     assert!(complete.bytes().complete_from(PAGE + 6).is_none());
     assert!(!complete.insert(0, &[1; PAGE]));
 }

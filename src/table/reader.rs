@@ -228,7 +228,7 @@ impl<F: Fingerprint> Table<F> {
     #[inline(always)]
     pub(super) fn packed_in<'a>(&'a self, body: &Body<'a>, block: usize) -> Result<Packed<'a>> {
         let size = self.block_size;
-        let bytes = body.to_page_end(self.start_of(block), size)?;
+        let bytes = body.until_page_end(self.start_of(block), size)?;
         Ok(Packed { bytes, size, coding: &self.coding })
     }
 
