@@ -100,8 +100,10 @@ impl<F: Fingerprint> Version<F> {
 pub(crate) struct Current<F> {
     version: RwLock<Arc<Version<F>>>,
     /// Called with each version that replaces another because of its pages.
-    on_renewal: Box<dyn Fn(&Version<F>) + Send + Sync>,
+    on_renewal: Box<OnRenewal<F>>,
 }
+
+type OnRenewal<F> = dyn Fn(&Version<F>) + Send + Sync;
 
 impl<F: Fingerprint> Current<F> {
     pub(crate) fn new(
