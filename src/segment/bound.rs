@@ -36,13 +36,10 @@ impl Expected {
     /// Returns what the merge of these segments holds at most.
     ///
     /// With `greatest_id`, the ids have as many bits as the greatest one. Otherwise they have 64.
-    pub(crate) fn of_merge<'s, F: Fingerprint>(
+    pub(crate) fn of_merge<'s, F: Fingerprint + 's>(
         segments: impl Iterator<Item = &'s Segment<F>> + Clone,
         greatest_id: Option<u64>,
-    ) -> Self
-    where
-        F: 's,
-    {
+    ) -> Self {
         let sum = |of: &dyn Fn(&Segment<F>) -> u64| segments.clone().map(of).sum::<u64>();
         let tables = segments.clone().next().map_or(0, |segment| segment.tables().len());
         // A fingerprint of the merge is nearer to the one before it than in its input, so no more

@@ -38,6 +38,7 @@ pub use disk::Disk;
 pub(crate) use locked::LockedFolder;
 pub use memory::PageBudget;
 pub(crate) use memory::{MemoryBudget, Reservation};
+#[cfg(feature = "sim")]
 pub use mmap::FileMap;
 pub(crate) use mmap::{PageBytes, PageMemory, Pages};
 pub(crate) use page::PAGE;
@@ -126,7 +127,7 @@ pub trait Storage: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`Locked`](crate::ErrorKind::Locked) if another handle or process has it;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) on a network file system.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) on a network file system.
     fn lock(&self) -> Result<Box<dyn FolderLock>>;
 
     /// Returns the limit for the memory that pages of files take. The default is none.

@@ -217,10 +217,10 @@ fn needed(db: &Db) -> u64 {
 fn check_bound(sim: &Arc<Sim>, db: &Db, rng: &mut Rng, count: u64, kind: u64) -> f64 {
     let fingerprint = |i: u64, rng: &mut Rng| match kind {
         0 => rng.next(),
-        1 => (i / 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) | i % 40,
+        1 => (i / 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) | (i % 40),
         2 => i,
         3 => i.reverse_bits(),
-        _ => 1 << (i % 64) | i / 64,
+        _ => (1 << (i % 64)) | (i / 64),
     };
     let is_named = db.id_kind() == Ids::Names;
     for segment in 0..4u64 {
@@ -228,7 +228,8 @@ fn check_bound(sim: &Arc<Sim>, db: &Db, rng: &mut Rng, count: u64, kind: u64) ->
         for i in 0..count >> (2 * segment) {
             let f = fingerprint(i * 4 + segment, rng);
             if is_named {
-                db.insert(f, &*"n".repeat(1 + i as usize % 40)).unwrap();
+                let name = "n".repeat(1 + usize::try_from(i % 40).unwrap());
+                db.insert(f, &*name).unwrap();
             } else {
                 let id = if i % 7 == 0 { rng.next() } else { i << 20 };
                 db.insert(f, id).unwrap();

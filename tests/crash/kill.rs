@@ -49,7 +49,7 @@ fn removed_by(n: u64) -> Option<u64> {
 
 /// Whether the document is there after the first `n` operations.
 fn is_live(key: u64, n: u64) -> bool {
-    key < n && removed_by(key).is_none() && (key % 4 != 0 || n <= key * 2 + 3)
+    key < n && removed_by(key).is_none() && (!key.is_multiple_of(4) || n <= key * 2 + 3)
 }
 
 /// Returns how many operations gave the contents.

@@ -8,8 +8,6 @@
 //! `FPDB_DAMAGE_ENTRIES` sets the size of the database (60: about 8 KiB in each block code; 600 is
 //! more than 64 KiB).
 
-#![expect(clippy::print_stdout, reason = "the number of damages is part of the result")]
-
 #[path = "../common/mod.rs"]
 mod common;
 mod identity;

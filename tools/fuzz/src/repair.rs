@@ -6,7 +6,7 @@ const PAGE: usize = 4096;
 const SUMS: usize = PAGE / 4 - 1;
 
 /// Runs `check` with the input as it is if its first byte is even, and otherwise with right checksums.
-pub(crate) fn with_and_without(input: &[u8], repair: fn(&mut Vec<u8>), check: impl Fn(&[u8])) {
+pub(crate) fn with_and_without(input: &[u8], repair: fn(&mut [u8]), check: impl Fn(&[u8])) {
     let Some((choice, bytes)) = input.split_first() else { return };
     let mut bytes = bytes.to_vec();
     if choice & 1 == 1 {
@@ -36,7 +36,7 @@ fn header(bytes: &mut [u8]) {
 }
 
 /// Repairs a manifest.
-pub(crate) fn manifest(bytes: &mut Vec<u8>) {
+pub(crate) fn manifest(bytes: &mut [u8]) {
     header(bytes);
     if let Some(end) = bytes.len().checked_sub(4) {
         let sum = crc32fast::hash(&bytes[..end]);
@@ -53,7 +53,7 @@ fn checksum(identity: &[u8], number: u64, covered: &[u8]) -> u32 {
 }
 
 /// Repairs a log: all frames that follow each other from the first on.
-pub(crate) fn log(bytes: &mut Vec<u8>) {
+pub(crate) fn log(bytes: &mut [u8]) {
     header(bytes);
     let Some(identity) = bytes.get(16..56).map(<[u8]>::to_vec) else { return };
     let mut at = HEADER;
@@ -67,7 +67,7 @@ pub(crate) fn log(bytes: &mut Vec<u8>) {
 
 /// Repairs a paged file, if its trailer says where its parts are. The trailer's fields may be wrong: then
 /// those of the meta are kept, and the body is all before it that leaves room for the page sums.
-pub(crate) fn paged(bytes: &mut Vec<u8>) {
+pub(crate) fn paged(bytes: &mut [u8]) {
     header(bytes);
     let Some(trailer) = bytes.len().checked_sub(24) else { return };
     let Some(meta) = number(bytes, trailer + 8, 4) else { return };
