@@ -1,7 +1,7 @@
 //! The names of a database's files, built and parsed in one place.
 //!
-//! The number of a log or segment tells which manifest was in force when it was created, so a name
-//! is never used twice, and a file that is newer than the manifest is recognised.
+//! The number of a log or segment tells which manifest was in force when it was created, so no two
+//! files that manifests name have the same name, and a file that is newer than the manifest is recognised.
 //! storage-format.md, "Files".
 
 /// The manifest, which says which files are live. It is replaced as a whole.
@@ -9,21 +9,21 @@ pub(crate) const MANIFEST: &str = "MANIFEST";
 /// The next manifest, before it is renamed to [`MANIFEST`].
 pub(crate) const MANIFEST_TMP: &str = "MANIFEST.tmp";
 
-/// Files that may be created while one manifest is in force.
-const NUMBERS_PER_GENERATION: u32 = 24;
+/// Bits of a file's number that count the files of one generation.
+const NUMBER_BITS: u32 = 24;
 
 /// Greatest generation, so that file numbers do not overflow.
-pub(crate) const MAX_GENERATION: u64 = u64::MAX >> NUMBERS_PER_GENERATION;
+pub(crate) const MAX_GENERATION: u64 = u64::MAX >> NUMBER_BITS;
 
 /// Returns the first number of a file that is created while the manifest of this generation is in
 /// force.
 pub(crate) fn first_number(generation: u64) -> u64 {
-    generation << NUMBERS_PER_GENERATION
+    generation << NUMBER_BITS
 }
 
 /// Returns the generation of the manifest that was in force when the file was created.
 pub(crate) fn generation_of(number: u64) -> u64 {
-    number >> NUMBERS_PER_GENERATION
+    number >> NUMBER_BITS
 }
 
 /// Identifies a segment or a log.
@@ -93,7 +93,7 @@ impl FileName {
 
 impl std::fmt::Display for FileName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:08x}.", self.number())?;
+        write!(f, "{:016x}.", self.number())?;
         match self {
             Self::Log(_) => f.write_str("log"),
             Self::Table(_, table) => write!(f, "t{table:02}"),
@@ -123,14 +123,15 @@ mod tests {
         for name in all {
             assert_eq!(FileName::parse(&name.to_string()), Some(name));
         }
-        assert_eq!(FileName::Table(0x1f, 3).to_string(), "0000001f.t03");
+        assert_eq!(FileName::Table(0x1f, 3).to_string(), "000000000000001f.t03");
         for other in [
             "MANIFEST",
             "LOCK",
             "1.log",
             "0000000G.log",
-            "00000001.t3",
-            "00000001.txt",
+            "0000000000000001.t3",
+            "0000000000000001.txt",
+            "20261122.log",
             "x",
             ".log",
         ] {

@@ -85,16 +85,21 @@ impl Manifest {
         let logs = self.logs.iter().map(|log| log.id.nonce);
         let named: BTreeSet<u64> = logs.chain(self.segments.iter().map(|s| s.nonce)).collect();
         self.earlier_sessions.retain(|earlier| named.contains(&earlier.nonce));
-        self.earlier_sessions.push(Session { nonce: self.session, last });
+        if self.session != session {
+            self.earlier_sessions.push(Session { nonce: self.session, last });
+        }
         self.session = session;
     }
 
-    /// Returns whether this file can have been created before this manifest was installed, or by a
-    /// writer that ended before it installed a manifest of its own.
-    pub(crate) fn may_have_created(&self, file: FileId) -> bool {
+    /// Returns whether a crash can have left this file, which this manifest does not name.
+    pub(crate) fn may_have_left(&self, file: FileId, is_log: bool) -> bool {
         let generation = generation_of(file.number);
-        generation == self.generation
-            || file.nonce == self.session && generation < self.generation
+        // A session that ended before it installed a manifest of its own: it has begun a log, and has
+        // written a segment if there were logs to replay.
+        let by_interrupted_open =
+            generation == self.generation && (is_log || !self.logs.is_empty());
+        by_interrupted_open
+            || file.nonce == self.session && generation <= self.generation
             || self
                 .earlier_sessions
                 .iter()
@@ -311,18 +316,21 @@ mod tests {
     }
 
     #[test]
-    fn only_files_of_known_writers_may_be_its_own() {
-        let manifest = sample();
+    fn only_files_of_known_writers_are_what_a_crash_leaves() {
+        let mut manifest = sample();
         let file = |generation, nonce| FileId { number: first_number(generation) + 3, nonce };
-        let known = [(6, 95), (5, 95), (6, 93), (1, 93)];
-        for (generation, nonce) in known {
-            assert!(manifest.may_have_created(file(generation, nonce)), "{generation} {nonce}");
+        for (generation, nonce) in [(7, 95), (6, 95), (5, 95), (6, 93), (1, 93)] {
+            assert!(manifest.may_have_left(file(generation, nonce), false), "{generation} {nonce}");
         }
-        // A writer that was killed before it installed a manifest.
-        assert!(manifest.may_have_created(file(7, 17)));
         for (generation, nonce) in [(6, 17), (8, 95), (8, 17), (1, 90)] {
-            assert!(!manifest.may_have_created(file(generation, nonce)), "{generation} {nonce}");
+            assert!(!manifest.may_have_left(file(generation, nonce), true), "{generation} {nonce}");
         }
+        // A writer that was killed before it installed a manifest. It writes a segment only if there
+        // were logs.
+        assert!(manifest.may_have_left(file(7, 17), false));
+        manifest.logs.clear();
+        assert!(!manifest.may_have_left(file(7, 17), false));
+        assert!(manifest.may_have_left(file(7, 17), true));
     }
 
     #[test]

@@ -3,7 +3,10 @@
 //! After `fork()`, parent and child have the same handle, but only one may write to the folder, and
 //! the child has none of the handle's threads. So a handle works only in the process that opened it.
 
-#![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "marks memory that fork() clears"))]
+#![cfg_attr(
+    target_os = "linux",
+    expect(unsafe_code, clippy::disallowed_types, reason = "marks memory that fork() clears")
+)]
 
 use crate::error::{Error, ErrorKind, Result};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::files::FileName;
-use crate::storage::{LockedFolder, ReadFile, Storage, WriteFile};
+use crate::storage::{LockedFolder, ReadFile, WriteFile};
 
 /// Makes scratch files.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ impl<'a> ScratchFiles<'a> {
         let storage = self.0.storage();
         let name = FileName::Run(self.0.next_scratch()).to_string();
         let file = storage.create(&name)?;
-        Ok(ScratchFile { name: Name { storage, name }, file })
+        Ok(ScratchFile { name: Name { folder: self.0, name }, file })
     }
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Scratch<'a> {
 /// The name of a scratch file, which is removed when the value is dropped.
 #[derive(Debug)]
 struct Name<'a> {
-    storage: &'a Arc<dyn Storage>,
+    folder: &'a LockedFolder,
     name: String,
 }
 
 impl Drop for Name<'_> {
     fn drop(&mut self) {
-        let _ = self.storage.remove(&self.name);
+        self.folder.remove(&self.name);
     }
 }
 
@@ -62,7 +62,7 @@ impl<'a> ScratchFile<'a> {
 
     /// Ends the file, so that it can be read.
     pub(crate) fn finish(self) -> Result<ScratchReader<'a>> {
-        let file = self.name.storage.open(&self.name.name)?;
+        let file = self.name.folder.storage().open(&self.name.name)?;
         Ok(ScratchReader { name: self.name, file })
     }
 }
@@ -91,7 +91,7 @@ impl ScratchReader<'_> {
         for start in range.clone().step_by(most.max(1)) {
             let to = buffer.get_mut(..(range.end - start).min(most)).unwrap_or_default();
             self.file.read_at(start as u64, to).map_err(|e| {
-                let path = self.name.storage.root().join(&self.name.name);
+                let path = self.name.folder.storage().root().join(&self.name.name);
                 Error::io("read the scratch file", &path, e)
             })?;
             visit(to)?;
@@ -155,6 +155,7 @@ impl<'a> Spool<'a> {
 mod tests {
     use super::*;
     use crate::storage::Sim;
+    use crate::storage::Storage;
 
     #[test]
     fn spool_returns_all_records_in_order_and_leaves_no_file() {

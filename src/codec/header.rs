@@ -157,7 +157,7 @@ impl fmt::Display for FileHeader {
         if *kind == FileKind::Table {
             write!(f, "{part} ")?;
         }
-        write!(f, "of file number {file_id:08x}, {bits} bits, database {database_id:032x}")
+        write!(f, "of file number {file_id:016x}, {bits} bits, database {database_id:032x}")
     }
 }
 
@@ -212,11 +212,14 @@ mod tests {
                 .expect(&bytes)
                 .unwrap_err()
                 .to_string()
-                .contains("table 4 of file number 00000007")
+                .contains("table 4 of file number 0000000000000007")
         );
         let other = FileHeader { nonce: 5, ..header() };
         let message = other.expect(&bytes).unwrap_err().to_string();
-        assert!(message.contains("this is another table 3 of file number 00000007"), "{message}");
+        assert!(
+            message.contains("this is another table 3 of file number 0000000000000007"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{flush, install, space};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileName, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
+use crate::manifest::Manifest;
 use crate::progress::{Meter, Phase, Report};
 use crate::segment::SegmentMeta;
 use crate::storage::{LOCK, LockedFolder, Storage};
@@ -46,12 +47,15 @@ pub(super) fn backup<F: Fingerprint>(
     let mut created = Vec::new();
     let copied = copy_segments(&version, &target, &meter, &mut created)
         .and_then(|()| target.check())
-        .and_then(|()| manifest.install(&**target.storage()));
-    match &copied {
-        Ok(()) => meter.finish(),
-        Err(_) => created.iter().for_each(|&name| install::remove_file(&target, name)),
+        .and_then(|()| manifest.prepare(&**target.storage()));
+    if let Err(error) = copied {
+        created.iter().for_each(|&name| install::remove_file(&target, name));
+        return Err(error);
     }
-    copied
+    // If this fails, the copy may be complete.
+    Manifest::publish(&**target.storage())?;
+    meter.finish();
+    Ok(())
 }
 
 /// Returns an error if the folder contains anything but what an interrupted backup may leave.

@@ -53,13 +53,13 @@ type Pause<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
 /// space for it. Returns false if the policy chooses none.
 pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> Result<bool> {
     let _one_at_a_time = lock(&core.compacting);
-    let folder = &*install::own_folder(core)?;
     let segments = core.current.get().segments.clone();
     let weights: Vec<Weight> = segments
         .iter()
         .map(|s| Weight { entries: s.meta().entries, removed: s.meta().removed })
         .collect();
     let Some(mut run) = pick(&weights) else { return Ok(false) };
+    let folder = &*install::own_folder(core)?;
     // One processor is left to writes and queries.
     let threads = core.threads().saturating_sub(1).max(1);
     let (sizes, mut usable) =

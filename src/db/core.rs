@@ -7,7 +7,7 @@
 //! `log.permit`, `log.writer`, `compacting`, `flushing`, `manifest`, and then the locks inside
 //! `current`, `signals`, `indexes`, the memtables and the planner. A thread that holds one of the later locks
 //! never takes an earlier one, so a writer may wait for the background thread. Under `manifest` the
-//! only storage calls are those that install it.
+//! only storage calls are those that compare or install it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -148,12 +148,12 @@ impl<F: Fingerprint> Core<F> {
 }
 
 /// Returns the number of a log or segment that is created while the manifest of this generation is
-/// in force. No other file has had it.
+/// in force.
 pub(super) fn next_number(folder: &LockedFolder, generation: u64) -> Result<u64> {
     let number = folder.next_number(first_number(generation));
     if generation_of(number) == generation {
         return Ok(number);
     }
     let message = "too many files were begun since the last manifest: open the database again";
-    Err(Error::new(ErrorKind::Io, message).at_path(folder.storage().root()))
+    Err(Error::new(ErrorKind::Io, message).at_path(folder.storage().root()).into_fatal())
 }

@@ -37,6 +37,15 @@ pub(super) fn flush_all<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_,
     Ok(writer)
 }
 
+/// Writes everything in memory as segments, and replaces the log even if it is empty.
+pub(super) fn end_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    let permit = sync::permit(core);
+    core.poison.check()?;
+    flush_frozen(core)?;
+    drop(rotate::rotate(core, &permit)?);
+    flush_frozen(core)
+}
+
 /// Writes the frozen memtable as a segment, if there is one. If that fails, the memtable stays
 /// frozen, and the next call tries again.
 pub(super) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {

@@ -55,7 +55,7 @@ pub(super) fn expect_installed(folder: &LockedFolder, manifest: &Manifest) -> Re
         return Ok(());
     }
     let message = "the manifest was replaced or removed while the database was open, perhaps by a \
-                   backup: nothing more is written, open the database again";
+                   restored backup: nothing more is written, open the database again";
     Err(Error::new(ErrorKind::Replaced, message).at_path(storage.root().join(MANIFEST)))
 }
 
@@ -114,7 +114,7 @@ pub(super) fn remove_segment(folder: &LockedFolder, meta: &SegmentMeta) {
 /// Removes a file that no manifest names any more. If that fails, the file is an orphan, which the
 /// next open removes.
 pub(super) fn remove_file(folder: &LockedFolder, name: FileName) {
-    let _ = folder.storage().remove(&name.to_string());
+    folder.remove(&name.to_string());
 }
 
 /// Replaces the version, and drops the old one after its short-lived readers. The last one to drop

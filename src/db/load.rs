@@ -85,14 +85,14 @@ pub(super) fn load<F: Fingerprint>(
     let writer = flush::flush_all(core)?;
     load.meter.begin(Phase::Sort, read)?;
     let sorted = sorter.finish(|more| load.meter.advance(more))?;
-    // So that the number of the new segment is greater than that of any file which the present
-    // manifest can name: if that manifest is put back later, the segment is not taken for an orphan.
-    install::manifest(core, folder, |_| {})?;
     let written = load.write(load.only_new(sorted)?, read, greatest_id)?;
     let inserted = written.as_ref().map_or(0, |meta| meta.entries);
     written.map_or(Ok(()), |meta| add_segment(core, folder, meta))?;
     load.meter.finish();
     drop(writer);
+    // Manifests without the new segment name a log that then exists no more, so that they are refused
+    // if one is put back. If this fails, the load has still succeeded.
+    let _ = flush::end_log(core);
     compact::compact_as_needed(core);
     Ok(LoadReport { read, inserted })
 }

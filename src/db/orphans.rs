@@ -11,7 +11,7 @@ use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileId, FileName, MANIFEST, generation_of};
 use crate::fingerprint::Fingerprint;
-use crate::log::{MAX_LOG_LEN, ReadMode, read_log};
+use crate::log::{FIRST_FRAME, MAX_LOG_LEN, ReadMode, read_log};
 use crate::manifest::Manifest;
 use crate::storage::{LockedFolder, Storage};
 
@@ -24,6 +24,9 @@ pub(super) fn remove<F: Fingerprint>(folder: &LockedFolder, manifest: &Manifest)
     let names = storage.list()?.unwrap_or_default();
     refuse_newer(storage, &names, manifest)?;
     let orphans = of(&names, manifest);
+    // An interrupted open may have used some numbers of this generation.
+    let kept = orphans.iter().filter(|name| name.is_kept());
+    folder.skip_numbers(kept.map(|name| name.number()).max().unwrap_or(0));
     for &name in &orphans {
         refuse_foreign(storage, name, manifest)?;
         if let FileName::Log(number) = name
@@ -86,10 +89,19 @@ fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) ->
         Err(e) => return Err(Error::io("read", &storage.root().join(name.to_string()), e)),
         Ok(()) => FileHeader::decode(kind, &bytes),
     };
-    // Without a header, its creation was interrupted.
-    let Ok(header) = found else { return Ok(()) };
+    let header = match found {
+        Ok(header) => header,
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            return Err(error.at_path(storage.root().join(name.to_string())));
+        }
+        // Without a header, its creation was interrupted.
+        Err(_) => return Ok(()),
+    };
     let is_ours = header.database_id == manifest.settings.database_id
-        && manifest.may_have_created(FileId { number: name.number(), nonce: header.nonce });
+        && manifest.may_have_left(
+            FileId { number: name.number(), nonce: header.nonce },
+            kind == FileKind::Log,
+        );
     if is_ours {
         Ok(())
     } else {
@@ -115,7 +127,8 @@ fn refuse_commits<F: Fingerprint>(
             FileName::Log(number),
             "has commits that the manifest does not know",
         )),
-        // Unreadable: its creation was interrupted.
+        Err(error) if error.offset() >= Some(FIRST_FRAME as u64) => Err(error),
+        // Unreadable from the beginning: its creation was interrupted.
         _ => Ok(()),
     }
 }
@@ -123,7 +136,7 @@ fn refuse_commits<F: Fingerprint>(
 fn put_back(storage: &dyn Storage, name: FileName, what: &str) -> Error {
     let message = format!(
         "this file {what}, so an older {MANIFEST} or that of a copy was put back: nothing was removed. \
-         Put the right {MANIFEST} back, or move this file away if you want to go on without it"
+         Put the right {MANIFEST} back, or move away all files with this number if you want to go on without them"
     );
     Error::new(ErrorKind::Corruption, message).at_path(storage.root().join(name.to_string()))
 }

@@ -107,7 +107,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// `Replaced` if the database in the folder is now another one, or an older state of this one, or
-    /// if the folder was moved: open it again. Otherwise the same as opening. The previous state then
+    /// if the folder was moved or removed: open it again. Otherwise the same as opening. The previous state then
     /// stays.
     ///
     /// ```
@@ -121,9 +121,11 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// ```
     pub fn refresh(&self) -> Result<bool> {
         let storage = &self.shared.storage;
-        let manifest = read_manifest(&**storage)?;
+        // In this order: another thread may refresh at the same time.
         let (seen, opened, Snapshot { version, planner, threads, .. }) =
             self.read(|state| (state.age(), state.manifest.clone(), state.snapshot.clone()));
+        storage.check_root()?;
+        let manifest = read_manifest(&**storage)?;
         expect_later(&opened, &manifest).map_err(|e| e.at_path(storage.root()))?;
         let known = &version.segments;
         let state = load(storage, manifest, Some(&opened), &planner, threads, known)?;

@@ -8,7 +8,7 @@ use super::snapshot::Snapshot;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::log::ReadMode;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Session};
 use crate::memtable::Memtable;
 use crate::query::Planner;
 use crate::segment::Segment;
@@ -62,8 +62,13 @@ pub(super) fn expect_later(seen: &Manifest, found: &Manifest) -> Result<()> {
         extraction: extraction.or_else(|| found.settings.extraction.clone()),
         ..seen.settings.clone()
     };
-    if same != found.settings || found.generation == seen.generation && found != seen {
-        return replaced("a copy of the database that went another way");
+    let has_diverged =
+        |earlier: &Session| earlier.nonce == seen.session && earlier.last < seen.generation;
+    if same != found.settings
+        || found.generation == seen.generation && found != seen
+        || found.earlier_sessions.iter().any(has_diverged)
+    {
+        return replaced("a copy of the database that has diverged");
     }
     Ok(())
 }

@@ -68,7 +68,7 @@ fn switch_logs<F: Fingerprint>(
 ) -> Result<()> {
     let wake = || core.signals.step();
     let _guard = PanicGuard::new(&core.poison, &wake);
-    let end = end_log(core, writer)?;
+    let end = end_log(core, folder, writer)?;
     let previous = writer.log_id;
     let start = Start { previous_log: previous.number, previous_end: end, last_seq: writer.seq };
     let log = LogWriter::begin(file, core.settings.header(FileKind::Log, 0, log_id), start)?;
@@ -93,10 +93,15 @@ fn switch_logs<F: Fingerprint>(
 
 /// Makes the last commits of the log durable and returns where it ends. The manifest will record
 /// that end, so everything up to it must be on disk.
-fn end_log<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Result<u64> {
+fn end_log<F: Fingerprint>(
+    core: &Core<F>,
+    folder: &LockedFolder,
+    writer: &mut Writer,
+) -> Result<u64> {
     let unwritten = writer.log.take();
     writer.groups.close(writer.seq);
     unwritten.write_and_sync().map_err(|e| core.poison.set(e))?;
+    sync::expect_own(core, folder, &unwritten)?;
     writer.log.set_durable(unwritten.end);
     core.visible.fetch_max(writer.seq, Ordering::AcqRel);
     Ok(unwritten.end)

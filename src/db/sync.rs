@@ -10,6 +10,8 @@ use super::locks::lock;
 use super::poison::PanicGuard;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::log::Unwritten;
+use crate::storage::LockedFolder;
 
 /// The right to write to the log's file and to sync it. Taken before any other lock.
 pub(super) type SyncPermit<'a> = MutexGuard<'a, ()>;
@@ -92,9 +94,7 @@ pub(super) fn sync<F: Fingerprint>(
     // This keeps the promise of Durability::Sync and of `Db::sync`: acknowledged commits survive a
     // loss of power. After a failed sync, a second one would prove nothing.
     unwritten.write_and_sync().map_err(|e| core.poison.set(e))?;
-    // Whoever has locked the folder since has not seen these commits, so they may not be
-    // acknowledged. If nobody has, the next writer will find them.
-    folder.check().and_then(|()| unwritten.check_name()).map_err(|e| core.poison.set(e))?;
+    expect_own(core, &folder, &unwritten)?;
     let took = start.elapsed();
     let mut writer = lock(&core.log.writer);
     writer.groups.synced(took);
@@ -107,4 +107,15 @@ pub(super) fn sync<F: Fingerprint>(
     drop(writer);
     core.visible.fetch_max(seq, Ordering::AcqRel);
     Ok(())
+}
+
+/// Requires that the log that was just synced is still in the folder, and that this process still has
+/// its lock. Otherwise the next writer may not have seen these commits, so they are not acknowledged.
+/// If it locks the folder after this, it finds them.
+pub(super) fn expect_own<F: Fingerprint>(
+    core: &Core<F>,
+    folder: &LockedFolder,
+    synced: &Unwritten,
+) -> Result<()> {
+    folder.check().and_then(|()| synced.check_name()).map_err(|e| core.poison.set(e))
 }

@@ -24,7 +24,7 @@ pub(super) const MAX_FRAME_LEN: usize = 16 << 20;
 /// Bytes of the `Start` frame. Its payload is the previous log and its end.
 const START_LEN: usize = MIN_FRAME_LEN + 16;
 /// Offset of the first frame after `Start`.
-pub(super) const FIRST_FRAME: usize = HEADER_LEN + START_LEN;
+pub(crate) const FIRST_FRAME: usize = HEADER_LEN + START_LEN;
 
 /// Kind of the first frame. The payload is the previous log's number and end; `seq` is its last
 /// commit.

@@ -21,9 +21,10 @@ mod reader;
 mod tests;
 mod writer;
 
+pub(crate) use frame::FIRST_FRAME;
 pub(crate) use op::{MAX_NAME_LEN, Op};
 pub(crate) use reader::{ReadMode, read_log};
-pub(crate) use writer::LogWriter;
+pub(crate) use writer::{LogWriter, Unwritten};
 
 /// Longest log in bytes. A longer one is neither written nor read.
 pub(crate) const MAX_LOG_LEN: u64 = 1 << 32;

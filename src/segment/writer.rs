@@ -340,7 +340,7 @@ impl Drop for SegmentWriter<'_> {
         // orphan, which the next open removes.
         let created = self.created.get_mut().unwrap_or_else(PoisonError::into_inner);
         for name in created.drain(..) {
-            let _ = self.folder.storage().remove(&name.to_string());
+            self.folder.remove(&name.to_string());
         }
     }
 }

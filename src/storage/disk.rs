@@ -184,7 +184,7 @@ impl Storage for Disk {
                 "the folder is on a network file system ({name}), where locks and syncs do not keep \
                  what fpdb promises: put it on a local disk, or open it with open_read_only"
             );
-            return Err(Error::new(ErrorKind::Unsupported, message).at_path(&self.root));
+            return Err(Error::invalid(message).at_path(&self.root));
         }
         let file =
             self.with("open the lock file", LOCK, |folder| folder.open_or_create_file(LOCK))?;

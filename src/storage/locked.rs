@@ -56,6 +56,19 @@ impl LockedFolder {
         least.max(last.unwrap_or_else(|last| last) + 1)
     }
 
+    /// Returns only greater numbers from now on.
+    pub(crate) fn skip_numbers(&self, last: u64) {
+        self.last_number.fetch_max(last, Ordering::Relaxed);
+    }
+
+    /// Removes a file that this process has created, or that it knows to be useless. Does nothing if
+    /// the folder is somebody else's now, or if removing fails: then the next open removes the file.
+    pub(crate) fn remove(&self, name: &str) {
+        if self.check().is_ok() {
+            let _ = self.storage.remove(name);
+        }
+    }
+
     /// Returns the number of the next scratch file.
     pub(crate) fn next_scratch(&self) -> u64 {
         self.next_scratch.fetch_add(1, Ordering::Relaxed)

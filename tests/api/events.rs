@@ -111,7 +111,7 @@ fn recovery_is_reported_with_what_was_in_the_log() {
     db.insert_batch(&[(7u64, 1u64), (8, 2)]).unwrap();
     db.insert(9, 3).unwrap();
     drop(db);
-    sim.create("00000099.log").unwrap();
+    sim.create("0000000000000099.log").unwrap();
     let all = events(|| drop(options(&sim).open("sim").unwrap()));
     let recovered = one(&all, "recovered");
     assert_eq!(recovered.level, Level::INFO);

@@ -5,6 +5,8 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use fpdb::{Db, DocId, Durability, Entry, ErrorKind};
 
@@ -80,6 +82,32 @@ fn forking() {
         0
     );
     assert!(db.insert_if_novel(u64::MAX, 3).is_ok());
+    // Threads of the parent hold locks at the moment of the fork.
+    let (stop, writer) = (AtomicBool::new(false), db.clone());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                writer.insert(1, 1).unwrap();
+            }
+        });
+        for _ in 0..50 {
+            let code = in_child(|| {
+                let refused = |result: fpdb::Result<()>| {
+                    result.is_err_and(|error| error.kind() == ErrorKind::Closed)
+                };
+                let results = [
+                    db.insert(3, 3).map(drop),
+                    db.remove(1, 1).map(drop),
+                    db.sync(),
+                    db.flush(),
+                    db.clone().close(),
+                ];
+                i32::from(!results.into_iter().all(refused))
+            });
+            assert_eq!(code, 0);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
     db.close().unwrap();
     let reopened = Db::open(&path).unwrap();
     assert_eq!(reopened.snapshot().len(), 3);

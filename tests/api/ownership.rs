@@ -2,11 +2,15 @@
 //! own any more.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fs, thread};
 
 use fpdb::storage::{Sim, Storage};
 use fpdb::{Access, Db, DocId, Entry, ErrorKind};
+
+use crate::counting::Counting;
 
 fn insert(db: &Db, documents: std::ops::Range<u64>) {
     for i in documents {
@@ -176,7 +180,8 @@ fn older_manifest_loses_nothing_in_any_state() {
     let manifest = path.join("MANIFEST");
     let open = || Db::options().background(false).memtable_entries(16).open(&path).unwrap();
     Db::options().background(false).create(&path).unwrap().close().unwrap();
-    let steps: [(&str, fn(&Db)); 7] = [
+    type Step = fn(&Db);
+    let steps: [(&str, Step); 7] = [
         ("insert and close", |db| insert(db, 0..5)),
         ("flush", |db| {
             insert(db, 100..110);
@@ -194,10 +199,11 @@ fn older_manifest_loses_nothing_in_any_state() {
     let mut older: Vec<Vec<u8>> = vec![fs::read(&manifest).unwrap()];
     let mut refused = 0;
     for (name, step) in steps {
-        for clean in [true, false] {
+        // First as if the process was killed after the step.
+        for clean in [false, true] {
             let db = open();
             older.push(fs::read(&manifest).unwrap());
-            if clean {
+            if !clean {
                 step(&db);
             }
             older.push(fs::read(&manifest).unwrap());
@@ -240,8 +246,10 @@ fn manifest_of_a_copy_loses_nothing() {
     insert(&db, 20..40);
     db.close().unwrap();
     for round in 0..5 {
-        // It has no files of its own.
-        Db::open(&copy).unwrap().close().unwrap();
+        // It has no files of its own. First it has never been opened.
+        if round > 0 {
+            Db::open(&copy).unwrap().close().unwrap();
+        }
         let before = contents(&path);
         let ours = fs::read(path.join("MANIFEST")).unwrap();
         fs::copy(copy.join("MANIFEST"), path.join("MANIFEST")).unwrap();
@@ -289,7 +297,7 @@ fn failed_writer_removes_only_what_it_created() {
     // Whatever numbers the next files get.
     let taken: Vec<_> = (manifest_in_force..manifest_in_force + 3)
         .flat_map(|generation| (0..4).map(move |n| (generation << 24) + n))
-        .flat_map(|number| ["log", "ids", "t01"].map(|kind| format!("{number:08x}.{kind}")))
+        .flat_map(|number| ["log", "ids", "t01"].map(|kind| format!("{number:016x}.{kind}")))
         .filter(|name| !path.join(name).exists())
         .collect();
     for name in &taken {
@@ -403,4 +411,33 @@ fn program_may_change_its_directory_while_a_database_is_open() {
         .status();
     assert!(status.unwrap().success());
     expect_documents(&parent.path().join("db"), 30);
+}
+
+/// The first writer is in the middle of a flush when the second one opens the database.
+#[test]
+fn writer_that_lost_its_lock_removes_no_file_of_the_next_one() {
+    let sim = Sim::new();
+    let storage = Counting::new(sim.clone(), Duration::ZERO);
+    let options = || Db::options().background(false);
+    let held = options().storage(storage.clone() as Arc<dyn Storage>).create("sim").unwrap();
+    for (round, held_up) in (0u64..).zip([".t00", ".t01", ".ids"]) {
+        let first = options().storage(storage.clone() as Arc<dyn Storage>).open("sim");
+        let first = first.unwrap_or_else(|_| held.clone());
+        insert(&first, 30 * round..30 * round + 30);
+        storage.hold(Some(held_up));
+        let flush = thread::spawn(move || first.flush());
+        storage.wait_for_held_sync();
+        sim.remove("LOCK").unwrap();
+        let second = options().storage(sim.clone()).open("sim").unwrap();
+        let before = sim.list().unwrap().unwrap();
+        storage.hold(None);
+        assert!(flush.join().unwrap().is_err());
+        // It may have created one more, but does not know any more whether that is its own.
+        let after = sim.list().unwrap().unwrap();
+        assert!(before.iter().all(|name| after.contains(name)), "{held_up}: {after:?}");
+        assert_eq!(second.snapshot().len(), 30 * round + 30);
+        assert!(second.verify().unwrap().errors.is_empty());
+        second.close().unwrap();
+        drop(options().storage(sim.clone()).open("sim").unwrap());
+    }
 }

@@ -73,6 +73,12 @@ fn reader_of_a_folder_that_was_moved_or_replaced_gets_an_error() {
     fs::rename(&new, &path).unwrap();
     expect_replaced(&reader, "replaced");
     assert!(!Db::open_read_only(&path).unwrap().refresh().unwrap());
+
+    let reader = Db::open_read_only(&path).unwrap();
+    fs::remove_dir_all(&path).unwrap();
+    assert_eq!(reader.refresh().unwrap_err().kind(), ErrorKind::Replaced, "removed");
+    create(&path, "half-2", DOCUMENTS, 0);
+    expect_replaced(&reader, "rebuilt");
 }
 
 #[test]

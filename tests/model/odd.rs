@@ -178,11 +178,11 @@ fn limited_query_skips_entries_removed_from_the_frozen_memtable() {
         db.insert(7, id).unwrap();
     }
     // The next insert freezes the memtable, which starts a new log and then a segment. A file that
-    // has the segment's name prevents its write.
+    // has the segment's name, two manifests later, prevents its write.
     let names = sim.list().unwrap().unwrap();
     let number = |name: &String| u64::from_str_radix(name.split('.').next()?, 16).ok();
     let last = names.iter().filter_map(number).max().unwrap();
-    sim.set_contents(&format!("{:08x}.t00", last + 2), b"in the way");
+    sim.set_contents(&format!("{:016x}.t00", ((last >> 24) + 2) << 24), b"in the way");
     assert_eq!(db.insert(1 << 40, 9).unwrap_err().kind(), ErrorKind::AlreadyExists);
     assert_eq!(db.stats().segments, []);
     db.remove(7, 1).unwrap();

@@ -28,7 +28,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn sync(&self) -> Result<()> {
-        sync::sync_log(self.core())
+        sync::sync_log(self.writable()?)
     }
 
     /// Copies the directories and filters of all tables to memory and decodes small segments, as far
@@ -50,8 +50,8 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load_index(&self) -> Result<u64> {
-        let version = self.core().current.get();
-        self.core().indexes.copy(&version)?;
+        let version = self.writable()?.current.get();
+        self.writable()?.indexes.copy(&version)?;
         Ok(version.loaded_indexes_len())
     }
 
@@ -70,7 +70,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn flush(&self) -> Result<()> {
-        drop(flush::flush_all(self.core())?);
+        drop(flush::flush_all(self.writable()?)?);
         compact::compact_as_needed(self.core());
         Ok(())
     }
@@ -121,8 +121,8 @@ impl<F: Fingerprint> Db<F> {
         &self,
         mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Result<CompactReport> {
-        drop(flush::flush_all(self.core())?);
-        compact::compact_all(self.core(), &mut report)
+        drop(flush::flush_all(self.writable()?)?);
+        compact::compact_all(self.writable()?, &mut report)
     }
 
     /// Flushes, then reads and checks every byte of every segment; see
@@ -217,6 +217,6 @@ impl<F: Fingerprint> Db<F> {
         path: impl AsRef<Path>,
         mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Result<()> {
-        backup::backup(self.core(), path.as_ref(), &mut report)
+        backup::backup(self.writable()?, path.as_ref(), &mut report)
     }
 }

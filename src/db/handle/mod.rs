@@ -117,10 +117,17 @@ impl<F: Fingerprint> Db<F> {
         Ok(Self { handle: Arc::new(handle) })
     }
 
-    /// Returns a snapshot for one read.
+    /// Returns a snapshot for one read, in the process that opened the database.
     fn readable(&self) -> Result<Snapshot<F>> {
-        self.core().poison.process().expect_current()?;
-        Ok(self.snapshot())
+        self.writable().map(|_| self.snapshot())
+    }
+
+    /// Returns the shared state, in the process that opened the database. In a child, locks may be
+    /// held by threads that do not exist there.
+    fn writable(&self) -> Result<&Core<F>> {
+        let core = self.core();
+        core.poison.process().expect_current()?;
+        Ok(core)
     }
 
     fn core(&self) -> &Core<F> {
@@ -246,6 +253,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn close(self) -> Result<()> {
+        self.writable()?;
         self.handle.stop_threads();
         close::close(self.core())
     }

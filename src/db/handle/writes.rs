@@ -31,7 +31,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn insert<'k>(&self, fingerprint: F, key: impl Into<Key<'k>>) -> Result<DocId> {
-        let ids = write::insert(self.core(), &[(fingerprint, key.into())])?;
+        let ids = write::insert(self.writable()?, &[(fingerprint, key.into())])?;
         Ok(ids.first().copied().unwrap_or_default())
     }
 
@@ -54,7 +54,7 @@ impl<F: Fingerprint> Db<F> {
     where
         &'k K: Into<Key<'k>>,
     {
-        write::insert(self.core(), &with_keys(documents))
+        write::insert(self.writable()?, &with_keys(documents))
     }
 
     /// Inserts a document unless an entry is within the database's distance of it. Returns the new
@@ -110,7 +110,7 @@ impl<F: Fingerprint> Db<F> {
         distance: u32,
     ) -> Result<Novelty<F>> {
         let document = [(fingerprint, key.into())];
-        let novelties = write::insert_if_novel(self.core(), &document, distance, |_| Ok(()))?;
+        let novelties = write::insert_if_novel(self.writable()?, &document, distance, |_| Ok(()))?;
         novelties.into_iter().next().ok_or_else(|| Error::invalid("no document was given"))
     }
 
@@ -169,7 +169,7 @@ impl<F: Fingerprint> Db<F> {
     where
         &'k K: Into<Key<'k>>,
     {
-        write::insert_if_novel(self.core(), &with_keys(documents), distance, before_commit)
+        write::insert_if_novel(self.writable()?, &with_keys(documents), distance, before_commit)
     }
 
     /// Removes an entry. Returns false if it does not exist. Compaction frees its space.
@@ -188,7 +188,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn remove(&self, fingerprint: F, id: impl Into<DocId>) -> Result<bool> {
-        write::remove(self.core(), Entry { fingerprint, id: id.into() })
+        write::remove(self.writable()?, Entry { fingerprint, id: id.into() })
     }
 
     /// Loads many entries at once, in any order and without the log: sorts them within
@@ -247,7 +247,7 @@ impl<F: Fingerprint> Db<F> {
         entries: impl IntoIterator<Item = Result<Entry<F>>>,
         mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Result<LoadReport> {
-        load::load(self.core(), entries, &mut report)
+        load::load(self.writable()?, entries, &mut report)
     }
 }
 

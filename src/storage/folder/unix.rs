@@ -4,7 +4,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
@@ -18,7 +17,7 @@ const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONB
 /// An open folder. Calls that a signal interrupts are repeated; `tools/power/syscalls.py` tests that.
 #[derive(Debug)]
 pub(in crate::storage) struct Folder {
-    fd: OwnedFd,
+    fd: File,
     /// Absolute, because a program may change its working directory.
     path: PathBuf,
 }
@@ -30,7 +29,7 @@ impl Folder {
         let path = std::path::absolute(path)?;
         let open = || rustix::fs::openat(CWD, &path, flags, Mode::empty());
         let fd = retry_on_intr(open)?;
-        Ok(Self { fd, path })
+        Ok(Self { fd: fd.into(), path })
     }
 
     /// Returns whether the path at which the folder was opened still leads to it.
@@ -88,7 +87,7 @@ impl Folder {
         let open = || rustix::fs::openat(&self.fd, name, flags | FLAGS, Mode::from(0o666));
         let file = match retry_on_intr(open) {
             Ok(file) => File::from(file),
-            Err(rustix::io::Errno::LOOP) => return Err(not_a_file()),
+            Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => return Err(not_a_file()),
             Err(e) => return Err(e.into()),
         };
         if file.metadata()?.is_file() { Ok(file) } else { Err(not_a_file()) }
@@ -106,13 +105,15 @@ impl Folder {
 
     /// Makes the names durable.
     pub(in crate::storage) fn sync(&self) -> io::Result<()> {
-        Ok(retry_on_intr(|| rustix::fs::fsync(&self.fd))?)
+        // Not `fsync`, which does not reach the device on every system.
+        self.fd.sync_all()
     }
 
     /// Returns the name of the file system if it is one of another machine.
     #[cfg(target_os = "linux")]
     pub(in crate::storage) fn network_file_system(&self) -> io::Result<Option<&'static str>> {
-        Ok(network_name(i64::from(rustix::fs::fstatfs(&self.fd)?.f_type)))
+        let number = rustix::fs::fstatfs(&self.fd)?.f_type;
+        Ok(network_name(number))
     }
 
     /// Other systems do not say.
