@@ -16,6 +16,7 @@ mod full_disk;
 mod hostile;
 mod identity;
 mod index_memory;
+mod little_memory;
 mod novelty;
 mod ownership;
 mod pages;

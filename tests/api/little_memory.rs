@@ -1,0 +1,126 @@
+//! Operations on a database larger than the memory that the process may use.
+//!
+//! Each runs in a process of its own, in a control group with a limit of memory, which ends the
+//! process if it needs more. The database is five times as large as the limit, and with
+//! `FPDB_LITTLE_MEMORY=full` ten times.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fpdb::{Db, Entry, Options, Result};
+
+use crate::common::entry;
+
+/// The memory that the process of an operation may use, including bytes that it has written and that
+/// are not on disk yet. Those may be 32 MiB: files are synced so often while they grow.
+const LIMIT: u64 = 48 << 20;
+
+/// Names the operation in the environment of its process.
+const OPERATION: &str = "FPDB_TEST_OPERATION";
+
+/// A control group that limits memory.
+struct Group(PathBuf);
+
+impl Group {
+    /// Makes it. Returns `None`, and says so, if that is not possible here.
+    fn new() -> Option<Self> {
+        let path = format!("/sys/fs/cgroup/memory/fpdb-test-{}", std::process::id());
+        let limit = Path::new(&path).join("memory.limit_in_bytes");
+        let made =
+            std::fs::create_dir(&path).and_then(|()| std::fs::write(limit, LIMIT.to_string()));
+        if made.is_ok() {
+            return Some(Self(path.into()));
+        }
+        // Not with a macro, whose output the test harness captures.
+        let skipped =
+            b"skipped: this process may not make a control group with a limit of memory\n";
+        std::io::Write::write_all(&mut std::io::stderr(), skipped).unwrap();
+        None
+    }
+
+    /// Runs an operation within the limit.
+    fn run(&self, operation: &str, path: &Path) {
+        let this = std::env::current_exe().unwrap();
+        let script = format!(
+            "echo $$ > {}/cgroup.procs && exec \"$0\" --exact \
+             little_memory::operation_in_this_process --ignored --nocapture",
+            self.0.display()
+        );
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).arg(this).env(OPERATION, operation).current_dir(path);
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{operation}: {}, {text}", output.status);
+        assert!(text.contains("done"), "{operation} did not run: {text}");
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+fn options() -> Options {
+    Db::options().index_memory(0).bulk_memory(4 << 20).memtable_entries(1 << 14).threads(1)
+}
+
+fn numbers(from: u64, to: u64) -> impl Iterator<Item = Result<Entry>> {
+    (from..to).map(|i| Ok(entry(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), i)))
+}
+
+#[test]
+fn operations_need_far_less_memory_than_the_database_has() {
+    let Some(group) = Group::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let is_full = std::env::var_os("FPDB_LITTLE_MEMORY").is_some_and(|value| value == "full");
+    let bytes = LIMIT * if is_full { 10 } else { 5 };
+    let layout = fpdb::Layout::preset("biplane-11", 64).unwrap();
+    let db = options().layout(layout).max_distance(6).background(false).create(&path).unwrap();
+    let (mut end, step) = (0, bytes / 64);
+    while db.stats().bytes_total < bytes {
+        assert_eq!(db.bulk_load(numbers(end, end + step)).unwrap().inserted, step);
+        end += step;
+    }
+    db.close().unwrap();
+    for operation in ["query", "verify", "import", "compact", "backup"] {
+        group.run(operation, folder.path());
+    }
+    assert!(options().open_read_only(&path).unwrap().snapshot().len() > end);
+}
+
+#[test]
+#[ignore = "run by the test above, in a process of its own"]
+fn operation_in_this_process() {
+    let Ok(operation) = std::env::var(OPERATION) else { return };
+    match operation.as_str() {
+        "query" => {
+            let reader = options().open_read_only("db").unwrap();
+            for entry in numbers(0, 50) {
+                assert!(!reader.query(entry.unwrap().fingerprint, 6).unwrap().is_empty());
+            }
+        }
+        "verify" => {
+            let report = options().open_read_only("db").unwrap().snapshot().verify();
+            assert!(report.errors.is_empty());
+        }
+        "import" => {
+            let db = options().background(false).open("db").unwrap();
+            let first = 1 << 40;
+            assert_eq!(db.bulk_load(numbers(first, first + 100_000)).unwrap().inserted, 100_000);
+            db.close().unwrap();
+        }
+        "compact" => {
+            let db = options().background(false).open("db").unwrap();
+            assert_eq!(db.compact().unwrap().segments_after, 1);
+            db.close().unwrap();
+        }
+        _ => {
+            let db = options().background(false).open("db").unwrap();
+            db.backup("copy").unwrap();
+            db.close().unwrap();
+        }
+    }
+    std::io::Write::write_all(&mut std::io::stdout(), b"done\n").unwrap();
+}
