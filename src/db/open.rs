@@ -78,7 +78,8 @@ impl<F: Fingerprint> Options<F> {
     /// # Errors
     ///
     /// `AlreadyExists` if there is a database or anything else; `InvalidArgument` for options that
-    /// no database can have; `Locked`; `NoSpace`; `Io`. If the options are refused, nothing is created.
+    /// no database can have, or for a folder on a network file system; `Locked`; `NoSpace`; `Io`.
+    /// If the options are refused, nothing is created.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -16,7 +16,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `NoSpace` or `Io`; after that the handle is `Poisoned` and accepts no more writes.
+    /// `NoSpace`, `Io`, or `Replaced` if the folder is not this database's any more; after that the
+    /// handle is `Poisoned` and accepts no more writes. `Closed`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -31,10 +32,10 @@ impl<F: Fingerprint> Db<F> {
         sync::sync_log(self.writable()?)
     }
 
-    /// Copies the directories and filters of all tables to memory and decodes small segments, as far
-    /// as [`Options::index_memory`](crate::Options::index_memory) allows, and returns how many bytes
-    /// all of that takes. The background does the same, so this is only needed before measuring, or
-    /// without a background.
+    /// Copies the directories and filters of all tables to memory and decodes small segments, as
+    /// far as [`Options::index_memory`](crate::Options::index_memory) allows, and returns how many
+    /// bytes all of that takes. The background does the same, so this is only needed before
+    /// measuring, or without a background.
     ///
     /// # Errors
     ///
@@ -59,7 +60,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Poisoned` after a failed write; `Closed`; `NoSpace`; `Io`.
+    /// `Poisoned` after a failed write; `Closed`; `Replaced`; `NoSpace`; `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -81,9 +82,9 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `NoSpace` if the disk is too full; `Io`; `Corruption`; `Poisoned`; `Closed`. The database
-    /// stays as it was. A single segment without removed entries is left as it is, and is not
-    /// checked for damage.
+    /// `NoSpace` if the disk is too full; `Io`; `Corruption`; `Poisoned`; `Closed`; `Replaced`. The
+    /// database stays as it was. A single segment without removed entries is left as it is, and is
+    /// not checked for damage.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -179,8 +180,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if the folder contains anything; `Corruption`; `NoSpace`; `Io`. A backup that fails
-    /// removes what it wrote.
+    /// `AlreadyExists` if the folder contains anything; `Locked`; `Poisoned`; `Closed`; `Replaced`;
+    /// `Corruption`; `NoSpace`; `Io`. A backup that fails removes what it wrote.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -31,8 +31,8 @@ use crate::settings::Ids;
 /// get slower with the number of segments.
 ///
 /// A handle works only in the process that opened it: after a `fork()`, the child's calls fail with
-/// `Closed`, and it must open the database itself, for reading if its parent goes on. The folder stays
-/// locked until both have ended or closed the handle.
+/// `Closed`, and it must open the database itself, for reading if its parent goes on. The folder
+/// stays locked until both have ended or closed the handle.
 ///
 /// When the disk is nearly full, inserts fail with [`NoSpace`](crate::ErrorKind::NoSpace) while
 /// there is still room to flush recent entries, and 1 MiB more: for removals, for closing the
@@ -240,8 +240,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Poisoned` after a failed write; `Closed` the second time; `NoSpace`; `Io`. The handle is closed in any
-    /// case, and what was acknowledged is safe.
+    /// `Poisoned` after a failed write; `Closed` the second time; `Replaced`; `NoSpace`; `Io`. The
+    /// handle is closed in any case, and what was acknowledged is safe.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

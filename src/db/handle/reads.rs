@@ -10,7 +10,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Corruption` or `Io`.
+    /// `Corruption`; `Io`; `Closed` after a `fork()`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -30,7 +30,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Corruption` or `Io`.
+    /// `Corruption`; `Io`; `Closed` after a `fork()`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -50,7 +50,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Corruption` or `Io`.
+    /// `Corruption`; `Io`; `Closed` after a `fork()`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -69,7 +69,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Corruption` or `Io`.
+    /// `Corruption`; `Io`; `Closed` after a `fork()`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -86,7 +86,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Corruption` or `Io`.
+    /// `Corruption`; `Io`; `Closed` after a `fork()`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -105,7 +105,7 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Corruption` or `Io`.
+    /// `Corruption`; `Io`; `Closed` after a `fork()`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -18,10 +18,10 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `InvalidArgument` for a key of the wrong kind; `Poisoned` after a failed write; `Closed`;
-    /// `NoSpace`; `Io`. A failure of flush or compaction in the background is not an error of this
-    /// call, unless the memory for recent entries is full and cannot be flushed: then nothing was
-    /// inserted, and the call can be repeated. [`Stats::background_error`](crate::Stats) shows such
-    /// failures earlier.
+    /// `Replaced` if the folder is not this database's any more; `NoSpace`; `Io`. A failure of
+    /// flush or compaction in the background is not an error of this call, unless the memory for
+    /// recent entries is full and cannot be flushed: then nothing was inserted, and the call can be
+    /// repeated. [`Stats::background_error`](crate::Stats) shows such failures earlier.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -176,8 +176,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `Poisoned` after a failed write; `Closed`; `Corruption`; `NoSpace` if even the reserve for
-    /// removals is used up; `Io`.
+    /// `Poisoned` after a failed write; `Closed`; `Replaced`; `Corruption`; `NoSpace` if even the
+    /// reserve for removals is used up; `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -201,7 +201,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// The first error among the entries; `InvalidArgument` in a database with names; `Poisoned`;
-    /// `Closed`; `Corruption`; `NoSpace`; `Io`.
+    /// `Closed`; `Replaced`; `Corruption`; `NoSpace`; `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
