@@ -215,8 +215,8 @@ impl Storage for Disk {
     }
 
     fn free_space(&self) -> Result<u64> {
-        fs2::available_space(&self.root)
-            .map_err(|e| failed("get the free space of the folder", &self.root, e))
+        let free = self.folder().and_then(|folder| folder.free_space());
+        free.map_err(|e| failed("get the free space of the folder", &self.root, e))
     }
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
@@ -402,6 +402,9 @@ mod tests {
         fs::create_dir(&root).unwrap();
         fs::write(root.join("a"), b"another").unwrap();
         assert_eq!(disk.read("a", 100).unwrap(), b"");
+        fs::rename(&root, parent.path().join("another")).unwrap();
+        assert!(disk.free_space().unwrap() > 0);
+        fs::rename(parent.path().join("another"), &root).unwrap();
         disk.rename("a", "b").unwrap();
         disk.create("c").unwrap();
         disk.remove("b").unwrap();

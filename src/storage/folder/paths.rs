@@ -88,6 +88,11 @@ impl Folder {
         Ok(())
     }
 
+    /// Returns how many more bytes can be written to the file system.
+    pub(in crate::storage) fn free_space(&self) -> io::Result<u64> {
+        fs2::available_space(&self.0)
+    }
+
     /// Other systems do not say.
     pub(in crate::storage) fn network_file_system(&self) -> io::Result<Option<&'static str>> {
         Ok(None)

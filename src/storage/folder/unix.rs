@@ -109,6 +109,12 @@ impl Folder {
         self.fd.sync_all()
     }
 
+    /// Returns how many more bytes can be written to the file system.
+    pub(in crate::storage) fn free_space(&self) -> io::Result<u64> {
+        let found = retry_on_intr(|| rustix::fs::fstatvfs(&self.fd))?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
     /// Returns the name of the file system if it is one of another machine.
     #[cfg(target_os = "linux")]
     pub(in crate::storage) fn network_file_system(&self) -> io::Result<Option<&'static str>> {
