@@ -105,7 +105,7 @@ pub(super) fn open_new<F: Fingerprint>(
         .map(Arc::new)
 }
 
-/// Removes the files of a segment that no manifest names any more. Those that have them open can
+/// Removes the files of a segment that no manifest names any more. Readers that have them open can
 /// still read them.
 pub(super) fn remove_segment(folder: &LockedFolder, meta: &SegmentMeta) {
     meta.files().iter().for_each(|(name, _)| remove_file(folder, *name));

@@ -90,8 +90,8 @@ pub(super) fn load<F: Fingerprint>(
     written.map_or(Ok(()), |meta| add_segment(core, folder, meta))?;
     load.meter.finish();
     drop(writer);
-    // Manifests without the new segment name a log that then exists no more, so that they are refused
-    // if one is put back. If this fails, the load has still succeeded.
+    // Manifests without the new segment name this log. Once it is removed, they are refused if one is
+    // put back. If this fails, the load has still succeeded.
     let _ = flush::end_log(core);
     compact::compact_as_needed(core);
     Ok(LoadReport { read, inserted })

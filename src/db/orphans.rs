@@ -70,8 +70,8 @@ pub(super) fn refuse_newer(
     }
 }
 
-/// Refuses to continue if a file was written by somebody of whom the manifest knows nothing. Then it
-/// is the manifest of a copy, or the file is one of a copy or of another database.
+/// Refuses to continue if a file comes from a writer that the manifest does not know. Then it is the
+/// manifest of a copy, or the file is from a copy or from another database.
 fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) -> Result<()> {
     let kind = match name {
         FileName::Log(_) => FileKind::Log,
@@ -81,7 +81,6 @@ fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) ->
         FileName::Names(_) => FileKind::Names,
         FileName::Run(_) => return Ok(()),
     };
-    // An error if it is not a regular file, for instance: then it is not from fpdb.
     let file = storage.open(&name.to_string())?;
     let mut bytes = [0; HEADER_LEN];
     let found = match file.read_at(0, &mut bytes) {
