@@ -106,9 +106,9 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     ///
     /// # Errors
     ///
-    /// `Replaced` if the database in the folder is now another one, or an older state of this one, or
-    /// if the folder was moved or removed: open it again. Otherwise the same as opening. The previous state then
-    /// stays.
+    /// `Replaced` if the database in the folder is now another one, or an older state of this one,
+    /// or if the folder was moved or removed: open it again. Otherwise the same as opening. The
+    /// previous state then stays.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
