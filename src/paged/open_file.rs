@@ -34,7 +34,7 @@ pub(super) struct OpenFile {
     /// The checksums of pages, each checksum page once it has been read and has passed its own
     /// checksum.
     checksums: Box<[OnceLock<Box<[u8]>>]>,
-    /// The copy, once there is one; `None` if copying failed.
+    /// The copy, once there is one; `None` if a page is damaged.
     pub(super) copy: OnceLock<Option<BodyCopy>>,
 }
 

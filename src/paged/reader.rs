@@ -11,7 +11,7 @@ use super::open_file::{CHUNK, OpenFile};
 use super::{FileSummary, PAGE};
 use crate::codec::bytes::Fields;
 use crate::codec::header::FileHeader;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::inspection::Inspection;
 use crate::storage::{Access, PageBudget, PageBytes, PageMemory, Reservation, Storage};
 
@@ -208,7 +208,7 @@ impl PagedFile {
 
     /// Copies the body to memory, from the page with this offset on. Each page must pass its
     /// checksum in the copy. Makes no copy if `goes_on` returns false before the end, nor ever again
-    /// after an error.
+    /// if a page is damaged.
     pub(crate) fn copy_from(
         &self,
         offset: usize,
@@ -223,7 +223,9 @@ impl PagedFile {
                 Ok(())
             }
             Err(error) => {
-                let _ = self.file.copy.set(None);
+                if error.kind() == ErrorKind::Corruption {
+                    let _ = self.file.copy.set(None);
+                }
                 Err(error)
             }
         }

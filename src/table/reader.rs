@@ -13,7 +13,7 @@ use crate::block::{self, Coding, Packed};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::FileHeader;
 use crate::cpu;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
 use crate::paged::{Body, FileSummary, Paged, PagedFile, Sequential};
@@ -38,7 +38,7 @@ pub(crate) struct Table<F> {
     count: u64,
     pub(super) index: Index<F>,
     pub(super) filter: Option<Filter>,
-    /// The fingerprints, once they are decoded; `None` if that failed.
+    /// The fingerprints, once they are decoded; `None` if they are damaged.
     decoded: Arc<OnceLock<Option<Decoded<F>>>>,
 }
 
@@ -166,8 +166,11 @@ impl<F: Fingerprint> Table<F> {
         if self.needs_decoding() && goes_on() {
             let decoded = self.decode_table(reserved);
             let error = decoded.as_ref().err().cloned();
-            // If another thread was faster, its fingerprints are the same.
-            let _ = self.decoded.set(decoded.ok());
+            // A read that failed may succeed later; damage does not change.
+            if error.as_ref().is_none_or(|error| error.kind() == ErrorKind::Corruption) {
+                // If another thread was faster, its fingerprints are the same.
+                let _ = self.decoded.set(decoded.ok());
+            }
             return error.map_or(Ok(()), Err);
         }
         Ok(())

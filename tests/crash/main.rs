@@ -3,8 +3,9 @@
 //! A workload runs once on [`fpdb::storage::Sim`]. Then the database is opened in every state that
 //! a loss of power could have left, at each operation, and compared with what had been
 //! acknowledged. `mutants` skips syncs and renames, which shows that these tests notice a missing
-//! one; `faults` makes every call fail in every way; `kill` ends real processes, and `soak` mixes all. Every violation is
-//! printed with a command that checks the same state again (`replay`).
+//! one; `faults` makes every call fail in every way, and `read_faults` every read of an open file;
+//! `kill` ends real processes, and `soak` mixes all. Every violation is printed with a command that
+//! checks the same state again (`replay`); one of `read_faults` occurs in each run with the same seed.
 //!
 //! `FPDB_CRASH_STATES` sets the approximate number of states that are checked in total (200,000).
 //! `FPDB_CRASH_SEED` sets another seed (0), which long runs should vary.
@@ -17,6 +18,7 @@ mod kill;
 mod matrix;
 mod mutants;
 mod oracle;
+mod read_faults;
 mod replay;
 mod runner;
 mod script;

@@ -105,7 +105,7 @@ pub(crate) fn check_queries<F: Fingerprint>(
 }
 
 /// Checks that the open database uses every file.
-fn check_files<F: Fingerprint>(sim: &Sim, db: &Db<F>) -> Verdict {
+pub(crate) fn check_files<F: Fingerprint>(sim: &Sim, db: &Db<F>) -> Verdict {
     let stats = db.stats();
     let mut expected: BTreeSet<String> =
         stats.segments.iter().flat_map(|s| s.files.iter().map(|(name, _)| name.clone())).collect();

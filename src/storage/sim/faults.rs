@@ -3,7 +3,8 @@
 
 use std::io;
 
-/// How an operation fails. See [`Sim::fail_at`](super::Sim::fail_at).
+/// How an operation fails. See [`Sim::fail_at`](super::Sim::fail_at) and
+/// [`Sim::fail_read_at`](super::Sim::fail_read_at).
 ///
 /// # Examples
 ///

@@ -10,6 +10,7 @@ mod crash;
 mod faults;
 mod mutations;
 mod pending;
+mod reads;
 mod states;
 mod variants;
 mod world;
@@ -29,6 +30,7 @@ use super::{
 use crate::error::{Error, ErrorKind, Result};
 use crash::Crash;
 use faults::Need;
+use reads::OpenFile;
 use world::{FileId, Op, World};
 
 pub use faults::Fault;
@@ -39,7 +41,8 @@ pub use states::{CrashLimits, CrashStates};
 /// Run a workload on it once. Then open the database in every [state](Sim::crash_states) that a
 /// crash after any [operation](Sim::operations) could have left, and check that everything
 /// acknowledged by then is there. [`skip_operation`](Sim::skip_operation) shows that such a test
-/// would notice a missing sync, and [`fail_at`](Sim::fail_at) makes operations fail.
+/// would notice a missing sync. [`fail_at`](Sim::fail_at) makes operations fail, and
+/// [`fail_read_at`](Sim::fail_read_at) reads of open files.
 ///
 /// It is deterministic: the same operations give the same states in the same order.
 ///
@@ -146,6 +149,7 @@ impl Sim {
     }
 
     /// Returns how many calls that can fail were made. [`fail_at`](Sim::fail_at) counts these.
+    /// [Reads of open files](Sim::reads) are counted separately.
     #[must_use]
     pub fn calls(&self) -> usize {
         self.world().faults.calls
@@ -176,9 +180,11 @@ impl Sim {
         self.world().faults.arm(call, fault, persistent);
     }
 
-    /// Makes no more calls fail.
+    /// Makes no more calls fail, nor [reads of open files](Sim::fail_read_at).
     pub fn fail_no_more(&self) {
-        self.world().faults.disarm();
+        let mut world = self.world();
+        world.faults.disarm();
+        world.reads.disarm();
     }
 
     /// Returns the number of the first call that failed since [`fail_at`](Sim::fail_at), or `None`
@@ -315,7 +321,8 @@ impl Storage for Sim {
         let path = path_in(&self.root, name)?;
         let mut world = self.call("open the file", &path, Need::Read)?;
         let file = world.find(&self.root, name).map_err(|e| failed("open the file", &path, e))?;
-        Ok(Arc::new(OpenFile(world.files[file].share())))
+        let (bytes, access) = (world.files[file].share(), world.access);
+        Ok(Arc::new(OpenFile::new(self.world.clone(), bytes, access)))
     }
 
     fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {
@@ -379,23 +386,6 @@ impl Storage for Sim {
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
         self.folder(root)
-    }
-}
-
-/// A file opened for reading: its bytes when it was opened.
-#[derive(Debug)]
-struct OpenFile(Arc<[u8]>);
-
-impl ReadFile for OpenFile {
-    fn length(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn read_at(&self, offset: u64, to: &mut [u8]) -> io::Result<()> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let from = self.0.get(start..).and_then(|rest| rest.get(..to.len()));
-        to.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
     }
 }
 

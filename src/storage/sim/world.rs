@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::faults::Faults;
+use crate::storage::Access;
 
 /// The number of a file, like an inode number: a position in [`World::files`].
 pub(super) type FileId = usize;
@@ -148,6 +149,9 @@ pub(super) struct World {
     /// The user's marks, each with the number of operations before it.
     pub(super) marks: Vec<(usize, u64)>,
     pub(super) faults: Faults,
+    /// The same for reads of open files.
+    pub(super) reads: Faults,
+    pub(super) access: Access,
     /// The lock files that are locked.
     pub(super) locked: Vec<FileId>,
     pub(super) ids: u64,
