@@ -7,8 +7,9 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::codec::bits::low_word;
-use crate::codec::prefix_hash::{GROUP, HashGroup};
+use crate::codec::prefix_hash::{GROUP, HashGroup, hash_of_prefix};
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::paged::Body;
 
 /// Most words of a filter.
@@ -170,10 +171,17 @@ impl Filter {
         Ok(checks.passing(|number| found[number]))
     }
 
+    /// Returns the index of the word of a fingerprint, and the bits that it sets in it.
+    #[inline]
+    pub(super) fn place_of<F: Fingerprint>(&self, fingerprint: F) -> (u64, u64) {
+        let prefix = fingerprint.top64() & u64::prefix_mask(self.depth);
+        place_of(hash_of_prefix(prefix), self.words)
+    }
+
     /// Returns the offset of a word in the file.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "filters are in the address space")]
-    fn offset_of(&self, word: u64) -> usize {
+    pub(super) fn offset_of(&self, word: u64) -> usize {
         self.offset.wrapping_add(word as usize * 8)
     }
 }

@@ -14,6 +14,7 @@ mod filter_builder;
 mod index;
 mod profile;
 mod reader;
+mod verify;
 mod view;
 
 pub(crate) use builder::TableBuilder;

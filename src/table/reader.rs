@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::decoded::{Decoded, decoded_len};
-use super::directory::{Bytes, DirectoryBuilder};
 use super::filter::{Filter, MAX_WORDS};
 use super::index::Index;
 use crate::block::{self, Coding, Packed};
@@ -15,12 +14,8 @@ use crate::codec::header::FileHeader;
 use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::inspection::Inspection;
-use crate::paged::{Body, FileSummary, Paged, PagedFile, Sequential};
+use crate::paged::{Body, Paged, PagedFile, Sequential};
 use crate::storage::{Reservation, Storage};
-
-/// How many blocks `verify` decodes between two reports of progress.
-const BLOCKS_PER_STEP: usize = 4096;
 
 /// Blocks that a scan decodes before it visits their fingerprints, which fit into the second-level
 /// cache.
@@ -34,8 +29,8 @@ const RUN: usize = 1 << 16;
 pub(crate) struct Table<F> {
     pub(super) file: PagedFile,
     pub(super) coding: Coding,
-    block_size: usize,
-    count: u64,
+    pub(super) block_size: usize,
+    pub(super) count: u64,
     pub(super) index: Index<F>,
     pub(super) filter: Option<Filter>,
     /// The fingerprints, once they are decoded; `None` if they are damaged.
@@ -389,61 +384,6 @@ impl<F: Fingerprint> Table<F> {
             return Ok(len);
         }
         self.packed(block)?.len().map_err(|e| self.in_block(block, e))
-    }
-
-    /// Reads the entire file and, if its checksums match, decodes it strictly. Returns the sum of
-    /// `hash` over all fingerprints, which does not depend on their order, or `None` for a damaged
-    /// file.
-    pub(crate) fn verify(
-        &self,
-        expected: FileSummary,
-        hash: impl Fn(F) -> u64,
-        inspection: &mut Inspection<'_>,
-    ) -> Result<Option<u64>> {
-        if !self.file.verify(expected, inspection)? {
-            return Ok(None);
-        }
-        let found = inspection.found();
-        let (mut sum, mut count, mut previous) = (0u64, 0u64, None);
-        let mut directory = DirectoryBuilder::new(self.blocks() as u64, Bytes::default())?;
-        let mut reader = Sequential::new(self);
-        for block in 0..self.blocks() {
-            let mut ascends = true;
-            let checked = reader.get()?.packed(block).and_then(|Packed { bytes, .. }| {
-                self.coding.check(bytes, self.block_size, |f| {
-                    ascends &= previous.is_none_or(|previous| previous < f);
-                    previous = Some(f);
-                    sum = sum.wrapping_add(hash(f));
-                    count += 1;
-                })?;
-                let message = "the fingerprints do not ascend from the previous block to this one";
-                ascends.then_some(()).ok_or_else(|| Error::corruption(message))
-            });
-            if let Err(error) = checked {
-                inspection.report(self.in_block(block, error));
-            }
-            previous.iter().try_for_each(|&last| directory.push(last))?;
-            if (block + 1) % BLOCKS_PER_STEP == 0 {
-                inspection.advance(BLOCKS_PER_STEP * self.block_size)?;
-            }
-        }
-        // The rest of the file, so that every file is counted twice.
-        let counted = self.blocks() / BLOCKS_PER_STEP * BLOCKS_PER_STEP * self.block_size;
-        let len = usize::try_from(expected.len).unwrap_or(usize::MAX);
-        inspection.advance(len.saturating_sub(counted))?;
-        // The directory of damaged blocks is not known.
-        if inspection.found() == found
-            && let Err(error) = self.index.check(&reader.get()?.file.body(), directory)
-        {
-            inspection.report(error);
-        }
-        if count != self.count && inspection.found() == found {
-            inspection.report(self.file.corruption(
-                0,
-                "the blocks do not hold as many fingerprints as the table's footer says",
-            ));
-        }
-        Ok((inspection.found() == found).then_some(sum))
     }
 
     /// Passes all bytes of the file to `visit`, for a copy.

@@ -180,17 +180,17 @@ fn filter_passes_every_present_prefix_and_few_others() {
 }
 
 /// Writes the table again with this body, under valid checksums.
-fn with_body(table: &Table<u64>, body: &[u8]) -> (Table<u64>, FileSummary) {
+fn with_body<F: Fingerprint>(table: &Table<F>, body: &[u8]) -> (Table<F>, FileSummary) {
     let sim = Sim::new();
     sim.create_root().unwrap();
     let file = table.raw();
     let trailer = file.len() - 24;
     let meta_len = u32::from_le_bytes(*file[trailer + 8..].first_chunk().unwrap());
     let meta = &file[trailer - usize::try_from(meta_len).unwrap()..trailer];
-    let mut writer = PagedWriter::create(&*sim, "t", &header::<u64>()).unwrap();
+    let mut writer = PagedWriter::create(&*sim, "t", &header::<F>()).unwrap();
     writer.write(&body[HEADER_LEN..]).unwrap();
     let summary = writer.finish(meta).unwrap();
-    (Table::open(&*sim, "t", &header::<u64>(), summary.len).unwrap(), summary)
+    (Table::open(&*sim, "t", &header::<F>(), summary.len).unwrap(), summary)
 }
 
 #[test]
@@ -214,6 +214,38 @@ fn flipped_bit_in_the_index_is_found_under_valid_checksums() {
                 let _ = table.blocks_between(value, u64::MAX);
             }
         }
+    }
+}
+
+#[test]
+fn altered_filter_is_found_under_valid_checksums() {
+    fn check<F: Fingerprint>(values: &[F], options: TableOptions) {
+        let (good, _) = build(values, options);
+        let filter = good.filter.unwrap();
+        let (start, end) = (filter.offset, filter.offset_of(filter.words));
+        for bit in (8 * start..8 * end).step_by(7) {
+            let mut body = good.raw()[..end].to_vec();
+            let is_removed = body[bit / 8] >> (bit % 8) & 1 == 1;
+            body[bit / 8] ^= 1 << (bit % 8);
+            let (table, summary) = with_body(&good, &body);
+            let mut inspection = Inspection::new(None);
+            assert!(table.verify(summary, |_| 1, &mut inspection).unwrap().is_none());
+            let [error] = &inspection.into_errors()[..] else { panic!("bit {bit}") };
+            assert_eq!(error.offset(), Some((bit / 64 * 8) as u64));
+            assert!(error.path().unwrap().ends_with("t"));
+            assert_eq!(error.to_string().contains("rules out"), is_removed, "{error}");
+            // The same in parts.
+            for part in [1, 3, filter.words - 1] {
+                let inspection = Inspection::new(None);
+                assert!(table.verify_filter(filter, part, &inspection).is_err());
+                assert!(good.verify_filter(filter, part, &inspection).is_ok());
+            }
+        }
+    }
+    for small in small_in_each_code() {
+        let options = TableOptions { filter_bits: 8, filter_depth: 29, ..small };
+        check(&values::<u64>(200), options);
+        check(&values::<u128>(200), options);
     }
 }
 
