@@ -15,7 +15,11 @@ use crate::segment::SegmentMeta;
 use crate::settings::Settings;
 use crate::storage::Storage;
 
-/// Longest manifest that is read, in bytes. One of 65,536 segments of 64 tables is shorter.
+/// Most segments. There are more than a few dozen only if compaction fails again and again.
+const MAX_SEGMENTS: usize = 1 << 16;
+
+/// Longest manifest that is read, in bytes. One of [`MAX_SEGMENTS`] segments with the most tables,
+/// each of another writer, is shorter.
 const MAX_LEN: u64 = 1 << 26;
 
 /// Counters stay below this limit, so that counting never overflows.
@@ -166,7 +170,11 @@ impl Manifest {
             logs.push(LogRef { id: FileId { number, nonce }, end: (end > 0).then_some(end) });
         }
         let mut segments = Vec::new();
-        for _ in 0..fields.u32("segment count")? {
+        let count = fields.u32("segment count")?;
+        if count as usize > MAX_SEGMENTS {
+            return Err(fields.corruption("the manifest names more than 65,536 segments"));
+        }
+        for _ in 0..count {
             segments.push(SegmentMeta::decode(settings.layout.tables(), &mut fields)?);
         }
         fields.finish("manifest")?;
@@ -236,6 +244,11 @@ impl Manifest {
     /// Does the first half of [`install`](Self::install). After a failure, the old manifest is
     /// still in force.
     pub(crate) fn prepare(&self, storage: &dyn Storage) -> Result<()> {
+        if self.segments.len() > MAX_SEGMENTS {
+            let message = "a database has at most 65,536 segments, and there would be one more: \
+                           compact it, or restore a backup if that fails";
+            return Err(Error::invalid(message).at_path(storage.root()));
+        }
         match storage.remove(MANIFEST_TMP) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -256,142 +269,4 @@ impl Manifest {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::codec::block_code::BlockCode;
-    use crate::files::first_number;
-    use crate::layout::Layout;
-    use crate::paged::FileSummary;
-    use crate::settings::Ids;
-    use crate::storage::Sim;
-
-    fn sample() -> Manifest {
-        let settings = Settings {
-            database_id: 42,
-            layout: Layout::preset("half-2", 64).unwrap(),
-            max_distance: 3,
-            ids: Ids::Names,
-            recipe: Some("words/1".into()),
-            extraction: Some("main/1".into()),
-            block_size: 256,
-            code: BlockCode::Huffman,
-            filter_bits: 10,
-        };
-        let mut manifest = Manifest::new(settings, 90);
-        manifest.generation = 6;
-        let log = |generation, end| {
-            let number = first_number(generation);
-            LogRef { id: FileId { number, nonce: generation + 90 }, end }
-        };
-        manifest.logs = vec![log(3, Some(99))];
-        manifest.begin_session(93, 4);
-        manifest.begin_session(95, 6);
-        manifest.generation = 7;
-        manifest.logs.push(log(5, None));
-        let file = FileSummary { len: 1000, crc: 7 };
-        manifest.segments.push(SegmentMeta {
-            id: first_number(2) + 1,
-            nonce: 93,
-            fingerprints: 10,
-            entries: 12,
-            removed: 0,
-            tables: vec![file; 2],
-            postings: file,
-            tombstones: None,
-            names: Some(file),
-        });
-        manifest
-    }
-
-    #[test]
-    fn manifest_round_trips_and_replaces_the_old_one() {
-        let sim = Sim::new();
-        sim.create_root().unwrap();
-        let mut manifest = sample();
-        manifest.install(&*sim).unwrap();
-        assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
-        manifest.generation += 1;
-        manifest.install(&*sim).unwrap();
-        assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
-    }
-
-    #[test]
-    fn only_files_of_known_writers_are_what_a_crash_leaves() {
-        let mut manifest = sample();
-        let file = |generation, nonce| FileId { number: first_number(generation) + 3, nonce };
-        for (generation, nonce) in [(7, 95), (6, 95), (5, 95), (6, 93), (1, 93)] {
-            assert!(manifest.may_have_left(file(generation, nonce), false), "{generation} {nonce}");
-        }
-        for (generation, nonce) in [(6, 17), (8, 95), (8, 17), (1, 90)] {
-            assert!(!manifest.may_have_left(file(generation, nonce), true), "{generation} {nonce}");
-        }
-        // A writer that was killed before it installed a manifest. It writes a segment only if there
-        // were logs.
-        assert!(manifest.may_have_left(file(7, 17), false));
-        manifest.logs.clear();
-        assert!(!manifest.may_have_left(file(7, 17), false));
-        assert!(manifest.may_have_left(file(7, 17), true));
-    }
-
-    #[test]
-    fn every_flipped_bit_and_truncation_is_corruption() {
-        let good = sample().encode();
-        for bit in 0..good.len() * 8 {
-            let mut bytes = good.clone();
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(
-                Manifest::decode(&bytes).unwrap_err().kind(),
-                ErrorKind::Corruption,
-                "{bit}"
-            );
-        }
-        for len in 0..good.len() {
-            assert_eq!(Manifest::decode(&good[..len]).unwrap_err().kind(), ErrorKind::Corruption);
-        }
-    }
-
-    #[test]
-    fn contradictory_manifest_is_refused() {
-        let changes: [fn(&mut Manifest); 8] = [
-            |m| m.segments[0].entries = 1 << 48,
-            |m| m.generation = MAX_GENERATION + 1,
-            |m| m.next_doc = u64::MAX,
-            |m| m.last_seq = u64::MAX,
-            |m| m.generation = 5,
-            |m| m.earlier_sessions[0].last = 7,
-            |m| m.segments[0].id = first_number(5),
-            |m| m.logs[0].end = None,
-        ];
-        for (case, change) in changes.iter().enumerate() {
-            let mut manifest = sample();
-            change(&mut manifest);
-            let error = Manifest::decode(&manifest.encode()).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Corruption, "case {case}");
-        }
-    }
-
-    #[test]
-    fn absent_file_with_a_checksum_is_refused() {
-        let mut bytes = sample().encode();
-        // The tombstones come before the names and the checksum.
-        let end = bytes.len() - 4;
-        let checksum = end - 12 - 4;
-        assert_eq!(bytes[checksum - 8..checksum + 4], [0; 12]);
-        bytes[checksum] = 1;
-        bytes.truncate(end);
-        bytes.put_u32(crc32fast::hash(&bytes));
-        assert_eq!(Manifest::decode(&bytes).unwrap_err().kind(), ErrorKind::Corruption);
-    }
-
-    #[test]
-    fn changed_bytes_under_a_valid_checksum_never_panic() {
-        let good = sample().encode();
-        for at in HEADER_LEN..good.len() - 4 {
-            let mut bytes = good[..good.len() - 4].to_vec();
-            bytes[at] = 0xff;
-            bytes.put_u32(crc32fast::hash(&bytes));
-            // Some values are valid. None may cause a panic or a large allocation.
-            let _ = Manifest::decode(&bytes);
-        }
-    }
-}
+mod tests;

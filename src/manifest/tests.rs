@@ -1,0 +1,240 @@
+//! What a manifest says, its limits, and damaged ones.
+
+use super::*;
+use crate::codec::block_code::BlockCode;
+use crate::files::first_number;
+use crate::layout::Layout;
+use crate::paged::FileSummary;
+use crate::settings::Ids;
+use crate::storage::Sim;
+
+fn sample() -> Manifest {
+    let settings = Settings {
+        database_id: 42,
+        layout: Layout::preset("half-2", 64).unwrap(),
+        max_distance: 3,
+        ids: Ids::Names,
+        recipe: Some("words/1".into()),
+        extraction: Some("main/1".into()),
+        block_size: 256,
+        code: BlockCode::Huffman,
+        filter_bits: 10,
+    };
+    let mut manifest = Manifest::new(settings, 90);
+    manifest.generation = 6;
+    let log = |generation, end| {
+        let number = first_number(generation);
+        LogRef { id: FileId { number, nonce: generation + 90 }, end }
+    };
+    manifest.logs = vec![log(3, Some(99))];
+    manifest.begin_session(93, 4);
+    manifest.begin_session(95, 6);
+    manifest.generation = 7;
+    manifest.logs.push(log(5, None));
+    let file = FileSummary { len: 1000, crc: 7 };
+    manifest.segments.push(SegmentMeta {
+        id: first_number(2) + 1,
+        nonce: 93,
+        fingerprints: 10,
+        entries: 12,
+        removed: 0,
+        tables: vec![file; 2],
+        postings: file,
+        tombstones: None,
+        names: Some(file),
+    });
+    manifest
+}
+
+#[test]
+fn manifest_round_trips_and_replaces_the_old_one() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let mut manifest = sample();
+    manifest.install(&*sim).unwrap();
+    assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
+    manifest.generation += 1;
+    manifest.install(&*sim).unwrap();
+    assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
+}
+
+/// Returns a manifest of this many segments, each of another writer.
+fn of_segments(count: usize) -> Manifest {
+    let mut manifest = sample();
+    manifest.generation = count as u64 + 10;
+    let segment = manifest.segments.pop().unwrap();
+    let numbers = (8..).zip(1 << 40..).take(count);
+    manifest.segments = numbers
+        .map(|(generation, nonce)| SegmentMeta {
+            id: first_number(generation),
+            nonce,
+            ..segment.clone()
+        })
+        .collect();
+    let session = |segment: &SegmentMeta| Session { nonce: segment.nonce, last: 9 };
+    manifest.earlier_sessions = manifest.segments.iter().map(session).collect();
+    manifest
+}
+
+#[test]
+fn greatest_number_of_segments_is_read_and_one_more_is_refused() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    let most = of_segments(MAX_SEGMENTS);
+    most.install(&*sim).unwrap();
+    assert_eq!(Manifest::read(&*sim).unwrap(), most);
+
+    let more = of_segments(MAX_SEGMENTS + 1);
+    let error = more.install(&*sim).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.to_string().contains("65,536 segments"), "{error}");
+    assert_eq!(sim.list().unwrap().unwrap(), [MANIFEST]);
+    assert_eq!(Manifest::read(&*sim).unwrap(), most);
+    let error = Manifest::decode(&more.encode()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    assert!(error.to_string().contains("more than 65,536 segments"), "{error}");
+
+    // With 62 more tables.
+    let tables = (62 * (8 + 4) * MAX_SEGMENTS) as u64;
+    assert!((most.encode().len() as u64) + tables < MAX_LEN - (1 << 20));
+}
+
+#[test]
+fn longest_manifest_is_read_and_a_longer_one_is_refused() {
+    let sim = Sim::new();
+    sim.create_root().unwrap();
+    for (len, expected) in [(MAX_LEN, "checksum"), (MAX_LEN + 1, "at most 67108864")] {
+        let mut bytes = sample().encode();
+        bytes.resize(usize::try_from(len).unwrap(), 0);
+        sim.set_contents(MANIFEST, &bytes);
+        let error = Manifest::read(&*sim).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn huge_counts_in_a_small_manifest_are_refused_without_memory_for_them() {
+    let mut of_nothing = sample();
+    of_nothing.earlier_sessions.clear();
+    of_nothing.logs.clear();
+    of_nothing.segments.clear();
+    // The three counts are the last fields before the checksum.
+    let counts = of_nothing.encode().len() - 4 - 12;
+    assert_eq!(of_nothing.encode()[counts..counts + 12], [0; 12]);
+    for place in 0..3 {
+        for count in [1, 3, MAX_SEGMENTS as u32, MAX_SEGMENTS as u32 + 1, 1 << 31, u32::MAX] {
+            let mut bytes = of_nothing.encode();
+            bytes.truncate(bytes.len() - 4);
+            bytes[counts + 4 * place..][..4].copy_from_slice(&count.to_le_bytes());
+            bytes.put_u32(crc32fast::hash(&bytes));
+            let error = Manifest::decode(&bytes).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corruption, "{place} {count}");
+        }
+    }
+}
+
+#[test]
+fn counters_at_their_limits_are_read_and_those_beyond_are_refused() {
+    let mut manifest = sample();
+    manifest.generation = MAX_GENERATION;
+    manifest.next_doc = COUNTER_LIMIT - 1;
+    manifest.last_seq = COUNTER_LIMIT - 1;
+    manifest.bytes_flushed = COUNTER_LIMIT - 1;
+    manifest.bytes_compacted = COUNTER_LIMIT - 1;
+    manifest.segments[0].entries = (1 << 48) - 1;
+    manifest.segments[0].fingerprints = (1 << 48) - 1;
+    manifest.segments[0].postings.len = u64::MAX;
+    assert_eq!(Manifest::decode(&manifest.encode()).unwrap(), manifest);
+    let changes: [fn(&mut Manifest); 7] = [
+        |m| m.generation += 1,
+        |m| m.next_doc += 1,
+        |m| m.last_seq += 1,
+        |m| m.bytes_flushed += 1,
+        |m| m.bytes_compacted += 1,
+        |m| m.segments[0].entries += 1,
+        |m| m.segments[0].fingerprints += 1,
+    ];
+    for (case, change) in changes.iter().enumerate() {
+        let mut beyond = manifest.clone();
+        change(&mut beyond);
+        let error = Manifest::decode(&beyond.encode()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption, "case {case}");
+    }
+}
+
+#[test]
+fn only_files_of_known_writers_are_what_a_crash_leaves() {
+    let mut manifest = sample();
+    let file = |generation, nonce| FileId { number: first_number(generation) + 3, nonce };
+    for (generation, nonce) in [(7, 95), (6, 95), (5, 95), (6, 93), (1, 93)] {
+        assert!(manifest.may_have_left(file(generation, nonce), false), "{generation} {nonce}");
+    }
+    for (generation, nonce) in [(6, 17), (8, 95), (8, 17), (1, 90)] {
+        assert!(!manifest.may_have_left(file(generation, nonce), true), "{generation} {nonce}");
+    }
+    // A writer that was killed before it installed a manifest. It writes a segment only if there
+    // were logs.
+    assert!(manifest.may_have_left(file(7, 17), false));
+    manifest.logs.clear();
+    assert!(!manifest.may_have_left(file(7, 17), false));
+    assert!(manifest.may_have_left(file(7, 17), true));
+}
+
+#[test]
+fn every_flipped_bit_and_truncation_is_corruption() {
+    let good = sample().encode();
+    for bit in 0..good.len() * 8 {
+        let mut bytes = good.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(Manifest::decode(&bytes).unwrap_err().kind(), ErrorKind::Corruption, "{bit}");
+    }
+    for len in 0..good.len() {
+        assert_eq!(Manifest::decode(&good[..len]).unwrap_err().kind(), ErrorKind::Corruption);
+    }
+}
+
+#[test]
+fn contradictory_manifest_is_refused() {
+    let changes: [fn(&mut Manifest); 8] = [
+        |m| m.segments[0].entries = 1 << 48,
+        |m| m.generation = MAX_GENERATION + 1,
+        |m| m.next_doc = u64::MAX,
+        |m| m.last_seq = u64::MAX,
+        |m| m.generation = 5,
+        |m| m.earlier_sessions[0].last = 7,
+        |m| m.segments[0].id = first_number(5),
+        |m| m.logs[0].end = None,
+    ];
+    for (case, change) in changes.iter().enumerate() {
+        let mut manifest = sample();
+        change(&mut manifest);
+        let error = Manifest::decode(&manifest.encode()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption, "case {case}");
+    }
+}
+
+#[test]
+fn absent_file_with_a_checksum_is_refused() {
+    let mut bytes = sample().encode();
+    // The tombstones come before the names and the checksum.
+    let end = bytes.len() - 4;
+    let checksum = end - 12 - 4;
+    assert_eq!(bytes[checksum - 8..checksum + 4], [0; 12]);
+    bytes[checksum] = 1;
+    bytes.truncate(end);
+    bytes.put_u32(crc32fast::hash(&bytes));
+    assert_eq!(Manifest::decode(&bytes).unwrap_err().kind(), ErrorKind::Corruption);
+}
+
+#[test]
+fn changed_bytes_under_a_valid_checksum_never_panic() {
+    let good = sample().encode();
+    for at in HEADER_LEN..good.len() - 4 {
+        let mut bytes = good[..good.len() - 4].to_vec();
+        bytes[at] = 0xff;
+        bytes.put_u32(crc32fast::hash(&bytes));
+        // Some values are valid. None may cause a panic or a large allocation.
+        let _ = Manifest::decode(&bytes);
+    }
+}
