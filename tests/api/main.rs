@@ -7,7 +7,6 @@ mod bulk_load;
 mod common;
 mod concurrency;
 mod counting;
-mod damage;
 mod errors;
 #[cfg(feature = "tracing")]
 mod events;

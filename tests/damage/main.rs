@@ -10,6 +10,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod errors;
 mod identity;
 mod intact;
 mod places;
