@@ -10,8 +10,23 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-mod with_loom;
-mod with_shuttle;
+/// Declares the models with the primitives of an explorer.
+macro_rules! models_with {
+    ($name:ident, $explorer:ident) => {
+        #[path = "."]
+        mod $name {
+            use $explorer as explorer;
+            #[path = "../../../src/db/group.rs"]
+            #[allow(dead_code, reason = "the models use a part")]
+            mod group;
+            pub mod models;
+            mod wake;
+        }
+    };
+}
+
+models_with!(with_loom, loom);
+models_with!(with_shuttle, shuttle);
 
 /// Runs a model in every interleaving with at most this many forced switches of threads.
 fn exhaustively(name: &str, switches: usize, model: fn()) {

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::explorer::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use super::explorer::sync::{Arc, Mutex, RwLock};
+use super::explorer::thread::spawn;
 use super::group::{Groups, Role};
-use super::primitives::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, RwLock, spawn};
 
 /// What one writer at a time changes.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Replaces `src/db/wake.rs`: the same signal, of the primitives that a model uses.
 
-use super::primitives::{Arc, Condvar, Mutex};
+use super::explorer::sync::{Arc, Condvar, Mutex};
 
 /// A signal that is set once and that any number of threads wait for. Clones share it.
 #[derive(Debug, Clone)]
