@@ -9,6 +9,7 @@ mod choices;
 mod crash;
 mod faults;
 mod mutations;
+mod open_file;
 mod pending;
 mod reads;
 mod states;
@@ -21,7 +22,7 @@ mod tests;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{
     FILE_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, ReadFile, Storage, WriteFile,
@@ -30,8 +31,8 @@ use super::{
 use crate::error::{Error, ErrorKind, Result};
 use crash::Crash;
 use faults::Need;
-use reads::OpenFile;
-use world::{FileId, Op, World};
+use open_file::OpenFile;
+use world::{FileId, Op, World, lock};
 
 pub use faults::Fault;
 pub use states::{CrashLimits, CrashStates};
@@ -273,10 +274,6 @@ impl Sim {
             Some(fault) => Err(failed(doing, path, fault.error())),
         }
     }
-}
-
-fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
-    world.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Sim {

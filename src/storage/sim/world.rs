@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::faults::Faults;
 use crate::storage::Access;
@@ -158,6 +158,10 @@ pub(super) struct World {
     pub(super) free_space: u64,
     /// The most bytes that all files together take, if that is limited.
     pub(super) capacity: Option<u64>,
+}
+
+pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes of which a file system with limited space allocates a multiple to each file.
