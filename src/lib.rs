@@ -62,6 +62,7 @@ mod codec;
 mod compaction;
 mod cpu;
 mod db;
+mod documents;
 mod error;
 mod events;
 mod files;

@@ -1,0 +1,152 @@
+//! Writing a file of documents as a stream.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::encoder::Encoder;
+use super::filter::{BLOCK, FilterBuilder, key_hash};
+use super::inner::TreeBuilder;
+use super::keys::common_len;
+use super::leaf_builder::LeafBuilder;
+use super::locator::LocatorBuilder;
+use super::meta::Meta;
+use super::symbols::SymbolTable;
+use super::{Document, MAX_KEY};
+use crate::codec::header::FileHeader;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::paged::{FileSummary, PAGE, PagedWriter};
+use crate::scratch::ScratchFiles;
+use crate::settings::Ids;
+use crate::storage::Storage;
+
+/// Writes documents in the order of their keys.
+///
+/// In memory are one leaf, one inner node per level, and with scratch files a few tens of megabytes
+/// for sorting. Without scratch files, the inner nodes, and 24 bytes per document.
+#[derive(Debug)]
+pub(crate) struct DocumentsBuilder<'a, F> {
+    writer: PagedWriter<'a>,
+    ids: Ids,
+    encoder: Encoder,
+    leaf: LeafBuilder<F>,
+    /// The encoded leaf.
+    encoded: Vec<u8>,
+    tree: TreeBuilder<'a>,
+    locator: LocatorBuilder<'a>,
+    filter: FilterBuilder<'a>,
+    /// The last key.
+    last: Vec<u8>,
+    meta: Meta,
+}
+
+impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
+    /// Creates the file, for at most `most` records.
+    pub(crate) fn create(
+        storage: &dyn Storage,
+        name: &str,
+        header: &FileHeader,
+        ids: Ids,
+        symbols: SymbolTable,
+        most: u64,
+        scratch: Option<ScratchFiles<'a>>,
+    ) -> Result<Self> {
+        let mut writer = PagedWriter::create(storage, name, header)?.with_scratch(scratch);
+        let mut encoded = Vec::new();
+        symbols.put(&mut encoded);
+        writer.write(&encoded)?;
+        writer.align(PAGE)?;
+        Ok(Self {
+            writer,
+            ids,
+            encoder: Encoder::new(&symbols),
+            leaf: LeafBuilder::new(ids),
+            encoded,
+            tree: TreeBuilder::new(scratch),
+            locator: LocatorBuilder::new(most, scratch),
+            filter: FilterBuilder::new(most, scratch),
+            last: Vec::new(),
+            meta: Meta::default(),
+        })
+    }
+
+    /// Adds what the segment says about the document with this key; `None` if it was removed. Fails
+    /// unless the key is greater than those before and has 1 to 65,535 bytes, and, if users choose
+    /// ids, is the document's id.
+    pub(crate) fn push(&mut self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {
+        self.check(key, document)?;
+        self.filter.push(key_hash(key))?;
+        self.count(document);
+        if !self.leaf.is_empty() && self.leaf.push(key, document, &mut self.encoder) {
+            self.last.clear();
+            self.last.extend_from_slice(key);
+            return Ok(());
+        }
+        self.end_leaf()?;
+        let common = common_len(&self.last, key);
+        let separator = key.get(..common + 1).unwrap_or(key);
+        self.tree.push(separator, self.meta.leaf_pages, &mut self.encoder)?;
+        self.leaf.push(key, document, &mut self.encoder);
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        Ok(())
+    }
+
+    fn check(&self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {
+        if key.is_empty() || key.len() > MAX_KEY {
+            return Err(Error::corruption("a key is empty or too long"));
+        }
+        if self.meta.records > 0 && key <= &*self.last {
+            return Err(Error::corruption("the keys of documents do not ascend: run verify"));
+        }
+        if self.ids == Ids::User {
+            let id = key.try_into().map(u64::from_be_bytes).ok();
+            if id.is_none() || document.is_some_and(|document| Some(document.id.0) != id) {
+                return Err(Error::corruption("the key of a document is not its id: run verify"));
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, document: Option<&Document<F>>) {
+        let meta = &mut self.meta;
+        meta.records += 1;
+        let Some(document) = document else {
+            meta.removals += 1;
+            return;
+        };
+        meta.duplicates += u64::from(document.duplicate_of.is_some());
+        meta.stamped += u64::from(document.stamp.is_some());
+        meta.greatest_id = meta.greatest_id.max(document.id.0);
+    }
+
+    /// Writes the leaf, if there is any.
+    fn end_leaf(&mut self) -> Result<()> {
+        if self.leaf.is_empty() {
+            return Ok(());
+        }
+        if self.ids == Ids::Names {
+            let (page, locator) = (self.meta.leaf_pages, &mut self.locator);
+            self.leaf.ids().try_for_each(|id| locator.push(id, page))?;
+        }
+        self.meta.key_bytes += self.leaf.keys_len() as u64;
+        self.leaf.finish(&mut self.encoded);
+        self.meta.leaf_pages += (self.encoded.len() / PAGE) as u64;
+        self.writer.write(&self.encoded)
+    }
+
+    /// Writes the last leaf, the inner nodes, the locator, the filter and the footer. The file's
+    /// bytes are durable afterwards.
+    pub(crate) fn finish(mut self) -> Result<FileSummary> {
+        self.end_leaf()?;
+        let Self { mut writer, mut meta, tree, locator, filter, mut encoder, .. } = self;
+        let tree = tree.finish(&mut encoder)?;
+        (meta.inner_pages, meta.depth, meta.root) = (tree.pages, tree.depth, tree.root);
+        tree.nodes.read(|nodes| writer.write(nodes))?;
+        if self.ids == Ids::Names {
+            meta.chunks = locator.finish(&mut writer, meta.live(), meta.leaf_pages)?;
+        }
+        writer.align(BLOCK)?;
+        meta.filter_blocks = filter.finish(|block| writer.write(block))?;
+        writer.finish(&meta.encode())
+    }
+}

@@ -1,0 +1,146 @@
+//! Reading documents in key order.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::Document;
+use super::reader::Documents;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::paged::Sequential;
+
+/// The records of one leaf, decoded.
+#[derive(Debug)]
+pub(super) struct LeafRecords<F> {
+    /// All keys, one after another, and where each ends.
+    keys: Vec<u8>,
+    ends: Vec<usize>,
+    documents: Vec<Option<Document<F>>>,
+    /// Pages of the leaf.
+    pub(super) pages: u64,
+    /// Bytes that hold keys.
+    pub(super) keys_len: usize,
+    key: Vec<u8>,
+}
+
+impl<F: Fingerprint> LeafRecords<F> {
+    pub(super) fn new() -> Self {
+        let (keys, ends, documents, key) = Default::default();
+        Self { keys, ends, documents, pages: 0, keys_len: 0, key }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<(&[u8], Option<Document<F>>)> {
+        let document = *self.documents.get(index)?;
+        let start = index.checked_sub(1).map_or(Some(0), |last| self.ends.get(last).copied())?;
+        Some((self.keys.get(start..*self.ends.get(index)?)?, document))
+    }
+
+    /// Replaces the records with those of another leaf.
+    pub(super) fn read(&mut self, documents: &Documents<F>, page: u64) -> Result<()> {
+        let Self { keys, ends, documents: decoded, pages, keys_len, key } = self;
+        keys.clear();
+        ends.clear();
+        decoded.clear();
+        let (symbols, leaf) = (documents.symbols()?, documents.leaf(page)?);
+        let mut read = || {
+            let suffixes = leaf.keys.for_each(symbols, key, |key| {
+                keys.extend_from_slice(key);
+                ends.push(keys.len());
+            })?;
+            *keys_len = leaf.keys_len(suffixes);
+            let mut start = 0;
+            for (index, &end) in ends.iter().enumerate() {
+                let key = keys.get(start..end).unwrap_or_default();
+                decoded.push(leaf.document(index, key)?);
+                start = end;
+            }
+            Ok(())
+        };
+        *pages = leaf.pages as u64;
+        read().map_err(|damage| documents.damaged_leaf(page, damage))
+    }
+}
+
+/// Goes through records in key order.
+#[derive(Debug)]
+pub(crate) struct DocumentsCursor<'a, F> {
+    shared: &'a Documents<F>,
+    reader: Sequential<'a, Documents<F>>,
+    /// The key to begin after, until the first leaf is read.
+    after: Option<Vec<u8>>,
+    leaf: LeafRecords<F>,
+    /// The place of the next record in the leaf.
+    next: usize,
+    /// The page of the next leaf.
+    page: u64,
+    /// The number of pages of leaves; 0 after an error.
+    end: u64,
+    /// The last key of the leaf before.
+    last: Vec<u8>,
+}
+
+impl<F: Fingerprint> Documents<F> {
+    /// Returns the records whose keys are greater than `after`, or all of them.
+    pub(crate) fn iter_from(&self, after: Option<&[u8]>) -> DocumentsCursor<'_, F> {
+        DocumentsCursor {
+            shared: self,
+            reader: Sequential::new(self),
+            after: after.map(<[u8]>::to_vec),
+            leaf: LeafRecords::new(),
+            next: 0,
+            page: 0,
+            end: self.meta.leaf_pages,
+            last: Vec::new(),
+        }
+    }
+}
+
+impl<F: Fingerprint> DocumentsCursor<'_, F> {
+    /// Returns the next record: its key, and the document unless it was removed. `None` at the end,
+    /// and after an error.
+    #[inline]
+    #[expect(clippy::type_complexity, reason = "a record as everywhere")]
+    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], Option<Document<F>>)>> {
+        while self.next >= self.leaf.len() {
+            if self.page >= self.end {
+                return Ok(None);
+            }
+            if let Err(error) = self.advance() {
+                self.end = 0;
+                self.leaf = LeafRecords::new();
+                return Err(error);
+            }
+        }
+        self.next += 1;
+        Ok(self.leaf.get(self.next - 1))
+    }
+
+    /// Reads the next leaf: the first one, if there is a key to begin after, is that of this key.
+    fn advance(&mut self) -> Result<()> {
+        let Some(after) = self.after.take() else { return self.read_leaf() };
+        self.page = self.shared.leaf_with(&after)?;
+        self.read_leaf()?;
+        let leaf = &self.leaf;
+        let is_before = |&index: &usize| leaf.get(index).is_some_and(|(key, _)| key <= &*after);
+        self.next = (0..leaf.len()).take_while(is_before).count();
+        Ok(())
+    }
+
+    fn read_leaf(&mut self) -> Result<()> {
+        if let Some((key, _)) = self.leaf.len().checked_sub(1).and_then(|i| self.leaf.get(i)) {
+            self.last.clear();
+            self.last.extend_from_slice(key);
+        }
+        let documents = self.reader.get()?;
+        self.leaf.read(documents, self.page)?;
+        if self.leaf.get(0).is_none_or(|(key, _)| key <= &*self.last) {
+            return Err(documents.damaged_leaf(self.page, "a leaf does not follow the one before"));
+        }
+        self.page += self.leaf.pages;
+        self.next = 0;
+        Ok(())
+    }
+}

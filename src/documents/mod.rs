@@ -1,0 +1,70 @@
+//! Documents: what one segment says about documents, sorted by key.
+//!
+//! The file is a B-tree that never changes. Its leaves have the keys, compressed, and the documents;
+//! a filter says of most other keys that they are not in the file; and in a database with names, a
+//! locator finds a document by its id. A lookup reads one leaf. storage-format.md, "Documents".
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    reason = "segments do not use this module yet"
+)]
+
+mod builder;
+mod column;
+mod cursor;
+mod encoder;
+mod filter;
+mod inner;
+mod keys;
+mod leaf;
+mod leaf_builder;
+mod locator;
+mod meta;
+mod reader;
+mod symbols;
+mod train;
+mod verify;
+
+pub(crate) use builder::DocumentsBuilder;
+pub(crate) use cursor::DocumentsCursor;
+pub(crate) use filter::{KeyHash, key_hash};
+pub(crate) use reader::Documents;
+pub(crate) use symbols::SymbolTable;
+
+use crate::fingerprint::DocId;
+
+/// Most bytes of a key.
+pub(crate) const MAX_KEY: usize = u16::MAX as usize;
+
+/// What a database knows about one document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Document<F = u64> {
+    /// Its fingerprint.
+    pub fingerprint: F,
+    /// Its id.
+    pub id: DocId,
+    /// The stamp that the caller gave it last, if any.
+    pub stamp: Option<u64>,
+    /// The document of which this one is a duplicate. `None` for an original.
+    pub duplicate_of: Option<DocId>,
+}
+
+/// The flags of a leaf: which parts it has.
+mod flags {
+    /// A bitmap of removed documents.
+    pub(super) const REMOVED: u32 = 1;
+    /// A bitmap of duplicates, and their originals.
+    pub(super) const DUPLICATES: u32 = 2;
+    /// Stamps.
+    pub(super) const STAMPS: u32 = 4;
+    /// A bitmap of the documents with stamps. Without it, all have stamps or none has.
+    pub(super) const SOME_STAMPS: u32 = 8;
+    pub(super) const ALL: u32 = REMOVED | DUPLICATES | STAMPS | SOME_STAMPS;
+}
+
+#[cfg(test)]
+mod tests;
