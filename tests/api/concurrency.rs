@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use fpdb::storage::{Disk, Sim, Storage};
 use fpdb::{
-    Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Key, Match, Novelty, Options, Snapshot,
+    Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Match, Novelty, Options,
+    Snapshot,
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
@@ -169,6 +170,32 @@ fn snapshots_see_complete_batches_and_prefixes_of_the_commits() {
 }
 
 /// All threads share fingerprints, but each has its own entries under them and knows what it did.
+/// A snapshot may know the name of a newer document, but never has another name for an id.
+#[test]
+fn snapshot_keeps_the_names_of_its_documents_and_shows_no_newer_document() {
+    let db = Db::options().ids(Ids::Names).storage(Sim::new()).background(false);
+    let db = db.create("sim").unwrap();
+    let older = db.insert(7, "older").unwrap();
+    let snapshot = db.snapshot();
+    let newer = db.insert(7, "newer").unwrap();
+    let check = || {
+        assert_eq!(snapshot.ids(7).unwrap(), [older]);
+        assert_eq!(snapshot.query(6, 3).unwrap().len(), 1);
+        assert_eq!(snapshot.name(older).unwrap().as_deref(), Some("older"));
+        let name = snapshot.name(newer).unwrap();
+        assert!(name.is_none_or(|name| name == "newer"));
+        assert_eq!(snapshot.name(DocId(newer.0 + 1)).unwrap(), None);
+    };
+    check();
+    assert!(db.remove(7, older).unwrap() && db.remove(7, newer).unwrap());
+    check();
+    db.flush().unwrap();
+    let _ = db.compact().unwrap();
+    check();
+    assert!(db.snapshot().is_empty());
+    assert_eq!(db.name(older).unwrap(), None);
+}
+
 #[test]
 fn threads_that_insert_and_remove_do_not_disturb_each_other() {
     let sim = Sim::new();

@@ -204,7 +204,7 @@ impl Sim {
     }
 
     /// Creates a file, or replaces its contents, as if it had always been like this. Use it to test
-    /// how damaged files are handled. Existing maps keep the old contents.
+    /// how damaged files are handled. Files that are open keep the old contents.
     ///
     /// # Examples
     ///
@@ -214,7 +214,7 @@ impl Sim {
     /// let sim = Sim::new();
     /// sim.create_root()?;
     /// sim.set_contents("a.log", b"damaged");
-    /// assert_eq!(&*sim.map("a.log")?, b"damaged");
+    /// assert_eq!(sim.read("a.log", 100)?, b"damaged");
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn set_contents(&self, name: &str, bytes: &[u8]) {
