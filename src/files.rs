@@ -51,8 +51,8 @@ pub(crate) enum FileName {
     Postings(u64),
     /// The entries that a segment removes from older ones.
     Tombstones(u64),
-    /// The document names of a segment.
-    Names(u64),
+    /// The documents of a segment.
+    Documents(u64),
     /// Records that a bulk load sorts or keeps for later; useless after a crash.
     Run(u64),
 }
@@ -65,7 +65,7 @@ impl FileName {
             | Self::Table(n, _)
             | Self::Postings(n)
             | Self::Tombstones(n)
-            | Self::Names(n)
+            | Self::Documents(n)
             | Self::Run(n) => n,
         }
     }
@@ -83,7 +83,7 @@ impl FileName {
             "log" => Self::Log(number),
             "ids" => Self::Postings(number),
             "del" => Self::Tombstones(number),
-            "names" => Self::Names(number),
+            "docs" => Self::Documents(number),
             "run" => Self::Run(number),
             table => Self::Table(number, table.strip_prefix('t')?.parse().ok()?),
         };
@@ -99,7 +99,7 @@ impl std::fmt::Display for FileName {
             Self::Table(_, table) => write!(f, "t{table:02}"),
             Self::Postings(_) => f.write_str("ids"),
             Self::Tombstones(_) => f.write_str("del"),
-            Self::Names(_) => f.write_str("names"),
+            Self::Documents(_) => f.write_str("docs"),
             Self::Run(_) => f.write_str("run"),
         }
     }
@@ -117,7 +117,7 @@ mod tests {
             FileName::Table(u64::MAX, 63),
             FileName::Postings(7),
             FileName::Tombstones(8),
-            FileName::Names(9),
+            FileName::Documents(9),
             FileName::Run(10),
         ];
         for name in all {

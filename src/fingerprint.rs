@@ -280,6 +280,43 @@ pub struct Match<F = u64> {
     pub id: DocId,
 }
 
+/// What a database knows about a document.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, DocId, Ids, Stamped};
+///
+/// let folder = tempfile::tempdir()?;
+/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
+/// db.insert(0x00ff, Stamped::new("https://a.example/", 2026))?;
+/// let found = db.get("https://a.example/")?.expect("it was just inserted");
+/// assert_eq!((found.fingerprint, found.id, found.stamp), (0x00ff, DocId(0), Some(2026)));
+/// assert_eq!(found.duplicate_of, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Document<F = u64> {
+    /// Its fingerprint.
+    pub fingerprint: F,
+    /// Its id.
+    pub id: DocId,
+    /// The stamp that the caller gave last, for instance the time of the last visit.
+    pub stamp: Option<u64>,
+    /// The document that this one was a duplicate of when it was last written. `None` for an
+    /// original. Queries find originals only.
+    pub duplicate_of: Option<DocId>,
+}
+
+impl<F> Document<F> {
+    /// Returns the entry that the document has in the tables, if it is an original.
+    pub(crate) fn entry(self) -> Option<Entry<F>> {
+        let Self { fingerprint, id, .. } = self;
+        self.duplicate_of.is_none().then_some(Entry { fingerprint, id })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -164,7 +164,7 @@ fn constants_match_the_documented_ones() {
         FileKind::Table,
         FileKind::Postings,
         FileKind::Tombstones,
-        FileKind::Names,
+        FileKind::Documents,
     ];
     let kinds: Vec<String> = kinds.iter().map(|&kind| format!("{} {kind}", kind as u8)).collect();
     says("File header", &format!("| kind | {} |", kinds.join(", ")));

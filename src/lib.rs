@@ -62,6 +62,7 @@ mod codec;
 mod compaction;
 mod cpu;
 mod db;
+mod document_merge;
 mod documents;
 mod error;
 mod events;
@@ -78,7 +79,6 @@ mod log;
 mod manifest;
 mod memtable;
 mod merge;
-mod names;
 mod paged;
 mod parallel;
 mod postings;
@@ -99,12 +99,12 @@ mod version;
 
 pub use codec::block_code::BlockCode;
 pub use db::{
-    CompactReport, Db, Description, Durability, Iter, Key, LoadReport, Novelty, Options,
-    ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot, Stats, TableStats,
-    VerifyReport, describe,
+    CompactReport, Db, Description, Documents, Durability, ExpireReport, Iter, Key, LoadReport,
+    Novelty, OnDuplicate, Options, Outcome, ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats,
+    Snapshot, Stamped, Stats, TableStats, UpsertOptions, VerifyReport, describe,
 };
 pub use error::{Error, ErrorKind, Result};
-pub use fingerprint::{DocId, Entry, Fingerprint, Match};
+pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};
 #[cfg(feature = "text")]
 #[doc(inline)]
 pub use fpdb_text as text;

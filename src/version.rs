@@ -5,10 +5,13 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::documents::key_hash;
 use crate::error::Result;
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
+use crate::log::document_key;
 use crate::memtable::Memtable;
 use crate::segment::Segment;
+use crate::settings::Ids;
 use crate::storage::PageBudget;
 
 /// All sources of entries at one moment.
@@ -27,6 +30,8 @@ pub(crate) struct Version<F> {
     pub loads: u64,
     /// What the pages of segments in memory count towards.
     pub pages: Arc<PageBudget>,
+    /// Where document ids come from.
+    pub ids: Ids,
 }
 
 impl<F: Fingerprint> Version<F> {
@@ -74,21 +79,50 @@ impl<F: Fingerprint> Version<F> {
         Ok(false)
     }
 
-    /// Returns the name of a document. Returns `None` if no document has this id, or if it was
-    /// removed and compaction has dropped its name.
-    pub(crate) fn name(&self, id: DocId) -> Result<Option<String>> {
-        if let Some(name) = self.memtables().rev().find_map(|m| m.name(id)) {
-            return Ok(Some(name));
+    /// Returns the document with this key at commit `seq`.
+    pub(crate) fn document(&self, key: &[u8], seq: u64) -> Result<Option<Document<F>>> {
+        if let Some((_, document)) = self.memtables().rev().find_map(|m| m.document(key, seq)) {
+            return Ok(document);
         }
-        // Newer segments have the names of higher ids.
-        let count =
-            self.segments.partition_point(|s| s.names().is_none_or(|n| n.ids().start <= id.0));
-        for segment in self.segments.iter().take(count).rev() {
-            if let Some(name) = segment.name(id)? {
-                return Ok(Some(name.to_owned()));
+        let hash = key_hash(key);
+        for segment in self.segments.iter().rev() {
+            if let Some(document) = segment.document(key, hash)? {
+                return Ok(document);
             }
         }
         Ok(None)
+    }
+
+    /// Returns the document with this id at commit `seq`, with its name if it has one.
+    pub(crate) fn document_by_id(
+        &self,
+        id: DocId,
+        seq: u64,
+    ) -> Result<Option<(Option<String>, Document<F>)>> {
+        if self.ids == Ids::Unique {
+            let document = self.document(&document_key(None, id), seq)?;
+            return Ok(document.map(|document| (None, document)));
+        }
+        let recent = self.memtables().rev().find_map(|m| m.document_by_id(id, seq));
+        if let Some((name, document)) = recent {
+            return Ok(document.map(|document| (Some(name), document)));
+        }
+        for segment in self.segments.iter().rev() {
+            if let Some((name, _)) = segment.document_by_id(id)? {
+                // A newer source may have removed the name, or given it another id.
+                let document = self.document(name.as_bytes(), seq)?;
+                let same = document.filter(|document| document.id == id);
+                return Ok(same.map(|document| (Some(name), document)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the number of documents at commit `seq`.
+    pub(crate) fn documents(&self, seq: u64) -> u64 {
+        let in_segments: i64 = self.segments.iter().map(|s| s.meta().document_gain()).sum();
+        let recent: i64 = self.memtables().map(|m| m.net_documents(seq)).sum();
+        u64::try_from(in_segments + recent).unwrap_or(0)
     }
 }
 

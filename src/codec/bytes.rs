@@ -62,11 +62,6 @@ impl<'a> Fields<'a> {
         Self { rest: bytes, offset }
     }
 
-    /// Returns the offset of the next field in the file.
-    pub(crate) fn offset(&self) -> u64 {
-        self.offset
-    }
-
     /// Takes the next `n` bytes; `what` names them in the error.
     pub(crate) fn bytes(&mut self, n: usize, what: &str) -> Result<&'a [u8]> {
         let Some((head, rest)) = self.rest.split_at_checked(n) else {

@@ -34,7 +34,7 @@ pub(crate) enum FileKind {
     Table = 3,
     Postings = 4,
     Tombstones = 5,
-    Names = 6,
+    Documents = 6,
 }
 
 impl fmt::Display for FileKind {
@@ -45,7 +45,7 @@ impl fmt::Display for FileKind {
             Self::Table => "table",
             Self::Postings => "postings",
             Self::Tombstones => "tombstones",
-            Self::Names => "names",
+            Self::Documents => "documents",
         })
     }
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::sizes::MergeSizes;
 use super::survey::{Survey, Surveyor};
+use crate::document_merge::DocumentMerge;
+use crate::documents::{Documents, SymbolTable};
 use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint};
 use crate::merge::{Merge, Rows};
 use crate::paged::Sequential;
 use crate::segment::{Segment, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
@@ -33,18 +35,25 @@ impl<F: Fingerprint> Merger<'_, F> {
     /// per removed entry, and the block keys of each table that is being written.
     pub(crate) fn run(&self, id: u64) -> Result<Option<SegmentMeta>> {
         let survey = self.survey()?;
-        if survey.is_empty() {
+        let documents = self.inputs.iter().map(|s| s.meta().document_gain()).sum::<i64>();
+        // With older segments, records of removed documents are kept.
+        let has_documents =
+            documents > 0 || !self.is_oldest && self.inputs.iter().any(|s| s.documents().is_some());
+        if survey.is_empty() && !has_documents {
             return Ok(None);
         }
         let mut writer = SegmentWriter::new(self.folder, self.settings, id);
         writer.tables(&Output { merger: self, survey: &survey }, self.threads)?;
         writer.tombstones(&survey.tombstones)?;
-        self.write_names(&mut writer, &survey.gone_docs)?;
+        if has_documents {
+            self.write_documents(&mut writer)?;
+        }
         self.check_counts(writer.counts())?;
         let written = writer.finish()?;
         debug_assert!(
             written.bytes()
-                <= MergeSizes::new(self.settings, self.inputs).most(0..self.inputs.len()),
+                <= MergeSizes::new(self.settings, self.inputs).most(0..self.inputs.len())
+                || written.documents.is_some(),
             "a merge is larger than the most it can be"
         );
         Ok(Some(written))
@@ -56,7 +65,9 @@ impl<F: Fingerprint> Merger<'_, F> {
         let entries: u64 = inputs.iter().map(|s| s.meta().entries).sum();
         let other_tables = settings.layout.tables() as u64 - 1;
         let surveys = u64::from(inputs.iter().any(|s| s.meta().removed > 0));
-        (1 + surveys) * entries + other_tables * rows
+        let records: u64 =
+            inputs.iter().filter_map(|s| s.documents()).map(Documents::records).sum();
+        (1 + surveys) * entries + other_tables * rows + records
     }
 
     fn entries(&self) -> Result<Merge<'_, F>> {
@@ -128,10 +139,43 @@ impl<F: Fingerprint> Merger<'_, F> {
         }
     }
 
-    fn write_names(&self, writer: &mut SegmentWriter<'_>, gone: &[DocId]) -> Result<()> {
-        let is_kept = |id: DocId| gone.binary_search(&id).is_err();
-        let names = self.inputs.iter().filter_map(|s| s.names()).flat_map(|names| names.iter());
-        writer.names(names.filter(|name| !matches!(name, Ok((id, _)) if !is_kept(*id))))
+    /// Writes the newest record of each document. Those that say that it was removed are dropped if
+    /// no older segment exists.
+    fn write_documents(&self, writer: &mut SegmentWriter<'_>) -> Result<()> {
+        let inputs = || self.inputs.iter().filter_map(|s| s.documents());
+        let mut sample = Vec::new();
+        for documents in inputs() {
+            sample
+                .append(&mut documents.sample(SAMPLED_LEAVES.div_ceil(self.inputs.len() as u64))?);
+        }
+        let symbols = SymbolTable::train(&sample.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let most = inputs().map(Documents::records).sum();
+        let replaced_before: u64 =
+            self.inputs.iter().filter_map(|s| s.meta().documents).map(|d| d.replaced).sum();
+        writer.documents(symbols, most, |writer| {
+            let mut merge = DocumentMerge::new(inputs(), std::iter::empty())?;
+            let mut since_pause = 0;
+            while let Some((key, document)) = merge.next()? {
+                if document.is_some() || !self.is_oldest {
+                    writer.push(key, document.as_ref())?;
+                }
+                since_pause += 1;
+                if since_pause == DOCUMENTS_PER_PAUSE {
+                    (self.pause)(since_pause)?;
+                    since_pause = 0;
+                }
+            }
+            (self.pause)(since_pause)?;
+            // Each document that was dropped was replaced by exactly one record.
+            match replaced_before.checked_sub(merge.replaced()) {
+                Some(left) if left == 0 || !self.is_oldest => Ok(left),
+                _ => Err(Error::corruption(format!(
+                    "compaction of documents that replace {replaced_before} others dropped {}, so \
+                     an input is damaged: run verify",
+                    merge.replaced()
+                ))),
+            }
+        })
     }
 
     /// Checks that each dropped tombstone dropped one entry with it, and that no other entry was
@@ -150,6 +194,11 @@ impl<F: Fingerprint> Merger<'_, F> {
         .at_path(self.folder.storage().root()))
     }
 }
+
+/// Documents that are merged between two pauses.
+const DOCUMENTS_PER_PAUSE: u64 = 4096;
+/// Leaves of the inputs' documents from whose keys the symbols of the output are chosen.
+const SAMPLED_LEAVES: u64 = 32;
 
 /// Blocks between two sampled places of a table. A few hundred blocks are read at each.
 const SAMPLE_EVERY: usize = 1 << 11;

@@ -1,6 +1,6 @@
 //! The pass of a compaction over inputs with removals: finds out what will be left of them.
 
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint};
 use crate::merge::Merged;
 
 /// What will be left of the inputs of a compaction, and what goes.
@@ -8,8 +8,6 @@ use crate::merge::Merged;
 pub(super) struct Survey<F> {
     /// Fingerprints in an input's tables that have no entry left, ascending.
     pub(super) gone: Vec<F>,
-    /// Documents whose entry is removed, ascending.
-    pub(super) gone_docs: Vec<DocId>,
     /// Tombstones that the output keeps, ascending.
     pub(super) tombstones: Vec<Entry<F>>,
     /// Entries of the output.
@@ -19,7 +17,7 @@ pub(super) struct Survey<F> {
 impl<F: Fingerprint> Survey<F> {
     /// Creates the survey of inputs that lose nothing.
     pub(super) fn without_removals(entries: u64) -> Self {
-        Self { gone: Vec::new(), gone_docs: Vec::new(), tombstones: Vec::new(), entries }
+        Self { gone: Vec::new(), tombstones: Vec::new(), entries }
     }
 
     /// Whether nothing is left to write.
@@ -60,15 +58,11 @@ impl<F: Fingerprint> Surveyor<F> {
         if merged.net.removes_older && !self.is_oldest {
             self.survey.tombstones.push(merged.entry);
         }
-        if merged.held && !merged.net.inserted {
-            self.survey.gone_docs.push(merged.entry.id);
-        }
     }
 
     /// Ends the pass.
     pub(super) fn finish(mut self) -> Survey<F> {
         self.end_fingerprint();
-        self.survey.gone_docs.sort_unstable();
         self.survey
     }
 

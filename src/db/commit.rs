@@ -32,9 +32,9 @@ pub(super) fn commit<F: Fingerprint>(
     }
     writer.seq = seq;
     core.log.bytes.store(writer.committed_end, Ordering::Relaxed);
-    let named = ops.iter().filter(|op| matches!(op, Op::InsertNamed { .. })).count();
-    writer.next_doc += named as u64;
-    core.current.get().active.apply(seq, ops).map_err(|e| core.poison.set(e))?;
+    let active = &core.current.get().active;
+    active.apply(seq, ops).map_err(|e| core.poison.set(e))?;
+    writer.next_doc = active.next_doc();
     if is_buffered {
         core.visible.store(seq, Ordering::Release);
     }

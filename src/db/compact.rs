@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 use crate::progress::{Meter, Phase, Report};
-use crate::segment::Segment;
+use crate::segment::{Segment, SegmentMeta};
 use crate::storage::LockedFolder;
 use crate::version::Version;
 
@@ -54,10 +54,7 @@ type Pause<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
 pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> Result<bool> {
     let _one_at_a_time = lock(&core.compacting);
     let segments = core.current.get().segments.clone();
-    let weights: Vec<Weight> = segments
-        .iter()
-        .map(|s| Weight { entries: s.meta().entries, removed: s.meta().removed })
-        .collect();
+    let weights: Vec<Weight> = segments.iter().map(|s| weight(s.meta())).collect();
     let Some(mut run) = pick(&weights) else { return Ok(false) };
     let folder = &*install::own_folder(core)?;
     // One processor is left to writes and queries.
@@ -80,6 +77,12 @@ pub(super) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
             merged => return merged.map(|()| true),
         }
     }
+}
+
+/// Returns the size of a segment: that of its entries or of its documents, whichever are more.
+fn weight(meta: &SegmentMeta) -> Weight {
+    let (live, gone) = meta.documents.map_or((0, 0), |d| (d.live, d.removed.max(d.replaced)));
+    Weight { entries: meta.entries.max(live), removed: meta.removed.max(gone) }
 }
 
 /// Whether a merge failed for lack of space only.
@@ -114,8 +117,8 @@ pub(super) fn compact_all<F: Fingerprint>(
     let _one_at_a_time = lock(&core.compacting);
     let folder = &*install::own_folder(core)?;
     let before = core.current.get().segments.clone();
-    let has_tombstones = before.iter().any(|s| s.meta().removed > 0);
-    if before.len() > 1 || has_tombstones {
+    let is_reduced = before.iter().all(|s| weight(s.meta()).removed == 0);
+    if before.len() > 1 || !is_reduced {
         let (sizes, usable) =
             (MergeSizes::new(&core.settings, &before), space::usable_for_merge(core)?);
         if !sizes.fits(0..before.len(), usable) {

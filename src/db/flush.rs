@@ -6,12 +6,13 @@ use std::time::Instant;
 use super::core::{Core, Writer};
 use super::locks::lock;
 use super::{install, rotate, sync};
+use crate::documents::SymbolTable;
 use crate::error::Result;
 use crate::events::Event;
 use crate::files::FileName;
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint};
 use crate::layout::Permutation;
-use crate::memtable::Memtable;
+use crate::memtable::{Memtable, RecentDocument};
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Settings;
 use crate::storage::LockedFolder;
@@ -28,7 +29,7 @@ pub(super) fn flush_all<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_,
     core.poison.check()?;
     flush_frozen(core)?;
     let writer = lock(&core.log.writer);
-    if core.current.get().active.len() == 0 {
+    if core.current.get().active.is_empty() {
         return Ok(writer);
     }
     drop(writer);
@@ -63,7 +64,6 @@ fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Re
     let segment = written.map(|meta| install::open_new(core, folder, meta)).transpose()?;
     let meta = segment.as_ref().map(|segment| segment.meta().clone());
     let bytes = meta.as_ref().map_or(0, SegmentMeta::bytes);
-    let next_doc = next_doc(frozen);
     let mut ended = Vec::new();
     install::segment(core, folder, segment.as_deref(), |manifest| {
         manifest.bytes_flushed += bytes;
@@ -72,7 +72,7 @@ fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Re
         let last = manifest.logs.pop();
         ended = std::mem::take(&mut manifest.logs);
         manifest.logs.extend(last);
-        manifest.next_doc = manifest.next_doc.max(next_doc);
+        manifest.next_doc = manifest.next_doc.max(frozen.next_doc());
         manifest.last_seq = manifest.last_seq.max(frozen.last_seq());
     })?;
     install::version(core, |version| Version {
@@ -88,12 +88,6 @@ fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Re
     Ok(())
 }
 
-/// Returns the document id after the last one that the memtable's names have.
-pub(super) fn next_doc<F: Fingerprint>(memtable: &Memtable<F>) -> u64 {
-    let (first, names) = memtable.names();
-    first.0 + names.len() as u64
-}
-
 /// Writes the changes of a memtable as segment `id`. Returns `None` if there are no changes.
 pub(super) fn write_memtable<F: Fingerprint>(
     folder: &LockedFolder,
@@ -102,25 +96,38 @@ pub(super) fn write_memtable<F: Fingerprint>(
     memtable: &Memtable<F>,
 ) -> Result<Option<SegmentMeta>> {
     let changes = memtable.net_changes(u64::MAX);
-    let (first_doc, names) = memtable.names();
+    let documents = memtable.documents(u64::MAX);
     let inserted = changes.iter().filter(|(_, net)| net.inserted).map(|&(entry, _)| entry);
     let removed = changes.iter().filter(|(_, net)| net.removes_older).map(|&(entry, _)| entry);
     let (entries, tombstones): (Vec<Entry<F>>, Vec<Entry<F>>) =
         (inserted.collect(), removed.collect());
-    if entries.is_empty() && tombstones.is_empty() {
+    if entries.is_empty() && tombstones.is_empty() && documents.is_empty() {
         return Ok(None);
     }
     let contents = Contents::new(settings, &entries);
     let mut writer = SegmentWriter::new(folder, settings, id);
     writer.tables(&contents, 1)?;
     writer.tombstones(&tombstones)?;
-    if !names.is_empty() {
-        let mut live: Vec<DocId> = entries.iter().map(|entry| entry.id).collect();
-        live.sort_unstable();
-        let names = (first_doc.0..).map(DocId).zip(names.iter().map(|name| &**name));
-        writer.names(names.filter(|(id, _)| live.binary_search(id).is_ok()).map(Ok))?;
-    }
+    write_documents(&mut writer, &documents)?;
     writer.finish().map(Some)
+}
+
+fn write_documents<F: Fingerprint>(
+    writer: &mut SegmentWriter<'_>,
+    documents: &[RecentDocument<F>],
+) -> Result<()> {
+    if documents.is_empty() {
+        return Ok(());
+    }
+    let symbols =
+        SymbolTable::train(&documents.iter().map(|recent| &*recent.key).collect::<Vec<_>>());
+    let replaced = documents.iter().filter(|recent| recent.replaces).count() as u64;
+    writer.documents(symbols, documents.len() as u64, |builder| {
+        for recent in documents {
+            builder.push(&recent.key, recent.document.as_ref())?;
+        }
+        Ok(replaced)
+    })
 }
 
 /// The contents of a memtable as a segment.

@@ -1,8 +1,11 @@
-//! What the caller calls a document.
+//! What the caller calls a document, and when it was seen.
 
 use std::borrow::Cow;
 
+use crate::error::{Error, Result};
 use crate::fingerprint::DocId;
+use crate::log::{MAX_NAME_LEN, document_key};
+use crate::settings::Ids;
 
 /// A document's number or name. Which of the two a database uses is chosen when it is created: see
 /// [`Options::ids`](crate::Options::ids).
@@ -19,10 +22,20 @@ use crate::fingerprint::DocId;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key<'a> {
-    /// For a database with [user ids](crate::Ids::User).
+    /// For a database with [user ids](crate::Ids::User) or [unique ids](crate::Ids::Unique).
     Id(DocId),
     /// For a database with [names](crate::Ids::Names): 1 to 65,535 bytes.
     Name(&'a str),
+}
+
+impl<'a> Key<'a> {
+    /// Returns the bytes by which documents are sorted and found.
+    pub(super) fn to_bytes(self) -> Cow<'a, [u8]> {
+        match self {
+            Self::Name(name) => document_key(Some(name), DocId(0)),
+            Self::Id(id) => document_key(None, id),
+        }
+    }
 }
 
 impl From<DocId> for Key<'_> {
@@ -77,4 +90,87 @@ impl<'a> From<&Key<'a>> for Key<'a> {
     fn from(key: &Key<'a>) -> Self {
         *key
     }
+}
+
+/// A key with a stamp: a number of the caller's that says when the document was seen, for instance
+/// the time in seconds or the number of a crawl. It is kept until a greater or smaller one replaces
+/// it. [`Db::expire`](crate::Db::expire) removes documents with old stamps, and
+/// [`QueryOptions::since`](crate::QueryOptions::since) ignores them.
+///
+/// Everything that converts into a [`Key`] converts into a `Stamped` without a stamp.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, Ids, Stamped};
+///
+/// let folder = tempfile::tempdir()?;
+/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
+/// db.insert(0x00ff, Stamped::new("https://a.example/", 20_261_122))?;
+/// db.insert(0x0ff0, "https://b.example/")?;
+/// assert_eq!(db.get("https://a.example/")?.unwrap().stamp, Some(20_261_122));
+/// assert_eq!(db.get("https://b.example/")?.unwrap().stamp, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stamped<'a> {
+    /// The document.
+    pub key: Key<'a>,
+    /// Its stamp. Without one, a document that exists keeps the stamp that it has.
+    pub stamp: Option<u64>,
+}
+
+impl<'a> Stamped<'a> {
+    /// Makes a key with a stamp.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::{Key, Stamped};
+    /// let stamped = Stamped::new("https://a.example/", 7);
+    /// assert_eq!((stamped.key, stamped.stamp), (Key::Name("https://a.example/"), Some(7)));
+    /// ```
+    pub fn new(key: impl Into<Key<'a>>, stamp: u64) -> Self {
+        Self { key: key.into(), stamp: Some(stamp) }
+    }
+}
+
+impl<'a, K: Into<Key<'a>>> From<K> for Stamped<'a> {
+    fn from(key: K) -> Self {
+        Self { key: key.into(), stamp: None }
+    }
+}
+
+impl<'a> From<&Stamped<'a>> for Stamped<'a> {
+    fn from(stamped: &Stamped<'a>) -> Self {
+        *stamped
+    }
+}
+
+/// Refuses a key of the wrong kind or length.
+pub(super) fn check(ids: Ids, key: &Key<'_>) -> Result<()> {
+    let problem = match (ids, key) {
+        (Ids::User | Ids::Unique, Key::Id(_)) => return Ok(()),
+        (Ids::Names, Key::Name(name)) if (1..=MAX_NAME_LEN).contains(&name.len()) => return Ok(()),
+        (Ids::Names, Key::Name(name)) => {
+            format!("a name must have 1 to {MAX_NAME_LEN} bytes, and this one has {}", name.len())
+        }
+        (Ids::User | Ids::Unique, Key::Name(_)) => {
+            "the caller chooses the ids in this database: give a DocId instead of a name".into()
+        }
+        (Ids::Names, Key::Id(_)) => {
+            "this database assigns ids itself: give a name instead of a DocId".into()
+        }
+    };
+    Err(Error::invalid(problem))
+}
+
+/// Refuses a database whose ids do not identify documents.
+pub(super) fn expect_documents(ids: Ids, what: &str) -> Result<()> {
+    if ids.identify_documents() {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "a database with user ids {what}: create it with unique ids or with names"
+    )))
 }

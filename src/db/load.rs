@@ -63,8 +63,8 @@ pub(super) fn load<F: Fingerprint>(
 ) -> Result<LoadReport> {
     if core.settings.ids != Ids::User {
         return Err(Error::invalid(
-            "a bulk load needs the ids of its entries, but this database assigns ids to names: \
-             insert in batches instead",
+            "only a database with user ids can be bulk loaded, because here each document may \
+             replace another one: insert in batches instead",
         )
         .at_path(core.storage.root()));
     }

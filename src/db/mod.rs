@@ -11,9 +11,10 @@
 //! | `install` `sync` | new manifests and segments; syncing the log, acknowledging commits |
 //! | `rotate` `flush` `compact` | a new log; memtable to segment; segments to one |
 //! | `backpressure` `commit` | room for a commit; operations into log and memtable |
-//! | `write` `load` `backup` `close` | what the caller asks for |
+//! | `entries` `documents` | writes of entries; of documents |
+//! | `write` `expire` `load` `backup` `close` | what the caller asks for |
 //! | `background` | the threads |
-//! | `snapshot` `stats` | reading; figures |
+//! | `snapshot` `lookup` `stats` | reading entries; documents; figures |
 //! | `recover` `handle` `read_only` `open` | from files to a handle |
 //! | `text` | from a text to a decision (feature `text`) |
 //! | `calibrate` | measuring what queries cost |
@@ -27,6 +28,9 @@ mod close;
 mod commit;
 mod compact;
 mod core;
+mod documents;
+mod entries;
+mod expire;
 mod flush;
 mod group;
 mod handle;
@@ -35,6 +39,7 @@ mod install;
 mod key;
 mod load;
 mod locks;
+mod lookup;
 mod open;
 mod options;
 mod orphans;
@@ -56,9 +61,13 @@ mod wake;
 mod write;
 
 pub use compact::CompactReport;
+pub use documents::{OnDuplicate, Outcome, UpsertOptions};
+pub use entries::Novelty;
+pub use expire::ExpireReport;
 pub use handle::Db;
-pub use key::Key;
+pub use key::{Key, Stamped};
 pub use load::LoadReport;
+pub use lookup::Documents;
 pub use open::describe;
 pub use options::{Durability, Options};
 pub use read_only::ReadOnlyDb;
@@ -66,4 +75,3 @@ pub use recipe_name::RecipeName;
 pub use recover::RecoveryReport;
 pub use snapshot::{Iter, Snapshot, VerifyReport};
 pub use stats::{Description, SegmentStats, Stats, TableStats};
-pub use write::Novelty;

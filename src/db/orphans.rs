@@ -78,7 +78,7 @@ fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) ->
         FileName::Table(..) => FileKind::Table,
         FileName::Postings(_) => FileKind::Postings,
         FileName::Tombstones(_) => FileKind::Tombstones,
-        FileName::Names(_) => FileKind::Names,
+        FileName::Documents(_) => FileKind::Documents,
         FileName::Run(_) => return Ok(()),
     };
     let file = storage.open(&name.to_string())?;

@@ -6,12 +6,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::agreement::{other_extraction, other_recipe};
 use super::index_loader::IndexLoader;
+use super::key::Key;
 use super::options::Options;
 use super::read_state::{State, expect_later, load, read_manifest};
 use super::snapshot::{Snapshot, VerifyReport};
 use super::stats::Stats;
 use crate::error::Result;
-use crate::fingerprint::{DocId, Fingerprint, Match};
+use crate::fingerprint::{DocId, Document, Fingerprint, Match};
 use crate::layout::Layout;
 use crate::query::Planner;
 use crate::settings::Ids;
@@ -305,6 +306,69 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         self.snapshot().ids(fingerprint)
     }
 
+    /// Returns what is known about the document with this key; see [`Snapshot::get`].
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a key of the wrong kind, and in a database with
+    /// [user ids](crate::Ids::User); `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, DocId, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(&path)?;
+    /// db.insert(7, "https://example.org/")?;
+    /// let reader = Db::open_read_only(&path)?;
+    /// assert_eq!(reader.get("https://example.org/")?.map(|found| found.id), Some(DocId(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<Document<F>>> {
+        self.snapshot().get(key)
+    }
+
+    /// Returns the id of the document with this name.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a key of the wrong kind, and in a database with
+    /// [user ids](crate::Ids::User); `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, DocId, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(&path)?;
+    /// db.insert(7, "https://example.org/")?;
+    /// let reader = Db::open_read_only(&path)?;
+    /// assert_eq!(reader.id_of("https://example.org/")?, Some(DocId(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn id_of(&self, name: &str) -> Result<Option<DocId>> {
+        self.snapshot().id_of(name)
+    }
+
+    /// Returns whether there is a document with this name.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a key of the wrong kind, and in a database with
+    /// [user ids](crate::Ids::User); `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, DocId, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(&path)?;
+    /// db.insert(7, "https://example.org/")?;
+    /// let reader = Db::open_read_only(&path)?;
+    /// assert!(reader.contains_name("https://example.org/")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn contains_name(&self, name: &str) -> Result<bool> {
+        self.snapshot().contains_name(name)
+    }
+
     /// Returns the name of a document, in a database with names; see [`Snapshot::name`].
     ///
     /// # Errors
@@ -325,6 +389,26 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         self.snapshot().name(id)
     }
 
+    /// Returns the names of several documents, in the order of `ids`.
+    ///
+    /// # Errors
+    ///
+    /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, DocId, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(&path)?;
+    /// db.insert(7, "https://example.org/")?;
+    /// let reader = Db::open_read_only(&path)?;
+    /// assert_eq!(reader.names(&[DocId(0)])?, [Some("https://example.org/".to_owned())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn names(&self, ids: &[DocId]) -> Result<Vec<Option<String>>> {
+        self.snapshot().names(ids)
+    }
+
     /// Returns statistics about the database.
     ///
     /// ```
@@ -339,7 +423,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     pub fn stats(&self) -> Stats {
         self.read(|state| {
             let Snapshot { settings, version, .. } = &state.snapshot;
-            let (entries, manifest) = (state.snapshot.len(), &state.manifest);
+            let (entries, manifest) = (state.snapshot.counts(), &state.manifest);
             let indexes = &self.shared.indexes;
             Stats::gather(settings, version, entries, manifest, state.bytes_log, indexes)
         })

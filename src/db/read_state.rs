@@ -117,7 +117,8 @@ fn load_once<F: Fingerprint>(
     let seq = memtable.last_seq().max(manifest.last_seq);
     let flushed = manifest.last_seq;
     let (active, pages) = (Arc::new(memtable), storage.page_budget());
-    let version = Version { segments, frozen: None, active, flushed, loads: 0, pages };
+    let ids = settings.ids;
+    let version = Version { segments, frozen: None, active, flushed, loads: 0, pages, ids };
     let snapshot = Snapshot {
         settings: Arc::new(settings.clone()),
         planner: planner.clone(),

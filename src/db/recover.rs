@@ -14,6 +14,7 @@ use super::poison::Poison;
 use super::signals::Signals;
 use super::{flush, install};
 use crate::codec::header::FileKind;
+use crate::documents::Documents;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::files::{FileId, FileName, MANIFEST};
@@ -101,7 +102,8 @@ pub(super) fn recover<F: Fingerprint>(
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
     let active = Memtable::new(settings.permutations(), manifest.next_doc);
     let (active, pages) = (Arc::new(active), storage.page_budget());
-    let version = Version { segments, frozen: None, active, flushed: seq, loads: 0, pages };
+    let ids = settings.ids;
+    let version = Version { segments, frozen: None, active, flushed: seq, loads: 0, pages, ids };
     let indexes = IndexLoader::new(&options.tuning);
     let on_renewal = {
         let indexes = indexes.clone();
@@ -154,7 +156,7 @@ fn write_replayed<F: Fingerprint>(
     let mut report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
     // Only now: if an older manifest was put back, what it does not name must not be lost.
     report.orphans = orphans::remove::<F>(folder, manifest)?;
-    manifest.next_doc = flush::next_doc(&memtable);
+    manifest.next_doc = memtable.next_doc();
     manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
     let number = next_number(folder, manifest.generation)?;
     let Some(meta) = flush::write_memtable(folder, &settings, number, &memtable)? else {
@@ -220,7 +222,6 @@ pub(super) fn open_segments<F: Fingerprint>(
     known: &[Arc<Segment<F>>],
 ) -> Result<Vec<Arc<Segment<F>>>> {
     let mut segments: Vec<Arc<Segment<F>>> = Vec::with_capacity(manifest.segments.len());
-    let mut next_doc = 0;
     for meta in &manifest.segments {
         let segment = match known.iter().find(|segment| segment.meta() == meta) {
             Some(segment) => segment.clone(),
@@ -228,15 +229,13 @@ pub(super) fn open_segments<F: Fingerprint>(
                 .map(Arc::new)
                 .map_err(missing_is_corruption)?,
         };
-        if let Some(ids) = segment.names().map(crate::names::Names::ids) {
-            if ids.start < next_doc || ids.end > manifest.next_doc {
-                let path = storage.root().join(FileName::Names(meta.id).to_string());
-                return Err(Error::corruption(
-                    "this file has names for ids of another segment: run verify, restore a backup",
-                )
-                .at_path(path));
-            }
-            next_doc = ids.end;
+        let greatest_id = segment.documents().and_then(Documents::greatest_id);
+        if manifest.settings.ids == Ids::Names
+            && greatest_id.is_some_and(|greatest| greatest.0 >= manifest.next_doc)
+        {
+            let path = storage.root().join(FileName::Documents(meta.id).to_string());
+            let message = "this file has ids that were not yet assigned: restore a backup";
+            return Err(Error::corruption(message).at_path(path));
         }
         segments.push(segment);
     }
@@ -296,8 +295,9 @@ pub(super) fn replay<F: Fingerprint>(
 /// Whether a database with this kind of ids can have such an operation.
 fn fits<F>(op: &Op<F>, ids: Ids) -> bool {
     match op {
-        Op::Insert { .. } => ids == Ids::User,
-        Op::InsertNamed { name, .. } => ids == Ids::Names && !name.is_empty(),
-        Op::Remove { .. } => true,
+        Op::Insert { .. } | Op::Remove { .. } => !ids.identify_documents(),
+        Op::Change(change) => {
+            ids.identify_documents() && (ids == Ids::Names) == change.name.is_some()
+        }
     }
 }

@@ -53,7 +53,7 @@ impl<F> fmt::Debug for Snapshot<F> {
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Lets `read` read the version.
-    fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
+    pub(super) fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
         let view = |version| View { version, seq: self.seq, planner: &self.planner };
         if self.renewed.get().is_none() && !self.version.pages.is_exceeded() {
             return read(&view(&self.version));
@@ -113,6 +113,9 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query_with(&self, fingerprint: F, options: &QueryOptions) -> Result<Vec<Match<F>>> {
+        if options.since.is_some() {
+            self.expect_documents()?;
+        }
         self.read(|view| view.query(fingerprint, *options))
     }
 
@@ -227,24 +230,9 @@ impl<F: Fingerprint> Snapshot<F> {
         self.read(|view| view.ids(fingerprint))
     }
 
-    /// Returns the name of a document, in a database with names. Returns `None` for an id that has
-    /// not been assigned, and after the document was removed and compacted away. Names never
-    /// change, so the name of a document that is newer than the snapshot may be returned, too.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`query`](Self::query).
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// use fpdb::{Db, Ids};
-    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
-    /// let id = db.insert(7, "https://example.org/")?;
-    /// assert_eq!(db.snapshot().name(id)?.as_deref(), Some("https://example.org/"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn name(&self, id: DocId) -> Result<Option<String>> {
-        self.read(|view| view.version.name(id))
+    /// Returns the numbers of entries and of documents.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.len(), self.version.documents(self.seq))
     }
 
     /// Returns an iterator over all entries, by fingerprint and then id. It ends after an error.

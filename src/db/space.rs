@@ -12,7 +12,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::log::Op;
 use crate::segment::bound::{Expected, most_bytes};
-use crate::settings::Ids;
 use crate::storage::Storage;
 
 /// Bytes of free space that inserts, bulk loads and backups leave, in addition to what a flush of
@@ -58,7 +57,11 @@ pub(super) fn admit<F: Fingerprint>(core: &Core<F>, grant: &mut u64, ops: &[Op<F
         *grant = left;
         return Ok(());
     }
-    let only_removes = ops.iter().all(|op| matches!(op, Op::Remove { .. }));
+    let only_removes = ops.iter().all(|op| match op {
+        Op::Insert { .. } => false,
+        Op::Remove { .. } => true,
+        Op::Change(change) => change.after.is_none(),
+    });
     let reserve = if only_removes { LAST_RESERVE } else { RESERVE };
     let free = core.storage.free_space()?;
     let usable = free.saturating_sub(needed_to_close(core) + reserve);
@@ -82,7 +85,9 @@ fn cost<F: Fingerprint>(core: &Core<F>, ops: &[Op<F>]) -> u64 {
     let settings = &core.settings;
     // In a block a fingerprint takes at most its own bits and a codeword.
     let per_table = 2 * F::BYTES as u64 + u64::from(settings.filter_bits) / 8;
-    let per_op = settings.layout.tables() as u64 * per_table + 32;
+    // Compressed keys and what is added to find documents take less than their bytes in the log.
+    let per_document = if settings.ids.identify_documents() { 2 * F::BYTES as u64 + 48 } else { 0 };
+    let per_op = settings.layout.tables() as u64 * per_table + 32 + per_document;
     let log: usize = ops.iter().map(Op::encoded_len).sum();
     FRAMES + 2 * log as u64 + ops.len() as u64 * per_op
 }
@@ -90,10 +95,11 @@ fn cost<F: Fingerprint>(core: &Core<F>, ops: &[Op<F>]) -> u64 {
 /// Returns how many bytes it takes at most to flush everything in memory and to close the database.
 fn needed_to_close<F: Fingerprint>(core: &Core<F>) -> u64 {
     let version = core.current.get();
-    let segments = version.memtables().filter(|memtable| memtable.len() > 0).map(|memtable| {
+    let segments = version.memtables().filter(|memtable| !memtable.is_empty()).map(|memtable| {
         let entries = memtable.len() as u64;
-        let names = if core.settings.ids == Ids::Names { memtable.memory() as u64 } else { 0 };
-        let expected = Expected { names, ..Expected::of_entries(entries, u64::MAX) };
+        let keeps = core.settings.ids.identify_documents();
+        let documents = if keeps { memtable.memory() as u64 } else { 0 };
+        let expected = Expected { documents, ..Expected::of_entries(entries, u64::MAX) };
         most_bytes::<F>(&core.settings, &expected)
     });
     let (per_segment, others) = MANIFESTS;

@@ -7,6 +7,7 @@ use super::core::Core;
 use super::index_loader::IndexLoader;
 use super::locks::lock;
 use crate::codec::block_code::BlockCode;
+use crate::documents::Documents;
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
 use crate::paged::FileSummary;
@@ -51,7 +52,14 @@ pub struct Stats {
     pub bytes_tables: u64,
     /// Size of the postings, which hold the ids.
     pub bytes_ids: u64,
-    /// Size of the document names.
+    /// Exact number of documents, with remembered duplicates; 0 in a database with user ids, which
+    /// keeps none.
+    pub documents: u64,
+    /// Number of these that are duplicates of others, and so have no entry.
+    pub duplicates: u64,
+    /// Size of the files of documents.
+    pub bytes_documents: u64,
+    /// The part of these that holds the names, and finds documents by name and by id.
     pub bytes_names: u64,
     /// Size of the tombstones.
     pub bytes_tombstones: u64,
@@ -208,7 +216,7 @@ impl Stats {
     pub(super) fn gather<F: Fingerprint>(
         settings: &Settings,
         version: &Version<F>,
-        entries: u64,
+        (entries, documents): (u64, u64),
         manifest: &Manifest,
         bytes_log: u64,
         indexes: &IndexLoader<F>,
@@ -217,7 +225,9 @@ impl Stats {
         let sum = |of: &dyn Fn(&SegmentMeta) -> u64| metas().map(of).sum::<u64>();
         let bytes_tables = sum(&|m| m.tables.iter().map(|file| file.len).sum());
         let bytes_ids = sum(&|m| m.postings.len);
-        let bytes_names = sum(&|m| m.names.map_or(0, |file| file.len));
+        let bytes_documents = sum(&|m| m.documents.map_or(0, |documents| documents.file.len));
+        let files = version.segments.iter().filter_map(|s| s.documents());
+        let bytes_names = files.map(Documents::names_bytes).sum();
         let bytes_tombstones = sum(&|m| m.tombstones.map_or(0, |file| file.len));
         let ids = sum(&|m| m.entries);
         let (rows, tables) = (sum(&|m| m.fingerprints), settings.layout.tables());
@@ -227,9 +237,16 @@ impl Stats {
             removed: sum(&|m| m.removed),
             segments: version.segments.iter().map(|s| SegmentStats::of(s)).collect(),
             tables,
-            bytes_total: bytes_tables + bytes_ids + bytes_names + bytes_tombstones + bytes_log,
+            bytes_total: bytes_tables + bytes_ids + bytes_documents + bytes_tombstones + bytes_log,
             bytes_tables,
             bytes_ids,
+            documents,
+            duplicates: if settings.ids.identify_documents() {
+                documents.saturating_sub(entries)
+            } else {
+                0
+            },
+            bytes_documents,
             bytes_names,
             bytes_tombstones,
             bytes_log,
@@ -285,7 +302,7 @@ impl Stats {
     /// Returns the figures of a database that is open for writing.
     pub(super) fn of_core<F: Fingerprint>(
         core: &Core<F>,
-        entries: u64,
+        entries: (u64, u64),
         version: &Version<F>,
     ) -> Self {
         let log = core.log.bytes.load(Relaxed);

@@ -2,9 +2,9 @@
 
 use fpdb_text::{Recipe, Width};
 
+use super::entries::Novelty;
 use super::handle::Db;
 use super::key::Key;
-use super::write::Novelty;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, Match};
 

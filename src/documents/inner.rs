@@ -57,10 +57,6 @@ impl<'a> Node<'a> {
         Ok(Self { pages, separators, first, extra })
     }
 
-    pub(super) fn children(&self) -> usize {
-        self.separators.count + 1
-    }
-
     /// Returns the page number of the child at this place.
     #[inline]
     pub(super) fn child(&self, index: usize) -> u64 {

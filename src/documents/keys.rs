@@ -163,17 +163,8 @@ impl KeyWidths {
 }
 
 impl KeysBuilder {
-    pub(super) fn count(&self) -> usize {
-        self.widths.count
-    }
-
     pub(super) fn widths(&self) -> KeyWidths {
         self.widths
-    }
-
-    /// Returns the last key that was added.
-    pub(super) fn last(&self) -> &[u8] {
-        &self.last
     }
 
     /// Adds a key, which must be greater than those before, if `fits` accepts what it makes of the

@@ -5,12 +5,6 @@
 //! locator finds a document by its id. A lookup reads one leaf. storage-format.md, "Documents".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![allow(
-    dead_code,
-    unused_imports,
-    unreachable_pub,
-    reason = "segments do not use this module yet"
-)]
 
 mod builder;
 mod column;
@@ -34,24 +28,12 @@ pub(crate) use filter::{KeyHash, key_hash};
 pub(crate) use reader::Documents;
 pub(crate) use symbols::SymbolTable;
 
+#[cfg(test)]
 use crate::fingerprint::DocId;
+use crate::fingerprint::Document;
 
 /// Most bytes of a key.
 pub(crate) const MAX_KEY: usize = u16::MAX as usize;
-
-/// What a database knows about one document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Document<F = u64> {
-    /// Its fingerprint.
-    pub fingerprint: F,
-    /// Its id.
-    pub id: DocId,
-    /// The stamp that the caller gave it last, if any.
-    pub stamp: Option<u64>,
-    /// The document of which this one is a duplicate. `None` for an original.
-    pub duplicate_of: Option<DocId>,
-}
 
 /// The flags of a leaf: which parts it has.
 mod flags {

@@ -16,7 +16,7 @@ use crate::storage::{LockedFolder, Sim, Storage};
 type Records<F> = BTreeMap<Vec<u8>, Option<Document<F>>>;
 
 fn header(bits: u32) -> FileHeader {
-    FileHeader { kind: FileKind::Names, bits, part: 0, file_id: 1, nonce: 8, database_id: 2 }
+    FileHeader { kind: FileKind::Documents, bits, part: 0, file_id: 1, nonce: 8, database_id: 2 }
 }
 
 fn sim() -> Arc<Sim> {

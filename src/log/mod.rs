@@ -22,7 +22,7 @@ mod tests;
 mod writer;
 
 pub(crate) use frame::FIRST_FRAME;
-pub(crate) use op::{MAX_NAME_LEN, Op};
+pub(crate) use op::{Before, DocumentChange, MAX_NAME_LEN, Op, document_key};
 pub(crate) use reader::{ReadMode, read_log};
 pub(crate) use writer::{LogWriter, Unwritten};
 

@@ -8,6 +8,7 @@ use crate::codec::header::FileHeader;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::log::frame::{self, FIRST_FRAME, Frame, Seal};
+use crate::log::op::MIN_LEN;
 use crate::log::proof::find_proof;
 use crate::log::{Op, Start};
 
@@ -203,7 +204,7 @@ impl<F: Fingerprint> Replay<F> {
 
 fn decode_ops<F: Fingerprint>(frame: &Frame<'_>, ops: &mut Vec<Op<F>>) -> Result<()> {
     let count = usize::from(frame.head.count);
-    ops.reserve(count.min(frame.payload.len() / Op::<F>::MIN_LEN));
+    ops.reserve(count.min(frame.payload.len() / MIN_LEN));
     let mut fields = frame.fields();
     for _ in 0..count {
         ops.push(Op::decode(&mut fields)?);

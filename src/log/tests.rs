@@ -7,7 +7,7 @@ use super::reader::LogContents;
 use super::*;
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::{DocId, Fingerprint};
+use crate::fingerprint::{DocId, Document, Fingerprint};
 use crate::storage::WriteFile;
 
 /// A file in memory whose appends can fail.
@@ -97,6 +97,22 @@ fn splitmix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// Returns a change of a document: each combination of what was before and what is after, and of
+/// what is optional.
+fn change<F: Fingerprint>(i: usize, fingerprint: F, id: DocId) -> DocumentChange<F> {
+    let before =
+        [Before::Original(fingerprint ^ F::ONE), Before::Absent, Before::Duplicate][i / 3 % 3];
+    let stamp = [None, Some(0), Some(u64::MAX)][i / 9 % 3];
+    let duplicate_of = [None, Some(DocId(7)), Some(DocId(u64::MAX))][i / 27 % 3];
+    let is_removed = before != Before::Absent && i % 2 == 1;
+    DocumentChange {
+        name: (i / 3 % 4 > 0).then(|| format!("https://例子.中国/网页/{i}").into()),
+        id,
+        before,
+        after: (!is_removed).then_some(Document { fingerprint, id, stamp, duplicate_of }),
+    }
+}
+
 /// Returns operations of every kind, on fingerprints that are near each other.
 fn ops<F: Fingerprint>(count: usize, seed: u64) -> Vec<Op<F>> {
     let mut state = seed;
@@ -106,11 +122,7 @@ fn ops<F: Fingerprint>(count: usize, seed: u64) -> Vec<Op<F>> {
             let bit = u32::try_from(splitmix(&mut state) % u64::from(F::BITS)).unwrap();
             let (fingerprint, id) = (base ^ (F::ONE << bit), DocId(splitmix(&mut state) >> 40));
             match i % 3 {
-                0 => {
-                    Op::InsertNamed {
-                        fingerprint, id, name: format!("https://例子.中国/网页/{i}")
-                    }
-                }
+                0 => Op::Change(change(i, fingerprint, id)),
                 1 => Op::Insert { fingerprint, id },
                 _ => Op::Remove { fingerprint, id },
             }
@@ -219,11 +231,15 @@ fn commit_that_does_not_follow_the_last_is_refused() {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
     let name = "字".repeat(MAX_NAME_LEN / 3 + 1);
-    let long = Op::InsertNamed { fingerprint: 1u64, id: DocId(1), name };
+    let named = |name: String| {
+        let name = Some(name.into());
+        Op::Change(DocumentChange { name, ..change(0, 1u64, DocId(1)) })
+    };
+    let long = named(name);
     assert_eq!(writer.append(41, &[long]).unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert_eq!(file.bytes(), before);
     let name = "字".repeat(MAX_NAME_LEN / 3);
-    let longest = vec![Op::InsertNamed { fingerprint: 1u64, id: DocId(1), name }];
+    let longest = vec![named(name)];
     commit(&mut writer, 41, &longest);
     assert_eq!(read::<u64>(&file.bytes()).unwrap().commits, [(41, longest)]);
 }

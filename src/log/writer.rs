@@ -92,7 +92,7 @@ impl LogWriter {
         if Some(seq) != self.last_seq.checked_add(1) {
             return Err(Error::invalid(format!("commit {seq} cannot follow {}", self.last_seq)));
         }
-        if ops.iter().any(|op| op.name().is_some_and(|name| name.len() > MAX_NAME_LEN)) {
+        if ops.iter().any(|op| op.name_len().is_some_and(|len| len > MAX_NAME_LEN)) {
             return Err(Error::invalid(format!("a name has more than {MAX_NAME_LEN} bytes")));
         }
         // The same value for all frames: a frame never vouches for bytes of its own commit.

@@ -5,6 +5,7 @@ use crate::codec::block_code::BlockCode;
 use crate::files::first_number;
 use crate::layout::Layout;
 use crate::paged::FileSummary;
+use crate::segment::DocumentsMeta;
 use crate::settings::Ids;
 use crate::storage::Sim;
 
@@ -41,7 +42,7 @@ fn sample() -> Manifest {
         tables: vec![file; 2],
         postings: file,
         tombstones: None,
-        names: Some(file),
+        documents: Some(DocumentsMeta { live: 14, removed: 2, replaced: 3, file }),
     });
     manifest
 }
@@ -217,9 +218,9 @@ fn contradictory_manifest_is_refused() {
 #[test]
 fn absent_file_with_a_checksum_is_refused() {
     let mut bytes = sample().encode();
-    // The tombstones come before the names and the checksum.
+    // The tombstones come before the documents, their counts and the checksum.
     let end = bytes.len() - 4;
-    let checksum = end - 12 - 4;
+    let checksum = end - 24 - 12 - 4;
     assert_eq!(bytes[checksum - 8..checksum + 4], [0; 12]);
     bytes[checksum] = 1;
     bytes.truncate(end);

@@ -5,16 +5,20 @@
 //! time.
 
 mod buckets;
+mod documents;
+
+pub(crate) use documents::RecentDocument;
 
 use std::collections::{BTreeMap, btree_map};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use buckets::Buckets;
+use documents::Documents;
 
 use crate::cpu;
 use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::layout::{Permutation, Plan};
 use crate::log::Op;
 
@@ -113,6 +117,8 @@ struct Commit {
     inserted: usize,
     /// Live entries after this commit, beyond those of the older sources.
     gain: i64,
+    /// The same for documents.
+    document_gain: i64,
 }
 
 #[derive(Debug)]
@@ -122,8 +128,7 @@ struct Inner<F> {
     /// Inserted entries in commit order.
     inserted: Vec<Entry<F>>,
     commits: Vec<Commit>,
-    names: Vec<Box<str>>,
-    name_bytes: usize,
+    documents: Documents<F>,
     /// Operations applied: more than entries, if some are inserted and removed again.
     changes: usize,
     gain: i64,
@@ -134,7 +139,7 @@ impl<F> Inner<F> {
     fn after(&self, seq: u64) -> Commit {
         let commits = self.commits.partition_point(|commit| commit.seq <= seq);
         let last = commits.checked_sub(1).map(|last| self.commits[last]);
-        last.unwrap_or(Commit { seq: 0, inserted: 0, gain: 0 })
+        last.unwrap_or(Commit { seq: 0, inserted: 0, gain: 0, document_gain: 0 })
     }
 }
 
@@ -142,8 +147,6 @@ impl<F> Inner<F> {
 #[derive(Debug)]
 pub(crate) struct Memtable<F> {
     permutations: Vec<Permutation<F>>,
-    /// The document id that the first name gets.
-    first_doc: u64,
     /// Number of entries changed here. A reader that sees a commit sees it counted.
     entries: AtomicUsize,
     /// Whether any entry was ever removed here. If not, readers need not check each id.
@@ -152,22 +155,21 @@ pub(crate) struct Memtable<F> {
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// Makes an empty memtable, which takes little memory. `first_doc` is the next document id of a
+    /// Makes an empty memtable, which takes little memory. `next_doc` is the next document id of a
     /// database with names.
-    pub(crate) fn new(permutations: Vec<Permutation<F>>, first_doc: u64) -> Self {
+    pub(crate) fn new(permutations: Vec<Permutation<F>>, next_doc: u64) -> Self {
         let inner = Inner {
             tables: permutations.iter().map(|_| Buckets::new()).collect(),
             entries: BTreeMap::new(),
             inserted: Vec::new(),
             commits: Vec::new(),
-            names: Vec::new(),
-            name_bytes: 0,
+            documents: Documents::new(next_doc),
             changes: 0,
             gain: 0,
         };
         let has_removals = AtomicBool::new(false);
         let entries = AtomicUsize::new(0);
-        Self { permutations, first_doc, entries, has_removals, inner: RwLock::new(inner) }
+        Self { permutations, entries, has_removals, inner: RwLock::new(inner) }
     }
 
     // A panic while the lock is held at worst leaves an entry whose commit never becomes visible.
@@ -188,26 +190,23 @@ impl<F: Fingerprint> Memtable<F> {
                 Op::Insert { fingerprint, id } => {
                     self.insert(&mut inner, seq, Entry { fingerprint: *fingerprint, id: *id });
                 }
-                Op::InsertNamed { fingerprint, id, name } => {
-                    let next = self.first_doc + inner.names.len() as u64;
-                    if id.0 != next {
-                        return Err(Error::corruption(format!(
-                            "document id {id} in the log, expected {next}"
-                        )));
-                    }
-                    inner.names.push(name.as_str().into());
-                    inner.name_bytes += name.len();
-                    self.insert(&mut inner, seq, Entry { fingerprint: *fingerprint, id: *id });
-                }
                 Op::Remove { fingerprint, id } => {
-                    let entry = Entry { fingerprint: *fingerprint, id: *id };
-                    self.has_removals.store(true, Ordering::Relaxed);
-                    change(&mut inner, entry, Change { seq, inserted: false });
+                    self.remove(&mut inner, seq, Entry { fingerprint: *fingerprint, id: *id });
+                }
+                Op::Change(change) => {
+                    if let Some(problem) = inner.documents.contradiction(change) {
+                        return Err(Error::corruption(problem));
+                    }
+                    inner.documents.apply(seq, change);
+                    let (removed, inserted) = change.entries();
+                    removed.into_iter().for_each(|entry| self.remove(&mut inner, seq, entry));
+                    inserted.into_iter().for_each(|entry| self.insert(&mut inner, seq, entry));
                 }
             }
         }
         let (inserted, gain) = (inner.inserted.len(), inner.gain);
-        inner.commits.push(Commit { seq, inserted, gain });
+        let document_gain = inner.documents.gain();
+        inner.commits.push(Commit { seq, inserted, gain, document_gain });
         self.entries.store(inner.entries.len(), Ordering::Relaxed);
         Ok(())
     }
@@ -222,11 +221,21 @@ impl<F: Fingerprint> Memtable<F> {
         inner.inserted.push(entry);
     }
 
+    fn remove(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F>) {
+        self.has_removals.store(true, Ordering::Relaxed);
+        change(inner, entry, Change { seq, inserted: false });
+    }
+
     /// Returns how full the memtable is, in entries: the operations applied or, with long names,
     /// the entries whose share of bytes the names take.
     pub(crate) fn fill(&self) -> usize {
         let inner = self.read();
-        inner.changes.max(inner.name_bytes / LONG_NAME)
+        inner.changes.max(inner.documents.key_bytes() / LONG_NAME)
+    }
+
+    /// Returns whether nothing was ever changed here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read().changes == 0
     }
 
     /// Returns the number of entries changed here, live or removed.
@@ -245,19 +254,22 @@ impl<F: Fingerprint> Memtable<F> {
         self.read().after(seq).gain
     }
 
+    /// Returns the same for documents.
+    pub(crate) fn net_documents(&self, seq: u64) -> i64 {
+        self.read().after(seq).document_gain
+    }
+
     /// Returns about how many bytes the memtable occupies.
     pub(crate) fn memory(&self) -> usize {
         let inner = self.read();
         let tables = inner.tables.iter().map(Buckets::memory).sum::<usize>();
         // B-tree nodes are three quarters full on average.
         let per_entry = (size_of::<Entry<F>>() + size_of::<History>()) * 4 / 3;
-        let per_name = size_of::<Box<str>>() * 2;
         tables
             + inner.entries.len() * per_entry
             + inner.inserted.len() * size_of::<Entry<F>>()
             + inner.commits.len() * size_of::<Commit>()
-            + inner.names.len() * per_name
-            + inner.name_bytes
+            + inner.documents.memory()
     }
 
     /// Visits every fingerprint within `distance` of the query, each once, whether or not one of
@@ -306,21 +318,22 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Returns the nearest (and lowest) of the live entries within `distance` that a commit after
-    /// `seq` inserted, with its last commit and its distance. `plan` is called, with the number of
-    /// entries, only if there are many newer entries.
+    /// `seq` inserted and that `accept` accepts, with its last commit and its distance. `plan` is
+    /// called, with the number of entries, only if there are many newer entries.
     pub(crate) fn newer_match<'p>(
         &self,
         query: F,
         plan: impl FnOnce(usize) -> &'p Plan<F>,
         distance: u32,
         seq: u64,
+        accept: impl Fn(Entry<F>) -> bool,
     ) -> Option<(u64, Entry<F>, u32)> {
         let inner = self.read();
         let newer = &inner.inserted[inner.after(seq).inserted..];
         if newer.len() <= SCAN_NEWER {
             let near = newer.iter().filter_map(|&entry| {
                 let d = entry.fingerprint.distance(query);
-                if d > distance {
+                if d > distance || !accept(entry) {
                     return None;
                 }
                 let last = inner.entries.get(&entry)?.at(u64::MAX)?;
@@ -337,7 +350,7 @@ impl<F: Fingerprint> Memtable<F> {
         near.into_iter().find_map(|(d, fingerprint)| {
             entries_of(&inner, fingerprint)
                 .filter_map(|(entry, history)| Some((history.at(u64::MAX)?, *entry)))
-                .find(|(last, _)| last.inserted && last.seq > seq)
+                .find(|(last, entry)| last.inserted && last.seq > seq && accept(*entry))
                 .map(|(last, entry)| (last.seq, entry, d))
         })
     }
@@ -375,15 +388,32 @@ impl<F: Fingerprint> Memtable<F> {
         inner.entries.iter().map(|(&entry, history)| (entry, history.net(seq))).collect()
     }
 
-    /// Returns the name of a document, if it is in this memtable.
-    pub(crate) fn name(&self, id: DocId) -> Option<String> {
-        let index = usize::try_from(id.0.checked_sub(self.first_doc)?).ok()?;
-        self.read().names.get(index).map(|name| name.to_string())
+    /// Returns the state of a document at commit `seq` and the commit that made it, if one up to
+    /// `seq` changed it. The state is `None` if the document was removed.
+    pub(crate) fn document(&self, key: &[u8], seq: u64) -> Option<(u64, Option<Document<F>>)> {
+        self.read().documents.get(key, seq)
     }
 
-    /// Returns the document id of the first name, and all names.
-    pub(crate) fn names(&self) -> (DocId, Vec<Box<str>>) {
-        (DocId(self.first_doc), self.read().names.clone())
+    /// Returns the name of a document, and its state at commit `seq`, if a commit up to `seq` changed
+    /// it.
+    pub(crate) fn document_by_id(
+        &self,
+        id: DocId,
+        seq: u64,
+    ) -> Option<(String, Option<Document<F>>)> {
+        let inner = self.read();
+        let (name, document) = inner.documents.by_id(id, seq)?;
+        Some((String::from_utf8_lossy(name).into_owned(), document))
+    }
+
+    /// Returns the documents that a commit up to `seq` changed, by key.
+    pub(crate) fn documents(&self, seq: u64) -> Vec<RecentDocument<F>> {
+        self.read().documents.sorted(seq)
+    }
+
+    /// Returns the next document id of a database with names.
+    pub(crate) fn next_doc(&self) -> u64 {
+        self.read().documents.next_doc()
     }
 }
 
@@ -413,6 +443,7 @@ fn entries_of<F: Fingerprint>(
 mod tests {
     use super::*;
     use crate::layout::{Layout, Terms};
+    use crate::log::{Before, DocumentChange};
 
     fn memtable(layout: &Layout) -> Memtable<u64> {
         Memtable::new(layout.permutations(), 0)
@@ -420,6 +451,13 @@ mod tests {
 
     fn insert(fingerprint: u64, id: u64) -> Op<u64> {
         Op::Insert { fingerprint, id: DocId(id) }
+    }
+
+    fn named(name: &str, id: u64, before: Before<u64>, after: Option<u64>) -> Op<u64> {
+        let id = DocId(id);
+        let after =
+            after.map(|fingerprint| Document { fingerprint, id, stamp: None, duplicate_of: None });
+        Op::Change(DocumentChange { name: Some(name.into()), id, before, after })
     }
 
     fn remove(fingerprint: u64, id: u64) -> Op<u64> {
@@ -500,9 +538,9 @@ mod tests {
         table.apply(1, &[insert(0xff, 0)]).unwrap();
         for (seq, id) in (2..).zip(1..3 * SCAN_NEWER as u64) {
             table.apply(seq, &[insert(id << 40 | 0xffff_0000, id)]).unwrap();
-            assert_eq!(table.newer_match(0xfe, plan, 3, 1), None);
+            assert_eq!(table.newer_match(0xfe, plan, 3, 1, |_| true), None);
         }
-        let found = table.newer_match(0xfe, plan, 3, 0).unwrap();
+        let found = table.newer_match(0xfe, plan, 3, 0, |_| true).unwrap();
         assert_eq!(found, (1, Entry { fingerprint: 0xff, id: DocId(0) }, 1));
     }
 
@@ -520,19 +558,36 @@ mod tests {
     #[test]
     fn long_names_count_towards_the_fill() {
         let table = memtable(&Layout::preset("single", 64).unwrap());
-        let name = "x".repeat(60_000);
-        table.apply(1, &[Op::InsertNamed { fingerprint: 1, id: DocId(0), name }]).unwrap();
+        table.apply(1, &[named(&"x".repeat(60_000), 0, Before::Absent, Some(1))]).unwrap();
         assert!((100..1000).contains(&table.fill()));
     }
 
     #[test]
     fn names_out_of_id_order_are_refused() {
         let table = memtable(&Layout::preset("single", 64).unwrap());
-        let named =
-            |id, name: &str| Op::InsertNamed { fingerprint: 1, id: DocId(id), name: name.into() };
-        table.apply(1, &[named(0, "a"), named(1, "b")]).unwrap();
-        assert!(table.apply(2, &[named(3, "d")]).is_err());
-        assert_eq!(table.name(DocId(1)).as_deref(), Some("b"));
-        assert_eq!(table.name(DocId(2)), None);
+        let new = |name, id| named(name, id, Before::Absent, Some(1));
+        table.apply(1, &[new("a", 0), new("b", 1)]).unwrap();
+        assert!(table.apply(2, &[new("d", 3)]).is_err());
+        assert_eq!(table.document_by_id(DocId(1), 1).unwrap().0, "b");
+        assert_eq!(table.document_by_id(DocId(2), 1), None);
+    }
+
+    #[test]
+    fn change_of_a_document_moves_its_entry_and_keeps_the_count() {
+        let table = memtable(&Layout::preset("half-2", 64).unwrap());
+        table.apply(1, &[named("a", 0, Before::Absent, Some(7))]).unwrap();
+        table.apply(2, &[named("a", 0, Before::Original(7), Some(8))]).unwrap();
+        table.apply(3, &[named("a", 0, Before::Original(8), Some(8))]).unwrap();
+        let ids = |fingerprint, seq| table.ids(fingerprint, seq, 9).len();
+        assert_eq!([ids(7, 1), ids(8, 1), ids(7, 2), ids(8, 2), ids(8, 3)], [1, 0, 0, 1, 1]);
+        assert_eq!((table.net_entries(3), table.net_documents(3)), (1, 1));
+        table.apply(4, &[named("a", 0, Before::Original(8), None)]).unwrap();
+        assert_eq!((table.net_entries(4), table.net_documents(4)), (0, 0));
+        let accepts_none = |_| false;
+        let plan = Layout::preset("half-2", 64).unwrap().plan_for(9, 3, &Terms::default());
+        assert_eq!(table.newer_match(8, |_| &plan, 3, 0, |_| true), None);
+        table.apply(5, &[named("b", 1, Before::Absent, Some(8))]).unwrap();
+        assert!(table.newer_match(8, |_| &plan, 3, 0, |_| true).is_some());
+        assert_eq!(table.newer_match(8, |_| &plan, 3, 0, accepts_none), None);
     }
 }

@@ -6,8 +6,14 @@ use crate::error::{Error, ErrorKind};
 use crate::inspection::Inspection;
 use crate::storage::{MemoryBudget, Sim, Storage};
 
-const HEADER: FileHeader =
-    FileHeader { kind: FileKind::Names, bits: 64, part: 0, file_id: 5, nonce: 8, database_id: 77 };
+const HEADER: FileHeader = FileHeader {
+    kind: FileKind::Documents,
+    bits: 64,
+    part: 0,
+    file_id: 5,
+    nonce: 8,
+    database_id: 77,
+};
 
 /// Creates a file whose body has `len` bytes after the header.
 fn file_of(len: usize) -> (Arc<Sim>, FileSummary) {

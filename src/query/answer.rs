@@ -9,10 +9,30 @@ use crate::fingerprint::{DocId, Fingerprint, Match};
 impl<F: Fingerprint> View<'_, F> {
     /// Returns all matches, each once, sorted by distance, fingerprint, id.
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
-        let limit = options.limit.unwrap_or(usize::MAX);
         let mut hits = Hits::new(Hit::NONE);
         pipeline::search(self, fingerprint, options.distance, &mut hits)?;
-        self.matches(hits.as_mut_slice(), limit)
+        self.select(hits.as_mut_slice(), options)
+    }
+
+    /// Turns hits into the matches that the options ask for.
+    pub(super) fn select(
+        &self,
+        hits: &mut [Hit<F>],
+        options: QueryOptions,
+    ) -> Result<Vec<Match<F>>> {
+        let limit = options.limit.unwrap_or(usize::MAX);
+        let Some(since) = options.since else { return self.matches(hits, limit) };
+        let mut recent = Vec::new();
+        for found in self.matches(hits, usize::MAX)? {
+            if recent.len() == limit {
+                break;
+            }
+            let document = self.version.document_by_id(found.id, self.seq)?;
+            if document.is_some_and(|(_, document)| document.stamp >= Some(since)) {
+                recent.push(found);
+            }
+        }
+        Ok(recent)
     }
 
     /// Returns the nearest match within `distance`. Of several, it is the one with the lowest

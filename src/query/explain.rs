@@ -132,7 +132,7 @@ fn lap(clock: &mut Instant) -> Duration {
 impl<F: Fingerprint> View<'_, F> {
     /// Runs a query, and returns what it did and how long each step took.
     pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
-        let QueryOptions { distance, limit } = options;
+        let QueryOptions { distance, .. } = options;
         let segments = &self.version.segments;
         let (mut explain, mut hits, mut scanned) =
             (Explain::default(), Hits::new(Hit::NONE), Vec::new());
@@ -165,7 +165,7 @@ impl<F: Fingerprint> View<'_, F> {
         pipeline::search_memtables(self, fingerprint, distance, &mut hits);
         explain.memory = lap(&mut clock);
         explain.recent = self.version.memtables().map(|m| m.len() as u64).sum();
-        let _ = self.matches(hits.as_mut_slice(), limit.unwrap_or(usize::MAX))?;
+        let _ = self.select(hits.as_mut_slice(), options)?;
         explain.ids = lap(&mut clock);
         explain.matches = self.query(fingerprint, options)?.len();
         explain.total = lap(&mut clock);

@@ -19,8 +19,8 @@ pub(crate) struct Expected {
     pub removed: u64,
     /// The greatest id.
     pub greatest_id: u64,
-    /// Bytes of the file of names.
-    pub names: u64,
+    /// Bytes of the file of documents. An estimate, because keys are compressed.
+    pub documents: u64,
     /// For each table, the most bits that remain of the fingerprints in the Huffman code, if that
     /// is known. Otherwise it follows from their number.
     pub remaining: Vec<u64>,
@@ -30,7 +30,7 @@ impl Expected {
     /// Returns what a segment of this many entries holds at most.
     pub(crate) fn of_entries(entries: u64, greatest_id: u64) -> Self {
         let (fingerprints, remaining) = (entries, Vec::new());
-        Self { fingerprints, entries, removed: 0, greatest_id, names: 0, remaining }
+        Self { fingerprints, entries, removed: 0, greatest_id, documents: 0, remaining }
     }
 
     /// Returns what the merge of these segments holds at most.
@@ -57,7 +57,7 @@ impl Expected {
             entries: sum(&|segment| segment.meta().entries),
             removed: sum(&|segment| segment.meta().removed),
             greatest_id: greatest_id.unwrap_or(u64::MAX),
-            names: sum(&|segment| segment.meta().names.map_or(0, |file| file.len)),
+            documents: sum(&|segment| segment.meta().documents.map_or(0, |d| d.file.len)),
             remaining: (0..tables).map(remaining).collect(),
         }
     }
@@ -72,7 +72,8 @@ pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expecte
     });
     let blocks = blocks_of::<F>(settings.table_options(0), expected.fingerprints, None);
     let tombstones = expected.removed * (F::BYTES as u64 + 8);
-    let others = [file(postings_body(expected, blocks)), file(tombstones), file(expected.names)];
+    let others =
+        [file(postings_body(expected, blocks)), file(tombstones), file(expected.documents)];
     tables.chain(others).sum()
 }
 

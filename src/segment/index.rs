@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Segment;
+use crate::documents::Documents;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::storage::MemoryBudget;
@@ -20,7 +21,8 @@ impl<F: Fingerprint> Segment<F> {
     /// false.
     ///
     /// In a cold segment, everything else that queries read besides single pages is read into the
-    /// system's cache first: checksums of pages, and heads of id sections.
+    /// system's cache first: checksums of pages, heads of id sections, and what leads to a leaf of
+    /// documents.
     ///
     /// Returns the first error. A table that cannot be loaded is used as it is.
     pub(crate) fn load_indexes(
@@ -33,7 +35,9 @@ impl<F: Fingerprint> Segment<F> {
             return Ok(());
         }
         let heads = self.postings.load_heads_if_cold();
-        let mut result = heads.and(tables().try_for_each(Table::load_checksums_if_cold));
+        let documents = self.documents.as_ref().map_or(Ok(()), Documents::load_if_cold);
+        let mut result =
+            heads.and(documents).and(tables().try_for_each(Table::load_checksums_if_cold));
         let Some(mut reserved) = budget.reserve(tables().map(Table::needed_index_len).sum()) else {
             return result.and(tables().try_for_each(Table::load_index_if_cold));
         };

@@ -1,5 +1,5 @@
 //! A segment: an immutable set of entries, with one file per table, and files for ids, tombstones
-//! and names.
+//! and documents.
 //!
 //! Segments are ordered by age. A segment never holds an entry that is still live in an older one,
 //! and its tombstones only remove entries of older segments. storage-format.md, "Segment".
@@ -12,19 +12,19 @@ mod writer;
 pub(crate) use ids::IdFinder;
 pub(crate) use writer::{SegmentContents, SegmentWriter, TableContents};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileKind;
+use crate::documents::{Documents, KeyHash};
 use crate::error::{Error, Result};
 use crate::files::{FileId, FileName};
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::inspection::Inspection;
-use crate::names::Names;
 use crate::paged::{FileSummary, Paged, PagedFile, Sequential};
 use crate::postings::Postings;
-use crate::settings::{Ids, Settings};
+use crate::settings::Settings;
 use crate::storage::Storage;
 use crate::table::Table;
 use crate::tombstones::Tombstones;
@@ -49,7 +49,20 @@ pub(crate) struct SegmentMeta {
     pub tables: Vec<FileSummary>,
     pub postings: FileSummary,
     pub tombstones: Option<FileSummary>,
-    pub names: Option<FileSummary>,
+    /// The file of documents, in a database that keeps them.
+    pub documents: Option<DocumentsMeta>,
+}
+
+/// What the manifest says about a segment's file of documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DocumentsMeta {
+    /// Number of documents that it has.
+    pub live: u64,
+    /// Number of documents that it records as removed.
+    pub removed: u64,
+    /// Number of documents of older segments that it replaces or removes.
+    pub replaced: u64,
+    pub file: FileSummary,
 }
 
 impl SegmentMeta {
@@ -60,7 +73,7 @@ impl SegmentMeta {
         tables
             .chain([(FileName::Postings(self.id), self.postings)])
             .chain(self.tombstones.map(|file| (FileName::Tombstones(self.id), file)))
-            .chain(self.names.map(|file| (FileName::Names(self.id), file)))
+            .chain(self.documents.map(|meta| (FileName::Documents(self.id), meta.file)))
             .collect()
     }
 
@@ -80,7 +93,12 @@ impl SegmentMeta {
             put_file(out, Some(file));
         }
         put_file(out, self.tombstones.as_ref());
-        put_file(out, self.names.as_ref());
+        put_file(out, self.documents.as_ref().map(|documents| &documents.file));
+        if let Some(documents) = &self.documents {
+            out.put_u64(documents.live);
+            out.put_u64(documents.removed);
+            out.put_u64(documents.replaced);
+        }
     }
 
     /// Reads the manifest's record of a segment with this number of tables.
@@ -100,8 +118,33 @@ impl SegmentMeta {
         let tables = (0..tables).map(|_| required("table file")).collect::<Result<_>>()?;
         let postings = required("postings file")?;
         let tombstones = take_file(fields)?;
-        let names = take_file(fields)?;
-        Ok(Self { id, nonce, fingerprints, entries, removed, tables, postings, tombstones, names })
+        let documents = take_file(fields)?.map(|file| {
+            let live = fields.u64("document count")?;
+            let removed = fields.u64("count of removed documents")?;
+            let replaced = fields.u64("count of replaced documents")?;
+            if [live, removed, replaced].iter().any(|&count| count >= COUNT_LIMIT) {
+                return Err(fields.corruption("a count of a segment is 2^48 or more"));
+            }
+            Ok(DocumentsMeta { live, removed, replaced, file })
+        });
+        let documents = documents.transpose()?;
+        Ok(Self {
+            id,
+            nonce,
+            fingerprints,
+            entries,
+            removed,
+            tables,
+            postings,
+            tombstones,
+            documents,
+        })
+    }
+
+    /// Returns by how much the number of documents grows over that of the older segments.
+    pub(crate) fn document_gain(&self) -> i64 {
+        // Counts are below 2^48.
+        self.documents.map_or(0, |documents| documents.live as i64 - documents.replaced as i64)
     }
 }
 
@@ -126,7 +169,7 @@ pub(crate) struct Segment<F> {
     tables: Vec<Table<F>>,
     postings: Postings,
     tombstones: Option<Tombstones<F>>,
-    names: Option<Names>,
+    documents: Option<Documents<F>>,
     /// The folder, for messages.
     root: PathBuf,
 }
@@ -153,15 +196,16 @@ impl<F: Fingerprint> Segment<F> {
             let name = FileName::Tombstones(id).to_string();
             Tombstones::open(s, &name, &header(FileKind::Tombstones, 0), file.len)
         });
-        let names = meta.names.map(|file| {
-            let name = FileName::Names(id).to_string();
-            Names::open(s, &name, &header(FileKind::Names, 0), file.len)
+        let documents = meta.documents.map(|documents| {
+            let name = FileName::Documents(id).to_string();
+            let header = header(FileKind::Documents, 0);
+            Documents::open(s, &name, &header, documents.file.len, settings.ids)
         });
         let segment = Self {
             tables,
             postings,
             tombstones: tombstones.transpose()?,
-            names: names.transpose()?,
+            documents: documents.transpose()?,
             root: storage.root().to_owned(),
             meta,
         };
@@ -174,10 +218,14 @@ impl<F: Fingerprint> Segment<F> {
     fn check_counts(&self, settings: &Settings) -> Result<()> {
         let tables_agree = self.tables.iter().all(|t| t.count() == self.meta.fingerprints);
         let tombstones = self.tombstones.as_ref().map_or(0, Tombstones::count);
-        // Where the database assigns ids, each entry is a document with a name.
-        let named = if settings.ids == Ids::Names { self.meta.entries } else { 0 };
+        let documents = self.documents.as_ref().map_or((0, 0), |d| (d.records(), d.removals()));
+        let expected = self.meta.documents.map_or((0, 0), |d| (d.live + d.removed, d.removed));
+        // Each entry is an original, where documents are kept.
+        let entries = if settings.ids.identify_documents() { self.meta.entries } else { 0 };
+        let duplicates = self.documents.as_ref().map_or(0, Documents::duplicates);
         if tables_agree
-            && self.names.as_ref().map_or(0, Names::count) == named
+            && documents == expected
+            && entries + duplicates <= expected.0 - expected.1
             && self.postings.entries() == self.meta.entries
             && tombstones as u64 == self.meta.removed
             && self.identity_table().is_some_and(|t| t.blocks() == self.postings.groups())
@@ -218,12 +266,17 @@ impl<F: Fingerprint> Segment<F> {
             tables: tables.collect::<Result<_>>()?,
             postings,
             tombstones: renew(self.tombstones.as_ref())?,
-            names: renew(self.names.as_ref())?,
+            documents: renew(self.documents.as_ref())?,
             root: self.root.clone(),
             meta: self.meta.clone(),
         };
         // All files are read in the same way.
         Ok(Some(segment).filter(|segment| segment.tables.len() == self.tables.len()))
+    }
+
+    /// Returns the folder, for messages.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Returns what the manifest says about the segment.
@@ -274,14 +327,25 @@ impl<F: Fingerprint> Segment<F> {
         self.postings.most_id()
     }
 
-    /// Returns the names, if the segment has any.
-    pub(crate) fn names(&self) -> Option<&Names> {
-        self.names.as_ref()
+    /// Returns the documents, if the segment has any.
+    pub(crate) fn documents(&self) -> Option<&Documents<F>> {
+        self.documents.as_ref()
     }
 
-    /// Returns the name of a document; `None` if the segment does not have it.
-    pub(crate) fn name(&self, id: DocId) -> Result<Option<&str>> {
-        self.names.as_ref().map_or(Ok(None), |names| names.get(id))
+    /// Returns what the segment says about the document with this key: nothing, that it was removed,
+    /// or the document.
+    #[expect(clippy::option_option, reason = "each of the three has a meaning")]
+    pub(crate) fn document(
+        &self,
+        key: &[u8],
+        hash: KeyHash,
+    ) -> Result<Option<Option<Document<F>>>> {
+        self.documents.as_ref().map_or(Ok(None), |documents| documents.get(key, hash))
+    }
+
+    /// Returns the document with this id and its name, if the segment has it.
+    pub(crate) fn document_by_id(&self, id: DocId) -> Result<Option<(String, Document<F>)>> {
+        self.documents.as_ref().map_or(Ok(None), |documents| documents.by_id(id))
     }
 
     /// Returns the bytes that should be in memory for fast answers.
@@ -289,7 +353,7 @@ impl<F: Fingerprint> Segment<F> {
         let tables: u64 = self.tables.iter().map(Table::index_memory).sum();
         let others = self.postings.memory()
             + self.tombstones.as_ref().map_or(0, Tombstones::memory)
-            + self.names.as_ref().map_or(0, Names::memory);
+            + self.documents.as_ref().map_or(0, Documents::memory);
         tables + others as u64
     }
 
@@ -324,8 +388,8 @@ impl<F: Fingerprint> Segment<F> {
         if let (Some(tombstones), Some(file)) = (&self.tombstones, self.meta.tombstones) {
             tombstones.verify(file, inspection)?;
         }
-        if let (Some(names), Some(file)) = (&self.names, self.meta.names) {
-            names.verify(file, inspection)?;
+        if let (Some(documents), Some(meta)) = (&self.documents, self.meta.documents) {
+            documents.verify(meta.file, inspection)?;
         }
         Ok(())
     }
@@ -342,7 +406,7 @@ impl<F: Fingerprint> Segment<F> {
         tables
             .chain([self.postings.file()])
             .chain(self.tombstones.as_ref().map(Tombstones::file))
-            .chain(self.names.as_ref().map(Names::file))
+            .chain(self.documents.as_ref().map(Documents::file))
             .collect()
     }
 }

@@ -2,11 +2,13 @@ use super::*;
 use crate::block::{self, Job};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, HEADER_LEN};
+use crate::documents::{SymbolTable, key_hash};
 use crate::files::FileId;
 use crate::layout::Layout;
 use crate::paged::PagedWriter;
 use crate::postings::Ids;
 use crate::scratch::{Scratch, ScratchFiles};
+use crate::segment::writer::DocumentsWriter;
 use crate::settings::Ids as KindOfIds;
 use crate::storage::{Access, Disk, LockedFolder, MemoryBudget, READ_AHEAD, Sim};
 use crate::table::FilterChecks;
@@ -68,7 +70,17 @@ impl TableContents<u64> for Contents {
     }
 }
 
-/// Writes a segment of 190 fingerprints with three ids each, with tombstones and names. Enough
+/// Writes 570 documents. 20 of them replace documents of older segments.
+fn write_documents(writer: &mut DocumentsWriter<'_, u64>) -> Result<u64> {
+    for id in 0..570 {
+        let (id, stamp) = (DocId(id), (id % 3 == 0).then_some(id));
+        let document = Document { fingerprint: id.0 << 40, id, stamp, duplicate_of: None };
+        writer.push(format!("https://例/{id:03}").as_bytes(), Some(&document))?;
+    }
+    Ok(20)
+}
+
+/// Writes a segment of 190 fingerprints with three ids each, with tombstones and documents. Enough
 /// of them are close together that the index of table 0 has an overflow.
 fn written(storage: &Arc<dyn Storage>, settings: &Settings) -> SegmentMeta {
     written_in_parts(storage, settings, 1000)
@@ -88,9 +100,7 @@ fn written_in_parts(
     writer.tables(&Contents { fingerprints, together }, 1).unwrap();
     let entry = |id| Entry { fingerprint: 7u64, id: DocId(id) };
     writer.tombstones(&[entry(1000), entry(1001)]).unwrap();
-    let names: Vec<String> = (0..570).map(|i| format!("https://例/{i}")).collect();
-    let names = (0..).map(DocId).zip(names.iter().map(String::as_str));
-    writer.names(names.map(Ok)).unwrap();
+    writer.documents(SymbolTable::none(), 570, write_documents).unwrap();
     writer.finish().unwrap()
 }
 
@@ -110,7 +120,9 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
             let _ = segment.find_ids(wanted, &mut IdFinder::new(), read);
         }
         let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
-        let _ = segment.name(DocId(probe));
+        let _ = segment.document_by_id(DocId(probe));
+        let key = probe.to_be_bytes();
+        let _ = segment.document(&key, key_hash(&key));
         for table in segment.tables() {
             let view = table.view();
             for filter in (0..=64).filter_map(|depth| view.filter(depth)) {
@@ -144,7 +156,7 @@ fn damaged_under_valid_checksums(damage: impl Fn(&mut [u8], &mut [u8], usize) ->
     let storage: Arc<dyn Storage> = sim.clone();
     let meta = written(&storage, &settings);
     let kinds = [FileKind::Table, FileKind::Table, FileKind::Postings];
-    let kinds = kinds.into_iter().chain([FileKind::Tombstones, FileKind::Names]);
+    let kinds = kinds.into_iter().chain([FileKind::Tombstones, FileKind::Documents]);
     for ((part, (name, _)), kind) in (0u16..).zip(meta.files()).zip(kinds) {
         let part = if kind == FileKind::Table { part } else { 0 };
         let name = name.to_string();

@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::SegmentMeta;
+use super::{DocumentsMeta, SegmentMeta};
 use crate::codec::header::FileKind;
+use crate::documents::{DocumentsBuilder, SymbolTable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileId, FileName};
-use crate::fingerprint::{DocId, Entry, Fingerprint};
-use crate::names::NamesBuilder;
+use crate::fingerprint::{Document, Entry, Fingerprint};
 use crate::paged::FileSummary;
 use crate::parallel;
 use crate::postings::PostingsBuilder;
@@ -69,7 +69,7 @@ struct SegmentFiles {
     tables: Vec<FileSummary>,
     postings: Option<FileSummary>,
     tombstones: Option<FileSummary>,
-    names: Option<FileSummary>,
+    documents: Option<DocumentsMeta>,
 }
 
 impl<'a> SegmentWriter<'a> {
@@ -199,25 +199,25 @@ impl<'a> SegmentWriter<'a> {
         Ok(())
     }
 
-    /// Writes the names of the segment's documents, whose ids must ascend. Without any, no file is
-    /// written.
-    pub(crate) fn names(
+    /// Writes the documents: `write` passes at most `most` of them, in the order of their keys, and
+    /// returns how many documents of older segments they replace.
+    pub(crate) fn documents<F: Fingerprint>(
         &mut self,
-        names: impl Iterator<Item = Result<(DocId, impl AsRef<str>)>>,
+        symbols: SymbolTable,
+        most: u64,
+        write: impl FnOnce(&mut DocumentsWriter<'_, F>) -> Result<u64>,
     ) -> Result<()> {
-        let mut names = names.peekable();
-        if names.peek().is_none() {
-            return Ok(());
-        }
-        let header = self.settings.header(FileKind::Names, 0, self.id);
-        let mut builder = self.create(FileName::Names(self.id.number), |storage, name| {
-            NamesBuilder::create(storage, name, &header)
+        let header = self.settings.header(FileKind::Documents, 0, self.id);
+        let (ids, files) = (self.settings.ids, self.scratch.map(|scratch| scratch.files));
+        let builder = self.create(FileName::Documents(self.id.number), |storage, name| {
+            DocumentsBuilder::create(storage, name, &header, ids, symbols, most, files)
         })?;
-        for name in names {
-            let (id, name) = name?;
-            builder.push(id, name.as_ref()).map_err(|e| e.at_path(self.folder.storage().root()))?;
-        }
-        self.files.names = Some(builder.finish()?);
+        let mut writer = DocumentsWriter { builder, live: 0, removed: 0 };
+        let at_root = |error: Error| error.at_path(self.folder.storage().root());
+        let replaced = write(&mut writer).map_err(at_root)?;
+        let DocumentsWriter { builder, live, removed } = writer;
+        let file = builder.finish()?;
+        self.files.documents = Some(DocumentsMeta { live, removed, replaced, file });
         Ok(())
     }
 
@@ -243,8 +243,28 @@ impl<'a> SegmentWriter<'a> {
             tables: files.tables,
             postings,
             tombstones: files.tombstones,
-            names: files.names,
+            documents: files.documents,
         })
+    }
+}
+
+/// Writes the documents of a segment.
+#[derive(Debug)]
+pub(crate) struct DocumentsWriter<'a, F> {
+    builder: DocumentsBuilder<'a, F>,
+    live: u64,
+    removed: u64,
+}
+
+impl<F: Fingerprint> DocumentsWriter<'_, F> {
+    /// Adds the next document, or that the one with this key was removed.
+    pub(crate) fn push(&mut self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {
+        self.builder.push(key, document)?;
+        match document {
+            Some(_) => self.live += 1,
+            None => self.removed += 1,
+        }
+        Ok(())
     }
 }
 

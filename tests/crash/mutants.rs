@@ -138,7 +138,7 @@ fn every_kind_of_lost_call_is_noticed() {
 #[test]
 fn every_kind_of_lost_call_is_noticed_with_two_tables_and_names() {
     let mut kinds = KINDS.to_vec();
-    kinds.extend(["sync *.t01", "sync *.names"]);
+    kinds.extend(["sync *.t01", "sync *.docs"]);
     kinds.sort_unstable();
     every_kind_is_noticed(&workload(NAMES, ALL_STEPS), &kinds);
 }

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod documents;
 mod odd;
 mod random;
 mod runner;

@@ -159,8 +159,9 @@ fn names_of_removed_documents_disappear_and_their_ids_are_never_reused() {
     assert_eq!(db.stats().bytes_names, 0);
     assert!((0..20u64).all(|i| db.name(DocId(i)).unwrap().is_none()));
     for start in [20u64, 21] {
-        assert_eq!(db.insert(5, "again").unwrap(), DocId(start));
-        assert_eq!(db.name(DocId(start)).unwrap().as_deref(), Some("again"));
+        let name = format!("again {start}");
+        assert_eq!(db.insert(5, &name).unwrap(), DocId(start));
+        assert_eq!(db.name(DocId(start)).unwrap(), Some(name));
         assert_eq!(db.name(DocId(3)).unwrap(), None);
         assert_eq!(db.name(DocId(start + 1)).unwrap(), None);
         db.close().unwrap();

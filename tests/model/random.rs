@@ -1,7 +1,7 @@
 //! Random runs from seeds. `FPDB_ROUNDS=n` does n runs of each kind (by default, one per preset);
 //! `FPDB_SEED=n` sets the first seed.
 
-use fpdb::{Ids, Layout};
+use fpdb::Layout;
 
 use crate::runner::{Setup, run_on_disk, run_on_sim};
 
@@ -31,21 +31,9 @@ fn answers_equal_the_model_at_128_bits() {
 }
 
 #[test]
-fn answers_and_names_equal_the_model_with_names() {
-    rounds(3, 12, |mut setup| {
-        setup.ids = Ids::Names;
-        match setup.seed % 2 {
-            0 => run_on_sim::<u64>(&setup),
-            _ => run_on_sim::<u128>(&setup),
-        }
-    });
-}
-
-#[test]
 fn answers_equal_the_model_while_flush_and_compaction_run_in_the_background() {
     rounds(4, 12, |mut setup| {
         setup.background = true;
-        setup.ids = if setup.seed % 3 == 0 { Ids::Names } else { Ids::User };
         run_on_sim::<u64>(&setup);
     });
 }

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use fpdb::storage::{Disk, Sim, Storage};
 use fpdb::{
-    BlockCode, Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Layout, Novelty,
-    Options, Snapshot,
+    BlockCode, Db, DocId, Durability, Entry, Fingerprint, Layout, Novelty, Options, Snapshot,
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
@@ -21,7 +20,6 @@ pub(crate) struct Setup {
     /// A preset, or "auto".
     pub(crate) layout: &'static str,
     pub(crate) distance: u32,
-    pub(crate) ids: Ids,
     pub(crate) block_size: usize,
     pub(crate) filter_bits: u32,
     pub(crate) code: BlockCode,
@@ -44,7 +42,6 @@ impl Setup {
             steps: 200,
             layout,
             distance: rng.pick(&[0, 1, 2, 3, 3, 3, 3, 4, 5, 6, 8]),
-            ids: Ids::User,
             block_size: rng.pick(&[128, 1024]),
             filter_bits: rng.pick(&[0, 10]),
             code: rng.pick(&[BlockCode::EliasFano, BlockCode::Huffman, BlockCode::Huffman]),
@@ -71,7 +68,6 @@ impl Setup {
         let options = self
             .options::<F>(storage)
             .max_distance(self.distance)
-            .ids(self.ids)
             .block_size(self.block_size)
             .filter_bits(self.filter_bits)
             .code(self.code);
@@ -128,11 +124,6 @@ struct Run<'a, F: Fingerprint> {
     /// Always present, except between close and open.
     db: Option<Db<F>>,
     oracle: Oracle<F>,
-    /// The name of each document ever named.
-    names: Vec<String>,
-    /// Documents whose names a compaction has certainly removed.
-    forgotten: Vec<DocId>,
-    removed: Vec<DocId>,
     /// Centres of clusters.
     centres: Vec<F>,
     snapshots: Vec<(Snapshot<F>, Oracle<F>)>,
@@ -149,9 +140,6 @@ impl<'a, F: Fingerprint> Run<'a, F> {
             rng,
             db: Some(setup.create(storage)),
             oracle: Oracle::default(),
-            names: Vec::new(),
-            forgotten: Vec::new(),
-            removed: Vec::new(),
             centres,
             snapshots: Vec::new(),
         }
@@ -177,42 +165,21 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         }
     }
 
-    fn is_named(&self) -> bool {
-        self.setup.ids == Ids::Names
+    /// Returns fingerprints near centres, with ids.
+    fn documents(&mut self, count: usize) -> Vec<(F, DocId)> {
+        (0..count).map(|_| (self.fingerprint(), DocId(self.id()))).collect()
     }
 
-    /// Returns documents with keys of the database's kind; `texts` owns the names.
-    fn documents<'t>(&mut self, count: usize, texts: &'t mut Vec<String>) -> Vec<(F, Key<'t>)> {
-        let name = |rng: &mut Rng| {
-            let len = if rng.one_in(30) { 65_535 } else { rng.within(1, 40) };
-            "字n".chars().cycle().take(usize::try_from(len / 3 + 1).unwrap()).collect()
-        };
-        texts.extend((0..count).map(|_| -> String { name(&mut self.rng) }));
-        let texts: &'t Vec<String> = texts;
-        let key = |run: &mut Self, text: &'t String| match run.setup.ids {
-            Ids::Names => Key::Name(text),
-            _ => Key::from(run.id()),
-        };
-        texts.iter().map(|text| (self.fingerprint(), key(self, text))).collect()
-    }
-
-    /// Inserts into the model. Returns the id that the database must assign.
-    fn insert(&mut self, fingerprint: F, key: Key<'_>) -> DocId {
-        let id = match key {
-            Key::Id(id) => id,
-            Key::Name(name) => {
-                self.names.push(name.to_owned());
-                DocId(self.names.len() as u64 - 1)
-            }
-        };
+    /// Inserts into the model.
+    fn insert(&mut self, fingerprint: F, id: DocId) -> DocId {
         self.oracle.0.insert(Entry { fingerprint, id });
         id
     }
 
-    fn insert_if_novel(&mut self, fingerprint: F, key: Key<'_>) -> Novelty<F> {
+    fn insert_if_novel(&mut self, fingerprint: F, id: DocId) -> Novelty<F> {
         match self.oracle.nearest(fingerprint, self.setup.distance) {
             Some(found) => Novelty::Duplicate(found),
-            None => Novelty::Inserted(self.insert(fingerprint, key)),
+            None => Novelty::Inserted(self.insert(fingerprint, id)),
         }
     }
 
@@ -225,20 +192,15 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         let centre = self.centres[0];
         fingerprints.extend((0..self.setup.huge_group).map(|_| centre));
         for chunk in fingerprints.chunks(700) {
-            let documents: Vec<(F, Key<'_>)> = chunk
-                .iter()
-                .map(|&f| match self.setup.ids {
-                    Ids::Names => (f, Key::Name("preloaded")),
-                    _ => (f, Key::from(self.rng.below(5000))),
-                })
-                .collect();
+            let documents: Vec<(F, DocId)> =
+                chunk.iter().map(|&f| (f, DocId(self.rng.below(5000)))).collect();
             self.insert_batch(&documents);
         }
     }
 
-    fn insert_batch(&mut self, documents: &[(F, Key<'_>)]) {
+    fn insert_batch(&mut self, documents: &[(F, DocId)]) {
         let ids = self.db().insert_batch(documents).unwrap();
-        let expected: Vec<DocId> = documents.iter().map(|&(f, key)| self.insert(f, key)).collect();
+        let expected: Vec<DocId> = documents.iter().map(|&(f, id)| self.insert(f, id)).collect();
         assert_eq!(ids, expected);
     }
 
@@ -265,22 +227,20 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     }
 
     fn step_insert(&mut self) {
-        let mut texts = Vec::new();
-        let (fingerprint, key) = self.documents(1, &mut texts)[0];
+        let (fingerprint, key) = self.documents(1)[0];
         let id = self.db().insert(fingerprint, key).unwrap();
         assert_eq!(id, self.insert(fingerprint, key));
         self.check(fingerprint);
     }
 
     fn step_insert_batch(&mut self) {
-        let (mut texts, count) = (Vec::new(), self.rng.below(40));
-        let documents = self.documents(usize::try_from(count).unwrap(), &mut texts);
+        let count = self.rng.below(40);
+        let documents = self.documents(usize::try_from(count).unwrap());
         self.insert_batch(&documents);
     }
 
     fn step_novel(&mut self) {
-        let mut texts = Vec::new();
-        let (mut fingerprint, key) = self.documents(1, &mut texts)[0];
+        let (mut fingerprint, key) = self.documents(1)[0];
         if self.rng.one_in(3) {
             fingerprint = self.rng.fingerprint();
             self.centres.push(fingerprint);
@@ -290,8 +250,8 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     }
 
     fn step_novel_batch(&mut self) {
-        let (mut texts, count) = (Vec::new(), self.rng.below(20));
-        let mut documents = self.documents(usize::try_from(count).unwrap(), &mut texts);
+        let count = self.rng.below(20);
+        let mut documents = self.documents(usize::try_from(count).unwrap());
         // Clusters that start within the batch.
         let centre: F = self.rng.fingerprint();
         for (fingerprint, _) in documents.iter_mut().skip(3) {
@@ -319,9 +279,6 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         };
         let removed = self.db().remove(entry.fingerprint, entry.id).unwrap();
         assert_eq!(removed, self.oracle.0.remove(&entry), "remove {entry:#x?}");
-        if removed {
-            self.removed.push(entry.id);
-        }
         self.check(entry.fingerprint);
     }
 
@@ -352,7 +309,6 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         assert!(report.segments_after <= 1, "{report:?}");
         let stats = self.db().stats();
         assert_eq!((stats.removed, stats.memtable_entries), (0, 0));
-        self.forgotten.append(&mut self.removed);
         self.check_all();
     }
 
@@ -362,10 +318,6 @@ impl<'a, F: Fingerprint> Run<'a, F> {
             .map(|_| Entry { fingerprint: self.fingerprint(), id: DocId(self.id()) })
             .collect();
         let loaded = self.db().bulk_load(entries.iter().copied().map(Ok));
-        if self.is_named() {
-            assert_eq!(loaded.unwrap_err().kind(), ErrorKind::InvalidArgument);
-            return;
-        }
         let new = entries.iter().filter(|&&e| self.oracle.0.insert(e)).count();
         let report = loaded.unwrap();
         assert_eq!((report.read, report.inserted), (count, new as u64));
@@ -409,25 +361,6 @@ impl<'a, F: Fingerprint> Run<'a, F> {
             let expected = self.oracle.query(query, distance);
             assert_eq!(db.query(query, distance).unwrap(), expected, "{query:#x?}");
         }
-        self.check_names(&db);
-    }
-
-    /// Existing documents have their names. Removed ones may still have them until a compaction.
-    fn check_names(&self, db: &Db<F>) {
-        let live: std::collections::BTreeSet<DocId> =
-            self.oracle.0.iter().map(|e| e.id).filter(|_| self.is_named()).collect();
-        for (id, name) in (0..).map(DocId).zip(&self.names) {
-            let found = db.name(id).unwrap();
-            let is_right = match &found {
-                Some(found) => found == name,
-                None => !live.contains(&id),
-            };
-            assert!(is_right, "name of {id}: {found:?}");
-        }
-        for &id in &self.forgotten {
-            assert_eq!(db.name(id).unwrap(), None, "name of removed document {id}");
-        }
-        assert_eq!(db.name(DocId(self.names.len() as u64)).unwrap(), None);
     }
 
     fn finish(mut self) {

@@ -167,7 +167,7 @@ impl<F: Fingerprint> Db<F> {
         // Taking a snapshot may free pages.
         let page_memory_bytes = self.core().storage.page_budget().used();
         let snapshot = self.snapshot();
-        let stats = Stats::of_core(self.core(), snapshot.len(), &snapshot.version);
+        let stats = Stats::of_core(self.core(), snapshot.counts(), &snapshot.version);
         Stats { page_memory_bytes, ..stats }
     }
 

@@ -1,8 +1,9 @@
 //! The reading methods of a handle: each takes a new snapshot.
 
 use super::Db;
+use crate::db::key::Key;
 use crate::error::Result;
-use crate::fingerprint::{DocId, Fingerprint, Match};
+use crate::fingerprint::{DocId, Document, Fingerprint, Match};
 
 impl<F: Fingerprint> Db<F> {
     /// Returns every entry within `distance` bits of `fingerprint`, sorted by distance, fingerprint
@@ -100,8 +101,63 @@ impl<F: Fingerprint> Db<F> {
         self.readable()?.ids(fingerprint)
     }
 
-    /// Returns the name of a document, in a database with names. The same as
-    /// [`Snapshot::name`](crate::Snapshot::name) on a new snapshot.
+    /// Returns what is known about the document with this key; see [`Snapshot::get`].
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a key of the wrong kind, and in a database with
+    /// [user ids](crate::Ids::User); `Corruption`; `Io`; `Closed` after a `fork()`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// db.insert(7, "https://example.org/")?;
+    /// assert_eq!(db.get("https://example.org/")?.map(|found| found.fingerprint), Some(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`Snapshot::get`]: crate::Snapshot::get
+    pub fn get<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<Document<F>>> {
+        self.readable()?.get(key)
+    }
+
+    /// Returns the id of the document with this name.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`get`](Self::get).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// let id = db.insert(7, "https://example.org/")?;
+    /// assert_eq!(db.id_of("https://example.org/")?, Some(id));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn id_of(&self, name: &str) -> Result<Option<DocId>> {
+        self.readable()?.id_of(name)
+    }
+
+    /// Returns whether there is a document with this name.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`get`](Self::get).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// assert!(!db.contains_name("https://example.org/")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn contains_name(&self, name: &str) -> Result<bool> {
+        self.readable()?.contains_name(name)
+    }
+
+    /// Returns the name of a document, in a database with names; `None` if no document has this id.
     ///
     /// # Errors
     ///
@@ -109,14 +165,31 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
     /// use fpdb::{Db, Ids};
-    /// let db = Db::options().ids(Ids::Names).create(&path)?;
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
     /// let id = db.insert(7, "https://example.org/")?;
     /// assert_eq!(db.name(id)?.as_deref(), Some("https://example.org/"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn name(&self, id: DocId) -> Result<Option<String>> {
         self.readable()?.name(id)
+    }
+
+    /// Returns the names of several documents, in the order of `ids`.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`name`](Self::name).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, DocId, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// db.insert(7, "https://example.org/")?;
+    /// assert_eq!(db.names(&[DocId(0)])?, [Some("https://example.org/".to_owned())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn names(&self, ids: &[DocId]) -> Result<Vec<Option<String>>> {
+        self.readable()?.names(ids)
     }
 }

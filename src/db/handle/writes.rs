@@ -4,16 +4,22 @@ use std::io;
 use std::ops::ControlFlow;
 
 use super::Db;
-use crate::db::key::Key;
+use crate::db::documents::{Outcome, UpsertOptions};
+use crate::db::entries::Novelty;
+use crate::db::expire::{self, ExpireReport};
+use crate::db::key::{Key, Stamped};
 use crate::db::load::{self, LoadReport};
-use crate::db::write::{self, Novelty};
+use crate::db::write;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::progress::Progress;
 
 impl<F: Fingerprint> Db<F> {
-    /// Inserts an entry and returns its document's id. If the entry exists already (the same
-    /// fingerprint and id), nothing changes. A name gets a new id each time.
+    /// Inserts a document and returns its id.
+    ///
+    /// In a database with names or unique ids, a document that exists is updated: it keeps its id
+    /// and gets the new fingerprint. In one with user ids, an entry is inserted, and nothing changes
+    /// if it exists already (the same fingerprint and id).
     ///
     /// # Errors
     ///
@@ -30,7 +36,7 @@ impl<F: Fingerprint> Db<F> {
     /// assert_eq!(db.query(0b1101, 3)?[0].id, fpdb::DocId(42));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn insert<'k>(&self, fingerprint: F, key: impl Into<Key<'k>>) -> Result<DocId> {
+    pub fn insert<'k>(&self, fingerprint: F, key: impl Into<Stamped<'k>>) -> Result<DocId> {
         let ids = write::insert(self.writable()?, &[(fingerprint, key.into())])?;
         Ok(ids.first().copied().unwrap_or_default())
     }
@@ -52,7 +58,7 @@ impl<F: Fingerprint> Db<F> {
     /// ```
     pub fn insert_batch<'k, K>(&self, documents: &'k [(F, K)]) -> Result<Vec<DocId>>
     where
-        &'k K: Into<Key<'k>>,
+        &'k K: Into<Stamped<'k>>,
     {
         write::insert(self.writable()?, &with_keys(documents))
     }
@@ -79,7 +85,7 @@ impl<F: Fingerprint> Db<F> {
     pub fn insert_if_novel<'k>(
         &self,
         fingerprint: F,
-        key: impl Into<Key<'k>>,
+        key: impl Into<Stamped<'k>>,
     ) -> Result<Novelty<F>> {
         self.insert_if_novel_within(fingerprint, key, self.max_distance())
     }
@@ -106,7 +112,7 @@ impl<F: Fingerprint> Db<F> {
     pub fn insert_if_novel_within<'k>(
         &self,
         fingerprint: F,
-        key: impl Into<Key<'k>>,
+        key: impl Into<Stamped<'k>>,
         distance: u32,
     ) -> Result<Novelty<F>> {
         let document = [(fingerprint, key.into())];
@@ -131,7 +137,7 @@ impl<F: Fingerprint> Db<F> {
     /// ```
     pub fn insert_if_novel_batch<'k, K>(&self, documents: &'k [(F, K)]) -> Result<Vec<Novelty<F>>>
     where
-        &'k K: Into<Key<'k>>,
+        &'k K: Into<Stamped<'k>>,
     {
         self.insert_if_novel_batch_with(documents, self.max_distance(), |_| Ok(()))
     }
@@ -167,7 +173,7 @@ impl<F: Fingerprint> Db<F> {
         before_commit: impl FnOnce(&[Novelty<F>]) -> io::Result<()>,
     ) -> Result<Vec<Novelty<F>>>
     where
-        &'k K: Into<Key<'k>>,
+        &'k K: Into<Stamped<'k>>,
     {
         write::insert_if_novel(self.writable()?, &with_keys(documents), distance, before_commit)
     }
@@ -189,6 +195,214 @@ impl<F: Fingerprint> Db<F> {
     /// ```
     pub fn remove(&self, fingerprint: F, id: impl Into<DocId>) -> Result<bool> {
         write::remove(self.writable()?, Entry { fingerprint, id: id.into() })
+    }
+
+    /// Removes the document with this name: an original or a remembered duplicate. Returns false if
+    /// there is none.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` in a database without names; otherwise the same as
+    /// [`remove`](Self::remove).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// db.insert(7, "https://example.org/")?;
+    /// assert!(db.remove_by_name("https://example.org/")?);
+    /// assert!(!db.remove_by_name("https://example.org/")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn remove_by_name(&self, name: &str) -> Result<bool> {
+        let removed = write::remove_documents(self.writable()?, &[Key::Name(name)])?;
+        Ok(removed == [true])
+    }
+
+    /// Removes the document with this id. Returns false if there is none. In a database with user
+    /// ids, this removes all entries with the id, and reads all entries to find them.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`remove`](Self::remove).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Unique).create(folder.path().join("db"))?;
+    /// db.insert(7, 42)?;
+    /// assert!(db.remove_by_id(42)?);
+    /// assert!(!db.remove_by_id(42)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn remove_by_id(&self, id: impl Into<DocId>) -> Result<bool> {
+        write::remove_by_id(self.writable()?, &self.readable()?, id.into())
+    }
+
+    /// Inserts or updates a document, unless another one is within the database's distance of it.
+    /// The old version of the document itself does not count. See [`Outcome`].
+    ///
+    /// This is what a crawler calls with each page that it visits, new or not. Atomic with respect to
+    /// every other writer, like [`insert_if_novel`](Self::insert_if_novel).
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` in a database with [user ids](crate::Ids::User), because they do not
+    /// identify documents; otherwise the same as [`insert`](Self::insert).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, DocId, Ids, Outcome};
+    /// let db = Db::options().ids(Ids::Unique).create(folder.path().join("db"))?;
+    /// assert_eq!(db.upsert_if_novel(0b0000, 7)?, Outcome::Inserted(DocId(7)));
+    /// assert_eq!(db.upsert_if_novel(0b0011, 7)?, Outcome::Updated { from: 0b0000, distance: 2 });
+    /// assert_eq!(db.upsert_if_novel(0b0011, 7)?, Outcome::Unchanged);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn upsert_if_novel<'k>(
+        &self,
+        fingerprint: F,
+        key: impl Into<Stamped<'k>>,
+    ) -> Result<Outcome<F>> {
+        self.upsert_if_novel_with(fingerprint, key, &UpsertOptions::new())
+    }
+
+    /// Does the same as [`upsert_if_novel`](Self::upsert_if_novel) with a distance of your choice,
+    /// and with your choice of what becomes of the key of a duplicate.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`upsert_if_novel`](Self::upsert_if_novel).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids, OnDuplicate, Outcome, UpsertOptions};
+    /// let db = Db::options().ids(Ids::Unique).create(folder.path().join("db"))?;
+    /// let _ = db.upsert_if_novel(0b0000, 1)?;
+    /// let _ = db.upsert_if_novel(0b1111_0000, 2)?;
+    /// // Document 2 is now like document 1, so its old version goes.
+    /// let options = UpsertOptions::new().on_duplicate(OnDuplicate::Remove);
+    /// let outcome = db.upsert_if_novel_with(0b0001, 2, &options)?;
+    /// assert!(matches!(outcome, Outcome::Duplicate(found) if found.id.0 == 1));
+    /// assert_eq!(db.get(2)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn upsert_if_novel_with<'k>(
+        &self,
+        fingerprint: F,
+        key: impl Into<Stamped<'k>>,
+        options: &UpsertOptions,
+    ) -> Result<Outcome<F>> {
+        let document = [(fingerprint, key.into())];
+        let outcomes = write::upsert_if_novel(self.writable()?, &document, *options, |_| Ok(()))?;
+        outcomes.into_iter().next().ok_or_else(|| Error::invalid("no document was given"))
+    }
+
+    /// Does the same as [`upsert_if_novel_with`](Self::upsert_if_novel_with) for several documents in
+    /// turn, in one commit. A document may be a duplicate of one before it in the batch, and a key
+    /// may occur again.
+    ///
+    /// `before_commit` sees the outcomes before anything is written; see
+    /// [`insert_if_novel_batch_with`](Self::insert_if_novel_batch_with).
+    ///
+    /// # Errors
+    ///
+    /// The same as [`upsert_if_novel`](Self::upsert_if_novel), or the error of `before_commit`. Then
+    /// nothing is written.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids, Outcome, UpsertOptions};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// let pages = [(0b0000, "https://a.example/"), (0b0001, "https://b.example/")];
+    /// let outcomes = db.upsert_if_novel_batch(&pages, &UpsertOptions::new(), |_| Ok(()))?;
+    /// assert!(matches!(outcomes[..], [Outcome::Inserted(_), Outcome::Duplicate(_)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn upsert_if_novel_batch<'k, K>(
+        &self,
+        documents: &'k [(F, K)],
+        options: &UpsertOptions,
+        before_commit: impl FnOnce(&[Outcome<F>]) -> io::Result<()>,
+    ) -> Result<Vec<Outcome<F>>>
+    where
+        &'k K: Into<Stamped<'k>>,
+    {
+        write::upsert_if_novel(self.writable()?, &with_keys(documents), *options, before_commit)
+    }
+
+    /// Gives a document a new stamp. Returns false if there is no document with this key.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` in a database with [user ids](crate::Ids::User); otherwise the same as
+    /// [`insert`](Self::insert).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// db.insert(7, "https://example.org/")?;
+    /// assert!(db.touch("https://example.org/", 2026)?);
+    /// assert_eq!(db.get("https://example.org/")?.unwrap().stamp, Some(2026));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn touch<'k>(&self, key: impl Into<Key<'k>>, stamp: u64) -> Result<bool> {
+        let touched = write::touch(self.writable()?, &[key.into()], stamp)?;
+        Ok(touched == [true])
+    }
+
+    /// Removes all documents whose stamp is less than `before`. Those without a stamp stay.
+    ///
+    /// Reads all documents once, in memory that does not grow with their number, and removes a
+    /// thousand at a time, so after a failure or a crash some of them are removed. Others can write
+    /// in the meantime. Compaction frees the space.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` in a database with [user ids](crate::Ids::User), and if no document has a
+    /// stamp; otherwise the same as [`remove`](Self::remove).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids, Stamped};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// db.insert(0x00ff, Stamped::new("https://a.example/", 7))?;
+    /// db.insert(0xff00, Stamped::new("https://b.example/", 8))?;
+    /// assert_eq!(db.expire(8)?.removed, 1);
+    /// assert!(!db.contains_name("https://a.example/")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn expire(&self, before: u64) -> Result<ExpireReport> {
+        self.expire_with(before, |_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`expire`](Self::expire) and reports its progress, at most every tenth of a
+    /// second. If `report` returns `Break`, the expiry ends; what was removed stays removed.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`expire`](Self::expire); `Cancelled` if `report` returns `Break`.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// # let folder = tempfile::tempdir()?;
+    /// use fpdb::{Db, Ids, Stamped};
+    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// db.insert(0x00ff, Stamped::new("https://a.example/", 7))?;
+    /// let report = db.expire_with(8, |progress| {
+    ///     println!("{} documents examined", progress.done);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(report.removed, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn expire_with(
+        &self,
+        before: u64,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<ExpireReport> {
+        expire::expire(self.writable()?, &self.readable()?, before, &mut report)
     }
 
     /// Loads many entries at once, in any order and without the log: sorts them within
@@ -252,9 +466,9 @@ impl<F: Fingerprint> Db<F> {
 }
 
 /// Converts the keys of a batch.
-fn with_keys<'k, F: Fingerprint, K>(documents: &'k [(F, K)]) -> Vec<(F, Key<'k>)>
+fn with_keys<'k, F: Fingerprint, K>(documents: &'k [(F, K)]) -> Vec<(F, Stamped<'k>)>
 where
-    &'k K: Into<Key<'k>>,
+    &'k K: Into<Stamped<'k>>,
 {
     documents.iter().map(|(fingerprint, key)| (*fingerprint, key.into())).collect()
 }

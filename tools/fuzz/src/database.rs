@@ -14,7 +14,7 @@ fn options(sim: &Arc<Sim>) -> Options<u64> {
     Db::options().storage(sim.clone()).memtable_entries(64).background(false).index_memory(0)
 }
 
-/// Returns the files of a database with two segments, tombstones, names and a log.
+/// Returns the files of a database with two segments, tombstones, documents and a log.
 fn base(code: BlockCode) -> Files {
     let sim = Sim::new();
     let layout = Layout::preset("half-2", 64).expect("a preset");

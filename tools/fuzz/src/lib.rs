@@ -52,8 +52,8 @@ pub const TARGETS: &[Target] = &[
     }),
     // Half of the fixed memory is the buffer of a file that is written again.
     Target::with_memory(
-        "names",
-        |bytes| repair::with_and_without(bytes, repair::paged, fpdb::fuzzing::names),
+        "documents",
+        |bytes| repair::with_and_without(bytes, repair::paged, fpdb::fuzzing::documents),
         8 * MIB,
     ),
     Target::with_memory("folder", database::folder, 64 * MIB),
@@ -80,7 +80,7 @@ pub fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
             let target = match name.rsplit('.').next() {
                 Some("MANIFEST") => "manifest",
                 Some("log") => "log",
-                Some("names") => "names",
+                Some("docs") => "documents",
                 _ => continue,
             };
             seeds.push((target, format!("seed-{code}-{name}"), [&[1], bytes.as_slice()].concat()));

@@ -1,0 +1,130 @@
+//! Expiry: removes documents whose stamp is old.
+
+use super::core::Core;
+use super::documents::{self, Edit};
+use super::key::{Key, expect_documents};
+use super::snapshot::Snapshot;
+use crate::documents::Documents;
+use crate::error::{Error, Result};
+use crate::fingerprint::{DocId, Document, Fingerprint};
+use crate::progress::{Meter, Phase, Report};
+use crate::settings::Ids;
+
+/// Documents that are removed in one commit.
+const BATCH: usize = 1 << 10;
+
+/// What an expiry did.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, Ids, Stamped};
+/// # let folder = tempfile::tempdir()?;
+/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
+/// db.insert(0x00ff, Stamped::new("https://a.example/", 7))?;
+/// db.insert(0xff00, Stamped::new("https://b.example/", 8))?;
+/// let report = db.expire(8)?;
+/// assert_eq!((report.examined, report.removed), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+#[non_exhaustive]
+pub struct ExpireReport {
+    /// Number of documents there were.
+    pub examined: u64,
+    /// Number of documents removed, because their stamp was older.
+    pub removed: u64,
+}
+
+/// Removes the documents with an older stamp than `before`, a batch at a time.
+pub(super) fn expire<F: Fingerprint>(
+    core: &Core<F>,
+    snapshot: &Snapshot<F>,
+    before: u64,
+    report: Report<'_>,
+) -> Result<ExpireReport> {
+    let (version, seq) = (&snapshot.version, snapshot.seq);
+    let at_root = |error: Error| error.at_path(core.storage.root());
+    expect_documents(core.settings.ids, "has no stamps").map_err(at_root)?;
+    let total = version.documents(seq);
+    if total > 0 && !has_stamps(snapshot)? {
+        let message = "no document has a stamp: give stamps when inserting or updating";
+        return Err(at_root(Error::invalid(message)));
+    }
+    let meter = Meter::new(report, Phase::Check, Some(total));
+    let mut expiry = Expiry { core, before, old: Vec::new(), removed: 0 };
+    // What is removed in the meantime is still in the snapshot.
+    let mut merge = snapshot.document_merge()?;
+    let mut examined = 0;
+    while let Some((key, document)) = merge.next()? {
+        let Some(document) = document else { continue };
+        examined += 1;
+        meter.advance(1)?;
+        if expiry.is_old(&document) {
+            expiry.old.push(match core.settings.ids {
+                Ids::Names => OwnedKey::Name(String::from_utf8_lossy(key).into_owned()),
+                Ids::User | Ids::Unique => OwnedKey::Id(document.id),
+            });
+        }
+        if expiry.old.len() == BATCH {
+            expiry.remove()?;
+        }
+    }
+    expiry.remove()?;
+    meter.finish();
+    Ok(ExpireReport { examined, removed: expiry.removed })
+}
+
+/// The key of a document that was read.
+enum OwnedKey {
+    Id(DocId),
+    Name(String),
+}
+
+impl OwnedKey {
+    fn as_key(&self) -> Key<'_> {
+        match self {
+            Self::Id(id) => Key::Id(*id),
+            Self::Name(name) => Key::Name(name),
+        }
+    }
+}
+
+/// An expiry in progress.
+struct Expiry<'a, F> {
+    core: &'a Core<F>,
+    before: u64,
+    /// Documents to remove.
+    old: Vec<OwnedKey>,
+    removed: u64,
+}
+
+impl<F: Fingerprint> Expiry<'_, F> {
+    fn is_old(&self, document: &Document<F>) -> bool {
+        document.stamp.is_some_and(|stamp| stamp < self.before)
+    }
+
+    /// Removes what is old, except for documents that were stamped in the meantime.
+    fn remove(&mut self) -> Result<()> {
+        let keys: Vec<Key<'_>> = self.old.iter().map(OwnedKey::as_key).collect();
+        let edit = |document: &Document<F>| match self.is_old(document) {
+            true => Edit::Remove,
+            false => Edit::Keep,
+        };
+        let edited = documents::edit(self.core, &keys, edit)?;
+        self.removed += edited.into_iter().filter(|&removed| removed).count() as u64;
+        self.old.clear();
+        Ok(())
+    }
+}
+
+/// Returns whether any document has a stamp.
+fn has_stamps<F: Fingerprint>(snapshot: &Snapshot<F>) -> Result<bool> {
+    let mut files = snapshot.version.segments.iter().filter_map(|s| s.documents());
+    if files.any(|documents: &Documents<F>| documents.stamped() > 0) {
+        return Ok(true);
+    }
+    let recent = snapshot.version.memtables().flat_map(|m| m.documents(snapshot.seq));
+    Ok(recent.into_iter().any(|r| r.document.is_some_and(|d| d.stamp.is_some())))
+}

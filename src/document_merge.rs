@@ -1,0 +1,107 @@
+//! Merging: the documents of several sources as one sequence, in the order of their keys.
+//!
+//! Of several records with the same key, the newest one counts.
+
+use crate::documents::{Documents, DocumentsCursor};
+use crate::error::Result;
+use crate::fingerprint::{Document, Fingerprint};
+use crate::memtable::RecentDocument;
+
+/// The documents of one source, in the order of their keys.
+enum Records<'a, F> {
+    Recent(std::vec::IntoIter<RecentDocument<F>>),
+    Segment(DocumentsCursor<'a, F>),
+}
+
+/// A source and its next record.
+struct Source<'a, F> {
+    records: Records<'a, F>,
+    key: Vec<u8>,
+    document: Option<Document<F>>,
+}
+
+impl<F: Fingerprint> Source<'_, F> {
+    /// Reads the next record. Returns false at the end.
+    fn advance(&mut self) -> Result<bool> {
+        self.key.clear();
+        match &mut self.records {
+            Records::Recent(recent) => {
+                let Some(next) = recent.next() else { return Ok(false) };
+                self.key.extend_from_slice(&next.key);
+                self.document = next.document;
+            }
+            Records::Segment(cursor) => {
+                let Some((key, document)) = cursor.next()? else { return Ok(false) };
+                self.key.extend_from_slice(key);
+                self.document = document;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Merges the records of sources.
+pub(crate) struct DocumentMerge<'a, F> {
+    /// Those that have records left, oldest first.
+    sources: Vec<Source<'a, F>>,
+    key: Vec<u8>,
+    replaced: u64,
+}
+
+impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
+    /// Begins with the first key. The sources are given from old to new, segments first.
+    pub(crate) fn new(
+        documents: impl Iterator<Item = &'a Documents<F>>,
+        recent: impl Iterator<Item = Vec<RecentDocument<F>>>,
+    ) -> Result<Self> {
+        let segments = documents.map(|documents| Records::Segment(documents.iter_from(None)));
+        let recent = recent.map(|recent| Records::Recent(recent.into_iter()));
+        let mut sources = Vec::new();
+        for records in segments.chain(recent) {
+            let mut source = Source { records, key: Vec::new(), document: None };
+            if source.advance()? {
+                sources.push(source);
+            }
+        }
+        Ok(Self { sources, key: Vec::new(), replaced: 0 })
+    }
+
+    /// Returns the next key and what the newest source says about it: the document, or that it was
+    /// removed.
+    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], Option<Document<F>>)>> {
+        let Some(least) = self.sources.iter().map(|source| &source.key).min() else {
+            return Ok(None);
+        };
+        self.key.clear();
+        self.key.extend_from_slice(least);
+        let (mut document, mut is_newest) = (None, true);
+        for at in (0..self.sources.len()).rev() {
+            if self.sources[at].key != self.key {
+                continue;
+            }
+            if is_newest {
+                document = self.sources[at].document;
+            } else {
+                self.replaced += u64::from(self.sources[at].document.is_some());
+            }
+            is_newest = false;
+            if !self.sources[at].advance()? {
+                self.sources.remove(at);
+            }
+        }
+        Ok(Some((&self.key, document)))
+    }
+
+    /// Returns how many documents were skipped so far because a newer source has their key.
+    pub(crate) fn replaced(&self) -> u64 {
+        self.replaced
+    }
+}
+
+impl<F> std::fmt::Debug for DocumentMerge<'_, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DocumentMerge")
+            .field("sources", &self.sources.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,202 @@
+//! Recent changes of documents, by key and by id.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::fingerprint::{DocId, Document, Fingerprint};
+use crate::log::{Before, DocumentChange};
+
+/// What the database knew about a document after each commit that changed it here.
+#[derive(Debug)]
+struct History<F> {
+    key: Arc<[u8]>,
+    /// Whether older sources have the document.
+    replaces: bool,
+    /// The state after each change, with the number of the commit, oldest first. Never empty.
+    states: Vec<(u64, Option<Document<F>>)>,
+}
+
+impl<F: Fingerprint> History<F> {
+    /// Returns the last state up to and including commit `seq`, and the commit that made it.
+    fn at(&self, seq: u64) -> Option<(u64, Option<Document<F>>)> {
+        self.states.iter().rev().find(|(at, _)| *at <= seq).copied()
+    }
+}
+
+/// A document's record in one source.
+#[derive(Debug, Clone)]
+pub(crate) struct RecentDocument<F> {
+    pub key: Arc<[u8]>,
+    /// Whether older sources have the document.
+    pub replaces: bool,
+    /// `None` if it was removed.
+    pub document: Option<Document<F>>,
+}
+
+/// The documents that were changed here.
+#[derive(Debug)]
+pub(super) struct Documents<F> {
+    by_key: HashMap<Arc<[u8]>, usize>,
+    /// In databases with names, also of those that are removed now.
+    by_id: HashMap<DocId, usize>,
+    histories: Vec<History<F>>,
+    key_bytes: usize,
+    changes: usize,
+    /// Documents there are beyond those of the older sources.
+    gain: i64,
+    /// The next id of a database with names.
+    next_doc: u64,
+}
+
+impl<F: Fingerprint> Documents<F> {
+    pub(super) fn new(next_doc: u64) -> Self {
+        let (by_key, by_id, histories) = (HashMap::new(), HashMap::new(), Vec::new());
+        Self { by_key, by_id, histories, key_bytes: 0, changes: 0, gain: 0, next_doc }
+    }
+
+    /// Returns the problem of a change that no log can have after those applied so far.
+    pub(super) fn contradiction(&self, change: &DocumentChange<F>) -> Option<String> {
+        let (id, next) = (change.id, self.next_doc);
+        let is_new = change.before == Before::Absent;
+        let fits = change.name.is_none() || if is_new { id.0 == next } else { id.0 < next };
+        (!fits).then(|| format!("document id {id} in the log, where the next new one is {next}"))
+    }
+
+    /// Applies a change of commit `seq`.
+    pub(super) fn apply(&mut self, seq: u64, change: &DocumentChange<F>) {
+        let replaces = change.before != Before::Absent;
+        let key = change.key();
+        let at = match self.by_key.get(&*key) {
+            Some(&at) => at,
+            None => {
+                let (key, at): (Arc<[u8]>, _) = (key.into(), self.histories.len());
+                self.key_bytes += key.len();
+                self.by_key.insert(key.clone(), at);
+                self.histories.push(History { key, replaces, states: Vec::with_capacity(1) });
+                at
+            }
+        };
+        self.histories[at].states.push((seq, change.after));
+        self.changes += 1;
+        self.gain += i64::from(change.after.is_some()) - i64::from(replaces);
+        if change.name.is_some() {
+            self.by_id.insert(change.id, at);
+            self.next_doc = self.next_doc.max(change.id.0 + 1);
+        }
+    }
+
+    /// Returns the state of a document at commit `seq` and the commit that made it, if one up to
+    /// `seq` changed it.
+    pub(super) fn get(&self, key: &[u8], seq: u64) -> Option<(u64, Option<Document<F>>)> {
+        self.histories[*self.by_key.get(key)?].at(seq)
+    }
+
+    /// Returns the key of a document of a database with names, and its state at commit `seq`.
+    pub(super) fn by_id(&self, id: DocId, seq: u64) -> Option<(&Arc<[u8]>, Option<Document<F>>)> {
+        let history = &self.histories[*self.by_id.get(&id)?];
+        let (_, document) = history.at(seq)?;
+        // The name may have been removed and inserted again, under another id.
+        Some((&history.key, document.filter(|document| document.id == id)))
+    }
+
+    /// Returns all documents that a commit up to `seq` changed, by key.
+    pub(super) fn sorted(&self, seq: u64) -> Vec<RecentDocument<F>> {
+        let recent = self.histories.iter().filter_map(|history| {
+            let (_, document) = history.at(seq)?;
+            let (key, replaces) = (history.key.clone(), history.replaces);
+            // Of one that came and went here, nothing is left.
+            (replaces || document.is_some()).then_some(RecentDocument { key, replaces, document })
+        });
+        let mut recent: Vec<_> = recent.collect();
+        recent.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        recent
+    }
+
+    pub(super) fn gain(&self) -> i64 {
+        self.gain
+    }
+
+    pub(super) fn next_doc(&self) -> u64 {
+        self.next_doc
+    }
+
+    pub(super) fn key_bytes(&self) -> usize {
+        self.key_bytes
+    }
+
+    /// Returns about how many bytes this occupies.
+    pub(super) fn memory(&self) -> usize {
+        // Hash tables are up to seven eighths full, and twice as large after they have grown.
+        let per_slot = (size_of::<(Arc<[u8]>, usize)>() + 1) * 2;
+        let per_id = (size_of::<(DocId, usize)>() + 1) * 2;
+        let per_key = 2 * size_of::<usize>();
+        self.key_bytes
+            + self.histories.len() * (per_slot + per_key + size_of::<History<F>>())
+            + self.by_id.len() * per_id
+            + self.changes * size_of::<(u64, Option<Document<F>>)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(fingerprint: u64, id: u64) -> Document {
+        Document { fingerprint, id: DocId(id), stamp: None, duplicate_of: None }
+    }
+
+    fn change(name: &str, id: u64, before: Option<u64>, after: Option<u64>) -> DocumentChange<u64> {
+        DocumentChange {
+            name: Some(name.into()),
+            id: DocId(id),
+            before: before.map_or(Before::Absent, Before::Original),
+            after: after.map(|fingerprint| document(fingerprint, id)),
+        }
+    }
+
+    #[test]
+    fn reader_sees_each_document_at_its_own_commit() {
+        let mut documents = Documents::new(5);
+        documents.apply(1, &change("a", 5, None, Some(7)));
+        documents.apply(2, &change("a", 5, Some(7), Some(8)));
+        documents.apply(3, &change("a", 5, Some(8), None));
+        documents.apply(4, &change("a", 6, None, Some(9)));
+        let states: Vec<_> = (0..5)
+            .map(|seq| documents.get(b"a", seq).map(|(at, d)| (at, d.map(|d| d.id.0))))
+            .collect();
+        let expected =
+            [None, Some((1, Some(5))), Some((2, Some(5))), Some((3, None)), Some((4, Some(6)))];
+        assert_eq!(states, expected);
+        let fingerprint =
+            |id, seq| documents.by_id(DocId(id), seq).map(|(_, d)| d.map(|d| d.fingerprint));
+        assert_eq!((fingerprint(5, 1), fingerprint(5, 2)), (Some(Some(7)), Some(Some(8))));
+        assert_eq!((fingerprint(5, 3), fingerprint(5, 4)), (Some(None), Some(None)));
+        assert_eq!((fingerprint(6, 3), fingerprint(6, 4)), (Some(None), Some(Some(9))));
+        assert_eq!((documents.gain(), documents.next_doc()), (1, 7));
+    }
+
+    #[test]
+    fn document_that_came_and_went_leaves_nothing_unless_older_sources_have_it() {
+        let mut documents = Documents::new(9);
+        documents.apply(1, &change("b", 9, None, Some(1)));
+        documents.apply(2, &change("b", 9, Some(1), None));
+        documents.apply(2, &change("a", 3, Some(4), None));
+        let keys = |seq| {
+            let sorted = documents.sorted(seq).into_iter();
+            sorted.map(|d| (d.key[0], d.replaces, d.document.is_some())).collect::<Vec<_>>()
+        };
+        assert_eq!((keys(1), keys(2)), (vec![(b'b', false, true)], vec![(b'a', true, false)]));
+        assert_eq!(documents.gain(), -1);
+    }
+
+    #[test]
+    fn new_names_have_the_next_id_and_known_ones_an_earlier_id() {
+        let mut documents = Documents::new(9);
+        assert!(documents.contradiction(&change("a", 10, None, Some(1))).is_some());
+        assert!(documents.contradiction(&change("a", 9, Some(2), Some(1))).is_some());
+        assert!(documents.contradiction(&change("a", 9, None, Some(1))).is_none());
+        assert!(documents.contradiction(&change("a", 8, Some(2), Some(1))).is_none());
+        documents.apply(1, &change("a", 9, None, Some(1)));
+        assert!(documents.contradiction(&change("b", 9, None, Some(1))).is_some());
+    }
+}

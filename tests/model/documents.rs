@@ -1,0 +1,531 @@
+//! Documents: random operations on a database and on a plain map from keys to documents, at the same
+//! time.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use fpdb::storage::{Sim, Storage};
+use fpdb::{
+    Db, DocId, Document, Entry, ErrorKind, Fingerprint, Ids, Key, Layout, Match, Novelty,
+    OnDuplicate, Options, Outcome, QueryOptions, Snapshot, Stamped, UpsertOptions,
+};
+
+use crate::common::{Oracle, Rng, assert_answers, assert_entries};
+
+/// What the database should know about a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Known<F> {
+    fingerprint: F,
+    id: DocId,
+    stamp: Option<u64>,
+    duplicate_of: Option<DocId>,
+}
+
+impl<F: Fingerprint> Known<F> {
+    fn entry(&self) -> Option<Entry<F>> {
+        let entry = Entry { fingerprint: self.fingerprint, id: self.id };
+        self.duplicate_of.is_none().then_some(entry)
+    }
+
+    fn of(document: &Document<F>) -> Self {
+        let Document { fingerprint, id, stamp, duplicate_of, .. } = *document;
+        Self { fingerprint, id, stamp, duplicate_of }
+    }
+}
+
+/// The model. Keys sort as in the database: names as bytes, ids by their digits in a base of 256.
+#[derive(Debug, Clone, Default)]
+struct Model<F> {
+    documents: BTreeMap<Vec<u8>, Known<F>>,
+    next_id: u64,
+}
+
+impl<F: Fingerprint> Model<F> {
+    fn oracle(&self) -> Oracle<F> {
+        Oracle(self.documents.values().filter_map(Known::entry).collect())
+    }
+
+    fn nearest(&self, fingerprint: F, distance: u32, but: Option<DocId>) -> Option<Match<F>> {
+        let near = self.documents.values().filter_map(Known::entry).map(|entry| Match {
+            distance: entry.fingerprint.distance(fingerprint),
+            fingerprint: entry.fingerprint,
+            id: entry.id,
+        });
+        near.filter(|m| m.distance <= distance && Some(m.id) != but).min()
+    }
+
+    fn id(&mut self, key: &[u8], is_named: bool) -> DocId {
+        if let Some(known) = self.documents.get(key) {
+            return known.id;
+        }
+        if !is_named {
+            return DocId(u64::from_be_bytes(key.try_into().unwrap()));
+        }
+        self.next_id += 1;
+        DocId(self.next_id - 1)
+    }
+
+    fn put(&mut self, key: &[u8], fingerprint: F, stamp: Option<u64>, is_named: bool) -> DocId {
+        let id = self.id(key, is_named);
+        let stamp = stamp.or(self.documents.get(key).and_then(|known| known.stamp));
+        let known = Known { fingerprint, id, stamp, duplicate_of: None };
+        self.documents.insert(key.to_vec(), known);
+        id
+    }
+
+    fn upsert(
+        &mut self,
+        key: &[u8],
+        fingerprint: F,
+        stamp: Option<u64>,
+        distance: u32,
+        on_duplicate: OnDuplicate,
+        is_named: bool,
+    ) -> Outcome<F> {
+        let old = self.documents.get(key).copied();
+        let kept_stamp = stamp.or(old.and_then(|old| old.stamp));
+        let restamp = |model: &mut Self| {
+            if let Some(known) = model.documents.get_mut(key) {
+                known.stamp = kept_stamp;
+            }
+        };
+        if old.is_some_and(|old| old.fingerprint == fingerprint && old.duplicate_of.is_none()) {
+            restamp(self);
+            return Outcome::Unchanged;
+        }
+        let own = old.and_then(|old| old.entry()).map(|entry| entry.id);
+        let Some(found) = self.nearest(fingerprint, distance, own) else {
+            let id = self.put(key, fingerprint, stamp, is_named);
+            return match old {
+                Some(Known { fingerprint: from, .. }) => {
+                    Outcome::Updated { from, distance: from.distance(fingerprint) }
+                }
+                None => Outcome::Inserted(id),
+            };
+        };
+        if old.is_some_and(|old| old.fingerprint == fingerprint) {
+            restamp(self);
+            return Outcome::Unchanged;
+        }
+        match on_duplicate {
+            OnDuplicate::Remove => drop(self.documents.remove(key)),
+            OnDuplicate::Remember => {
+                let id = self.id(key, is_named);
+                let duplicate_of = Some(found.id);
+                let known = Known { fingerprint, id, stamp: kept_stamp, duplicate_of };
+                self.documents.insert(key.to_vec(), known);
+            }
+            _ => restamp(self),
+        }
+        Outcome::Duplicate(found)
+    }
+}
+
+/// Prints on a panic which run to repeat.
+struct Trace {
+    seed: u64,
+    bits: u32,
+    ids: Ids,
+    step: Cell<usize>,
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let Self { seed, bits, ids, step } = self;
+            eprintln!("failed: seed {seed}, {bits} bits, ids {ids}, step {}", step.get());
+        }
+    }
+}
+
+struct Run<F: Fingerprint> {
+    rng: Rng,
+    ids: Ids,
+    distance: u32,
+    memtable: usize,
+    background: bool,
+    storage: Arc<dyn Storage>,
+    db: Option<Db<F>>,
+    model: Model<F>,
+    centres: Vec<F>,
+    snapshots: Vec<(Snapshot<F>, Model<F>)>,
+}
+
+impl<F: Fingerprint> Run<F> {
+    fn new(seed: u64, ids: Ids, background: bool) -> Self {
+        let mut rng = Rng::new(seed);
+        let storage: Arc<dyn Storage> = Sim::new().at(Path::new("db"));
+        let (distance, memtable) = (rng.pick(&[0, 1, 3, 3, 6]), rng.pick(&[1, 5, 16, 64]));
+        let layout = rng.pick(&["single", "half-2", "tri-6"]);
+        let mut centres: Vec<F> = (0..5).map(|_| rng.fingerprint()).collect();
+        centres.extend([F::ZERO, F::MAX]);
+        let mut run = Self {
+            rng,
+            ids,
+            distance,
+            memtable,
+            background,
+            storage,
+            db: None,
+            model: Model { documents: BTreeMap::new(), next_id: 0 },
+            centres,
+            snapshots: Vec::new(),
+        };
+        let options = run.options().ids(ids).max_distance(distance);
+        let options = options.layout(Layout::preset(layout, F::BITS).unwrap());
+        run.db = Some(options.create("db").unwrap());
+        run
+    }
+
+    fn options(&self) -> Options<F> {
+        let options = Options::new().memtable_entries(self.memtable).background(self.background);
+        options.storage(self.storage.clone())
+    }
+
+    fn db(&self) -> Db<F> {
+        self.db.clone().unwrap()
+    }
+
+    fn is_named(&self) -> bool {
+        self.ids == Ids::Names
+    }
+
+    fn fingerprint(&mut self) -> F {
+        if self.rng.one_in(4) {
+            return self.rng.fingerprint();
+        }
+        let centre = self.rng.pick(&self.centres);
+        let weight = self.rng.below(u64::from(self.distance) + 3);
+        centre ^ self.rng.error(u32::try_from(weight).unwrap())
+    }
+
+    /// Returns one of few keys, some of them long.
+    fn key(&mut self) -> Vec<u8> {
+        let number = self.rng.below(90);
+        if !self.is_named() {
+            let id = if number == 0 { u64::MAX } else { number << (number % 50) };
+            return id.to_be_bytes().to_vec();
+        }
+        match number {
+            0 => vec![b'x'; 65_535],
+            1..4 => format!("https://例.example/{}", "long/".repeat(900 + number as usize)).into(),
+            _ => format!("https://{}.example/page/{number}", number % 7).into_bytes(),
+        }
+    }
+
+    fn stamp(&mut self) -> Option<u64> {
+        match self.rng.below(9) {
+            0..4 => None,
+            4 => Some(self.rng.pick(&[0, u64::MAX])),
+            _ => Some(self.rng.below(20)),
+        }
+    }
+
+    fn step(&mut self) {
+        match self.rng.below(100) {
+            0..12 => self.step_insert(),
+            12..22 => self.step_novel(),
+            22..48 => self.step_upsert(),
+            48..60 => self.step_upsert_batch(),
+            60..64 => self.step_remove(),
+            64..70 => self.step_remove_by_key(),
+            70..75 => self.step_touch(),
+            75..77 => self.step_expire(),
+            77..80 => self.db().flush().unwrap(),
+            80..83 => self.step_compact(),
+            83..87 => self.step_snapshot(),
+            87..90 => self.step_reopen(),
+            90..92 => self.step_verify(),
+            _ => self.check_somewhere(),
+        }
+        let stats = self.db().stats();
+        let duplicates = self.model.documents.values().filter(|d| d.duplicate_of.is_some()).count();
+        let documents = self.model.documents.len();
+        assert_eq!((stats.documents, stats.duplicates), (documents as u64, duplicates as u64));
+        assert_eq!(stats.entries, (documents - duplicates) as u64);
+    }
+
+    fn step_insert(&mut self) {
+        let (key, fingerprint, stamp) = (self.key(), self.fingerprint(), self.stamp());
+        let id = self.db().insert(fingerprint, stamped(&key, stamp, self.ids)).unwrap();
+        let is_named = self.is_named();
+        assert_eq!(id, self.model.put(&key, fingerprint, stamp, is_named));
+    }
+
+    fn step_novel(&mut self) {
+        let (key, fingerprint, stamp) = (self.key(), self.fingerprint(), self.stamp());
+        let within = self.rng.pick(&[0, self.distance, self.distance + 1]);
+        let given = stamped(&key, stamp, self.ids);
+        let novelty = self.db().insert_if_novel_within(fingerprint, given, within).unwrap();
+        let is_named = self.is_named();
+        let expected = match self.model.nearest(fingerprint, within, None) {
+            Some(found) => Novelty::Duplicate(found),
+            None => Novelty::Inserted(self.model.put(&key, fingerprint, stamp, is_named)),
+        };
+        assert_eq!(novelty, expected);
+    }
+
+    /// Returns options, with the same for the model.
+    fn upsert_options(&mut self) -> (UpsertOptions, u32, OnDuplicate) {
+        let choices = [OnDuplicate::Keep, OnDuplicate::Remove, OnDuplicate::Remember];
+        let on_duplicate = self.rng.pick(&choices);
+        let options = UpsertOptions::new().on_duplicate(on_duplicate);
+        if self.rng.one_in(3) {
+            let within = self.rng.pick(&[0, 1, self.distance]);
+            return (options.within(within), within, on_duplicate);
+        }
+        (options, self.distance, on_duplicate)
+    }
+
+    fn step_upsert(&mut self) {
+        let (key, mut fingerprint, stamp) = (self.key(), self.fingerprint(), self.stamp());
+        if let Some(known) = self.model.documents.get(&key) {
+            match self.rng.below(3) {
+                0 => fingerprint = known.fingerprint,
+                1 => fingerprint = known.fingerprint ^ self.rng.error(1),
+                _ => {}
+            }
+        }
+        let (options, distance, on_duplicate) = self.upsert_options();
+        let given = stamped(&key, stamp, self.ids);
+        let outcome = self.db().upsert_if_novel_with(fingerprint, given, &options).unwrap();
+        let is_named = self.is_named();
+        let model = &mut self.model;
+        let expected = model.upsert(&key, fingerprint, stamp, distance, on_duplicate, is_named);
+        assert_eq!(outcome, expected);
+        self.check_key(&key);
+    }
+
+    fn step_upsert_batch(&mut self) {
+        let count = self.rng.below(25);
+        let mut texts: Vec<(F, Vec<u8>, Option<u64>)> = Vec::new();
+        for _ in 0..count {
+            // Often a key or a fingerprint of the batch again.
+            let before = (!texts.is_empty() && self.rng.one_in(3)).then(|| {
+                texts[usize::try_from(self.rng.below(texts.len() as u64)).unwrap()].clone()
+            });
+            let (mut key, mut fingerprint) = (self.key(), self.fingerprint());
+            if let Some((earlier, earlier_key, _)) = before {
+                match self.rng.below(3) {
+                    0 => key = earlier_key,
+                    1 => fingerprint = earlier ^ self.rng.error(1),
+                    _ => (key, fingerprint) = (earlier_key, earlier),
+                }
+            }
+            texts.push((fingerprint, key, self.stamp()));
+        }
+        let documents: Vec<(F, Stamped<'_>)> =
+            texts.iter().map(|(f, key, stamp)| (*f, stamped(key, *stamp, self.ids))).collect();
+        let (options, distance, on_duplicate) = self.upsert_options();
+        let mut seen = Vec::new();
+        let is_abandoned = self.rng.one_in(8);
+        let outcomes = self.db().upsert_if_novel_batch(&documents, &options, |outcomes| {
+            seen = outcomes.to_vec();
+            if is_abandoned { Err(std::io::Error::other("abandoned")) } else { Ok(()) }
+        });
+        if is_abandoned {
+            assert_eq!(outcomes.unwrap_err().kind(), ErrorKind::Io);
+            return;
+        }
+        let is_named = self.is_named();
+        let model = &mut self.model;
+        let expected: Vec<Outcome<F>> = texts
+            .iter()
+            .map(|(f, key, stamp)| model.upsert(key, *f, *stamp, distance, on_duplicate, is_named))
+            .collect();
+        assert_eq!(seen, expected);
+        assert_eq!(outcomes.unwrap(), expected);
+    }
+
+    fn step_remove(&mut self) {
+        let known: Vec<Entry<F>> = self.model.documents.values().filter_map(Known::entry).collect();
+        let entry = match known.is_empty() || self.rng.one_in(4) {
+            true => Entry { fingerprint: self.fingerprint(), id: DocId(self.rng.below(9)) },
+            false => self.rng.pick(&known),
+        };
+        let removed = self.db().remove(entry.fingerprint, entry.id).unwrap();
+        assert_eq!(removed, known.contains(&entry));
+        self.model.documents.retain(|_, known| known.entry() != Some(entry));
+    }
+
+    fn step_remove_by_key(&mut self) {
+        let key = self.key();
+        let known = self.model.documents.get(&key).copied();
+        let removed = match (self.ids, self.rng.one_in(2)) {
+            (Ids::Names, true) => self.db().remove_by_name(std::str::from_utf8(&key).unwrap()),
+            (Ids::Names, false) => {
+                let id = known.map_or(DocId(self.model.next_id + 3), |known| known.id);
+                self.db().remove_by_id(id)
+            }
+            _ => self.db().remove_by_id(u64::from_be_bytes(key[..].try_into().unwrap())),
+        };
+        assert_eq!(removed.unwrap(), known.is_some());
+        self.model.documents.remove(&key);
+        self.check_key(&key);
+    }
+
+    fn step_touch(&mut self) {
+        let (key, stamp) = (self.key(), self.rng.below(20));
+        let touched = self.db().touch(stamped(&key, None, self.ids).key, stamp).unwrap();
+        let known = self.model.documents.get_mut(&key);
+        assert_eq!(touched, known.is_some());
+        if let Some(known) = known {
+            known.stamp = Some(stamp);
+        }
+        self.check_key(&key);
+    }
+
+    fn step_expire(&mut self) {
+        let before = self.rng.below(22);
+        let is_old = |known: &Known<F>| known.stamp.is_some_and(|stamp| stamp < before);
+        let documents = &mut self.model.documents;
+        let has_stamps = documents.values().any(|known| known.stamp.is_some());
+        match self.db.clone().unwrap().expire(before) {
+            Ok(report) => {
+                let examined = documents.len();
+                documents.retain(|_, known| !is_old(known));
+                assert_eq!(report.examined, examined as u64);
+                assert_eq!(report.removed, (examined - documents.len()) as u64);
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+                assert!(!has_stamps && !documents.is_empty());
+            }
+        }
+    }
+
+    fn step_compact(&mut self) {
+        let report = self.db().compact().unwrap();
+        assert!(report.segments_after <= 1, "{report:?}");
+        self.check_all();
+    }
+
+    fn step_snapshot(&mut self) {
+        if self.snapshots.len() == 3 {
+            let (snapshot, model) = self.snapshots.remove(0);
+            self.check_snapshot(&snapshot, &model);
+        }
+        self.snapshots.push((self.db().snapshot(), self.model.clone()));
+    }
+
+    fn step_reopen(&mut self) {
+        self.snapshots.clear();
+        match (self.db.take(), self.rng.one_in(2)) {
+            (Some(db), true) => db.close().unwrap(),
+            (db, _) => drop(db),
+        }
+        self.db = Some(self.options().open("db").unwrap());
+        self.check_all();
+    }
+
+    fn step_verify(&mut self) {
+        let report = self.db().verify().unwrap();
+        assert!(report.errors.is_empty(), "{:?}", report.errors);
+    }
+
+    fn check_key(&self, key: &[u8]) {
+        let found = self.db().get(stamped(key, None, self.ids).key).unwrap();
+        assert_eq!(found.as_ref().map(Known::of), self.model.documents.get(key).copied());
+    }
+
+    fn check_somewhere(&mut self) {
+        let (key, query, since) = (self.key(), self.fingerprint(), self.rng.below(20));
+        self.check_key(&key);
+        let snapshot = self.db().snapshot();
+        let model = &self.model;
+        assert_answers(&snapshot, &model.oracle(), query, self.distance + 1);
+        let is_recent =
+            |m: &Match<F>| model.documents.values().any(|d| d.id == m.id && d.stamp >= Some(since));
+        let recent: Vec<Match<F>> =
+            model.oracle().query(query, self.distance).into_iter().filter(is_recent).collect();
+        let options = QueryOptions::within(self.distance).since(since);
+        assert_eq!(snapshot.query_with(query, &options).unwrap(), recent);
+        let first = snapshot.query_with(query, &options.limit(1)).unwrap();
+        assert_eq!(first.first(), recent.first());
+    }
+
+    fn check_all(&mut self) {
+        let snapshot = self.db().snapshot();
+        self.check_snapshot(&snapshot, &self.model);
+    }
+
+    fn check_snapshot(&self, snapshot: &Snapshot<F>, model: &Model<F>) {
+        assert_entries(snapshot, &model.oracle());
+        let all = snapshot.documents().unwrap().map(Result::unwrap);
+        let found: Vec<(Vec<u8>, Known<F>)> = all
+            .map(|(name, document)| {
+                assert_eq!(name.is_some(), self.is_named());
+                let key = name.map_or(document.id.0.to_be_bytes().to_vec(), String::into_bytes);
+                (key, Known::of(&document))
+            })
+            .collect();
+        assert!(found.iter().map(|(key, known)| (key, known)).eq(&model.documents), "documents");
+        for (key, known) in &model.documents {
+            let document = snapshot.get(stamped(key, None, self.ids).key).unwrap();
+            assert_eq!(document.as_ref().map(Known::of), Some(*known));
+        }
+        if self.is_named() {
+            let ids: Vec<DocId> = (0..model.next_id + 2).rev().map(DocId).collect();
+            let names: BTreeMap<DocId, &[u8]> =
+                model.documents.iter().map(|(key, known)| (known.id, &key[..])).collect();
+            for (id, name) in ids.iter().zip(snapshot.names(&ids).unwrap()) {
+                assert_eq!(name.as_deref().map(str::as_bytes), names.get(id).copied(), "{id}");
+            }
+        }
+    }
+
+    fn finish(mut self) {
+        self.check_all();
+        self.step_verify();
+        self.step_compact();
+        self.step_verify();
+        self.step_reopen();
+        self.db().close().unwrap();
+    }
+}
+
+fn stamped(key: &[u8], stamp: Option<u64>, ids: Ids) -> Stamped<'_> {
+    let key = match ids {
+        Ids::Names => Key::Name(std::str::from_utf8(key).unwrap()),
+        _ => Key::from(u64::from_be_bytes(key.try_into().unwrap())),
+    };
+    Stamped { key, stamp }
+}
+
+fn run<F: Fingerprint>(seed: u64, ids: Ids, background: bool) {
+    let trace = Trace { seed, bits: F::BITS, ids, step: Cell::new(0) };
+    let mut run = Run::<F>::new(seed, ids, background);
+    for step in 1..=200 {
+        trace.step.set(step);
+        run.step();
+    }
+    run.finish();
+}
+
+fn rounds(salt: u64, default: u64, run: impl Fn(u64)) {
+    let number = |name| std::env::var(name).map(|n| n.parse::<u64>().expect("a number"));
+    let first = number("FPDB_SEED").unwrap_or(0);
+    let rounds = number("FPDB_ROUNDS").unwrap_or(default);
+    (first..first + rounds).for_each(|round| run(salt << 32 | round));
+}
+
+#[test]
+fn documents_with_names_equal_the_model() {
+    rounds(11, 8, |seed| run::<u64>(seed, Ids::Names, false));
+    rounds(12, 6, |seed| run::<u128>(seed, Ids::Names, false));
+}
+
+#[test]
+fn documents_with_unique_ids_equal_the_model() {
+    rounds(13, 8, |seed| run::<u64>(seed, Ids::Unique, false));
+    rounds(14, 6, |seed| run::<u128>(seed, Ids::Unique, false));
+}
+
+#[test]
+fn documents_equal_the_model_while_flush_and_compaction_run_in_the_background() {
+    rounds(15, 6, |seed| {
+        run::<u64>(seed, if seed % 2 == 0 { Ids::Names } else { Ids::Unique }, true);
+    });
+}
