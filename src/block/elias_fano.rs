@@ -478,6 +478,9 @@ pub(super) fn check<F: Fingerprint>(
     mut visit: impl FnMut(F),
 ) -> Result<()> {
     let block = Block::<F>::open(&Packed { bytes, size, coding: &Coding::EliasFano })?;
+    if block.after == 0 && block.low_bits != 0 {
+        return Err(Error::corruption("a block of one fingerprint has low bits"));
+    }
     let mut all = Vec::new();
     let end = block.fill(&mut all, 0)?;
     all.truncate(end);
@@ -486,11 +489,8 @@ pub(super) fn check<F: Fingerprint>(
     }
     all.into_iter().for_each(&mut visit);
     // All ones among these bits were read as fingerprints. Any other one should not be set.
-    let mut ones = 0;
-    for bit in block.quotients * 8..block.lows {
-        ones += usize::from(bytes.get(bit / 8).copied().unwrap_or(0) >> (bit % 8) & 1);
-    }
-    if ones != block.after {
+    let bit = |bit: usize| usize::from(bytes.get(bit / 8).copied().unwrap_or(0) >> (bit % 8) & 1);
+    if (block.quotients * 8..block.lows).map(bit).sum::<usize>() != block.after {
         return Err(Error::corruption("bits are set after the block's last quotient"));
     }
     Ok(())
@@ -670,6 +670,14 @@ mod tests {
                 assert_eq!(read_inside::<u64>(&block).is_ok(), same, "{size}, bit {bit}");
             }
         }
+    }
+
+    #[test]
+    fn block_of_one_fingerprint_has_no_low_bits() {
+        let (mut block, _) = build(&[7u64], 128);
+        check(&block, 128, |f: u64| assert_eq!(f, 7)).unwrap();
+        block[2] = 1;
+        assert!(check(&block, 128, |_: u64| ()).is_err());
     }
 
     #[test]
