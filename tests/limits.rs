@@ -141,7 +141,13 @@ fn names_beyond_4_gib_are_found() {
     let db = options().ids(Ids::Names).create(&path).unwrap();
     for i in 0..NAMES {
         db.insert(i << 20, name(i).as_str()).unwrap();
+        // The log ends at 1 GiB, with the commit that it reached this in.
+        assert!(db.stats().bytes_log < (1 << 30) + (1 << 17), "{}", db.stats().bytes_log);
     }
+    // A batch that no log can hold is refused, and nothing of it is inserted.
+    let long = name(0);
+    let batch: Vec<(u64, &str)> = (0..32_800).map(|i| (i << 20 | 1, &*long)).collect();
+    assert_eq!(db.insert_batch(&batch).unwrap_err().kind(), ErrorKind::InvalidArgument);
     db.close().unwrap();
     let db = options().open(&path).unwrap();
     let longest = db.stats().segments.iter().flat_map(|s| s.files.clone()).map(|f| f.1).max();

@@ -10,6 +10,7 @@ use super::{compact, flush, rotate, sync};
 use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
+use crate::log::{MAX_COMMIT_LEN, MAX_LOG_LEN};
 use crate::version::Version;
 
 /// Writes wait for compaction when there are more segments. The policy keeps far fewer; more means
@@ -31,6 +32,9 @@ const SYNC_BEFORE_FULL: usize = 16;
 
 /// A log of this length ends, however few entries are in the memtable: reading it would take long.
 const LONG_LOG: u64 = 1 << 30;
+
+// A commit to a log that is a little shorter, with the heads of its frames.
+const _: () = assert!(LONG_LOG + MAX_COMMIT_LEN + (1 << 24) <= MAX_LOG_LEN);
 
 /// Returns the writer, once there is room for a commit.
 pub(super) fn writer_with_room<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_, Writer>> {

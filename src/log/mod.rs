@@ -29,6 +29,9 @@ pub(crate) use writer::{LogWriter, Unwritten};
 /// Longest log in bytes. A longer one is neither written nor read.
 pub(crate) const MAX_LOG_LEN: u64 = 1 << 32;
 
+/// Most bytes of operations in a commit.
+pub(crate) const MAX_COMMIT_LEN: u64 = 1 << 31;
+
 /// Where a log continues from: the content of its first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Start {

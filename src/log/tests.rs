@@ -245,6 +245,19 @@ fn commit_that_does_not_follow_the_last_is_refused() {
 }
 
 #[test]
+fn commit_that_would_make_the_log_too_long_to_be_read_is_refused() {
+    let (file, writer) = writer::<u64>();
+    let mut writer = writer.with_commit_limit(3 * 17).with_payload_limit(17);
+    let before = writer.len();
+    let batch: Vec<_> = (0..4).map(|i| Op::Remove { fingerprint: i, id: DocId(i) }).collect();
+    let error = writer.append(41, &batch).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert_eq!(writer.len(), before);
+    commit(&mut writer, 41, &batch[1..]);
+    assert_eq!(read::<u64>(&file.bytes()).unwrap().commits, [(41, batch[1..].to_vec())]);
+}
+
+#[test]
 fn failed_write_leaves_a_torn_tail_after_earlier_writes() {
     let (file, mut writer) = writer::<u64>();
     commit(&mut writer, 41, &ops::<u64>(1, 1));
@@ -564,7 +577,8 @@ fn complete_frame_with_impossible_content_is_corruption() {
         let (result, at) = forged(head, payload);
         let error = result.expect_err(&format!("{head:?}"));
         assert_eq!(error.kind(), ErrorKind::Corruption);
-        assert!(error.offset().unwrap() >= at, "{error}");
+        let end = at + 24 + payload.len() as u64;
+        assert!((at..=end).contains(&error.offset().unwrap()), "{error}");
     }
 }
 

@@ -6,7 +6,7 @@ use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::log::frame::{self, Head, Seal};
-use crate::log::{MAX_NAME_LEN, Op, Start};
+use crate::log::{MAX_COMMIT_LEN, MAX_NAME_LEN, Op, Start};
 use crate::storage::WriteFile;
 
 /// Bytes of operations after which a frame ends and the commit continues in another one. Far below
@@ -23,6 +23,7 @@ pub(crate) struct LogWriter {
     last_seq: u64,
     durable: u64,
     payload_limit: usize,
+    commit_limit: u64,
     /// The frames that are not yet written.
     unwritten: Vec<u8>,
 }
@@ -74,6 +75,7 @@ impl LogWriter {
             last_seq: start.last_seq,
             durable: len,
             payload_limit: PAYLOAD_LIMIT,
+            commit_limit: MAX_COMMIT_LEN,
             unwritten: Vec::new(),
         })
     }
@@ -82,6 +84,13 @@ impl LogWriter {
     #[cfg(test)]
     pub(super) fn with_payload_limit(mut self, limit: usize) -> Self {
         self.payload_limit = limit;
+        self
+    }
+
+    /// Sets another limit for the bytes of a commit's operations.
+    #[cfg(test)]
+    pub(super) fn with_commit_limit(mut self, limit: u64) -> Self {
+        self.commit_limit = limit;
         self
     }
 
@@ -94,6 +103,14 @@ impl LogWriter {
         }
         if ops.iter().any(|op| op.name_len().is_some_and(|len| len > MAX_NAME_LEN)) {
             return Err(Error::invalid(format!("a name has more than {MAX_NAME_LEN} bytes")));
+        }
+        let len: u64 = ops.iter().map(|op| op.encoded_len() as u64).sum();
+        if len > self.commit_limit {
+            let limit = self.commit_limit;
+            let message = format!(
+                "the batch takes {len} bytes in the log, but at most {limit} are allowed: split it"
+            );
+            return Err(Error::invalid(message));
         }
         // The same value for all frames: a frame never vouches for bytes of its own commit.
         let durable = self.durable();

@@ -46,7 +46,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// The same as [`insert`](Self::insert). Then nothing is inserted.
+    /// The same as [`insert`](Self::insert), and `InvalidArgument` for more than 2 GiB of entries. Then
+    /// nothing is inserted.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -125,7 +126,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// The same as [`insert`](Self::insert). Then nothing is inserted.
+    /// The same as [`insert`](Self::insert), and `InvalidArgument` for more than 2 GiB of entries. Then
+    /// nothing is inserted.
     ///
     /// ```
     /// use fpdb::Novelty;
