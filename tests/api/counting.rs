@@ -1,4 +1,4 @@
-//! A storage that wraps another one. It counts syncs, gives them a duration, and can block them. It
+//! A storage that wraps another one. It counts syncs, gives them a duration, and can block calls. It
 //! can also refuse to create files, as if the disk were full.
 
 use std::path::Path;
@@ -8,6 +8,12 @@ use std::time::Duration;
 
 use fpdb::Result;
 use fpdb::storage::{Fault, FolderLock, ReadFile, Sim, Storage, WriteFile};
+
+/// The subject of a sync of the folder.
+pub(crate) const FOLDER: &str = "the folder";
+
+/// The end of the subject of a read of a log.
+pub(crate) const READ_OF_A_LOG: &str = ".log is read";
 
 #[derive(Debug)]
 struct Control {
@@ -21,9 +27,9 @@ struct Control {
 
 #[derive(Debug, Default)]
 struct Hold {
-    /// Syncs wait for files whose names end with this.
+    /// The first call whose subject ends with this waits.
     ending: Option<&'static str>,
-    waiting: usize,
+    is_waiting: bool,
 }
 
 #[derive(Debug)]
@@ -46,7 +52,9 @@ impl Counting {
         self.control.syncs.load(Ordering::Relaxed)
     }
 
-    /// Blocks the syncs of files whose names end with this; `None` ends the blocking.
+    /// Blocks the next sync of a file whose name ends with this, and lets others pass until that one
+    /// goes on; `None` ends the blocking. [`FOLDER`] blocks a sync of the folder. [`READ_OF_A_LOG`] blocks
+    /// a read of a log, once the bytes are read.
     pub(crate) fn hold(&self, ending: Option<&'static str>) {
         self.control.hold.lock().unwrap().ending = ending;
         self.control.changed.notify_all();
@@ -58,21 +66,21 @@ impl Counting {
         *self.control.refused.lock().unwrap() = ending;
     }
 
-    /// Waits until a sync is blocked.
-    pub(crate) fn wait_for_held_sync(&self) {
+    /// Waits until a call is blocked.
+    pub(crate) fn wait_for_held_call(&self) {
         let hold = self.control.hold.lock().unwrap();
-        drop(self.control.changed.wait_while(hold, |hold| hold.waiting == 0).unwrap());
+        drop(self.control.changed.wait_while(hold, |hold| !hold.is_waiting).unwrap());
     }
 }
 
 impl Control {
-    fn pass(&self, name: &str) {
+    fn pass(&self, subject: &str) {
         let mut hold = self.hold.lock().unwrap();
-        let held = |hold: &mut Hold| hold.ending.is_some_and(|ending| name.ends_with(ending));
-        if held(&mut hold) {
-            hold.waiting += 1;
+        let held = |hold: &mut Hold| hold.ending.is_some_and(|ending| subject.ends_with(ending));
+        if held(&mut hold) && !hold.is_waiting {
+            hold.is_waiting = true;
             self.changed.notify_all();
-            self.changed.wait_while(hold, held).unwrap().waiting -= 1;
+            self.changed.wait_while(hold, held).unwrap().is_waiting = false;
         }
     }
 }
@@ -110,7 +118,9 @@ impl Storage for Counting {
     }
 
     fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {
-        self.inner.read(name, limit)
+        let bytes = self.inner.read(name, limit);
+        self.control.pass(&format!("{name} is read"));
+        bytes
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -122,6 +132,7 @@ impl Storage for Counting {
     }
 
     fn sync_dir(&self) -> Result<()> {
+        self.control.pass(FOLDER);
         self.inner.sync_dir()
     }
 

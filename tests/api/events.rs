@@ -167,7 +167,7 @@ fn events_of_stalled_writer(hold: Duration) -> Vec<Event> {
     };
     let before = thread::spawn(insert(0, 3 * SIZE)).join().unwrap();
     assert!(before.is_empty(), "delays are not events: {before:?}");
-    storage.wait_for_held_sync();
+    storage.wait_for_held_call();
     let writer = thread::spawn(insert(3 * SIZE, 3 * SIZE + 1));
     thread::sleep(hold);
     storage.hold(None);

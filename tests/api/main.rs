@@ -2,6 +2,7 @@
 
 mod access;
 mod background_failure;
+mod backup;
 mod bulk_load;
 #[path = "../common/mod.rs"]
 mod common;
@@ -17,6 +18,7 @@ mod identity;
 mod index_memory;
 mod little_memory;
 mod novelty;
+mod orphans;
 mod ownership;
 mod pages;
 mod progress;

@@ -10,7 +10,7 @@ use std::{fs, thread};
 use fpdb::storage::{Sim, Storage};
 use fpdb::{Access, Db, DocId, Entry, ErrorKind};
 
-use crate::counting::Counting;
+use crate::counting::{Counting, FOLDER};
 
 fn insert(db: &Db, documents: std::ops::Range<u64>) {
     for i in documents {
@@ -170,6 +170,37 @@ fn commit_after_the_lock_file_was_replaced_is_not_acknowledged() {
         .filter(|&f| options().open("sim").unwrap().contains(f).unwrap())
         .collect();
     assert_eq!(found, [1, 2, 5]);
+}
+
+/// The commit comes while a flush creates the next log, so the flush syncs it with the end of the old
+/// log.
+#[test]
+fn commit_that_a_flush_syncs_after_the_lock_file_was_replaced_is_not_acknowledged() {
+    let sim = Sim::new();
+    let storage = Counting::new(sim.clone(), Duration::ZERO);
+    let options = || Db::options().background(false);
+    let first = options().storage(storage.clone() as Arc<dyn Storage>).create("sim").unwrap();
+    first.insert(1, 1).unwrap();
+    storage.hold(Some(FOLDER));
+    let flush = thread::spawn({
+        let first = first.clone();
+        move || first.flush()
+    });
+    storage.wait_for_held_call();
+    let late = thread::spawn({
+        let first = first.clone();
+        move || first.insert(2, 2)
+    });
+    while first.stats().memtable_entries < 2 {
+        thread::yield_now();
+    }
+    sim.remove("LOCK").unwrap();
+    let second = options().storage(sim.clone()).open("sim").unwrap();
+    storage.hold(None);
+    assert_eq!(flush.join().unwrap().unwrap_err().kind(), ErrorKind::Replaced);
+    assert_eq!(late.join().unwrap().unwrap_err().kind(), ErrorKind::Poisoned);
+    assert!(!first.contains(2).unwrap(), "it is not visible either");
+    assert_eq!(second.snapshot().len(), 1);
 }
 
 /// Every manifest that was ever in force is put back after every later step.
@@ -345,15 +376,19 @@ fn links_and_pipes_in_the_folder_are_not_followed() {
 }
 
 #[test]
-fn manifest_that_is_too_long_is_not_read() {
-    let parent = tempfile::tempdir().unwrap();
-    let path = parent.path().join("db");
-    create(&path, 0..20).close().unwrap();
-    let file = fs::OpenOptions::new().write(true).open(path.join("MANIFEST")).unwrap();
-    file.set_len(3 << 30).unwrap();
-    for error in [Db::open(&path).unwrap_err(), Db::open_read_only(&path).unwrap_err()] {
-        assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
-        assert!(error.to_string().contains("3221225472 bytes"), "{error}");
+fn manifest_or_log_that_is_too_long_is_not_read() {
+    for (ending, len) in [("MANIFEST", 3 << 30), (".log", (4 << 30) + 1)] {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("db");
+        drop(create(&path, 0..20));
+        let mut names = contents(&path).into_keys().map(|name| name.into_string().unwrap());
+        let name = names.find(|name| name.ends_with(ending)).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(path.join(name)).unwrap();
+        file.set_len(len).unwrap();
+        for error in [Db::open(&path).unwrap_err(), Db::open_read_only(&path).unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+            assert!(error.to_string().contains(&format!("{len} bytes")), "{error}");
+        }
     }
 }
 
@@ -426,7 +461,7 @@ fn writer_that_lost_its_lock_removes_no_file_of_the_next_one() {
         insert(&first, 30 * round..30 * round + 30);
         storage.hold(Some(held_up));
         let flush = thread::spawn(move || first.flush());
-        storage.wait_for_held_sync();
+        storage.wait_for_held_call();
         sim.remove("LOCK").unwrap();
         let second = options().storage(sim.clone()).open("sim").unwrap();
         let before = sim.list().unwrap().unwrap();

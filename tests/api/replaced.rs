@@ -2,8 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
+use fpdb::storage::{Sim, Storage};
 use fpdb::{Db, DocId, Entry, ErrorKind, Layout, ReadOnlyDb};
+
+use crate::counting::{Counting, READ_OF_A_LOG};
 
 const DOCUMENTS: u64 = 1000;
 
@@ -109,4 +115,34 @@ fn reader_of_a_database_that_gets_a_recipe_sees_its_entries() {
     db.insert(7, 1).unwrap();
     assert!(reader.refresh().unwrap());
     assert!(reader.contains(7).unwrap());
+}
+
+/// One thread reads the log before the last commit, and installs what it read after another thread
+/// has seen that commit.
+#[test]
+fn refresh_in_two_threads_never_goes_back_to_an_older_state() {
+    let sim = Sim::new();
+    let writer = Db::options().storage(sim.clone()).background(false).create("sim").unwrap();
+    let storage = Counting::new(sim, Duration::ZERO);
+    let on_storage = Db::options().storage(storage.clone() as Arc<dyn Storage>);
+    let reader = on_storage.open_read_only("sim").unwrap();
+    for (round, is_flushed) in (1..).zip([false, true, false]) {
+        writer.insert(fingerprint(2 * round), 2 * round).unwrap();
+        storage.hold(Some(READ_OF_A_LOG));
+        let slow = thread::spawn({
+            let reader = reader.clone();
+            move || reader.refresh()
+        });
+        storage.wait_for_held_call();
+        writer.insert(fingerprint(2 * round + 1), 2 * round + 1).unwrap();
+        if is_flushed {
+            writer.flush().unwrap();
+        }
+        assert!(reader.refresh().unwrap());
+        assert_eq!(reader.snapshot().len(), 2 * round);
+        storage.hold(None);
+        assert!(slow.join().unwrap().unwrap(), "there was something new since it began");
+        assert_eq!(reader.snapshot().len(), 2 * round, "round {round}");
+        assert!(!reader.refresh().unwrap());
+    }
 }

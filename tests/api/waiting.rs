@@ -40,7 +40,7 @@ fn readers_do_not_wait_for_a_writer_that_is_syncing() {
             move || (db.insert(0b1111, 2).unwrap(), db.insert(!0, 3).unwrap())
         });
         if memtable == 1 || ending == ".log" {
-            storage.wait_for_held_sync();
+            storage.wait_for_held_call();
         }
         let found = at_once({
             let db = db.clone();
@@ -78,7 +78,7 @@ fn failed_sync_is_reported_to_all_that_wait_for_it_or_a_later_one() {
             thread::spawn(move || db.insert(i << 40, i).map(drop).map_err(|e| e.kind()))
         };
         let alone = insert(0);
-        storage.wait_for_held_sync();
+        storage.wait_for_held_call();
         let others: Vec<_> = (1..WRITERS).map(insert).collect();
         while (db.stats().memtable_entries as u64) < WRITERS {
             thread::yield_now();
@@ -116,7 +116,7 @@ fn writers_continue_during_a_flush_until_the_next_memtable_is_twice_full() {
         }
     };
     at_once(insert(0, 3 * SIZE));
-    storage.wait_for_held_sync();
+    storage.wait_for_held_call();
     assert_eq!(db.stats().segments, []);
     assert_eq!(db.stats().memtable_entries as u64, 3 * SIZE);
     let last = thread::spawn(insert(3 * SIZE, 3 * SIZE + 1));
@@ -193,7 +193,7 @@ fn folder_stays_locked_until_a_merge_beside_the_close_has_ended() {
         let db = db.clone();
         move || db.flush()
     });
-    storage.wait_for_held_sync();
+    storage.wait_for_held_call();
     at_once(move || db.close().unwrap());
     assert_eq!(options().open("sim").unwrap_err().kind(), ErrorKind::Locked);
     storage.hold(None);
