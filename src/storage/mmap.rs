@@ -231,7 +231,8 @@ impl<'a> PageBytes<'a> {
             return None;
         }
         let pages = offset / PAGE..offset.wrapping_add(len).div_ceil(PAGE);
-        if self.are_ready(pages) { Some(self.slice(offset, len)) } else { None }
+        let are_ready = self.memory.is_complete || self.are_ready(pages);
+        if are_ready { Some(self.slice(offset, len)) } else { None }
     }
 
     /// Returns all bytes from `offset` on if all pages of the memory were ready from the beginning.
