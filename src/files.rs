@@ -110,6 +110,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_tell_their_generation_up_to_the_greatest() {
+        assert_eq!(MAX_GENERATION, (1 << 40) - 1);
+        for generation in [0, 1, 77, MAX_GENERATION] {
+            let first = first_number(generation);
+            assert_eq!(generation_of(first), generation);
+            assert_eq!(generation_of(first + ((1 << 24) - 1)), generation);
+        }
+    }
+
+    #[test]
+    fn all_files_but_runs_are_of_use_after_a_crash() {
+        let kept = [FileName::Log(1), FileName::Table(1, 0), FileName::Postings(1)];
+        assert!(kept.iter().all(|name| name.is_kept()));
+        assert!(!FileName::Run(1).is_kept());
+    }
+
+    #[test]
     fn file_names_parse_back_and_other_names_do_not() {
         let all = [
             FileName::Log(0),

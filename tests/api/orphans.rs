@@ -81,24 +81,30 @@ fn orphan_of_a_newer_format_is_not_removed() {
     assert_eq!(sim.contents(&name).unwrap(), log);
 }
 
-/// The orphan is a segment of another database, which would be refused if it could be read.
+/// Makes an empty database with a file of another database, which must be refused if it can be read.
+/// Returns the name of the file.
+fn with_foreign_orphan() -> (Arc<Sim>, String) {
+    let sim = Sim::new();
+    let db = on(&sim).create("other").unwrap();
+    db.insert(1, 1).unwrap();
+    db.close().unwrap();
+    let other = sim.folder("other");
+    let mut names = other.list().unwrap().unwrap().into_iter();
+    let name = names.find(|name| name.ends_with(".t00")).unwrap();
+    on(&sim).create("sim").unwrap().close().unwrap();
+    // So that the file is not newer than the manifest.
+    on(&sim).open("sim").unwrap().close().unwrap();
+    sim.set_contents(&name, &other.contents(&name).unwrap());
+    (sim, name)
+}
+
 #[test]
-fn orphan_that_cannot_be_read_is_not_removed() {
+fn foreign_orphan_is_not_removed_whichever_call_fails() {
     for call in 0.. {
-        let sim = Sim::new();
-        let db = on(&sim).create("other").unwrap();
-        db.insert(1, 1).unwrap();
-        db.close().unwrap();
-        let other = sim.folder("other");
-        let names = other.list().unwrap().unwrap();
-        let name = names.iter().find(|name| name.ends_with(".t00")).unwrap();
-        on(&sim).create("sim").unwrap().close().unwrap();
-        // So that the file is not newer than the manifest.
-        on(&sim).open("sim").unwrap().close().unwrap();
-        sim.set_contents(name, &other.contents(name).unwrap());
+        let (sim, name) = with_foreign_orphan();
         sim.fail_at(sim.calls() + call, Fault::Error, false);
         let error = on(&sim).open("sim").unwrap_err();
-        assert!(sim.contents(name).is_some(), "call {call}: {error}");
+        assert!(sim.contents(&name).is_some(), "call {call}: {error}");
         if sim.first_failed().is_none() {
             assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
             assert!(error.to_string().contains("not from the writers"), "{error}");
@@ -107,4 +113,13 @@ fn orphan_that_cannot_be_read_is_not_removed() {
         }
         assert_eq!(error.kind(), ErrorKind::Io, "call {call}: {error}");
     }
+}
+
+#[test]
+fn foreign_orphan_whose_header_cannot_be_read_is_not_removed() {
+    let (sim, name) = with_foreign_orphan();
+    sim.fail_read_at(sim.reads(), Fault::Error, false);
+    let error = on(&sim).open("sim").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert!(sim.contents(&name).is_some());
 }
