@@ -100,8 +100,8 @@ mod version;
 pub use codec::block_code::BlockCode;
 pub use db::{
     CompactReport, Db, Description, Documents, Durability, ExpireReport, Iter, Key, LoadReport,
-    Novelty, OnDuplicate, Options, Outcome, ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats,
-    Snapshot, Stamped, Stats, TableStats, UpsertOptions, VerifyReport, describe,
+    MergeReport, Novelty, OnDuplicate, Options, Outcome, ReadOnlyDb, RecipeName, RecoveryReport,
+    SegmentStats, Snapshot, Stamped, Stats, TableStats, UpsertOptions, VerifyReport, describe,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};

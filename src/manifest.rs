@@ -52,6 +52,8 @@ pub(crate) struct Manifest {
     pub session: u64,
     /// Earlier writers of which there may be files.
     pub earlier_sessions: Vec<Session>,
+    /// Whether a merge or rebuild is still creating this database, so that nobody may use it.
+    pub is_unfinished: bool,
     /// The next document id of a database with names.
     pub next_doc: u64,
     /// The last commit that is in the segments.
@@ -74,6 +76,7 @@ impl Manifest {
             generation: 1,
             session,
             earlier_sessions: Vec::new(),
+            is_unfinished: false,
             next_doc: 0,
             last_seq: 0,
             bytes_flushed: 0,
@@ -93,6 +96,16 @@ impl Manifest {
             self.earlier_sessions.push(Session { nonce: self.session, last });
         }
         self.session = session;
+    }
+
+    /// Refuses a database that is still being created.
+    pub(crate) fn expect_finished(&self) -> Result<()> {
+        if !self.is_unfinished {
+            return Ok(());
+        }
+        let message = "a merge or rebuild that creates this database has not finished: wait for it, \
+                       or repeat it if it was interrupted";
+        Err(Error::new(ErrorKind::Unfinished, message))
     }
 
     /// Returns whether a crash can have left this file, which this manifest does not name.
@@ -115,6 +128,7 @@ impl Manifest {
         self.settings.encode(&mut out);
         out.put_u64(self.generation);
         out.put_u64(self.session);
+        out.put_u8(self.is_unfinished.into());
         out.put_u64(self.next_doc);
         out.put_u64(self.last_seq);
         out.put_u64(self.bytes_flushed);
@@ -153,6 +167,11 @@ impl Manifest {
         let settings = Settings::decode(&header, &mut fields)?;
         let generation = fields.u64("generation")?;
         let session = fields.u64("session")?;
+        let is_unfinished = match fields.u8("whether it is unfinished")? {
+            0 => false,
+            1 => true,
+            other => return Err(fields.corruption(format!("unfinished is {other}"))),
+        };
         let next_doc = fields.u64("next document id")?;
         let last_seq = fields.u64("last commit")?;
         let bytes_flushed = fields.u64("bytes flushed")?;
@@ -183,6 +202,7 @@ impl Manifest {
             generation,
             session,
             earlier_sessions,
+            is_unfinished,
             next_doc,
             last_seq,
             bytes_flushed,

@@ -156,7 +156,8 @@ pub(super) fn check(ids: Ids, key: &Key<'_>) -> Result<()> {
             format!("a name must have 1 to {MAX_NAME_LEN} bytes, and this one has {}", name.len())
         }
         (Ids::User | Ids::Unique, Key::Name(_)) => {
-            "the caller chooses the ids in this database: give a DocId instead of a name".into()
+            "the caller chooses the ids in this database, which has user ids or unique ids: give a DocId \
+             instead of a name".into()
         }
         (Ids::Names, Key::Id(_)) => {
             "this database assigns ids itself: give a name instead of a DocId".into()

@@ -5,8 +5,9 @@ use std::sync::mpsc;
 
 use super::core::Core;
 use super::{backpressure, compact, flush, install, space};
+use crate::documents::SymbolTable;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Entry, Fingerprint};
+use crate::fingerprint::{Document, Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Report};
 use crate::scratch::{Scratch, ScratchFiles};
 use crate::segment::bound::{Expected, most_bytes};
@@ -87,14 +88,77 @@ pub(super) fn load<F: Fingerprint>(
     let sorted = sorter.finish(|more| load.meter.advance(more))?;
     let written = load.write(load.only_new(sorted)?, read, greatest_id)?;
     let inserted = written.as_ref().map_or(0, |meta| meta.entries);
-    written.map_or(Ok(()), |meta| add_segment(core, folder, meta))?;
+    written.map_or(Ok(()), |meta| add_segment(core, folder, meta, 0))?;
     load.meter.finish();
     drop(writer);
+    end(core);
+    Ok(LoadReport { read, inserted })
+}
+
+/// Documents to load, in the order of their keys.
+pub(super) struct DocumentsToLoad<I> {
+    pub(super) documents: I,
+    /// At most this many follow.
+    pub(super) most: u64,
+    /// About as many bytes as they take.
+    pub(super) bytes: u64,
+    /// Made from some of the keys.
+    pub(super) symbols: SymbolTable,
+    /// The next id of a database with names.
+    pub(super) next_doc: u64,
+}
+
+/// Loads documents into a database that has none, as one segment, which is durable afterwards.
+/// Returns their number.
+pub(super) fn load_documents<F: Fingerprint>(
+    core: &Core<F>,
+    given: DocumentsToLoad<impl Iterator<Item = Result<(Vec<u8>, Document<F>)>>>,
+    report: Report<'_>,
+) -> Result<u64> {
+    let DocumentsToLoad { documents, most, bytes, symbols, next_doc } = given;
+    let mut documents = documents.peekable();
+    if documents.peek().is_none() {
+        return Ok(0);
+    }
+    let folder = &*install::own_folder(core)?;
+    let meter = Meter::new(report, Phase::Read, Some(most));
+    let load = Load { core, folder, threads: core.threads(), meter };
+    let mut writer = flush::flush_all(core)?;
+    load.require_space(most, u64::MAX, load.sorts(), bytes)?;
+    let mut segment = SegmentWriter::new(folder, &core.settings, core.next_number(folder)?);
+    segment.set_scratch(Scratch { files: load.scratch_files(), filter_memory: LEAST_FILTER });
+    let (mut entries, mut count) = (None, 0);
+    segment.documents(symbols, most, |file| {
+        let originals = documents.filter_map(|document| {
+            let pushed = document.and_then(|(key, document)| {
+                count += 1;
+                file.push(&key, Some(&document))?;
+                Ok(document.entry())
+            });
+            pushed.transpose()
+        });
+        entries = Some(load.read(originals)?);
+        Ok(0)
+    })?;
+    if let Some((sorter, read)) = entries {
+        load.meter.begin(Phase::Sort, read.read)?;
+        let sorted = sorter.finish(|more| load.meter.advance(more))?;
+        load.write_tables(&mut segment, sorted, read.read)?;
+    }
+    writer.next_doc = next_doc;
+    add_segment(core, folder, segment.finish()?, next_doc)?;
+    load.meter.finish();
+    drop(writer);
+    end(core);
+    Ok(count)
+}
+
+/// Does what follows a load.
+fn end<F: Fingerprint>(core: &Core<F>) {
     // Manifests without the new segment name this log. Once it is removed, they are refused if one is
     // put back. If this fails, the load has still succeeded.
     let _ = flush::end_log(core);
     compact::compact_as_needed(core);
-    Ok(LoadReport { read, inserted })
 }
 
 /// Adds the new segment, newer than all others.
@@ -102,10 +166,12 @@ fn add_segment<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,
     meta: SegmentMeta,
+    next_doc: u64,
 ) -> Result<()> {
     let segment = install::open_new(core, folder, meta)?;
     install::segment(core, folder, Some(&segment), |manifest| {
         manifest.segments.push(segment.meta().clone());
+        manifest.next_doc = manifest.next_doc.max(next_doc);
     })?;
     core.current.update(|version| Version {
         segments: version.segments.iter().chain([&segment]).cloned().collect(),
@@ -220,9 +286,15 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 
     /// Requires enough free space for the segment and its scratch files, before the first is
     /// written.
-    fn require_space(&self, entries: u64, greatest_id: u64, sorts: usize) -> Result<()> {
+    fn require_space(
+        &self,
+        entries: u64,
+        greatest_id: u64,
+        sorts: usize,
+        documents: u64,
+    ) -> Result<()> {
         let core = self.core;
-        let expected = Expected::of_entries(entries, greatest_id);
+        let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
         let rows = entries * F::BYTES as u64;
         let hashes = if core.settings.filter_bits > 0 { entries * 8 } else { 0 };
         let is_in_memory = rows * sorts as u64 <= self.memory(FOR_ROWS) as u64;
@@ -241,20 +313,34 @@ impl<'a, F: Fingerprint> Load<'a, F> {
             return Ok(None);
         }
         let core = self.core;
-        let sorts = self.threads.min(core.settings.layout.tables() - 1);
-        self.require_space(entries.len(), greatest_id, sorts)?;
-        let tables = core.settings.layout.tables();
-        self.meter.begin(Phase::Write, read * tables as u64)?;
+        self.require_space(entries.len(), greatest_id, self.sorts(), 0)?;
         let mut writer =
             SegmentWriter::new(self.folder, &core.settings, core.next_number(self.folder)?);
+        self.write_tables(&mut writer, entries, read)?;
+        writer.finish().map(Some)
+    }
+
+    /// Returns how many tables are sorted at a time.
+    fn sorts(&self) -> usize {
+        self.threads.min(self.core.settings.layout.tables() - 1)
+    }
+
+    fn write_tables(
+        &self,
+        writer: &mut SegmentWriter<'a>,
+        entries: Sorted<'a, Entry<F>>,
+        read: u64,
+    ) -> Result<()> {
+        let core = self.core;
+        let tables = core.settings.layout.tables();
+        self.meter.begin(Phase::Write, read * tables as u64)?;
         // Entries on disk need less than their share while they are read. The rest is for filters.
         let used = entries.memory() + self.memory(FOR_ROWS);
         let left = core.tuning.bulk_memory.saturating_sub(used).max(self.memory(FOR_FILTERS));
         let filter_memory = (left / self.threads.min(tables)).max(LEAST_FILTER);
         writer.set_scratch(Scratch { files: self.scratch_files(), filter_memory });
-        let contents = Contents { load: self, entries, sorts };
-        writer.tables(&contents, self.threads)?;
-        writer.finish().map(Some)
+        let contents = Contents { load: self, entries, sorts: self.sorts() };
+        writer.tables(&contents, self.threads)
     }
 }
 

@@ -16,6 +16,7 @@
 //! | `background` | the threads |
 //! | `snapshot` `lookup` `stats` | reading entries; documents; figures |
 //! | `recover` `handle` `read_only` `open` | from files to a handle |
+//! | `union` `combine` | documents of several databases; merge and rebuild |
 //! | `text` | from a text to a decision (feature `text`) |
 //! | `calibrate` | measuring what queries cost |
 
@@ -25,6 +26,7 @@ mod backpressure;
 mod backup;
 mod calibrate;
 mod close;
+mod combine;
 mod commit;
 mod compact;
 mod core;
@@ -57,9 +59,11 @@ mod stats;
 mod sync;
 #[cfg(feature = "text")]
 mod text;
+mod union;
 mod wake;
 mod write;
 
+pub use combine::MergeReport;
 pub use compact::CompactReport;
 pub use documents::{OnDuplicate, Outcome, UpsertOptions};
 pub use entries::Novelty;

@@ -182,8 +182,15 @@ pub fn describe(path: impl AsRef<Path>) -> Result<Description> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Create,
+    /// Creates a database that a merge or rebuild will fill.
+    Combine,
     Open,
     OpenOrCreate,
+}
+
+/// Creates a database that nobody can open until its manifest says that it is finished.
+pub(super) fn create_unfinished<F: Fingerprint>(options: Options<F>, path: &Path) -> Result<Db<F>> {
+    open(options, path, Mode::Combine)
 }
 
 fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode) -> Result<Db<F>> {
@@ -204,7 +211,7 @@ fn open<F: Fingerprint>(options: Options<F>, path: &Path, mode: Mode) -> Result<
     // Again: another process may have changed it before it released the lock.
     let manifest = match (read_manifest(&options, &*storage, mode)?, new_settings) {
         (Some(manifest), _) => manifest,
-        (None, Some(settings)) => create(settings, &folder)?,
+        (None, Some(settings)) => create(settings, &folder, mode == Mode::Combine)?,
         (None, None) => return Err(explain_missing(&*storage, no_manifest())),
     };
     let (core, recovery) = recover(options, folder, manifest)?;
@@ -226,8 +233,10 @@ fn read_manifest<F: Fingerprint>(
     mode: Mode,
 ) -> Result<Option<Manifest>> {
     match Manifest::read(storage) {
-        Ok(_) if mode == Mode::Create => Err(already_exists(storage)),
+        Ok(found) if mode == Mode::Combine && found.is_unfinished => Ok(Some(found)),
+        Ok(_) if matches!(mode, Mode::Create | Mode::Combine) => Err(already_exists(storage)),
         Ok(manifest) => {
+            manifest.expect_finished().map_err(|e| e.at_path(storage.root()))?;
             options.check_agreement(&manifest.settings).map_err(|e| e.at_path(storage.root()))?;
             Ok(Some(manifest))
         }
@@ -292,14 +301,15 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
 
 /// Creates a database; storage-format.md, "Create". The folder may contain what an interrupted
 /// creation left, but no files of a database.
-fn create(settings: Settings, folder: &LockedFolder) -> Result<Manifest> {
+fn create(settings: Settings, folder: &LockedFolder, is_unfinished: bool) -> Result<Manifest> {
     let storage = &**folder.storage();
     let names = storage.list()?.unwrap_or_default();
     if names.iter().any(|name| FileName::parse(name).is_some()) {
         return Err(explain_missing(storage, no_manifest()));
     }
     refuse_foreign_files(storage)?;
-    let manifest = Manifest::new(settings, folder.session());
+    let mut manifest = Manifest::new(settings, folder.session());
+    manifest.is_unfinished = is_unfinished;
     manifest.install(storage)?;
     Ok(manifest)
 }

@@ -39,6 +39,7 @@ pub(super) fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
     // In this order: a writer installs a manifest before it creates files of that generation.
     let names = storage.list()?.unwrap_or_default();
     let manifest = Manifest::read(storage).map_err(|e| explain_missing(storage, e))?;
+    manifest.expect_finished().map_err(|e| e.at_path(storage.root()))?;
     orphans::refuse_newer(storage, &names, &manifest)?;
     Ok(manifest)
 }

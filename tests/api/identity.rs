@@ -61,5 +61,5 @@ fn files_of_diverged_copies_do_not_mix() {
         fs::write(&ours, good).unwrap();
         assert!(Db::options().open_read_only(&first).unwrap().verify().errors.is_empty());
     }
-    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["del", "ids", "log", "names", "t00", "t01"]);
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["del", "docs", "ids", "log", "t00", "t01"]);
 }

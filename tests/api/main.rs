@@ -17,6 +17,7 @@ mod hostile;
 mod identity;
 mod index_memory;
 mod little_memory;
+mod merge;
 mod novelty;
 mod orphans;
 mod ownership;

@@ -47,7 +47,7 @@ impl Intact {
             history: Vec::new(),
         };
         let intact = nothing.continued(size, seed, 0..9);
-        for kind in [".t00", ".t01", ".ids", ".del", ".names", ".log", "MANIFEST"] {
+        for kind in [".t00", ".t01", ".ids", ".del", ".docs", ".log", "MANIFEST"] {
             let has_kind = intact.files.keys().any(|name| name.ends_with(kind));
             assert!(has_kind, "no {kind} in {:?}", intact.files.keys());
         }

@@ -130,7 +130,7 @@ impl<F: Fingerprint> Db<F> {
         Ok(core)
     }
 
-    fn core(&self) -> &Core<F> {
+    pub(super) fn core(&self) -> &Core<F> {
         &self.handle.core
     }
 

@@ -1,0 +1,357 @@
+//! Merge and rebuild.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use fpdb::storage::{CrashLimits, Fault, Sim, Storage};
+use fpdb::{
+    BlockCode, Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options, Stamped,
+    UpsertOptions,
+};
+
+use crate::common::{Oracle, Rng, assert_answers, assert_entries};
+
+fn options(sim: &Arc<Sim>) -> Options {
+    Options::new().storage(sim.clone()).memtable_entries(64).background(false).bulk_memory(1)
+}
+
+/// What a database says about its documents, by name, or by id as text.
+fn documents(db: &Db) -> BTreeMap<String, Document> {
+    let snapshot = db.snapshot();
+    let all = snapshot.documents().unwrap().map(Result::unwrap);
+    all.map(|(name, document)| (name.unwrap_or(document.id.to_string()), document)).collect()
+}
+
+fn entries(db: &Db) -> Oracle<u64> {
+    Oracle(db.snapshot().iter().map(Result::unwrap).collect())
+}
+
+/// Fills a database with clusters, in several segments, with removals and updates.
+fn filled(sim: &Arc<Sim>, path: &str, ids: Ids, seed: u64) -> Db {
+    let db = options(sim).ids(ids).layout(Layout::preset("half-2", 64).unwrap());
+    let db = db.create(path).unwrap();
+    let mut rng = Rng::new(seed);
+    let centres: Vec<u64> = (0..20).map(|_| rng.fingerprint()).collect();
+    for i in 0..300 {
+        let fingerprint = rng.pick(&centres) ^ rng.error::<u64>(u32::try_from(i % 9).unwrap());
+        let (number, stamp) = (rng.below(200) + 50 * seed, rng.below(9));
+        match ids {
+            Ids::Names => {
+                let name = format!("https://a.example/{number}");
+                let stamped = Stamped::new(&*name, stamp);
+                if i % 4 == 0 {
+                    let remember = UpsertOptions::new().on_duplicate(OnDuplicate::Remember);
+                    let _ = db.upsert_if_novel_with(fingerprint, stamped, &remember).unwrap();
+                } else {
+                    db.insert(fingerprint, stamped).unwrap();
+                }
+            }
+            Ids::Unique => drop(db.insert(fingerprint, Stamped::new(number, stamp)).unwrap()),
+            _ => drop(db.insert(fingerprint, number).unwrap()),
+        }
+        if i % 10 == 9 {
+            let gone = rng.below(200);
+            match ids {
+                Ids::Names => {
+                    db.remove_by_name(&format!("https://a.example/{gone}")).unwrap();
+                }
+                _ => drop(db.remove_by_id(gone).unwrap()),
+            }
+        }
+    }
+    db
+}
+
+#[test]
+fn rebuild_with_other_options_gives_the_same_answers() {
+    for ids in [Ids::User, Ids::Unique, Ids::Names] {
+        let sim = Sim::new();
+        let db = filled(&sim, "a", ids, 1);
+        let rebuilt = options(&sim)
+            .layout(Layout::preset("tri-6", 64).unwrap())
+            .max_distance(5)
+            .block_size(1024)
+            .code(BlockCode::EliasFano)
+            .filter_bits(0);
+        let report = rebuilt.rebuild("a", "b").unwrap();
+        let copy = options(&sim).open("b").unwrap();
+        assert_eq!((copy.layout().name(), copy.max_distance()), ("tri-6", 5));
+        assert_entries(&copy.snapshot(), &entries(&db));
+        if ids != Ids::User {
+            assert_eq!(documents(&copy), documents(&db));
+            assert_eq!(report.written, db.stats().documents);
+        }
+        for Entry { fingerprint, .. } in db.snapshot().iter().map(Result::unwrap).take(30) {
+            assert_answers(&copy.snapshot(), &entries(&db), fingerprint ^ 1, 6);
+        }
+        assert!(copy.verify().unwrap().errors.is_empty());
+        // New ids follow those that were ever assigned.
+        if ids == Ids::Names {
+            let next = db.insert(1, "https://b.example/").unwrap();
+            assert_eq!(copy.insert(1, "https://b.example/").unwrap(), next);
+        }
+    }
+}
+
+#[test]
+fn rebuild_without_options_keeps_the_settings() {
+    let sim = Sim::new();
+    let new = options(&sim).max_distance(4).block_size(512).filter_bits(3).recipe("words/1");
+    let new = new.layout(Layout::preset("paper-10", 64).unwrap()).code(BlockCode::EliasFano);
+    new.create("a").unwrap().close().unwrap();
+    let _ = options(&sim).rebuild("a", "b").unwrap();
+    let [a, b] = ["a", "b"].map(|path| options(&sim).open(path).unwrap());
+    let settings = |db: &Db| {
+        let stats = db.stats();
+        (stats.layout, stats.max_distance, stats.block_size, stats.code, stats.recipe)
+    };
+    assert_eq!(settings(&a), settings(&b));
+    // A new distance has the layout that a new database would have.
+    let _ = options(&sim).max_distance(1).rebuild("a", "c").unwrap();
+    let fresh = options(&sim).max_distance(1).expected_entries(0).create("d").unwrap();
+    let c = options(&sim).open("c").unwrap();
+    assert_eq!((c.layout(), c.max_distance()), (fresh.layout(), 1));
+}
+
+#[test]
+fn merge_of_user_ids_is_the_union_of_all_entries() {
+    let sim = Sim::new();
+    let sources =
+        [("a", 1), ("b", 2), ("c", 3)].map(|(path, seed)| filled(&sim, path, Ids::User, seed));
+    let report = options(&sim).merge(&["a", "b", "c"], "out").unwrap();
+    let mut expected = Oracle::default();
+    sources.iter().for_each(|db| expected.0.extend(entries(db).0));
+    let merged = options(&sim).open("out").unwrap();
+    assert_entries(&merged.snapshot(), &expected);
+    assert_eq!(report.written, expected.0.len() as u64);
+    assert_eq!(report.read, sources.iter().map(|db| db.stats().entries).sum::<u64>());
+}
+
+#[test]
+fn merge_takes_the_newest_of_documents_with_the_same_key() {
+    for ids in [Ids::Unique, Ids::Names] {
+        let sim = Sim::new();
+        let sources =
+            [("a", 1), ("b", 2), ("c", 3)].map(|(path, seed)| filled(&sim, path, ids, seed));
+        let _ = options(&sim).merge(&["a", "b", "c"], "out").unwrap();
+        let merged = options(&sim).open("out").unwrap();
+        let (mut expected, mut raised) = (BTreeMap::<String, Document>::new(), 0);
+        for db in &sources {
+            for (key, mut document) in documents(db) {
+                if ids == Ids::Names {
+                    document.id.0 += raised;
+                }
+                let there = expected.get(&key).copied();
+                let id = there.map_or(document.id, |there| there.id);
+                if there.is_none_or(|there| there.stamp <= document.stamp) {
+                    expected.insert(key, with_id(document, id));
+                }
+            }
+            // The next id that the source would have assigned.
+            raised += if ids == Ids::Names { db.insert(5, "a new name").unwrap().0 } else { 0 };
+        }
+        let found = documents(&merged);
+        assert_eq!(found.len(), expected.len());
+        for (key, document) in &found {
+            let wanted = expected[key];
+            let parts = |d: Document| (d.fingerprint, d.id, d.stamp, d.duplicate_of.is_some());
+            assert_eq!(parts(*document), parts(wanted), "{key}");
+        }
+        let originals = found.values().filter(|d| d.duplicate_of.is_none());
+        let expected = originals.map(|d| Entry { fingerprint: d.fingerprint, id: d.id });
+        assert_entries(&merged.snapshot(), &Oracle(expected.collect()));
+        assert!(merged.verify().unwrap().errors.is_empty());
+        if ids == Ids::Names {
+            assert_eq!(merged.insert(5, "one more").unwrap(), DocId(raised));
+        }
+    }
+}
+
+fn with_id(mut document: Document, id: DocId) -> Document {
+    document.id = id;
+    document
+}
+
+#[test]
+fn remembered_duplicate_refers_to_the_new_id_of_its_original() {
+    let sim = Sim::new();
+    let remember = UpsertOptions::new().on_duplicate(OnDuplicate::Remember);
+    let a = options(&sim).ids(Ids::Names).create("a").unwrap();
+    for name in ["x", "original"] {
+        a.insert(name.len() as u64 * 0xffff, name).unwrap();
+    }
+    let b = options(&sim).ids(Ids::Names).create("b").unwrap();
+    for (fingerprint, name) in [(8 * 0xffff, "original"), (1 << 40, "another")] {
+        b.insert(fingerprint, name).unwrap();
+        let copy = format!("copy of {name}");
+        let _ = b.upsert_if_novel_with(fingerprint ^ 1, &*copy, &remember).unwrap();
+    }
+    let _ = options(&sim).merge(&["a", "b"], "out").unwrap();
+    let merged = options(&sim).open("out").unwrap();
+    for name in ["original", "another"] {
+        let copy = merged.get(&*format!("copy of {name}")).unwrap().unwrap();
+        assert_eq!(copy.duplicate_of, merged.id_of(name).unwrap(), "{name}");
+    }
+    assert_eq!(merged.id_of("original").unwrap(), Some(DocId(1)));
+}
+
+#[test]
+fn merge_without_duplicates_equals_inserting_one_database_after_another() {
+    for ids in [Ids::User, Ids::Unique, Ids::Names] {
+        let sim = Sim::new();
+        let a = filled(&sim, "a", ids, 1);
+        let b = filled(&sim, "b", ids, 2);
+        let goes_on = |_| ControlFlow::Continue(());
+        let report = options(&sim).merge_with(&["a", "b"], "out", true, goes_on).unwrap();
+        let merged = options(&sim).open("out").unwrap();
+        let mut expected = entries(&a);
+        if ids == Ids::User {
+            for entry in b.snapshot().iter().map(Result::unwrap) {
+                if expected.nearest(entry.fingerprint, 3).is_none() {
+                    expected.0.insert(entry);
+                }
+            }
+            assert_entries(&merged.snapshot(), &expected);
+        }
+        let left: Vec<Entry> = entries(&merged).0.into_iter().collect();
+        let of_a = entries(&a);
+        for entry in left.iter().filter(|entry| ids != Ids::Names && !of_a.0.contains(entry)) {
+            let others: Vec<_> = entries(&merged).query(entry.fingerprint, 3);
+            assert!(others.iter().all(|m| m.id == entry.id
+                || !of_a.0.contains(&Entry { fingerprint: m.fingerprint, id: m.id })));
+        }
+        assert!(
+            report.dropped > 0
+                && report.written == merged.stats().documents.max(merged.stats().entries)
+        );
+    }
+}
+
+#[test]
+fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
+    let sim = Sim::new();
+    let make = |path: &str, change: fn(Options) -> Options| {
+        change(options(&sim)).create(path).unwrap().close().unwrap();
+    };
+    make("a", |o| o.recipe("words/1").extraction("main/1"));
+    make("other recipe", |o| o.recipe("jieba/1").extraction("main/1"));
+    make("other extraction", |o| o.recipe("words/1").extraction("strip/1"));
+    make("other ids", |o| o.recipe("words/1").extraction("main/1").ids(Ids::Names));
+    Options::bits128().storage(sim.clone()).create("wide").unwrap().close().unwrap();
+    for (other, kind, word) in [
+        ("other recipe", ErrorKind::Unsupported, "jieba/1"),
+        ("other extraction", ErrorKind::Unsupported, "strip/1"),
+        ("other ids", ErrorKind::InvalidArgument, "names"),
+        ("wide", ErrorKind::Unsupported, "128"),
+        ("nowhere", ErrorKind::NotFound, "no database"),
+    ] {
+        let error = options(&sim).merge(&["a", other], "out").unwrap_err();
+        assert_eq!(error.kind(), kind, "{other}");
+        let message = error.to_string();
+        assert!(message.contains(word) && message.contains(other), "{message}");
+    }
+    let none: [&str; 0] = [];
+    let refused = |error: fpdb::Error| error.kind();
+    assert_eq!(options(&sim).merge(&none, "out").map_err(refused), Err(ErrorKind::InvalidArgument));
+    let exists = options(&sim).rebuild("a", "other recipe").map_err(refused);
+    assert_eq!(exists, Err(ErrorKind::AlreadyExists));
+    let itself = options(&sim).rebuild("a", "a").map_err(refused);
+    assert_eq!(itself, Err(ErrorKind::AlreadyExists));
+    for changed in [options(&sim).ids(Ids::Names), options(&sim).recipe("jieba/1")] {
+        let refused = changed.rebuild("a", "out").map_err(refused);
+        assert_eq!(refused, Err(ErrorKind::InvalidArgument));
+    }
+    assert!(!sim.folder("out").contents("MANIFEST").is_some());
+}
+
+#[test]
+fn cancelled_merge_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, out] = ["a", "out"].map(|name| folder.path().join(name));
+    let db = Db::options().ids(Ids::Names).create(&a).unwrap();
+    for i in 0..5000u64 {
+        db.insert(u64::wrapping_mul(i, 0x9e37_79b9_7f4a_7c15), &format!("{i}")).unwrap();
+    }
+    let mut calls = 0;
+    let cancelled = Db::options().merge_with(&[&a], &out, false, |_| {
+        calls += 1;
+        if calls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(cancelled.map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
+    assert!(!out.exists());
+    assert_eq!(Db::options().rebuild(&a, &out).unwrap().written, 5000);
+}
+
+#[test]
+fn failed_merge_leaves_nothing_and_can_be_repeated() {
+    let sim = Sim::new();
+    let sources = [filled(&sim, "a", Ids::Names, 1), filled(&sim, "b", Ids::Names, 2)];
+    let before: Vec<_> = sources.iter().map(documents).collect();
+    let repeat = || options(&sim).merge(&["a", "b"], "out");
+    let mut failed = 0;
+    for fault in [Fault::Error, Fault::NoSpace] {
+        for call in (0..).step_by(3) {
+            sim.fail_at(sim.calls() + call, fault, true);
+            let merged = repeat();
+            sim.fail_no_more();
+            if merged.is_ok() {
+                break;
+            }
+            failed += 1;
+            // What could not be removed while the disk failed cannot be opened.
+            let opened = options(&sim).open("out").map(drop).map_err(|error| error.kind());
+            let kinds = [ErrorKind::NotFound, ErrorKind::Unfinished];
+            assert!(opened.is_ok() || kinds.contains(&opened.unwrap_err()), "{opened:?}");
+            if opened.is_err() {
+                let _ = repeat().unwrap();
+            }
+            let db = options(&sim).open("out").unwrap();
+            assert!(db.verify().unwrap().errors.is_empty());
+            db.close().unwrap();
+            let out = sim.folder("out");
+            for name in out.list().unwrap().unwrap() {
+                out.remove(&name).unwrap();
+            }
+        }
+        let out = sim.folder("out");
+        for name in out.list().unwrap().unwrap_or_default() {
+            out.remove(&name).unwrap();
+        }
+    }
+    assert!(failed > 20, "{failed}");
+    assert_eq!(sources.iter().map(documents).collect::<Vec<_>>(), before);
+}
+
+#[test]
+fn interrupted_merge_cannot_be_opened_and_can_be_repeated() {
+    let sim = Sim::new();
+    let db = options(&sim).ids(Ids::Names).create("a").unwrap();
+    for i in 0..20 {
+        db.insert(i << 20, &format!("{i}")).unwrap();
+    }
+    db.close().unwrap();
+    let expected = documents(&options(&sim).open("a").unwrap());
+    let first = sim.operations();
+    let _ = options(&sim).rebuild("a", "out").unwrap();
+    let limits = CrashLimits { exhaustive: 16, samples: 2, ..CrashLimits::default() };
+    let (mut complete, mut unfinished) = (0, 0);
+    for at in first..=sim.operations() {
+        for state in sim.crash_states(at, limits) {
+            match options(&state).open("out") {
+                Ok(copy) => {
+                    complete += 1;
+                    assert_eq!(documents(&copy), expected);
+                }
+                Err(error) => {
+                    let kinds = [ErrorKind::NotFound, ErrorKind::Unfinished];
+                    assert!(kinds.contains(&error.kind()), "{error}");
+                    unfinished += 1;
+                    let _ = options(&state).rebuild("a", "out").unwrap();
+                    assert_eq!(documents(&options(&state).open("out").unwrap()), expected);
+                }
+            }
+        }
+    }
+    assert!(complete > 0 && unfinished > 20, "{complete} {unfinished}");
+}
