@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use fpdb::{BlockCode, Description, ErrorKind, Fingerprint, Ids, Layout, Options};
+use fpdb::{BlockCode, Description, DocId, ErrorKind, Fingerprint, Ids, Key, Layout, Options};
 
 /// Evaluates an expression with options of a database's width: `u64` or `u128`.
 macro_rules! by_width {
@@ -84,9 +84,11 @@ impl NewDatabase {
 /// `--ids`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdKind {
-    /// You choose numbers
+    /// You choose numbers, and one number may have several fingerprints
     User,
-    /// You choose names, such as URLs, and the database numbers them
+    /// You choose numbers, each for one document, which can be found by it and updated
+    Unique,
+    /// You choose names, such as URLs, each for one document, and the database numbers them
     Names,
 }
 
@@ -94,6 +96,7 @@ impl From<IdKind> for Ids {
     fn from(kind: IdKind) -> Self {
         match kind {
             IdKind::User => Ids::User,
+            IdKind::Unique => Ids::Unique,
             IdKind::Names => Ids::Names,
         }
     }
@@ -103,6 +106,7 @@ impl From<IdKind> for Ids {
 pub(crate) fn id_kind(ids: Ids) -> &'static str {
     match ids {
         Ids::User => "user",
+        Ids::Unique => "unique",
         _ => "names",
     }
 }
@@ -153,4 +157,27 @@ pub(crate) fn need_ids(existing: &Description, needed: Ids, command: &str) -> Re
         );
     }
     Ok(())
+}
+
+/// Refuses a database whose ids do not identify documents.
+pub(crate) fn need_documents(existing: &Description, command: &str) -> Result<()> {
+    if existing.ids == Ids::User {
+        bail!(
+            "{command} needs a database created with --ids names or --ids unique; this one has \
+             --ids user"
+        );
+    }
+    Ok(())
+}
+
+/// Returns the key that an argument or a line of a file gives: a name or, in a database with unique
+/// ids, a number.
+pub(crate) fn parse_key(ids: Ids, text: &str) -> Result<Key<'_>> {
+    if ids == Ids::Names { Ok(Key::Name(text)) } else { Ok(Key::Id(parse_id(text)?)) }
+}
+
+/// Parses an id.
+pub(crate) fn parse_id(text: &str) -> Result<DocId> {
+    let id = text.trim().parse().map(DocId);
+    id.with_context(|| format!("{text:?} is not a number from 0 to {}", u64::MAX))
 }

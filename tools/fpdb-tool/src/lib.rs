@@ -13,6 +13,7 @@
 mod cmd;
 mod count;
 mod database;
+mod document;
 mod escape;
 mod failure;
 mod html;
@@ -37,7 +38,8 @@ use output::Context;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success, also if a query has no match or all documents are duplicates
-  1  a check failed: verify found damage, health found a fault, or query --exit-status found no match
+  1  a check failed: verify found damage, health found a fault, query --exit-status found no match,
+     or get --exit-status found a document missing
   2  an error
   3  another process is writing to the database
   4  the database was made by a newer version

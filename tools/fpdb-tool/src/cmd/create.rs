@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     new: NewDatabase,
 
-    /// Kind of the documents' ids
+    /// Kind of the documents' ids. Documents with names or unique ids can be found and updated
     #[arg(long, value_enum, default_value = "user", help_heading = "A new database")]
     ids: IdKind,
 

@@ -8,16 +8,21 @@ use clap::ValueEnum;
 use fpdb::{Description, Entry, Fingerprint, Ids, Options};
 use serde::Serialize;
 
-use crate::database::by_width;
+use crate::database::{self, by_width};
+use crate::document;
 use crate::failure::Outcome;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, json_line};
 
 const EXAMPLE: &str = "\
-Example:
-  fpdb-tool export crawl.fpdb > crawl.csv";
+Examples:
+  fpdb-tool export crawl.fpdb > crawl.csv
+  fpdb-tool export crawl.fpdb --documents --json > crawl.ndjson";
 
 /// Writes all entries, sorted by fingerprint and then by id
+///
+/// With --documents, writes all documents instead, sorted by name or, without names, by id: also
+/// duplicates that dedup has remembered, which have no entry, and with the stamps.
 ///
 /// The output is the state at one moment, even if another process is writing to the database.
 #[derive(clap::Args)]
@@ -31,6 +36,11 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "csv")]
     format: ExportFormat,
 
+    /// Write documents instead of entries, with their stamps. The database needs ids of kind `names`
+    /// or `unique`
+    #[arg(long)]
+    documents: bool,
+
     /// Make the CSV safe to open in a spreadsheet program: a name that begins with = + - @, a tab or a
     /// carriage return, which would be run as a formula, gets an apostrophe before it
     #[arg(long)]
@@ -43,9 +53,11 @@ pub(crate) struct Args {
 /// `--format`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum ExportFormat {
-    /// A header and one line per entry: fingerprint,id or, with names, fingerprint,id,name
+    /// A header and one line per entry: fingerprint,id or, with names, fingerprint,id,name. Documents
+    /// also have stamp,duplicate_of, which is empty for an original and else the id of its original
     Csv,
-    /// One record per entry and a summary record last
+    /// One record per entry or document, and a summary record last. The records of documents are like
+    /// those of `get`
     Ndjson,
     /// One fingerprint per line, in hex
     Hex,
@@ -66,12 +78,24 @@ struct Summary {
     entries: u64,
 }
 
+#[derive(Serialize)]
+struct DocumentSummary {
+    r#type: &'static str,
+    documents: u64,
+}
+
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         let description = fpdb::describe(&self.path)?;
         let format = if context.json { ExportFormat::Ndjson } else { self.format };
         if self.spreadsheet && format != ExportFormat::Csv {
             bail!("--spreadsheet is for CSV: leave it out, or use --format csv");
+        }
+        if self.documents {
+            database::need_documents(&description, "export --documents")?;
+        }
+        if self.documents && format == ExportFormat::Hex {
+            bail!("--format hex is for entries: leave out --documents");
         }
         by_width!(description.bits, |options| self.export(options, &description, format, context))?;
         Ok(Outcome::Done)
@@ -87,6 +111,18 @@ impl Args {
         let names = description.ids == Ids::Names;
         let options = self.memory.apply(options.index_memory(0), &self.path);
         let snapshot = options.open_read_only(&self.path)?.snapshot();
+        if self.documents {
+            let records = snapshot.documents()?.map(|document| {
+                let (name, document) = document?;
+                document::Record::new(name, &document, &snapshot)
+            });
+            return match format {
+                ExportFormat::Csv => {
+                    write_documents_csv(records, names, self.spreadsheet, context.out)
+                }
+                _ => write_documents_ndjson(records, context.out),
+            };
+        }
         let records = snapshot.iter().map(|entry| {
             let Entry { fingerprint, id } = entry?;
             let name = if names && format != ExportFormat::Hex { snapshot.name(id)? } else { None };
@@ -111,13 +147,57 @@ fn write_csv(
     csv.write_record(&["fingerprint", "id", "name"][..columns]).map_err(io_error)?;
     records.try_for_each(|record| {
         let Record { fingerprint, id, name, .. } = record?;
-        let (id, mut name) = (id.to_string(), name.unwrap_or_default());
-        if spreadsheet && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-            name.insert(0, '\'');
-        }
+        let (id, name) = (id.to_string(), cell(name, spreadsheet));
         csv.write_record(&[fingerprint, id, name][..columns]).map_err(io_error)
     })?;
     csv.flush()?;
+    Ok(())
+}
+
+/// Returns the name as a value of CSV, in which a spreadsheet program finds no formula if `spreadsheet`
+/// is set.
+fn cell(name: Option<String>, spreadsheet: bool) -> String {
+    let mut name = name.unwrap_or_default();
+    if spreadsheet && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        name.insert(0, '\'');
+    }
+    name
+}
+
+fn write_documents_csv(
+    mut records: impl Iterator<Item = Result<document::Record>>,
+    names: bool,
+    spreadsheet: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    let mut write = |mut record: Vec<String>| {
+        if !names {
+            record.remove(2);
+        }
+        csv.write_record(&record).map_err(io_error)
+    };
+    write(["fingerprint", "id", "name", "stamp", "duplicate_of"].map(str::to_owned).to_vec())?;
+    records.try_for_each(|record| {
+        let document::Record { fingerprint, id, name, stamp, duplicate_of, .. } = record?;
+        let number = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
+        let original = number(duplicate_of.map(|original| original.id));
+        write(vec![fingerprint, id.to_string(), cell(name, spreadsheet), number(stamp), original])
+    })?;
+    csv.flush()?;
+    Ok(())
+}
+
+fn write_documents_ndjson(
+    records: impl Iterator<Item = Result<document::Record>>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut documents = 0;
+    for record in records {
+        json_line(out, &record?)?;
+        documents += 1;
+    }
+    json_line(out, &DocumentSummary { r#type: "summary", documents })?;
     Ok(())
 }
 

@@ -6,9 +6,11 @@ mod completions;
 mod create;
 mod dedup;
 mod evaluate;
+mod expire;
 mod export;
 mod extract;
 mod fingerprint;
+mod get;
 mod hamming;
 mod health;
 mod import;
@@ -34,9 +36,11 @@ pub(crate) enum Command {
     Import(import::Args),
     Dedup(dedup::Args),
     Query(query::Args),
+    Get(get::Args),
     Extract(extract::Args),
     Export(export::Args),
     Remove(remove::Args),
+    Expire(expire::Args),
     Fingerprint(fingerprint::Args),
     Stats(stats::Args),
     Inspect(inspect::Args),
@@ -61,9 +65,11 @@ impl Command {
             Self::Import(args) => args.run(context),
             Self::Dedup(args) => args.run(context),
             Self::Query(args) => args.run(context),
+            Self::Get(args) => args.run(context),
             Self::Extract(args) => args.run(context),
             Self::Export(args) => args.run(context),
             Self::Remove(args) => args.run(context),
+            Self::Expire(args) => args.run(context),
             Self::Fingerprint(args) => args.run(context),
             Self::Stats(args) => args.run(context),
             Self::Inspect(args) => args.run(context),

@@ -4,56 +4,79 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
-use fpdb::{Db, DocId, Durability, Fingerprint, Options};
+use fpdb::{Db, Description, DocId, Durability, Fingerprint, Ids, Key, Options};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::database::by_width;
+use crate::database::{self, by_width, parse_id};
 use crate::failure::Outcome;
 use crate::input;
 use crate::input::fingerprints::{self, ListArgs, Listed, Lists};
+use crate::input::names;
 use crate::memory::MemoryArgs;
 use crate::output::Context;
 use crate::progress;
 
 const EXAMPLE: &str = "\
 Examples:
+  fpdb-tool remove crawl.fpdb --name https://example.org/
+  fpdb-tool remove crawl.fpdb --from names gone.txt
   fpdb-tool remove crawl.fpdb --fingerprint 0x0123456789abcdef --id 7
   fpdb-tool export old.fpdb | fpdb-tool remove crawl.fpdb --from fp -";
 
 const USAGE: &str = "\
-fpdb-tool remove [OPTIONS] <DB> --fingerprint <FINGERPRINT> --id <ID>
+fpdb-tool remove [OPTIONS] <DB> --name <NAME>
+       fpdb-tool remove [OPTIONS] <DB> --id <ID>
+       fpdb-tool remove [OPTIONS] <DB> --fingerprint <FINGERPRINT> --id <ID>
+       fpdb-tool remove [OPTIONS] <DB> --from names <FILE>...
        fpdb-tool remove [OPTIONS] <DB> --from fp <FILE>...";
 
-/// Removes entries by fingerprint and id
+/// Removes documents by name or id, or entries by fingerprint and id
 ///
-/// An entry is a fingerprint with an id. Only the entry with exactly this fingerprint and this id
-/// is removed: other ids of the fingerprint and near fingerprints stay. In a database with names,
-/// the id is the number that export and query show. An entry that is not there counts as not found,
-/// which is not an error. `compact` returns the space to the disk.
+/// --name removes the document with this name, and --id alone the document with this id. In a
+/// database with names, the id is the number that export, query and get show. In a database with user
+/// ids, --id alone removes all entries with this id, and reads all entries to find them.
 ///
-/// With --from fp, entries come from files in the form that `import` and `export` use: one entry
-/// per line, in columns. If a line cannot be read, the entries before it are removed.
+/// With --fingerprint and --id, only the entry with exactly this fingerprint and this id is removed:
+/// other ids of the fingerprint and near fingerprints stay.
+///
+/// With --from names, names come from files, one per line, or ids in a database with unique ids. With
+/// --from fp, entries come from files in the form that `import` and `export` use: one entry per line,
+/// in columns. If a line cannot be read, what the lines before it name is removed.
+///
+/// What is not in the database counts as not found, which is not an error. `compact` returns the
+/// space to the disk.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE, override_usage = USAGE)]
-#[command(group = clap::ArgGroup::new("entries").required(true).args(["fingerprint", "files"]))]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["name", "id", "files"]))]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// The fingerprint of the entry to remove, in the notation of --fp-format
-    #[arg(long, value_name = "FINGERPRINT", requires = "id", allow_negative_numbers = true)]
-    fingerprint: Option<String>,
+    /// The name of the document to remove
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["id", "fingerprint", "files"])]
+    name: Option<String>,
 
-    /// The id of the entry to remove
-    #[arg(long, value_name = "ID", requires = "fingerprint")]
+    /// The id of the document to remove, or of the entry
+    #[arg(long, value_name = "ID", conflicts_with = "files")]
     id: Option<u64>,
 
-    /// Read the entries to remove from files of this format
+    /// The fingerprint of the entry to remove, in the notation of --fp-format
+    #[arg(
+        long,
+        value_name = "FINGERPRINT",
+        requires = "id",
+        conflicts_with = "files",
+        allow_negative_numbers = true
+    )]
+    fingerprint: Option<String>,
+
+    /// Read what to remove from files of this format
     #[arg(long, value_enum, requires = "files")]
     from: Option<ListFormat>,
 
-    /// Files of entries to remove, plain or compressed with gzip or zstd; `-` is standard input
+    /// Files of what to remove, plain or compressed with gzip or zstd; `-` is standard input
     #[arg(value_name = "FILE", requires = "from")]
     files: Vec<PathBuf>,
 
@@ -89,6 +112,8 @@ pub(crate) struct Args {
 enum ListFormat {
     /// Fingerprints and ids in columns, such as export writes
     Fp,
+    /// One name per line; in a database with unique ids, one id per line
+    Names,
 }
 
 /// `fpdb.remove/1`
@@ -103,12 +128,23 @@ struct Report {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         input::check_all(&self.files)?;
-        let bits = fpdb::describe(&self.path)?.bits;
-        by_width!(bits, |options| self.remove(options, context))?;
+        let description = fpdb::describe(&self.path)?;
+        if self.name.is_some() {
+            database::need_ids(&description, Ids::Names, "remove --name")?;
+        }
+        if self.from == Some(ListFormat::Names) {
+            database::need_documents(&description, "remove --from names")?;
+        }
+        by_width!(description.bits, |options| self.remove(options, &description, context))?;
         Ok(Outcome::Done)
     }
 
-    fn remove<F: Fingerprint>(&self, options: Options<F>, context: &mut Context<'_>) -> Result<()> {
+    fn remove<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        description: &Description,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
         let single = self.single::<F>()?;
         // One sync at the end serves all removals.
         let options = options.durability(Durability::Buffered).index_memory(0);
@@ -116,19 +152,8 @@ impl Args {
         let mut report = Report { schema: "fpdb.remove/1", ..Report::default() };
         let bar = progress::over_files(context, &self.files);
         let removed = match single {
-            Some((fingerprint, id)) => report.remove(&db, fingerprint, id),
-            None => {
-                let lists = Lists {
-                    args: &self.list,
-                    id_column: Some(self.id_column.into()),
-                    max_ratio: self.max_ratio,
-                    bar: &bar,
-                };
-                lists.read(&self.files).try_for_each(|listed| {
-                    let Listed { fingerprint, id } = listed?;
-                    report.remove(&db, fingerprint, parse_id(&id.unwrap_or_default())?)
-                })
-            }
+            Some(single) => report.remove(&db, single),
+            None => self.remove_listed(&db, description.ids, &bar, &mut report),
         };
         bar.finish_and_clear();
         // Removals before an error are kept.
@@ -136,29 +161,74 @@ impl Args {
         removed?;
         closed?;
         let Report { read, removed, not_found, .. } = report;
-        let sentence = format!("read {read} entries: {removed} removed, {not_found} not found");
+        let what = match (&self.name, self.from) {
+            (Some(_), _) | (_, Some(ListFormat::Names)) => "names",
+            _ if self.fingerprint.is_none() && self.from.is_none() => "ids",
+            _ => "entries",
+        };
+        let sentence = format!("read {read} {what}: {removed} removed, {not_found} not found");
         context.conclude(&report, sentence)?;
         Ok(())
     }
 
-    /// The entry that the options name, if they name one.
-    fn single<F: Fingerprint>(&self) -> Result<Option<(F, u64)>> {
-        let (Some(text), Some(id)) = (&self.fingerprint, self.id) else { return Ok(None) };
-        Ok(Some((fingerprints::parse(text, self.list.fp_format)?, id)))
+    /// Removes what the files list.
+    fn remove_listed<F: Fingerprint>(
+        &self,
+        db: &Db<F>,
+        ids: Ids,
+        bar: &ProgressBar,
+        report: &mut Report,
+    ) -> Result<()> {
+        if self.from == Some(ListFormat::Names) {
+            return names::for_each(&self.files, self.max_ratio, bar, |line, place| {
+                let key = database::parse_key(ids, line).with_context(|| place.to_string())?;
+                report.remove(db, Target::Document(key))
+            });
+        }
+        let lists = Lists {
+            args: &self.list,
+            id_column: Some(self.id_column.into()),
+            max_ratio: self.max_ratio,
+            bar,
+        };
+        lists.read(&self.files).try_for_each(|listed| {
+            let Listed { fingerprint, id } = listed?;
+            report.remove(db, Target::Entry(fingerprint, parse_id(&id.unwrap_or_default())?))
+        })
+    }
+
+    /// Returns what the options name, if they name anything.
+    fn single<F: Fingerprint>(&self) -> Result<Option<Target<'_, F>>> {
+        Ok(match (&self.fingerprint, self.id, &self.name) {
+            (Some(text), Some(id), _) => {
+                let fingerprint = fingerprints::parse(text, self.list.fp_format)?;
+                Some(Target::Entry(fingerprint, DocId(id)))
+            }
+            (_, Some(id), _) => Some(Target::Document(Key::Id(DocId(id)))),
+            (.., Some(name)) => Some(Target::Document(Key::Name(name))),
+            _ => None,
+        })
     }
 }
 
+/// What to remove.
+#[derive(Clone, Copy)]
+enum Target<'a, F> {
+    Entry(F, DocId),
+    /// The document with this key or, in a database with user ids, all entries with this id.
+    Document(Key<'a>),
+}
+
 impl Report {
-    fn remove<F: Fingerprint>(&mut self, db: &Db<F>, fingerprint: F, id: u64) -> Result<()> {
-        let removed = db.remove(fingerprint, DocId(id))?;
+    fn remove<F: Fingerprint>(&mut self, db: &Db<F>, target: Target<'_, F>) -> Result<()> {
+        let removed = match target {
+            Target::Entry(fingerprint, id) => db.remove(fingerprint, id)?,
+            Target::Document(Key::Id(id)) => db.remove_by_id(id)?,
+            Target::Document(Key::Name(name)) => db.remove_by_name(name)?,
+        };
         self.read += 1;
         self.removed += u64::from(removed);
         self.not_found += u64::from(!removed);
         Ok(())
     }
-}
-
-/// Parses an id of a list.
-fn parse_id(id: &str) -> Result<u64> {
-    id.trim().parse().with_context(|| format!("{id:?} is not a number from 0 to {}", u64::MAX))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Description, SegmentStats, Stats};
+use fpdb::{Description, Ids, SegmentStats, Stats};
 use serde::Serialize;
 
 use crate::database::{by_width, format_version, id_kind};
@@ -43,11 +43,14 @@ struct Report<'a> {
     extraction: Option<&'a str>,
     entries: u64,
     fingerprints: u64,
+    documents: u64,
+    duplicates: u64,
     removed: u64,
     segments: usize,
     bytes_total: u64,
     bytes_tables: u64,
     bytes_ids: u64,
+    bytes_documents: u64,
     bytes_names: u64,
     bytes_tombstones: u64,
     bytes_log: u64,
@@ -121,11 +124,14 @@ fn report<'a>(description: &'a Description, stats: &'a Stats) -> Report<'a> {
         extraction: stats.extraction.as_deref(),
         entries: stats.entries,
         fingerprints: stats.fingerprints,
+        documents: stats.documents,
+        duplicates: stats.duplicates,
         removed: stats.removed,
         segments: stats.segments.len(),
         bytes_total: stats.bytes_total,
         bytes_tables: stats.bytes_tables,
         bytes_ids: stats.bytes_ids,
+        bytes_documents: stats.bytes_documents,
         bytes_names: stats.bytes_names,
         bytes_tombstones: stats.bytes_tombstones,
         bytes_log: stats.bytes_log,
@@ -149,8 +155,13 @@ fn report<'a>(description: &'a Description, stats: &'a Stats) -> Report<'a> {
 }
 
 fn rows(description: &Description, stats: &Stats) -> Vec<(&'static str, String)> {
-    let mut rows = vec![
-        ("entries", stats.entries.to_string()),
+    let keeps_documents = description.ids != Ids::User;
+    let mut rows = vec![("entries", stats.entries.to_string())];
+    if keeps_documents {
+        let duplicates = stats.duplicates;
+        rows.push(("documents", format!("{} ({duplicates} duplicates)", stats.documents)));
+    }
+    rows.extend([
         ("fingerprints", format!("{} of {} bits", stats.fingerprints, description.bits)),
         ("ids", id_kind(description.ids).to_owned()),
         ("max distance", description.max_distance.to_string()),
@@ -163,7 +174,14 @@ fn rows(description: &Description, stats: &Stats) -> Vec<(&'static str, String)>
         ("on disk", iec(stats.bytes_total)),
         ("  tables", tables(stats)),
         ("  ids", ids(stats)),
-        ("  names", iec(stats.bytes_names)),
+    ]);
+    if keeps_documents {
+        rows.push(("  documents", per_document(stats.bytes_documents, stats)));
+    }
+    if description.ids == Ids::Names {
+        rows.push(("    names", per_document(stats.bytes_names, stats)));
+    }
+    rows.extend([
         ("  tombstones", iec(stats.bytes_tombstones)),
         ("  logs", iec(stats.bytes_log)),
         ("index memory", iec(stats.index_memory_bytes)),
@@ -171,7 +189,7 @@ fn rows(description: &Description, stats: &Stats) -> Vec<(&'static str, String)>
             "memtable",
             format!("{} entries, {}", stats.memtable_entries, iec(stats.memtable_bytes as u64)),
         ),
-    ];
+    ]);
     if stats.bytes_flushed > 0 {
         rows.push(("written", written(stats)));
     }
@@ -188,6 +206,15 @@ fn written(stats: &Stats) -> String {
         iec(stats.bytes_compacted),
         stats.write_amplification
     )
+}
+
+/// Returns a size, also per document unless some documents are only in the log.
+fn per_document(bytes: u64, stats: &Stats) -> String {
+    let size = iec(bytes);
+    if bytes == 0 || stats.documents == 0 || stats.memtable_entries > 0 {
+        return size;
+    }
+    format!("{size}: {:.1} bytes per document", bytes as f64 / stats.documents as f64)
 }
 
 fn tables(stats: &Stats) -> String {

@@ -2,14 +2,16 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 24] = [
     "create",
     "import",
     "dedup",
     "query",
+    "get",
     "extract",
     "export",
     "remove",
+    "expire",
     "fingerprint",
     "stats",
     "inspect",

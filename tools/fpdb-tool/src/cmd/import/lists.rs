@@ -34,9 +34,11 @@ impl Args {
         existing: Option<&Description>,
         context: &mut Context<'_>,
     ) -> Result<()> {
-        let names = self.are_names(existing);
-        if let Some(existing) = existing {
-            database::need_ids(existing, if names { Ids::Names } else { Ids::User }, "import")?;
+        let ids = existing.map_or(Ids::User, |existing| existing.ids);
+        if let Some(existing) = existing
+            && (ids == Ids::Names && self.id_column.is_none())
+        {
+            database::need_ids(existing, Ids::User, "import without --id-column")?;
         }
         let db = self.new.options(options)?.open_or_create(&self.path)?;
         let bar = progress::over_files(context, &self.files);
@@ -46,10 +48,11 @@ impl Args {
             max_ratio: self.documents.max_ratio,
             bar: &bar,
         };
-        let loaded = if names {
-            insert_named(&db, lists.read(&self.files)).map(|read| (read, read))
-        } else {
-            self.load(&db, lists.read(&self.files), &bar, context)
+        let list = lists.read(&self.files);
+        let loaded = match ids {
+            Ids::Names => insert_named(&db, list).map(|read| (read, read)),
+            Ids::Unique => insert_numbered(&db, self.entries(list)).map(|read| (read, read)),
+            _ => self.load(&db, self.entries(list), &bar, context),
         };
         bar.finish_and_clear();
         let (read, inserted) = loaded?;
@@ -62,29 +65,37 @@ impl Args {
         Ok(())
     }
 
+    /// Returns the entries of a list, with the ids that it contains or those of their positions.
+    fn entries<F: Fingerprint>(
+        &self,
+        list: impl Iterator<Item = Result<Listed<F>>>,
+    ) -> impl Iterator<Item = Result<Entry<F>>> {
+        let mut next = Some(self.first_id);
+        list.map(move |listed| {
+            let Listed { fingerprint, id } = listed?;
+            let id = match id {
+                Some(id) => id.trim().parse().with_context(|| {
+                    format!("{id:?} is not a number, and the database has no names")
+                })?,
+                None => {
+                    let Some(id) = next else { bail!("the largest id is {}", u64::MAX) };
+                    next = id.checked_add(1);
+                    id
+                }
+            };
+            Ok(Entry { fingerprint, id: DocId(id) })
+        })
+    }
+
     /// Loads all entries at once. Returns the number of entries read and inserted.
     fn load<F: Fingerprint>(
         &self,
         db: &Db<F>,
-        list: impl Iterator<Item = Result<Listed<F>>>,
+        entries: impl Iterator<Item = Result<Entry<F>>>,
         reading: &ProgressBar,
         context: &Context<'_>,
     ) -> Result<(u64, u64)> {
-        let mut next = Some(self.first_id);
-        let entries = list.map(|listed| {
-            let entry = listed.and_then(|Listed { fingerprint, id }| match id {
-                Some(id) => {
-                    let number = id.trim().parse().with_context(|| {
-                        format!("{id:?} is not a number, and the database has ids of kind user")
-                    })?;
-                    Ok(Entry { fingerprint, id: DocId(number) })
-                }
-                None => {
-                    let Some(id) = next else { bail!("the largest id is {}", u64::MAX) };
-                    next = id.checked_add(1);
-                    Ok(Entry { fingerprint, id: DocId(id) })
-                }
-            });
+        let entries = entries.map(|entry| {
             entry.map_err(|e| fpdb::Error::from_input(io::Error::other(failure::sentence(&e))))
         });
         let bar = progress::of_operation(context);
@@ -107,18 +118,35 @@ fn insert_named<F: Fingerprint>(
     db: &Db<F>,
     list: impl Iterator<Item = Result<Listed<F>>>,
 ) -> Result<u64> {
-    let mut list = list.map(|listed| {
+    let entries = list.map(|listed| {
         let Listed { fingerprint, id } = listed?;
         Ok((fingerprint, id.unwrap_or_default()))
     });
+    insert(db, entries, |name| Key::Name(name))
+}
+
+/// Inserts entries under unique ids, batch by batch. Returns their number.
+fn insert_numbered<F: Fingerprint>(
+    db: &Db<F>,
+    entries: impl Iterator<Item = Result<Entry<F>>>,
+) -> Result<u64> {
+    let entries = entries.map(|entry| entry.map(|Entry { fingerprint, id }| (fingerprint, id)));
+    insert(db, entries, |&id| Key::Id(id))
+}
+
+fn insert<F: Fingerprint, K>(
+    db: &Db<F>,
+    mut entries: impl Iterator<Item = Result<(F, K)>>,
+    key: impl Fn(&K) -> Key<'_>,
+) -> Result<u64> {
     let mut inserted = 0;
     loop {
-        let batch = list.by_ref().take(BATCH).collect::<Result<Vec<(F, String)>>>()?;
+        let batch = entries.by_ref().take(BATCH).collect::<Result<Vec<_>>>()?;
         if batch.is_empty() {
             return Ok(inserted);
         }
-        let entries: Vec<_> = batch.iter().map(|(f, name)| (*f, Key::Name(name))).collect();
-        db.insert_batch(&entries)?;
+        let keyed: Vec<_> = batch.iter().map(|(f, id)| (*f, key(id))).collect();
+        db.insert_batch(&keyed)?;
         inserted += batch.len() as u64;
     }
 }

@@ -6,7 +6,6 @@ mod lists;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use fpdb::{Description, Ids};
 
 use crate::database::{self, NewDatabase, by_width};
 use crate::failure::Outcome;
@@ -27,14 +26,17 @@ Examples:
 /// Lists of fingerprints (--from fp): the id of a fingerprint is its position. Positions start at 0,
 /// or at --first-id, and continue from one file to the next. With --id-column, the list contains the
 /// ids. An entry that is already in the database is not stored again, so you can repeat an import.
-/// If a line cannot be read, nothing is loaded. The database needs ids of kind `user`. With
-/// --id-column, it can also have ids of kind `names`: then the column contains names, and entries
-/// are stored like documents.
+/// If a line cannot be read, nothing is loaded. This is for databases with ids of kind `user`.
+///
+/// In a database with ids of kind `unique`, or with --id-column also of kind `names`, where the
+/// column contains names, an id or name that exists gets the new fingerprint. Entries are stored
+/// batch by batch, like documents.
 ///
 /// Documents (all other values of --from): the recipe computes a fingerprint of each document, and
-/// the document's id becomes its name in the database, which needs ids of kind `names`. Documents
-/// with too few features for a fingerprint count as skipped. Documents are stored batch by batch.
-/// If the run fails, the documents before the error are stored, and another run stores them again.
+/// the document's id becomes its name in the database, which needs ids of kind `names`. A document
+/// whose id is stored already gets the new fingerprint. Documents with too few features for a
+/// fingerprint count as skipped. Documents are stored batch by batch. If the run fails, the documents
+/// before the error are stored, and another run updates them.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -128,10 +130,5 @@ impl Args {
             bail!("--id-column is for lists of fingerprints: give --id-field for documents");
         }
         Ok(())
-    }
-
-    /// Returns whether a list's ids are names in this database.
-    fn are_names(&self, existing: Option<&Description>) -> bool {
-        self.id_column.is_some() && existing.is_some_and(|existing| existing.ids == Ids::Names)
     }
 }

@@ -45,6 +45,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MATCHES")]
     pub(super) limit: Option<usize>,
 
+    /// Return only documents with this stamp or a greater one. Needs a database with names or unique
+    /// ids
+    #[arg(long, value_name = "STAMP")]
+    pub(super) since: Option<u64>,
+
     /// Show what each query does instead of its matches: prefixes looked up, prefixes that filters
     /// ruled out, blocks read, fingerprints decoded and matched, and the time of each step
     #[arg(long, conflicts_with = "exit_status")]

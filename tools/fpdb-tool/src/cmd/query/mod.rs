@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use fpdb::{Description, Fingerprint, Ids, Match, Options, QueryOptions, Snapshot};
 use serde::Serialize;
 
-use crate::database::by_width;
+use crate::database::{self, by_width};
 use crate::failure::Outcome;
 use crate::input;
 use crate::output::{Context, json_line, printable};
@@ -61,6 +61,9 @@ impl Args {
         if self.limit == Some(0) {
             bail!("--limit must be at least 1");
         }
+        if self.since.is_some() {
+            database::need_documents(description, "query --since")?;
+        }
         let files: Vec<PathBuf> = match self.from {
             Some(_) => self.queries.iter().map(PathBuf::from).collect(),
             None => Vec::new(),
@@ -108,7 +111,8 @@ impl Args {
 
     fn options(&self, distance: u32) -> QueryOptions {
         let options = QueryOptions::within(distance);
-        self.limit.map_or(options, |limit| options.limit(limit))
+        let options = self.limit.map_or(options, |limit| options.limit(limit));
+        self.since.map_or(options, |stamp| options.since(stamp))
     }
 
     /// Returns the matches of each query. A query without a fingerprint has none.
@@ -119,9 +123,9 @@ impl Args {
         distance: u32,
     ) -> Result<Vec<Vec<Match<F>>>> {
         let fingerprints: Vec<F> = batch.iter().filter_map(|query| query.fingerprint).collect();
-        let answers = match self.limit {
-            None => snapshot.query_batch(&fingerprints, distance)?,
-            Some(_) => {
+        let answers = match (self.limit, self.since) {
+            (None, None) => snapshot.query_batch(&fingerprints, distance)?,
+            _ => {
                 let options = self.options(distance);
                 let answer = |&query: &F| snapshot.query_with(query, &options);
                 fingerprints.iter().map(answer).collect::<fpdb::Result<_>>()?
