@@ -6,6 +6,8 @@ use anyhow::{Result, bail};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::decompress::{Input, read_error};
+use super::document::Values;
+use super::ndjson::no_stamp;
 
 /// A row of a table.
 #[derive(Debug, Default)]
@@ -132,15 +134,18 @@ fn fill(input: &mut Input) -> io::Result<&[u8]> {
     input.fill_buf()
 }
 
-/// The header row of a table: the columns with a document's id and text.
+/// The header row of a table: the columns with a document's id and text and, if it is requested, its
+/// stamp.
 pub(super) struct Header {
     id: usize,
     text: usize,
+    /// The column and its name.
+    stamp: Option<(usize, String)>,
     columns: usize,
 }
 
 impl Header {
-    pub(super) fn new(row: &Row, id: &str, text: &str) -> Result<Self> {
+    pub(super) fn new(row: &Row, id: &str, text: &str, stamp: Option<&str>) -> Result<Self> {
         let names: Vec<_> = (0..row.columns())
             .map(|column| String::from_utf8_lossy(row.value(column).unwrap_or_default()))
             .collect();
@@ -153,11 +158,13 @@ impl Header {
                 bail!("the header has no column {wanted:?}; its columns are {}", names.join(", "))
             }
         };
-        Ok(Self { id: column(id)?, text: column(text)?, columns: names.len() })
+        let stamp = stamp.map(|name| Ok::<_, anyhow::Error>((column(name)?, name.to_owned())));
+        let (stamp, columns) = (stamp.transpose()?, names.len());
+        Ok(Self { id: column(id)?, text: column(text)?, stamp, columns })
     }
 
-    /// Returns the id and the text of a row. The error says what is wrong with the row.
-    pub(super) fn document(&self, row: &Row) -> Result<(String, String), String> {
+    /// Returns the values of a row. The error says what is wrong with the row.
+    pub(super) fn values(&self, row: &Row) -> Result<Values, String> {
         if row.columns() != self.columns {
             return Err(format!("{} values in a table of {} columns", row.columns(), self.columns));
         }
@@ -166,7 +173,11 @@ impl Header {
             String::from_utf8(value)
                 .map_err(|e| format!("invalid UTF-8 in column {}", column + 1) + &after(&e))
         };
-        Ok((value(self.id)?, value(self.text)?))
+        let stamp = self.stamp.as_ref().map(|(column, name)| {
+            let stamp = value(*column)?.parse();
+            stamp.map_err(|_| no_stamp(name))
+        });
+        Ok(Values { id: value(self.id)?, text: value(self.text)?, stamp: stamp.transpose()? })
     }
 }
 

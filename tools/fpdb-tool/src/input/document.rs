@@ -9,7 +9,7 @@ use fpdb_web::{Extractor, SkipReason};
 use super::ndjson::Fields;
 
 /// Bytes of the longest name that a database accepts.
-const MAX_ID: usize = 65_535;
+pub(super) const MAX_ID: usize = 65_535;
 
 /// A text, from which a fingerprint is computed, and its id.
 #[derive(Debug)]
@@ -20,6 +20,24 @@ pub(crate) struct Document {
     pub(crate) raw: Option<Vec<u8>>,
     /// The extraction that made the text, if this program made it.
     pub(crate) extraction: Option<&'static str>,
+    /// The value of the field that holds stamps, if one is requested.
+    pub(crate) stamp: Option<u64>,
+}
+
+/// What a record of a file says about a document.
+#[derive(Debug)]
+pub(crate) struct Values {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    /// `None` if no stamp is requested.
+    pub(crate) stamp: Option<u64>,
+}
+
+impl Document {
+    /// Returns a document whose text was extracted by another program, if at all.
+    fn of(Values { id, text, stamp }: Values, raw: Option<Vec<u8>>) -> Self {
+        Self { id, text, raw, extraction: None, stamp }
+    }
 }
 
 /// The place of something in the input, for messages.
@@ -64,15 +82,15 @@ pub(super) enum Content {
     Json(Vec<u8>),
     /// A line of text.
     Line { id: String, bytes: Vec<u8> },
-    /// A row of a table: its bytes, and its id and text.
-    Row(Vec<u8>, Result<(String, String), String>),
+    /// A row of a table: its bytes and its values.
+    Row(Vec<u8>, Result<Values, String>),
     /// The header row of a table.
     Header(Vec<u8>),
     /// A file of text.
     Text { id: String, bytes: Vec<u8> },
-    /// An id and a text.
+    /// The values of a row without bytes of its own.
     #[cfg(feature = "parquet")]
-    Pair(String, String),
+    Values(Values),
     /// A record of an archive, damage in the place of one, or an HTML file.
     Web(fpdb_web::Result<fpdb_web::Record>),
     /// Something that cannot be a document, and why.
@@ -87,7 +105,7 @@ impl Content {
             Self::Row(raw, _) => raw.len() * 2,
             Self::Line { bytes, .. } | Self::Text { bytes, .. } => bytes.len(),
             #[cfg(feature = "parquet")]
-            Self::Pair(id, text) => id.len() + text.len(),
+            Self::Values(Values { id, text, .. }) => id.len() + text.len(),
             Self::Web(record) => record.as_ref().map_or(0, fpdb_web::Record::size),
             Self::Bad(message) => message.len(),
         }
@@ -122,22 +140,16 @@ impl Rules {
     /// Converts a piece to a document, if a database can store it.
     pub(super) fn apply(&self, content: Content) -> Outcome<Document> {
         let found = match content {
-            Content::Json(raw) => self.fields.parse(&raw).and_then(|(id, text, extraction)| {
+            Content::Json(raw) => self.fields.parse(&raw).and_then(|(values, extraction)| {
                 self.check_extraction(extraction.as_deref())?;
-                Ok(Document { id, text, raw: Some(raw), extraction: None })
+                Ok(Document::of(values, Some(raw)))
             }),
             Content::Line { id, bytes } => line(id, bytes),
-            Content::Row(raw, values) => {
-                values.map(|(id, text)| Document { id, text, raw: Some(raw), extraction: None })
-            }
-            Content::Text { id, bytes } => super::text::decode(bytes).map(|text| Document {
-                id,
-                text,
-                raw: None,
-                extraction: None,
-            }),
+            Content::Row(raw, values) => values.map(|values| Document::of(values, Some(raw))),
+            Content::Text { id, bytes } => super::text::decode(bytes)
+                .map(|text| Document::of(Values { id, text, stamp: None }, None)),
             #[cfg(feature = "parquet")]
-            Content::Pair(id, text) => Ok(Document { id, text, raw: None, extraction: None }),
+            Content::Values(values) => Ok(Document::of(values, None)),
             Content::Header(raw) => return Outcome::Header(raw),
             Content::Bad(message) => Err(message),
             Content::Web(record) => {
@@ -150,6 +162,7 @@ impl Rules {
                             text: page.text,
                             raw: None,
                             extraction,
+                            stamp: None,
                         })
                     }
                     Ok(fpdb_web::Outcome::Skipped(SkipReason::TooLarge)) => {
@@ -205,5 +218,5 @@ fn line(id: String, raw: Vec<u8>) -> Result<Document, String> {
         return Err("a zero byte: this is not text".to_owned());
     }
     let text = text.trim_end_matches(['\r', '\n']).to_owned();
-    Ok(Document { id, text, raw: Some(raw), extraction: None })
+    Ok(Document::of(Values { id, text, stamp: None }, Some(raw)))
 }

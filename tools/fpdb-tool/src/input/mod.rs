@@ -13,6 +13,7 @@ pub(crate) mod fingerprints;
 mod intake;
 mod kind;
 pub(crate) mod lines;
+pub(crate) mod names;
 mod ndjson;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -5,36 +5,44 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields with a document's id and text. Each is the name of a field or, if it starts with `/`,
-/// a JSON pointer through objects.
+use super::document::Values;
+
+/// The fields with a document's id and text and, if it is requested, its stamp. Each is the name of a
+/// field or, if it starts with `/`, a JSON pointer through objects.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     id: Vec<String>,
     text: Vec<String>,
+    stamp: Option<Vec<String>>,
 }
 
 impl Fields {
-    pub(crate) fn new(id: &str, text: &str) -> Self {
-        Self { id: path(id), text: path(text) }
+    pub(crate) fn new(id: &str, text: &str, stamp: Option<&str>) -> Self {
+        Self { id: path(id), text: path(text), stamp: stamp.map(path) }
     }
 
-    /// Parses the id and the text on a line. The id is a string, or a number, which becomes a string
-    /// as it is written. The third value is the extraction that made the text, if the line names it.
-    /// The error says what is wrong with the line.
-    pub(crate) fn parse(&self, line: &[u8]) -> Result<(String, String, Option<String>), String> {
+    /// Parses the values on a line. The id is a string, or a number, which becomes a string as it is
+    /// written. Also returns the extraction that made the text, if the line names it. The error says
+    /// what is wrong with the line.
+    pub(crate) fn parse(&self, line: &[u8]) -> Result<(Values, Option<String>), String> {
         // Checked for the entire line, because serde_json does not check the strings that it skips.
         let line = std::str::from_utf8(line)
             .map_err(|e| format!("invalid UTF-8 after {} bytes", e.valid_up_to()))?;
         let mut json = serde_json::Deserializer::from_str(line);
-        let mut values = Values { id: None, text: None, extraction: None };
+        let mut found = Found::default();
         let (id, text) = (Some(&*self.id), Some(&*self.text));
-        let search = Search { id, text, is_top: true, values: &mut values };
+        let stamp = self.stamp.as_deref();
+        let search = Search { id, text, stamp, is_top: true, found: &mut found };
         search.deserialize(&mut json).map_err(|e| without_line(&e))?;
         json.end().map_err(|e| without_line(&e))?;
         let missing = |path: &[String]| format!("no field {:?}", path.join("/"));
-        let id = values.id.ok_or_else(|| missing(&self.id))?;
-        let text = values.text.ok_or_else(|| missing(&self.text))?;
-        Ok((id, text, values.extraction))
+        let id = found.id.ok_or_else(|| missing(&self.id))?;
+        let text = found.text.ok_or_else(|| missing(&self.text))?;
+        let stamp = match (&self.stamp, found.stamp) {
+            (Some(path), None) => return Err(missing(path)),
+            (_, stamp) => stamp,
+        };
+        Ok((Values { id, text, stamp }, found.extraction))
     }
 }
 
@@ -67,20 +75,24 @@ fn without_line(error: &serde_json::Error) -> String {
     }
 }
 
-struct Values {
+/// What is found on a line.
+#[derive(Default)]
+struct Found {
     id: Option<String>,
     text: Option<String>,
+    stamp: Option<u64>,
     /// The extraction that made the text, if the line names it.
     extraction: Option<String>,
 }
 
-/// Searches an object for the rest of the two paths. A path is `None` if it leads elsewhere.
+/// Searches an object for the rest of the paths. A path is `None` if it leads elsewhere.
 struct Search<'a> {
     id: Option<&'a [String]>,
     text: Option<&'a [String]>,
+    stamp: Option<&'a [String]>,
     /// Whether this is the object of the line, rather than one inside it.
     is_top: bool,
-    values: &'a mut Values,
+    found: &'a mut Found,
 }
 
 impl<'de> DeserializeSeed<'de> for Search<'_> {
@@ -91,11 +103,12 @@ impl<'de> DeserializeSeed<'de> for Search<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Search<'_> {
+impl<'de, 'a> Visitor<'de> for Search<'a> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut names = [self.id, self.text].into_iter().flatten().filter_map(<[_]>::first);
+        let paths = [self.id, self.text, self.stamp];
+        let mut names = paths.into_iter().flatten().filter_map(<[_]>::first);
         write!(f, "an object with ")?;
         match (names.next(), names.next()) {
             (Some(a), Some(b)) if a != b => write!(f, "fields {a:?} and {b:?}"),
@@ -106,34 +119,41 @@ impl<'de> Visitor<'de> for Search<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            let below = |path: Option<&'_ [String]>| match path {
-                Some([name, rest @ ..]) if *name == key => Some(rest.len()),
+            let below = |path: Option<&'a [String]>| match path {
+                Some([name, rest @ ..]) if *name == key => Some(rest),
                 _ => None,
             };
-            match (below(self.id), below(self.text)) {
-                (Some(0), _) => {
-                    let id = id_of(map.next_value::<&RawValue>()?).ok_or_else(|| {
+            let (id, text, stamp) = (below(self.id), below(self.text), below(self.stamp));
+            let is_field = |path: Option<&[String]>| path.is_some_and(<[_]>::is_empty);
+            if is_field(id) || is_field(stamp) {
+                let value = map.next_value::<&RawValue>()?;
+                if is_field(id) {
+                    self.found.id = Some(id_of(value).ok_or_else(|| {
                         A::Error::custom(format!("field {key:?} is neither a string nor a number"))
-                    })?;
-                    self.values.id = Some(id);
+                    })?);
                 }
-                (_, Some(0)) => self.values.text = Some(map.next_value::<String>()?),
-                (None, None) if self.is_top && key == "extraction" => {
-                    self.values.extraction = extraction_of(map.next_value::<&RawValue>()?);
+                if is_field(stamp) {
+                    self.found.stamp =
+                        Some(value.get().parse().map_err(|_| A::Error::custom(no_stamp(&key)))?);
                 }
-                (None, None) => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-                (id, text) => map.next_value_seed(Search {
-                    id: self.id.filter(|_| id.is_some()).map(|path| &path[1..]),
-                    text: self.text.filter(|_| text.is_some()).map(|path| &path[1..]),
-                    is_top: false,
-                    values: self.values,
-                })?,
+            } else if is_field(text) {
+                self.found.text = Some(map.next_value::<String>()?);
+            } else if id.or(text).or(stamp).is_some() {
+                let found = &mut *self.found;
+                map.next_value_seed(Search { id, text, stamp, is_top: false, found })?;
+            } else if self.is_top && key == "extraction" {
+                self.found.extraction = extraction_of(map.next_value::<&RawValue>()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
             }
         }
         Ok(())
     }
+}
+
+/// Returns the message about a field that holds no stamp.
+pub(super) fn no_stamp(field: &str) -> String {
+    format!("field {field:?} is not a whole number from 0 to {}", u64::MAX)
 }
 
 fn id_of(value: &RawValue) -> Option<String> {
@@ -150,7 +170,9 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<(String, String), String> {
-        Fields::new("id", "text").parse(line.as_bytes()).map(|(id, text, _)| (id, text))
+        Fields::new("id", "text", None)
+            .parse(line.as_bytes())
+            .map(|(Values { id, text, .. }, _)| (id, text))
     }
 
     #[test]
@@ -164,8 +186,8 @@ mod tests {
             (r#""extraction":5"#, None),
         ] {
             let line = format!("{{\"id\":1,{field},\"text\":\"t\"}}");
-            let parsed = Fields::new("id", "text").parse(line.as_bytes()).unwrap();
-            assert_eq!(parsed.2.as_deref(), extraction, "{line}");
+            let parsed = Fields::new("id", "text", None).parse(line.as_bytes()).unwrap();
+            assert_eq!(parsed.1.as_deref(), extraction, "{line}");
         }
     }
 
@@ -197,7 +219,7 @@ mod tests {
             let error = parse(line).unwrap_err();
             assert!(error.contains(message), "{line}: {error}");
         }
-        let error = Fields::new("id", "text")
+        let error = Fields::new("id", "text", None)
             .parse(b"{\"id\":1,\"text\":\"\",\"x\":\"\xff\"}")
             .unwrap_err();
         assert_eq!(error, "invalid UTF-8 after 23 bytes");
@@ -212,8 +234,8 @@ mod tests {
             ("id", "/body/~0", ("1", "t")),
             ("/body/id", "/meta/url", ("7", "u")),
         ] {
-            let parsed = Fields::new(id, text).parse(line).unwrap();
-            assert_eq!((parsed.0.as_str(), parsed.1.as_str()), document, "{id} {text}");
+            let (parsed, _) = Fields::new(id, text, None).parse(line).unwrap();
+            assert_eq!((parsed.id.as_str(), parsed.text.as_str()), document, "{id} {text}");
         }
         for (id, text, message) in [
             ("/meta/no", "body", "expected a string"),
@@ -221,8 +243,26 @@ mod tests {
             ("/id/x", "/meta/url", "expected an object with a field \"x\""),
             ("/meta/id", "/meta/url", "neither a string nor a number"),
         ] {
-            let error = Fields::new(id, text).parse(line).unwrap_err();
+            let error = Fields::new(id, text, None).parse(line).unwrap_err();
             assert!(error.contains(message), "{id} {text}: {error}");
+        }
+    }
+    #[test]
+    fn stamps_are_whole_numbers_without_a_sign() {
+        let parse = |stamp: &str, line: &str| {
+            let parsed = Fields::new("id", "text", Some(stamp)).parse(line.as_bytes());
+            parsed.map(|(values, _)| values.stamp)
+        };
+        let line = r#"{"text":"t","seen":0,"meta":{"at":18446744073709551615,"text":1},"id":7}"#;
+        for (stamp, found) in [("seen", 0), ("/meta/at", u64::MAX), ("id", 7)] {
+            assert_eq!(parse(stamp, line), Ok(Some(found)), "{stamp}");
+        }
+        assert_eq!(parse("at", line), Err("no field \"at\"".to_owned()));
+        for value in ["-1", "1.0", "1e3", "18446744073709551616", "\"5\"", "null", "{}"] {
+            let line = format!("{{\"id\":1,\"text\":\"t\",\"seen\":{value}}}");
+            let error = parse("seen", &line).unwrap_err();
+            let message = "field \"seen\" is not a whole number from 0 to 18446744073709551615";
+            assert!(error.starts_with(message), "{value}: {error}");
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Reads Apache Parquet: one document per row, with its id and its text in two columns.
+//! Reads Apache Parquet: one document per row, with its id, its text and, if it is requested, its
+//! stamp in columns.
 //!
-//! Row groups are read one after the other, and only these two columns of them, page by page.
+//! Row groups are read one after the other, and only these columns of them, page by page.
 
 use std::path::Path;
 use std::vec;
@@ -12,7 +13,8 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::document::Content;
+use super::document::{Content, Values};
+use super::ndjson::no_stamp;
 
 /// Rows that are read together.
 const ROWS: usize = 128;
@@ -22,12 +24,21 @@ pub(super) struct Rows {
     file: SerializedFileReader<std::fs::File>,
     id: Column,
     text: Column,
+    /// The column with the stamps and its name.
+    stamp: Option<(Column, String)>,
     max_document: usize,
     /// The next row group.
     next_group: usize,
-    /// The two columns of the current row group.
-    group: Option<(ColumnReader, ColumnReader)>,
+    /// The columns of the current row group.
+    group: Option<Group>,
     rows: vec::IntoIter<Content>,
+}
+
+/// The columns of a row group.
+struct Group {
+    ids: ColumnReader,
+    texts: ColumnReader,
+    stamps: Option<ColumnReader>,
 }
 
 /// The position of a column, and how to read it.
@@ -42,7 +53,13 @@ struct Column {
 
 impl Rows {
     /// Opens a file. Columns are named like fields of NDJSON: `a`, or `/a/b` in groups.
-    pub(super) fn open(path: &Path, id: &str, text: &str, max_document: usize) -> Result<Self> {
+    pub(super) fn open(
+        path: &Path,
+        id: &str,
+        text: &str,
+        stamp: Option<&str>,
+        max_document: usize,
+    ) -> Result<Self> {
         if super::is_stdin(path) {
             bail!("Parquet must be a file, because it is read from its end");
         }
@@ -71,7 +88,9 @@ impl Rows {
                 && found.max_rep_level() == 0
                 && (number || strings.contains(&found.converted_type()));
             if !fits {
-                bail!("column {name:?} does not hold strings");
+                let what =
+                    if types.contains(&Type::BYTE_ARRAY) { "strings" } else { "whole numbers" };
+                bail!("column {name:?} does not hold {what}");
             }
             let unsigned =
                 matches!(found.converted_type(), ConvertedType::UINT_32 | ConvertedType::UINT_64);
@@ -79,22 +98,29 @@ impl Rows {
         };
         let id = column(id, &[Type::BYTE_ARRAY, Type::INT32, Type::INT64])?;
         let text = column(text, &[Type::BYTE_ARRAY])?;
+        let stamp = stamp.map(|name| {
+            Ok::<_, anyhow::Error>((column(name, &[Type::INT32, Type::INT64])?, name.to_owned()))
+        });
+        let stamp = stamp.transpose()?;
         let rows = Vec::new().into_iter();
-        Ok(Self { file, id, text, max_document, next_group: 0, group: None, rows })
+        Ok(Self { file, id, text, stamp, max_document, next_group: 0, group: None, rows })
     }
 
     /// Reads the next rows. Returns false at the end of the file.
     fn fill(&mut self) -> Result<bool> {
         loop {
-            let Some((ids, texts)) = &mut self.group else {
+            let Some(Group { ids, texts, stamps }) = &mut self.group else {
                 if self.next_group == self.file.num_row_groups() {
                     return Ok(false);
                 }
                 let group = self.file.get_row_group(self.next_group)?;
-                let columns = (
-                    group.get_column_reader(self.id.index)?,
-                    group.get_column_reader(self.text.index)?,
-                );
+                let stamp = self.stamp.as_ref();
+                let stamps = stamp.map(|(column, _)| group.get_column_reader(column.index));
+                let columns = Group {
+                    ids: group.get_column_reader(self.id.index)?,
+                    texts: group.get_column_reader(self.text.index)?,
+                    stamps: stamps.transpose()?,
+                };
                 self.next_group += 1;
                 self.group = Some(columns);
                 continue;
@@ -104,15 +130,25 @@ impl Rows {
                 ColumnReader::ByteArrayColumnReader(texts) => self.text.read(texts)?,
                 _ => bail!("the column of texts does not hold strings"),
             };
-            if ids.len() != texts.len() {
-                bail!("columns of unequal length: {} ids, {} texts", ids.len(), texts.len());
+            let stamps = match (&self.stamp, stamps) {
+                (Some((column, name)), Some(stamps)) => column.read_stamps(stamps, name)?,
+                _ => vec![Ok(None); ids.len()],
+            };
+            if ids.len() != texts.len() || ids.len() != stamps.len() {
+                bail!(
+                    "columns of unequal length: {} ids, {} texts, {} stamps",
+                    ids.len(),
+                    texts.len(),
+                    stamps.len()
+                );
             }
             if ids.is_empty() {
                 self.group = None;
                 continue;
             }
             let limit = self.max_document;
-            let rows = ids.into_iter().zip(texts).map(|(id, text)| content(id, text, limit));
+            let rows = ids.into_iter().zip(texts).zip(stamps);
+            let rows = rows.map(|((id, text), stamp)| content(id, text, stamp, limit));
             self.rows = rows.collect::<Vec<_>>().into_iter();
             return Ok(true);
         }
@@ -176,6 +212,20 @@ impl Column {
         })
     }
 
+    /// Returns the next stamps of the column with this name, or what is wrong with them.
+    fn read_stamps(
+        self,
+        column: &mut ColumnReader,
+        name: &str,
+    ) -> Result<Vec<Result<Option<u64>, String>>> {
+        let stamps = self.read_ids(column)?.into_iter();
+        let stamp = |stamp: Option<Result<String, String>>| {
+            let stamp = stamp.ok_or_else(|| format!("no stamp in column {name:?}"))??;
+            stamp.parse().map(Some).map_err(|_| no_stamp(name))
+        };
+        Ok(stamps.map(stamp).collect())
+    }
+
     fn number(self, signed: i64, unsigned: u64) -> String {
         if self.unsigned { unsigned.to_string() } else { signed.to_string() }
     }
@@ -188,19 +238,22 @@ fn names(columns: &[std::sync::Arc<ColumnDescriptor>]) -> String {
 fn content(
     id: Option<Result<String, String>>,
     text: Option<ByteArray>,
+    stamp: Result<Option<u64>, String>,
     max_document: usize,
 ) -> Content {
-    let pair = match (id, text) {
+    let values = match (id, text) {
         (None, _) => Err("no id".to_owned()),
         (_, None) => Err("no text".to_owned()),
         (Some(_), Some(text)) if text.len() > max_document => Err(format!(
             "a text of {} bytes, more than {max_document} (--max-document)",
             text.len()
         )),
-        (Some(id), Some(text)) => id.and_then(|id| Ok((id, utf8(&text, "the text")?))),
+        (Some(id), Some(text)) => {
+            id.and_then(|id| Ok(Values { id, text: utf8(&text, "the text")?, stamp: stamp? }))
+        }
     };
-    match pair {
-        Ok((id, text)) => Content::Pair(id, text),
+    match values {
+        Ok(values) => Content::Values(values),
         Err(message) => Content::Bad(message),
     }
 }

@@ -26,6 +26,7 @@ pub(super) struct Reading {
     pub(super) from: DocumentFormat,
     pub(super) id_field: String,
     pub(super) text_field: String,
+    pub(super) stamp_field: Option<String>,
     pub(super) max_line: usize,
     pub(super) max_document: usize,
     pub(super) max_ratio: u64,
@@ -92,6 +93,9 @@ impl Reading {
             let named = self.from == DocumentFormat::Auto;
             Kind::of_name(path).filter(|_| named)
         });
+        if let Some(kind) = kind {
+            self.check_stamp(kind, sink.file)?;
+        }
         // The readers of these formats open the file themselves.
         match kind {
             Some(Kind::Warc) => return self.archive(path, sink),
@@ -111,6 +115,7 @@ impl Reading {
             }
             Err(error) => return Err(error),
         };
+        self.check_stamp(kind, sink.file)?;
         match kind {
             Kind::Ndjson => self.lines(input, sink, |_, bytes| Content::Json(bytes)),
             Kind::Lines => {
@@ -133,6 +138,18 @@ impl Reading {
             Kind::Warc => self.archive(path, sink),
             Kind::Parquet => self.parquet(path, sink),
         }
+    }
+
+    /// Refuses a file whose records have no fields, if one of them is to be the stamp.
+    fn check_stamp(&self, kind: Kind, file: &str) -> Result<()> {
+        let has_fields = matches!(kind, Kind::Ndjson | Kind::Table(_) | Kind::Parquet);
+        if let Some(field) = self.stamp_field.as_ref().filter(|_| !has_fields) {
+            bail!(
+                "{file}: a field {field:?} with a stamp is in NDJSON, tables and Parquet only: \
+                 give --stamp now"
+            );
+        }
+        Ok(())
     }
 
     fn lines(
@@ -169,13 +186,14 @@ impl Reading {
             row.with_context(|| format!("cannot read {file}, line {}", rows.line()))
         };
         let Some(row) = next(sink.file)? else { return Ok(()) };
-        let header = Header::new(&row, &self.id_field, &self.text_field);
+        let stamp = self.stamp_field.as_deref();
+        let header = Header::new(&row, &self.id_field, &self.text_field, stamp);
         let header = header.with_context(|| format!("{}, line {}", sink.file, row.line))?;
         let mut wanted = sink.put(At::Line(row.line), Content::Header(row.raw));
         while wanted {
             let Some(row) = next(sink.file)? else { break };
-            let document = header.document(&row);
-            wanted = sink.put(At::Line(row.line), Content::Row(row.raw, document));
+            let values = header.values(&row);
+            wanted = sink.put(At::Line(row.line), Content::Row(row.raw, values));
         }
         Ok(())
     }
@@ -215,9 +233,9 @@ impl Reading {
 
     #[cfg(feature = "parquet")]
     fn parquet(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
-        let rows =
-            super::parquet::Rows::open(path, &self.id_field, &self.text_field, self.max_document)
-                .with_context(|| format!("cannot read {}", sink.file))?;
+        let (id, text, stamp) = (&self.id_field, &self.text_field, self.stamp_field.as_deref());
+        let rows = super::parquet::Rows::open(path, id, text, stamp, self.max_document)
+            .with_context(|| format!("cannot read {}", sink.file))?;
         for (row, content) in (0..).zip(rows) {
             let content =
                 content.with_context(|| format!("cannot read {}, row {row}", sink.file))?;

@@ -27,6 +27,10 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
 
+    /// The field or column with the document's stamp, for the command that stores stamps.
+    #[arg(skip)]
+    pub(crate) stamp_field: Option<String>,
+
     /// Extraction that turns web pages into text: main/1 keeps the main content, strip/1 everything
     /// that a page shows
     /// [default: the database's extraction, else main/1]
@@ -82,7 +86,7 @@ impl DocumentArgs {
         let extraction = self.extraction.or(known).unwrap_or_default();
         let requested = self.extraction.map(Extraction::name);
         let rules = Rules {
-            fields: Fields::new(&self.id_field, &self.text_field),
+            fields: Fields::new(&self.id_field, &self.text_field, self.stamp_field.as_deref()),
             max_document: self.max_document,
             extractor: web::extractor(extraction, self.max_document),
             extraction: stored.or(requested).map(str::to_owned),
@@ -91,6 +95,7 @@ impl DocumentArgs {
             from,
             id_field: self.id_field.clone(),
             text_field: self.text_field.clone(),
+            stamp_field: self.stamp_field.clone(),
             max_line: self.max_line,
             max_document: self.max_document,
             max_ratio: self.max_ratio,

@@ -51,6 +51,27 @@ fn novel_rows_are_printed_as_ndjson() {
 }
 
 #[test]
+fn stamps_come_from_a_column_of_whole_numbers() {
+    let folder = folder();
+    let stamp = |name: &str| {
+        let run = folder.run(&["get", "db", name, "--json"]);
+        run.records()[0]["stamp"].clone()
+    };
+    folder.ok("dedup db plain.parquet -k 0 --recrawl --stamp n");
+    assert_eq!((stamp("doc 0"), stamp("doc 299")), (0.into(), 299.into()));
+    folder.ok("dedup db dictionary.parquet -k 0 --recrawl --on-duplicate remember --stamp n");
+    assert_eq!(stamp("doc 1"), u64::MAX - 1, "a number without a sign");
+    for (column, message) in [
+        ("id", "column \"id\" does not hold whole numbers"),
+        ("f", "column \"f\" does not hold whole numbers"),
+        ("when", "there is no column \"when\""),
+    ] {
+        let run = folder.exits(2, &format!("dedup db nulls.parquet --stamp {column}"));
+        assert!(run.err.contains(message), "{}", run.err);
+    }
+}
+
+#[test]
 fn errors_name_rows_without_a_value() {
     let folder = folder();
     let run = folder.exits(2, "fingerprint nulls.parquet");

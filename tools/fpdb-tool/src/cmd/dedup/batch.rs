@@ -4,10 +4,11 @@
 //! fingerprint is committed. And if a bad record ends a batch early, all documents before it are
 //! processed.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anyhow::Result;
-use fpdb::{Db, Key, Novelty};
+use fpdb::{Db, DocId, Key, Match, Novelty, Outcome, Stamped, UpsertOptions};
 
 use super::report::Report;
 use crate::input::{Intake, Item};
@@ -23,14 +24,25 @@ const BATCH_BYTES: usize = 8 << 20;
 pub(super) struct Deduplicator<'a, F: Width> {
     pub(super) db: &'a Db<F>,
     pub(super) keep_skipped: bool,
+    /// Set if documents that exist are updated.
+    pub(super) recrawl: Option<Recrawl>,
     pub(super) report: Report,
     pub(super) printer: Printer,
+}
+
+/// How documents that exist are updated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Recrawl {
+    pub(super) options: UpsertOptions,
+    /// Updates of at most this many bits are not printed.
+    pub(super) changed_by: Option<u32>,
 }
 
 /// A document as the workers hand it over.
 pub(super) struct Prepared<F> {
     pub(super) id: String,
     pub(super) fingerprint: Option<F>,
+    pub(super) stamp: Option<u64>,
     /// What to print if the document is novel.
     pub(super) output: Vec<u8>,
 }
@@ -38,9 +50,18 @@ pub(super) struct Prepared<F> {
 type Batch<F> = [Item<Prepared<F>>];
 
 /// What dedup decided about a document.
-#[derive(Clone, Copy)]
 enum Verdict<F> {
-    Checked(Novelty<F>),
+    Inserted,
+    Unchanged,
+    Updated {
+        /// The document is printed.
+        is_printed: bool,
+    },
+    Duplicate {
+        of: Match<F>,
+        /// The name of that document, if it was known before the commit.
+        name: Option<String>,
+    },
     TooShort,
 }
 
@@ -69,57 +90,133 @@ impl<F: Width> Deduplicator<'_, F> {
 
     fn batch(&mut self, batch: &Batch<F>, context: &mut Context<'_>) -> Result<()> {
         let verdicts = self.check(batch, context.out)?;
-        self.count(batch, &verdicts)
+        self.count(batch, verdicts)
     }
 
     /// Decides which documents of a batch are novel, prints them, and then commits them.
     fn check(&mut self, batch: &Batch<F>, out: &mut dyn Write) -> Result<Vec<Verdict<F>>> {
-        let entries: Vec<(F, Key<'_>)> = batch
-            .iter()
-            .filter_map(|item| Some((item.value.fingerprint?, Key::Name(&item.value.id))))
-            .collect();
+        let documents: Vec<(F, Stamped<'_>)> = batch.iter().filter_map(document).collect();
         let mut verdicts = Vec::with_capacity(batch.len());
-        let (keep_skipped, printer) = (self.keep_skipped, &mut self.printer);
-        let mut print = |novelties: &[Novelty<F>]| {
-            verdicts = verdicts_in_order(batch, novelties);
+        let (db, recrawl, keep_skipped) = (self.db, self.recrawl, self.keep_skipped);
+        let printer = &mut self.printer;
+        let mut print = |outcomes: &[Outcome<F>]| {
+            let judge = Judge { db, changed_by: recrawl.and_then(|recrawl| recrawl.changed_by) };
+            verdicts = judge.verdicts(batch, outcomes).map_err(io::Error::other)?;
             let printed = batch.iter().zip(&verdicts).filter(|(_, verdict)| match verdict {
-                Verdict::Checked(novelty) => matches!(novelty, Novelty::Inserted(_)),
+                Verdict::Inserted => true,
+                Verdict::Updated { is_printed } => *is_printed,
+                Verdict::Unchanged | Verdict::Duplicate { .. } => false,
                 Verdict::TooShort => keep_skipped,
             });
             printer.print(printed.map(|(item, _)| item.value.output.as_slice()), out)
         };
-        if entries.is_empty() {
-            print(&[])?;
-        } else {
-            self.db.insert_if_novel_batch_with(&entries, self.db.max_distance(), print)?;
+        match recrawl {
+            _ if documents.is_empty() => print(&[])?,
+            Some(Recrawl { options, .. }) => {
+                db.upsert_if_novel_batch(&documents, &options, print)?;
+            }
+            None => {
+                let print = |novelties: &[Novelty<F>]| {
+                    print(&novelties.iter().map(outcome).collect::<Vec<_>>())
+                };
+                db.insert_if_novel_batch_with(&documents, db.max_distance(), print)?;
+            }
         }
         Ok(verdicts)
     }
 
-    fn count(&mut self, batch: &Batch<F>, verdicts: &[Verdict<F>]) -> Result<()> {
+    fn count(&mut self, batch: &Batch<F>, verdicts: Vec<Verdict<F>>) -> Result<()> {
         for (item, verdict) in batch.iter().zip(verdicts) {
             match verdict {
-                Verdict::Checked(Novelty::Duplicate(of)) => {
-                    let name = self.db.name(of.id)?.unwrap_or_default();
+                Verdict::Duplicate { of, name } => {
+                    let name = name.map_or_else(|| self.db.name(of.id), |name| Ok(Some(name)))?;
+                    let name = name.unwrap_or_default();
                     self.report.duplicate(&item.value.id, &name, of.distance)?;
                 }
-                Verdict::Checked(Novelty::Inserted(_)) => self.report.novel(),
-                Verdict::TooShort => self.report.too_short(),
+                Verdict::Inserted => self.report.inserted += 1,
+                Verdict::Unchanged => self.report.unchanged += 1,
+                Verdict::Updated { .. } => self.report.updated += 1,
+                Verdict::TooShort => self.report.too_short += 1,
             }
         }
         self.report.flush()
     }
 }
 
-/// Returns a verdict for each document of a batch, from the novelties of those with a fingerprint.
-fn verdicts_in_order<F: Width>(batch: &Batch<F>, novelties: &[Novelty<F>]) -> Vec<Verdict<F>> {
-    let mut novelties = novelties.iter();
-    let verdict =
-        |item: &Item<Prepared<F>>| match item.value.fingerprint.and_then(|_| novelties.next()) {
-            Some(novelty) => Verdict::Checked(*novelty),
-            None => Verdict::TooShort,
+/// Returns a document as the database takes it, if it has a fingerprint.
+fn document<F: Width>(item: &Item<Prepared<F>>) -> Option<(F, Stamped<'_>)> {
+    let Prepared { id, fingerprint, stamp, .. } = &item.value;
+    Some(((*fingerprint)?, Stamped { key: Key::Name(id), stamp: *stamp }))
+}
+
+fn outcome<F: Width>(novelty: &Novelty<F>) -> Outcome<F> {
+    match *novelty {
+        Novelty::Inserted(id) => Outcome::Inserted(id),
+        Novelty::Duplicate(of) => Outcome::Duplicate(of),
+    }
+}
+
+/// Reaches verdicts before a batch is committed, while the database is as it was before the batch.
+struct Judge<'a, F: Width> {
+    db: &'a Db<F>,
+    changed_by: Option<u32>,
+}
+
+impl<F: Width> Judge<'_, F> {
+    /// Returns a verdict for each document of a batch, from the outcomes of those with a
+    /// fingerprint.
+    fn verdicts<'b>(
+        &self,
+        batch: &'b Batch<F>,
+        outcomes: &[Outcome<F>],
+    ) -> fpdb::Result<Vec<Verdict<F>>> {
+        let mut outcomes = outcomes.iter();
+        let mut inserted = HashMap::new();
+        let verdict = |item: &'b Item<Prepared<F>>| {
+            let Prepared { id, fingerprint, .. } = &item.value;
+            match fingerprint.and_then(|_| outcomes.next()) {
+                Some(&outcome) => self.verdict(id, outcome, &mut inserted),
+                None => Ok(Verdict::TooShort),
+            }
         };
-    batch.iter().map(verdict).collect()
+        batch.iter().map(verdict).collect()
+    }
+
+    /// Returns the verdict for the document with this id. `inserted` has the names of the documents
+    /// that the batch has inserted so far.
+    fn verdict<'b>(
+        &self,
+        id: &'b str,
+        outcome: Outcome<F>,
+        inserted: &mut HashMap<DocId, &'b str>,
+    ) -> fpdb::Result<Verdict<F>> {
+        Ok(match outcome {
+            Outcome::Inserted(number) => {
+                inserted.insert(number, id);
+                Verdict::Inserted
+            }
+            Outcome::Unchanged => Verdict::Unchanged,
+            Outcome::Updated { distance, .. } => {
+                let is_small = self.changed_by.is_some_and(|bits| distance <= bits);
+                // A duplicate that becomes an original has never been printed.
+                let is_printed = !is_small || self.was_duplicate(id)?;
+                Verdict::Updated { is_printed }
+            }
+            // Looked up now, because with `--on-duplicate remove`, the batch may remove that
+            // document.
+            Outcome::Duplicate(of) => {
+                let name = match inserted.get(&of.id) {
+                    Some(&name) => Some(name.to_owned()),
+                    None => self.db.name(of.id)?,
+                };
+                Verdict::Duplicate { of, name }
+            }
+        })
+    }
+
+    fn was_duplicate(&self, id: &str) -> fpdb::Result<bool> {
+        Ok(self.db.get(id)?.is_some_and(|document| document.duplicate_of.is_some()))
+    }
 }
 
 /// Prints lines unchanged.

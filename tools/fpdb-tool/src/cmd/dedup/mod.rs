@@ -2,13 +2,14 @@
 
 mod batch;
 mod report;
+mod stamp;
 
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::text::Recipe;
-use fpdb::{Durability, Options};
+use fpdb::{Durability, OnDuplicate, Options, UpsertOptions};
 use serde::Serialize;
 
 use crate::database::{self, NewDatabase, by_width};
@@ -18,18 +19,21 @@ use crate::memory::MemoryArgs;
 use crate::output::{self, Context, printable};
 use crate::progress;
 use crate::recipe::{self, Width};
-use batch::{Deduplicator, Prepared, Printer};
+use batch::{Deduplicator, Prepared, Printer, Recrawl};
 use report::Report;
+use stamp::StampSource;
 
 const EXAMPLE: &str = "\
-Example:
-  fpdb-tool dedup crawl.fpdb pages.ndjson.gz > novel.ndjson";
+Examples:
+  fpdb-tool dedup crawl.fpdb pages.ndjson.gz > novel.ndjson
+  fpdb-tool dedup crawl.fpdb pages.ndjson.gz --recrawl --stamp now > changed.ndjson";
 
 /// Prints the novel documents and stores their fingerprints
 ///
 /// Reads documents from files and folders, in the order given. A document is a duplicate if its
 /// fingerprint is within the database's max distance of one stored earlier, in this run or before.
-/// All other documents are novel. dedup prints them, and stores their fingerprints under their ids:
+/// All other documents are novel. dedup stores their fingerprints under their ids, in the place of
+/// what was stored under them before, and prints them:
 ///
 /// - lines of NDJSON and text, and rows of tables below their header, as they are in the file
 ///
@@ -39,6 +43,15 @@ Example:
 /// A document is printed before it is stored. So if the run is interrupted, the next run over the
 /// same files may print some documents again, but none is lost. After a complete run, all documents
 /// of the same files are duplicates.
+///
+/// With --recrawl, a document whose id is stored already is compared with all documents except its
+/// own old version. If its fingerprint is the same, the document is unchanged and not printed. If it
+/// differs and no other document is near, the document is updated: it gets the new fingerprint, and
+/// is printed. The summary counts these documents, too. Use this to visit the same pages again and
+/// again.
+///
+/// With --stamp, the documents that are stored get a stamp and, with --recrawl, also those that are
+/// stored already. `expire` removes documents with old stamps.
 ///
 /// Documents with too few features for a fingerprint count as skipped, and are printed only with
 /// --keep-skipped. Damage in an archive is reported and does not stop the run, but the exit code is
@@ -78,6 +91,36 @@ pub(crate) struct Args {
     #[arg(long)]
     keep_skipped: bool,
 
+    /// Update documents that are stored under the same id, instead of comparing them with their own
+    /// old version
+    #[arg(long, help_heading = "Visiting documents again")]
+    recrawl: bool,
+
+    /// What becomes of a stored document whose new version is a duplicate of another document
+    /// [default: keep]
+    #[arg(long, value_enum, requires = "recrawl", help_heading = "Visiting documents again")]
+    on_duplicate: Option<OnDuplicateArg>,
+
+    /// Do not print documents that changed by at most this many bits of the fingerprint since the last
+    /// run. They are updated and counted all the same
+    #[arg(
+        long,
+        value_name = "BITS",
+        requires = "recrawl",
+        help_heading = "Visiting documents again"
+    )]
+    changed_by: Option<u32>,
+
+    /// The documents' stamps: `now`, which is the time at the start of the run in seconds since 1970,
+    /// or the field or column with a whole number, in NDJSON, tables and Parquet only
+    #[arg(
+        long,
+        value_name = "now|FIELD",
+        value_parser = StampSource::parse,
+        help_heading = "Visiting documents again"
+    )]
+    stamp: Option<StampSource>,
+
     /// Which failures the stored documents survive
     #[arg(long, value_enum, default_value = "sync")]
     durability: DurabilityArg,
@@ -114,6 +157,28 @@ enum DurabilityArg {
     Buffered,
 }
 
+/// `--on-duplicate`
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum OnDuplicateArg {
+    /// Its old version stays, with the new stamp
+    Keep,
+    /// Its old version is removed
+    Remove,
+    /// It is stored as a duplicate, also if it is new, so that the next run knows it. Queries do not
+    /// find it, and nothing is a duplicate of it
+    Remember,
+}
+
+impl From<OnDuplicateArg> for OnDuplicate {
+    fn from(arg: OnDuplicateArg) -> Self {
+        match arg {
+            OnDuplicateArg::Keep => Self::Keep,
+            OnDuplicateArg::Remove => Self::Remove,
+            OnDuplicateArg::Remember => Self::Remember,
+        }
+    }
+}
+
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         input::check_all(&self.files)?;
@@ -136,6 +201,12 @@ impl Args {
         input::check_apart("--report", report, &self.files)
     }
 
+    fn recrawl(&self) -> Option<Recrawl> {
+        let on_duplicate = self.on_duplicate.map(OnDuplicate::from).unwrap_or_default();
+        let options = UpsertOptions::new().on_duplicate(on_duplicate);
+        self.recrawl.then_some(Recrawl { options, changed_by: self.changed_by })
+    }
+
     fn dedup<F: Width>(
         &self,
         options: Options<F>,
@@ -149,16 +220,26 @@ impl Args {
         let names =
             recipe::Names { recipe: self.recipe.as_deref(), extraction: self.documents.extraction };
         let (db, recipe) = recipe::open(&self.path, options, existing, &self.new, names, "dedup")?;
-        let report = Report::create(self.report.as_deref())?;
+        let report = Report::create(self.report.as_deref(), self.recrawl)?;
         let bar = progress::over_files(context, &self.files);
         let print = self.print;
-        let prepare = move |document| prepare(document, &recipe, print);
+        let mut reading = self.documents.clone();
+        let now = match &self.stamp {
+            Some(StampSource::Now) => Some(stamp::now()?),
+            Some(StampSource::Field(field)) => {
+                reading.stamp_field = Some(field.clone());
+                None
+            }
+            None => None,
+        };
+        let prepare = move |document| prepare(document, &recipe, print, now);
         let mut documents =
-            self.documents.start(&self.files, self.from, db.extraction(), &bar, prepare)?;
+            reading.start(&self.files, self.from, db.extraction(), &bar, prepare)?;
         documents.one_table = print == Print::Document;
         let mut deduplicator = Deduplicator {
             db: &db,
             keep_skipped: self.keep_skipped,
+            recrawl: self.recrawl(),
             report,
             printer: Printer::default(),
         };
@@ -192,9 +273,15 @@ struct Line<'a> {
     extraction: Option<&'static str>,
 }
 
-/// Computes the fingerprint of a document and what to print if it is novel.
-fn prepare<F: Width>(document: Document, recipe: &Recipe<F>, print: Print) -> Prepared<F> {
-    let Document { id, text, raw, extraction } = document;
+/// Computes the fingerprint of a document and what to print if it is novel. Its stamp is `now` unless
+/// a field has it.
+fn prepare<F: Width>(
+    document: Document,
+    recipe: &Recipe<F>,
+    print: Print,
+    now: Option<u64>,
+) -> Prepared<F> {
+    let Document { id, text, raw, extraction, stamp } = document;
     let fingerprint = recipe.fingerprint(&text).fingerprint;
     let output = match (print, raw) {
         (Print::Id, _) => (printable(&id) + "\n").into_bytes(),
@@ -206,5 +293,5 @@ fn prepare<F: Width>(document: Document, recipe: &Recipe<F>, print: Print) -> Pr
             line
         }
     };
-    Prepared { id, fingerprint, output }
+    Prepared { id, fingerprint, stamp: stamp.or(now), output }
 }

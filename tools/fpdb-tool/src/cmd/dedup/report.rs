@@ -10,11 +10,15 @@ use serde::Serialize;
 
 use crate::output::json_line;
 
-/// Numbers of documents. Each document that was read is novel, a duplicate or skipped.
+/// Numbers of documents. Each document that was read is novel, a duplicate or skipped or, with
+/// `--recrawl`, unchanged. Only `--recrawl` counts the documents that are inserted, unchanged and
+/// updated; the novel ones are those that are inserted or updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Summary {
     r#type: &'static str,
     read: u64,
+    #[serde(flatten)]
+    recrawl: Option<RecrawlCounts>,
     novel: u64,
     duplicates: u64,
     /// Documents without a fingerprint: too short or bad.
@@ -25,10 +29,21 @@ pub(super) struct Summary {
     ignored: u64,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+struct RecrawlCounts {
+    inserted: u64,
+    unchanged: u64,
+    updated: u64,
+}
+
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { read, novel, duplicates, skipped, bad, .. } = self;
-        write!(f, "read {read}: {novel} novel, {duplicates} duplicates, {skipped} skipped")?;
+        write!(f, "read {read}: {novel} novel")?;
+        if let Some(RecrawlCounts { inserted, unchanged, updated }) = self.recrawl {
+            write!(f, " ({inserted} inserted, {updated} updated), {unchanged} unchanged")?;
+        }
+        write!(f, ", {duplicates} duplicates, {skipped} skipped")?;
         if *bad > 0 {
             write!(f, " ({bad} of them bad)")?;
         }
@@ -48,43 +63,43 @@ struct Duplicate<'a> {
 pub(super) struct Report {
     file: Option<BufWriter<File>>,
     label: String,
-    too_short: u64,
-    summary: Summary,
+    is_recrawl: bool,
+    pub(super) inserted: u64,
+    pub(super) unchanged: u64,
+    pub(super) updated: u64,
+    duplicates: u64,
+    pub(super) too_short: u64,
+    bad: u64,
+    ignored: u64,
 }
 
 impl Report {
     /// Creates a report that is written to a file, which is replaced, or to none.
-    pub(super) fn create(path: Option<&Path>) -> Result<Self> {
+    pub(super) fn create(path: Option<&Path>, is_recrawl: bool) -> Result<Self> {
         let label = path.map(|path| path.display().to_string()).unwrap_or_default();
         let file = path.map(File::create).transpose();
         let file = file.with_context(|| format!("cannot create {label}"))?;
-        let summary = Summary {
-            r#type: "summary",
-            read: 0,
-            novel: 0,
+        Ok(Self {
+            file: file.map(BufWriter::new),
+            label,
+            is_recrawl,
+            inserted: 0,
+            unchanged: 0,
+            updated: 0,
             duplicates: 0,
-            skipped: 0,
+            too_short: 0,
             bad: 0,
             ignored: 0,
-        };
-        Ok(Self { file: file.map(BufWriter::new), label, too_short: 0, summary })
-    }
-
-    pub(super) fn novel(&mut self) {
-        self.summary.novel += 1;
-    }
-
-    pub(super) fn too_short(&mut self) {
-        self.too_short += 1;
+        })
     }
 
     /// Sets the numbers of bad and ignored records so far.
     pub(super) fn set_skipped(&mut self, bad: u64, ignored: u64) {
-        (self.summary.bad, self.summary.ignored) = (bad, ignored);
+        (self.bad, self.ignored) = (bad, ignored);
     }
 
     pub(super) fn duplicate(&mut self, id: &str, duplicate_of: &str, distance: u32) -> Result<()> {
-        self.summary.duplicates += 1;
+        self.duplicates += 1;
         let record = Duplicate { r#type: "duplicate", id, duplicate_of, distance };
         self.write(|file| json_line(file, &record))
     }
@@ -96,9 +111,19 @@ impl Report {
 
     /// Writes the summary, which shows that the run is complete.
     pub(super) fn finish(mut self) -> Result<Summary> {
-        let mut summary = self.summary;
-        summary.skipped = self.too_short + summary.bad;
-        summary.read = summary.novel + summary.duplicates + summary.skipped;
+        let Self { is_recrawl, inserted, unchanged, updated, duplicates, bad, ignored, .. } = self;
+        let novel = inserted + updated;
+        let skipped = self.too_short + bad;
+        let summary = Summary {
+            r#type: "summary",
+            read: novel + unchanged + duplicates + skipped,
+            recrawl: is_recrawl.then_some(RecrawlCounts { inserted, unchanged, updated }),
+            novel,
+            duplicates,
+            skipped,
+            bad,
+            ignored,
+        };
         self.write(|file| json_line(file, &summary))?;
         self.flush()?;
         Ok(summary)
