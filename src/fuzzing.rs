@@ -3,6 +3,10 @@
 //!
 //! Each function takes any bytes and panics if a promise of the format is broken.
 
+pub mod documents;
+
+pub use documents::documents;
+
 use std::path::Path;
 
 use crate::block::{self, BlockBuilder, Coding, Job, Packed};
@@ -10,14 +14,9 @@ use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::Fields;
 use crate::codec::header::{FileHeader, FileKind};
 use crate::codec::huffman::Histogram;
-use crate::documents::{Documents, key_hash};
-use crate::fingerprint::{DocId, Fingerprint};
-use crate::inspection::Inspection;
+use crate::fingerprint::Fingerprint;
 use crate::log::{ReadMode, read_log};
 use crate::manifest::Manifest;
-use crate::paged::FileSummary;
-use crate::settings::Ids;
-use crate::storage::{Sim, Storage};
 
 /// Reads a block: a byte that chooses code, width and size, the lengths of a Huffman code, and the
 /// block. If strict checking accepts it, encoding its fingerprints gives the same bytes.
@@ -138,51 +137,5 @@ fn log_of<F: Fingerprint>(bytes: &[u8], header: &FileHeader) {
         let end = Some(recovered.valid_end).filter(|&end| end > 0);
         let again = read_log::<F>(bytes, path, header, end, ReadMode::Follow);
         assert_eq!(again.map(|log| log.commits).ok().as_ref(), Some(&recovered.commits));
-    }
-}
-
-/// Reads a file of documents. If verification accepts it, all of its documents are found again.
-pub fn documents(bytes: &[u8]) {
-    let Ok(header) = FileHeader::decode(FileKind::Documents, bytes) else { return };
-    match header.bits {
-        64 => documents_of::<u64>(bytes, &header),
-        _ => documents_of::<u128>(bytes, &header),
-    }
-}
-
-fn documents_of<F: Fingerprint>(bytes: &[u8], header: &FileHeader) {
-    for ids in [Ids::Unique, Ids::Names] {
-        let sim = Sim::new();
-        let _ = sim.create_root();
-        sim.set_contents("docs", bytes);
-        let Ok(documents) = Documents::<F>::open(&*sim, "docs", header, bytes.len() as u64, ids)
-        else {
-            continue;
-        };
-        for key in [&b"a"[..], b"https://example.org/", &[0; 8], &[0xff; 8]] {
-            let _ = documents.get(key, key_hash(key));
-        }
-        for id in [0, 1, 7, 1 << 40, u64::MAX] {
-            let _ = documents.by_id(DocId(id));
-        }
-        let expected = FileSummary { len: bytes.len() as u64, crc: crc32fast::hash(bytes) };
-        let mut inspection = Inspection::new(None);
-        let verified = documents.verify(expected, &mut inspection);
-        let is_sound = verified.is_ok() && inspection.found() == 0;
-        let mut records = documents.iter_from(None);
-        loop {
-            match records.next() {
-                Ok(Some((key, document))) if is_sound => {
-                    let found = documents.get(key, key_hash(key)).expect("a verified file");
-                    assert_eq!(found, Some(document), "a document is not found again");
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(error) => {
-                    assert!(!is_sound, "a verified file has damage: {error}");
-                    break;
-                }
-            }
-        }
     }
 }

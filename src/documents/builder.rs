@@ -98,7 +98,7 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
         if self.meta.records > 0 && key <= &*self.last {
             return Err(Error::corruption("the keys of documents do not ascend: run verify"));
         }
-        if self.ids == Ids::User {
+        if self.ids != Ids::Names {
             let id = key.try_into().map(u64::from_be_bytes).ok();
             if id.is_none() || document.is_some_and(|document| Some(document.id.0) != id) {
                 return Err(Error::corruption("the key of a document is not its id: run verify"));

@@ -18,6 +18,9 @@ use crate::scratch::{ScratchFiles, Spool};
 const HEADER: usize = 15;
 /// Most children of a node: a separator takes at least a byte.
 const MAX_CHILDREN: usize = PAGE;
+/// Most children that are put into a node. Fewer than fit on a page, because a search passes over half
+/// of the separators; inner nodes take little space in any case.
+const FANOUT: usize = 128;
 /// Bytes that are spooled at a time: they divide a page, and what a spool takes.
 const SPOOLED: usize = 64;
 
@@ -38,10 +41,10 @@ impl<'a> Node<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Damage> {
         let mut parts = Parts(bytes);
         let (children, pages) = (parts.u16()?, parts.u16()?);
-        let (shared, lengths, extra) = (parts.u8()?, parts.u8()?, parts.u8()?);
+        let (widths, extra) = ((parts.u8()?, parts.u8()?), parts.u8()?);
         let first = parts.u64()?;
-        if shared > MAX_WIDTH
-            || lengths > MAX_WIDTH
+        if widths.0 > MAX_WIDTH
+            || widths.1 > MAX_WIDTH
             || extra > u64::BITS
             || !(1..=MAX_CHILDREN).contains(&children)
             || pages * PAGE != bytes.len()
@@ -50,10 +53,10 @@ impl<'a> Node<'a> {
             return Err("an inner node has a value that is not allowed");
         }
         let count = children - 1;
-        let shared = parts.column(count, shared, 0)?;
-        let lengths = parts.column(count, lengths, 0)?;
+        let lengths = parts.0;
+        parts.bytes(len_of(count, widths.0 + widths.1))?;
         let extra = parts.column(children, extra, 0)?;
-        let separators = Keys { count, shared, lengths, suffixes: parts.0 };
+        let separators = Keys::new(count, widths, lengths, parts.0);
         Ok(Self { pages, separators, first, extra })
     }
 
@@ -100,7 +103,10 @@ impl NodeBuilder {
         } else {
             let children = self.children.len() + 1;
             let extra = width_of(self.extra(self.children.len(), child));
-            let fits = |keys: &KeyWidths| children <= 2 || Self::len(keys, children, extra) <= PAGE;
+            let fits = |keys: &KeyWidths| {
+                let is_small = Self::len(keys, children, extra) <= PAGE;
+                children <= 2 || (is_small && children <= FANOUT)
+            };
             if !self.separators.push(separator, encoder, fits) {
                 return false;
             }

@@ -5,9 +5,10 @@
 
 use std::cmp::Ordering;
 
-use super::column::{Column, Span, len_of};
+use super::column::{Column, len_of, put, width_of};
 use super::encoder::Encoder;
 use super::symbols::SymbolTable;
+use crate::codec::bits::LowBitWriter;
 
 /// What is wrong with bytes that should be keys, or a part of them.
 pub(super) type Damage = &'static str;
@@ -26,14 +27,32 @@ pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
 /// The keys of one leaf or inner node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keys<'a> {
-    pub(super) count: usize,
-    pub(super) shared: Column<'a>,
-    pub(super) lengths: Column<'a>,
+    count: usize,
+    /// For each key the shared length, followed by the length of its encoded suffix in the low bits.
+    lengths: Column<'a>,
+    /// Bits of the length of a suffix.
+    suffix_width: u32,
     /// The encoded suffixes, and what follows them.
-    pub(super) suffixes: &'a [u8],
+    suffixes: &'a [u8],
 }
 
 impl<'a> Keys<'a> {
+    /// Makes the keys of these parts. The lengths have these widths, at most [`MAX_WIDTH`] each.
+    pub(super) fn new(
+        count: usize,
+        (shared_width, suffix_width): (u32, u32),
+        lengths: &'a [u8],
+        suffixes: &'a [u8],
+    ) -> Self {
+        let lengths = Column::new(lengths, shared_width + suffix_width, 0);
+        Self { count, lengths, suffix_width, suffixes }
+    }
+
+    /// Returns the number of keys.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
     /// Returns how many keys are less than `key`, and whether the one after them is equal to it.
     ///
     /// Most keys are passed over by their shared length alone. Let `matched` be the bytes that `key`
@@ -70,7 +89,8 @@ impl<'a> Keys<'a> {
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "they have at most MAX_WIDTH bits")]
     fn lens(&self, index: usize) -> (usize, usize) {
-        (self.shared.get(index) as usize, self.lengths.get(index) as usize)
+        let both = self.lengths.get(index);
+        ((both >> self.suffix_width) as usize, (both & !(u64::MAX << self.suffix_width)) as usize)
     }
 
     /// Returns the key at this place.
@@ -133,8 +153,8 @@ impl<'a> Keys<'a> {
 /// Keys that are being collected for a leaf or an inner node.
 #[derive(Debug, Default)]
 pub(super) struct KeysBuilder {
-    shared: Vec<u64>,
-    lengths: Vec<u64>,
+    /// Shared lengths, and lengths of suffixes.
+    lengths: Vec<(u64, u64)>,
     suffixes: Vec<u8>,
     last: Vec<u8>,
     widths: KeyWidths,
@@ -150,15 +170,15 @@ pub(super) struct KeyWidths {
 }
 
 impl KeyWidths {
-    /// Returns the widths of the shared lengths and of the lengths of suffixes.
+    /// Returns the widths of shared lengths and of the lengths of suffixes.
     pub(super) fn widths(&self) -> (u32, u32) {
-        (super::column::width_of(self.shared), super::column::width_of(self.length))
+        (width_of(self.shared), width_of(self.length))
     }
 
-    /// Returns the bytes of all columns.
+    /// Returns the bytes of lengths and suffixes.
     pub(super) fn len(&self) -> usize {
-        let (shared, lengths) = self.widths();
-        len_of(self.count, shared) + len_of(self.count, lengths) + self.suffixes
+        let (shared, suffix) = self.widths();
+        len_of(self.count, shared + suffix) + self.suffixes
     }
 }
 
@@ -190,17 +210,20 @@ impl KeysBuilder {
             return false;
         }
         self.widths = widths;
-        self.shared.push(shared);
-        self.lengths.push(length);
+        self.lengths.push((shared, length));
         self.last.clear();
         self.last.extend_from_slice(key);
         true
     }
 
-    /// Appends the columns of shared lengths and of lengths.
+    /// Appends the column of lengths.
     pub(super) fn put_lengths(&self, out: &mut Vec<u8>) {
-        Span::up_to(self.widths.shared).put(&self.shared, out);
-        Span::up_to(self.widths.length).put(&self.lengths, out);
+        let ((shared_width, suffix_width), mut bits) =
+            (self.widths.widths(), LowBitWriter::default());
+        for &(shared, length) in &self.lengths {
+            put(&mut bits, shared << suffix_width | length, shared_width + suffix_width);
+        }
+        out.extend_from_slice(bits.finish());
     }
 
     /// Appends the suffixes.
@@ -209,7 +232,6 @@ impl KeysBuilder {
     }
 
     pub(super) fn clear(&mut self) {
-        self.shared.clear();
         self.lengths.clear();
         self.suffixes.clear();
         self.last.clear();

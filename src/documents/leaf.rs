@@ -100,7 +100,7 @@ fn record_of_rank(count: usize, rank: usize, count_before: impl Fn(usize) -> usi
 pub(super) struct Leaf<'a, F> {
     pub(super) keys: Keys<'a>,
     pub(super) pages: usize,
-    /// Bytes of the columns of lengths.
+    /// Bytes of the column of lengths.
     lengths_len: usize,
     live: usize,
     removed: Option<Bitmap<'a>>,
@@ -131,9 +131,9 @@ impl<'a, F: Fingerprint> Leaf<'a, F> {
         let mut parts = Parts(bytes);
         let (count, pages) = (parts.u16()?, parts.u16()?);
         let flags = parts.u8()?;
-        let (shared, lengths) = (parts.u8()?, parts.u8()?);
-        if shared > MAX_WIDTH
-            || lengths > MAX_WIDTH
+        let widths = (parts.u8()?, parts.u8()?);
+        if widths.0 > MAX_WIDTH
+            || widths.1 > MAX_WIDTH
             || !(1..=MAX_RECORDS).contains(&count)
             || pages * PAGE != bytes.len()
             || (pages > 1 && count > 1)
@@ -166,16 +166,14 @@ impl<'a, F: Fingerprint> Leaf<'a, F> {
             (false, Some(_)) => return Err(BAD_BITMAP),
         };
 
-        let before = parts.0.len();
-        let shared = parts.column(count, shared, 0)?;
-        let lengths = parts.column(count, lengths, 0)?;
-        let lengths_len = before - parts.0.len();
+        let lengths = parts.0;
+        let lengths_len = parts.bytes(len_of(count, widths.0 + widths.1))?.len();
         let id_column = parts.column(live, id_width, least_id)?;
         let originals = parts.column(in_bitmap(duplicates), original_width, least_original)?;
         let stamp_column = parts.column(stamps, stamp_width, least_stamp)?;
         let fingerprints = parts.bytes(live * F::BYTES)?;
         Ok(Self {
-            keys: Keys { count, shared, lengths, suffixes: parts.0 },
+            keys: Keys::new(count, widths, lengths, parts.0),
             pages,
             lengths_len,
             live,
@@ -232,7 +230,7 @@ impl<'a, F: Fingerprint> Leaf<'a, F> {
         let ids = self.ids?;
         let rank = (0..self.live).find(|&rank| ids.get(rank) == id.0)?;
         let removed = |end| self.removed.map_or(0, |removed| removed.count_before(end));
-        Some(record_of_rank(self.keys.count, rank, |end| end - removed(end)))
+        Some(record_of_rank(self.keys.count(), rank, |end| end - removed(end)))
     }
 }
 

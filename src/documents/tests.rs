@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::symbols::Symbol;
 use super::*;
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
+use crate::format_example::example;
 use crate::inspection::Inspection;
 use crate::paged::{FileSummary, PAGE};
 use crate::scratch::ScratchFiles;
@@ -271,13 +273,13 @@ fn users_ids_are_keys_and_are_not_stored_again() {
             .map(|i| i.wrapping_mul(step))
             .map(|id| (id.to_be_bytes().to_vec(), (id % 5 != 3).then(|| original(id))))
             .collect();
-        let documents = check(Ids::User, &records);
+        let documents = check(Ids::Unique, &records);
         assert_eq!(documents.places.locator.chunks, 0);
     }
     let extremes = [0, 1, u64::MAX - 1, u64::MAX];
     let records: Records<u128> =
         extremes.map(|id| (id.to_be_bytes().to_vec(), Some(original(id)))).into();
-    check(Ids::User, &records);
+    check(Ids::Unique, &records);
 }
 
 #[test]
@@ -345,8 +347,8 @@ fn records_of_all_sorts_agree_with_a_map() {
     }
     check_all::<u64>(Ids::Names);
     check_all::<u128>(Ids::Names);
-    check_all::<u64>(Ids::User);
-    check_all::<u128>(Ids::User);
+    check_all::<u64>(Ids::Unique);
+    check_all::<u128>(Ids::Unique);
 }
 
 #[test]
@@ -403,8 +405,8 @@ fn builder_refuses_keys_that_are_not_allowed() {
     refuses(Ids::Names, &[&[b'a'; 65_536]], None);
     refuses(Ids::Names, &[b"b", b"b"], None);
     refuses(Ids::Names, &[b"b", b"a"], None);
-    refuses(Ids::User, &[b"1234567"], None);
-    refuses(Ids::User, &[&5u64.to_be_bytes()], Some(original(6)));
+    refuses(Ids::Unique, &[b"1234567"], None);
+    refuses(Ids::Unique, &[&5u64.to_be_bytes()], Some(original(6)));
     let mut records: Records<u64> = Records::new();
     records.insert(b"a".to_vec(), Some(original(1)));
     records.insert(b"b".to_vec(), Some(original(1)));
@@ -538,4 +540,37 @@ fn sample_trains_a_table_as_good_as_that_of_all_keys() {
     let summary = write(&sim, Ids::Names, &records, table, None).unwrap();
     let again = open::<u64>(&sim, Ids::Names, summary.len).unwrap();
     assert!(again.names_bytes() * 100 < documents.names_bytes() * 105);
+}
+
+/// Returns the bytes of the file that storage-format.md describes: of its symbol table, and of its
+/// leaf.
+fn example_file() -> (Vec<u8>, Vec<u8>) {
+    let symbols = ["https://", "example"].map(|symbol| {
+        let mut word = [0; 8];
+        word[..symbol.len()].copy_from_slice(symbol.as_bytes());
+        Symbol { word: u64::from_le_bytes(word), len: symbol.len() as u8 }
+    });
+    let document = |id, stamp, duplicate_of: Option<u64>| Document {
+        fingerprint: 0x0102_0304_0506_0700 + id,
+        id: DocId(id),
+        stamp,
+        duplicate_of: duplicate_of.map(DocId),
+    };
+    let mut records: Records<u64> = Records::new();
+    records.insert(b"https://example/".to_vec(), Some(document(6, None, None)));
+    records.insert(b"https://example/b".to_vec(), None);
+    records.insert(b"https://example/c".to_vec(), Some(document(9, Some(1000), Some(6))));
+    let sim = sim();
+    write(&sim, Ids::Names, &records, SymbolTable::new(&symbols), None).unwrap();
+    let bytes = sim.contents("d").unwrap();
+    let end = |bytes: &[u8]| bytes.iter().rposition(|&byte| byte != 0).unwrap() + 1;
+    let (symbols, leaf) = (&bytes[64..PAGE], &bytes[PAGE..2 * PAGE]);
+    (symbols[..end(symbols)].to_vec(), leaf[..end(leaf)].to_vec())
+}
+
+#[test]
+fn symbol_table_and_leaf_of_the_format_are_the_documented_ones() {
+    let (symbols, leaf) = example_file();
+    assert_eq!(symbols, example("symbols"), "{symbols:02x?}");
+    assert_eq!(leaf, example("leaf"), "{leaf:02x?}");
 }

@@ -42,6 +42,20 @@ impl SymbolTable {
     }
 }
 
+/// Number of keys that are taken together from a sorted list.
+const RUN: usize = 64;
+/// Number of such runs that are taken.
+const RUNS: usize = 128;
+
+impl SymbolTable {
+    /// Makes a table for the keys of a sorted list, from a sample of them.
+    pub(crate) fn train_sorted<K: AsRef<[u8]>>(keys: &[K]) -> Self {
+        let step = keys.len().div_ceil(RUNS).max(RUN);
+        let runs = keys.chunks(step).flat_map(|part| part.iter().take(RUN));
+        Self::train(&runs.map(AsRef::as_ref).collect::<Vec<_>>())
+    }
+}
+
 /// Returns the ends of the keys that differ from their predecessors, some from each part of the
 /// sample if it is too long.
 fn suffixes<'a>(sample: &[&'a [u8]]) -> Vec<&'a [u8]> {
