@@ -273,7 +273,8 @@ impl<F: Fingerprint> Options<F> {
         self.extraction = self.extraction.or_else(|| first.extraction.clone());
         self.block_size = self.block_size.or(Some(first.block_size));
         self.code = self.code.or(Some(first.code));
-        self.expected_entries = sources.iter().map(Snapshot::len).sum();
+        let entries = sources.iter().map(Snapshot::len).sum();
+        self.expected_entries = self.expected_entries.max(entries);
         if keeps_layout {
             self.layout = Some(first.layout.clone());
             self.filter_bits = self.filter_bits.or(Some(first.filter_bits));

@@ -119,8 +119,8 @@ fn write_documents<F: Fingerprint>(
     if documents.is_empty() {
         return Ok(());
     }
-    let symbols =
-        SymbolTable::train(&documents.iter().map(|recent| &*recent.key).collect::<Vec<_>>());
+    let keys: Vec<&[u8]> = documents.iter().map(|recent| &*recent.key).collect();
+    let symbols = SymbolTable::train_sorted(&keys);
     let replaced = documents.iter().filter(|recent| recent.replaces).count() as u64;
     writer.documents(symbols, documents.len() as u64, |builder| {
         for recent in documents {

@@ -109,7 +109,7 @@ fn rebuild_without_options_keeps_the_settings() {
     assert_eq!(settings(&a), settings(&b));
     // A new distance has the layout that a new database would have.
     let _ = options(&sim).max_distance(1).rebuild("a", "c").unwrap();
-    let fresh = options(&sim).max_distance(1).expected_entries(0).create("d").unwrap();
+    let fresh = options(&sim).max_distance(1).create("d").unwrap();
     let c = options(&sim).open("c").unwrap();
     assert_eq!((c.layout(), c.max_distance()), (fresh.layout(), 1));
 }

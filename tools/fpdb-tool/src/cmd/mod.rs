@@ -17,6 +17,7 @@ mod import;
 mod inspect;
 mod man;
 mod measure;
+mod merge;
 mod plan;
 mod query;
 mod recipes;
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Compact(compact::Args),
     Backup(backup::Args),
+    Merge(merge::Args),
+    Rebuild(merge::RebuildArgs),
     Health(health::Args),
     Evaluate(evaluate::Args),
     Hamming(hamming::Args),
@@ -76,6 +79,8 @@ impl Command {
             Self::Verify(args) => args.run(context),
             Self::Compact(args) => args.run(context),
             Self::Backup(args) => args.run(context),
+            Self::Merge(args) => args.run(context),
+            Self::Rebuild(args) => args.run(context),
             Self::Health(args) => args.run(context),
             Self::Evaluate(args) => args.run(context),
             Self::Hamming(args) => args.run(context),

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "create",
     "import",
     "dedup",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 24] = [
     "verify",
     "compact",
     "backup",
+    "merge",
+    "rebuild",
     "health",
     "evaluate",
     "hamming",

@@ -22,6 +22,7 @@ mod interrupted;
 mod limits;
 mod maintenance;
 mod markup;
+mod merge;
 mod order;
 mod pages;
 #[cfg(feature = "parquet")]

@@ -1,0 +1,148 @@
+//! `merge` and `rebuild`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use fpdb::{Fingerprint, MergeReport, Options};
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use crate::database::{NewDatabase, by_width};
+use crate::failure::Outcome;
+use crate::memory::MemoryArgs;
+use crate::output::Context;
+use crate::progress;
+
+const EXAMPLE: &str = "\
+Examples:
+  fpdb-tool merge monday.fpdb tuesday.fpdb --out week.fpdb
+  fpdb-tool merge old.fpdb new.fpdb --out all.fpdb --drop-duplicates";
+
+const REBUILD_EXAMPLE: &str = "\
+Example:
+  fpdb-tool rebuild crawl.fpdb --out fast.fpdb --layout ring-4 --max-distance 5";
+
+/// Combines databases into a new one
+///
+/// All databases must have the same width, recipe, extraction and kind of ids. Options that are not
+/// given are those of the first database.
+///
+/// User ids and unique ids stay as they are. Names stay as they are, and so do the ids of the first
+/// database; the ids of each other one are raised by all ids that those before it have assigned. If
+/// several databases have a document with the same name or unique id, the one with the greatest
+/// stamp is taken, and of equal stamps the last one.
+///
+/// The databases are not changed, and can be in use. If the merge fails, what it wrote is removed.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Args {
+    /// The databases
+    #[arg(value_name = "DB", required = true)]
+    sources: Vec<PathBuf>,
+
+    /// The folder to create
+    #[arg(long, value_name = "NEW")]
+    out: PathBuf,
+
+    /// Leave out documents of the second database and those after it that are within the max
+    /// distance of one that is already there
+    #[arg(long)]
+    drop_duplicates: bool,
+
+    #[command(flatten)]
+    new: NewDatabase,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// Writes a database again with other options
+///
+/// Options that are not given stay as they are, except that a new max distance leads to the layout
+/// that a new database would have. Ids, names and stamps stay. The database is not changed. If the
+/// rebuild fails, what it wrote is removed.
+#[derive(clap::Args)]
+#[command(after_help = REBUILD_EXAMPLE)]
+pub(crate) struct RebuildArgs {
+    /// The database
+    #[arg(value_name = "DB")]
+    source: PathBuf,
+
+    /// The folder to create
+    #[arg(long, value_name = "NEW")]
+    out: PathBuf,
+
+    #[command(flatten)]
+    new: NewDatabase,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// `fpdb.merge/1`
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    out: String,
+    sources: Vec<String>,
+    read: u64,
+    written: u64,
+    dropped: u64,
+}
+
+/// What `merge` and `rebuild` have in common.
+struct Merge<'a> {
+    sources: &'a [PathBuf],
+    out: &'a Path,
+    drop_duplicates: bool,
+    new: &'a NewDatabase,
+    memory: &'a MemoryArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        let Self { sources, out, drop_duplicates, new, memory } = &self;
+        Merge { sources, out, drop_duplicates: *drop_duplicates, new, memory }.run(context)
+    }
+}
+
+impl RebuildArgs {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        let Self { source, out, new, memory } = &self;
+        let sources = std::slice::from_ref(source);
+        Merge { sources, out, drop_duplicates: false, new, memory }.run(context)
+    }
+}
+
+impl Merge<'_> {
+    fn run(&self, context: &mut Context<'_>) -> Result<Outcome> {
+        let first = self.sources.first().map_or(Path::new(""), PathBuf::as_path);
+        let bits = fpdb::describe(first)?.bits;
+        let bar = progress::of_operation(context);
+        let merged = by_width!(bits, |options| self.merge(options, first, &bar));
+        bar.finish_and_clear();
+        let MergeReport { read, written, dropped, .. } = merged?;
+        let out = self.out.display().to_string();
+        let sources: Vec<String> =
+            self.sources.iter().map(|path| path.display().to_string()).collect();
+        let mut sentence = format!("wrote {written} of {read} documents to {out}");
+        if dropped > 0 {
+            sentence += &format!("; {dropped} were near-duplicates");
+        }
+        let schema = "fpdb.merge/1";
+        let report = Report { schema, out, sources, read, written, dropped };
+        context.conclude(&report, sentence)?;
+        Ok(Outcome::Done)
+    }
+
+    fn merge<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        first: &Path,
+        bar: &ProgressBar,
+    ) -> Result<MergeReport> {
+        let options = self.memory.apply(self.new.options(options)?.index_memory(0), first);
+        let show = |progress| progress::show(bar, progress);
+        Ok(options.merge_with(self.sources, self.out, self.drop_duplicates, show)?)
+    }
+}

@@ -1,0 +1,62 @@
+//! `merge` and `rebuild`
+
+use crate::common::Folder;
+
+/// Two databases with names; one name is in both, and two documents are alike.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let page = |name: &str, words: &str| {
+        let text =
+            format!("{words} {}", "a long page about trains, weather and cooking ".repeat(9));
+        format!("{{\"id\":\"{name}\",\"text\":\"{text}\"}}\n")
+    };
+    let first = ["one", "two"].map(|name| page(name, &format!("{name} ").repeat(60)));
+    let same = page("copy of one", &"one ".repeat(60));
+    let second = [same, page("two", &"changed ".repeat(60)), page("new", &"fresh ".repeat(60))];
+    folder.write("first.ndjson", first.concat());
+    folder.write("second.ndjson", second.concat());
+    folder.ok("dedup a first.ndjson --recipe words/1");
+    folder.ok("dedup b second.ndjson --recipe words/1");
+    folder
+}
+
+#[test]
+fn merge_takes_each_name_once_and_can_drop_duplicates() {
+    let folder = folder();
+    let report = folder.ok("merge a b --out all --json").json();
+    assert_eq!(report["schema"], "fpdb.merge/1");
+    let counts = |report: &serde_json::Value| {
+        ["read", "written", "dropped"].map(|field| report[field].as_u64().unwrap())
+    };
+    assert_eq!(counts(&report), [5, 4, 0], "{report}");
+    assert_eq!(folder.ok("stats all --json").json()["entries"], 4);
+    folder.ok("verify all");
+    let run = folder.ok("merge a b --out fewer --drop-duplicates");
+    assert!(run.err.contains("1 were near-duplicates"), "{run:?}");
+    assert_eq!(folder.ok("stats fewer --json").json()["entries"], 3);
+}
+
+#[test]
+fn rebuild_changes_the_layout_and_nothing_else() {
+    let folder = folder();
+    let report = folder
+        .ok("rebuild a --out fast --layout ring-4 -k 5 --block-size 1024 --code elias-fano --json")
+        .json();
+    assert_eq!(report["written"], 2);
+    let stats = folder.ok("stats fast --json").json();
+    assert_eq!((&stats["layout"], &stats["max_distance"]), (&"ring-4".into(), &5.into()));
+    assert_eq!(folder.ok("export fast").out, folder.ok("export a").out);
+}
+
+#[test]
+fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
+    let folder = folder();
+    folder.ok("create other --recipe levels/1 --ids names");
+    let run = folder.exits(4, "merge a other --out all");
+    assert!(run.err.contains("levels/1") && run.err.contains("words/1"), "{}", run.err);
+    folder.exits(2, "merge a nowhere --out all");
+    folder.exits(2, "rebuild a --out b");
+    folder.exits(2, "rebuild a --out all --block-size 100");
+    assert!(!folder.file("all").exists());
+    assert_eq!(folder.ok("stats a --json").json()["entries"], 2);
+}
