@@ -81,7 +81,7 @@ pub(super) fn remove<F: Fingerprint>(core: &Core<F>, entry: Entry<F>) -> Result<
         return entries::remove(core, entry);
     }
     let (version, seq) = core.visible_version();
-    let Some((name, _)) = version.document_by_id(entry.id, seq)? else { return Ok(false) };
+    let Some((name, _)) = version.document_by_id(entry.id, seq)? else { return absent(core) };
     let key = name.as_deref().map_or(Key::Id(entry.id), Key::Name);
     let remove = documents::edit(core, &[key], |document| match document.entry() == Some(entry) {
         true => Edit::Remove,
@@ -108,7 +108,7 @@ pub(super) fn remove_by_id<F: Fingerprint>(
 ) -> Result<bool> {
     if core.settings.ids.identify_documents() {
         let found = snapshot.version.document_by_id(id, snapshot.seq)?;
-        let Some((name, _)) = found else { return Ok(false) };
+        let Some((name, _)) = found else { return absent(core) };
         let key = name.as_deref().map_or(Key::Id(id), Key::Name);
         let removed = documents::edit(core, &[key], |document| match document.id == id {
             true => Edit::Remove,
@@ -124,6 +124,11 @@ pub(super) fn remove_by_id<F: Fingerprint>(
         }
     }
     Ok(any)
+}
+
+/// Returns that there is nothing to remove, unless the handle accepts no writes.
+fn absent<F: Fingerprint>(core: &Core<F>) -> Result<bool> {
+    core.poison.check().map(|()| false)
 }
 
 /// Gives documents a stamp. Returns for each whether it exists.

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part of it")]
 
+pub(crate) mod documents;
+
 use std::collections::BTreeSet;
 
 use fpdb::{DocId, Entry, Fingerprint, Match, QueryOptions, Snapshot};

@@ -4,10 +4,31 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use fpdb::Fingerprint;
+
+use super::common::documents::Model;
+use super::documents::UNKNOWN;
 use super::script::Doc;
 
-/// The entries of a database.
-pub(crate) type Contents<F> = Arc<BTreeSet<Doc<F>>>;
+/// What a database holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct State<F> {
+    pub(crate) entries: BTreeSet<Doc<F>>,
+    /// Its documents, if it keeps any.
+    pub(crate) documents: Model<F>,
+}
+
+impl<F: Fingerprint> State<F> {
+    /// Whether these are the same contents, as far as their next ids are known.
+    pub(crate) fn agrees(&self, other: &Self) -> bool {
+        let next_ids = [self.documents.next_id, other.documents.next_id];
+        self.entries == other.entries
+            && self.documents.documents == other.documents.documents
+            && (next_ids.contains(&UNKNOWN) || next_ids[0] == next_ids[1])
+    }
+}
+
+pub(crate) type Contents<F> = Arc<State<F>>;
 
 /// Contents that a call requested. Times are numbers of operations, as in `Sim::operations`.
 #[derive(Debug, Clone)]
@@ -33,10 +54,10 @@ pub(crate) struct History<F> {
     backup: Option<(Contents<F>, Option<usize>)>,
 }
 
-impl<F: Ord> History<F> {
+impl<F: Fingerprint> History<F> {
     /// Returns the history of a folder without a database.
     pub(crate) fn of_nothing() -> Self {
-        Self { created: None, ..Self::since(Arc::default()) }
+        Self { created: None, ..Self::since(Arc::new(State::default())) }
     }
 
     /// Returns the history of a database that durably has these contents.
@@ -52,7 +73,7 @@ impl<F: Ord> History<F> {
     /// Records that a call that requested these contents returned Ok.
     pub(crate) fn became(&mut self, contents: Contents<F>, requested: usize) {
         // A call that changes nothing need not write anything.
-        if contents != *self.current() {
+        if !contents.agrees(self.current()) {
             self.may_be(contents, requested);
             self.current = self.candidates.len() - 1;
         }
@@ -78,7 +99,7 @@ impl<F: Ord> History<F> {
     pub(crate) fn reopened(&mut self, found: &Contents<F>, at: usize) -> bool {
         // The results of calls that failed after the last successful one may be there.
         let explained = (self.current..self.candidates.len())
-            .find(|&place| self.candidates[place].contents == *found);
+            .find(|&place| self.candidates[place].contents.agrees(found));
         if let Some(place) = explained {
             self.current = place;
             self.durable(at);

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use fpdb::{Db, DocId, Durability, ErrorKind, Options, Snapshot};
+use fpdb::{Db, Durability, ErrorKind, Ids, Options, Outcome, Snapshot, Stamped};
 
 use super::script::Random;
 use super::setting;
@@ -41,7 +41,19 @@ fn fingerprint(key: u64) -> u64 {
     Random(key << 32).next()
 }
 
-/// Returns the document that operation `n` removes. Every other operation inserts document `n`.
+/// Returns the document that operation `n` updates.
+fn updated_by(n: u64) -> Option<u64> {
+    (n % 8 == 6).then(|| n - 1)
+}
+
+/// Returns the fingerprint of a document after the first `n` operations.
+fn fingerprint_after(key: u64, n: u64) -> u64 {
+    let is_updated = updated_by(key + 1).is_some() && n > key + 1;
+    if is_updated { fingerprint(!key) } else { fingerprint(key) }
+}
+
+/// Returns the document that operation `n` removes. Operations that neither remove nor update one
+/// insert document `n`.
 fn removed_by(n: u64) -> Option<u64> {
     // The longer the run, the older the document, so that it is in another segment.
     (n % 8 == 3).then(|| n / 8 * 4)
@@ -49,28 +61,37 @@ fn removed_by(n: u64) -> Option<u64> {
 
 /// Whether the document is there after the first `n` operations.
 fn is_live(key: u64, n: u64) -> bool {
-    key < n && removed_by(key).is_none() && (!key.is_multiple_of(4) || n <= key * 2 + 3)
+    let is_inserted = removed_by(key).is_none() && updated_by(key).is_none();
+    key < n && is_inserted && (!key.is_multiple_of(4) || n <= key * 2 + 3)
 }
 
 /// Returns how many operations gave the contents.
 fn operations(snapshot: &Snapshot) -> u64 {
-    let mut found = BTreeSet::new();
-    for entry in snapshot {
-        let entry = entry.unwrap();
-        assert_eq!(entry.fingerprint, fingerprint(entry.id.0));
-        assert!(found.insert(entry.id.0), "{} is there twice", entry.id);
-    }
-    let Some(last) = found.last() else { return 0 };
-    // The last operation may have been a removal.
+    let documents = snapshot.documents().unwrap().map(|document| {
+        let document = document.unwrap().1;
+        assert_eq!((document.stamp, document.duplicate_of), (Some(document.id.0), None));
+        (document.id.0, document.fingerprint)
+    });
+    let found: Vec<(u64, u64)> = documents.collect();
+    let mut entries: Vec<(u64, u64)> =
+        snapshot.iter().map(Result::unwrap).map(|entry| (entry.id.0, entry.fingerprint)).collect();
+    entries.sort_unstable();
+    assert!(entries == found, "the entries are not those of the documents");
+    let Some((last, _)) = found.last() else { return 0 };
+    // The last operation may have been a removal or an update.
     let possible = [last + 1, last + 2];
-    let matches = |n: &u64| (0..*n).filter(|&key| is_live(key, *n)).eq(found.iter().copied());
+    let matches = |n: &u64| {
+        let live = (0..*n).filter(|&key| is_live(key, *n));
+        live.map(|key| (key, fingerprint_after(key, *n))).eq(found.iter().copied())
+    };
     let n = possible.into_iter().find(matches);
     n.unwrap_or_else(|| panic!("{} entries up to {last} are no state of the writer", found.len()))
 }
 
 #[test]
 fn contents_identify_the_number_of_operations() {
-    let db = Db::options().storage(fpdb::storage::Sim::new()).create("sim").unwrap();
+    let options = Db::options().ids(Ids::Unique).storage(fpdb::storage::Sim::new());
+    let db = options.create("sim").unwrap();
     for n in 0..100 {
         assert_eq!(operations(&db.snapshot()), n);
         apply(&db, n);
@@ -78,9 +99,14 @@ fn contents_identify_the_number_of_operations() {
 }
 
 fn apply(db: &Db, n: u64) {
-    match removed_by(n) {
-        Some(key) => assert!(db.remove(fingerprint(key), DocId(key)).unwrap()),
-        None => drop(db.insert(fingerprint(n), n).unwrap()),
+    if let Some(key) = removed_by(n) {
+        assert!(db.remove_by_id(key).unwrap());
+    } else if let Some(key) = updated_by(n) {
+        let outcome = db.upsert_if_novel(fingerprint(!key), key).unwrap();
+        assert!(matches!(outcome, Outcome::Updated { from, .. } if from == fingerprint(key)));
+    } else {
+        let outcome = db.upsert_if_novel(fingerprint(n), Stamped::new(n, n)).unwrap();
+        assert!(matches!(outcome, Outcome::Inserted(_)), "{outcome:?}");
     }
     if n % 1000 == 999 {
         let _ = db.compact().unwrap();
@@ -91,7 +117,8 @@ fn open(path: &Path) -> Db {
     let is_unsynced = std::env::var_os(UNSYNCED).is_some();
     let durability = if is_unsynced { Durability::Buffered } else { Durability::Sync };
     // Small, so that some kills interrupt flushes and compactions.
-    open_with(Db::options().memtable_entries(64).durability(durability), path)
+    let options = Db::options().ids(Ids::Unique).memtable_entries(64).durability(durability);
+    open_with(options, path)
 }
 
 /// Opens the database. A process that another test is starting has a copy of the lock for a moment,
@@ -152,10 +179,12 @@ fn reader() {
         assert!(n >= last, "{n} operations after {last}");
         for _ in 0..50 {
             let key = random.next() % (n + 10);
-            let found = snapshot.query(fingerprint(key) ^ 1, 3).unwrap();
+            let found = snapshot.query(fingerprint_after(key, n) ^ 1, 3).unwrap();
             let ids: Vec<u64> = found.iter().map(|found| found.id.0).collect();
             let expected: &[u64] = if is_live(key, n) { &[key] } else { &[] };
             assert_eq!(ids, expected, "document {key} after {n} operations");
+            let found = snapshot.get(key).unwrap().map(|document| document.fingerprint);
+            assert_eq!(found, is_live(key, n).then(|| fingerprint_after(key, n)), "{key}, {n}");
         }
         (last, reads) = (n, reads + 1);
     }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fpdb::Fingerprint;
 use fpdb::storage::{CrashLimits, Sim};
+use fpdb::{Fingerprint, Ids};
 
 use super::history::{Contents, History};
 use super::oracle::{Verdict, check};
@@ -15,6 +15,7 @@ use super::script::{Random, Scribe, Setup};
 
 /// The steps that run on a recovered database.
 const LIFE: &str = "nirbf";
+const LIFE_OF_DOCUMENTS: &str = "nqirptf";
 const FIRST_KEY_OF_LIFE: u64 = 1 << 40;
 
 /// A workload to run.
@@ -161,8 +162,9 @@ fn second_crashes<F: Fingerprint>(
     seed: u64,
 ) -> Verdict<usize> {
     let setup = &workload.setup;
-    let known = base.current().iter().copied().collect::<Vec<_>>();
-    let script = Scribe::new(setup, seed, FIRST_KEY_OF_LIFE).knows(known).script(LIFE);
+    let known = base.current().entries.iter().copied().collect::<Vec<_>>();
+    let life = if setup.ids == Ids::User { LIFE } else { LIFE_OF_DOCUMENTS };
+    let script = Scribe::new(setup, seed, FIRST_KEY_OF_LIFE).knows(known).script(life);
     let runner = Runner::new(setup, state.clone(), base).run(&script);
     let mut runner = runner.map_err(|e| replay::violation(&e, state, workload, place))?;
     runner.end();

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use fpdb::storage::{Sim, Storage};
 use fpdb::{Db, DocId, Fingerprint, Ids};
 
-use super::history::Contents;
+use super::common::documents::Model;
+use super::documents::{documents, with_next_id};
+use super::history::{Contents, State};
 use super::script::{DISTANCE, Doc, Random, Setup, key_of};
 
 /// A description of what went wrong.
@@ -30,7 +32,7 @@ pub(crate) fn open<F: Fingerprint>(
 }
 
 fn key<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, id: DocId) -> Verdict<u64> {
-    if setup.ids == Ids::User {
+    if setup.ids != Ids::Names {
         return Ok(id.0);
     }
     let name = db.name(id).map_err(text("name"))?;
@@ -38,24 +40,11 @@ fn key<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, id: DocId) -> Verdict<u64> 
     key.ok_or_else(|| format!("document {id} has the name {name:?}"))
 }
 
-/// Returns the id of an entry that exists.
-pub(crate) fn id_of<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, doc: Doc<F>) -> Verdict<DocId> {
-    if setup.ids == Ids::User {
-        return Ok(DocId(doc.1));
-    }
-    for id in db.ids(doc.0).map_err(text("ids"))? {
-        if key(setup, db, id)? == doc.1 {
-            return Ok(id);
-        }
-    }
-    // An id that was never assigned.
-    Ok(DocId(u64::MAX))
-}
-
-/// Returns all entries, and checks that their number is right.
+/// Returns all entries and documents, and checks that they agree and that their numbers are right.
 pub(crate) fn contents<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>) -> Verdict<Contents<F>> {
     let (mut found, mut count, mut ids) = (BTreeSet::new(), 0, BTreeSet::new());
-    for entry in &db.snapshot() {
+    let snapshot = db.snapshot();
+    for entry in &snapshot {
         let entry = entry.map_err(text("iter"))?;
         found.insert((entry.fingerprint, key(setup, db, entry.id)?));
         ids.insert(entry.id);
@@ -65,17 +54,24 @@ pub(crate) fn contents<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>) -> Verdict<
     if counted != count || found.len() as u64 != count {
         return Err(format!("{count} entries, {} different, {counted} counted", found.len()));
     }
-    if setup.ids == Ids::Names && ids.len() != found.len() {
+    if setup.ids == Ids::User {
+        return Ok(Arc::new(State { entries: found, documents: Model::default() }));
+    }
+    if ids.len() != found.len() {
         return Err(format!("an id is used twice: {ids:?}"));
     }
-    Ok(Arc::new(found))
+    let state = State::of_documents(setup.ids, documents(setup, db, &snapshot)?)?;
+    if state.entries != found {
+        return Err(format!("entries {found:?}, but originals {:?}", state.entries));
+    }
+    Ok(Arc::new(state))
 }
 
 /// Compares the answers of queries with a scan of the contents.
 pub(crate) fn check_queries<F: Fingerprint>(
     setup: &Setup<F>,
     db: &Db<F>,
-    contents: &Contents<F>,
+    contents: &BTreeSet<Doc<F>>,
     random: &mut Random,
 ) -> Verdict {
     let Some(&(near, _)) = contents.iter().nth(random.below(contents.len().max(1))) else {
@@ -135,12 +131,13 @@ pub(crate) fn check<F: Fingerprint>(
     let root = sim.root().to_owned();
     let db = open(setup, sim, root.to_str().unwrap(), is_created).map_err(text("open"))?;
     let found = contents(setup, &db)?;
-    if !legal.contains(&&found) {
+    let found = with_next_id(setup, &db, found)?;
+    if !legal.iter().any(|contents| contents.agrees(&found)) {
         return Err(unexplained(&found, legal));
     }
     check_files(sim, &db)?;
     for _ in 0..2 {
-        check_queries(setup, &db, &found, random)?;
+        check_queries(setup, &db, &found.entries, random)?;
     }
     if let Some(error) = db.snapshot().verify().errors.into_iter().next() {
         return Err(format!("verify: {error:?}"));
@@ -150,16 +147,25 @@ pub(crate) fn check<F: Fingerprint>(
 
 /// Describes how the contents that were found differ from all legal ones.
 pub(crate) fn unexplained<F: Fingerprint>(found: &Contents<F>, legal: &[&Contents<F>]) -> String {
-    let nearest = legal.iter().min_by_key(|c| c.symmetric_difference(found).count());
-    let Some(nearest) = nearest else { return "no contents are legal here".to_owned() };
-    let keys = |of: &Contents<F>, other: &Contents<F>| -> Vec<u64> {
-        of.difference(other).map(|doc| doc.1).take(9).collect()
+    let facts = |contents: &Contents<F>| -> BTreeSet<String> {
+        let documents = contents.documents.documents.iter();
+        let documents = documents.map(|(key, known)| {
+            format!("{known:?} {}", String::from_utf8_lossy(key).trim_end_matches('-'))
+        });
+        contents.entries.iter().map(|doc| format!("{doc:?}")).chain(documents).collect()
     };
+    let found_facts = facts(found);
+    let nearest = legal.iter().min_by_key(|c| facts(c).symmetric_difference(&found_facts).count());
+    let Some(nearest) = nearest else { return "no contents are legal here".to_owned() };
+    let nearest_facts = facts(nearest);
+    let missing: Vec<_> = nearest_facts.difference(&found_facts).take(9).collect();
+    let extra: Vec<_> = found_facts.difference(&nearest_facts).take(9).collect();
     format!(
-        "{} entries found, none of {} legal contents; compared with the nearest, missing {:?}, extra {:?}",
-        found.len(),
+        "{} entries found, none of {} legal contents; compared with the nearest, missing {missing:?}, \
+         extra {extra:?}, next ids {} and {}",
+        found.entries.len(),
         legal.len(),
-        keys(nearest, found),
-        keys(found, nearest),
+        found.documents.next_id,
+        nearest.documents.next_id,
     )
 }

@@ -12,8 +12,8 @@ use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Scribe, Setup, Step, key_
 use super::{ELIAS_FANO, NAMES, USER, WIDE};
 
 /// A database to start from: three segments with removals, and a log.
-struct Start<F> {
-    setup: Setup<F>,
+pub(super) struct Start<F> {
+    pub(super) setup: Setup<F>,
     sim: Arc<Sim>,
     docs: BTreeSet<Doc<F>>,
     /// Documents to insert.
@@ -97,7 +97,7 @@ fn id_of<F: Fingerprint>(
 
 /// The read that fails, and how.
 #[derive(Debug, Clone, Copy)]
-struct Case {
+pub(super) struct Case {
     access: Access,
     read: usize,
     fault: Fault,
@@ -112,18 +112,18 @@ impl Case {
 }
 
 /// A process that uses the database while reads fail.
-struct Life<'a, F> {
-    start: &'a Start<F>,
+pub(super) struct Life<'a, F> {
+    pub(super) start: &'a Start<F>,
     case: Case,
     sim: Arc<Sim>,
-    docs: BTreeSet<Doc<F>>,
-    random: Random,
+    pub(super) docs: BTreeSet<Doc<F>>,
+    pub(super) random: Random,
     failures: usize,
 }
 
 impl<F: Fingerprint> Life<'_, F> {
     /// Makes a call, which fails only if a read does. Returns `None` if it failed.
-    fn call<T>(
+    pub(super) fn call<T>(
         &mut self,
         doing: &str,
         call: impl FnOnce(&mut Self) -> fpdb::Result<T>,
@@ -154,7 +154,7 @@ impl<F: Fingerprint> Life<'_, F> {
         }
     }
 
-    fn expect<T: PartialEq>(doing: &str, found: Option<T>, right: T) -> Verdict {
+    pub(super) fn expect<T: PartialEq>(doing: &str, found: Option<T>, right: T) -> Verdict {
         match found {
             Some(found) if found != right => Err(format!("{doing}: wrong answer")),
             _ => Ok(()),
@@ -212,6 +212,7 @@ impl<F: Fingerprint> Life<'_, F> {
             found.iter().map(|matches| life.keyed(snapshot, matches)).collect()
         })?;
         Self::expect("query_batch", found, right)?;
+        self.find_by_key(snapshot, &docs)?;
         let setup = &self.start.setup;
         let found: Option<BTreeSet<Doc<F>>> = self.call("iter", |_| {
             let entry = |entry: fpdb::Result<Entry<F>>| {
@@ -295,11 +296,11 @@ impl<F: Fingerprint> Life<'_, F> {
             }
             Self::expect("remove", removed, true)?;
         }
-        Ok(())
+        self.change_by_key(db)
     }
 
     fn load(&mut self, db: &Db<F>, more: &[Doc<F>]) -> Verdict {
-        if self.start.setup.ids == Ids::Names {
+        if self.start.setup.ids != Ids::User {
             return Ok(());
         }
         let entry = |&(fingerprint, key): &Doc<F>| Ok(Entry { fingerprint, id: fpdb::DocId(key) });
@@ -351,10 +352,11 @@ impl<F: Fingerprint> Life<'_, F> {
         more: &[Doc<F>],
     ) -> Verdict {
         let setup = &self.start.setup;
-        let is_right = |db: &Db<F>, docs: &BTreeSet<Doc<F>>| match *contents(setup, db)? == *docs {
-            true => Ok(()),
-            false => Err("the contents are wrong afterwards".to_owned()),
-        };
+        let is_right =
+            |db: &Db<F>, docs: &BTreeSet<Doc<F>>| match contents(setup, db)?.entries == *docs {
+                true => Ok(()),
+                false => Err("the contents are wrong afterwards".to_owned()),
+            };
         is_right(&db, &self.docs)?;
         // A short read looks like damage, and damaged indexes are not loaded again.
         if self.case.fault == Fault::Error {
@@ -366,7 +368,7 @@ impl<F: Fingerprint> Life<'_, F> {
         }
         self.write(&db, more)?;
         is_right(&db, &self.docs)?;
-        check_queries(setup, &db, &Arc::new(self.docs.clone()), &mut self.random)?;
+        check_queries(setup, &db, &self.docs.clone(), &mut self.random)?;
         db.flush().map_err(text("flush"))?;
         db.compact().map_err(text("compact"))?;
         is_right(&db, &self.docs)?;

@@ -57,7 +57,7 @@ fn line<F: Fingerprint>(workload: &Workload<F>, what: What) -> String {
         "bits={} layout={} ids={} durability={} code={} memtable={} steps={letters} seed={seed}",
         F::BITS,
         setup.layout,
-        if setup.ids == Ids::Names { "names" } else { "user" },
+        setup.ids,
         if setup.durability == Durability::Sync { "sync" } else { "buffered" },
         setup.code,
         setup.memtable,
@@ -107,7 +107,9 @@ impl<'a> Words<'a> {
         const LAYOUTS: [&str; 2] = ["half-2", "single"];
         let layout = self.get::<String>("layout")?;
         let layout = LAYOUTS.into_iter().find(|name| *name == layout).ok_or("unknown layout")?;
-        let ids = if self.get::<String>("ids")? == "names" { Ids::Names } else { Ids::User };
+        const IDS: [Ids; 3] = [Ids::User, Ids::Unique, Ids::Names];
+        let ids = self.get::<String>("ids")?;
+        let ids = IDS.into_iter().find(|known| known.to_string() == ids).ok_or("unknown ids")?;
         let is_sync = self.get::<String>("durability")? == "sync";
         let durability = if is_sync { Durability::Sync } else { Durability::Buffered };
         let code = BlockCode::parse(&self.get::<String>("code")?).map_err(|e| e.to_string())?;

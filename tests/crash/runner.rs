@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim};
-use fpdb::{Db, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Novelty};
+use fpdb::{Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Novelty};
 
-use super::history::History;
-use super::oracle::{self, Verdict, contents, id_of, text, unexplained};
-use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Setup, Step, name_of};
+use super::common::documents::Model;
+use super::documents::with_next_id;
+use super::history::{History, State};
+use super::oracle::{self, Verdict, contents, text, unexplained};
+use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Setup, Step};
 
 /// A process that uses a database.
 #[derive(Debug)]
 pub(crate) struct Runner<'a, F: Fingerprint> {
-    setup: &'a Setup<F>,
+    pub(super) setup: &'a Setup<F>,
     pub(crate) sim: Arc<Sim>,
     pub(crate) history: History<F>,
     db: Option<Db<F>>,
@@ -68,7 +70,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
             }
             Err(error) => return Err(text("open")(error)),
         };
-        let found = contents(self.setup, &db)?;
+        let found = with_next_id(self.setup, &db, contents(self.setup, &db)?)?;
         if !self.history.reopened(&found, self.sim.operations()) {
             return Err(unexplained(&found, &[self.history.current()]));
         }
@@ -83,9 +85,18 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         }
         let Some(db) = self.db.clone() else { return Ok(()) };
         match step {
+            Step::Insert(docs) if self.keeps_documents() => self.insert_documents(&db, docs),
+            Step::InsertIfNovel(docs) if self.keeps_documents() => {
+                self.insert_documents_if_novel(&db, docs)
+            }
+            Step::Remove(doc) if self.keeps_documents() => self.remove_document(&db, *doc),
             Step::Insert(docs) => self.insert(&db, docs),
             Step::InsertIfNovel(docs) => self.insert_if_novel(&db, docs),
             Step::Remove(doc) => self.remove(&db, *doc),
+            Step::Upsert(docs, on_duplicate) => self.upsert(&db, docs, *on_duplicate),
+            Step::Touch(key, stamp) => self.touch(&db, *key, *stamp),
+            Step::RemoveByKey(key) => self.remove_by_key(&db, *key),
+            Step::Expire(before) => self.expire(&db, *before),
             Step::Load(docs) => self.load(&db, docs),
             Step::Flush => self.write(None, true, || db.flush().map(|()| true)),
             Step::Compact => self.write(None, true, || Ok(db.compact()?.segments_after <= 1)),
@@ -112,9 +123,9 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
 
     /// Runs a call that requests the contents `after`, or no change. The call returns whether its
     /// result was right.
-    fn write(
+    pub(super) fn write(
         &mut self,
-        after: Option<BTreeSet<Doc<F>>>,
+        after: Option<State<F>>,
         makes_durable: bool,
         call: impl FnOnce() -> fpdb::Result<bool>,
     ) -> Verdict {
@@ -152,22 +163,35 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     fn check_open_handle(&mut self) -> Verdict {
         let Some(db) = &self.db else { return Ok(()) };
         let found = contents(self.setup, db)?;
-        if found != *self.history.current() {
+        if !found.agrees(self.history.current()) {
             return Err(unexplained(&found, &[self.history.current()]));
         }
-        oracle::check_queries(self.setup, db, &found, &mut self.random)
+        oracle::check_queries(self.setup, db, &found.entries, &mut self.random)
+    }
+
+    fn keeps_documents(&self) -> bool {
+        self.setup.ids != Ids::User
     }
 
     fn before(&self) -> BTreeSet<Doc<F>> {
-        (**self.history.current()).clone()
+        self.history.current().entries.clone()
+    }
+
+    /// Like `write`, for a database that keeps no documents.
+    fn write_entries(
+        &mut self,
+        entries: BTreeSet<Doc<F>>,
+        makes_durable: bool,
+        call: impl FnOnce() -> fpdb::Result<bool>,
+    ) -> Verdict {
+        let after = State { entries, documents: Model::default() };
+        self.write(Some(after), makes_durable, call)
     }
 
     fn insert(&mut self, db: &Db<F>, docs: &[Doc<F>]) -> Verdict {
         let mut after = self.before();
         after.extend(docs);
-        let names = names(docs);
-        let keyed = keyed(self.setup, docs, &names);
-        self.write(Some(after), false, || match &keyed[..] {
+        self.write_entries(after, false, || match docs {
             [(fingerprint, key)] => db.insert(*fingerprint, *key).map(|_| true),
             batch => Ok(db.insert_batch(batch)?.len() == docs.len()),
         })
@@ -183,8 +207,6 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
                 after.insert(doc);
             }
         }
-        let names = names(docs);
-        let keyed = keyed(self.setup, docs, &names);
         let known: BTreeSet<F> = after.iter().map(|doc| doc.0).collect();
         let is_right = |(&doc, (&near, verdict)): (&Doc<F>, (&Option<u32>, &Novelty<F>))| {
             match (near, verdict) {
@@ -200,8 +222,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
                 _ => false,
             }
         };
-        self.write(Some(after), false, || {
-            let verdicts = match &keyed[..] {
+        self.write_entries(after, false, || {
+            let verdicts = match docs {
                 [(fingerprint, key)] => vec![db.insert_if_novel(*fingerprint, *key)?],
                 batch => db.insert_if_novel_batch(batch)?,
             };
@@ -211,9 +233,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
 
     fn remove(&mut self, db: &Db<F>, doc: Doc<F>) -> Verdict {
         let mut after = self.before();
-        let stood = after.remove(&doc);
-        let id = id_of(self.setup, db, doc)?;
-        self.write(Some(after), false, || Ok(db.remove(doc.0, id)? == stood))
+        let existed = after.remove(&doc);
+        self.write_entries(after, false, || Ok(db.remove(doc.0, DocId(doc.1))? == existed))
     }
 
     fn load(&mut self, db: &Db<F>, docs: &[Doc<F>]) -> Verdict {
@@ -221,8 +242,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         let before = after.len();
         after.extend(docs);
         let (read, inserted) = (docs.len() as u64, (after.len() - before) as u64);
-        let entry = |&(fingerprint, key): &Doc<F>| Ok(Entry { fingerprint, id: fpdb::DocId(key) });
-        self.write(Some(after), true, || {
+        let entry = |&(fingerprint, key): &Doc<F>| Ok(Entry { fingerprint, id: DocId(key) });
+        self.write_entries(after, true, || {
             let report = db.bulk_load(docs.iter().map(entry))?;
             Ok((report.read, report.inserted) == (read, inserted))
         })
@@ -243,22 +264,6 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     }
 }
 
-fn names<F>(docs: &[Doc<F>]) -> Vec<String> {
-    docs.iter().map(|doc| name_of(doc.1)).collect()
-}
-
-fn keyed<'n, F: Fingerprint>(
-    setup: &Setup<F>,
-    docs: &[Doc<F>],
-    names: &'n [String],
-) -> Vec<(F, Key<'n>)> {
-    let key = |(doc, name): (&Doc<F>, &'n String)| match setup.ids {
-        Ids::Names => (doc.0, Key::from(name)),
-        _ => (doc.0, Key::from(doc.1)),
-    };
-    docs.iter().zip(names).map(key).collect()
-}
-
 /// Checks that the copy has all contents if the backup was acknowledged, or if it has a manifest.
 pub(crate) fn check_copy<F: Fingerprint>(
     setup: &Setup<F>,
@@ -271,7 +276,7 @@ pub(crate) fn check_copy<F: Fingerprint>(
         return Ok(());
     }
     let db = setup.options(state).open(COPY).map_err(text("open the copy"))?;
-    if contents(setup, &db)? == *expected {
+    if with_next_id(setup, &db, contents(setup, &db)?)?.agrees(expected) {
         Ok(())
     } else {
         Err("the backup does not hold what it should".to_owned())

@@ -4,7 +4,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use fpdb::storage::Sim;
-use fpdb::{BlockCode, Durability, Fingerprint, Ids, Layout, Options};
+use fpdb::{BlockCode, Durability, Fingerprint, Ids, Layout, OnDuplicate, Options};
+
+use super::documents::StampedDoc;
 
 /// A document: its fingerprint, and its id or the number in its name.
 pub(crate) type Doc<F> = (F, u64);
@@ -113,6 +115,10 @@ pub(crate) enum Step<F> {
     InsertIfNovel(Vec<Doc<F>>),
     /// An entry, by its position among all issued ones.
     Remove(Doc<F>),
+    Upsert(Vec<StampedDoc<F>>, OnDuplicate),
+    Touch(u64, u64),
+    RemoveByKey(u64),
+    Expire(u64),
     Load(Vec<Doc<F>>),
     Flush,
     Compact,
@@ -150,7 +156,7 @@ impl<F: Fingerprint> Scribe<F> {
 
     /// Most documents are near one of three centres; some are repeated.
     fn doc(&mut self) -> Doc<F> {
-        if self.ids == Ids::User && !self.issued.is_empty() && self.random.below(8) == 0 {
+        if !self.issued.is_empty() && self.random.below(8) == 0 {
             return self.issued[self.random.below(self.issued.len())];
         }
         let centre = match self.random.below(4) {
@@ -167,25 +173,60 @@ impl<F: Fingerprint> Scribe<F> {
         (0..count).map(|_| self.doc()).collect()
     }
 
+    /// Most documents to update are issued ones with another fingerprint, which is often near.
+    fn update(&mut self) -> StampedDoc<F> {
+        let (mut fingerprint, mut key) = self.doc();
+        if self.random.below(4) > 0 {
+            let issued = self.issued[self.random.below(self.issued.len())];
+            key = issued.1;
+            if self.random.below(2) == 0 {
+                fingerprint = self.random.near(issued.0, 2);
+            }
+        }
+        self.issued.push((fingerprint, key));
+        let stamp = (self.random.below(3) > 0).then(|| self.stamp());
+        ((fingerprint, key), stamp)
+    }
+
+    fn stamp(&mut self) -> u64 {
+        self.random.below(12) as u64
+    }
+
+    fn updates(&mut self, count: usize, on_duplicate: OnDuplicate) -> Step<F> {
+        Step::Upsert((0..count).map(|_| self.update()).collect(), on_duplicate)
+    }
+
+    /// Returns an issued key.
+    fn key(&mut self) -> u64 {
+        if self.issued.is_empty() {
+            return 99;
+        }
+        self.issued[self.random.below(self.issued.len())].1
+    }
+
     pub(crate) fn script(&mut self, letters: &str) -> Vec<Step<F>> {
         letters.chars().map(|letter| self.step(letter)).collect()
     }
 
     fn step(&mut self, letter: char) -> Step<F> {
+        if self.ids != Ids::User
+            && let Some(step) = self.document_step(letter)
+        {
+            return step;
+        }
         match letter {
             'i' => Step::Insert(self.docs(1)),
             'b' => Step::Insert(self.docs(3)),
-            'n' => Step::InsertIfNovel(self.docs(1)),
-            'N' => Step::InsertIfNovel(self.docs(4)),
-            'r' if self.issued.is_empty() => Step::Remove((F::ONE, 99)),
-            'r' => Step::Remove(self.issued[self.random.below(self.issued.len())]),
-            'l' | 'L' if self.ids == Ids::Names => Step::Insert(self.docs(3)),
+            'n' | 'p' | 'P' | 'q' => Step::InsertIfNovel(self.docs(1)),
+            'N' | 'Q' => Step::InsertIfNovel(self.docs(4)),
+            'r' | 'v' | 'e' if self.issued.is_empty() => Step::Remove((F::ONE, 99)),
+            'r' | 'v' | 'e' => Step::Remove(self.issued[self.random.below(self.issued.len())]),
             'l' => Step::Load(self.docs(6)),
             // More than can be sorted in memory.
             'L' => Step::Load(self.docs(200)),
             'f' => Step::Flush,
             'c' => Step::Compact,
-            's' => Step::Sync,
+            's' | 't' => Step::Sync,
             'u' => Step::Backup,
             'x' => Step::Close,
             'd' => Step::Drop,
@@ -195,9 +236,27 @@ impl<F: Fingerprint> Scribe<F> {
     }
 }
 
+impl<F: Fingerprint> Scribe<F> {
+    /// Returns the step if it is a different one in databases that keep documents.
+    fn document_step(&mut self, letter: char) -> Option<Step<F>> {
+        Some(match letter {
+            'p' => self.updates(1, OnDuplicate::Keep),
+            'P' => self.updates(1, OnDuplicate::Remove),
+            'q' => self.updates(1, OnDuplicate::Remember),
+            'Q' => self.updates(4, OnDuplicate::Remember),
+            't' => Step::Touch(self.key(), self.stamp()),
+            'v' => Step::RemoveByKey(self.key()),
+            'e' => Step::Expire(self.random.below(6) as u64),
+            // They cannot be bulk loaded.
+            'l' | 'L' => Step::Insert(self.docs(3)),
+            _ => return None,
+        })
+    }
+}
+
 /// A workload of random letters, from a seed.
 pub(crate) fn random_letters(seed: u64, steps: usize) -> String {
-    const LETTERS: &[u8] = b"iiiiibbnnnnnNNNrrrrrfclssxdk";
+    const LETTERS: &[u8] = b"iiiibbnnnnNNrrrpppPqqqQQttvvefclssxdk";
     let mut random = Random(seed);
     (0..steps).map(|_| char::from(LETTERS[random.below(LETTERS.len())])).collect()
 }

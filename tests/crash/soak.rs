@@ -18,7 +18,7 @@ use super::{seed, setting};
 /// Returns one of the kinds of database.
 fn setup<F: Fingerprint>(random: &mut Random) -> Setup<F> {
     let layout = ["half-2", "single"][random.below(2)];
-    let ids = [Ids::User, Ids::Names][random.below(2)];
+    let ids = [Ids::User, Ids::Unique, Ids::Names][random.below(3)];
     let durability = [Durability::Sync, Durability::Buffered][random.below(2)];
     let code = [BlockCode::Huffman, BlockCode::EliasFano][random.below(2)];
     Setup::new(layout, ids, durability).memtable(2 + random.below(8)).code(code)

@@ -1,6 +1,6 @@
 //! An undamaged database in memory, with every kind of file, and what it must answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fpdb::storage::{Sim, Storage};
@@ -136,6 +136,13 @@ impl Intact {
         results.push(db.iter().collect::<Result<Vec<Entry>>>().map(|found| {
             assert!(found.iter().eq(&state.0), "{what}: wrong entries");
         }));
+        let documents = db
+            .documents()
+            .and_then(|documents| documents.map(|d| d.map(|(_, d)| d)).collect::<Result<Vec<_>>>());
+        results.push(documents.map(|found| {
+            let found = found.iter().map(|d| Entry { fingerprint: d.fingerprint, id: d.id });
+            assert!(found.collect::<BTreeSet<_>>() == state.0, "{what}: wrong documents");
+        }));
         for e in state.0.iter().step_by(state.0.len() / 20 + 1) {
             for distance in [0, 3] {
                 results.push(db.query(e.fingerprint ^ 1, distance).map(|found| {
@@ -145,9 +152,13 @@ impl Intact {
             results.push(db.ids(e.fingerprint).map(|found| {
                 assert_eq!(found, state.ids(e.fingerprint), "{what}");
             }));
+            let name = &self.names[usize::try_from(e.id.0).unwrap()];
             results.push(db.name(e.id).map(|found| {
-                let index = usize::try_from(e.id.0).unwrap();
-                assert_eq!(found.as_ref(), Some(&self.names[index]), "{what}");
+                assert_eq!(found.as_ref(), Some(name), "{what}");
+            }));
+            results.push(db.get(name).map(|found| {
+                let found = found.map(|document| (document.fingerprint, document.id));
+                assert_eq!(found, Some((e.fingerprint, e.id)), "{what}");
             }));
         }
         results.into_iter().collect()

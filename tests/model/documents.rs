@@ -2,126 +2,17 @@
 //! time.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use fpdb::storage::{Sim, Storage};
 use fpdb::{
-    Db, DocId, Document, Entry, ErrorKind, Fingerprint, Ids, Key, Layout, Match, Novelty,
-    OnDuplicate, Options, Outcome, QueryOptions, Snapshot, Stamped, UpsertOptions,
+    Db, DocId, Entry, ErrorKind, Fingerprint, Ids, Layout, Match, OnDuplicate, Options, Outcome,
+    QueryOptions, Snapshot, Stamped, UpsertOptions,
 };
 
-use crate::common::{Oracle, Rng, assert_answers, assert_entries};
-
-/// What the database should know about a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Known<F> {
-    fingerprint: F,
-    id: DocId,
-    stamp: Option<u64>,
-    duplicate_of: Option<DocId>,
-}
-
-impl<F: Fingerprint> Known<F> {
-    fn entry(&self) -> Option<Entry<F>> {
-        let entry = Entry { fingerprint: self.fingerprint, id: self.id };
-        self.duplicate_of.is_none().then_some(entry)
-    }
-
-    fn of(document: &Document<F>) -> Self {
-        let Document { fingerprint, id, stamp, duplicate_of, .. } = *document;
-        Self { fingerprint, id, stamp, duplicate_of }
-    }
-}
-
-/// The model. Keys sort as in the database: names as bytes, ids by their digits in a base of 256.
-#[derive(Debug, Clone, Default)]
-struct Model<F> {
-    documents: BTreeMap<Vec<u8>, Known<F>>,
-    next_id: u64,
-}
-
-impl<F: Fingerprint> Model<F> {
-    fn oracle(&self) -> Oracle<F> {
-        Oracle(self.documents.values().filter_map(Known::entry).collect())
-    }
-
-    fn nearest(&self, fingerprint: F, distance: u32, but: Option<DocId>) -> Option<Match<F>> {
-        let near = self.documents.values().filter_map(Known::entry).map(|entry| Match {
-            distance: entry.fingerprint.distance(fingerprint),
-            fingerprint: entry.fingerprint,
-            id: entry.id,
-        });
-        near.filter(|m| m.distance <= distance && Some(m.id) != but).min()
-    }
-
-    fn id(&mut self, key: &[u8], is_named: bool) -> DocId {
-        if let Some(known) = self.documents.get(key) {
-            return known.id;
-        }
-        if !is_named {
-            return DocId(u64::from_be_bytes(key.try_into().unwrap()));
-        }
-        self.next_id += 1;
-        DocId(self.next_id - 1)
-    }
-
-    fn put(&mut self, key: &[u8], fingerprint: F, stamp: Option<u64>, is_named: bool) -> DocId {
-        let id = self.id(key, is_named);
-        let stamp = stamp.or(self.documents.get(key).and_then(|known| known.stamp));
-        let known = Known { fingerprint, id, stamp, duplicate_of: None };
-        self.documents.insert(key.to_vec(), known);
-        id
-    }
-
-    fn upsert(
-        &mut self,
-        key: &[u8],
-        fingerprint: F,
-        stamp: Option<u64>,
-        distance: u32,
-        on_duplicate: OnDuplicate,
-        is_named: bool,
-    ) -> Outcome<F> {
-        let old = self.documents.get(key).copied();
-        let kept_stamp = stamp.or(old.and_then(|old| old.stamp));
-        let restamp = |model: &mut Self| {
-            if let Some(known) = model.documents.get_mut(key) {
-                known.stamp = kept_stamp;
-            }
-        };
-        if old.is_some_and(|old| old.fingerprint == fingerprint && old.duplicate_of.is_none()) {
-            restamp(self);
-            return Outcome::Unchanged;
-        }
-        let own = old.and_then(|old| old.entry()).map(|entry| entry.id);
-        let Some(found) = self.nearest(fingerprint, distance, own) else {
-            let id = self.put(key, fingerprint, stamp, is_named);
-            return match old {
-                Some(Known { fingerprint: from, .. }) => {
-                    Outcome::Updated { from, distance: from.distance(fingerprint) }
-                }
-                None => Outcome::Inserted(id),
-            };
-        };
-        if old.is_some_and(|old| old.fingerprint == fingerprint) {
-            restamp(self);
-            return Outcome::Unchanged;
-        }
-        match on_duplicate {
-            OnDuplicate::Remove => drop(self.documents.remove(key)),
-            OnDuplicate::Remember => {
-                let id = self.id(key, is_named);
-                let duplicate_of = Some(found.id);
-                let known = Known { fingerprint, id, stamp: kept_stamp, duplicate_of };
-                self.documents.insert(key.to_vec(), known);
-            }
-            _ => restamp(self),
-        }
-        Outcome::Duplicate(found)
-    }
-}
+use crate::common::documents::{Known, Model, assert_documents, stamped};
+use crate::common::{Rng, assert_answers};
 
 /// Prints on a panic which run to repeat.
 struct Trace {
@@ -169,7 +60,7 @@ impl<F: Fingerprint> Run<F> {
             background,
             storage,
             db: None,
-            model: Model { documents: BTreeMap::new(), next_id: 0 },
+            model: Model::new(ids),
             centres,
             snapshots: Vec::new(),
         };
@@ -241,8 +132,7 @@ impl<F: Fingerprint> Run<F> {
             _ => self.check_somewhere(),
         }
         let stats = self.db().stats();
-        let duplicates = self.model.documents.values().filter(|d| d.duplicate_of.is_some()).count();
-        let documents = self.model.documents.len();
+        let (documents, duplicates) = (self.model.documents.len(), self.model.duplicates());
         assert_eq!((stats.documents, stats.duplicates), (documents as u64, duplicates as u64));
         assert_eq!(stats.entries, (documents - duplicates) as u64);
     }
@@ -250,8 +140,7 @@ impl<F: Fingerprint> Run<F> {
     fn step_insert(&mut self) {
         let (key, fingerprint, stamp) = (self.key(), self.fingerprint(), self.stamp());
         let id = self.db().insert(fingerprint, stamped(&key, stamp, self.ids)).unwrap();
-        let is_named = self.is_named();
-        assert_eq!(id, self.model.put(&key, fingerprint, stamp, is_named));
+        assert_eq!(id, self.model.put(&key, fingerprint, stamp));
     }
 
     fn step_novel(&mut self) {
@@ -259,12 +148,7 @@ impl<F: Fingerprint> Run<F> {
         let within = self.rng.pick(&[0, self.distance, self.distance + 1]);
         let given = stamped(&key, stamp, self.ids);
         let novelty = self.db().insert_if_novel_within(fingerprint, given, within).unwrap();
-        let is_named = self.is_named();
-        let expected = match self.model.nearest(fingerprint, within, None) {
-            Some(found) => Novelty::Duplicate(found),
-            None => Novelty::Inserted(self.model.put(&key, fingerprint, stamp, is_named)),
-        };
-        assert_eq!(novelty, expected);
+        assert_eq!(novelty, self.model.insert_if_novel(&key, fingerprint, stamp, within));
     }
 
     /// Returns options, with the same for the model.
@@ -291,9 +175,7 @@ impl<F: Fingerprint> Run<F> {
         let (options, distance, on_duplicate) = self.upsert_options();
         let given = stamped(&key, stamp, self.ids);
         let outcome = self.db().upsert_if_novel_with(fingerprint, given, &options).unwrap();
-        let is_named = self.is_named();
-        let model = &mut self.model;
-        let expected = model.upsert(&key, fingerprint, stamp, distance, on_duplicate, is_named);
+        let expected = self.model.upsert(&key, fingerprint, stamp, distance, on_duplicate);
         assert_eq!(outcome, expected);
         self.check_key(&key);
     }
@@ -329,25 +211,23 @@ impl<F: Fingerprint> Run<F> {
             assert_eq!(outcomes.unwrap_err().kind(), ErrorKind::Io);
             return;
         }
-        let is_named = self.is_named();
         let model = &mut self.model;
         let expected: Vec<Outcome<F>> = texts
             .iter()
-            .map(|(f, key, stamp)| model.upsert(key, *f, *stamp, distance, on_duplicate, is_named))
+            .map(|(f, key, stamp)| model.upsert(key, *f, *stamp, distance, on_duplicate))
             .collect();
         assert_eq!(seen, expected);
         assert_eq!(outcomes.unwrap(), expected);
     }
 
     fn step_remove(&mut self) {
-        let known: Vec<Entry<F>> = self.model.documents.values().filter_map(Known::entry).collect();
+        let known: Vec<Entry<F>> = self.model.entries().collect();
         let entry = match known.is_empty() || self.rng.one_in(4) {
             true => Entry { fingerprint: self.fingerprint(), id: DocId(self.rng.below(9)) },
             false => self.rng.pick(&known),
         };
         let removed = self.db().remove(entry.fingerprint, entry.id).unwrap();
-        assert_eq!(removed, known.contains(&entry));
-        self.model.documents.retain(|_, known| known.entry() != Some(entry));
+        assert_eq!(removed, self.model.remove_entry(entry));
     }
 
     fn step_remove_by_key(&mut self) {
@@ -369,29 +249,21 @@ impl<F: Fingerprint> Run<F> {
     fn step_touch(&mut self) {
         let (key, stamp) = (self.key(), self.rng.below(20));
         let touched = self.db().touch(stamped(&key, None, self.ids).key, stamp).unwrap();
-        let known = self.model.documents.get_mut(&key);
-        assert_eq!(touched, known.is_some());
-        if let Some(known) = known {
-            known.stamp = Some(stamp);
-        }
+        assert_eq!(touched, self.model.touch(&key, stamp));
         self.check_key(&key);
     }
 
     fn step_expire(&mut self) {
         let before = self.rng.below(22);
-        let is_old = |known: &Known<F>| known.stamp.is_some_and(|stamp| stamp < before);
-        let documents = &mut self.model.documents;
-        let has_stamps = documents.values().any(|known| known.stamp.is_some());
+        let (documents, has_stamps) = (self.model.documents.len(), self.model.has_stamps());
         match self.db.clone().unwrap().expire(before) {
             Ok(report) => {
-                let examined = documents.len();
-                documents.retain(|_, known| !is_old(known));
-                assert_eq!(report.examined, examined as u64);
-                assert_eq!(report.removed, (examined - documents.len()) as u64);
+                assert_eq!(report.examined, documents as u64);
+                assert_eq!(report.removed, self.model.expire(before));
             }
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-                assert!(!has_stamps && !documents.is_empty());
+                assert!(!has_stamps && documents > 0);
             }
         }
     }
@@ -405,7 +277,7 @@ impl<F: Fingerprint> Run<F> {
     fn step_snapshot(&mut self) {
         if self.snapshots.len() == 3 {
             let (snapshot, model) = self.snapshots.remove(0);
-            self.check_snapshot(&snapshot, &model);
+            assert_documents(&snapshot, &model);
         }
         self.snapshots.push((self.db().snapshot(), self.model.clone()));
     }
@@ -446,34 +318,8 @@ impl<F: Fingerprint> Run<F> {
         assert_eq!(first.first(), recent.first());
     }
 
-    fn check_all(&mut self) {
-        let snapshot = self.db().snapshot();
-        self.check_snapshot(&snapshot, &self.model);
-    }
-
-    fn check_snapshot(&self, snapshot: &Snapshot<F>, model: &Model<F>) {
-        assert_entries(snapshot, &model.oracle());
-        let all = snapshot.documents().unwrap().map(Result::unwrap);
-        let found: Vec<(Vec<u8>, Known<F>)> = all
-            .map(|(name, document)| {
-                assert_eq!(name.is_some(), self.is_named());
-                let key = name.map_or(document.id.0.to_be_bytes().to_vec(), String::into_bytes);
-                (key, Known::of(&document))
-            })
-            .collect();
-        assert!(found.iter().map(|(key, known)| (key, known)).eq(&model.documents), "documents");
-        for (key, known) in &model.documents {
-            let document = snapshot.get(stamped(key, None, self.ids).key).unwrap();
-            assert_eq!(document.as_ref().map(Known::of), Some(*known));
-        }
-        if self.is_named() {
-            let ids: Vec<DocId> = (0..model.next_id + 2).rev().map(DocId).collect();
-            let names: BTreeMap<DocId, &[u8]> =
-                model.documents.iter().map(|(key, known)| (known.id, &key[..])).collect();
-            for (id, name) in ids.iter().zip(snapshot.names(&ids).unwrap()) {
-                assert_eq!(name.as_deref().map(str::as_bytes), names.get(id).copied(), "{id}");
-            }
-        }
+    fn check_all(&self) {
+        assert_documents(&self.db().snapshot(), &self.model);
     }
 
     fn finish(mut self) {
@@ -484,14 +330,6 @@ impl<F: Fingerprint> Run<F> {
         self.step_reopen();
         self.db().close().unwrap();
     }
-}
-
-fn stamped(key: &[u8], stamp: Option<u64>, ids: Ids) -> Stamped<'_> {
-    let key = match ids {
-        Ids::Names => Key::Name(std::str::from_utf8(key).unwrap()),
-        _ => Key::from(u64::from_be_bytes(key.try_into().unwrap())),
-    };
-    Stamped { key, stamp }
 }
 
 fn run<F: Fingerprint>(seed: u64, ids: Ids, background: bool) {
