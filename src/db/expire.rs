@@ -10,8 +10,12 @@ use crate::fingerprint::{DocId, Document, Fingerprint};
 use crate::progress::{Meter, Phase, Report};
 use crate::settings::Ids;
 
-/// Documents that are removed in one commit.
+/// Most documents that are removed in one commit.
 const BATCH: usize = 1 << 10;
+
+/// Bytes of keys after which a commit ends, too: so it takes little of the space that a full disk
+/// keeps for removals, however long the names are.
+const BATCH_BYTES: usize = 1 << 16;
 
 /// What an expiry did.
 ///
@@ -53,7 +57,7 @@ pub(super) fn expire<F: Fingerprint>(
         return Err(at_root(Error::invalid(message)));
     }
     let meter = Meter::new(report, Phase::Check, Some(total));
-    let mut expiry = Expiry { core, before, old: Vec::new(), removed: 0 };
+    let mut expiry = Expiry { core, before, old: Vec::new(), old_bytes: 0, removed: 0 };
     // What is removed in the meantime is still in the snapshot.
     let mut merge = snapshot.document_merge()?;
     let mut examined = 0;
@@ -62,12 +66,13 @@ pub(super) fn expire<F: Fingerprint>(
         examined += 1;
         meter.advance(1)?;
         if expiry.is_old(&document) {
+            expiry.old_bytes += key.len();
             expiry.old.push(match core.settings.ids {
                 Ids::Names => OwnedKey::Name(String::from_utf8_lossy(key).into_owned()),
                 Ids::User | Ids::Unique => OwnedKey::Id(document.id),
             });
         }
-        if expiry.old.len() == BATCH {
+        if expiry.old.len() == BATCH || expiry.old_bytes >= BATCH_BYTES {
             expiry.remove()?;
         }
     }
@@ -97,6 +102,8 @@ struct Expiry<'a, F> {
     before: u64,
     /// Documents to remove.
     old: Vec<OwnedKey>,
+    /// The bytes of their keys.
+    old_bytes: usize,
     removed: u64,
 }
 
@@ -115,6 +122,7 @@ impl<F: Fingerprint> Expiry<'_, F> {
         let edited = documents::edit(self.core, &keys, edit)?;
         self.removed += edited.into_iter().filter(|&removed| removed).count() as u64;
         self.old.clear();
+        self.old_bytes = 0;
         Ok(())
     }
 }

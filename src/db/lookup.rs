@@ -5,6 +5,7 @@ use super::snapshot::Snapshot;
 use crate::document_merge::DocumentMerge;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Document, Fingerprint};
+use crate::query::QueryOptions;
 use crate::settings::Ids;
 
 impl<F: Fingerprint> Snapshot<F> {
@@ -147,6 +148,11 @@ impl<F: Fingerprint> Snapshot<F> {
         let files = self.version.segments.iter().filter_map(|segment| segment.documents());
         let recent = self.version.memtables().map(|memtable| memtable.documents(self.seq));
         DocumentMerge::new(files, recent)
+    }
+
+    /// Refuses a query since a stamp in a database without stamps.
+    pub(super) fn expect_stamps(&self, options: &QueryOptions) -> Result<()> {
+        if options.since.is_some() { self.expect_documents() } else { Ok(()) }
     }
 
     pub(super) fn expect_documents(&self) -> Result<()> {

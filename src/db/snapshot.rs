@@ -113,9 +113,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query_with(&self, fingerprint: F, options: &QueryOptions) -> Result<Vec<Match<F>>> {
-        if options.since.is_some() {
-            self.expect_documents()?;
-        }
+        self.expect_stamps(options)?;
         self.read(|view| view.query(fingerprint, *options))
     }
 
@@ -137,6 +135,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self, fingerprint: F, options: &QueryOptions) -> Result<Explain> {
+        self.expect_stamps(options)?;
         self.read(|view| view.explain(fingerprint, *options))
     }
 

@@ -118,7 +118,7 @@ fn run(fault: Fault, persistent: bool) {
 }
 
 /// Checks that every file belongs to a segment or is the manifest or the lock.
-fn assert_no_orphans(sim: &Arc<Sim>, what: &str) {
+pub(crate) fn assert_no_orphans(sim: &Arc<Sim>, what: &str) {
     let stats = options(sim).open_read_only("sim").unwrap().stats();
     let live: Vec<&String> = stats.segments.iter().flat_map(|s| &s.files).map(|(n, _)| n).collect();
     for name in sim.list().unwrap().unwrap() {

@@ -8,6 +8,8 @@ mod bulk_load;
 mod common;
 mod concurrency;
 mod counting;
+mod document_space;
+mod documents;
 mod errors;
 #[cfg(feature = "tracing")]
 mod events;
@@ -27,4 +29,5 @@ mod progress;
 mod real_disk;
 mod replaced;
 mod truth;
+mod upsert;
 mod waiting;

@@ -1,0 +1,395 @@
+//! Documents: refused arguments, remembered duplicates, ids, expiry, read-only handles, and snapshots.
+
+use std::ops::ControlFlow;
+
+use fpdb::storage::Sim;
+use fpdb::{
+    Db, DocId, ErrorKind, Ids, Key, OnDuplicate, Options, Outcome, QueryOptions, Result, Stamped,
+    UpsertOptions,
+};
+
+const REMEMBER: OnDuplicate = OnDuplicate::Remember;
+
+fn options(sim: &std::sync::Arc<Sim>, ids: Ids) -> Options<u64> {
+    Db::options().storage(sim.clone()).ids(ids).max_distance(3).background(false)
+}
+
+fn create(ids: Ids) -> Db {
+    options(&Sim::new(), ids).create("sim").unwrap()
+}
+
+/// Returns fingerprints that are far from one another.
+fn far(n: u64) -> u64 {
+    (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn upsert(db: &Db, fingerprint: u64, key: &str, on_duplicate: OnDuplicate) -> Outcome {
+    let options = UpsertOptions::new().on_duplicate(on_duplicate);
+    db.upsert_if_novel_with(fingerprint, key, &options).unwrap()
+}
+
+/// Checks that all results are errors about an argument, with these words.
+#[track_caller]
+fn assert_refused(results: Vec<Result<()>>, words: &str) {
+    for (n, result) in results.into_iter().enumerate() {
+        let error = result.expect_err(&format!("result {n}"));
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{n}: {error:?}");
+        assert!(error.to_string().contains(words), "{n}: {error}");
+    }
+}
+
+/// Makes every call that takes a key.
+fn with_key(db: &Db, key: Key<'_>) -> Vec<Result<()>> {
+    let batch = [(1, key)];
+    vec![
+        db.insert(1, key).map(drop),
+        db.insert_batch(&batch).map(drop),
+        db.insert_if_novel(1, key).map(drop),
+        db.upsert_if_novel(1, key).map(drop),
+        db.upsert_if_novel_batch(&batch, &UpsertOptions::new(), |_| Ok(())).map(drop),
+        db.touch(key, 1).map(drop),
+        db.get(key).map(drop),
+        db.snapshot().get(key).map(drop),
+    ]
+}
+
+#[test]
+fn key_of_the_wrong_kind_is_refused_and_the_message_names_the_right_one() {
+    let names = create(Ids::Names);
+    assert_refused(with_key(&names, Key::from(7)), "give a name instead of a DocId");
+    let unique = create(Ids::Unique);
+    let mut refused = with_key(&unique, Key::from("a"));
+    refused.extend([
+        unique.id_of("a").map(drop),
+        unique.contains_name("a").map(drop),
+        unique.remove_by_name("a").map(drop),
+    ]);
+    assert_refused(refused, "give a DocId instead of a name");
+    assert_eq!((names.stats().documents, unique.stats().documents), (0, 0));
+}
+
+#[test]
+fn empty_and_overlong_names_are_refused_and_their_batch_with_them() {
+    let db = create(Ids::Names);
+    let long = "n".repeat(65_536);
+    for name in ["", &*long] {
+        let mut refused = with_key(&db, Key::from(name));
+        refused.push(db.remove_by_name(name).map(drop));
+        refused.push(db.insert_batch(&[(7, "fits"), (8, name)]).map(drop));
+        assert_refused(refused, "a name must have 1 to 65535 bytes");
+    }
+    assert_eq!(db.stats().documents, 0);
+    let longest = &long[1..];
+    let id = db.insert(1, longest).unwrap();
+    db.flush().unwrap();
+    assert_eq!(db.id_of(longest).unwrap(), Some(id));
+    assert_eq!(db.name(id).unwrap().as_deref(), Some(longest));
+}
+
+#[test]
+fn database_with_user_ids_says_that_it_keeps_no_documents() {
+    let db = create(Ids::User);
+    db.insert(1, 7).unwrap();
+    let recent = QueryOptions::within(0).since(3);
+    let refused = || {
+        vec![
+            db.upsert_if_novel(1, 7).map(drop),
+            db.upsert_if_novel_batch(&[(1, 7)], &UpsertOptions::new(), |_| Ok(())).map(drop),
+            db.insert(1, Stamped::new(8, 1)).map(drop),
+            db.insert_if_novel(far(9), Stamped::new(8, 1)).map(drop),
+            db.touch(7, 1).map(drop),
+            db.expire(1).map(drop),
+            db.get(7).map(drop),
+            db.snapshot().documents().map(drop),
+            db.snapshot().query_with(1, &recent).map(drop),
+            db.snapshot().explain(1, &recent).map(drop),
+        ]
+    };
+    let words = "create it with unique ids or with names";
+    assert_refused(refused(), words);
+    db.flush().unwrap();
+    assert_refused(refused(), words);
+    assert_eq!((db.snapshot().len(), db.name(DocId(7)).unwrap()), (1, None));
+    assert_eq!(db.names(&[DocId(7), DocId(8)]).unwrap(), [None, None]);
+    // Without documents, an id may have several entries, which are removed together.
+    db.insert(2, 7).unwrap();
+    assert!(db.remove_by_id(7).unwrap());
+    assert!(db.snapshot().is_empty() && !db.remove_by_id(7).unwrap());
+}
+
+#[test]
+fn expiry_without_stamps_is_refused_and_removes_nothing() {
+    for ids in [Ids::Names, Ids::Unique] {
+        let db = create(ids);
+        let report = db.expire(u64::MAX).unwrap();
+        assert_eq!((report.examined, report.removed), (0, 0));
+        let key = |n: u64, name: &'static str| match ids {
+            Ids::Names => Key::from(name),
+            _ => Key::from(n),
+        };
+        db.insert(far(0), key(0, "a")).unwrap();
+        for _ in 0..2 {
+            assert_refused(vec![db.expire(5).map(drop)], "no document has a stamp: give stamps");
+            db.flush().unwrap();
+        }
+        db.insert(far(1), Stamped { key: key(1, "b"), stamp: Some(4) }).unwrap();
+        let report = db.expire(5).unwrap();
+        assert_eq!((report.examined, report.removed), (2, 1));
+        // What has no stamp never expires.
+        assert!(db.get(key(0, "a")).unwrap().is_some() && db.get(key(1, "b")).unwrap().is_none());
+    }
+}
+
+fn numbered(count: u64) -> (std::sync::Arc<Sim>, Db) {
+    let sim = Sim::new();
+    let db = options(&sim, Ids::Names).memtable_entries(500).create("sim").unwrap();
+    let names: Vec<String> = (0..count).map(|n| format!("https://a.example/{n:05}")).collect();
+    let batch: Vec<(u64, Stamped<'_>)> =
+        (0..).zip(&names).map(|(n, name)| (far(n), Stamped::new(name, n))).collect();
+    for part in batch.chunks(200) {
+        db.insert_batch(part).unwrap();
+    }
+    (sim, db)
+}
+
+#[test]
+fn expiry_of_everything_in_several_commits_leaves_an_empty_database() {
+    let (sim, db) = numbered(3000);
+    let snapshot = db.snapshot();
+    let full = db.stats().bytes_total;
+    let report = db.expire(2500).unwrap();
+    assert_eq!((report.examined, report.removed), (3000, 2500));
+    assert_eq!((db.stats().documents, db.snapshot().len()), (500, 500));
+    assert_eq!(db.expire(u64::MAX).unwrap().removed, 500);
+    assert_eq!((db.stats().documents, db.snapshot().len()), (0, 0));
+    assert_eq!(snapshot.documents().unwrap().map(Result::unwrap).count(), 3000);
+    drop(snapshot);
+    db.compact().unwrap();
+    let left = db.stats().bytes_total;
+    assert!(left < full / 20, "{left} of {full} bytes are left");
+    db.close().unwrap();
+    let db = options(&sim, Ids::Names).open("sim").unwrap();
+    assert_eq!(db.snapshot().documents().unwrap().count(), 0);
+    assert_eq!(db.insert(1, "new").unwrap(), DocId(3000));
+}
+
+#[test]
+fn expiry_of_long_names_commits_after_few_of_them() {
+    let sim = Sim::new();
+    let db = options(&sim, Ids::Names).create("sim").unwrap();
+    for n in 0..20 {
+        db.insert(far(n), Stamped::new(&*format!("{n:060000}"), n)).unwrap();
+    }
+    db.flush().unwrap();
+    assert_eq!(db.expire(20).unwrap().removed, 20);
+    drop(db);
+    let db = options(&sim, Ids::Names).open("sim").unwrap();
+    assert_eq!((db.recovery().commits, db.stats().documents), (10, 0));
+}
+
+#[test]
+fn cancelled_expiry_has_removed_some_documents_and_can_be_repeated() {
+    let (_, db) = numbered(3000);
+    let mut calls = 0;
+    let error = db
+        .expire_with(2800, |progress| {
+            calls += 1;
+            if progress.done > 1500 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    let left = db.stats().documents;
+    assert!(calls > 1 && (200..=3000).contains(&left), "{calls} calls, {left} documents");
+    assert_eq!(db.snapshot().len(), left);
+    assert_eq!(db.expire(2800).unwrap().removed, left - 200);
+    assert!(db.verify().unwrap().errors.is_empty());
+}
+
+#[test]
+fn document_that_was_stamped_again_does_not_expire() {
+    let (_, db) = numbered(10);
+    assert!(db.touch("https://a.example/00003", 100).unwrap());
+    assert!(!db.touch("https://a.example/absent", 100).unwrap());
+    assert_eq!(upsert(&db, far(4), "https://a.example/00004", REMEMBER), Outcome::Unchanged);
+    let again = Stamped::new("https://a.example/00005", 50);
+    assert_eq!(db.upsert_if_novel(far(5), again).unwrap(), Outcome::Unchanged);
+    assert_eq!(db.expire(50).unwrap().removed, 8);
+    let left: Vec<Option<u64>> =
+        db.snapshot().documents().unwrap().map(|document| document.unwrap().1.stamp).collect();
+    assert_eq!(left, [Some(100), Some(50)]);
+}
+
+/// A document `a`, and `b` that is remembered as its duplicate.
+fn with_duplicate() -> Db {
+    let db = create(Ids::Names);
+    assert_eq!(upsert(&db, 0b0000, "a", REMEMBER), Outcome::Inserted(DocId(0)));
+    assert!(matches!(upsert(&db, 0b0001, "b", REMEMBER), Outcome::Duplicate(m) if m.id.0 == 0));
+    let b = db.get("b").unwrap().unwrap();
+    assert_eq!((b.fingerprint, b.id, b.duplicate_of), (1, DocId(1), Some(DocId(0))));
+    let stats = db.stats();
+    assert_eq!((stats.documents, stats.duplicates, stats.entries), (2, 1, 1));
+    assert!(!db.contains(1).unwrap());
+    db
+}
+
+/// Checks that `b` is remembered until it is written again, and is an original from then on.
+fn assert_becomes_original(db: &Db) {
+    db.flush().unwrap();
+    let b = db.get("b").unwrap().unwrap();
+    assert_eq!((b.id, b.duplicate_of), (DocId(1), Some(DocId(0))));
+    assert_eq!(db.query(1, 0).unwrap(), []);
+    assert_eq!(upsert(db, 1, "b", REMEMBER), Outcome::Updated { from: 1, distance: 0 });
+    let b = db.get("b").unwrap().unwrap();
+    assert_eq!((b.fingerprint, b.id, b.duplicate_of), (1, DocId(1), None));
+    assert_eq!(db.query(1, 0).unwrap().len(), 1);
+    assert_eq!(upsert(db, 1, "b", REMEMBER), Outcome::Unchanged);
+    db.compact().unwrap();
+    assert_eq!(db.stats().duplicates, 0);
+    assert!(db.verify().unwrap().errors.is_empty());
+}
+
+#[test]
+fn remembered_duplicate_is_unchanged_while_its_original_is_there() {
+    let db = with_duplicate();
+    for _ in 0..2 {
+        assert_eq!(upsert(&db, 1, "b", REMEMBER), Outcome::Unchanged);
+        db.compact().unwrap();
+    }
+    assert_eq!(db.stats().duplicates, 1);
+}
+
+#[test]
+fn remembered_duplicate_becomes_an_original_once_its_original_is_removed() {
+    let db = with_duplicate();
+    assert!(db.remove_by_name("a").unwrap());
+    assert_becomes_original(&db);
+}
+
+#[test]
+fn remembered_duplicate_becomes_an_original_once_its_original_is_updated_away() {
+    let db = with_duplicate();
+    assert!(matches!(upsert(&db, far(1), "a", REMEMBER), Outcome::Updated { from: 0, .. }));
+    assert_becomes_original(&db);
+}
+
+#[test]
+fn remembered_duplicate_becomes_an_original_once_its_original_has_expired() {
+    let db = with_duplicate();
+    assert!(db.touch("a", 1).unwrap() && db.touch("b", 2).unwrap());
+    assert_eq!(db.expire(2).unwrap().removed, 1);
+    assert_becomes_original(&db);
+}
+
+#[test]
+fn remembered_duplicate_is_removed_by_name_by_id_and_by_expiry_but_not_by_entry() {
+    for way in 0..3 {
+        let db = with_duplicate();
+        assert!(!db.remove(1, DocId(1)).unwrap());
+        assert!(db.touch("b", 5).unwrap());
+        match way {
+            0 => assert!(db.remove_by_name("b").unwrap()),
+            1 => assert!(db.remove_by_id(DocId(1)).unwrap()),
+            _ => assert_eq!(db.expire(6).unwrap().removed, 1),
+        }
+        assert_eq!(db.get("b").unwrap(), None);
+        let stats = db.stats();
+        assert_eq!((stats.documents, stats.duplicates, stats.entries), (1, 0, 1));
+    }
+}
+
+#[test]
+fn ids_of_removed_names_are_never_reused() {
+    let sim = Sim::new();
+    let open = || options(&sim, Ids::Names).open_or_create("sim").unwrap();
+    for next in 0..12 {
+        let db = open();
+        assert_eq!(db.insert(far(next), "again").unwrap(), DocId(next));
+        if next % 2 == 0 {
+            db.flush().unwrap();
+        }
+        assert!(db.remove_by_name("again").unwrap());
+        if next % 3 == 0 {
+            db.compact().unwrap();
+            assert_eq!(db.stats().documents, 0);
+        }
+        if next % 4 == 0 {
+            db.close().unwrap();
+        }
+    }
+    assert_eq!(open().names(&[DocId(0), DocId(11)]).unwrap(), [None, None]);
+}
+
+#[test]
+fn names_of_several_ids_are_in_their_order_and_unknown_ids_have_none() {
+    let (_, db) = numbered(1200);
+    assert!(db.remove_by_id(DocId(600)).unwrap());
+    let ids = [u64::MAX, 1199, 0, 600, 1199, 1200, 77].map(DocId);
+    let name = |n: u64| Some(format!("https://a.example/{n:05}"));
+    let expected = [None, name(1199), name(0), None, name(1199), None, name(77)];
+    assert_eq!(db.names(&ids).unwrap(), expected);
+    assert_eq!(db.names(&[]).unwrap(), Vec::<Option<String>>::new());
+    let unique = create(Ids::Unique);
+    unique.insert(1, 7).unwrap();
+    assert_eq!(unique.names(&[DocId(7)]).unwrap(), [None]);
+}
+
+#[test]
+fn snapshot_keeps_its_documents_while_the_database_goes_on() {
+    let (_, db) = numbered(1000);
+    let snapshot = db.snapshot();
+    let before: Vec<_> = snapshot.documents().unwrap().map(Result::unwrap).collect();
+    assert_eq!(db.expire(300).unwrap().removed, 300);
+    for n in 300..700 {
+        let name = format!("https://a.example/{n:05}");
+        match n % 3 {
+            0 => assert!(db.remove_by_name(&name).unwrap()),
+            1 => assert!(db.touch(&name, 1 << 40).unwrap()),
+            _ => drop(db.insert(!far(n), &name).unwrap()),
+        }
+    }
+    db.compact().unwrap();
+    assert!(snapshot.documents().unwrap().map(Result::unwrap).eq(before.iter().cloned()));
+    for (name, document) in before.iter().step_by(7) {
+        let name = name.as_deref().unwrap();
+        assert_eq!(snapshot.get(name).unwrap(), Some(*document));
+        assert_eq!(snapshot.name(document.id).unwrap().as_deref(), Some(name));
+        assert_eq!(snapshot.query(document.fingerprint, 0).unwrap().len(), 1);
+    }
+    assert_eq!(
+        snapshot.query_with(far(999), &QueryOptions::within(0).since(999)).unwrap().len(),
+        1
+    );
+    assert!(
+        snapshot.query_with(far(999), &QueryOptions::within(0).since(1000)).unwrap().is_empty()
+    );
+    assert!(snapshot.verify().errors.is_empty());
+}
+
+#[test]
+fn read_only_handle_sees_documents_and_their_changes_after_a_refresh() {
+    let (sim, db) = numbered(700);
+    let reader = options(&sim, Ids::Names).open_read_only("sim").unwrap();
+    let (kept, gone) = ("https://a.example/00650", "https://a.example/00001");
+    let of = |name: &str| reader.get(name).unwrap().map(|document| document.fingerprint);
+    assert_eq!((of(kept), of(gone), of("new")), (Some(far(650)), Some(far(1)), None));
+    assert_eq!(reader.snapshot().documents().unwrap().count(), 700);
+    assert!(matches!(upsert(&db, far(800), kept, REMEMBER), Outcome::Updated { .. }));
+    assert!(matches!(upsert(&db, far(800) ^ 1, "new", REMEMBER), Outcome::Duplicate(_)));
+    assert!(db.remove_by_name(gone).unwrap());
+    assert_eq!((of(kept), of(gone), of("new")), (Some(far(650)), Some(far(1)), None));
+    for flushed in [false, true] {
+        if flushed {
+            db.compact().unwrap();
+        }
+        assert!(reader.refresh().unwrap());
+        assert_eq!((of(kept), of(gone)), (Some(far(800)), None));
+        assert_eq!(reader.get("new").unwrap().unwrap().duplicate_of, Some(DocId(650)));
+        assert_eq!(reader.id_of(kept).unwrap(), Some(DocId(650)));
+        assert!(reader.contains_name("new").unwrap() && !reader.contains_name(gone).unwrap());
+        let ids = [1, 650, 700].map(DocId);
+        let names = [None, Some(kept.to_owned()), Some("new".to_owned())];
+        assert_eq!(reader.names(&ids).unwrap(), names);
+        assert_eq!((reader.stats().documents, reader.stats().duplicates), (700, 1));
+        assert!(reader.verify().errors.is_empty());
+    }
+}
