@@ -160,7 +160,7 @@ impl<F: Fingerprint> Snapshot<F> {
         checked.map_err(|e| self.at_path(e))
     }
 
-    fn at_path(&self, error: Error) -> Error {
+    pub(super) fn at_path(&self, error: Error) -> Error {
         match self.version.segments.first() {
             Some(segment) => error.at_path(segment.root()),
             None => error,

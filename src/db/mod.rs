@@ -15,6 +15,7 @@
 //! | `write` `expire` `load` `backup` `close` | what the caller asks for |
 //! | `background` | the threads |
 //! | `snapshot` `lookup` `stats` | reading entries; documents; figures |
+//! | `contradiction` | comparing documents with entries |
 //! | `recover` `handle` `read_only` `open` | from files to a handle |
 //! | `union` `combine` | documents of several databases; merge and rebuild |
 //! | `text` | from a text to a decision (feature `text`) |
@@ -29,6 +30,7 @@ mod close;
 mod combine;
 mod commit;
 mod compact;
+mod contradiction;
 mod core;
 mod documents;
 mod entries;

@@ -332,7 +332,8 @@ impl<F: Fingerprint> Snapshot<F> {
         &self,
         mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Result<VerifyReport> {
-        let total = self.version.segments.iter().map(|s| s.bytes_to_verify()).sum();
+        let files: u64 = self.version.segments.iter().map(|s| s.bytes_to_verify()).sum();
+        let total = files + self.bytes_to_compare();
         let meter = Meter::new(&mut report, Phase::Check, Some(total));
         let report = self.inspect(Some(&meter))?;
         meter.finish();
@@ -349,6 +350,10 @@ impl<F: Fingerprint> Snapshot<F> {
             segment.verify(&self.settings, &mut inspection)?;
         }
         report.errors = inspection.into_errors();
+        // Damage leads to contradictions.
+        if report.errors.is_empty() {
+            report.errors.extend(self.contradiction(meter)?);
+        }
         Ok(report)
     }
 }

@@ -1,0 +1,161 @@
+//! Comparing documents with entries: the part of a verification that no single file can answer.
+
+use super::snapshot::Snapshot;
+use crate::error::{Error, Result};
+use crate::fingerprint::{Entry, Fingerprint};
+use crate::progress::Meter;
+
+/// The bytes that the comparison counts as checked per entry and per document.
+const BYTES_PER_RECORD: u64 = 16;
+
+/// A sum over entries that does not depend on their order.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sum {
+    count: u64,
+    hashes: u64,
+}
+
+impl Sum {
+    fn add<F: Fingerprint>(&mut self, entry: Entry<F>) {
+        self.count += 1;
+        self.hashes = self.hashes.wrapping_add(hash(entry));
+    }
+}
+
+/// Returns a hash of an entry.
+fn hash<F: Fingerprint>(Entry { fingerprint, id }: Entry<F>) -> u64 {
+    let bits = fingerprint.to_u128();
+    // Truncates on purpose: both halves are mixed in.
+    let (low, high) = (bits as u64, (bits >> 64) as u64);
+    mix(mix(mix(id.0) ^ low) ^ high)
+}
+
+/// The output function of splitmix64.
+fn mix(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+impl<F: Fingerprint> Snapshot<F> {
+    /// Returns how many bytes [`contradiction`](Self::contradiction) counts.
+    pub(super) fn bytes_to_compare(&self) -> u64 {
+        let documents = self.version.documents(self.seq);
+        if self.keeps_documents() { (self.len() + documents) * BYTES_PER_RECORD } else { 0 }
+    }
+
+    /// Compares documents with entries, if the database keeps documents: every original has its
+    /// entry, there are no other entries, and there are as many of both as were counted. Reads each
+    /// once, in order. Returns the first error; fails only if the meter cancels.
+    pub(super) fn contradiction(&self, meter: Option<&Meter<'_>>) -> Result<Option<Error>> {
+        if !self.keeps_documents() {
+            return Ok(None);
+        }
+        let step = || meter.map_or(Ok(()), |meter| meter.advance(BYTES_PER_RECORD));
+        let mut entries = Sum::default();
+        for entry in self.iter() {
+            step()?;
+            match entry {
+                Ok(entry) => entries.add(entry),
+                Err(error) => return Ok(Some(error)),
+            }
+        }
+        let (mut originals, mut documents) = (Sum::default(), 0);
+        let mut merge = match self.document_merge() {
+            Ok(merge) => merge,
+            Err(error) => return Ok(Some(error)),
+        };
+        loop {
+            match merge.next() {
+                Ok(Some((_, Some(document)))) => {
+                    step()?;
+                    documents += 1;
+                    document.entry().into_iter().for_each(|entry| originals.add(entry));
+                }
+                Ok(Some((_, None))) => {}
+                Ok(None) => break,
+                Err(error) => return Ok(Some(error)),
+            }
+        }
+        Ok(self.compare(&entries, &originals, documents))
+    }
+
+    fn compare(&self, entries: &Sum, originals: &Sum, documents: u64) -> Option<Error> {
+        let expected = (self.len(), self.version.documents(self.seq));
+        let message = if entries.count != originals.count {
+            format!("there are {} originals, but {} entries", originals.count, entries.count)
+        } else if entries != originals {
+            format!("the {} originals have other fingerprints than the entries", originals.count)
+        } else if (entries.count, documents) != expected {
+            format!(
+                "there are {} entries and {documents} documents, but {} and {} were counted",
+                entries.count, expected.0, expected.1
+            )
+        } else {
+            return None;
+        };
+        Some(self.at_path(Error::corruption(message)))
+    }
+
+    fn keeps_documents(&self) -> bool {
+        self.settings.ids.identify_documents()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::db::commit::commit;
+    use crate::db::core::Core;
+    use crate::db::sync::acknowledge;
+    use crate::fingerprint::DocId;
+    use crate::log::Op;
+    use crate::storage::Sim;
+    use crate::{Db, Ids, OnDuplicate, UpsertOptions};
+
+    /// Writes operations on entries, which no call does in a database that keeps documents.
+    fn plant(core: &Core<u64>, ops: &[Op<u64>]) {
+        let mut writer = core.log.writer.lock().unwrap();
+        let seq = commit(core, &mut writer, ops).unwrap();
+        acknowledge(core, writer, seq).unwrap();
+    }
+
+    fn errors(db: &Db) -> Vec<String> {
+        db.snapshot().verify().errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn contradiction_between_documents_and_entries_is_found_by_verify() {
+        let remove = Op::Remove { fingerprint: 10, id: DocId(1) };
+        let insert = Op::Insert { fingerprint: 11, id: DocId(1) };
+        let cases = [
+            (vec![], None),
+            (vec![remove.clone()], Some("there are 3 originals, but 2 entries")),
+            (vec![insert.clone()], Some("there are 3 originals, but 4 entries")),
+            (vec![remove, insert], Some("the 3 originals have other fingerprints")),
+        ];
+        for (ops, expected) in cases {
+            let options = Db::options().ids(Ids::Names).background(false).max_distance(0);
+            let db = options.storage(Sim::new()).create("sim").unwrap();
+            for (fingerprint, name) in [(9, "a"), (10, "b"), (20, "c")] {
+                db.insert(fingerprint, name).unwrap();
+            }
+            let remembered = UpsertOptions::new().on_duplicate(OnDuplicate::Remember);
+            let _ = db.upsert_if_novel_with(9, "d", &remembered).unwrap();
+            db.flush().unwrap();
+            // A segment with more entries than documents is refused when it is opened.
+            assert!(db.touch("a", 1).unwrap() && db.touch("b", 1).unwrap());
+            assert_eq!(errors(&db), [""; 0]);
+            if !ops.is_empty() {
+                plant(db.core(), &ops);
+            }
+            for _ in 0..2 {
+                let found = errors(&db);
+                assert_eq!(found.len(), usize::from(expected.is_some()), "{found:?}");
+                let words = expected.unwrap_or_default();
+                assert!(found.iter().all(|error| error.contains(words)), "{found:?}");
+                db.flush().unwrap();
+            }
+        }
+    }
+}
