@@ -112,7 +112,7 @@ fn the_lines_of_new_and_changed_documents_are_printed_in_order() {
         (first, (|id| id.starts_with("http://a/")) as fn(&str) -> bool),
         (second, |id| {
             let number = id.strip_prefix("http://a/").map(|n| n.parse::<u64>().unwrap());
-            number.is_some_and(|n| n < 8 || n >= 60)
+            number.is_some_and(|n| !(8..60).contains(&n))
         }),
     ] {
         folder
