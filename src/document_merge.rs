@@ -4,13 +4,13 @@
 
 use crate::documents::{Documents, DocumentsCursor};
 use crate::error::Result;
-use crate::fingerprint::{Document, Fingerprint};
+use crate::fingerprint::{Document, Fingerprint, Record};
 use crate::memtable::RecentDocument;
 
 /// The documents of one source, in the order of their keys.
 enum Records<'a, F> {
     Recent(std::vec::IntoIter<RecentDocument<F>>),
-    Segment(DocumentsCursor<'a, F>),
+    Segment(Box<DocumentsCursor<'a, F>>),
 }
 
 /// A source and its next record.
@@ -54,7 +54,8 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
         documents: impl Iterator<Item = &'a Documents<F>>,
         recent: impl Iterator<Item = Vec<RecentDocument<F>>>,
     ) -> Result<Self> {
-        let segments = documents.map(|documents| Records::Segment(documents.iter_from(None)));
+        let segments =
+            documents.map(|documents| Records::Segment(Box::new(documents.iter_from(None))));
         let recent = recent.map(|recent| Records::Recent(recent.into_iter()));
         let mut sources = Vec::new();
         for records in segments.chain(recent) {
@@ -68,7 +69,7 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
 
     /// Returns the next key and what the newest source says about it: the document, or that it was
     /// removed.
-    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], Option<Document<F>>)>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Record<'_, F>>> {
         let Some(least) = self.sources.iter().map(|source| &source.key).min() else {
             return Ok(None);
         };

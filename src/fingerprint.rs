@@ -309,6 +309,9 @@ pub struct Document<F = u64> {
     pub duplicate_of: Option<DocId>,
 }
 
+/// A key and the document that it has, or `None` if it was removed.
+pub(crate) type Record<'a, F> = (&'a [u8], Option<Document<F>>);
+
 impl<F> Document<F> {
     /// Returns the entry that the document has in the tables, if it is an original.
     pub(crate) fn entry(self) -> Option<Entry<F>> {

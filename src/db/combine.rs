@@ -1,6 +1,6 @@
 //! Merge and rebuild: new databases from existing ones.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::handle::Db;
@@ -178,11 +178,10 @@ fn combine<F: Fingerprint>(
     let storage = options.storage_at(out);
     let is_new = storage.list()?.is_none();
     remove_unfinished(&storage)?;
-    let on_disk = options.storage.is_none();
     let db = open::create_unfinished(options, out)?;
     let filled = fill(&db, &snapshots, drop_duplicates, report)
         .and_then(|report| db.finish().map(|()| report));
-    filled.inspect_err(|_| discard(&storage, (is_new && on_disk).then(|| out.to_owned())))
+    filled.inspect_err(|_| discard(&storage, is_new))
 }
 
 /// Removes what an interrupted merge left.
@@ -195,14 +194,14 @@ fn remove_unfinished(storage: &Arc<dyn Storage>) -> Result<()> {
 
 /// Removes a database that was not finished. What cannot be removed now is removed by the next merge
 /// into this folder.
-fn discard(storage: &Arc<dyn Storage>, folder: Option<PathBuf>) {
+fn discard(storage: &Arc<dyn Storage>, is_new: bool) {
     let Ok(locked) = LockedFolder::lock(storage) else { return };
     if remove_files(&locked).is_ok() {
         locked.remove(LOCK);
     }
     drop(locked);
-    if let Some(folder) = folder {
-        let _ = std::fs::remove_dir(folder);
+    if is_new {
+        storage.remove_root();
     }
 }
 

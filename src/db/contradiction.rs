@@ -23,9 +23,9 @@ impl Sum {
 }
 
 /// Returns a hash of an entry.
+#[expect(clippy::cast_possible_truncation, reason = "both halves are mixed in")]
 fn hash<F: Fingerprint>(Entry { fingerprint, id }: Entry<F>) -> u64 {
     let bits = fingerprint.to_u128();
-    // Truncates on purpose: both halves are mixed in.
     let (low, high) = (bits as u64, (bits >> 64) as u64);
     mix(mix(mix(id.0) ^ low) ^ high)
 }

@@ -5,7 +5,7 @@
 use super::Document;
 use super::reader::Documents;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Record};
 use crate::paged::Sequential;
 
 /// The records of one leaf, decoded.
@@ -102,8 +102,7 @@ impl<F: Fingerprint> DocumentsCursor<'_, F> {
     /// Returns the next record: its key, and the document unless it was removed. `None` at the end,
     /// and after an error.
     #[inline]
-    #[expect(clippy::type_complexity, reason = "a record as everywhere")]
-    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], Option<Document<F>>)>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Record<'_, F>>> {
         while self.next >= self.leaf.len() {
             if self.page >= self.end {
                 return Ok(None);

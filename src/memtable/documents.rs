@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::fingerprint::{DocId, Document, Fingerprint};
+use crate::fingerprint::{DocId, Document, Fingerprint, Record};
 use crate::log::{Before, DocumentChange};
 
 /// What the database knew about a document after each commit that changed it here.
@@ -92,7 +92,7 @@ impl<F: Fingerprint> Documents<F> {
     }
 
     /// Returns the key of a document of a database with names, and its state at commit `seq`.
-    pub(super) fn by_id(&self, id: DocId, seq: u64) -> Option<(&Arc<[u8]>, Option<Document<F>>)> {
+    pub(super) fn by_id(&self, id: DocId, seq: u64) -> Option<Record<'_, F>> {
         let history = &self.histories[*self.by_id.get(&id)?];
         let (_, document) = history.at(seq)?;
         // The name may have been removed and inserted again, under another id.

@@ -115,6 +115,10 @@ impl Storage for Disk {
         create_folder(&self.root)
     }
 
+    fn remove_root(&self) {
+        let _ = std::fs::remove_dir(&self.root);
+    }
+
     fn check_root(&self) -> Result<()> {
         let in_place = self.folder().and_then(|folder| folder.is_in_place());
         match in_place.map_err(|e| failed("check the folder", &self.root, e))? {

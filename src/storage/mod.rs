@@ -73,6 +73,9 @@ pub trait Storage: Debug + Send + Sync {
     /// [`Io`](crate::ErrorKind::Io) and other I/O errors.
     fn create_root(&self) -> Result<()>;
 
+    /// Removes the folder if it is empty. If that is not possible, it stays.
+    fn remove_root(&self) {}
+
     /// Returns an error if the [path](Storage::root) does not lead to this folder any more.
     ///
     /// # Errors
@@ -209,6 +212,9 @@ pub trait WriteFile: Debug + Send + Sync {
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 pub trait FolderLock: Debug + Send + Sync {
+    /// Removes the folder if it is empty, where that is possible. Nothing depends on it.
+    fn remove_root(&self) {}
+
     /// Returns an error unless this is still the lock of the folder at the storage's path.
     ///
     /// # Errors

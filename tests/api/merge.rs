@@ -262,7 +262,7 @@ fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
         let refused = changed.rebuild("a", "out").map_err(refused);
         assert_eq!(refused, Err(ErrorKind::InvalidArgument));
     }
-    assert!(!sim.folder("out").contents("MANIFEST").is_some());
+    assert!(sim.folder("out").contents("MANIFEST").is_none());
 }
 
 #[test]

@@ -101,7 +101,11 @@ impl<F: Fingerprint> Run<F> {
         }
         match number {
             0 => vec![b'x'; 65_535],
-            1..4 => format!("https://例.example/{}", "long/".repeat(900 + number as usize)).into(),
+            1..4 => format!(
+                "https://例.example/{}",
+                "long/".repeat(900 + usize::try_from(number).unwrap())
+            )
+            .into(),
             _ => format!("https://{}.example/page/{number}", number % 7).into_bytes(),
         }
     }
