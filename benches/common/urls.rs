@@ -129,8 +129,8 @@ impl Urls {
         urls
     }
 
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.random.below(from.len() as u64) as usize]
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.random.below(from.len() as u64) as usize]
     }
 
     /// Returns a number below `n`, of which small ones are much more frequent: about the law of Zipf.
@@ -140,7 +140,7 @@ impl Urls {
     }
 
     fn new_word(&mut self) -> String {
-        (0..2 + self.random.below(3)).map(|_| *self.pick(PARTS)).collect()
+        (0..2 + self.random.below(3)).map(|_| self.pick(PARTS)).collect()
     }
 
     fn word(&mut self) -> String {
@@ -167,22 +167,22 @@ impl Urls {
 
     fn new_site(&mut self) -> Site {
         let scheme = if self.random.below(5) == 0 { "http" } else { "https" };
-        let prefix = *self.pick(&["www.", "www.", "www.", "", "", "m.", "blog.", "shop.", "en."]);
+        let prefix = self.pick(&["www.", "www.", "www.", "", "", "m.", "blog.", "shop.", "en."]);
         let parts = 1 + self.random.below(2);
-        let (name, suffix) = (self.words(parts, ""), *self.pick(SUFFIXES));
+        let (name, suffix) = (self.words(parts, ""), self.pick(SUFFIXES));
         let sections = 2 + self.skewed(30);
         let sections = (0..sections).map(|_| match self.random.below(3) {
             0 => self.word(),
-            _ => (*self.pick(SECTIONS)).to_owned(),
+            _ => self.pick(SECTIONS).to_owned(),
         });
         Site {
             start: format!("{scheme}://{prefix}{name}.{suffix}/"),
             sections: sections.collect(),
-            kinds: [*self.pick(KINDS), *self.pick(KINDS)],
+            kinds: [self.pick(KINDS), self.pick(KINDS)],
             numbers: 10_000 << self.random.below(14),
             year: 2008 + self.random.below(14),
             is_chinese: suffix.ends_with("cn"),
-            ending: *self.pick(&["", "", "/", "/", ".html", ".html", ".htm", ".php", ".aspx"]),
+            ending: self.pick(&["", "", "/", "/", ".html", ".html", ".htm", ".php", ".aspx"]),
         }
     }
 

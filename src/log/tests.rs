@@ -106,7 +106,7 @@ fn change<F: Fingerprint>(i: usize, fingerprint: F, id: DocId) -> DocumentChange
     let duplicate_of = [None, Some(DocId(7)), Some(DocId(u64::MAX))][i / 27 % 3];
     let is_removed = before != Before::Absent && i % 2 == 1;
     DocumentChange {
-        name: (i / 3 % 4 > 0).then(|| format!("https://例子.中国/网页/{i}").into()),
+        name: (!(i / 3).is_multiple_of(4)).then(|| format!("https://例子.中国/网页/{i}").into()),
         id,
         before,
         after: (!is_removed).then_some(Document { fingerprint, id, stamp, duplicate_of }),

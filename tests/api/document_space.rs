@@ -176,6 +176,6 @@ fn full_disk_has_room_to_remove_documents_and_to_let_many_expire() {
         db.close().unwrap();
         let db = options().open("sim").unwrap();
         assert_eq!((db.stats().documents, db.snapshot().len()), (left, left));
-        assert!(db.remove_by_name(&names[old as usize]).unwrap());
+        assert!(db.remove_by_name(&names[usize::try_from(old).unwrap()]).unwrap());
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use fpdb::storage::{CrashLimits, Fault, Sim, Storage};
 use fpdb::{
-    BlockCode, Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options, Stamped,
-    UpsertOptions,
+    BlockCode, Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options,
+    RecipeName, Stamped, UpsertOptions,
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
@@ -97,7 +97,11 @@ fn rebuild_with_other_options_gives_the_same_answers() {
 #[test]
 fn rebuild_without_options_keeps_the_settings() {
     let sim = Sim::new();
-    let new = options(&sim).max_distance(4).block_size(512).filter_bits(3).recipe("words/1");
+    let new = options(&sim)
+        .max_distance(4)
+        .block_size(512)
+        .filter_bits(3)
+        .recipe(RecipeName::custom("our-words/1"));
     let new = new.layout(Layout::preset("paper-10", 64).unwrap()).code(BlockCode::EliasFano);
     new.create("a").unwrap().close().unwrap();
     let _ = options(&sim).rebuild("a", "b").unwrap();
@@ -234,13 +238,15 @@ fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
     let make = |path: &str, change: fn(Options) -> Options| {
         change(options(&sim)).create(path).unwrap().close().unwrap();
     };
-    make("a", |o| o.recipe("words/1").extraction("main/1"));
-    make("other recipe", |o| o.recipe("jieba/1").extraction("main/1"));
-    make("other extraction", |o| o.recipe("words/1").extraction("strip/1"));
-    make("other ids", |o| o.recipe("words/1").extraction("main/1").ids(Ids::Names));
+    make("a", |o| o.recipe(RecipeName::custom("our-words/1")).extraction("main/1"));
+    make("other recipe", |o| o.recipe(RecipeName::custom("our-jieba/1")).extraction("main/1"));
+    make("other extraction", |o| o.recipe(RecipeName::custom("our-words/1")).extraction("strip/1"));
+    make("other ids", |o| {
+        o.recipe(RecipeName::custom("our-words/1")).extraction("main/1").ids(Ids::Names)
+    });
     Options::bits128().storage(sim.clone()).create("wide").unwrap().close().unwrap();
     for (other, kind, word) in [
-        ("other recipe", ErrorKind::Unsupported, "jieba/1"),
+        ("other recipe", ErrorKind::Unsupported, "our-jieba/1"),
         ("other extraction", ErrorKind::Unsupported, "strip/1"),
         ("other ids", ErrorKind::InvalidArgument, "names"),
         ("wide", ErrorKind::Unsupported, "128"),
@@ -258,7 +264,9 @@ fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
     assert_eq!(exists, Err(ErrorKind::AlreadyExists));
     let itself = options(&sim).rebuild("a", "a").map_err(refused);
     assert_eq!(itself, Err(ErrorKind::AlreadyExists));
-    for changed in [options(&sim).ids(Ids::Names), options(&sim).recipe("jieba/1")] {
+    for changed in
+        [options(&sim).ids(Ids::Names), options(&sim).recipe(RecipeName::custom("our-jieba/1"))]
+    {
         let refused = changed.rebuild("a", "out").map_err(refused);
         assert_eq!(refused, Err(ErrorKind::InvalidArgument));
     }

@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::decompress::{Input, read_error};
-use super::document::Values;
 use super::ndjson::no_stamp;
+use super::values::Values;
 
 /// A row of a table.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use fpdb_web::{Extractor, SkipReason};
 
 use super::ndjson::Fields;
+use super::values::Values;
 
 /// Bytes of the longest name that a database accepts.
 pub(super) const MAX_ID: usize = 65_535;
@@ -21,15 +22,6 @@ pub(crate) struct Document {
     /// The extraction that made the text, if this program made it.
     pub(crate) extraction: Option<&'static str>,
     /// The value of the field that holds stamps, if one is requested.
-    pub(crate) stamp: Option<u64>,
-}
-
-/// What a record of a file says about a document.
-#[derive(Debug)]
-pub(crate) struct Values {
-    pub(crate) id: String,
-    pub(crate) text: String,
-    /// `None` if no stamp is requested.
     pub(crate) stamp: Option<u64>,
 }
 

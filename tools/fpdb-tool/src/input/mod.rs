@@ -22,6 +22,7 @@ mod reader;
 mod size;
 mod source;
 mod text;
+mod values;
 pub(crate) mod walk;
 pub(crate) mod web;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::document::Values;
+use super::values::Values;
 
 /// The fields with a document's id and text and, if it is requested, its stamp. Each is the name of a
 /// field or, if it starts with `/`, a JSON pointer through objects.

@@ -13,8 +13,9 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::document::{Content, Values};
+use super::document::Content;
 use super::ndjson::no_stamp;
+use super::values::Values;
 
 /// Rows that are read together.
 const ROWS: usize = 128;
