@@ -64,8 +64,8 @@ pub(super) fn load<F: Fingerprint>(
 ) -> Result<LoadReport> {
     if core.settings.ids != Ids::User {
         return Err(Error::invalid(
-            "only a database with user ids can be bulk loaded, because here each document may \
-             replace another one: insert in batches instead",
+            "only a database with user ids can be bulk loaded, because a document with a name or a \
+             unique id may replace another one: insert in batches instead",
         )
         .at_path(core.storage.root()));
     }

@@ -350,7 +350,7 @@ fn keys_of_the_wrong_kind_are_refused_and_nothing_of_their_batch_is_inserted() {
     refused(db.insert_batch(&batch), ErrorKind::InvalidArgument, &words);
     refused(db.insert_if_novel(1 << 40, 1), ErrorKind::InvalidArgument, &words);
     let given = [Ok(entry(1, 1))];
-    refused(db.bulk_load(given), ErrorKind::InvalidArgument, &["bulk load", "names", "sim"]);
+    refused(db.bulk_load(given), ErrorKind::InvalidArgument, &["bulk load", "a name", "sim"]);
     assert_eq!(db.stats().entries, 1);
 }
 

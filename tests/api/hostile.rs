@@ -26,7 +26,8 @@ fn set_next_id(sim: &Sim, next_id: u64) {
     let cells = number(at + 1, 1);
     let tables = number(at + 2 + cells, 1);
     let generation = at + 3 + cells + tables * cells;
-    let next_id_at = generation + 16;
+    // After the generation, the session, and whether it is unfinished.
+    let next_id_at = generation + 8 + 8 + 1;
     manifest[next_id_at..next_id_at + 8].copy_from_slice(&next_id.to_le_bytes());
     let end = manifest.len() - 4;
     let checksum = crc32fast::hash(&manifest[..end]);

@@ -1,0 +1,181 @@
+//! Crawls the same site again and again: in each round, a tenth of the pages change a little, a
+//! hundredth completely, and a hundredth vanish and are replaced by new ones.
+//!
+//!     cargo bench --bench recrawl -- [--pages 1000000] [--rounds 20] [--batch 256]
+//!         [--memtable 131072] [--stamps yes|no]
+//!
+//! Each page is passed to `upsert_if_novel` with the number of the round as its stamp, and `expire`
+//! removes those that were not seen. Every outcome is compared with what it must be, and so are the
+//! number of documents and a sample of pages, by name and by fingerprint. At the end, all documents
+//! are compared, and the size with that of a database built from scratch. Without stamps, the pages
+//! that vanish are removed by name.
+
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
+#![allow(clippy::cast_possible_truncation, reason = "sizes are small")]
+
+mod common;
+#[path = "common/urls.rs"]
+mod urls;
+
+use std::path::Path;
+use std::time::Instant;
+
+use common::{Random, option};
+use fpdb::{Db, Durability, Ids, Outcome, Stamped, UpsertOptions};
+use urls::Urls;
+
+struct Page {
+    name: String,
+    fingerprint: u64,
+    /// What becomes of it in this round.
+    expected: Expected,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    New,
+    Same,
+    Changed,
+}
+
+fn create(path: &Path, memtable: usize) -> Db {
+    let options = Db::options().ids(Ids::Names).durability(Durability::Buffered);
+    options.memtable_entries(memtable).create(path).unwrap()
+}
+
+/// Passes all pages to the database. Panics if an outcome is not the expected one.
+fn crawl(db: &Db, pages: &[Page], stamp: Option<u64>, batch: usize) {
+    let options = UpsertOptions::new();
+    for pages in pages.chunks(batch) {
+        let documents: Vec<(u64, Stamped<'_>)> = pages
+            .iter()
+            .map(|page| (page.fingerprint, Stamped { stamp, ..page.name.as_str().into() }))
+            .collect();
+        let outcomes = db.upsert_if_novel_batch(&documents, &options, |_| Ok(())).unwrap();
+        for (page, outcome) in pages.iter().zip(outcomes) {
+            let found = match outcome {
+                Outcome::Inserted(_) => Expected::New,
+                Outcome::Unchanged => Expected::Same,
+                Outcome::Updated { .. } => Expected::Changed,
+                Outcome::Duplicate(found) => panic!("{} duplicates {found:?}", page.name),
+            };
+            assert!(found == page.expected, "{}: {outcome:?}", page.name);
+        }
+    }
+}
+
+/// Compares a page with what the database says about it.
+fn check(db: &Db, page: &Page) {
+    let found = db.get(&*page.name).unwrap().unwrap_or_else(|| panic!("no {}", page.name));
+    assert_eq!(found.fingerprint, page.fingerprint, "{}", page.name);
+    let near = db.query(page.fingerprint, 3).unwrap();
+    assert!(near.len() == 1 && near[0].id == found.id, "{}: {near:?}", page.name);
+}
+
+/// Changes the pages for the next round. Returns the names of those that vanished.
+fn next_round(
+    pages: &mut [Page],
+    urls: &mut impl Iterator<Item = String>,
+    random: &mut Random,
+) -> Vec<String> {
+    let mut vanished = Vec::new();
+    for page in pages {
+        page.expected = Expected::Same;
+        match random.below(100) {
+            0..10 => {
+                page.fingerprint = random.flip(page.fingerprint, 2);
+                page.expected = Expected::Changed;
+            }
+            10 => {
+                page.fingerprint = random.next();
+                page.expected = Expected::Changed;
+            }
+            11 => {
+                let name = urls.next().expect("there are more than enough");
+                vanished.push(std::mem::replace(&mut page.name, name));
+                page.fingerprint = random.next();
+                page.expected = Expected::New;
+            }
+            _ => {}
+        }
+    }
+    vanished
+}
+
+fn main() {
+    let test = common::is_test();
+    let count: usize = option("--pages", if test { 2000 } else { 1_000_000 });
+    let rounds: u64 = option("--rounds", if test { 4 } else { 20 });
+    let batch: usize = option("--batch", 256);
+    let memtable: usize = option("--memtable", if test { 300 } else { 1 << 17 });
+    let has_stamps = option("--stamps", "yes".to_owned()) == "yes";
+    let folder = common::folder();
+    let db = create(&folder.path().join("db"), memtable);
+
+    let mut random = Random(1);
+    // Twice as many new ones as are expected.
+    let needed = count + count * rounds as usize / 50 + 100;
+    let mut urls = Urls::sorted(needed, 7);
+    for at in (1..needed).rev() {
+        urls.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    let mut urls = urls.into_iter();
+    let mut pages: Vec<Page> = urls
+        .by_ref()
+        .take(count)
+        .map(|name| Page { name, fingerprint: random.next(), expected: Expected::New })
+        .collect();
+    println!("| round | seconds | us per page | MB | bytes per page | segments |");
+    println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
+    let mut sizes = Vec::new();
+    for round in 0..rounds {
+        let mut vanished = Vec::new();
+        if round > 0 {
+            vanished = next_round(&mut pages, &mut urls, &mut random);
+        }
+        let start = Instant::now();
+        crawl(&db, &pages, has_stamps.then_some(round), batch);
+        if has_stamps && round > 0 {
+            assert_eq!(db.expire(round).unwrap().removed, vanished.len() as u64);
+        } else {
+            vanished.iter().for_each(|name| assert!(db.remove_by_name(name).unwrap()));
+        }
+        // So that the log is empty: its length depends on the memtable alone.
+        db.flush().unwrap();
+        let seconds = start.elapsed().as_secs_f64();
+        let stats = db.stats();
+        assert_eq!((stats.documents, stats.entries), (count as u64, count as u64));
+        for _ in 0..1000.min(count) {
+            check(&db, &pages[random.below(count as u64) as usize]);
+        }
+        vanished.iter().take(1000).for_each(|name| assert!(!db.contains_name(name).unwrap()));
+        sizes.push(stats.bytes_total);
+        println!(
+            "| {round} | {seconds:.1} | {:.2} | {:.1} | {:.1} | {} |",
+            seconds * 1e6 / count as f64,
+            stats.bytes_total as f64 / 1e6,
+            stats.bytes_total as f64 / count as f64,
+            stats.segments.len(),
+        );
+    }
+    pages.iter().for_each(|page| check(&db, page));
+    assert!(db.verify().unwrap().errors.is_empty());
+
+    let fresh = create(&folder.path().join("fresh"), memtable);
+    pages.iter_mut().for_each(|page| page.expected = Expected::New);
+    crawl(&fresh, &pages, has_stamps.then_some(rounds), batch);
+    fresh.flush().unwrap();
+    let scratch = fresh.stats().bytes_total as f64;
+    let most = sizes.iter().copied().max().unwrap_or(0) as f64;
+    let last = db.stats().bytes_total as f64;
+    fresh.compact().unwrap();
+    let compacted = fresh.stats().bytes_total as f64;
+    println!(
+        "\nfrom scratch {:.1} MB, compacted {:.1} MB; after the rounds {:.2} times as large, at most {:.2} \
+         times",
+        scratch / 1e6,
+        compacted / 1e6,
+        last / scratch,
+        most / scratch
+    );
+}
