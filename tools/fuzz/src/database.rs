@@ -124,7 +124,17 @@ pub(crate) fn api(input: &[u8]) {
     let new = options(&sim).layout(layout.expect("a preset")).code(code).ids(kind).block_size(128);
     let mut db = new.memtable_entries(16).create("sim").expect("a new database");
     let mut model: BTreeSet<Entry> = BTreeSet::new();
+    // The entries of the documents that have these numbers in their names.
+    let mut documents: BTreeMap<u64, Entry> = BTreeMap::new();
     let mut ids = 0;
+    let mut put = |documents: &mut BTreeMap<u64, Entry>, number, fingerprint| {
+        let old = documents.get(&number).copied();
+        let id = old.map_or(DocId(ids), |old| old.id);
+        ids += u64::from(old.is_none());
+        let new = Entry { fingerprint, id };
+        documents.insert(number, new);
+        (old, new)
+    };
     // Few fingerprints, near each other, so that everything happens to the same ones.
     let fingerprint = |low: u8, high: u8| u64::from(low & 7) | u64::from(high) << 40;
     for call in calls.chunks_exact(3).take(200) {
@@ -133,10 +143,13 @@ pub(crate) fn api(input: &[u8]) {
         let id = DocId(u64::from(low >> 3));
         match what % 16 {
             0..=5 if named => {
-                let found = db.insert(fingerprint, "name").expect("an insert");
-                assert_eq!(found, DocId(ids));
-                model.insert(Entry { fingerprint, id: found });
-                ids += 1;
+                let found = db.insert(fingerprint, &format!("name {id}")).expect("an insert");
+                let (old, new) = put(&mut documents, id.0, fingerprint);
+                assert_eq!(found, new.id);
+                if let Some(old) = old {
+                    model.remove(&old);
+                }
+                model.insert(new);
             }
             0..=5 => {
                 db.insert(fingerprint, id).expect("an insert");
@@ -147,6 +160,7 @@ pub(crate) fn api(input: &[u8]) {
                     model.range(Entry { fingerprint, id: DocId(0) }..).next().map_or(id, |e| e.id);
                 let entry = Entry { fingerprint, id };
                 assert_eq!(db.remove(fingerprint, id).expect("a removal"), model.remove(&entry));
+                documents.retain(|_, document| *document != entry);
             }
             9 => db.flush().expect("a flush"),
             10 => {
@@ -161,12 +175,20 @@ pub(crate) fn api(input: &[u8]) {
                 db = options(&sim).memtable_entries(16).open("sim").expect("a database");
             }
             13 => {
-                let key = if named { Key::Name("novel") } else { Key::Id(id) };
+                let name = format!("name {id}");
+                let key = if named { Key::Name(&name) } else { Key::Id(id) };
                 let novelty = db.insert_if_novel(fingerprint, key).expect("an insert");
-                if let fpdb::Novelty::Inserted(id) = novelty {
+                if let fpdb::Novelty::Inserted(found) = novelty {
                     assert!(near(&model, fingerprint, 3).is_empty());
-                    model.insert(Entry { fingerprint, id });
-                    ids += u64::from(named);
+                    let (mut old, mut new) = (None, Entry { fingerprint, id });
+                    if named {
+                        (old, new) = put(&mut documents, id.0, fingerprint);
+                    }
+                    assert_eq!(found, new.id);
+                    if let Some(old) = old {
+                        model.remove(&old);
+                    }
+                    model.insert(new);
                 } else {
                     assert!(!near(&model, fingerprint, 3).is_empty());
                 }
