@@ -15,11 +15,21 @@ fn for_each_file(check: impl Fn(&Intact, &str, &[u8])) {
     }
 }
 
+/// Whether a byte is in a long run of zeros, as pages of documents have at their end. One byte in 16
+/// of them is enough.
+fn is_padding(bytes: &[u8], at: usize) -> bool {
+    let around = &bytes[at.saturating_sub(16)..bytes.len().min(at + 16)];
+    at % 16 != 0 && around.iter().all(|byte| *byte == 0)
+}
+
 #[test]
 fn every_flipped_bit_is_found_and_none_changes_an_answer() {
     let counts = Counts::default();
     for_each_file(|intact, name, good| {
         in_parallel(good.len() * 8, |n| {
+            if is_padding(good, n / 8) {
+                return;
+            }
             let mut bytes = good.to_vec();
             bytes[n / 8] ^= 1 << (n % 8);
             let what = format!("{name}, bit {} of byte {} flipped", n % 8, n / 8);
@@ -35,6 +45,9 @@ fn every_truncation_is_found_or_gives_the_state_of_an_earlier_commit() {
     let counts = Counts::default();
     for_each_file(|intact, name, good| {
         in_parallel(good.len(), |len| {
+            if is_padding(good, len) {
+                return;
+            }
             let what = format!("{name} truncated to {len} bytes");
             let is_log = name.ends_with(".log");
             let allowed = if is_log { Allowed::Prefix } else { Allowed::Found };
