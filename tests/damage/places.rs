@@ -19,7 +19,7 @@ fn for_each_file(check: impl Fn(&Intact, &str, &[u8])) {
 /// of them is enough.
 fn is_padding(bytes: &[u8], at: usize) -> bool {
     let around = &bytes[at.saturating_sub(16)..bytes.len().min(at + 16)];
-    at % 16 != 0 && around.iter().all(|byte| *byte == 0)
+    !at.is_multiple_of(16) && around.iter().all(|byte| *byte == 0)
 }
 
 #[test]
