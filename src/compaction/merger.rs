@@ -32,7 +32,8 @@ pub(crate) struct Merger<'a, F> {
 
 impl<F: Fingerprint> Merger<'_, F> {
     /// Writes segment `id`, or returns `None` if nothing is left. Takes 8 bytes of memory or more
-    /// per removed entry, and the block keys of each table that is being written.
+    /// per removed entry, the block keys of each table that is being written, and 24 bytes per
+    /// document.
     pub(crate) fn run(&self, id: u64) -> Result<Option<SegmentMeta>> {
         let survey = self.survey()?;
         let documents = self.inputs.iter().map(|s| s.meta().document_gain()).sum::<i64>();

@@ -9,7 +9,8 @@ use super::load::{DocumentsToLoad, load_documents};
 use super::options::{Durability, Options};
 use super::snapshot::Snapshot;
 use super::union::Union;
-use super::{documents, install, open};
+use super::upsert::{OnDuplicate, Outcome, UpsertOptions};
+use super::{install, open};
 use crate::documents::SymbolTable;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileName, MANIFEST, MANIFEST_TMP};
@@ -53,8 +54,8 @@ pub struct MergeReport {
 }
 
 impl<F: Fingerprint> Options<F> {
-    /// Combines databases into a new one. They can be in use by writers; what is committed when this
-    /// begins is taken over.
+    /// Combines databases into a new one. Other processes may write to them; the new database gets
+    /// what is committed when the merge begins.
     ///
     /// All databases must have the same width, recipe, extraction and kind of ids. Options that are
     /// not set are taken from the first one. What becomes of ids depends on their kind:
@@ -62,9 +63,10 @@ impl<F: Fingerprint> Options<F> {
     /// - [User ids](Ids::User) stay as they are. Equal entries become one.
     /// - [Unique ids](Ids::Unique) stay as they are. If several databases have a document with the
     ///   same id, the one with the greatest stamp is taken, and of equal stamps the last one.
-    /// - [Names](Ids::Names) stay as they are, and the same document is taken. Ids of the first
-    ///   database stay, too. Those of each other one are raised by all ids that those before it
-    ///   have assigned. A name that several databases have gets its id from the first of them.
+    /// - [Names](Ids::Names) stay as they are, and the same document is taken. The ids of the first
+    ///   database stay, too. The ids of each further database are raised by the number of ids that
+    ///   the databases before it have assigned. A name that several databases have keeps the id that
+    ///   it has in the first of them.
     ///
     /// Reads and writes in order, within [`bulk_memory`](Options::bulk_memory). After an error,
     /// nothing of the new database is left. If the process ends before the merge does, the new
@@ -393,10 +395,9 @@ fn add_documents<F: Fingerprint>(
 ) -> Result<u64> {
     let meter = Meter::new(report, Phase::Write, Some(2 * source.version.documents(source.seq)));
     let mut dropped = 0;
-    for (is_duplicate, on_duplicate) in
-        [(false, documents::OnDuplicate::Keep), (true, documents::OnDuplicate::Remember)]
+    for (is_duplicate, on_duplicate) in [(false, OnDuplicate::Keep), (true, OnDuplicate::Remember)]
     {
-        let options = documents::UpsertOptions::new().on_duplicate(on_duplicate);
+        let options = UpsertOptions::new().on_duplicate(on_duplicate);
         let mut all = source.documents()?;
         loop {
             let batch = all.by_ref().take(BATCH).collect::<Result<Vec<_>>>()?;
@@ -418,9 +419,7 @@ fn add_documents<F: Fingerprint>(
                 }
             }
             let outcomes = db.upsert_if_novel_batch(&documents, &options, |_| Ok(()))?;
-            let is_dropped = |outcome: &documents::Outcome<F>| {
-                matches!(outcome, documents::Outcome::Duplicate(_))
-            };
+            let is_dropped = |outcome: &Outcome<F>| matches!(outcome, Outcome::Duplicate(_));
             if !is_duplicate {
                 dropped += outcomes.iter().filter(|outcome| is_dropped(outcome)).count() as u64;
             }

@@ -32,9 +32,8 @@ pub(super) fn commit<F: Fingerprint>(
     }
     writer.seq = seq;
     core.log.bytes.store(writer.committed_end, Ordering::Relaxed);
-    let active = &core.current.get().active;
-    active.apply(seq, ops).map_err(|e| core.poison.set(e))?;
-    writer.next_doc = active.next_doc();
+    let applied = core.current.get().active.apply(seq, ops);
+    writer.next_doc = applied.map_err(|e| core.poison.set(e))?;
     if is_buffered {
         core.visible.store(seq, Ordering::Release);
     }

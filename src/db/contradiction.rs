@@ -1,5 +1,7 @@
 //! Comparing documents with entries: the part of a verification that no single file can answer.
 
+use twox_hash::XxHash3_64;
+
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Entry, Fingerprint};
@@ -22,20 +24,12 @@ impl Sum {
     }
 }
 
-/// Returns a hash of an entry.
-#[expect(clippy::cast_possible_truncation, reason = "both halves are mixed in")]
 fn hash<F: Fingerprint>(Entry { fingerprint, id }: Entry<F>) -> u64 {
-    let bits = fingerprint.to_u128();
-    let (low, high) = (bits as u64, (bits >> 64) as u64);
-    mix(mix(mix(id.0) ^ low) ^ high)
-}
-
-/// The output function of splitmix64.
-fn mix(word: u64) -> u64 {
-    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
+    let mut bytes = [0; 24];
+    let (number, rest) = bytes.split_at_mut(8);
+    number.copy_from_slice(&id.0.to_le_bytes());
+    fingerprint.put_le(rest);
+    XxHash3_64::oneshot(&bytes)
 }
 
 impl<F: Fingerprint> Snapshot<F> {

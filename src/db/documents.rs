@@ -1,16 +1,18 @@
 //! Writes in databases that keep documents: insert, insert if novel, update, remove, touch.
 //!
-//! They work like those in `write.rs`: what is expensive is looked up without a lock. Under the
-//! writer's lock, only what was committed since is looked up, and then it is decided what each
-//! document becomes. Within a batch, each document sees what becomes of those before it.
+//! As `write.rs` says, a write looks up without a lock whatever is expensive. Under the writer's
+//! lock, it looks up only what was committed since, and decides what each document becomes. Within
+//! a batch, each document sees what becomes of those before it.
 
 use std::io;
+use std::sync::MutexGuard;
 
 use super::backpressure::writer_with_room;
 use super::commit::commit;
-use super::core::Core;
+use super::core::{Core, Writer};
 use super::key::{Key, Stamped};
 use super::sync::acknowledge;
+use super::upsert::{OnDuplicate, Outcome, UpsertOptions};
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match};
 use crate::log::{Before, DocumentChange, Op};
@@ -18,143 +20,6 @@ use crate::manifest::COUNTER_LIMIT;
 use crate::memtable::Memtable;
 use crate::query::{QueryOptions, View};
 use crate::version::Version;
-
-/// What became of a document that was inserted or updated.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb::{Db, DocId, Ids, Outcome};
-///
-/// let folder = tempfile::tempdir()?;
-/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
-/// let page = "https://a.example/";
-/// assert_eq!(db.upsert_if_novel(0b0000, page)?, Outcome::Inserted(DocId(0)));
-/// assert_eq!(db.upsert_if_novel(0b0000, page)?, Outcome::Unchanged);
-/// assert_eq!(db.upsert_if_novel(0b0001, page)?, Outcome::Updated { from: 0b0000, distance: 1 });
-/// let copy = db.upsert_if_novel(0b0001, "https://b.example/")?;
-/// assert!(matches!(copy, Outcome::Duplicate(found) if found.id == DocId(0)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[must_use]
-pub enum Outcome<F = u64> {
-    /// The key was new. The document is in the database now, under this id.
-    Inserted(DocId),
-    /// The key existed with this fingerprint.
-    Unchanged,
-    /// The key existed with another fingerprint, which was replaced.
-    Updated {
-        /// The fingerprint before.
-        from: F,
-        /// The number of bits in which it differs from the new one.
-        distance: u32,
-    },
-    /// The nearest other document within the distance. What became of the key's own old version is
-    /// the caller's choice: see [`OnDuplicate`].
-    Duplicate(Match<F>),
-}
-
-/// What becomes of a key whose document turns out to be a duplicate of another one.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb::{Db, DocId, Ids, OnDuplicate, Outcome, UpsertOptions};
-///
-/// let folder = tempfile::tempdir()?;
-/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
-/// let _ = db.upsert_if_novel(0b0000, "https://a.example/")?;
-/// let options = UpsertOptions::new().on_duplicate(OnDuplicate::Remember);
-/// let copy = db.upsert_if_novel_with(0b0001, "https://b.example/", &options)?;
-/// assert!(matches!(copy, Outcome::Duplicate(_)));
-/// // The next crawl knows the copy.
-/// assert_eq!(db.get("https://b.example/")?.unwrap().duplicate_of, Some(DocId(0)));
-/// let again = db.upsert_if_novel_with(0b0001, "https://b.example/", &options)?;
-/// assert_eq!(again, Outcome::Unchanged);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum OnDuplicate {
-    /// The key keeps its old version, if it has one, with the new stamp.
-    #[default]
-    Keep,
-    /// The key's old version is removed.
-    Remove,
-    /// The key is kept with the new fingerprint and the id of the document that it duplicates. It is
-    /// not an original any more: queries do not find it, and it makes no other document a duplicate.
-    ///
-    /// A remembered duplicate becomes an original when it is written again and no other document is
-    /// near any more. The outcome is then `Updated`, with distance 0 if its fingerprint is the same.
-    Remember,
-}
-
-/// How [`Db::upsert_if_novel_with`](crate::Db::upsert_if_novel_with) decides.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb::{Db, Ids, OnDuplicate, Outcome, UpsertOptions};
-///
-/// let folder = tempfile::tempdir()?;
-/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
-/// let _ = db.upsert_if_novel(0b0000, "https://a.example/")?;
-/// let strict = UpsertOptions::new().within(0).on_duplicate(OnDuplicate::Remove);
-/// let outcome = db.upsert_if_novel_with(0b0001, "https://b.example/", &strict)?;
-/// assert!(matches!(outcome, Outcome::Inserted(_)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[must_use]
-pub struct UpsertOptions {
-    distance: Option<u32>,
-    on_duplicate: OnDuplicate,
-}
-
-impl UpsertOptions {
-    /// Returns the defaults: the database's maximum distance, and [`OnDuplicate::Keep`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert_eq!(fpdb::UpsertOptions::new(), fpdb::UpsertOptions::default());
-    /// ```
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the distance within which another document makes this one a duplicate, inclusive.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let exact_copies_only = fpdb::UpsertOptions::new().within(0);
-    /// # assert_ne!(exact_copies_only, fpdb::UpsertOptions::new());
-    /// ```
-    pub fn within(self, distance: u32) -> Self {
-        Self { distance: Some(distance), ..self }
-    }
-
-    /// Sets what becomes of the key of a duplicate.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::{OnDuplicate, UpsertOptions};
-    /// let forgetful = UpsertOptions::new().on_duplicate(OnDuplicate::Remove);
-    /// # assert_ne!(forgetful, UpsertOptions::new());
-    /// ```
-    pub fn on_duplicate(self, on_duplicate: OnDuplicate) -> Self {
-        Self { on_duplicate, ..self }
-    }
-
-    /// Returns the rule for a database with this maximum distance.
-    pub(super) fn rule(self, max_distance: u32) -> Rule {
-        let distance = self.distance.unwrap_or(max_distance);
-        Rule::Upsert { distance, on_duplicate: self.on_duplicate }
-    }
-}
 
 /// How it is decided what a document becomes.
 #[derive(Debug, Clone, Copy)]
@@ -168,6 +33,12 @@ pub(super) enum Rule {
 }
 
 impl Rule {
+    /// Returns the rule of these options in a database with this maximum distance.
+    pub(super) fn of(options: UpsertOptions, max_distance: u32) -> Self {
+        let distance = options.distance.unwrap_or(max_distance);
+        Self::Upsert { distance, on_duplicate: options.on_duplicate }
+    }
+
     /// Returns the distance within which other documents count; `None` if they do not.
     fn distance(self) -> Option<u32> {
         match self {
@@ -190,7 +61,7 @@ pub(super) fn write<F: Fingerprint>(
         let view = View { version: &version, seq, planner: &core.planner };
         let lookups = documents.iter().map(|document| look_up(view, document, rule));
         let lookups = lookups.collect::<Result<Vec<_>>>()?;
-        let mut writer = writer_with_room(core)?;
+        let writer = writer_with_room(core)?;
         let now = core.current.get();
         if now.outgrows(&version, seq) {
             continue;
@@ -201,9 +72,7 @@ pub(super) fn write<F: Fingerprint>(
         let outcomes = outcomes.collect::<Result<Vec<_>>>()?;
         before_commit(&outcomes)
             .map_err(|source| Error::ended_by_caller(core.storage.root(), source))?;
-        let Batch { ops, depends_on, .. } = batch;
-        let committed = if ops.is_empty() { 0 } else { commit(core, &mut writer, &ops)? };
-        acknowledge(core, writer, committed.max(depends_on))?;
+        batch.commit(writer)?;
         return Ok(outcomes);
     }
 }
@@ -227,7 +96,7 @@ pub(super) fn edit<F: Fingerprint>(
         let (version, seq) = core.visible_version();
         let lookups = keys.iter().map(|key| version.document(&key.to_bytes(), seq));
         let lookups = lookups.collect::<Result<Vec<_>>>()?;
-        let mut writer = writer_with_room(core)?;
+        let writer = writer_with_room(core)?;
         let now = core.current.get();
         if now.outgrows(&version, seq) {
             continue;
@@ -246,9 +115,7 @@ pub(super) fn edit<F: Fingerprint>(
             Ok(true)
         });
         let edited = edited.collect::<Result<Vec<_>>>()?;
-        let Batch { ops, depends_on, .. } = batch;
-        let committed = if ops.is_empty() { 0 } else { commit(core, &mut writer, &ops)? };
-        acknowledge(core, writer, committed.max(depends_on))?;
+        batch.commit(writer)?;
         return Ok(edited);
     }
 }
@@ -318,6 +185,13 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
         let changes =
             is_several.then(|| Memtable::new(core.planner.permutations().to_vec(), next_doc));
         Self { core, version, seen, next_doc, ops: Vec::new(), changes, depends_on: 0 }
+    }
+
+    /// Commits the changes, and waits until they and what was read may be acknowledged.
+    fn commit(self, mut writer: MutexGuard<'_, Writer>) -> Result<()> {
+        let Self { core, ops, depends_on, .. } = self;
+        let committed = if ops.is_empty() { 0 } else { commit(core, &mut writer, &ops)? };
+        acknowledge(core, writer, committed.max(depends_on))
     }
 
     /// Decides what a document becomes. Returns the outcome and the id of the key, or, for a

@@ -93,7 +93,7 @@ impl<'a> From<&Key<'a>> for Key<'a> {
 }
 
 /// A key with a stamp: a number of the caller's that says when the document was seen, for instance
-/// the time in seconds or the number of a crawl. It is kept until a greater or smaller one replaces
+/// the time in seconds or the number of a crawl. It is kept until another one replaces
 /// it. [`Db::expire`](crate::Db::expire) removes documents with old stamps, and
 /// [`QueryOptions::since`](crate::QueryOptions::since) ignores them.
 ///

@@ -11,7 +11,7 @@
 //! | `install` `sync` | new manifests and segments; syncing the log, acknowledging commits |
 //! | `rotate` `flush` `compact` | a new log; memtable to segment; segments to one |
 //! | `backpressure` `commit` | room for a commit; operations into log and memtable |
-//! | `entries` `documents` | writes of entries; of documents |
+//! | `upsert` `entries` `documents` | what an update asks for and answers; writes of entries; of documents |
 //! | `write` `expire` `load` `backup` `close` | what the caller asks for |
 //! | `background` | the threads |
 //! | `snapshot` `lookup` `stats` | reading entries; documents; figures |
@@ -62,12 +62,12 @@ mod sync;
 #[cfg(feature = "text")]
 mod text;
 mod union;
+mod upsert;
 mod wake;
 mod write;
 
 pub use combine::MergeReport;
 pub use compact::CompactReport;
-pub use documents::{OnDuplicate, Outcome, UpsertOptions};
 pub use entries::Novelty;
 pub use expire::ExpireReport;
 pub use handle::Db;
@@ -81,3 +81,4 @@ pub use recipe_name::RecipeName;
 pub use recover::RecoveryReport;
 pub use snapshot::{Iter, Snapshot, VerifyReport};
 pub use stats::{Description, SegmentStats, Stats, TableStats};
+pub use upsert::{OnDuplicate, Outcome, UpsertOptions};

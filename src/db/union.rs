@@ -27,8 +27,8 @@ impl<F: Fingerprint> Source<'_, F> {
     }
 }
 
-/// Iterates over the documents of several databases, each key once. What becomes of ids and of equal
-/// keys is said at [`Options::merge`](crate::Options::merge).
+/// Iterates over the documents of several databases, each key once.
+/// [`Options::merge`](crate::Options::merge) says what becomes of ids and of equal keys.
 pub(super) struct Union<'a, F> {
     sources: Vec<Source<'a, F>>,
     has_names: bool,

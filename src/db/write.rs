@@ -11,10 +11,11 @@
 use std::io;
 
 use super::core::Core;
-use super::documents::{self, Edit, Outcome, Rule, UpsertOptions};
+use super::documents::{self, Edit, Rule};
 use super::entries::{self, Novelty};
 use super::key::{self, Key, Stamped};
 use super::snapshot::Snapshot;
+use super::upsert::{Outcome, UpsertOptions};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 
@@ -68,7 +69,8 @@ pub(super) fn upsert_if_novel<F: Fingerprint>(
     documents.iter().try_for_each(|(_, key)| check_key(core, key))?;
     expect_documents(core, "cannot update documents")?;
     let mut found = Vec::new();
-    documents::write(core, documents, options.rule(core.settings.max_distance), |outcomes| {
+    let rule = Rule::of(options, core.settings.max_distance);
+    documents::write(core, documents, rule, |outcomes| {
         found = outcomes.iter().map(|&(outcome, _)| outcome).collect();
         before_commit(&found)
     })?;
@@ -155,15 +157,10 @@ fn entries_of<F: Fingerprint>(documents: &[(F, Stamped<'_>)]) -> Vec<Entry<F>> {
 
 /// Refuses a key of the wrong kind or length, or a stamp that cannot be kept.
 fn check_key<F: Fingerprint>(core: &Core<F>, stamped: &Stamped<'_>) -> Result<()> {
-    check_stamp(core, stamped.stamp)?;
-    key::check(core.settings.ids, &stamped.key).map_err(|e| e.at_path(core.storage.root()))
-}
-
-fn check_stamp<F: Fingerprint>(core: &Core<F>, stamp: Option<u64>) -> Result<()> {
-    if stamp.is_none() {
-        return Ok(());
+    if stamped.stamp.is_some() {
+        expect_documents(core, "has no stamps")?;
     }
-    expect_documents(core, "has no stamps")
+    key::check(core.settings.ids, &stamped.key).map_err(|e| e.at_path(core.storage.root()))
 }
 
 /// Refuses a database that does not keep documents.

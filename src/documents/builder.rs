@@ -91,6 +91,11 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
         Ok(())
     }
 
+    /// Returns how many documents were added, and how many removed ones.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.meta.live(), self.meta.removals)
+    }
+
     fn check(&self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {
         if key.is_empty() || key.len() > MAX_KEY {
             return Err(Error::corruption("a key is empty or too long"));

@@ -85,7 +85,7 @@ impl Span {
         self.greatest = self.greatest.max(number);
     }
 
-    /// Returns the bits of each number, of which the least is subtracted.
+    /// Returns the bits of each number after the least one is subtracted.
     pub(super) fn width(&self) -> u32 {
         width_of(self.greatest.saturating_sub(self.least))
     }

@@ -84,8 +84,7 @@ const HEADER: FileHeader = FileHeader {
 };
 
 impl NamesFile {
-    /// Writes the file, given ascending names. Each gets a fingerprint and an id, both of which look
-    /// random.
+    /// Writes the file, given ascending names. Each name gets a fingerprint and an id that look random.
     ///
     /// # Errors
     ///

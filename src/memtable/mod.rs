@@ -181,8 +181,9 @@ impl<F: Fingerprint> Memtable<F> {
         self.inner.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Applies the operations of commit `seq`, which is higher than those before.
-    pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<()> {
+    /// Applies the operations of commit `seq`, which is higher than those before. Returns the next
+    /// document id of a database with names.
+    pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<u64> {
         let mut inner = self.write();
         inner.changes += ops.len();
         for op in ops {
@@ -208,7 +209,7 @@ impl<F: Fingerprint> Memtable<F> {
         let document_gain = inner.documents.gain();
         inner.commits.push(Commit { seq, inserted, gain, document_gain });
         self.entries.store(inner.entries.len(), Ordering::Relaxed);
-        Ok(())
+        Ok(inner.documents.next_doc())
     }
 
     fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F>) {

@@ -2,13 +2,12 @@ use super::*;
 use crate::block::{self, Job};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, HEADER_LEN};
-use crate::documents::{SymbolTable, key_hash};
+use crate::documents::{DocumentsBuilder, SymbolTable, key_hash};
 use crate::files::FileId;
 use crate::layout::Layout;
 use crate::paged::PagedWriter;
 use crate::postings::Ids;
 use crate::scratch::{Scratch, ScratchFiles};
-use crate::segment::writer::DocumentsWriter;
 use crate::settings::Ids as KindOfIds;
 use crate::storage::{Access, Disk, LockedFolder, MemoryBudget, READ_AHEAD, Sim};
 use crate::table::FilterChecks;
@@ -71,7 +70,7 @@ impl TableContents<u64> for Contents {
 }
 
 /// Writes 570 documents. 20 of them replace documents of older segments.
-fn write_documents(writer: &mut DocumentsWriter<'_, u64>) -> Result<u64> {
+fn write_documents(writer: &mut DocumentsBuilder<'_, u64>) -> Result<u64> {
     for id in 0..570 {
         let (id, stamp) = (DocId(id), (id % 3 == 0).then_some(id));
         let document = Document { fingerprint: id.0 << 40, id, stamp, duplicate_of: None };

@@ -7,7 +7,7 @@ use crate::codec::header::FileKind;
 use crate::documents::{DocumentsBuilder, SymbolTable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{FileId, FileName};
-use crate::fingerprint::{Document, Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint};
 use crate::paged::FileSummary;
 use crate::parallel;
 use crate::postings::PostingsBuilder;
@@ -205,17 +205,16 @@ impl<'a> SegmentWriter<'a> {
         &mut self,
         symbols: SymbolTable,
         most: u64,
-        write: impl FnOnce(&mut DocumentsWriter<'_, F>) -> Result<u64>,
+        write: impl FnOnce(&mut DocumentsBuilder<'a, F>) -> Result<u64>,
     ) -> Result<()> {
         let header = self.settings.header(FileKind::Documents, 0, self.id);
         let (ids, files) = (self.settings.ids, self.scratch.map(|scratch| scratch.files));
-        let builder = self.create(FileName::Documents(self.id.number), |storage, name| {
+        let mut builder = self.create(FileName::Documents(self.id.number), |storage, name| {
             DocumentsBuilder::create(storage, name, &header, ids, symbols, most, files)
         })?;
-        let mut writer = DocumentsWriter { builder, live: 0, removed: 0 };
         let at_root = |error: Error| error.at_path(self.folder.storage().root());
-        let replaced = write(&mut writer).map_err(at_root)?;
-        let DocumentsWriter { builder, live, removed } = writer;
+        let replaced = write(&mut builder).map_err(at_root)?;
+        let (live, removed) = builder.counts();
         let file = builder.finish()?;
         self.files.documents = Some(DocumentsMeta { live, removed, replaced, file });
         Ok(())
@@ -245,26 +244,6 @@ impl<'a> SegmentWriter<'a> {
             tombstones: files.tombstones,
             documents: files.documents,
         })
-    }
-}
-
-/// Writes the documents of a segment.
-#[derive(Debug)]
-pub(crate) struct DocumentsWriter<'a, F> {
-    builder: DocumentsBuilder<'a, F>,
-    live: u64,
-    removed: u64,
-}
-
-impl<F: Fingerprint> DocumentsWriter<'_, F> {
-    /// Adds the next document, or that the one with this key was removed.
-    pub(crate) fn push(&mut self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {
-        self.builder.push(key, document)?;
-        match document {
-            Some(_) => self.live += 1,
-            None => self.removed += 1,
-        }
-        Ok(())
     }
 }
 

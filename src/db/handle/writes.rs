@@ -4,11 +4,11 @@ use std::io;
 use std::ops::ControlFlow;
 
 use super::Db;
-use crate::db::documents::{Outcome, UpsertOptions};
 use crate::db::entries::Novelty;
 use crate::db::expire::{self, ExpireReport};
 use crate::db::key::{Key, Stamped};
 use crate::db::load::{self, LoadReport};
+use crate::db::upsert::{Outcome, UpsertOptions};
 use crate::db::write;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
@@ -379,8 +379,8 @@ impl<F: Fingerprint> Db<F> {
         self.expire_with(before, |_| ControlFlow::Continue(()))
     }
 
-    /// Does the same as [`expire`](Self::expire) and reports its progress, at most every tenth of a
-    /// second. If `report` returns `Break`, the expiry ends; what was removed stays removed.
+    /// Does the same as [`expire`](Self::expire) and reports its progress. If `report` returns
+    /// `Break`, the expiry ends; what was removed stays removed.
     ///
     /// # Errors
     ///

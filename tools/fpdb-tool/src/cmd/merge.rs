@@ -28,7 +28,7 @@ Example:
 /// given are those of the first database.
 ///
 /// User ids and unique ids stay as they are. Names stay as they are, and so do the ids of the first
-/// database; the ids of each other one are raised by all ids that those before it have assigned. If
+/// database; the ids of each further one are raised by the number of ids that those before it have assigned. If
 /// several databases have a document with the same name or unique id, the one with the greatest
 /// stamp is taken, and of equal stamps the last one.
 ///
