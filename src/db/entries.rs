@@ -71,12 +71,10 @@ pub(super) fn insert_if_novel<F: Fingerprint>(
             continue;
         }
         let newer = Newer { core, version: &now, after: seq, distance };
-        let (decisions, ops) = decide(&newer, entries, &lookups);
-        let novelties: Vec<Novelty<F>> = decisions.iter().map(|d| d.novelty).collect();
+        let Decisions { novelties, depends_on, ops } = decide(&newer, entries, &lookups);
         before_commit(&novelties)
             .map_err(|source| Error::ended_by_caller(core.storage.root(), source))?;
         let committed = if ops.is_empty() { 0 } else { commit(core, &mut writer, &ops)? };
-        let depends_on = decisions.iter().map(|d| d.depends_on).max().unwrap_or(0);
         acknowledge(core, writer, committed.max(depends_on))?;
         return Ok(novelties);
     }
@@ -126,10 +124,12 @@ fn look_up<F: Fingerprint>(
     entries.iter().map(|entry| Ok(view.query(entry.fingerprint, options)?.pop())).collect()
 }
 
-/// The decision on one entry, and the commit that must be acknowledged with it.
-struct Decision<F> {
-    novelty: Novelty<F>,
+/// What was decided on each entry.
+struct Decisions<F> {
+    novelties: Vec<Novelty<F>>,
+    /// The last commit that must be acknowledged with them.
     depends_on: u64,
+    ops: Vec<Op<F>>,
 }
 
 /// Decides on each entry in turn: by what the search without a lock found, by what was committed
@@ -138,29 +138,30 @@ fn decide<F: Fingerprint>(
     newer: &Newer<'_, F>,
     entries: &[Entry<F>],
     lookups: &[Option<Match<F>>],
-) -> (Vec<Decision<F>>, Vec<Op<F>>) {
+) -> Decisions<F> {
     // A single entry has none before it.
     let batch =
         (entries.len() > 1).then(|| Memtable::new(newer.core.planner.permutations().to_vec(), 0));
-    let mut ops = Vec::new();
-    let decisions = entries.iter().zip(lookups).map(|(&Entry { fingerprint, id }, lookup)| {
+    let (mut depends_on, mut ops) = (0, Vec::new());
+    let novelties = entries.iter().zip(lookups).map(|(&Entry { fingerprint, id }, lookup)| {
         let committed = newer.nearest(fingerprint);
         let in_batch = batch.as_ref().and_then(|batch| newer.nearest_in(batch, fingerprint, 0));
         let in_batch = in_batch.map(|(found, _)| (found, 0));
         let before = lookup.map(|found| (found, 0));
-        if let Some((found, depends_on)) = [committed, in_batch, before].into_iter().flatten().min()
-        {
-            return Decision { novelty: Novelty::Duplicate(found), depends_on };
+        let nearest = [committed, in_batch, before].into_iter().flatten().min();
+        if let Some((found, seq)) = nearest {
+            depends_on = depends_on.max(seq);
+            return Novelty::Duplicate(found);
         }
         ops.push(Op::Insert { fingerprint, id });
         if let Some(batch) = &batch {
             // This cannot fail: only documents can be refused.
             let _ = batch.apply(ops.len() as u64, &[Op::Insert { fingerprint, id }]);
         }
-        Decision { novelty: Novelty::Inserted(id), depends_on: 0 }
+        Novelty::Inserted(id)
     });
-    let decisions = decisions.collect();
-    (decisions, ops)
+    let novelties = novelties.collect();
+    Decisions { novelties, depends_on, ops }
 }
 
 /// The commits that the search without a lock did not see.
