@@ -2,13 +2,16 @@
 //! hundredth completely, and a hundredth vanish and are replaced by new ones.
 //!
 //!     cargo bench --bench recrawl -- [--pages 1000000] [--rounds 20] [--batch 256]
-//!         [--memtable 131072] [--stamps yes|no]
+//!         [--memtable 131072] [--stamps yes|no] [--rate 50000]
 //!
 //! Each page is passed to `upsert_if_novel` with the number of the round as its stamp, and `expire`
 //! removes those that were not seen. Every outcome is compared with what it must be, and so are the
 //! number of documents and a sample of pages, by name and by fingerprint. At the end, all documents
-//! are compared, and the size with that of a database built from scratch. Without stamps, the pages
-//! that vanish are removed by name.
+//! are compared, and the size with that of a database built from scratch. The size is also read
+//! within the rounds, without the log, because the log's length depends on the memtable alone.
+//! `--rate` is the largest number of pages per second: a crawl is slower than this program, and
+//! compaction has the time in between. 0 means no limit. Without stamps, the pages that vanish are
+//! removed by name.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 #![allow(clippy::cast_possible_truncation, reason = "sizes are small")]
@@ -18,7 +21,7 @@ mod common;
 mod urls;
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use common::{Random, option};
 use fpdb::{Db, Durability, Ids, Outcome, Stamped, UpsertOptions};
@@ -43,10 +46,27 @@ fn create(path: &Path, memtable: usize) -> Db {
     options.memtable_entries(memtable).create(path).unwrap()
 }
 
-/// Passes all pages to the database. Panics if an outcome is not the expected one.
-fn crawl(db: &Db, pages: &[Page], stamp: Option<u64>, batch: usize) {
+/// How pages are passed to the database.
+struct Crawl {
+    batch: usize,
+    /// Most pages per second.
+    rate: f64,
+}
+
+/// Batches between two reads of the size.
+const BATCHES_PER_SAMPLE: usize = 16;
+
+/// Passes all pages to the database. Panics if an outcome is not the expected one. Returns the
+/// largest size in between.
+fn crawl(db: &Db, pages: &[Page], stamp: Option<u64>, crawl: &Crawl) -> u64 {
     let options = UpsertOptions::new();
-    for pages in pages.chunks(batch) {
+    let (start, mut largest) = (Instant::now(), 0);
+    for (number, pages) in pages.chunks(crawl.batch).enumerate() {
+        let due = Duration::from_secs_f64((number * crawl.batch) as f64 / crawl.rate);
+        std::thread::sleep(due.saturating_sub(start.elapsed()));
+        if number % BATCHES_PER_SAMPLE == 0 {
+            largest = largest.max(size(db));
+        }
         let documents: Vec<(u64, Stamped<'_>)> = pages
             .iter()
             .map(|page| (page.fingerprint, Stamped { stamp, ..page.name.as_str().into() }))
@@ -62,6 +82,13 @@ fn crawl(db: &Db, pages: &[Page], stamp: Option<u64>, batch: usize) {
             assert!(found == page.expected, "{}: {outcome:?}", page.name);
         }
     }
+    largest
+}
+
+/// Returns the bytes of everything but the log.
+fn size(db: &Db) -> u64 {
+    let stats = db.stats();
+    stats.bytes_total - stats.bytes_log
 }
 
 /// Compares a page with what the database says about it.
@@ -106,7 +133,11 @@ fn main() {
     let test = common::is_test();
     let count: usize = option("--pages", if test { 2000 } else { 1_000_000 });
     let rounds: u64 = option("--rounds", if test { 4 } else { 20 });
-    let batch: usize = option("--batch", 256);
+    let rate: f64 = option("--rate", 50_000.0);
+    let how = Crawl {
+        batch: option("--batch", 256),
+        rate: if rate > 0.0 { rate } else { f64::INFINITY },
+    };
     let memtable: usize = option("--memtable", if test { 300 } else { 1 << 17 });
     let has_stamps = option("--stamps", "yes".to_owned()) == "yes";
     let folder = common::folder();
@@ -125,7 +156,7 @@ fn main() {
         .take(count)
         .map(|name| Page { name, fingerprint: random.next(), expected: Expected::New })
         .collect();
-    println!("| round | seconds | us per page | MB | bytes per page | segments |");
+    println!("| round | seconds | most MB | MB at the end | bytes per page | segments |");
     println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
     let mut sizes = Vec::new();
     for round in 0..rounds {
@@ -134,13 +165,12 @@ fn main() {
             vanished = next_round(&mut pages, &mut urls, &mut random);
         }
         let start = Instant::now();
-        crawl(&db, &pages, has_stamps.then_some(round), batch);
+        let within = crawl(&db, &pages, has_stamps.then_some(round), &how);
         if has_stamps && round > 0 {
             assert_eq!(db.expire(round).unwrap().removed, vanished.len() as u64);
         } else {
             vanished.iter().for_each(|name| assert!(db.remove_by_name(name).unwrap()));
         }
-        // So that the log is empty: its length depends on the memtable alone.
         db.flush().unwrap();
         let seconds = start.elapsed().as_secs_f64();
         let stats = db.stats();
@@ -149,12 +179,13 @@ fn main() {
             check(&db, &pages[random.below(count as u64) as usize]);
         }
         vanished.iter().take(1000).for_each(|name| assert!(!db.contains_name(name).unwrap()));
-        sizes.push(stats.bytes_total);
+        let (end, most) = (size(&db), within.max(size(&db)));
+        sizes.push(most);
         println!(
-            "| {round} | {seconds:.1} | {:.2} | {:.1} | {:.1} | {} |",
-            seconds * 1e6 / count as f64,
-            stats.bytes_total as f64 / 1e6,
-            stats.bytes_total as f64 / count as f64,
+            "| {round} | {seconds:.1} | {:.1} | {:.1} | {:.1} | {} |",
+            most as f64 / 1e6,
+            end as f64 / 1e6,
+            end as f64 / count as f64,
             stats.segments.len(),
         );
     }
@@ -163,13 +194,13 @@ fn main() {
 
     let fresh = create(&folder.path().join("fresh"), memtable);
     pages.iter_mut().for_each(|page| page.expected = Expected::New);
-    crawl(&fresh, &pages, has_stamps.then_some(rounds), batch);
+    crawl(&fresh, &pages, has_stamps.then_some(rounds), &how);
     fresh.flush().unwrap();
-    let scratch = fresh.stats().bytes_total as f64;
+    let scratch = size(&fresh) as f64;
     let most = sizes.iter().copied().max().unwrap_or(0) as f64;
-    let last = db.stats().bytes_total as f64;
+    let last = size(&db) as f64;
     fresh.compact().unwrap();
-    let compacted = fresh.stats().bytes_total as f64;
+    let compacted = size(&fresh) as f64;
     println!(
         "\nfrom scratch {:.1} MB, compacted {:.1} MB; after the rounds {:.2} times as large, at most {:.2} \
          times",

@@ -12,8 +12,11 @@ use std::ops::Range;
 /// memtable) times; in the simulation below, less than half as often.
 const GROWTH: u64 = 2;
 
-/// Everything is merged once one entry in this many has been removed.
-const REMOVED_SHARE: u64 = 4;
+/// Everything is merged once one entry in this many has been removed, or one document in this many
+/// replaced. So a crawl that visits all its pages again writes each about this many times more, and
+/// at most one part in this many of the database is out of date, beside what is written during a
+/// merge.
+const REMOVED_SHARE: u64 = 8;
 
 /// What the policy knows about a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +168,8 @@ mod tests {
     fn many_removed_entries_cause_a_merge_of_everything() {
         let big = Weight { entries: 1000, removed: 0 };
         assert_eq!(pick(&[big, Weight { entries: 0, removed: 10 }]), None);
-        assert_eq!(pick(&[big, Weight { entries: 0, removed: 300 }]), Some(0..2));
+        assert_eq!(pick(&[big, Weight { entries: 0, removed: 124 }]), None);
+        assert_eq!(pick(&[big, Weight { entries: 0, removed: 125 }]), Some(0..2));
         assert_eq!(pick(&[Weight { entries: 0, removed: 1 }]), Some(0..1));
     }
 }
