@@ -503,6 +503,27 @@ fn damage_with_right_checksums_never_panics_and_verify_accepts_only_what_lookups
     }
 }
 
+#[test]
+fn verify_refuses_two_documents_of_a_leaf_with_the_same_id() {
+    let (sim, ids) = (sim(), Ids::Names);
+    let mut records: Records<u64> = Records::new();
+    records.insert(b"a".to_vec(), Some(original(4)));
+    records.insert(b"b".to_vec(), Some(original(5)));
+    let summary = write(&sim, ids, &records, SymbolTable::none(), None).unwrap();
+    let mut bytes = sim.contents("d").unwrap();
+    let filter = open::<u64>(&sim, ids, summary.len).unwrap().places.filter;
+    // After the header, the least id and the lengths of keys: one bit per id. The locator goes on to
+    // say that a document has id 4.
+    let column = &mut bytes[PAGE + 7 + 9 + 1];
+    assert_eq!(*column, 0b10);
+    *column = 0b11;
+    repair(&mut bytes, filter.offset + filter.len(), summary.len as usize - 24 - 12 * 8);
+    sim.set_contents("d", &bytes);
+    let documents = open::<u64>(&sim, ids, summary.len).unwrap();
+    let summary = FileSummary { crc: crc32fast::hash(&bytes), ..summary };
+    assert_eq!(verify(&documents, summary), 1);
+}
+
 /// Makes the checksums of a file right, as storage-format.md describes them.
 fn repair(bytes: &mut [u8], body: usize, meta: usize) {
     let identity = bytes[16..56].to_vec();

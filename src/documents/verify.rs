@@ -7,7 +7,7 @@ use super::filter::key_hash;
 use super::meta::Meta;
 use super::reader::Documents;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{DocId, Fingerprint};
 use crate::inspection::Inspection;
 use crate::paged::{FileSummary, Sequential};
 use crate::settings::Ids;
@@ -80,16 +80,34 @@ impl<F: Fingerprint> Documents<F> {
             found.duplicates += u64::from(document.duplicate_of.is_some());
             found.stamped += u64::from(document.stamp.is_some());
             found.greatest_id = found.greatest_id.max(document.id.0);
-            let locator = &self.places.locator;
-            if self.ids == Ids::Names && locator.page_of(&self.file, document.id)? != Some(page) {
-                return damaged("the locator does not name the leaf of an id");
-            }
+        }
+        if self.ids == Ids::Names {
+            self.check_ids(leaf, page)?;
         }
         // Since separators ascend, this holds for the keys between too.
         for index in [0, leaf.len().saturating_sub(1)] {
             let key = leaf.get(index).map_or(&[][..], |(key, _)| key);
             if self.leaf_with(key)? != page {
                 return damaged("the inner nodes do not lead to the leaf of a key");
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the ids of a leaf differ, and that the locator names the leaf for each of them. It
+    /// names one leaf per id, and has as many ids as there are documents: then it has no others.
+    fn check_ids(&self, leaf: &LeafRecords<F>, page: u64) -> Result<()> {
+        let documents = (0..leaf.len()).filter_map(|index| leaf.get(index)?.1);
+        let mut ids: Vec<DocId> = documents.map(|document| document.id).collect();
+        ids.sort_unstable();
+        let mut last = None;
+        for id in ids {
+            if last.replace(id) == Some(id) {
+                return Err(self.damaged_leaf(page, "two documents have the same id"));
+            }
+            if self.places.locator.page_of(&self.file, id)? != Some(page) {
+                let damage = "the locator does not name the leaf of an id";
+                return Err(self.damaged_leaf(page, damage));
             }
         }
         Ok(())
