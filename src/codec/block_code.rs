@@ -92,3 +92,19 @@ impl fmt::Display for BlockCode {
         f.write_str(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_and_number_returns_its_code_and_others_none() {
+        for code in BlockCode::ALL {
+            assert_eq!(BlockCode::parse(code.name()).unwrap(), code);
+            assert_eq!(BlockCode::from_number(code.number()), Some(code));
+        }
+        let message = BlockCode::parse("gzip").unwrap_err().to_string();
+        assert!(message.contains("choose one of elias-fano, huffman"), "{message}");
+        assert_eq!(BlockCode::from_number(2), None);
+    }
+}
