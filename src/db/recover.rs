@@ -301,3 +301,137 @@ fn fits<F>(op: &Op<F>, ids: Ids) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::block_code::BlockCode;
+    use crate::fingerprint::{DocId, Document};
+    use crate::layout::Layout;
+    use crate::log::{Before, DocumentChange};
+    use crate::settings::Settings;
+    use crate::storage::Sim;
+
+    const FINGERPRINT: u64 = 7;
+
+    /// Returns the manifest of a database in a new folder.
+    fn manifest(ids: Ids) -> (Arc<Sim>, Manifest) {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let settings = Settings {
+            database_id: 42,
+            layout: Layout::preset("half-2", 64).unwrap(),
+            max_distance: 3,
+            ids,
+            recipe: None,
+            extraction: None,
+            block_size: 256,
+            code: BlockCode::Huffman,
+            filter_bits: 10,
+        };
+        (sim, Manifest::new(settings, 90))
+    }
+
+    /// Writes a log that the manifest names, with these commits after commit `before`.
+    fn write_log(sim: &Sim, manifest: &mut Manifest, before: u64, commits: &[&[Op<u64>]]) {
+        let id = FileId { number: manifest.logs.len() as u64 + 1, nonce: 90 };
+        manifest.logs.push(LogRef { id, end: None });
+        let file = sim.create(&FileName::Log(id.number).to_string()).unwrap();
+        let header = manifest.settings.header(FileKind::Log, 0, id);
+        let start = Start { previous_log: id.number - 1, previous_end: 0, last_seq: before };
+        let mut log = LogWriter::begin(file, header, start).unwrap();
+        for (seq, ops) in (before + 1..).zip(commits) {
+            log.append(seq, ops).unwrap();
+        }
+        log.write().unwrap();
+    }
+
+    fn replayed(sim: &Sim, manifest: &Manifest) -> Result<RecoveryReport> {
+        let memtable = Memtable::<u64>::new(manifest.settings.permutations(), manifest.next_doc);
+        replay(sim, manifest, ReadMode::Recover, &memtable)
+    }
+
+    fn insert(id: u64) -> Op<u64> {
+        Op::Insert { fingerprint: FINGERPRINT, id: DocId(id) }
+    }
+
+    fn assert_damage(result: Result<RecoveryReport>, words: &str) {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+        assert!(error.to_string().contains(words) && error.path().is_some(), "{error}");
+    }
+
+    #[test]
+    fn replay_counts_commits_operations_and_bytes_of_all_logs() {
+        let (sim, mut manifest) = manifest(Ids::User);
+        manifest.last_seq = 40;
+        write_log(&sim, &mut manifest, 40, &[&[insert(1), insert(2)], &[insert(3)]]);
+        write_log(&sim, &mut manifest, 42, &[&[insert(4)]]);
+        let report = replayed(&sim, &manifest).unwrap();
+        assert_eq!((report.commits, report.operations, report.torn_tail), (3, 4, false));
+        let lens = ["0000000000000001.log", "0000000000000002.log"]
+            .map(|name| sim.contents(name).unwrap().len() as u64);
+        assert_eq!((report.log_bytes, report.log_end), (lens[0] + lens[1], lens[1]));
+    }
+
+    #[test]
+    fn torn_tail_is_reported() {
+        let (sim, mut manifest) = manifest(Ids::User);
+        write_log(&sim, &mut manifest, 0, &[&[insert(1)], &[insert(2)]]);
+        let name = "0000000000000001.log";
+        let mut log = sim.contents(name).unwrap();
+        log.pop();
+        sim.set_contents(name, &log);
+        let report = replayed(&sim, &manifest).unwrap();
+        assert_eq!((report.commits, report.torn_tail), (1, true));
+    }
+
+    #[test]
+    fn log_that_does_not_continue_the_commits_before_it_is_damage() {
+        for before in [39, 41] {
+            let (sim, mut manifest) = manifest(Ids::User);
+            manifest.last_seq = 40;
+            write_log(&sim, &mut manifest, before, &[&[insert(1)]]);
+            assert_damage(replayed(&sim, &manifest), "follows commit 40");
+        }
+    }
+
+    #[test]
+    fn log_that_is_missing_or_empty_is_damage() {
+        let (sim, mut manifest) = manifest(Ids::User);
+        write_log(&sim, &mut manifest, 0, &[]);
+        let name = "0000000000000001.log";
+        sim.set_contents(name, &[]);
+        assert_damage(replayed(&sim, &manifest), "it is empty");
+        sim.remove(name).unwrap();
+        assert_damage(replayed(&sim, &manifest), "missing");
+    }
+
+    #[test]
+    fn operations_for_another_kind_of_ids_are_damage() {
+        let change = |name: Option<&str>| {
+            let (id, stamp, duplicate_of) = (DocId(0), None, None);
+            let after = Some(Document { fingerprint: FINGERPRINT, id, stamp, duplicate_of });
+            let name = name.map(Into::into);
+            Op::Change(DocumentChange { name, id, before: Before::Absent, after })
+        };
+        let remove = Op::Remove { fingerprint: FINGERPRINT, id: DocId(1) };
+        let operations = [insert(1), remove, change(None), change(Some("a"))];
+        for (ids, allowed) in [
+            (Ids::User, [true, true, false, false]),
+            (Ids::Unique, [false, false, true, false]),
+            (Ids::Names, [false, false, false, true]),
+        ] {
+            for (op, is_allowed) in operations.iter().zip(allowed) {
+                let (sim, mut manifest) = manifest(ids);
+                write_log(&sim, &mut manifest, 0, &[std::slice::from_ref(op)]);
+                let result = replayed(&sim, &manifest);
+                if is_allowed {
+                    assert_eq!(result.unwrap().operations, 1, "{ids} {op:?}");
+                } else {
+                    assert_damage(result, "the other kind of ids");
+                }
+            }
+        }
+    }
+}
