@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::inner::Node;
+use super::keys::Keys;
+use super::leaf::Leaf;
 use super::symbols::Symbol;
 use super::*;
 use crate::codec::header::{FileHeader, FileKind};
@@ -267,6 +270,18 @@ fn symbol_table_of_any_sample_encodes_every_string() {
 }
 
 #[test]
+fn codes_that_stand_for_nothing_or_too_long_a_key_are_refused() {
+    let table = SymbolTable::new(&[Symbol::of_byte(b'a')]);
+    let decode = |codes: &[u8]| table.decode(codes, &mut Vec::new());
+    for codes in [&[1][..], &[0, 254], &[255], &[0, 255]] {
+        assert_eq!(decode(codes), None, "{codes:?}");
+        assert_eq!(table.compare(codes, b"aa"), None, "{codes:?}");
+    }
+    assert_eq!(decode(&[0; MAX_KEY]), Some(()));
+    assert_eq!(decode(&[0; MAX_KEY + 1]), None);
+}
+
+#[test]
 fn users_ids_are_keys_and_are_not_stored_again() {
     for step in [1, 7, 1 << 40] {
         let records: Records<u64> = (0..5000u64)
@@ -500,6 +515,104 @@ fn damage_with_right_checksums_never_panics_and_verify_accepts_only_what_lookups
                 assert_eq!(get(&documents, &key), Some(document));
             }
         }
+    }
+}
+
+#[test]
+fn lookup_of_most_absent_keys_reads_no_leaf() {
+    let (sim, ids) = (sim(), Ids::Names);
+    let summary = write(&sim, ids, &Records::<u64>::new(), SymbolTable::none(), None).unwrap();
+    assert_eq!(get(&open::<u64>(&sim, ids, summary.len).unwrap(), b"a"), None);
+    sim.remove("d").unwrap();
+    let records = mixed::<u64>(ids, 20, 3);
+    let summary = write(&sim, ids, &records, SymbolTable::none(), None).unwrap();
+    let mut bytes = sim.contents("d").unwrap();
+    bytes[PAGE] ^= 1;
+    sim.set_contents("d", &bytes);
+    let documents = open::<u64>(&sim, ids, summary.len).unwrap();
+    let reads_leaf = |key: &[u8]| documents.get(key, key_hash(key)).is_err();
+    assert!(records.keys().all(|key| reads_leaf(key)));
+    let reading = (0..1000).filter(|i| reads_leaf(format!("absent {i}").as_bytes())).count();
+    assert!(reading < 100, "{reading} of 1000");
+}
+
+/// Bytes that replace others: where they are, and what they are.
+type Change = (usize, &'static [u8]);
+
+fn changed(bytes: &[u8], (at, to): Change) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + to.len()].copy_from_slice(to);
+    bytes
+}
+
+#[test]
+fn leaf_or_inner_node_whose_header_is_not_allowed_is_refused() {
+    let sim = sim();
+    let records: Records<u64> =
+        urls(500).zip(0u64..).map(|(key, i)| (key, Some(original(i)))).collect();
+    let summary = write(&sim, Ids::Names, &records, SymbolTable::none(), None).unwrap();
+    let documents = open::<u64>(&sim, Ids::Names, summary.len).unwrap();
+    assert!(documents.meta.leaf_pages > 2 && documents.meta.depth == 1);
+    let bytes = sim.contents("d").unwrap();
+    let page = |at: usize| &bytes[at..at + PAGE];
+    let (leaf, node) = (page(PAGE), page(documents.places.inner_at));
+    let refuses = |leaf: &[u8]| {
+        Leaf::<u64>::read(leaf, Ids::Names).is_err_and(|damage| damage.contains("not allowed"))
+    };
+    assert!(!refuses(leaf));
+    // The count, the pages, the flags, the widths of lengths, and that of ids.
+    let changes: [Change; 8] = [
+        (0, &[0, 0]),
+        (0, &[1, 16]),
+        (2, &[0]),
+        (2, &[2]),
+        (4, &[16]),
+        (5, &[18]),
+        (6, &[18]),
+        (7, &[65]),
+    ];
+    for change in changes {
+        assert!(refuses(&changed(leaf, change)), "{change:?}");
+    }
+    assert!(refuses(&changed(&[leaf, leaf].concat(), (2, &[2]))), "several records on two pages");
+    let refuses =
+        |node: &[u8]| Node::read(node).is_err_and(|damage| damage.contains("not allowed"));
+    assert!(!refuses(node));
+    let changes: [Change; 7] =
+        [(0, &[0, 0]), (0, &[1, 16]), (2, &[0]), (2, &[2]), (4, &[18]), (5, &[18]), (6, &[65])];
+    for change in changes {
+        assert!(refuses(&changed(node, change)), "{change:?}");
+    }
+    assert!(refuses(&changed(&[node, node].concat(), (2, &[2]))), "several children on two pages");
+}
+
+#[test]
+fn keys_that_do_not_ascend_or_share_other_bytes_than_they_say_are_refused() {
+    // Reads "ab" and a second key, given the bytes that it shares and its suffix.
+    let second = |shared: u8, suffix: &str| {
+        let lengths = [2 | (shared << 2 | suffix.len() as u8) << 4];
+        let suffixes = format!("ab{suffix}").into_bytes();
+        let (mut last, symbols) = (Vec::new(), SymbolTable::none());
+        let keys = Keys::new(2, (2, 2), &lengths, &suffixes);
+        let len = keys.for_each(&symbols, &mut Vec::new(), |key| last = key.to_vec());
+        len.is_ok().then(|| String::from_utf8(last).unwrap())
+    };
+    for (shared, suffix, key) in [(0, "b", "b"), (1, "c", "ac"), (2, "c", "abc")] {
+        assert_eq!(second(shared, suffix).as_deref(), Some(key));
+    }
+    for (shared, suffix) in [
+        (0, ""),
+        (0, "a"),
+        (0, "aa"),
+        (0, "ac"),
+        (1, ""),
+        (1, "a"),
+        (1, "b"),
+        (1, "bc"),
+        (2, ""),
+        (3, "c"),
+    ] {
+        assert_eq!(second(shared, suffix), None, "{shared} {suffix}");
     }
 }
 
