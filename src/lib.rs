@@ -80,6 +80,7 @@ mod manifest;
 mod memtable;
 mod merge;
 mod paged;
+mod pairs;
 mod parallel;
 mod postings;
 mod process;
@@ -99,9 +100,10 @@ mod version;
 
 pub use codec::block_code::BlockCode;
 pub use db::{
-    CompactReport, Db, Description, Documents, Durability, ExpireReport, Iter, Key, LoadReport,
-    MergeReport, Novelty, OnDuplicate, Options, Outcome, ReadOnlyDb, RecipeName, RecoveryReport,
-    SegmentStats, Snapshot, Stamped, Stats, TableStats, UpsertOptions, VerifyReport, describe,
+    CompactReport, Db, Description, Documents, Durability, ExpireReport, Found, Iter, Key,
+    LoadReport, MergeReport, Novelty, OnDuplicate, Options, Outcome, Pair, Pairs, PairsPosition,
+    PairsReport, ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot, Stamped, Stats,
+    TableStats, UpsertOptions, VerifyReport, describe,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};

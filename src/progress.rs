@@ -9,7 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A step of a long operation. An operation may leave out a step, or return to it.
 ///
-/// Displays as what is being done: `reading`, `sorting`, `writing`, `checking` or `copying`.
+/// Displays as what is being done: `reading`, `sorting`, `writing`, `checking`, `copying`
+/// or `searching`.
 ///
 /// # Examples
 ///
@@ -31,6 +32,8 @@ pub enum Phase {
     Check,
     /// Copies files.
     Copy,
+    /// Searches tables for pairs.
+    Search,
 }
 
 impl fmt::Display for Phase {
@@ -41,6 +44,7 @@ impl fmt::Display for Phase {
             Self::Write => "writing",
             Self::Check => "checking",
             Self::Copy => "copying",
+            Self::Search => "searching",
         })
     }
 }
@@ -71,8 +75,8 @@ impl fmt::Display for Phase {
 pub struct Progress {
     /// The current step.
     pub phase: Phase,
-    /// Entries done in this step. In [`Phase::Write`], rows of tables; in [`Phase::Check`] and
-    /// [`Phase::Copy`], bytes.
+    /// Entries done in this step. In [`Phase::Write`] and [`Phase::Search`], rows of tables; in
+    /// [`Phase::Check`] and [`Phase::Copy`], bytes.
     pub done: u64,
     /// How many there are to do in this step, if that is known. It is a little too high where the
     /// same entry occurs more than once.

@@ -44,6 +44,7 @@ mod design;
 mod encoding;
 mod order;
 mod plan;
+mod prefix;
 mod presets;
 mod probe;
 mod propose;
@@ -58,8 +59,12 @@ pub use cost::Costs;
 pub(crate) use cost::{Terms, block_doublings, filter_is_useful};
 pub(crate) use order::Permutation;
 pub(crate) use plan::{Plan, TablePlan};
+pub(crate) use prefix::Prefix;
 pub(crate) use probe::Probe;
 pub use propose::{Goal, Needs, Proposal, Proposals};
+pub(crate) use staircase::Staircase;
+#[cfg(test)]
+pub(crate) use staircase::Step;
 pub(crate) use trie::MAX_PLANNED_DISTANCE;
 
 use crate::error::{Error, Result};

@@ -79,6 +79,11 @@ impl<F: Fingerprint> TablePlan<F> {
         &self.order
     }
 
+    /// Returns the errors for which the table is searched.
+    pub(crate) fn stairs(&self) -> &Staircase {
+        &self.stairs
+    }
+
     /// Returns the lookups.
     #[inline]
     pub(crate) fn probes(&self) -> &[Probe<F>] {

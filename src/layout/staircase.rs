@@ -54,6 +54,12 @@ impl Staircase {
         steps
     }
 
+    /// Returns how many of the bits up to and including this one may be wrong if it is wrong itself.
+    pub(crate) fn most_with(&self, bit: u32) -> u32 {
+        let step = self.steps.iter().find(|step| bit < u32::from(step.depth));
+        step.map_or(0, |step| step.most.into())
+    }
+
     /// Returns whether the table's lookups find an entry with this error. `error` is in the table's
     /// bit order.
     #[inline]
@@ -88,6 +94,13 @@ mod tests {
         assert_eq!(stairs.down_to(10), [step(10, 0)]);
         assert_eq!(stairs.down_to(15), [step(10, 0), step(15, 1)]);
         assert_eq!(stairs.down_to(64), stairs.steps());
+    }
+
+    #[test]
+    fn each_bit_is_bounded_by_the_first_step_that_covers_it() {
+        let stairs = Staircase::new(vec![step(8, 0), step(16, 1)], 64, 3);
+        let bounds = [0, 7, 8, 15, 16, 63, 64].map(|bit| stairs.most_with(bit));
+        assert_eq!(bounds, [0, 0, 1, 1, 3, 3, 0]);
     }
 
     #[test]

@@ -48,6 +48,25 @@ impl<F: Fingerprint> View<'_, F> {
         Ok(matches)
     }
 
+    /// Appends the live ids of each of these fingerprints, which ascend: at most `limit` each,
+    /// ascending.
+    pub(crate) fn ids_of_each(
+        &self,
+        fingerprints: &[F],
+        limit: usize,
+        out: &mut Vec<Entry<F>>,
+    ) -> Result<()> {
+        let segments = self.version.segments.len();
+        let memtables = (segments..).zip(self.version.memtables());
+        let memtables = memtables.filter(|(_, memtable)| !memtable.is_empty());
+        let sources: Vec<usize> =
+            (0..segments).chain(memtables.map(|(source, _)| source)).collect();
+        let hits = |&fingerprint| sources.iter().map(move |&s| Hit::new(0, fingerprint, s));
+        let hits: Vec<Hit<F>> = fingerprints.iter().flat_map(hits).collect();
+        let entry = |hit: &Hit<F>, id| Entry { fingerprint: hit.fingerprint, id };
+        LiveIds::new(self).read(&hits, limit, entry, out)
+    }
+
     /// Returns the number after that of the newest source (segments, then memtables) that removes
     /// entries.
     fn removals_end(&self) -> usize {

@@ -32,7 +32,7 @@ mod view;
 pub(crate) use batch::BATCH;
 pub use explain::{Explain, SegmentExplain};
 pub use options::QueryOptions;
-pub(crate) use planner::Planner;
+pub(crate) use planner::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, Planner};
 pub(crate) use view::View;
 
 #[cfg(test)]

@@ -28,6 +28,12 @@ const DISTANCES: usize = MAX_PLANNED_DISTANCE as usize + 2;
 const SEGMENT_BITS: u32 = 2;
 const MEMTABLE_BITS: u32 = 0;
 
+/// What a lookup of one fingerprint among the others costs, in nanoseconds: `cargo bench --bench
+/// pairs`.
+pub(crate) const PAIR_LOOKUP_NS: f64 = 3.5;
+/// What comparing it with one of them costs, in nanoseconds.
+pub(crate) const PAIR_ENTRY_NS: f64 = 0.6;
+
 impl<F: Fingerprint> Planner<F> {
     /// Makes the planner of a database.
     pub(crate) fn of(settings: &Settings, costs: Costs) -> Self {
@@ -68,6 +74,22 @@ impl<F: Fingerprint> Planner<F> {
             let terms = Terms { costs, code: BlockCode::EliasFano, ..Terms::default() };
             self.make(middle(fingerprints, MEMTABLE_BITS), distance, &terms)
         })
+    }
+
+    /// Makes the plan for comparing this many fingerprints with each other. They are decoded, and
+    /// looked up in the order of the table, so no lookup waits for memory.
+    pub(crate) fn plan_of_pairs(&self, fingerprints: u64, distance: u32) -> Box<Plan<F>> {
+        let costs = Costs {
+            query_ns: 0.0,
+            lookup_ns: PAIR_LOOKUP_NS,
+            lookup_far_ns: 0.0,
+            place_ns: 0.0,
+            placed_entry_ns: PAIR_ENTRY_NS,
+            scan_entry_ns: PAIR_ENTRY_NS,
+            ..Costs::default()
+        };
+        let terms = Terms { costs, code: BlockCode::EliasFano, ..Terms::default() };
+        self.make(fingerprints, distance, &terms)
     }
 
     #[cold]

@@ -27,7 +27,7 @@ const LAYERS: &[&[&str]] = &[
     &["segment", "memtable"],
     &["manifest", "version"],
     &["merge", "document_merge", "query"],
-    &["compaction"],
+    &["compaction", "pairs"],
     &["db"],
     &["fuzzing"],
 ];

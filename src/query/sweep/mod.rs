@@ -19,13 +19,13 @@ use super::view::View;
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Costs, Plan};
+use crate::layout::{Costs, Plan, Prefix};
 use crate::paged::Sequential;
 use crate::parallel;
 use crate::segment::Segment;
 use crate::table::{MOST_BLOCKS_OF_VALUE, Table};
 use region::Region;
-use table::{Part, PermutedQuery, ProbeQueries, TableSweep};
+use table::{PermutedQuery, ProbeQueries, TableSweep};
 
 pub(super) use table::QueryHit;
 
@@ -155,8 +155,8 @@ impl<F: Fingerprint> TableSweep<'_, F> {
                 found: Vec::new(),
             },
             |worker, part: usize| {
-                let prefix = if depth == 0 { 0 } else { (part as u128) << (F::BITS - depth) };
-                let part = Part { prefix: F::from_u128(prefix), depth };
+                let bits = if depth == 0 { 0 } else { (part as u128) << (F::BITS - depth) };
+                let part = Prefix { bits: F::from_u128(bits), depth };
                 let all = |probe| ProbeQueries { probe, queries: 0..self.queries.len() };
                 worker.visit(part, self.narrow((0..self.probes.len()).map(all), part))?;
                 found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.found);
@@ -185,7 +185,7 @@ struct Worker<'a, F> {
 }
 
 impl<F: Fingerprint> Worker<'_, F> {
-    fn visit(&mut self, part: Part<F>, routes: Vec<ProbeQueries>) -> Result<()> {
+    fn visit(&mut self, part: Prefix<F>, routes: Vec<ProbeQueries>) -> Result<()> {
         let sweep = self.sweep;
         let pairs = pairs(&routes);
         if pairs == 0 {

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::table::{Part, PermutedQuery, ProbeQueries, QueryHit, TableSweep};
+use super::table::{PermutedQuery, ProbeQueries, QueryHit, TableSweep};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::Probe;
+use crate::layout::{Prefix, Probe};
 use crate::table::Table;
 
 /// Candidates that are compared before a check for more. An entry of the directory has one or two,
@@ -35,7 +35,7 @@ impl<F: Fingerprint> Region<F> {
         &mut self,
         table: &Table<F>,
         blocks: Range<usize>,
-        part: Part<F>,
+        part: Prefix<F>,
     ) -> Result<()> {
         self.decoded.clear();
         table.decode(blocks, &mut self.decoded)?;

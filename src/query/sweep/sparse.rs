@@ -1,12 +1,12 @@
 //! A part of a table that few queries concern: only the blocks that they need are decoded.
 
-use super::table::{Part, PermutedQuery, ProbeQueries, QueryHit, TableSweep};
+use super::table::{PermutedQuery, ProbeQueries, QueryHit, TableSweep};
 use crate::block::{self, Job};
 use crate::codec::prefix_hash::{GROUP, prefix_hash};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::Probe;
+use crate::layout::{Prefix, Probe};
 use crate::table::{CHECKED_TOGETHER, FilterChecks, Lookup, Table};
 
 /// Finds the matches of these queries within `part`, in the sweep's table with any memory.
@@ -14,7 +14,7 @@ pub(super) fn search<F: Fingerprint>(
     sweep: &TableSweep<'_, F>,
     table: &Table<F>,
     routes: &[ProbeQueries],
-    part: Part<F>,
+    part: Prefix<F>,
     found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
     let pairs = routes.iter().flat_map(|route| {
@@ -37,7 +37,7 @@ fn look_up<F: Fingerprint>(
     sweep: &TableSweep<'_, F>,
     table: &Table<F>,
     pairs: &[(PermutedQuery<F>, &Probe<F>)],
-    part: Part<F>,
+    part: Prefix<F>,
     found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
     let table = table.view();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Plan, Probe, TablePlan};
+use crate::layout::{Plan, Prefix, Probe, TablePlan};
 use crate::query::view::View;
 use crate::table::Table;
 
@@ -38,28 +38,6 @@ pub(super) struct TableSweep<'a, F> {
     pub(super) distance: u32,
 }
 
-/// The fingerprints of a table that begin with a prefix.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Part<F> {
-    pub(super) prefix: F,
-    pub(super) depth: u32,
-}
-
-impl<F: Fingerprint> Part<F> {
-    pub(super) fn low(self) -> F {
-        self.prefix
-    }
-
-    pub(super) fn high(self) -> F {
-        self.prefix | !F::prefix_mask(self.depth)
-    }
-
-    pub(super) fn halves(self) -> [Self; 2] {
-        let bit = F::ONE << (F::BITS - 1 - self.depth);
-        [self.prefix, self.prefix | bit].map(|prefix| Self { prefix, depth: self.depth + 1 })
-    }
-}
-
 /// A probe, and the queries that it takes to a part: a range of the sorted queries.
 #[derive(Debug, Clone)]
 pub(super) struct ProbeQueries {
@@ -73,12 +51,12 @@ impl<F: Fingerprint> TableSweep<'_, F> {
     pub(super) fn narrow(
         &self,
         routes: impl Iterator<Item = ProbeQueries>,
-        part: Part<F>,
+        part: Prefix<F>,
     ) -> Vec<ProbeQueries> {
         let narrowed = routes.map(|ProbeQueries { probe, queries }| {
             let Probe { flips, depth, .. } = self.probes[probe];
             let mask = F::prefix_mask(part.depth.min(depth.into()));
-            let prefix = (part.prefix ^ flips) & mask;
+            let prefix = (part.bits ^ flips) & mask;
             let among = &self.queries[queries.clone()];
             let from = among.partition_point(|a| a.value < prefix);
             let to = from + among[from..].partition_point(|a| a.value & mask == prefix);

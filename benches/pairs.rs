@@ -1,0 +1,155 @@
+//! Measures the search for all pairs, compared with a batch of queries with the database's own
+//! fingerprints. Pairs are written to a file as two ids of 8 bytes each.
+//!
+//!     cargo bench --bench pairs -- [--n 1000000,10000000] [--k 3] [--layouts half-2]
+//!         [--data uniform,clustered,real] [--threads 1] [--memory-mib 512] [--batch yes|no]
+//!         [--runs 3]
+//!
+//! First, the number of pairs at each distance is compared with the answers of the batch, and the
+//! pairs of a sample of the fingerprints with those of single queries. Without `--batch`, only the
+//! latter.
+
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
+
+mod common;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use common::{Data, Random, load, option, options};
+use fpdb::{Found, Snapshot};
+
+/// Fingerprints whose pairs are compared with queries.
+const SAMPLE: u64 = 1000;
+
+fn main() {
+    let default = if common::is_test() { "3000" } else { "1000000,10000000" };
+    let (sizes, k) = (option("--n", default.to_owned()), option("--k", 3u32));
+    let layouts = option("--layouts", "half-2".to_owned());
+    let names = option("--data", "uniform,clustered,real".to_owned());
+    let with_batch = option("--batch", "yes".to_owned()) == "yes";
+    println!(
+        "| data | layout | n | pairs | ns per fingerprint | written | batch of queries | times |"
+    );
+    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for name in names.split(',') {
+        let data = Data::ALL.into_iter().find(|data| data.name() == name).expect("a data set");
+        for size in sizes.split(',') {
+            let n = size.parse().expect("a number of fingerprints");
+            let Some(mut fingerprints) = data.fingerprints(n) else {
+                println!("skipped: the real fingerprints are missing");
+                continue;
+            };
+            // Pairs of equal fingerprints are groups.
+            fingerprints.sort_unstable();
+            fingerprints.dedup();
+            for layout in layouts.split(',') {
+                let folder = common::folder();
+                let threads = option("--threads", 1);
+                let options = options(layout, option("--block", 128), option("--filter", 0));
+                let options = options.max_distance(k).threads(threads);
+                let (db, _) = load(options, folder.path().join("db"), &fingerprints);
+                let snapshot = db.snapshot();
+                check(&snapshot, &fingerprints, k);
+                let file = folder.path().join("pairs");
+                let (mut alone, mut written) = (Vec::new(), Vec::new());
+                let mut counts = Vec::new();
+                for _ in 0..option("--runs", 3) {
+                    let start = Instant::now();
+                    counts = pairs(&snapshot, k).count().unwrap();
+                    alone.push(start.elapsed().as_secs_f64());
+                    let start = Instant::now();
+                    assert_eq!(write(&snapshot, k, &file), counts);
+                    written.push(start.elapsed().as_secs_f64());
+                }
+                let each = |times: &mut Vec<f64>| {
+                    times.sort_by(f64::total_cmp);
+                    times[times.len() / 2] * 1e9 / fingerprints.len() as f64
+                };
+                let (alone, written) = (each(&mut alone), each(&mut written));
+                let batch = with_batch.then(|| batch(&snapshot, &fingerprints, k, &counts));
+                let (batch, times) = batch.map_or_else(Default::default, |batch| {
+                    (format!("{batch:.0}"), format!("{:.1}", batch / written))
+                });
+                let pairs: u64 = counts.iter().sum();
+                println!(
+                    "| {name} | {layout} | {} | {pairs} | {alone:.0} | {written:.0} | {batch} | {times} |",
+                    fingerprints.len()
+                );
+            }
+            if data == Data::Real {
+                break;
+            }
+        }
+    }
+}
+
+fn pairs(snapshot: &Snapshot, k: u32) -> fpdb::Pairs<'_> {
+    let memory = option("--memory-mib", 512u64) << 20;
+    snapshot.pairs(k).memory(memory).threads(option("--threads", 1))
+}
+
+/// Compares the pairs of some fingerprints with queries.
+fn check(snapshot: &Snapshot, fingerprints: &[u64], k: u32) {
+    let mut random = Random(5);
+    let count = fingerprints.len() as u64;
+    let sample = (0..SAMPLE).map(|_| fingerprints[usize::try_from(random.below(count)).unwrap()]);
+    let mut of_sample: HashMap<u64, Vec<u64>> = sample.map(|f| (f, Vec::new())).collect();
+    let visit = |found: Found<'_>| {
+        if let Found::Pairs(pairs) = found {
+            for pair in pairs {
+                let (a, b) = (pair.a.fingerprint, pair.b.fingerprint);
+                for (one, other) in [(a, b), (b, a)] {
+                    if let Some(near) = of_sample.get_mut(&one) {
+                        near.push(other);
+                    }
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    assert_eq!(pairs(snapshot, k).visit(visit).unwrap().next, None);
+    for (fingerprint, mut near) in of_sample {
+        near.push(fingerprint);
+        near.sort_unstable();
+        let mut expected: Vec<u64> =
+            snapshot.query(fingerprint, k).unwrap().iter().map(|m| m.fingerprint).collect();
+        expected.sort_unstable();
+        assert_eq!(near, expected, "{fingerprint:#018x}");
+    }
+}
+
+/// Writes all pairs to a file, and returns their number at each distance.
+fn write(snapshot: &Snapshot, k: u32, file: &std::path::Path) -> Vec<u64> {
+    let mut out = BufWriter::with_capacity(1 << 20, File::create(file).unwrap());
+    let report = pairs(snapshot, k).visit(|found| {
+        if let Found::Pairs(pairs) = found {
+            for pair in pairs {
+                let words = [pair.a.fingerprint, pair.b.fingerprint, pair.a.id.0, pair.b.id.0];
+                words.iter().for_each(|word| out.write_all(&word.to_le_bytes()).unwrap());
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    out.flush().unwrap();
+    report.unwrap().pairs
+}
+
+/// Returns the nanoseconds per query of a batch of all fingerprints, and compares the numbers of
+/// answers.
+fn batch(snapshot: &Snapshot, fingerprints: &[u64], k: u32, counts: &[u64]) -> f64 {
+    let mut found = vec![0u64; counts.len()];
+    let mut seconds = 0.0;
+    for queries in fingerprints.chunks(1 << 20) {
+        let start = Instant::now();
+        let answers = snapshot.query_batch(queries, k).unwrap();
+        seconds += start.elapsed().as_secs_f64();
+        answers.iter().flatten().for_each(|found_one| found[found_one.distance as usize] += 1);
+    }
+    found[0] -= fingerprints.len() as u64;
+    assert!(found.iter().zip(counts).all(|(&found, &pairs)| found == 2 * pairs));
+    seconds * 1e9 / fingerprints.len() as f64
+}

@@ -1,0 +1,91 @@
+//! Passes what is found to the caller's function.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+
+use super::found::{Found, Pair, PairsPosition, PairsReport};
+use crate::error::Result;
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::pairs::Report;
+
+/// Pairs that are passed on at a time, at most.
+pub(super) const PAIRS: usize = 1 << 14;
+
+/// What takes the results of a search. Any thread may call it.
+pub(super) struct Sink<'a, F> {
+    pub(super) group: &'a (dyn Fn(F, &[DocId]) -> Result<()> + Sync),
+    pub(super) pairs: Report<'a, F>,
+}
+
+/// The caller's function, and what was passed to it.
+pub(super) struct Visitor<'a, F>(Mutex<Visits<'a, F>>);
+
+type Visit<'a, F> = dyn FnMut(Found<'_, F>) -> ControlFlow<()> + Send + 'a;
+
+struct Visits<'a, F> {
+    visit: Box<Visit<'a, F>>,
+    pairs: Vec<u64>,
+    groups: u64,
+    is_stopped: bool,
+}
+
+impl<'a, F: Fingerprint> Visitor<'a, F> {
+    pub(super) fn new(
+        visit: impl FnMut(Found<'_, F>) -> ControlFlow<()> + Send + 'a,
+        distance: u32,
+    ) -> Self {
+        let pairs = vec![0; distance.min(F::BITS) as usize + 1];
+        Self(Mutex::new(Visits { visit: Box::new(visit), pairs, groups: 0, is_stopped: false }))
+    }
+
+    fn visit(&self, found: Found<'_, F>, count: impl FnOnce(&mut Visits<'a, F>)) {
+        let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        count(&mut visits);
+        visits.is_stopped |= (visits.visit)(found).is_break();
+    }
+
+    pub(super) fn group(&self, fingerprint: F, ids: &[DocId]) -> Result<()> {
+        self.visit(Found::Group { fingerprint, ids }, |visits| visits.groups += 1);
+        Ok(())
+    }
+
+    /// Passes on all pairs of a group.
+    pub(super) fn all_of_group(&self, fingerprint: F, ids: &[DocId]) -> Result<()> {
+        let mut some = Vec::new();
+        let entry = |&id| Entry { fingerprint, id };
+        for (position, a) in ids.iter().enumerate() {
+            for b in &ids[position + 1..] {
+                self.push(&mut some, Pair { a: entry(a), b: entry(b), distance: 0 });
+            }
+        }
+        self.pairs(&some);
+        Ok(())
+    }
+
+    pub(super) fn pairs(&self, pairs: &[Pair<F>]) {
+        if !pairs.is_empty() {
+            self.visit(Found::Pairs(pairs), |visits| {
+                pairs.iter().for_each(|pair| visits.pairs[pair.distance as usize] += 1);
+            });
+        }
+    }
+
+    /// Adds a pair to those that are passed on together.
+    pub(super) fn push(&self, some: &mut Vec<Pair<F>>, pair: Pair<F>) {
+        if some.len() == PAIRS {
+            self.pairs(some);
+            some.clear();
+        }
+        some.push(pair);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_stopped
+    }
+
+    pub(super) fn report(self, next: Option<PairsPosition>) -> PairsReport {
+        let Visits { pairs, groups, .. } =
+            self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        PairsReport { pairs, groups, next }
+    }
+}

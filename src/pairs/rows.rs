@@ -1,0 +1,118 @@
+//! The fingerprints of all sources in one bit order, part by part.
+
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::layout::{Permutation, Prefix};
+use crate::paged::Sequential;
+use crate::table::Table;
+use crate::version::Version;
+
+/// Blocks that are decoded at a time.
+const STEP: usize = 1 << 10;
+
+/// The live fingerprints of a version in the bit order of one table.
+#[derive(Debug)]
+pub(super) struct Rows<'a, F> {
+    /// That table of each segment.
+    tables: Vec<&'a Table<F>>,
+    /// The fingerprints in memtables, ascending.
+    recent: Vec<F>,
+    /// Fingerprints in `tables` that have no live entry, ascending.
+    gone: Vec<F>,
+}
+
+/// Reads the tables of [`Rows`].
+pub(super) type Readers<'a, F> = Vec<Sequential<'a, Table<F>>>;
+
+impl<'a, F: Fingerprint> Rows<'a, F> {
+    /// Takes the fingerprints of memtables and those to leave out unpermuted.
+    pub(super) fn new(
+        version: &'a Version<F>,
+        table: usize,
+        order: &Permutation<F>,
+        recent: &[F],
+        gone: &[F],
+    ) -> Self {
+        let permuted = |fingerprints: &[F]| {
+            let mut rows: Vec<F> = fingerprints.iter().map(|&f| order.apply(f)).collect();
+            rows.sort_unstable();
+            rows
+        };
+        let tables = version.segments.iter().filter_map(|s| s.tables().get(table)).collect();
+        Self { tables, recent: permuted(recent), gone: permuted(gone) }
+    }
+
+    pub(super) fn readers(&self) -> Readers<'a, F> {
+        self.tables.iter().map(|table| Sequential::new(*table)).collect()
+    }
+
+    /// Returns a number of rows below which [`most`](Self::most) says nothing: that of a few blocks
+    /// per table.
+    pub(super) fn least_known(&self) -> u64 {
+        4 * self.tables.iter().map(|table| Self::in_block(table) + 1).sum::<u64>()
+    }
+
+    fn in_block(table: &Table<F>) -> u64 {
+        table.count().div_ceil((table.blocks() as u64).max(1))
+    }
+
+    /// Returns about how many fingerprints have this prefix, and never too few.
+    pub(super) fn most(&self, prefix: Prefix<F>) -> Result<u64> {
+        let (low, high) = (prefix.low(), prefix.high());
+        let mut most = self.recent_between(low, high).len() as u64;
+        for table in &self.tables {
+            let blocks = table.blocks_between(low, high)?.len() as u64;
+            most += (blocks * (Self::in_block(table) + 1)).min(table.count());
+        }
+        Ok(most)
+    }
+
+    /// Replaces `rows` by the live fingerprints with this prefix, ascending.
+    pub(super) fn load(
+        &self,
+        prefix: Prefix<F>,
+        readers: &mut Readers<'a, F>,
+        rows: &mut Vec<F>,
+    ) -> Result<()> {
+        let (low, high) = (prefix.low(), prefix.high());
+        rows.clear();
+        for (table, reader) in self.tables.iter().zip(readers) {
+            let blocks = table.blocks_between(low, high)?;
+            for first in blocks.clone().step_by(STEP) {
+                let some = first..blocks.end.min(first + STEP);
+                let before = rows.len();
+                table.reader_of(&some, reader)?.decode(some, rows)?;
+                let lower = rows[before..].partition_point(|&row| row < low);
+                rows.drain(before..before + lower);
+                let end = before + rows[before..].partition_point(|&row| row <= high);
+                rows.truncate(end);
+            }
+        }
+        let recent = self.recent_between(low, high);
+        rows.extend_from_slice(recent);
+        if self.tables.len() > 1 || !recent.is_empty() {
+            // The sort is fast for a few ascending runs.
+            rows.sort();
+            rows.dedup();
+        }
+        self.leave_out_gone(low, rows);
+        Ok(())
+    }
+
+    fn recent_between(&self, low: F, high: F) -> &[F] {
+        let from = self.recent.partition_point(|&row| row < low);
+        let to = self.recent.partition_point(|&row| row <= high);
+        self.recent.get(from..to).unwrap_or_default()
+    }
+
+    fn leave_out_gone(&self, low: F, rows: &mut Vec<F>) {
+        let from = self.gone.partition_point(|&row| row < low);
+        let mut gone = self.gone[from..].iter().copied().peekable();
+        if gone.peek().is_some() {
+            rows.retain(|&row| {
+                while gone.next_if(|&gone| gone < row).is_some() {}
+                gone.peek() != Some(&row)
+            });
+        }
+    }
+}
