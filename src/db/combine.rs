@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::handle::Db;
 use super::key::Stamped;
 use super::load::{DocumentsToLoad, load_documents};
+use super::new_folder::NewFolder;
 use super::options::{Durability, Options};
 use super::snapshot::Snapshot;
 use super::union::Union;
@@ -13,11 +14,11 @@ use super::upsert::{OnDuplicate, Outcome, UpsertOptions};
 use super::{install, open};
 use crate::documents::SymbolTable;
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{FileName, MANIFEST, MANIFEST_TMP};
+use crate::files::{FileName, MANIFEST};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Progress, Report};
 use crate::settings::Ids;
-use crate::storage::{LOCK, LockedFolder, Storage};
+use crate::storage::{LockedFolder, Storage};
 
 /// Documents that are written together.
 const BATCH: usize = 1 << 10;
@@ -69,7 +70,7 @@ impl<F: Fingerprint> Options<F> {
     ///   it has in the first of them.
     ///
     /// Reads and writes in order, within [`bulk_memory`](Options::bulk_memory). After an error,
-    /// nothing of the new database is left. If the process ends before the merge does, the new
+    /// nothing of the new database is left, unless its last sync failed after it was complete. If the process ends before the merge does, the new
     /// database cannot be opened; the same merge can be repeated.
     ///
     /// # Errors
@@ -177,13 +178,20 @@ fn combine<F: Fingerprint>(
         .map(|path| Ok(options.for_reading().open_read_only(path)?.snapshot()))
         .collect::<Result<_>>()?;
     let options = options.like(sources, &snapshots)?;
-    let storage = options.storage_at(out);
-    let is_new = storage.list()?.is_none();
-    remove_unfinished(&storage)?;
-    let db = open::create_unfinished(options, out)?;
-    let filled = fill(&db, &snapshots, drop_duplicates, report)
-        .and_then(|report| db.finish().map(|()| report));
-    filled.inspect_err(|_| discard(&storage, is_new))
+    let folder = NewFolder::new(&options.storage_at(out))?;
+    remove_unfinished(folder.storage())?;
+    let is_empty = folder.is_empty()?;
+    let combined = open::create_unfinished(options, out).and_then(|db| {
+        let report = fill(&db, &snapshots, drop_duplicates, report)?;
+        db.finish().map(|()| report)
+    });
+    combined.inspect_err(|_| {
+        // Otherwise there is something else, and nothing was created. What cannot be removed now is
+        // removed by the next merge into this folder.
+        if is_empty {
+            folder.discard(remove_files);
+        }
+    })
 }
 
 /// Removes what an interrupted merge left.
@@ -191,19 +199,6 @@ fn remove_unfinished(storage: &Arc<dyn Storage>) -> Result<()> {
     match crate::manifest::Manifest::read(&**storage) {
         Ok(manifest) if manifest.is_unfinished => remove_files(&LockedFolder::lock(storage)?),
         _ => Ok(()),
-    }
-}
-
-/// Removes a database that was not finished. What cannot be removed now is removed by the next merge
-/// into this folder.
-fn discard(storage: &Arc<dyn Storage>, is_new: bool) {
-    let Ok(locked) = LockedFolder::lock(storage) else { return };
-    if remove_files(&locked).is_ok() {
-        locked.remove(LOCK);
-    }
-    drop(locked);
-    if is_new {
-        storage.remove_root();
     }
 }
 
@@ -219,12 +214,12 @@ fn remove_files(folder: &LockedFolder) -> Result<()> {
     for name in names.iter().filter(|name| FileName::parse(name).is_some()) {
         storage.remove(name)?;
     }
-    for name in [MANIFEST_TMP, MANIFEST] {
-        if names.iter().any(|there| there == name) {
-            storage.remove(name)?;
-        }
+    if names.iter().any(|name| name == MANIFEST) {
+        // If a crash brought files back but not the manifest, they would look like a damaged database.
+        storage.sync_dir()?;
+        storage.remove(MANIFEST)?;
     }
-    storage.sync_dir()
+    Ok(())
 }
 
 impl<F: Fingerprint> Options<F> {

@@ -44,6 +44,7 @@ mod key;
 mod load;
 mod locks;
 mod lookup;
+mod new_folder;
 mod open;
 mod options;
 mod orphans;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use fpdb::storage::{CrashLimits, Fault, Sim, Storage};
+use fpdb::storage::Sim;
 use fpdb::{
     BlockCode, Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options,
     RecipeName, Stamped, UpsertOptions,
@@ -289,77 +289,4 @@ fn cancelled_merge_leaves_no_folder() {
     assert_eq!(cancelled.map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
     assert!(!out.exists());
     assert_eq!(Db::options().rebuild(&a, &out).unwrap().written, 5000);
-}
-
-#[test]
-fn failed_merge_leaves_nothing_and_can_be_repeated() {
-    let sim = Sim::new();
-    let sources = [filled(&sim, "a", Ids::Names, 1), filled(&sim, "b", Ids::Names, 2)];
-    let before: Vec<_> = sources.iter().map(documents).collect();
-    let repeat = || options(&sim).merge(&["a", "b"], "out");
-    let mut failed = 0;
-    for fault in [Fault::Error, Fault::NoSpace] {
-        for call in (0..).step_by(3) {
-            sim.fail_at(sim.calls() + call, fault, true);
-            let merged = repeat();
-            sim.fail_no_more();
-            if merged.is_ok() {
-                break;
-            }
-            failed += 1;
-            // What could not be removed while the disk failed cannot be opened.
-            let opened = options(&sim).open("out").map(drop).map_err(|error| error.kind());
-            let kinds = [ErrorKind::NotFound, ErrorKind::Unfinished];
-            assert!(opened.is_ok() || kinds.contains(&opened.unwrap_err()), "{opened:?}");
-            if opened.is_err() {
-                let _ = repeat().unwrap();
-            }
-            let db = options(&sim).open("out").unwrap();
-            assert!(db.verify().unwrap().errors.is_empty());
-            db.close().unwrap();
-            let out = sim.folder("out");
-            for name in out.list().unwrap().unwrap() {
-                out.remove(&name).unwrap();
-            }
-        }
-        let out = sim.folder("out");
-        for name in out.list().unwrap().unwrap_or_default() {
-            out.remove(&name).unwrap();
-        }
-    }
-    assert!(failed > 20, "{failed}");
-    assert_eq!(sources.iter().map(documents).collect::<Vec<_>>(), before);
-}
-
-#[test]
-fn interrupted_merge_cannot_be_opened_and_can_be_repeated() {
-    let sim = Sim::new();
-    let db = options(&sim).ids(Ids::Names).create("a").unwrap();
-    for i in 0..20 {
-        db.insert(i << 20, &format!("{i}")).unwrap();
-    }
-    db.close().unwrap();
-    let expected = documents(&options(&sim).open("a").unwrap());
-    let first = sim.operations();
-    let _ = options(&sim).rebuild("a", "out").unwrap();
-    let limits = CrashLimits { exhaustive: 16, samples: 2, ..CrashLimits::default() };
-    let (mut complete, mut unfinished) = (0, 0);
-    for at in first..=sim.operations() {
-        for state in sim.crash_states(at, limits) {
-            match options(&state).open("out") {
-                Ok(copy) => {
-                    complete += 1;
-                    assert_eq!(documents(&copy), expected);
-                }
-                Err(error) => {
-                    let kinds = [ErrorKind::NotFound, ErrorKind::Unfinished];
-                    assert!(kinds.contains(&error.kind()), "{error}");
-                    unfinished += 1;
-                    let _ = options(&state).rebuild("a", "out").unwrap();
-                    assert_eq!(documents(&options(&state).open("out").unwrap()), expected);
-                }
-            }
-        }
-    }
-    assert!(complete > 0 && unfinished > 20, "{complete} {unfinished}");
 }

@@ -3,6 +3,7 @@
 use fpdb::storage::{CrashLimits, Fault, Sim};
 use fpdb::{Durability, ErrorKind, Fingerprint, Ids};
 
+use super::combine::check_combined;
 use super::history::History;
 use super::matrix::Workload;
 use super::oracle::{Verdict, check, open, text};
@@ -65,7 +66,10 @@ impl Case {
         }
         runner.end();
         let limits = CrashLimits { exhaustive: 16, samples: 3, ..CrashLimits::default() };
-        for at in reopening..=sim.operations() {
+        let end = sim.operations();
+        let current = runner.history.current();
+        check_combined(&workload.setup, &sim, &runner.history, end, current)?;
+        for at in reopening..=end {
             for state in sim.crash_states(at, limits) {
                 if random.below(12) > 0 {
                     continue;
@@ -81,10 +85,20 @@ impl Case {
 
 /// Makes every call fail in every way in which it can fail.
 fn every_failed_call_is_survived<F: Fingerprint>(workload: &Workload<F>) {
+    every_failed_call_from(0, workload);
+}
+
+/// Does the same for the calls of the workload's merge, which is its last step.
+fn every_failed_call_of_the_merge_is_survived<F: Fingerprint>(workload: &Workload<F>) {
+    let run = workload.run().unwrap();
+    every_failed_call_from(run.history.combined.as_ref().unwrap().calls, workload);
+}
+
+fn every_failed_call_from<F: Fingerprint>(first: usize, workload: &Workload<F>) {
     for fault in Case::FAULTS {
         let (mut cases, mut failures) = (0, 0);
         for persistent in [false, true] {
-            let mut call = 0;
+            let mut call = first;
             loop {
                 let case = Case { call, fault, persistent };
                 let outcome = case.run(workload).unwrap_or_else(|violation| panic!("{violation}"));
@@ -114,6 +128,16 @@ fn every_failed_call_is_survived_with_names() {
 fn every_failed_call_is_survived_buffered_with_unique_ids() {
     let setup = Setup::new("single", Ids::Unique, Durability::Buffered);
     every_failed_call_is_survived(&workload::<u64>(setup, DOCUMENT_STEPS));
+}
+
+#[test]
+fn every_failed_call_of_a_merge_is_survived() {
+    every_failed_call_of_the_merge_is_survived(&workload(NAMES, "iQuqm"));
+}
+
+#[test]
+fn every_failed_call_of_a_merge_without_duplicates_is_survived() {
+    every_failed_call_of_the_merge_is_survived(&workload(USER, "iuNM"));
 }
 
 /// An insert that neither flushes nor rotates calls the log only.

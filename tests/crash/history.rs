@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fpdb::Fingerprint;
 
+use super::combine::Combined;
 use super::common::documents::Model;
 use super::documents::UNKNOWN;
 use super::script::Doc;
@@ -52,6 +53,8 @@ pub(crate) struct History<F> {
     created: Option<usize>,
     /// The contents of the last backup, and when it was acknowledged.
     backup: Option<(Contents<F>, Option<usize>)>,
+    /// The last merge or rebuild.
+    pub(crate) combined: Option<Combined<F>>,
 }
 
 impl<F: Fingerprint> History<F> {
@@ -63,7 +66,7 @@ impl<F: Fingerprint> History<F> {
     /// Returns the history of a database that durably has these contents.
     pub(crate) fn since(contents: Contents<F>) -> Self {
         let candidates = vec![Candidate { contents, requested: None, superseded: None }];
-        Self { candidates, current: 0, created: Some(0), backup: None }
+        Self { candidates, current: 0, created: Some(0), backup: None, combined: None }
     }
 
     pub(crate) fn current(&self) -> &Contents<F> {

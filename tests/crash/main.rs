@@ -12,6 +12,7 @@
 
 #![expect(clippy::print_stdout, reason = "how many states were checked is part of the result")]
 
+mod combine;
 #[path = "../common/mod.rs"]
 mod common;
 mod documents;
@@ -69,6 +70,11 @@ const TESTS: usize = 11;
 
 fn survives<F: Fingerprint>(setup: Setup<F>, letters: &str) {
     check(&workload(setup, letters), states() / TESTS);
+}
+
+/// Checks fewer states: each of them merges or opens another database.
+fn survives_briefly<F: Fingerprint>(setup: Setup<F>, letters: &str) {
+    check(&workload(setup, letters), states() / 8 / TESTS);
 }
 
 fn survives_random<F: Fingerprint>(setup: Setup<F>) {
@@ -133,6 +139,21 @@ fn random_steps_survive_with_names() {
 #[test]
 fn random_steps_survive_buffered() {
     survives_random(BUFFERED.memtable(7));
+}
+
+#[test]
+fn rebuild_survives_with_user_ids() {
+    survives_briefly(USER, "inNrbfrnw");
+}
+
+#[test]
+fn merge_survives_with_names() {
+    survives_briefly(NAMES, "inQpuqvtWm");
+}
+
+#[test]
+fn merge_without_duplicates_survives_with_unique_ids() {
+    survives_briefly(ELIAS_FANO, "inQptuqvprM");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fpdb::storage::{CrashLimits, Sim};
 use fpdb::{Fingerprint, Ids};
 
+use super::combine::check_combined;
 use super::history::{Contents, History};
 use super::oracle::{Verdict, check};
 use super::replay::{self, Place};
@@ -150,6 +151,7 @@ fn first_crash<F: Fingerprint>(
     let (db, again) = check(setup, state, &[&found], true, random)?;
     drop(db);
     debug_assert_eq!(again, found);
+    check_combined(setup, state, history, at, &found)?;
     Ok(found)
 }
 
@@ -164,7 +166,10 @@ fn second_crashes<F: Fingerprint>(
     let setup = &workload.setup;
     let known = base.current().entries.iter().copied().collect::<Vec<_>>();
     let life = if setup.ids == Ids::User { LIFE } else { LIFE_OF_DOCUMENTS };
-    let script = Scribe::new(setup, seed, FIRST_KEY_OF_LIFE).knows(known).script(life);
+    // The last step of the workload may be a merge, which was interrupted.
+    let merges = workload.letters.chars().filter(|letter| "wmM".contains(*letter));
+    let life = merges.chain(life.chars()).collect::<String>();
+    let script = Scribe::new(setup, seed, FIRST_KEY_OF_LIFE).knows(known).script(&life);
     let runner = Runner::new(setup, state.clone(), base).run(&script);
     let mut runner = runner.map_err(|e| replay::violation(&e, state, workload, place))?;
     runner.end();
@@ -186,6 +191,10 @@ fn second_crashes<F: Fingerprint>(
             let (legal, is_created) = (runner.history.legal(at), runner.history.is_created(at));
             let place = Place { second: crash, ..place };
             check(setup, &second, &legal, is_created, &mut random)
+                .and_then(|(db, found)| {
+                    drop(db);
+                    check_combined(setup, &second, &runner.history, at, &found)
+                })
                 .map_err(|e| replay::violation(&e, &second, workload, place))?;
             checked += 1;
         }

@@ -102,6 +102,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
             Step::Compact => self.write(None, true, || Ok(db.compact()?.segments_after <= 1)),
             Step::Sync => self.write(None, true, || db.sync().map(|()| true)),
             Step::Backup => self.backup(&db),
+            Step::Combine(way) => self.combine(&db, *way),
+            Step::FailToRebuild(call) => self.fail_to_rebuild(&db, *call),
             Step::Close => {
                 self.db = None;
                 self.write(None, true, || db.close().map(|()| true))
@@ -284,6 +286,6 @@ pub(crate) fn check_copy<F: Fingerprint>(
 }
 
 /// Whether a call failed because an operation of the storage failed.
-fn is_of_the_disk(error: &fpdb::Error) -> bool {
+pub(super) fn is_of_the_disk(error: &fpdb::Error) -> bool {
     matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fpdb::storage::Sim;
 use fpdb::{BlockCode, Durability, Fingerprint, Ids, Layout, OnDuplicate, Options};
 
+use super::combine::Way;
 use super::documents::StampedDoc;
 
 /// A document: its fingerprint, and its id or the number in its name.
@@ -14,9 +15,10 @@ pub(crate) type Doc<F> = (F, u64);
 /// The largest distance of all databases here.
 pub(crate) const DISTANCE: u32 = 3;
 
-/// The folders of the database and of its copy.
+/// The folders of the database, of its copy, and of the result of a merge or rebuild.
 pub(crate) const ROOT: &str = "sim";
 pub(crate) const COPY: &str = "copy";
+pub(crate) const OUT: &str = "out";
 
 /// Splitmix64.
 #[derive(Debug, Clone)]
@@ -124,6 +126,9 @@ pub(crate) enum Step<F> {
     Compact,
     Sync,
     Backup,
+    Combine(Way),
+    /// A rebuild in which this call of the storage fails.
+    FailToRebuild(usize),
     Close,
     Drop,
     /// The process ends without another operation; what it wrote can still be read.
@@ -228,6 +233,10 @@ impl<F: Fingerprint> Scribe<F> {
             'c' => Step::Compact,
             's' | 't' => Step::Sync,
             'u' => Step::Backup,
+            'w' => Step::Combine(Way::Rebuild),
+            'm' => Step::Combine(Way::Merge),
+            'M' => Step::Combine(Way::MergeNovel),
+            'W' => Step::FailToRebuild(40),
             'x' => Step::Close,
             'd' => Step::Drop,
             'k' => Step::Kill,

@@ -355,7 +355,9 @@ impl Storage for Sim {
 
     fn lock(&self) -> Result<Box<dyn FolderLock>> {
         let path = self.root.join(LOCK);
-        let mut world = self.call("open the lock file", &path, Need::Space)?;
+        let exists = self.world().find(&self.root, LOCK).is_ok();
+        let need = if exists { Need::Nothing } else { Need::Space };
+        let mut world = self.call("open the lock file", &path, need)?;
         let file = match world.find(&self.root, LOCK) {
             Ok(file) => file,
             Err(_) => world

@@ -226,7 +226,7 @@ impl CrashStates {
         let files = self.parts.iter().map(|part| match part {
             Part::Durable(file) => file.clone(),
             Part::Pending(file) => {
-                SimFile::fixed(self.scene.files[*file].name.clone(), variants[*file].bytes.clone())
+                self.scene.files[*file].with_bytes(variants[*file].bytes.clone())
             }
         });
         let world = World {
@@ -252,15 +252,16 @@ fn parts(
 ) -> (Vec<Part>, Vec<PendingFile>) {
     let (mut parts, mut files) = (Vec::new(), Vec::new());
     for &file in reachable {
-        let name = world.files[file].name.clone();
+        let SimFile { folder, name, .. } = &world.files[file];
+        let (folder, name) = (folder.clone(), name.clone());
         let bytes = bytes_at(world, written, file);
         parts.push(match written.get(&file).filter(|state| !state.unsynced.is_empty()) {
-            None => Part::Durable(SimFile::fixed(name, bytes)),
+            None => Part::Durable(SimFile::fixed(folder, name, bytes)),
             Some(state) => {
                 let stale = world.predecessor(file).map(|old| bytes_at(world, written, old));
                 let stale = stale.filter(|stale| !stale.is_empty());
                 let (sector, pieces) = (limits.sector.max(1), limits.pieces.max(1));
-                files.push(PendingFile::new(name, bytes, stale, state, sector, pieces));
+                files.push(PendingFile::new(folder, name, bytes, stale, state, sector, pieces));
                 Part::Pending(files.len() - 1)
             }
         });

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::pending::{Change, FileState, NameOp};
-use super::world::{FileId, Folders};
+use super::world::{FileId, Folders, SimFile};
 
 /// The contents of bytes that are within a file's size but were never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub(super) enum Fill {
 /// per piece.
 #[derive(Debug)]
 pub(super) struct PendingFile {
+    folder: Arc<Path>,
     pub(super) name: Arc<str>,
     bytes: Arc<[u8]>,
     stale: Option<Arc<[u8]>>,
@@ -43,6 +45,7 @@ pub(super) struct Variant {
 
 impl PendingFile {
     pub(super) fn new(
+        folder: Arc<Path>,
         name: Arc<str>,
         bytes: Arc<[u8]>,
         stale: Option<Arc<[u8]>>,
@@ -65,7 +68,12 @@ impl PendingFile {
                 start = end;
             }
         }
-        Self { name, bytes, stale, sizes, pieces, sector }
+        Self { folder, name, bytes, stale, sizes, pieces, sector }
+    }
+
+    /// Returns this file with other bytes.
+    pub(super) fn with_bytes(&self, bytes: Arc<[u8]>) -> SimFile {
+        SimFile::fixed(self.folder.clone(), self.name.clone(), bytes)
     }
 
     pub(super) fn has_stale(&self) -> bool {

@@ -91,6 +91,7 @@ impl Op {
 /// A file. Bytes are only ever appended.
 #[derive(Debug, Clone)]
 pub(super) struct SimFile {
+    pub(super) folder: Arc<Path>,
     /// The name it was created under.
     pub(super) name: Arc<str>,
     bytes: Bytes,
@@ -105,8 +106,8 @@ enum Bytes {
 }
 
 impl SimFile {
-    pub(super) fn fixed(name: Arc<str>, bytes: Arc<[u8]>) -> Self {
-        Self { name, bytes: Bytes::Fixed(bytes) }
+    pub(super) fn fixed(folder: Arc<Path>, name: Arc<str>, bytes: Arc<[u8]>) -> Self {
+        Self { folder, name, bytes: Bytes::Fixed(bytes) }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -198,11 +199,18 @@ impl World {
         if file.bytes().len() == size { file.share() } else { file.bytes()[..size].into() }
     }
 
-    /// Returns the last file of the same kind (with the same extension) that was created before
-    /// this one. A file system may put the new file where that one was on the disk.
+    /// Returns the last file of the same folder and kind (with the same extension) that was created
+    /// before this one. A file system may put the new file where that one was on the disk. Files of
+    /// other folders are left out: a database rightly refuses a file with the header of another one.
     pub(super) fn predecessor(&self, file: FileId) -> Option<FileId> {
-        let kind = |file: FileId| self.files[file].name.rsplit_once('.').map(|(_, kind)| kind);
-        (0..file).rev().find(|&other| kind(other) == kind(file))
+        fn kind(file: &SimFile) -> Option<&str> {
+            file.name.rsplit_once('.').map(|(_, kind)| kind)
+        }
+        let new = &self.files[file];
+        (0..file).rev().find(|&other| {
+            let other = &self.files[other];
+            other.folder == new.folder && kind(other) == kind(new)
+        })
     }
 
     fn names_mut(&mut self, folder: &Path) -> io::Result<&mut Names> {
@@ -230,7 +238,8 @@ impl World {
         }
         let name: Arc<str> = name.into();
         names.insert(name.clone(), file);
-        self.files.push(SimFile { name: name.clone(), bytes: Bytes::Growing(Vec::new(), None) });
+        let bytes = Bytes::Growing(Vec::new(), None);
+        self.files.push(SimFile { folder: folder.clone(), name: name.clone(), bytes });
         self.log.push(Op::Create { folder: folder.clone(), name, file });
         Ok(file)
     }
@@ -260,7 +269,7 @@ impl World {
 
     pub(super) fn plant(&mut self, folder: &Arc<Path>, name: &str, bytes: &[u8]) {
         let (file, name): (FileId, Arc<str>) = (self.files.len(), name.into());
-        self.files.push(SimFile::fixed(name.clone(), bytes.into()));
+        self.files.push(SimFile::fixed(folder.clone(), name.clone(), bytes.into()));
         let names = Arc::make_mut(&mut self.live).entry(folder.clone()).or_default();
         names.insert(name.clone(), file);
         self.log.push(Op::Plant { folder: folder.clone(), name, file });
