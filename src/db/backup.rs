@@ -4,14 +4,15 @@ use std::path::Path;
 
 use super::core::Core;
 use super::locks::lock;
+use super::new_folder::NewFolder;
 use super::{flush, install, space};
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{FileName, MANIFEST_TMP};
+use crate::files::FileName;
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
 use crate::progress::{Meter, Phase, Report};
 use crate::segment::SegmentMeta;
-use crate::storage::{LOCK, LockedFolder, Storage};
+use crate::storage::LockedFolder;
 use crate::version::Version;
 
 /// Bytes that a file system may need for a file in addition to its contents.
@@ -23,12 +24,33 @@ pub(super) fn backup<F: Fingerprint>(
     path: &Path,
     report: Report<'_>,
 ) -> Result<()> {
-    let target = core.storage.at(path);
-    target.create_root()?;
-    expect_empty(&*target)?;
-    let target = LockedFolder::lock(&target)?;
-    // Again: another process may have written to it before it released the lock.
-    expect_empty(&**target.storage())?;
+    core.poison.check()?;
+    let folder = NewFolder::new(&core.storage.at(path))?;
+    expect_empty(&folder)?;
+    let mut created = Vec::new();
+    let prepared = folder.storage().create_root().and_then(|()| {
+        let target = LockedFolder::lock(folder.storage())?;
+        // Again: another process may have written to it before it released the lock.
+        expect_empty(&folder)?;
+        copy(core, &target, report, &mut created).map(|()| target)
+    });
+    let target = prepared.inspect_err(|_| {
+        folder.discard(|target| {
+            created.iter().for_each(|&name| install::remove_file(target, name));
+            expect_empty(&folder)
+        });
+    })?;
+    // If this fails, the copy may be complete.
+    Manifest::publish(&**target.storage())
+}
+
+/// Copies everything but the name of the manifest, without which there is no database.
+fn copy<F: Fingerprint>(
+    core: &Core<F>,
+    target: &LockedFolder,
+    report: Report<'_>,
+    created: &mut Vec<FileName>,
+) -> Result<()> {
     let writer = flush::flush_all(core)?;
     // While the writer is held, everything acknowledged is in the segments. Compaction may replace
     // some of them during the copy, so all are taken from one version, which keeps their files.
@@ -44,30 +66,20 @@ pub(super) fn backup<F: Fingerprint>(
     let files = manifest.segments.iter().map(|meta| meta.files().len() as u64).sum::<u64>() + 1;
     space::require(&**target.storage(), bytes + files * PER_FILE, "the backup")?;
     let meter = Meter::new(report, Phase::Copy, Some(bytes));
-    let mut created = Vec::new();
-    let copied = copy_segments(&version, &target, &meter, &mut created)
-        .and_then(|()| target.check())
-        .and_then(|()| manifest.prepare(&**target.storage()));
-    if let Err(error) = copied {
-        created.iter().for_each(|&name| install::remove_file(&target, name));
-        return Err(error);
-    }
-    // If this fails, the copy may be complete.
-    Manifest::publish(&**target.storage())?;
+    copy_segments(&version, target, &meter, created)?;
+    target.check()?;
+    manifest.prepare(&**target.storage())?;
     meter.finish();
     Ok(())
 }
 
 /// Returns an error if the folder contains anything but what an interrupted backup may leave.
-fn expect_empty(target: &dyn Storage) -> Result<()> {
-    if target
-        .list()?
-        .is_none_or(|names| names.iter().all(|name| [LOCK, MANIFEST_TMP].contains(&name.as_str())))
-    {
+fn expect_empty(folder: &NewFolder) -> Result<()> {
+    if folder.is_empty()? {
         return Ok(());
     }
     let message = "the folder for the backup is not empty: choose another one";
-    Err(Error::new(ErrorKind::AlreadyExists, message).at_path(target.root()))
+    Err(Error::new(ErrorKind::AlreadyExists, message).at_path(folder.storage().root()))
 }
 
 /// Copies all files of a version's segments. The manifest is written afterwards, so an interrupted

@@ -1,5 +1,6 @@
 //! Backups that fail.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
@@ -37,9 +38,8 @@ fn failed_backup_is_complete_or_no_database_and_leaves_the_original_as_it_was() 
                 let is_complete = names.contains(&"MANIFEST.tmp".to_owned());
                 with_next_manifest += u32::from(is_complete);
                 without_database += 1;
-                // What was copied is removed, unless the rename may have happened.
-                let left = names.iter().any(|name| name.contains('.') && name != "MANIFEST.tmp");
-                assert!(is_complete || !left, "call {call}: {names:?}");
+                // Everything is removed, unless the rename may have happened.
+                assert!(is_complete || names.is_empty(), "call {call}: {names:?}");
             }
         }
         // The folder of the copy is not locked any more, and the original takes writes.
@@ -56,4 +56,19 @@ fn failed_backup_is_complete_or_no_database_and_leaves_the_original_as_it_was() 
     }
     assert_eq!((complete, with_next_manifest), (1, 1), "the sync and the rename");
     assert!(without_database > 10, "{without_database}");
+}
+
+#[test]
+fn cancelled_backup_leaves_nothing_that_it_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, new, empty] = ["source", "new", "empty"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&empty).unwrap();
+    let db = Db::options().create(&source).unwrap();
+    db.insert(7, 1).unwrap();
+    for copy in [&new, &empty] {
+        let cancelled = db.backup_with(copy, |_| ControlFlow::Break(()));
+        assert_eq!(cancelled.map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
+    }
+    assert!(!new.exists());
+    assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
 }
