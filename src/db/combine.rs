@@ -177,7 +177,7 @@ fn combine<F: Fingerprint>(
         .iter()
         .map(|path| Ok(options.for_reading().open_read_only(path)?.snapshot()))
         .collect::<Result<_>>()?;
-    let options = options.like(sources, &snapshots)?;
+    let options = options.like(sources, &snapshots, out)?;
     let folder = NewFolder::new(&options.storage_at(out))?;
     remove_unfinished(folder.storage())?;
     let is_empty = folder.is_empty()?;
@@ -231,10 +231,12 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Takes what is not set from the first source, after comparing all of them.
-    fn like(mut self, paths: &[&Path], sources: &[Snapshot<F>]) -> Result<Self> {
-        let Some(first) = sources.first().map(|source| &*source.settings) else {
-            return Err(Error::invalid("there is nothing to merge: give at least one database"));
+    fn like(mut self, paths: &[&Path], sources: &[Snapshot<F>], out: &Path) -> Result<Self> {
+        let (Some(first), Some(first_path)) = (sources.first(), paths.first()) else {
+            let message = "there is nothing to merge: give at least one database";
+            return Err(Error::invalid(message).at_path(out));
         };
+        let first = &*first.settings;
         for (path, source) in paths.iter().zip(sources) {
             let found = &*source.settings;
             let shown = |name: &Option<String>| name.as_deref().unwrap_or("none").to_owned();
@@ -279,14 +281,16 @@ impl<F: Fingerprint> Options<F> {
             return Err(Error::invalid(format!(
                 "the database has {} ids, which cannot become others",
                 first.ids
-            )));
+            ))
+            .at_path(first_path));
         }
         for (what, asked, found) in [
             ("recipe", &self.recipe, &first.recipe),
             ("extraction", &self.extraction, &first.extraction),
         ] {
             if asked != found {
-                return Err(Error::invalid(format!("the {what} of a database cannot change")));
+                let message = format!("the {what} of a database cannot change");
+                return Err(Error::invalid(message).at_path(first_path));
             }
         }
         self.tuning.background = false;

@@ -258,7 +258,10 @@ fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
         assert!(message.contains(word) && message.contains(other), "{message}");
     }
     let none: [&str; 0] = [];
-    let refused = |error: fpdb::Error| error.kind();
+    let refused = |error: fpdb::Error| {
+        assert!(error.path().is_some(), "{error}");
+        error.kind()
+    };
     assert_eq!(options(&sim).merge(&none, "out").map_err(refused), Err(ErrorKind::InvalidArgument));
     let exists = options(&sim).rebuild("a", "other recipe").map_err(refused);
     assert_eq!(exists, Err(ErrorKind::AlreadyExists));
