@@ -18,6 +18,7 @@ mod inspect;
 mod man;
 mod measure;
 mod merge;
+mod pairs;
 mod plan;
 mod query;
 mod recipes;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Import(import::Args),
     Dedup(dedup::Args),
     Query(query::Args),
+    Pairs(pairs::Args),
     Get(get::Args),
     Extract(extract::Args),
     Export(export::Args),
@@ -68,6 +70,7 @@ impl Command {
             Self::Import(args) => args.run(context),
             Self::Dedup(args) => args.run(context),
             Self::Query(args) => args.run(context),
+            Self::Pairs(args) => args.run(context),
             Self::Get(args) => args.run(context),
             Self::Extract(args) => args.run(context),
             Self::Export(args) => args.run(context),

@@ -2,11 +2,12 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "create",
     "import",
     "dedup",
     "query",
+    "pairs",
     "get",
     "extract",
     "export",

@@ -25,6 +25,7 @@ mod markup;
 mod merge;
 mod order;
 mod pages;
+mod pairs;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plan;

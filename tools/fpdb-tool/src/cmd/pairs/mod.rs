@@ -1,0 +1,190 @@
+//! `pairs`
+
+mod writer;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+
+use anyhow::{Result, bail};
+use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, Snapshot};
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use crate::database::by_width;
+use crate::failure::Outcome;
+use crate::input::parse_size;
+use crate::memory::MemoryArgs;
+use crate::output::{self, Context, json_line};
+use crate::progress;
+use writer::{Batch, Form, Writer};
+
+const EXAMPLE: &str = "\
+Examples:
+  fpdb-tool pairs crawl.fpdb -k 3 --json > pairs.ndjson
+  fpdb-tool pairs crawl.fpdb -k 6 --count";
+
+/// Finds all pairs of entries within a distance
+///
+/// Prints each pair once, in no particular order. Entries with the same fingerprint are a group, and
+/// their first entry stands for all of them in pairs with others. In CSV and without --json, a group
+/// is printed as pairs of its first entry with each other one, at distance 0. With --expand, every
+/// pair of entries is printed, and there are no groups: a thousand equal fingerprints are half a
+/// million pairs.
+///
+/// With --json, prints a record per pair, {"type":"pair","a":1,"b":2,"distance":3}, with "a_name" and
+/// "b_name" in a database with names, and a record per group, {"type":"group",
+/// "fingerprint":"0x...","ids":[...]}, where a group of more than 65,536 comes in several parts. The
+/// last record is a summary.
+///
+/// The database is read as it is at one moment, even if another process is writing to it.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+
+    /// Distance in bits [default: the database's max distance]
+    #[arg(short = 'k', long = "distance", value_name = "BITS")]
+    distance: Option<u32>,
+
+    /// Print CSV with a header: a,b,distance or, with names, a,b,distance,a_name,b_name
+    #[arg(long)]
+    csv: bool,
+
+    /// Print every pair of entries, including those with equal fingerprints
+    #[arg(long)]
+    expand: bool,
+
+    /// Print only the number of pairs of entries at each distance
+    #[arg(long, conflicts_with_all = ["csv", "expand"])]
+    count: bool,
+
+    /// Memory for the parts of tables that are compared [default: 512MiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Memory")]
+    memory: Option<usize>,
+
+    #[command(flatten)]
+    reading: MemoryArgs,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    r#type: &'static str,
+    pairs: u64,
+    groups: Option<u64>,
+    /// The number of pairs at each distance, from 0.
+    by_distance: &'a [u64],
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        if self.csv && context.json {
+            bail!("--csv and --json are two formats: choose one");
+        }
+        let description = fpdb::describe(&self.path)?;
+        by_width!(description.bits, |options| self.search(options, &description, context))?;
+        Ok(Outcome::Done)
+    }
+
+    fn search<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        description: &Description,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        let options = self.reading.apply(options.index_memory(0), &self.path);
+        let snapshot = options.open_read_only(&self.path)?.snapshot();
+        let distance = self.distance.unwrap_or(description.max_distance);
+        let mut pairs = snapshot.pairs(distance).expand(self.expand);
+        if let Some(bytes) = self.memory {
+            pairs = pairs.memory(bytes as u64);
+        }
+        let bar = progress::of_operation(context);
+        if self.count {
+            let counts = pairs.count_with(|progress| progress::show(&bar, progress))?;
+            bar.finish_and_clear();
+            return print_counts(&counts, context);
+        }
+        let form = match (context.json, self.csv) {
+            (true, _) => Form::Json,
+            (false, true) => Form::Csv,
+            (false, false) => Form::Text,
+        };
+        let names = (description.ids == Ids::Names).then_some(&snapshot);
+        let (by_distance, groups) = write(&pairs, form, names, &bar, context)?;
+        bar.finish_and_clear();
+        let total = by_distance.iter().sum();
+        if context.json {
+            let by_distance = &by_distance;
+            let groups = Some(groups);
+            let summary = Summary { r#type: "summary", pairs: total, groups, by_distance };
+            json_line(context.out, &summary)?;
+        }
+        context.say(format!("{total} pairs and {groups} groups of equal fingerprints"));
+        Ok(())
+    }
+}
+
+/// Writes what the search finds, in this thread, while other threads search. Returns the number of
+/// pairs at each distance, and that of groups.
+fn write<F: Fingerprint>(
+    pairs: &Pairs<'_, F>,
+    form: Form,
+    names: Option<&Snapshot<F>>,
+    bar: &ProgressBar,
+    context: &mut Context<'_>,
+) -> Result<(Vec<u64>, u64)> {
+    let (sender, receiver) = mpsc::sync_channel(4);
+    std::thread::scope(|scope| {
+        let search = scope.spawn(move || search(pairs, &sender, bar));
+        // If writing fails, the receiver is dropped, and the search ends.
+        let written = write_all(receiver, Writer::new(form, names, context.out));
+        let report = search.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        written?;
+        let report = report?;
+        Ok((report.pairs, report.groups))
+    })
+}
+
+fn search<F: Fingerprint>(
+    pairs: &Pairs<'_, F>,
+    sender: &SyncSender<Batch<F>>,
+    bar: &ProgressBar,
+) -> fpdb::Result<fpdb::PairsReport> {
+    let visit = |found: Found<'_, F>| {
+        let batch = match found {
+            Found::Pairs(pairs) => Batch::Pairs(pairs.to_vec()),
+            Found::Group { fingerprint, ids } => Batch::Group(fingerprint, ids.to_vec()),
+        };
+        match sender.send(batch) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    };
+    pairs.visit_with(visit, |progress| progress::show(bar, progress))
+}
+
+fn write_all<F: Fingerprint>(batches: Receiver<Batch<F>>, mut writer: Writer<'_, F>) -> Result<()> {
+    writer.begin()?;
+    batches.into_iter().try_for_each(|batch| writer.write(&batch))?;
+    writer.end()
+}
+
+fn print_counts(counts: &[u64], context: &mut Context<'_>) -> Result<()> {
+    let total = counts.iter().sum();
+    if context.json {
+        let summary =
+            Summary { r#type: "summary", pairs: total, groups: None, by_distance: counts };
+        json_line(context.out, &summary)?;
+        return Ok(());
+    }
+    let lines: Vec<[String; 2]> = (0..)
+        .zip(counts)
+        .map(|(distance, count): (u32, &u64)| [distance.to_string(), count.to_string()])
+        .collect();
+    output::table(context.out, ["distance", "pairs"], &lines)?;
+    context.say(format!("{total} pairs"));
+    Ok(())
+}
