@@ -408,6 +408,34 @@ mod tests {
     }
 
     #[test]
+    fn segment_with_names_that_have_no_id_yet_is_damage() {
+        for (ids, next_doc, is_sound) in
+            [(Ids::Names, 5, false), (Ids::Names, 6, true), (Ids::Unique, 0, true)]
+        {
+            let (sim, mut manifest) = manifest(ids);
+            let storage: Arc<dyn Storage> = sim;
+            let folder = LockedFolder::lock(&storage).unwrap();
+            let memtable = Memtable::<u64>::new(manifest.settings.permutations(), 5);
+            let (id, stamp, duplicate_of) = (DocId(5), None, None);
+            let after = Some(Document { fingerprint: FINGERPRINT, id, stamp, duplicate_of });
+            let name = (ids == Ids::Names).then(|| "a".into());
+            let change = DocumentChange { name, id, before: Before::Absent, after };
+            memtable.apply(1, &[Op::Change(change)]).unwrap();
+            let meta = flush::write_memtable(&folder, &manifest.settings, 1, &memtable).unwrap();
+            manifest.segments.extend(meta);
+            manifest.next_doc = next_doc;
+            let opened = open_segments::<u64>(&storage, &manifest, &[]);
+            if is_sound {
+                assert_eq!(opened.unwrap().len(), 1, "{ids}");
+            } else {
+                let error = opened.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+                assert!(error.to_string().contains("not yet assigned"), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn operations_for_another_kind_of_ids_are_damage() {
         let change = |name: Option<&str>| {
             let (id, stamp, duplicate_of) = (DocId(0), None, None);

@@ -74,3 +74,21 @@ impl LockedFolder {
         self.next_scratch.fetch_add(1, Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Sim;
+    use super::*;
+
+    #[test]
+    fn numbers_of_files_are_never_returned_twice() {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let storage: Arc<dyn Storage> = sim;
+        let folder = LockedFolder::lock(&storage).unwrap();
+        assert_eq!([(); 3].map(|()| folder.next_scratch()), [0, 1, 2]);
+        assert_eq!([5, 5, 9].map(|least| folder.next_number(least)), [5, 6, 9]);
+        folder.skip_numbers(20);
+        assert_eq!(folder.next_number(9), 21);
+    }
+}

@@ -66,6 +66,15 @@ fn open_without_a_database_fails_and_leaves_nothing() {
 }
 
 #[test]
+fn missing_manifest_is_damage_if_other_files_of_a_database_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    Db::options().create(&path).unwrap().insert(1, 1).unwrap();
+    std::fs::remove_file(path.join("MANIFEST")).unwrap();
+    refused_to_open(&path, ErrorKind::Corruption, &["the manifest is missing", "backup"]);
+}
+
+#[test]
 fn folder_with_other_files_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
