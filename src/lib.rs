@@ -100,10 +100,11 @@ mod version;
 
 pub use codec::block_code::BlockCode;
 pub use db::{
-    CompactReport, Db, Description, Documents, Durability, ExpireReport, Found, Iter, Key,
-    LoadReport, MergeReport, Novelty, OnDuplicate, Options, Outcome, Pair, Pairs, PairsPosition,
-    PairsReport, ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot, Stamped, Stats,
-    TableStats, UpsertOptions, VerifyReport, describe,
+    Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db, Description, Documents,
+    Durability, ExpireReport, Found, Iter, Key, LoadReport, MergeReport, Novelty, OnDuplicate,
+    Options, Outcome, Pair, Pairs, PairsPosition, PairsReport, ReadOnlyDb, RecipeName,
+    RecoveryReport, SegmentStats, Snapshot, Stamped, Stats, TableStats, UpsertOptions,
+    VerifyReport, describe,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};

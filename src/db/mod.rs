@@ -27,6 +27,7 @@ mod backpressure;
 mod backup;
 mod calibrate;
 mod close;
+mod clusters;
 mod combine;
 mod commit;
 mod compact;
@@ -68,6 +69,7 @@ mod upsert;
 mod wake;
 mod write;
 
+pub use clusters::{Cluster, ClusterMethod, ClusterReport, Clusters};
 pub use combine::MergeReport;
 pub use compact::CompactReport;
 pub use entries::Novelty;

@@ -122,9 +122,8 @@ impl<'a, F: Fingerprint> Writer<'a, F> {
             }
             Form::Csv => writeln!(self.out, "{a},{b},{distance}")?,
             Form::Text => {
-                let shown = |id: u64, name: Option<&str>| {
-                    name.map_or_else(|| id.to_string(), |name| printable(name))
-                };
+                let shown =
+                    |id: u64, name: Option<&str>| name.map_or_else(|| id.to_string(), printable);
                 writeln!(self.out, "{distance}  {}  {}", shown(a, a_name), shown(b, b_name))?;
             }
         }

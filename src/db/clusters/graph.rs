@@ -1,0 +1,140 @@
+//! The graph of near fingerprints, and how it falls into clusters.
+
+use crate::error::{Error, Result};
+use crate::fingerprint::{Entry, Fingerprint};
+
+/// Fingerprints that are near others or that several entries have.
+pub(super) struct Graph<F> {
+    /// Each fingerprint with its lowest id, in the order of these ids. A node is a position in it.
+    pub(super) nodes: Vec<Entry<F>>,
+    /// The two nodes of each pair, the later one first. Sorted.
+    edges: Vec<(u32, u32)>,
+}
+
+/// Nodes from which on repeated ones are removed while a graph is made.
+const REPEATED_FROM: usize = if cfg!(test) { 1 << 4 } else { 1 << 16 };
+
+/// Collects the pairs and groups of a graph.
+pub(super) struct GraphBuilder<F> {
+    /// Fingerprints with their lowest ids, some more than once.
+    nodes: Vec<Entry<F>>,
+    /// Number of nodes at which repeated ones are removed.
+    full: usize,
+    pairs: Vec<(F, F)>,
+}
+
+impl<F: Fingerprint> GraphBuilder<F> {
+    pub(super) fn new() -> Self {
+        Self { nodes: Vec::new(), full: REPEATED_FROM, pairs: Vec::new() }
+    }
+
+    /// Adds a fingerprint that several entries have, with its lowest id. Large groups come in parts
+    /// with ascending ids, of which the first counts.
+    pub(super) fn add_group(&mut self, entry: Entry<F>) {
+        if self.nodes.last().is_none_or(|last| last.fingerprint != entry.fingerprint) {
+            self.add_node(entry);
+        }
+    }
+
+    /// Adds two fingerprints that are near each other, with their lowest ids.
+    pub(super) fn add_pair(&mut self, a: Entry<F>, b: Entry<F>) {
+        self.pairs.push((a.fingerprint, b.fingerprint));
+        self.add_node(a);
+        self.add_node(b);
+    }
+
+    fn add_node(&mut self, entry: Entry<F>) {
+        self.nodes.push(entry);
+        if self.nodes.len() >= self.full {
+            self.remove_repeated();
+            self.full = (2 * self.nodes.len()).max(REPEATED_FROM);
+        }
+    }
+
+    fn remove_repeated(&mut self) {
+        self.nodes.sort_unstable_by_key(|entry| (entry.id, entry.fingerprint));
+        self.nodes.dedup();
+    }
+
+    /// Returns how many bytes the graph takes while it is made.
+    pub(super) fn bytes(&self) -> u64 {
+        let node = size_of::<Entry<F>>() + size_of::<(F, u32)>();
+        let pair = size_of::<(F, F)>() + size_of::<(u32, u32)>();
+        (self.nodes.len() * node + self.pairs.len() * pair) as u64
+    }
+
+    pub(super) fn build(mut self) -> Result<Graph<F>> {
+        self.remove_repeated();
+        let Self { nodes, pairs, .. } = self;
+        if u32::try_from(nodes.len()).is_err() {
+            return Err(Error::invalid(format!(
+                "{} fingerprints are near others: clusters can be made of at most {}",
+                nodes.len(),
+                u32::MAX
+            )));
+        }
+        let mut numbers: Vec<(F, u32)> =
+            nodes.iter().map(|node| node.fingerprint).zip(0..).collect();
+        numbers.sort_unstable();
+        let node = |fingerprint: F| {
+            let place = numbers.partition_point(|&(other, _)| other < fingerprint);
+            numbers[place].1
+        };
+        let edge = |&(a, b): &(F, F)| {
+            let (a, b) = (node(a), node(b));
+            (a.max(b), a.min(b))
+        };
+        let mut edges: Vec<(u32, u32)> = pairs.iter().map(edge).collect();
+        edges.sort_unstable();
+        Ok(Graph { nodes, edges })
+    }
+}
+
+impl<F: Fingerprint> Graph<F> {
+    /// Returns the first node of the cluster of each node: itself, or the earliest node next to it
+    /// that is the first of its cluster.
+    pub(super) fn keep_first(&self) -> Vec<u32> {
+        let mut firsts = self.each_alone();
+        for edges in self.edges.chunk_by(|a, b| a.0 == b.0) {
+            let kept = edges.iter().map(|edge| edge.1).find(|&node| firsts[node as usize] == node);
+            if let Some(kept) = kept {
+                firsts[edges[0].0 as usize] = kept;
+            }
+        }
+        firsts
+    }
+
+    /// Returns the first node of the connected component of each node. Union-find with path halving,
+    /// in which the earlier root wins.
+    pub(super) fn components(&self) -> Vec<u32> {
+        let mut parents = self.each_alone();
+        let root = |parents: &mut Vec<u32>, mut node: u32| {
+            while parents[node as usize] != node {
+                let above = parents[parents[node as usize] as usize];
+                parents[node as usize] = above;
+                node = above;
+            }
+            node
+        };
+        for &(a, b) in &self.edges {
+            let (a, b) = (root(&mut parents, a), root(&mut parents, b));
+            parents[a.max(b) as usize] = a.min(b);
+        }
+        // A parent is earlier, so it has its root already.
+        for node in 0..parents.len() {
+            parents[node] = parents[parents[node] as usize];
+        }
+        parents
+    }
+
+    /// Returns each first node with the nodes of its cluster, sorted.
+    pub(super) fn clusters(firsts: &[u32]) -> Vec<(u32, u32)> {
+        let mut members: Vec<(u32, u32)> = firsts.iter().copied().zip(0..).collect();
+        members.sort_unstable();
+        members
+    }
+
+    fn each_alone(&self) -> Vec<u32> {
+        (0..).take(self.nodes.len()).collect()
+    }
+}

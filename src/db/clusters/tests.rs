@@ -1,0 +1,136 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::db::{Db, Novelty};
+use crate::fingerprint::DocId;
+
+/// A seeded generator of families of near fingerprints, chains among them.
+fn fingerprints(n: usize) -> Vec<u64> {
+    let mut state = 9u64;
+    let mut next = move || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (state ^ state >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 9
+    };
+    let mut all = Vec::new();
+    while all.len() < n {
+        let mut last = next() << 9 ^ next();
+        for _ in 0..1 + next() % 12 {
+            all.push(last);
+            (0..next() % 4).for_each(|_| last ^= 1 << (next() % 64));
+        }
+    }
+    // So that families are not in the order of their ids.
+    (0..all.len()).rev().for_each(|at| all.swap(at, usize::try_from(next()).unwrap() % (at + 1)));
+    all
+}
+
+fn database(folder: &tempfile::TempDir, fingerprints: &[u64]) -> Db {
+    let db = Db::options().create(folder.path().join("db")).unwrap();
+    let documents: Vec<(u64, u64)> = fingerprints.iter().copied().zip(0..).collect();
+    let (first, rest) = documents.split_at(documents.len() / 2);
+    db.insert_batch(first).unwrap();
+    db.flush().unwrap();
+    db.insert_batch(rest).unwrap();
+    db
+}
+
+/// Returns the members of each cluster by the id of its first.
+fn clusters(db: &Db, distance: u32, method: ClusterMethod) -> BTreeMap<u64, Vec<u64>> {
+    let (mut all, mut last) = (BTreeMap::new(), None);
+    let snapshot = db.snapshot();
+    let report = snapshot.clusters(distance).method(method).visit(|cluster| {
+        let ids: Vec<u64> = cluster.members.iter().map(|entry| entry.id.0).collect();
+        assert!(ids.is_sorted() && ids[0] == cluster.first.id.0 && last < Some(ids[0]));
+        last = Some(ids[0]);
+        let distance = |entry: &Entry<u64>| entry.fingerprint.distance(cluster.first.fingerprint);
+        assert_eq!(cluster.radius, cluster.members.iter().map(distance).max().unwrap());
+        assert_eq!(all.insert(ids[0], ids), None);
+        ControlFlow::Continue(())
+    });
+    let report = report.unwrap();
+    assert_eq!(report.clusters, all.len() as u64);
+    assert_eq!(report.sizes.iter().sum::<u64>(), report.clusters);
+    assert_eq!(report.duplicates, all.values().map(|ids| ids.len() as u64 - 1).sum::<u64>());
+    all
+}
+
+#[test]
+fn first_entries_are_those_that_insert_if_novel_keeps() {
+    let fingerprints = fingerprints(1500);
+    let folder = tempfile::tempdir().unwrap();
+    let db = database(&folder, &fingerprints);
+    for distance in [0, 1, 3, 6] {
+        let found = clusters(&db, distance, ClusterMethod::KeepFirst);
+        let dropped: Vec<u64> = found.values().flat_map(|ids| ids[1..].to_vec()).collect();
+        let other = Db::options().create(folder.path().join(format!("{distance}"))).unwrap();
+        for (id, &fingerprint) in (0..).zip(&fingerprints) {
+            let novelty = other.insert_if_novel_within(fingerprint, id, distance).unwrap();
+            let is_kept = matches!(novelty, Novelty::Inserted(_));
+            assert_eq!(is_kept, !dropped.contains(&id), "distance {distance}, id {id}");
+        }
+        for (&first, ids) in &found {
+            for &id in ids {
+                // No earlier entry that is kept is near.
+                let near = |&&other: &&u64| {
+                    let (a, b) = (fingerprints[other as usize], fingerprints[id as usize]);
+                    (a ^ b).count_ones() <= distance
+                };
+                let all: Vec<u64> = (0..=id).filter(|id| !dropped.contains(id)).collect();
+                assert_eq!(all.iter().find(near), Some(&first));
+            }
+        }
+    }
+}
+
+#[test]
+fn components_are_those_of_all_pairs_compared_one_by_one() {
+    let fingerprints = fingerprints(800);
+    let folder = tempfile::tempdir().unwrap();
+    let db = database(&folder, &fingerprints);
+    for distance in [0, 2, 3, 8] {
+        let mut labels: Vec<usize> = (0..fingerprints.len()).collect();
+        for a in 0..fingerprints.len() {
+            for b in 0..a {
+                if (fingerprints[a] ^ fingerprints[b]).count_ones() <= distance {
+                    let (from, to) = (labels[a].max(labels[b]), labels[a].min(labels[b]));
+                    labels.iter_mut().filter(|label| **label == from).for_each(|l| *l = to);
+                }
+            }
+        }
+        let mut expected: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for (id, label) in labels.into_iter().enumerate() {
+            expected.entry(label as u64).or_default().push(id as u64);
+        }
+        expected.retain(|_, ids| ids.len() > 1);
+        assert_eq!(clusters(&db, distance, ClusterMethod::Components), expected);
+    }
+}
+
+#[test]
+fn chains_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let chain: Vec<u64> = (0..20).map(|bits| (1 << bits) - 1).collect();
+    let db = database(&folder, &chain);
+    let snapshot = db.snapshot();
+    let go_on = |_: Cluster<'_>| ControlFlow::Continue(());
+    let report = snapshot.clusters(3).method(ClusterMethod::Components).visit(go_on).unwrap();
+    assert_eq!((report.clusters, report.duplicates, report.chains), (1, 19, 1));
+    let report = snapshot.clusters(3).visit(go_on).unwrap();
+    assert_eq!((report.clusters, report.duplicates, report.chains), (5, 15, 0));
+}
+
+#[test]
+fn a_crowd_of_equal_fingerprints_is_one_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    // Several parts of a group, and two fingerprints near them.
+    let mut all = vec![7u64; 50];
+    all.extend([6, 5]);
+    let db = database(&folder, &all);
+    for method in [ClusterMethod::KeepFirst, ClusterMethod::Components] {
+        let expected = BTreeMap::from([(0, (0..52).collect::<Vec<u64>>())]);
+        assert_eq!(clusters(&db, 3, method), expected);
+    }
+    db.remove(7, DocId(0)).unwrap();
+    let found = clusters(&db, 3, ClusterMethod::KeepFirst);
+    assert_eq!(found.keys().copied().collect::<Vec<_>>(), [1]);
+}
