@@ -1,6 +1,7 @@
 //! The commands. Each has a module with its arguments and what it does with them.
 
 mod backup;
+mod clusters;
 mod compact;
 mod completions;
 mod create;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Dedup(dedup::Args),
     Query(query::Args),
     Pairs(pairs::Args),
+    Clusters(clusters::Args),
     Get(get::Args),
     Extract(extract::Args),
     Export(export::Args),
@@ -71,6 +73,7 @@ impl Command {
             Self::Dedup(args) => args.run(context),
             Self::Query(args) => args.run(context),
             Self::Pairs(args) => args.run(context),
+            Self::Clusters(args) => args.run(context),
             Self::Get(args) => args.run(context),
             Self::Extract(args) => args.run(context),
             Self::Export(args) => args.run(context),

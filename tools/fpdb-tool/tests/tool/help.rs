@@ -2,12 +2,13 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "create",
     "import",
     "dedup",
     "query",
     "pairs",
+    "clusters",
     "get",
     "extract",
     "export",

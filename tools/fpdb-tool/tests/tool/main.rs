@@ -3,6 +3,7 @@
 mod backup;
 mod bench;
 mod browser;
+mod clusters;
 mod common;
 mod corpus;
 mod create;

@@ -1,0 +1,220 @@
+//! `clusters`
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use fpdb::{
+    Cluster, ClusterMethod, ClusterReport, Clusters, Description, DocId, Fingerprint, Ids, Options,
+    Snapshot,
+};
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use crate::database::by_width;
+use crate::failure::Outcome;
+use crate::input::parse_size;
+use crate::memory::MemoryArgs;
+use crate::output::{Context, json_line, printable};
+use crate::progress;
+
+const EXAMPLE: &str = "\
+Examples:
+  fpdb-tool clusters crawl.fpdb --json > clusters.ndjson
+  fpdb-tool clusters crawl.fpdb --keep first > keep.txt";
+
+/// Finds clusters of near-duplicates, and the documents to keep
+///
+/// By default, documents are taken in the order of their ids. Each is kept unless a document that was
+/// kept before is within the distance, and then it belongs to the cluster of the earliest of these:
+/// what `dedup` would have done. With --method components, every document belongs to the cluster of
+/// all documents within the distance of it, so chains of pairs may connect documents that have little
+/// in common. The last line says how many clusters have a member that is not within the distance of
+/// the first one.
+///
+/// Prints a line per cluster: the number of documents, and the first of them. With --json, prints a
+/// record per cluster, {"type":"cluster","first":1,"radius":3,"ids":[1,5,9]}, with "names" in a database
+/// with names, and a summary record last. "radius" is the largest distance from the first document.
+///
+/// With --keep first, prints the documents to keep instead: all but those that follow the first one
+/// in a cluster, one per line, by name or, without names, by id.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+
+    /// Distance in bits [default: the database's max distance]
+    #[arg(short = 'k', long = "distance", value_name = "BITS")]
+    distance: Option<u32>,
+
+    /// What a cluster is
+    #[arg(long, value_enum, default_value = "keep-first")]
+    method: Method,
+
+    /// Print the documents to keep
+    #[arg(long, value_enum)]
+    keep: Option<Keep>,
+
+    /// Memory for pairs [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Memory")]
+    memory: Option<usize>,
+
+    #[command(flatten)]
+    reading: MemoryArgs,
+}
+
+/// `--method`
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    /// A kept document, and those that are dropped because of it
+    KeepFirst,
+    /// Documents that chains of pairs connect
+    Components,
+}
+
+/// `--keep`
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// The document with the lowest id
+    First,
+}
+
+#[derive(Serialize)]
+struct Record {
+    r#type: &'static str,
+    first: u64,
+    radius: u32,
+    ids: Vec<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    r#type: &'static str,
+    clusters: u64,
+    duplicates: u64,
+    chains: u64,
+    /// The number of clusters of 2^i to 2^(i+1) - 1 documents at position i.
+    sizes: &'a [u64],
+}
+
+impl Args {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+        if self.keep.is_some() && context.json {
+            bail!("--keep prints a list of documents: leave out --json");
+        }
+        let description = fpdb::describe(&self.path)?;
+        by_width!(description.bits, |options| self.search(options, &description, context))?;
+        Ok(Outcome::Done)
+    }
+
+    fn search<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        description: &Description,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        let options = self.reading.apply(options.index_memory(0), &self.path);
+        let snapshot = options.open_read_only(&self.path)?.snapshot();
+        let distance = self.distance.unwrap_or(description.max_distance);
+        let mut clusters = snapshot.clusters(distance).method(match self.method {
+            Method::KeepFirst => ClusterMethod::KeepFirst,
+            Method::Components => ClusterMethod::Components,
+        });
+        if let Some(bytes) = self.memory {
+            clusters = clusters.memory(bytes as u64);
+        }
+        let names = (description.ids == Ids::Names).then_some(&snapshot);
+        let report = match self.keep {
+            Some(Keep::First) => keep(&clusters, &snapshot, names, context)?,
+            None => print(&clusters, names, context)?,
+        };
+        let ClusterReport { clusters, duplicates, chains, .. } = report;
+        if context.json {
+            let sizes = &report.sizes;
+            let summary = Summary { r#type: "summary", clusters, duplicates, chains, sizes };
+            json_line(context.out, &summary)?;
+        }
+        context.say(format!(
+            "{clusters} clusters with {duplicates} duplicates; {chains} have a member farther than \
+             {distance} bits from the first"
+        ));
+        Ok(())
+    }
+}
+
+/// Visits all clusters, until `visit` fails.
+fn for_each<F: Fingerprint>(
+    clusters: &Clusters<'_, F>,
+    bar: &ProgressBar,
+    mut visit: impl FnMut(Cluster<'_, F>) -> Result<()>,
+) -> Result<ClusterReport> {
+    let mut result = Ok(());
+    let report = clusters.visit_with(
+        |cluster| {
+            bar.finish_and_clear();
+            result = visit(cluster);
+            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        },
+        |progress| progress::show(bar, progress),
+    );
+    bar.finish_and_clear();
+    result?;
+    Ok(report?)
+}
+
+/// Prints the clusters.
+fn print<F: Fingerprint>(
+    clusters: &Clusters<'_, F>,
+    names: Option<&Snapshot<F>>,
+    context: &mut Context<'_>,
+) -> Result<ClusterReport> {
+    let (bar, json) = (progress::of_operation(context), context.json);
+    let out = &mut *context.out;
+    for_each(clusters, &bar, |cluster| {
+        let ids: Vec<DocId> = cluster.members.iter().map(|entry| entry.id).collect();
+        if json {
+            let names = names.map(|snapshot| snapshot.names(&ids)).transpose()?;
+            let names =
+                names.map(|names| names.into_iter().map(Option::unwrap_or_default).collect());
+            let ids = ids.iter().map(|id| id.0).collect();
+            let (first, radius) = (cluster.first.id.0, cluster.radius);
+            return Ok(json_line(out, &Record { r#type: "cluster", first, radius, ids, names })?);
+        }
+        Ok(writeln!(out, "{}  {}", ids.len(), shown(cluster.first.id, names)?)?)
+    })
+}
+
+/// Prints the documents that no cluster drops.
+fn keep<F: Fingerprint>(
+    clusters: &Clusters<'_, F>,
+    snapshot: &Snapshot<F>,
+    names: Option<&Snapshot<F>>,
+    context: &mut Context<'_>,
+) -> Result<ClusterReport> {
+    let mut dropped = HashSet::new();
+    let report = for_each(clusters, &progress::of_operation(context), |cluster| {
+        let others = cluster.members.iter().filter(|entry| **entry != cluster.first);
+        dropped.extend(others.copied());
+        Ok(())
+    })?;
+    for entry in snapshot.iter() {
+        let entry = entry?;
+        if !dropped.contains(&entry) {
+            writeln!(context.out, "{}", shown(entry.id, names)?)?;
+        }
+    }
+    Ok(report)
+}
+
+/// Returns the name of a document, or its id in a database without names.
+fn shown<F: Fingerprint>(id: DocId, names: Option<&Snapshot<F>>) -> Result<String> {
+    let name = names.map(|snapshot| snapshot.name(id)).transpose()?.flatten();
+    Ok(name.map_or_else(|| id.to_string(), |name| printable(&name)))
+}

@@ -1,0 +1,66 @@
+//! `clusters`
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::common::Folder;
+
+/// A chain of three, each 2 bits from the one before, a pair of equal ones, and one alone.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("list", "0x0,1\n0x3,2\n0xf,3\n0xffff0000,4\n0xffff0000,5\n0xff00000000,6\n");
+    folder.ok("import db list --id-column 2");
+    folder
+}
+
+fn records(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn keep_first_drops_what_is_near_a_kept_document_only() {
+    let folder = folder();
+    let records = records(&folder.ok("clusters db --json").text());
+    let cluster = |first, radius, ids: Value| json!({"type": "cluster", "first": first, "radius": radius, "ids": ids});
+    assert_eq!(records[0], cluster(1, 2, json!([1, 2])));
+    assert_eq!(records[1], cluster(4, 0, json!([4, 5])));
+    let summary =
+        json!({"type": "summary", "clusters": 2, "duplicates": 2, "chains": 0, "sizes": [0, 2]});
+    assert_eq!(records[2..], [summary]);
+    let text = folder.ok("clusters db --keep first").text();
+    assert_eq!(text.lines().collect::<BTreeSet<_>>(), ["1", "3", "4", "6"].into());
+}
+
+#[test]
+fn components_follow_chains_and_report_them() {
+    let folder = folder();
+    let run = folder.ok("clusters db --method components");
+    assert_eq!(run.text(), "3  1\n2  4\n");
+    assert!(run.err.contains("1 have a member farther than 3 bits"), "{}", run.err);
+    let text = folder.ok("clusters db --method components --keep first").text();
+    assert_eq!(text.lines().collect::<BTreeSet<_>>(), ["1", "4", "6"].into());
+}
+
+#[test]
+fn names_are_printed_and_escaped() {
+    let folder = Folder::new();
+    folder.write("list", "0x7,one\n0x7,t\u{1b}[2Jwo\n0x1,three\n");
+    folder.ok("create db --ids names");
+    folder.ok("import db list --id-column 2");
+    assert_eq!(folder.ok("clusters db").text(), "3  one\n");
+    assert_eq!(folder.ok("clusters db --keep first").text(), "one\n");
+    assert_eq!(folder.ok("clusters db -k 0 --keep first").text(), "three\none\n");
+    let text = folder.ok("clusters db --json").text();
+    assert!(text.contains(r#""names":["one","t\u001b[2Jwo","three"]"#), "{text}");
+}
+
+#[test]
+fn too_little_memory_and_wrong_arguments_are_clear_errors() {
+    let folder = folder();
+    let run = folder.exits(2, "clusters db --memory 10");
+    assert!(run.err.contains("more than 10 bytes of memory"), "{}", run.err);
+    folder.exits(2, "clusters nowhere");
+    folder.exits(2, "clusters db --keep first --json");
+    folder.exits(2, "clusters db --keep last");
+}
