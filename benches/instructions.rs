@@ -17,7 +17,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use common::{Data, Random, load, option, options, queries, scan};
-use fpdb::{BlockCode, Db, DocId, Durability, Key, Novelty, Options};
+use fpdb::{BlockCode, Db, DocId, Durability, Ids, Key, Novelty, Options, Stamped};
 
 /// An increase by more than this share is a failure; a decrease by more calls for an update.
 const TOLERANCE: f64 = 0.05;
@@ -29,7 +29,7 @@ const FILTER: u32 = 8;
 /// of operations.
 type Path = (&'static str, fn() -> usize);
 
-const PATHS: [Path; 16] = [
+const PATHS: [Path; 21] = [
     ("query, half-2 with filter, k = 3", || query("half-2", FILTER, 3)),
     ("query of a small database without a match, k = 3", || query_small(0..=0)),
     ("query of a small database with one match, k = 3", || query_small(1..=1)),
@@ -42,7 +42,12 @@ const PATHS: [Path; 16] = [
     ("a fingerprint of a full scan, huffman", || full_scan(BlockCode::Huffman)),
     ("query, 30 recent entries, k = 3", || query_recent(30)),
     ("query, 3000 recent entries, k = 3", || query_recent(3000)),
+    ("query among documents without stamps, k = 3", || query_documents(None)),
+    ("query among documents with stamps, k = 3", || query_documents(Some(7))),
     ("insert_if_novel into the memtable", insert_if_novel),
+    ("insert_if_novel of a name", || insert_names(None)),
+    ("insert_if_novel of a name with a stamp", || insert_names(Some(7))),
+    ("a fingerprint of all pairs, half-2, k = 3", pairs),
     ("an entry of a flush", flush),
     ("an entry of a compaction", compact),
     ("an entry of a bulk load", bulk_load),
@@ -185,6 +190,79 @@ fn insert_if_novel() -> usize {
         seen.extend(novel.then_some(document));
     }
     documents.len()
+}
+
+/// A fingerprint, a name and a stamp.
+type Document = (u64, String, Option<u64>);
+
+fn stamped((_, name, stamp): &Document) -> Stamped<'_> {
+    Stamped { stamp: *stamp, ..name.as_str().into() }
+}
+
+/// Returns uniform fingerprints with names and this stamp.
+fn recent_documents(stamp: Option<u64>) -> Vec<Document> {
+    let mut fingerprints = uniform();
+    fingerprints.truncate(recent());
+    let named = |(number, fingerprint): (u32, u64)| {
+        (fingerprint, format!("https://a.example/{number:08}"), stamp)
+    };
+    (0..).zip(fingerprints).map(named).collect()
+}
+
+fn database_with_names() -> (tempfile::TempDir, Db) {
+    let folder = common::folder();
+    let db = alone("half-2", FILTER).ids(Ids::Names).create(folder.path().join("db")).unwrap();
+    (folder, db)
+}
+
+/// All of them are novel.
+fn insert_names(stamp: Option<u64>) -> usize {
+    let (_folder, db) = database_with_names();
+    let documents = recent_documents(stamp);
+    let novel = measured(|| {
+        let is_novel = |document: &&Document| {
+            let novelty = db.insert_if_novel(document.0, stamped(document)).unwrap();
+            matches!(novelty, Novelty::Inserted(_))
+        };
+        documents.iter().filter(is_novel).count()
+    });
+    assert_eq!(novel, documents.len());
+    for document in &documents[..20] {
+        let found = db.get(&*document.1).unwrap().unwrap();
+        assert_eq!((found.fingerprint, found.stamp), (document.0, stamp));
+    }
+    documents.len()
+}
+
+fn query_documents(stamp: Option<u64>) -> usize {
+    let (_folder, db) = database_with_names();
+    let documents = recent_documents(stamp);
+    let batch: Vec<_> = documents.iter().map(|document| (document.0, stamped(document))).collect();
+    let _ = db.insert_batch(&batch).unwrap();
+    db.flush().unwrap();
+    let fingerprints: Vec<u64> = documents.iter().map(|document| document.0).collect();
+    let (snapshot, queries) = (db.snapshot(), queries(&fingerprints, 1000));
+    let ask = |&query: &u64| snapshot.query(query, 3).unwrap().len();
+    let expected: usize = queries.iter().map(|&query| scan(&fingerprints, query, 3)).sum();
+    assert_eq!(queries.iter().map(ask).sum::<usize>(), expected);
+    assert_eq!(measured(|| queries.iter().map(ask).sum::<usize>()), expected);
+    queries.len()
+}
+
+/// Each tenth fingerprint is near another one.
+fn pairs() -> usize {
+    let mut random = Random(5);
+    let mut fingerprints = uniform();
+    for at in (10..fingerprints.len()).step_by(10) {
+        fingerprints[at] = random.flip(fingerprints[at - 1], 2);
+    }
+    let (_folder, db) = loaded(alone("half-2", 0), &fingerprints);
+    let snapshot = db.snapshot();
+    let count = || snapshot.pairs(3).threads(1).count().unwrap();
+    let counts = count();
+    assert!(counts.iter().sum::<u64>() >= fingerprints.len() as u64 / 11);
+    assert_eq!(measured(count), counts);
+    fingerprints.len()
 }
 
 /// Inserts in one commit. Ids count up from `first`.
