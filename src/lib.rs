@@ -101,8 +101,8 @@ mod version;
 pub use codec::block_code::BlockCode;
 pub use db::{
     Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db, Description, Documents,
-    Durability, ExpireReport, Found, Iter, Key, LoadReport, MergeReport, Novelty, OnDuplicate,
-    Options, Outcome, Pair, Pairs, PairsPosition, PairsReport, ReadOnlyDb, RecipeName,
+    Durability, ExpireReport, Found, Iter, Join, JoinReport, Key, LoadReport, MergeReport, Novelty,
+    OnDuplicate, Options, Outcome, Pair, Pairs, PairsPosition, PairsReport, ReadOnlyDb, RecipeName,
     RecoveryReport, SegmentStats, Snapshot, Stamped, Stats, TableStats, UpsertOptions,
     VerifyReport, describe,
 };

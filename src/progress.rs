@@ -32,7 +32,7 @@ pub enum Phase {
     Check,
     /// Copies files.
     Copy,
-    /// Searches tables for pairs.
+    /// Searches tables for pairs, or for the entries of another database.
     Search,
 }
 
@@ -75,8 +75,8 @@ impl fmt::Display for Phase {
 pub struct Progress {
     /// The current step.
     pub phase: Phase,
-    /// Entries done in this step. In [`Phase::Write`] and [`Phase::Search`], rows of tables; in
-    /// [`Phase::Check`] and [`Phase::Copy`], bytes.
+    /// Entries done in this step. In [`Phase::Write`], and in [`Phase::Search`] for all pairs of one
+    /// database, rows of tables; in [`Phase::Check`] and [`Phase::Copy`], bytes.
     pub done: u64,
     /// How many there are to do in this step, if that is known. It is a little too high where the
     /// same entry occurs more than once.
@@ -170,6 +170,12 @@ impl<'a> Meter<'a> {
                 state.next_check = state.progress.done + state.until_check();
             }
         })
+    }
+
+    /// Reports again if enough time has passed, though no more is done. Fails with `Cancelled` if the
+    /// caller wants no more.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.update(|state| state.report_if(State::is_due))
     }
 
     /// Reports the end of the last step, when it is too late to cancel.

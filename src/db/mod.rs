@@ -14,7 +14,8 @@
 //! | `upsert` `entries` `documents` | what an update asks for and answers; writes of entries; of documents |
 //! | `write` `expire` `load` `backup` `close` | what the caller asks for |
 //! | `background` | the threads |
-//! | `snapshot` `lookup` `stats` | reading entries; documents; figures |
+//! | `snapshot` `batch` `lookup` `stats` | reading entries; many queries; documents; figures |
+//! | `pairs` `join` | all pairs of a snapshot; of two |
 //! | `contradiction` | comparing documents with entries |
 //! | `recover` `handle` `read_only` `open` | from files to a handle |
 //! | `union` `combine` | documents of several databases; merge and rebuild |
@@ -25,6 +26,7 @@ mod agreement;
 mod background;
 mod backpressure;
 mod backup;
+mod batch;
 mod calibrate;
 mod close;
 mod clusters;
@@ -41,6 +43,7 @@ mod group;
 mod handle;
 mod index_loader;
 mod install;
+mod join;
 mod key;
 mod load;
 mod locks;
@@ -75,6 +78,7 @@ pub use compact::CompactReport;
 pub use entries::Novelty;
 pub use expire::ExpireReport;
 pub use handle::Db;
+pub use join::{Join, JoinReport};
 pub use key::{Key, Stamped};
 pub use load::LoadReport;
 pub use lookup::Documents;

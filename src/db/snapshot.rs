@@ -9,7 +9,7 @@ use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::inspection::Inspection;
 use crate::merge::{Changes, Merge};
 use crate::progress::{Meter, Phase, Progress};
-use crate::query::{BATCH, Explain, Planner, QueryOptions, View};
+use crate::query::{BATCH, Batch, Explain, Planner, QueryOptions, View};
 use crate::settings::Settings;
 use crate::version::{Current, Version};
 
@@ -161,13 +161,8 @@ impl<F: Fingerprint> Snapshot<F> {
     pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
         let mut answers = Vec::with_capacity(fingerprints.len());
         for chunk in fingerprints.chunks(BATCH) {
-            if self.read(|view| view.sweep_pays(chunk.len(), distance)) {
-                answers.append(&mut self.read(|view| view.sweep(chunk, distance, self.threads))?);
-                continue;
-            }
-            for &fingerprint in chunk {
-                answers.push(self.query(fingerprint, distance)?);
-            }
+            let some = self.answers(&Batch::of_all(chunk, distance, self.threads))?;
+            answers.extend(some.iter().flat_map(|some| some.iter().map(<[_]>::to_vec)));
         }
         Ok(answers)
     }

@@ -1,102 +1,130 @@
-//! Many queries at once: one by one, or together in a sweep.
+//! A batch of queries, and its answers.
 
-use super::ids::LiveIds;
-use super::pipeline::{self, Hit, Hits};
-use super::sweep::{self, QueryHit};
-use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Match};
 
-/// Most queries that are answered together. Besides the answers, a million queries take some 40 MiB
-/// at 64 bits and 70 MiB at 128: the queries in one table's bit order, and the hits.
+/// Most queries of [`Snapshot::query_batch`](crate::Snapshot::query_batch) that are answered
+/// together. Besides the answers, a million queries take some 40 MiB at 64 bits and 70 MiB at 128:
+/// the queries in one table's bit order, and the hits.
 pub(crate) const BATCH: usize = 1 << 20;
 
-/// Hits whose ids are read together, and a few more with the same fingerprint.
-const HITS: usize = 1024;
+/// Queries that are answered together: fewer than 2^32.
+#[derive(Clone, Copy)]
+pub(crate) struct Batch<'a, F> {
+    pub queries: &'a [F],
+    pub distance: u32,
+    /// Whether only the nearest match of each query is wanted.
+    pub nearest: bool,
+    /// Most fingerprints that may be found, and most matches, all queries taken together.
+    pub most: usize,
+    pub threads: usize,
+    /// Called from time to time, by any thread. The search ends with its error.
+    pub check: &'a (dyn Fn() -> Result<()> + Sync),
+}
 
-impl<F: Fingerprint> View<'_, F> {
-    /// Returns whether this many queries are answered faster in a [sweep](Self::sweep) than one by
-    /// one.
-    pub(crate) fn sweep_pays(&self, queries: usize, distance: u32) -> bool {
-        sweep::pays(self, queries, distance)
-    }
-
-    /// Answers up to [`BATCH`] queries, in their order, in one sweep with up to `threads` threads.
-    pub(crate) fn sweep(
-        &self,
-        queries: &[F],
-        distance: u32,
-        threads: usize,
-    ) -> Result<Vec<Vec<Match<F>>>> {
-        let mut all_hits = sweep::segments(self, queries, distance, threads)?;
-        for (query, &fingerprint) in (0..).zip(queries) {
-            let mut hits = Hits::new(Hit::NONE);
-            pipeline::search_memtables(self, fingerprint, distance, &mut hits);
-            let of_query =
-                |&Hit { fingerprint, source, .. }| QueryHit { fingerprint, source, query };
-            all_hits.extend(hits.as_slice().iter().map(of_query));
-        }
-        with_ids(self, queries, all_hits)
+impl<'a, F> Batch<'a, F> {
+    /// Asks for all matches, however many there are.
+    pub(crate) fn of_all(queries: &'a [F], distance: u32, threads: usize) -> Self {
+        let (nearest, most, check) = (false, usize::MAX, &|| Ok(()));
+        Self { queries, distance, nearest, most, threads, check }
     }
 }
 
-/// Turns hits into answers. The ids of each fingerprint are read once, in the order of table 0.
-fn with_ids<F: Fingerprint>(
-    view: &View<'_, F>,
-    queries: &[F],
-    mut all_hits: Vec<QueryHit<F>>,
-) -> Result<Vec<Vec<Match<F>>>> {
-    all_hits.sort_unstable();
-    let mut answers = vec![Vec::new(); queries.len()];
-    let (mut hits, mut numbers, mut documents) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut renewed, mut rest) = (None, &*all_hits);
-    while !rest.is_empty() {
-        if view.version.pages.is_exceeded() {
-            drop(renewed.take());
-            renewed = view.version.renewed().ok();
-            view.version.pages.accept_rest();
+/// The matches of each query of a batch, sorted by distance, fingerprint and id.
+#[derive(Debug)]
+pub(crate) struct Answers<F> {
+    /// Where the matches of each query begin, and the end of the last one's.
+    offsets: Vec<usize>,
+    matches: Vec<Match<F>>,
+}
+
+impl<F: Fingerprint> Answers<F> {
+    /// Makes the answers to no query.
+    pub(crate) fn new() -> Self {
+        Self { offsets: vec![0], matches: Vec::new() }
+    }
+
+    /// Makes answers of unsorted matches. Those of query n are from `offsets[n]` to
+    /// `offsets[n + 1]`.
+    pub(super) fn of_unsorted(offsets: Vec<usize>, mut matches: Vec<Match<F>>) -> Self {
+        let mut rest = &mut matches[..];
+        for range in offsets.windows(2) {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(range[1] - range[0]);
+            own.sort_unstable();
+            rest = others;
         }
-        let view = View { version: renewed.as_ref().unwrap_or(view.version), ..*view };
-        let mut ids = LiveIds::new(&view);
-        let (some, others) = rest.split_at(end_of_groups(rest));
-        rest = others;
-        hits.clear();
-        hits.extend(some.chunk_by(is_same_hit).filter_map(|same| {
-            let &QueryHit { fingerprint, source, .. } = same.first()?;
-            Some(Hit::new(0, fingerprint, source))
-        }));
-        documents.clear();
-        ids.read(&hits, usize::MAX, |hit, id| (hit.fingerprint, id), &mut documents)?;
-        let mut documents = &*documents;
-        for group in some.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
-            let fingerprint = group[0].fingerprint;
-            let count = documents.iter().take_while(|(f, _)| *f == fingerprint).count();
-            let (own, others) = documents.split_at(count);
-            documents = others;
-            numbers.clear();
-            numbers.extend(group.iter().map(|hit| hit.query as usize));
-            numbers.sort_unstable();
-            numbers.dedup();
-            for &query in &numbers {
-                let distance = fingerprint.distance(queries[query]);
-                answers[query].extend(own.iter().map(|&(_, id)| Match {
-                    distance,
-                    fingerprint,
-                    id,
-                }));
+        Self { offsets, matches }
+    }
+
+    /// Appends the answer to one more query.
+    pub(crate) fn push(&mut self, matches: &[Match<F>]) {
+        self.matches.extend_from_slice(matches);
+        self.offsets.push(self.matches.len());
+    }
+
+    /// Appends the answers to more queries.
+    pub(crate) fn append(&mut self, others: &Self) {
+        let before = self.matches.len();
+        self.matches.extend_from_slice(&others.matches);
+        self.offsets.extend(others.offsets.iter().skip(1).map(|offset| before + offset));
+    }
+
+    /// Leaves out all matches but the nearest one of each query.
+    pub(super) fn keep_nearest(&mut self) {
+        let (mut start, mut kept) = (0, 0);
+        for end in self.offsets.iter_mut().skip(1) {
+            if start < *end {
+                self.matches[kept] = self.matches[start];
+                kept += 1;
             }
+            start = std::mem::replace(end, kept);
         }
+        self.matches.truncate(kept);
     }
-    answers.iter_mut().for_each(|matches| matches.sort_unstable());
-    Ok(answers)
+
+    /// Returns the matches of each query, in the order of the queries.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[Match<F>]> {
+        self.offsets.windows(2).map(|range| &self.matches[range[0]..range[1]])
+    }
+
+    /// Returns the number of all matches.
+    pub(crate) fn matches(&self) -> usize {
+        self.matches.len()
+    }
 }
 
-/// Returns the end of the first [`HITS`] hits, and of those with the fingerprint of the last one.
-fn end_of_groups<F: Fingerprint>(hits: &[QueryHit<F>]) -> usize {
-    let Some(last) = hits.get(HITS - 1) else { return hits.len() };
-    HITS + hits[HITS..].partition_point(|hit| hit.fingerprint <= last.fingerprint)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::DocId;
 
-fn is_same_hit<F: Fingerprint>(a: &QueryHit<F>, b: &QueryHit<F>) -> bool {
-    (a.fingerprint, a.source) == (b.fingerprint, b.source)
+    fn found(distance: u32, id: u64) -> Match<u64> {
+        Match { distance, fingerprint: 7, id: DocId(id) }
+    }
+
+    #[test]
+    fn answers_are_sorted_and_keep_the_nearest_of_each_query() {
+        let matches = vec![found(3, 1), found(1, 9), found(1, 2), found(2, 5)];
+        let mut answers = Answers::of_unsorted(vec![0, 0, 3, 3, 4], matches);
+        let lists: Vec<_> = answers.iter().collect();
+        let sorted = [found(1, 2), found(1, 9), found(3, 1)];
+        assert_eq!(lists, [&[], &sorted[..], &[], &[found(2, 5)]]);
+        answers.keep_nearest();
+        let lists: Vec<_> = answers.iter().collect();
+        assert_eq!(lists, [&[], &[found(1, 2)][..], &[], &[found(2, 5)]]);
+        assert_eq!(answers.matches(), 2);
+    }
+
+    #[test]
+    fn appended_answers_follow_the_others() {
+        let mut answers = Answers::new();
+        answers.push(&[found(1, 1), found(1, 2)]);
+        let mut others = Answers::new();
+        others.push(&[]);
+        others.push(&[found(2, 3)]);
+        answers.append(&others);
+        answers.append(&Answers::new());
+        let lists: Vec<_> = answers.iter().map(<[_]>::len).collect();
+        assert_eq!(lists, [2, 0, 1]);
+    }
 }

@@ -15,10 +15,12 @@
 
 // Submodules: `options` (what is asked for), `view` (what is searched), `planner` (plans, made
 // once), `answer` and `pipeline` (one query), `near` (comparing), `ids` (from hits to answers),
-// `batch` and `sweep` (many queries), `explain` (measuring one query), `short_list`.
+// `batch` (many queries and their answers), `sweep` and `batch_answer` (answering them), `explain`
+// (measuring one query), `short_list`.
 
 mod answer;
 mod batch;
+mod batch_answer;
 mod explain;
 mod ids;
 mod near;
@@ -29,7 +31,7 @@ mod short_list;
 mod sweep;
 mod view;
 
-pub(crate) use batch::BATCH;
+pub(crate) use batch::{Answers, BATCH, Batch};
 pub use explain::{Explain, SegmentExplain};
 pub use options::QueryOptions;
 pub(crate) use planner::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, Planner};

@@ -6,8 +6,11 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
 
-/// Two entries whose fingerprints are near each other. The first has the lower fingerprint, or the
-/// lower id if the fingerprints are equal.
+/// Two entries whose fingerprints are near each other.
+///
+/// In a search for all [`Pairs`](crate::Pairs) of a database, the first has the lower fingerprint, or
+/// the lower id if the fingerprints are equal. In a [`Join`](crate::Join), the first is of the
+/// database that is searched, and the second of the other.
 ///
 /// # Examples
 ///
@@ -35,7 +38,7 @@ pub struct Pair<F = u64> {
     pub distance: u32,
 }
 
-/// Some of what [`Pairs::visit`] finds.
+/// Some of what [`Pairs::visit`](crate::Pairs::visit) finds.
 ///
 /// # Examples
 ///
@@ -59,7 +62,7 @@ pub struct Pair<F = u64> {
 pub enum Found<'a, F = u64> {
     /// Pairs of entries with different fingerprints, in no particular order. An entry with a
     /// fingerprint that several have stands for all of them, and is the one with the lowest id. With
-    /// [`expand`](Pairs::expand), all pairs of entries.
+    /// [`expand`](crate::Pairs::expand), all pairs of entries.
     Pairs(&'a [Pair<F>]),
     /// Entries with the same fingerprint. A group of more than 65,536 comes in several parts.
     Group {
@@ -70,7 +73,8 @@ pub enum Found<'a, F = u64> {
     },
 }
 
-/// How far [`Pairs::visit`] came before it was stopped. It can be written to a file as text.
+/// How far [`Pairs::visit`](crate::Pairs::visit) came before it was stopped. It can be written to a
+/// file as text.
 ///
 /// # Examples
 ///
@@ -146,6 +150,6 @@ pub struct PairsReport {
     pub pairs: Vec<u64>,
     /// The number of groups that were passed on.
     pub groups: u64,
-    /// Where to [resume](Pairs::resume), if the visitor stopped the search.
+    /// Where to [resume](crate::Pairs::resume), if the visitor stopped the search.
     pub next: Option<PairsPosition>,
 }

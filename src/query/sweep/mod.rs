@@ -14,6 +14,7 @@ mod table;
 
 use std::sync::{Mutex, PoisonError};
 
+use super::batch::Batch;
 use super::near::for_each_near;
 use super::view::View;
 use crate::cpu;
@@ -27,7 +28,7 @@ use crate::table::{MOST_BLOCKS_OF_VALUE, Table};
 use region::Region;
 use table::{PermutedQuery, ProbeQueries, TableSweep};
 
-pub(super) use table::QueryHit;
+pub(super) use table::{QueryHit, Tally};
 
 /// Fingerprints of a region. Together with their directory they fit the second-level cache. There
 /// are few in tests, so that small tables have many regions.
@@ -38,6 +39,9 @@ const SPARSE: u64 = 16;
 
 /// Pairs of query and probe that each part has at first, if possible.
 const PART: u64 = if cfg!(test) { 1 } else { 256 };
+
+/// Most queries with which a thread compares all fingerprints of a scan at a time.
+const SCAN_QUERIES: usize = 1024;
 
 /// How a segment is searched for many queries.
 enum Method {
@@ -80,54 +84,78 @@ fn choose<F: Fingerprint>(
     if plan.is_scan() || scan < sweep { (Method::Scan, scan) } else { (Method::Sweep, sweep) }
 }
 
-/// Finds all fingerprints in segments within `distance` of each query, once per segment that has
-/// them.
+/// Finds all fingerprints in segments within the distance of each query, once per segment that has
+/// them. Some are missing if the tally is full at the end.
 pub(super) fn segments<F: Fingerprint>(
     view: &View<'_, F>,
-    queries: &[F],
-    distance: u32,
-    threads: usize,
+    batch: &Batch<'_, F>,
+    tally: &Tally,
 ) -> Result<Vec<QueryHit<F>>> {
+    let &Batch { queries, distance, .. } = batch;
     let mut found = Vec::new();
     for (source, segment) in view.version.segments.iter().enumerate() {
         let plan = view.planner.plan(segment.meta().fingerprints, distance);
         if let (Method::Scan, _) = choose(view.planner.costs(), plan, segment, queries.len()) {
-            scan(source, segment, queries, distance, &mut found)?;
+            found.append(&mut scan(source, segment, batch, tally)?);
             continue;
         }
         for table_plan in plan.tables() {
             let queries = &sorted(queries, |query| table_plan.order().apply(query))[..];
             let table = &segment.tables()[table_plan.number()];
             let probes = table_plan.probes();
-            let sweep =
-                TableSweep { view, source, table, plan, table_plan, probes, queries, distance };
-            found.append(&mut sweep.run(threads)?);
+            let sweep = TableSweep {
+                view,
+                source,
+                table,
+                plan,
+                table_plan,
+                probes,
+                queries,
+                distance,
+                tally,
+            };
+            found.append(&mut sweep.run(batch)?);
         }
     }
     Ok(found)
 }
 
-/// Compares all of table 0 with all queries. Each fingerprint is decoded once.
+/// Compares all of table 0 with all queries. Each thread takes some of the queries at a time, and
+/// decodes each fingerprint once for all of them.
 fn scan<F: Fingerprint>(
     source: usize,
     segment: &Segment<F>,
-    queries: &[F],
-    distance: u32,
-    found: &mut Vec<QueryHit<F>>,
-) -> Result<()> {
-    let Some(table) = segment.identity_table() else { return Ok(()) };
-    table.scan(|some| {
-        cpu::with_native_instructions(
-            #[inline(always)]
-            || {
-                for (query, &value) in (0..).zip(queries) {
-                    for_each_near(some, value, distance, |fingerprint| {
-                        found.push(QueryHit { fingerprint, source, query });
-                    });
-                }
-            },
-        );
-    })
+    batch: &Batch<'_, F>,
+    tally: &Tally,
+) -> Result<Vec<QueryHit<F>>> {
+    let Some(table) = segment.identity_table() else { return Ok(Vec::new()) };
+    let &Batch { queries, distance, threads, .. } = batch;
+    let share = queries.len().div_ceil(threads.max(1)).clamp(1, SCAN_QUERIES);
+    let parts: Vec<(u32, &[F])> = (0..).step_by(share).zip(queries.chunks(share)).collect();
+    let found = Mutex::new(Vec::new());
+    parallel::for_each(threads, parts.into_iter(), Vec::new, |own, (first, queries)| {
+        (batch.check)()?;
+        table.scan(|some| {
+            cpu::with_native_instructions(
+                #[inline(always)]
+                || {
+                    for (query, &value) in (first..).zip(queries) {
+                        if tally.is_full() {
+                            return;
+                        }
+                        let before = own.len();
+                        for_each_near(some, value, distance, |fingerprint| {
+                            own.push(QueryHit { fingerprint, source, query });
+                        });
+                        tally.add(own.len() - before);
+                    }
+                },
+            );
+        })?;
+        found.lock().unwrap_or_else(PoisonError::into_inner).append(own);
+        Ok(())
+    })?;
+    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn sorted<F: Fingerprint>(queries: &[F], permute: impl Fn(F) -> F) -> Vec<PermutedQuery<F>> {
@@ -142,11 +170,11 @@ fn pairs(routes: &[ProbeQueries]) -> u64 {
 }
 
 impl<F: Fingerprint> TableSweep<'_, F> {
-    fn run(&self, threads: usize) -> Result<Vec<QueryHit<F>>> {
+    fn run(&self, batch: &Batch<'_, F>) -> Result<Vec<QueryHit<F>>> {
         let found = Mutex::new(Vec::new());
         let depth = self.first_depth();
         parallel::for_each(
-            threads,
+            batch.threads,
             0..1 << depth,
             || Worker {
                 sweep: self,
@@ -155,6 +183,7 @@ impl<F: Fingerprint> TableSweep<'_, F> {
                 found: Vec::new(),
             },
             |worker, part: usize| {
+                (batch.check)()?;
                 let bits = if depth == 0 { 0 } else { (part as u128) << (F::BITS - depth) };
                 let part = Prefix { bits: F::from_u128(bits), depth };
                 let all = |probe| ProbeQueries { probe, queries: 0..self.queries.len() };
@@ -188,7 +217,7 @@ impl<F: Fingerprint> Worker<'_, F> {
     fn visit(&mut self, part: Prefix<F>, routes: Vec<ProbeQueries>) -> Result<()> {
         let sweep = self.sweep;
         let pairs = pairs(&routes);
-        if pairs == 0 {
+        if pairs == 0 || sweep.tally.is_full() {
             return Ok(());
         }
         let blocks = sweep.table.blocks_between(part.low(), part.high())?;

@@ -13,6 +13,9 @@ use crate::table::Table;
 /// so there are nearly never more, and the processor predicts that.
 const GROUP: usize = 4;
 
+/// Queries of a region that are answered before a check whether too much is found.
+const QUERIES: usize = 64;
+
 /// The fingerprints of a part, with a directory: where the fingerprints begin for each value of the
 /// bits after the prefix.
 #[derive(Debug, Default)]
@@ -78,19 +81,19 @@ impl<F: Fingerprint> Region<F> {
         let mut near = Vec::new();
         for route in routes {
             let probe = &sweep.probes[route.probe];
-            cpu::with_native_instructions(
-                #[inline(always)]
-                || {
-                    self.compare(
-                        probe,
-                        &sweep.queries[route.queries.clone()],
-                        sweep.distance,
-                        &mut near,
-                    )
-                },
-            );
-            for (query, candidate) in near.drain(..) {
-                sweep.report(query, candidate, found);
+            for queries in sweep.queries[route.queries.clone()].chunks(QUERIES) {
+                cpu::with_native_instructions(
+                    #[inline(always)]
+                    || self.compare(probe, queries, sweep.distance, &mut near),
+                );
+                let before = found.len();
+                for (query, candidate) in near.drain(..) {
+                    sweep.report(query, candidate, found);
+                }
+                sweep.tally.add(found.len() - before);
+                if sweep.tally.is_full() {
+                    return;
+                }
             }
         }
     }

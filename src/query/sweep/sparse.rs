@@ -27,6 +27,9 @@ pub(super) fn search<F: Fingerprint>(
         if waiting.len() == CHECKED_TOGETHER {
             look_up(sweep, table, &waiting, part, found)?;
             waiting.clear();
+            if sweep.tally.is_full() {
+                return Ok(());
+            }
         }
     }
     look_up(sweep, table, &waiting, part, found)
@@ -40,7 +43,7 @@ fn look_up<F: Fingerprint>(
     part: Prefix<F>,
     found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
-    let table = table.view();
+    let (table, before) = (table.view(), found.len());
     let passing = passing(sweep, pairs)?;
     let mut lookups = Vec::with_capacity(pairs.len());
     for (number, &(query, probe)) in pairs.iter().enumerate() {
@@ -69,7 +72,9 @@ fn look_up<F: Fingerprint>(
             let found = |query, candidate| sweep.report(query, candidate, found);
             block::search(sweep.table.code(), || jobs.next().transpose(), sweep.distance, found)
         },
-    )
+    )?;
+    sweep.tally.add(found.len() - before);
+    Ok(())
 }
 
 /// Returns a bit for each pair, beginning with the lowest: 0 if the filter rules it out.

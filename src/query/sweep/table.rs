@@ -1,6 +1,7 @@
 //! What the sweep of one table consists of: its queries, its probes and its parts.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Plan, Prefix, Probe, TablePlan};
@@ -25,6 +26,33 @@ pub(super) struct PermutedQuery<F> {
     pub(super) number: u32,
 }
 
+/// The number of hits that all threads have found, and the most there may be.
+#[derive(Debug)]
+pub(in crate::query) struct Tally {
+    hits: AtomicUsize,
+    most: usize,
+}
+
+impl Tally {
+    pub(in crate::query) fn new(most: usize) -> Self {
+        Self { hits: AtomicUsize::new(0), most }
+    }
+
+    #[inline(always)]
+    pub(in crate::query) fn add(&self, hits: usize) {
+        // An atomic addition is slow, and nearly always nothing was found.
+        if hits > 0 {
+            self.hits.fetch_add(hits, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether there are more than there may be: the search is given up.
+    #[inline(always)]
+    pub(in crate::query) fn is_full(&self) -> bool {
+        self.hits.load(Ordering::Relaxed) > self.most
+    }
+}
+
 /// One table of one segment, its probes, and the queries.
 pub(super) struct TableSweep<'a, F> {
     pub(super) view: &'a View<'a, F>,
@@ -36,6 +64,7 @@ pub(super) struct TableSweep<'a, F> {
     /// Sorted by value.
     pub(super) queries: &'a [PermutedQuery<F>],
     pub(super) distance: u32,
+    pub(super) tally: &'a Tally,
 }
 
 /// A probe, and the queries that it takes to a part: a range of the sorted queries.

@@ -1,0 +1,258 @@
+//! Joins: the entries of one snapshot that are near those of another. Those of the other are read in
+//! batches, and each batch is answered in one pass over the tables.
+
+mod batches;
+mod report;
+mod visitor;
+
+use std::ops::ControlFlow;
+
+use batches::Batches;
+pub use report::JoinReport;
+use visitor::Visitor;
+
+use super::pairs::Pair;
+use super::snapshot::Snapshot;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::progress::{Meter, Phase, Progress};
+use crate::query::Batch;
+
+/// Memory for a join, unless set.
+const MEMORY: u64 = 512 << 20;
+
+/// A search for the entries of one database that are near those of another. Made by
+/// [`Snapshot::join`].
+///
+/// # Examples
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// let folder = tempfile::tempdir()?;
+/// let known = fpdb::Db::options().create(folder.path().join("known.fpdb"))?;
+/// known.insert_batch(&[(0b0000, 1), (0b0011, 2)])?;
+/// let new = fpdb::Db::options().create(folder.path().join("new.fpdb"))?;
+/// new.insert_batch(&[(0b0111, 1), (u64::MAX, 2)])?;
+/// let (known, new) = (known.snapshot(), new.snapshot());
+/// known.join(&new, 3).nearest(|pairs| {
+///     for pair in pairs {
+///         println!("new document {} is near known document {}", pair.b.id, pair.a.id);
+///     }
+///     ControlFlow::Continue(())
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "a join does nothing until its visit or nearest is called"]
+pub struct Join<'a, F = u64> {
+    snapshot: &'a Snapshot<F>,
+    other: &'a Snapshot<F>,
+    distance: u32,
+    memory: u64,
+    threads: usize,
+}
+
+impl<F: Fingerprint> Snapshot<F> {
+    /// Prepares a search in this snapshot for all entries within `distance` bits of an entry of
+    /// `other`. Nothing is read before [`visit`](Join::visit) or [`nearest`](Join::nearest).
+    ///
+    /// Exact at any distance. Fastest if this is the larger of the two: the entries of `other` are
+    /// read in order, as many at a time as memory permits, and each table is read once for all of
+    /// them.
+    ///
+    /// Manku, Jain, Das Sarma: "Detecting Near-Duplicates for Web Crawling", WWW 2007, section 4.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let a = fpdb::Db::options().create(folder.path().join("a"))?;
+    /// # let b = fpdb::Db::options().create(folder.path().join("b"))?;
+    /// use std::ops::ControlFlow;
+    /// a.insert_batch(&[(0b0000, 1), (0b0011, 2)])?;
+    /// b.insert(0b0111, 3)?;
+    /// let report = a.snapshot().join(&b.snapshot(), 3).visit(|pairs| {
+    ///     pairs.iter().for_each(|pair| println!("{} {}", pair.a.id, pair.b.id));
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(report.pairs, [0, 1, 0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn join<'a>(&'a self, other: &'a Self, distance: u32) -> Join<'a, F> {
+        Join { snapshot: self, other, distance, memory: MEMORY, threads: self.threads }
+    }
+}
+
+impl<F: Fingerprint> Join<'_, F> {
+    /// Sets about how many bytes of memory a batch of entries and its matches may take. The default
+    /// is 512 MiB. The matches of one fingerprint are in memory at the same time, however many they
+    /// are, and pages of files count towards
+    /// [`Options::page_memory`](crate::Options::page_memory).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// let snapshot = db.snapshot();
+    /// let join = snapshot.join(&snapshot, 3).memory(64 << 20);
+    /// assert_eq!(join.visit(|_| ControlFlow::Continue(()))?.pairs, [0; 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn memory(self, bytes: u64) -> Self {
+        Self { memory: bytes, ..self }
+    }
+
+    /// Sets the number of threads, at least one. The default is that of the database that is
+    /// searched.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// let snapshot = db.snapshot();
+    /// let join = snapshot.join(&snapshot, 3).threads(1);
+    /// assert_eq!(join.visit(|_| ControlFlow::Continue(()))?.pairs, [0; 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads: threads.max(1), ..self }
+    }
+
+    /// Passes all pairs of an entry of this database and one of the other to `visit`, at most 16,384
+    /// at a time: in the order of the other's entries, and for each by distance, fingerprint and id.
+    /// In each pair, `b` is the entry of the other.
+    ///
+    /// If `visit` breaks, it is not called again, and the report says how many of the other's
+    /// entries were done.
+    ///
+    /// # Errors
+    ///
+    /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let a = fpdb::Db::options().create(folder.path().join("a"))?;
+    /// # let b = fpdb::Db::options().create(folder.path().join("b"))?;
+    /// use std::ops::ControlFlow;
+    /// a.insert_batch(&[(0b0000, 1), (0b0011, 2)])?;
+    /// b.insert_batch(&[(0b0111, 3), (u64::MAX, 4)])?;
+    /// let report = a.snapshot().join(&b.snapshot(), 3).visit(|_| ControlFlow::Continue(()))?;
+    /// assert_eq!((report.documents, report.pairs), (1, vec![0, 1, 0, 1]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn visit(&self, visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>) -> Result<JoinReport> {
+        self.visit_with(visit, |_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`visit`](Self::visit) and reports its progress.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`visit`](Self::visit), and `Cancelled` if `report` breaks.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// let snapshot = db.snapshot();
+    /// snapshot.join(&snapshot, 3).visit_with(
+    ///     |_| ControlFlow::Continue(()),
+    ///     |progress| {
+    ///         eprintln!("{}: {:?}", progress.phase, progress.fraction());
+    ///         ControlFlow::Continue(())
+    ///     },
+    /// )?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn visit_with(
+        &self,
+        visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
+        report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<JoinReport> {
+        self.run(false, visit, report)
+    }
+
+    /// Does the same as [`visit`](Self::visit), but passes on only the nearest match of each of the
+    /// other's entries: of several, the one with the lowest fingerprint and id. Entries without a
+    /// match are left out.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`visit`](Self::visit).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let a = fpdb::Db::options().create(folder.path().join("a"))?;
+    /// # let b = fpdb::Db::options().create(folder.path().join("b"))?;
+    /// use std::ops::ControlFlow;
+    /// a.insert_batch(&[(0b0000, 1), (0b0011, 2)])?;
+    /// b.insert_batch(&[(0b0111, 3), (u64::MAX, 4)])?;
+    /// a.snapshot().join(&b.snapshot(), 3).nearest(|pairs| {
+    ///     assert_eq!((pairs.len(), pairs[0].a.id.0, pairs[0].distance), (1, 2, 1));
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn nearest(&self, visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>) -> Result<JoinReport> {
+        self.nearest_with(visit, |_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`nearest`](Self::nearest) and reports its progress.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`visit`](Self::visit), and `Cancelled` if `report` breaks.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// let snapshot = db.snapshot();
+    /// let report = snapshot.join(&snapshot, 3).nearest_with(
+    ///     |_| ControlFlow::Continue(()),
+    ///     |progress| {
+    ///         eprintln!("{}: {:?}", progress.phase, progress.fraction());
+    ///         ControlFlow::Continue(())
+    ///     },
+    /// )?;
+    /// assert_eq!(report.documents, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn nearest_with(
+        &self,
+        visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
+        report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<JoinReport> {
+        self.run(true, visit, report)
+    }
+
+    fn run(
+        &self,
+        nearest: bool,
+        visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<JoinReport> {
+        let Self { snapshot, other, distance, memory, threads } = *self;
+        let meter = Meter::new(&mut report, Phase::Search, Some(other.len()));
+        let mut visitor = Visitor::new(visit, distance, &meter);
+        let mut batches = Batches::new(other.iter(), memory);
+        while !visitor.is_stopped() && batches.read()? {
+            let (queries, most) = (batches.queries(), batches.most_matches());
+            let check = &|| meter.check();
+            let batch = Batch { queries, distance, nearest, most, threads, check };
+            let Some(answers) = snapshot.answers(&batch)? else {
+                batches.shrink();
+                continue;
+            };
+            for (entries, matches) in batches.entries_of_queries().zip(answers.iter()) {
+                visitor.add(entries, matches)?;
+            }
+            visitor.pass_on()?;
+            meter.advance(batches.finish(answers.matches()) as u64)?;
+        }
+        meter.finish();
+        Ok(visitor.into_report())
+    }
+}
+
+#[cfg(test)]
+mod tests;
