@@ -71,10 +71,8 @@ fn first_entries_are_those_that_insert_if_novel_keeps() {
         for (&first, ids) in &found {
             for &id in ids {
                 // No earlier entry that is kept is near.
-                let near = |&&other: &&u64| {
-                    let (a, b) = (fingerprints[other as usize], fingerprints[id as usize]);
-                    (a ^ b).count_ones() <= distance
-                };
+                let of = |id: u64| fingerprints[usize::try_from(id).unwrap()];
+                let near = |&&other: &&u64| (of(other) ^ of(id)).count_ones() <= distance;
                 let all: Vec<u64> = (0..=id).filter(|id| !dropped.contains(id)).collect();
                 assert_eq!(all.iter().find(near), Some(&first));
             }

@@ -64,3 +64,36 @@ fn too_little_memory_and_wrong_arguments_are_clear_errors() {
     folder.exits(2, "clusters db --keep first --json");
     folder.exits(2, "clusters db --keep last");
 }
+
+/// The numbers in a file of the folder.
+fn numbers(folder: &Folder, file: &str) -> Vec<u32> {
+    let bytes = std::fs::read(folder.file(file)).unwrap();
+    bytes.chunks(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect()
+}
+
+#[test]
+fn remove_lists_have_ascending_positions_per_rank() {
+    let folder = Folder::new();
+    let id = |rank: u64, position: u64| rank << 32 | position;
+    let list =
+        [(0x7, id(0, 3)), (0x6, id(1, 2)), (0x5, id(0, 9)), (0xff00, id(1, 0)), (0xff01, id(1, 5))];
+    let lines = list.map(|(fingerprint, id)| format!("{fingerprint:#x},{id}\n"));
+    folder.write("list", lines.concat());
+    folder.ok("import db list --id-column 2");
+    folder.ok("clusters db --remove-lists lists");
+    assert_eq!(numbers(&folder, "lists/000000.remove"), [9]);
+    assert_eq!(numbers(&folder, "lists/000001.remove"), [2, 5]);
+    assert_eq!(numbers(&folder, "lists/000000.clusters"), [3, 0, 9, 0]);
+    assert_eq!(numbers(&folder, "lists/000001.clusters"), [0, 1, 2, 0, 5, 1]);
+    assert_eq!(numbers(&folder, "lists/000001.sizes"), [0, 2, 2, 3, 5, 2]);
+    let run = folder.exits(2, "clusters db --remove-lists lists");
+    assert!(run.err.contains("exists"), "{}", run.err);
+    folder.exits(2, "clusters db --remove-lists nowhere/lists");
+    folder.write("twice", "0x8,1\n0x9,1\n");
+    folder.ok("import other twice --id-column 2");
+    let run = folder.exits(2, "clusters other --remove-lists more");
+    assert!(run.err.contains("document 1 has several fingerprints"), "{}", run.err);
+    assert!(!folder.file("more").exists());
+    let left = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("fpdb-tool-")));
+}

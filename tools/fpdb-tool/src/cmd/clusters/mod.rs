@@ -1,7 +1,8 @@
 //! `clusters`
 
+mod remove_lists;
+
 use std::collections::HashSet;
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -20,11 +21,13 @@ use crate::input::parse_size;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, json_line, printable};
 use crate::progress;
+use remove_lists::RemoveLists;
 
 const EXAMPLE: &str = "\
 Examples:
   fpdb-tool clusters crawl.fpdb --json > clusters.ndjson
-  fpdb-tool clusters crawl.fpdb --keep first > keep.txt";
+  fpdb-tool clusters crawl.fpdb --keep first > keep.txt
+  fpdb-tool clusters corpus.fpdb --remove-lists remove";
 
 /// Finds clusters of near-duplicates, and the documents to keep
 ///
@@ -59,6 +62,12 @@ pub(crate) struct Args {
     /// Print the documents to keep
     #[arg(long, value_enum)]
     keep: Option<Keep>,
+
+    /// Write lists for datatrove's MinhashDedupFilter to this new folder, and print no clusters:
+    /// 000000.remove, .clusters and .sizes for rank 0, and so on. The ids of documents must be
+    /// 4294967296 times the rank plus the position in the rank's input, from 0
+    #[arg(long, value_name = "DIR", conflicts_with = "keep")]
+    remove_lists: Option<PathBuf>,
 
     /// Memory for pairs [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Memory")]
@@ -110,6 +119,14 @@ impl Args {
             bail!("--keep prints a list of documents: leave out --json");
         }
         let description = fpdb::describe(&self.path)?;
+        if let Some(folder) = &self.remove_lists {
+            if description.ids == Ids::Names {
+                bail!("--remove-lists needs ids that you choose, but this database has names");
+            }
+            if folder.exists() {
+                bail!("--remove-lists makes a new folder, but {} exists", folder.display());
+            }
+        }
         by_width!(description.bits, |options| self.search(options, &description, context))?;
         Ok(Outcome::Done)
     }
@@ -131,9 +148,19 @@ impl Args {
             clusters = clusters.memory(bytes as u64);
         }
         let names = (description.ids == Ids::Names).then_some(&snapshot);
-        let report = match self.keep {
-            Some(Keep::First) => keep(&clusters, &snapshot, names, context)?,
-            None => print(&clusters, names, context)?,
+        let report = match (&self.remove_lists, self.keep) {
+            (Some(folder), _) => {
+                let mut lists = RemoveLists::default();
+                let bar = progress::of_operation(context);
+                let report = for_each(&clusters, &bar, |cluster| {
+                    lists.add(&cluster);
+                    Ok(())
+                })?;
+                lists.write(folder)?;
+                report
+            }
+            (None, Some(Keep::First)) => keep(&clusters, &snapshot, names, context)?,
+            (None, None) => print(&clusters, names, context)?,
         };
         let ClusterReport { clusters, duplicates, chains, .. } = report;
         if context.json {
