@@ -38,7 +38,7 @@ pub struct Pair<F = u64> {
     pub distance: u32,
 }
 
-/// Some of what [`Pairs::visit`](crate::Pairs::visit) finds.
+/// Some of what [`Pairs::visit`](crate::Pairs::visit)(crate::Pairs::visit) finds.
 ///
 /// # Examples
 ///
@@ -73,7 +73,7 @@ pub enum Found<'a, F = u64> {
     },
 }
 
-/// How far [`Pairs::visit`](crate::Pairs::visit) came before it was stopped. It can be written to a
+/// How far [`Pairs::visit`](crate::Pairs::visit)(crate::Pairs::visit) came before it was stopped. It can be written to a
 /// file as text.
 ///
 /// # Examples
