@@ -20,6 +20,7 @@ mod html;
 mod input;
 mod memory;
 mod output;
+mod pair_writer;
 mod progress;
 mod recipe;
 mod svg;

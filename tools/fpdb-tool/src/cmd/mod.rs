@@ -16,6 +16,7 @@ mod hamming;
 mod health;
 mod import;
 mod inspect;
+mod join;
 mod man;
 mod measure;
 mod merge;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Dedup(dedup::Args),
     Query(query::Args),
     Pairs(pairs::Args),
+    Join(join::Args),
     Clusters(clusters::Args),
     Get(get::Args),
     Extract(extract::Args),
@@ -73,6 +75,7 @@ impl Command {
             Self::Dedup(args) => args.run(context),
             Self::Query(args) => args.run(context),
             Self::Pairs(args) => args.run(context),
+            Self::Join(args) => args.run(context),
             Self::Clusters(args) => args.run(context),
             Self::Get(args) => args.run(context),
             Self::Extract(args) => args.run(context),

@@ -2,12 +2,13 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "create",
     "import",
     "dedup",
     "query",
     "pairs",
+    "join",
     "clusters",
     "get",
     "extract",

@@ -20,6 +20,7 @@ mod help;
 mod import;
 mod import_documents;
 mod interrupted;
+mod join;
 mod limits;
 mod maintenance;
 mod markup;

@@ -1,13 +1,9 @@
 //! `pairs`
 
-mod writer;
-
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, SyncSender};
 
-use anyhow::{Result, bail};
-use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, Snapshot};
+use anyhow::Result;
+use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, PairsReport};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -16,8 +12,8 @@ use crate::failure::Outcome;
 use crate::input::parse_size;
 use crate::memory::MemoryArgs;
 use crate::output::{self, Context, json_line};
+use crate::pair_writer::{Batch, Form, Writer};
 use crate::progress;
-use writer::{Batch, Form, Writer};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -80,11 +76,9 @@ struct Summary<'a> {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        if self.csv && context.json {
-            bail!("--csv and --json are two formats: choose one");
-        }
+        let form = Form::new(context.json, self.csv)?;
         let description = fpdb::describe(&self.path)?;
-        by_width!(description.bits, |options| self.search(options, &description, context))?;
+        by_width!(description.bits, |options| self.search(options, &description, form, context))?;
         Ok(Outcome::Done)
     }
 
@@ -92,6 +86,7 @@ impl Args {
         &self,
         options: Options<F>,
         description: &Description,
+        form: Form,
         context: &mut Context<'_>,
     ) -> Result<()> {
         let options = self.reading.apply(options.index_memory(0), &self.path);
@@ -107,13 +102,9 @@ impl Args {
             bar.finish_and_clear();
             return print_counts(&counts, context);
         }
-        let form = match (context.json, self.csv) {
-            (true, _) => Form::Json,
-            (false, true) => Form::Csv,
-            (false, false) => Form::Text,
-        };
         let names = (description.ids == Ids::Names).then_some(&snapshot);
-        let (by_distance, groups) = write(&pairs, form, names, &bar, context)?;
+        let writer = Writer::new(form, [names; 2], context.out);
+        let PairsReport { pairs: by_distance, groups, .. } = write(&pairs, &bar, writer)?;
         bar.finish_and_clear();
         let total = by_distance.iter().sum();
         if context.json {
@@ -127,49 +118,21 @@ impl Args {
     }
 }
 
-/// Writes what the search finds, in this thread, while other threads search. Returns the number of
-/// pairs at each distance, and that of groups.
+/// Writes what the search finds.
 fn write<F: Fingerprint>(
     pairs: &Pairs<'_, F>,
-    form: Form,
-    names: Option<&Snapshot<F>>,
     bar: &ProgressBar,
-    context: &mut Context<'_>,
-) -> Result<(Vec<u64>, u64)> {
-    let (sender, receiver) = mpsc::sync_channel(4);
-    std::thread::scope(|scope| {
-        let search = scope.spawn(move || search(pairs, &sender, bar));
-        // If writing fails, the receiver is dropped, and the search ends.
-        let written = write_all(receiver, Writer::new(form, names, context.out));
-        let report = search.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        written?;
-        let report = report?;
-        Ok((report.pairs, report.groups))
-    })
-}
-
-fn search<F: Fingerprint>(
-    pairs: &Pairs<'_, F>,
-    sender: &SyncSender<Batch<F>>,
-    bar: &ProgressBar,
-) -> fpdb::Result<fpdb::PairsReport> {
-    let visit = |found: Found<'_, F>| {
-        let batch = match found {
-            Found::Pairs(pairs) => Batch::Pairs(pairs.to_vec()),
-            Found::Group { fingerprint, ids } => Batch::Group(fingerprint, ids.to_vec()),
+    writer: Writer<'_, F>,
+) -> Result<PairsReport> {
+    writer.write_all(|pass_on| {
+        let visit = |found: Found<'_, F>| {
+            pass_on(match found {
+                Found::Pairs(pairs) => Batch::Pairs(pairs.to_vec()),
+                Found::Group { fingerprint, ids } => Batch::Group(fingerprint, ids.to_vec()),
+            })
         };
-        match sender.send(batch) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
-    };
-    pairs.visit_with(visit, |progress| progress::show(bar, progress))
-}
-
-fn write_all<F: Fingerprint>(batches: Receiver<Batch<F>>, mut writer: Writer<'_, F>) -> Result<()> {
-    writer.begin()?;
-    batches.into_iter().try_for_each(|batch| writer.write(&batch))?;
-    writer.end()
+        pairs.visit_with(visit, |progress| progress::show(bar, progress))
+    })
 }
 
 fn print_counts(counts: &[u64], context: &mut Context<'_>) -> Result<()> {

@@ -1,0 +1,89 @@
+//! `join`
+
+use serde_json::{Value, json};
+
+use crate::common::Folder;
+
+/// Two databases. Of b's entries, two with the same fingerprint are near several of a's, one is near
+/// one, and one is near none.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("list-a", "0x07,1\n0x07,2\n0x06,3\n0xff00000000,5\n");
+    folder.write("list-b", "0x06,10\n0x06,11\n0x7f00000000,12\n0xffff,13\n");
+    folder.ok("import a list-a --id-column 2");
+    folder.ok("import b list-b --id-column 2");
+    folder
+}
+
+#[test]
+fn join_prints_the_nearest_entry_of_a_for_each_entry_of_b() {
+    let folder = folder();
+    let run = folder.ok("join a b -k 3");
+    assert_eq!(run.text(), "0  3  10\n0  3  11\n1  5  12\n");
+    assert!(run.err.contains("3 of 4 entries have a near-duplicate in a"), "{run:?}");
+    let text = folder.ok("join a b -k 3 --csv").text();
+    assert_eq!(text, "a,b,distance\n3,10,0\n3,11,0\n5,12,1\n");
+}
+
+#[test]
+fn join_prints_all_pairs_if_asked() {
+    let folder = folder();
+    let text = folder.ok("join a b --all --csv --memory 1").text();
+    assert_eq!(text, "a,b,distance\n3,10,0\n1,10,1\n2,10,1\n3,11,0\n1,11,1\n2,11,1\n5,12,1\n");
+    assert_eq!(folder.ok("join a b --all -k 0").text(), "0  3  10\n0  3  11\n");
+}
+
+#[test]
+fn json_has_a_record_per_pair_and_a_summary() {
+    let folder = folder();
+    let records = |line: &str| -> Vec<Value> {
+        let text = folder.ok(line).text();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let pair = |a: u64, b: u64, distance: u32| json!({"type": "pair", "a": a, "b": b, "distance": distance});
+    let summary = |pairs: u64, by_distance: [u64; 4]| json!({"type": "summary", "pairs": pairs, "documents": 3, "by_distance": by_distance});
+    assert_eq!(
+        records("join a b --json"),
+        [pair(3, 10, 0), pair(3, 11, 0), pair(5, 12, 1), summary(3, [2, 1, 0, 0])]
+    );
+    let all = records("join a b --json --all");
+    assert_eq!(all.last(), Some(&summary(7, [2, 5, 0, 0])));
+    assert_eq!(all.len(), 8);
+}
+
+#[test]
+fn names_are_those_of_each_database() {
+    let folder = Folder::new();
+    folder.write("list-a", "0x7,one\n0x70,two\n");
+    folder.write("list-b", "0x71,\"th,ree\"\n");
+    folder.ok("create a --ids names");
+    folder.ok("import a list-a --id-column 2");
+    folder.ok("create b --ids names");
+    folder.ok("import b list-b --id-column 2");
+    assert_eq!(folder.ok("join a b").text(), "1  two  th,ree\n");
+    let text = folder.ok("join a b --csv").text();
+    assert_eq!(text, "a,b,distance,a_name,b_name\n1,0,1,two,\"th,ree\"\n");
+    let record = r#"{"type":"pair","a":1,"b":0,"a_name":"two","b_name":"th,ree","distance":1}"#;
+    assert_eq!(folder.ok("join a b --json").text().lines().next(), Some(record));
+    // The other one has no names.
+    folder.write("list-c", "0x72,9\n");
+    folder.ok("import c list-c --id-column 2");
+    assert_eq!(folder.ok("join a c").text(), "1  two  9\n");
+    assert_eq!(folder.ok("join c a --csv").text(), "a,b,distance,a_name,b_name\n9,1,1,,two\n");
+}
+
+#[test]
+fn databases_that_cannot_be_compared_are_refused() {
+    let folder = folder();
+    folder.ok("create wide --bits 128");
+    let run = folder.exits(2, "join a wide");
+    assert!(run.err.contains("a has 64-bit fingerprints, and wide has 128-bit"), "{run:?}");
+    folder.ok("create words --recipe words/1");
+    folder.ok("create pairs --recipe pairs/1");
+    let run = folder.exits(2, "join words pairs");
+    assert!(run.err.contains("of the recipe words/1, and pairs of pairs/1"), "{run:?}");
+    folder.ok("join a words");
+    folder.exits(2, "join a");
+    folder.exits(2, "join a nowhere");
+    folder.exits(2, "join a b --csv --json");
+}
