@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match};
 
 /// Entries of the first batch. How many matches there are is not known before.
-const FIRST: usize = if cfg!(test) { 1 << 4 } else { 1 << 18 };
+const FIRST: usize = if cfg!(test) { 1 << 4 } else { 1 << 20 };
 
 /// Most entries of a batch. Larger ones are hardly faster.
 const MOST: usize = 1 << 24;
