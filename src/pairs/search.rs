@@ -33,9 +33,9 @@ const LOOKED_UP: usize = 64;
 /// Pairs that are passed on at a time.
 const PAIRS: usize = 1 << 14;
 
-/// Bytes in memory per row of a part: the row, its share of the directory, and a copy while rows of
-/// several tables are sorted.
-const BYTES_PER_ROW: usize = 3;
+/// Memory per row of a part, in fingerprints: the row, its share of the directory, and a copy while
+/// the rows of several tables are sorted.
+const MEMORY_PER_ROW: usize = 3;
 
 /// Fewest rows of a part. Below that, parts of a uniform table would be smaller than leaves.
 const LEAST_PART: u64 = if cfg!(test) { 1 << 6 } else { 1 << 16 };
@@ -166,7 +166,7 @@ impl<'a, F: Fingerprint> PairSearch<'a, F> {
 
 /// Returns how many rows a part has at most. Each thread has two parts in memory.
 fn most_rows<F: Fingerprint>(total: u64, memory: u64, threads: usize) -> u64 {
-    let bytes = (F::BITS as usize / 8 * BYTES_PER_ROW) as u64;
+    let bytes = (F::BYTES * MEMORY_PER_ROW) as u64;
     let threads = threads as u64;
     let in_memory = memory / threads / 2 / bytes;
     let balanced = (total / (threads * PARTS_PER_THREAD)).max(LEAST_PART);
