@@ -70,8 +70,9 @@ impl<F: Fingerprint> Options<F> {
     ///   it has in the first of them.
     ///
     /// Reads and writes in order, within [`bulk_memory`](Options::bulk_memory). After an error,
-    /// nothing of the new database is left, unless its last sync failed after it was complete. If the process ends before the merge does, the new
-    /// database cannot be opened; the same merge can be repeated.
+    /// nothing of the new database is left, unless its last sync failed after it was complete. If
+    /// the process ends before the merge does, the new database cannot be opened; the same merge
+    /// can be repeated.
     ///
     /// # Errors
     ///

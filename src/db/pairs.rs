@@ -35,7 +35,7 @@ const DIVIDE_BITS: u32 = 8;
 /// let folder = tempfile::tempdir()?;
 /// let db = fpdb::Db::options().create(folder.path().join("crawl.fpdb"))?;
 /// db.insert_batch(&[(0b0000, 1), (0b0011, 2), (0b1111, 3)])?;
-/// // One pair at distance 2, another too, and one at distance 4.
+/// // Two pairs are 2 bits apart. The third pair, 4 bits apart, is not counted.
 /// assert_eq!(db.snapshot().pairs(3).count()?, [0, 0, 2, 0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

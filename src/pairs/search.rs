@@ -58,8 +58,8 @@ pub(crate) struct PairSearch<'a, F> {
     tables: Vec<SearchedTable<'a, F>>,
 }
 
-/// A part of a table. Searching it finds the pairs of which the fingerprint that is higher in the
-/// table's bit order is in this part.
+/// A part of a table. A search of it finds the pairs whose higher fingerprint, in the table's bit
+/// order, is in this part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Region<F> {
     /// The position of the table among those searched.

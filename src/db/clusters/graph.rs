@@ -28,8 +28,8 @@ impl<F: Fingerprint> GraphBuilder<F> {
         Self { nodes: Vec::new(), full: REPEATED_FROM, pairs: Vec::new() }
     }
 
-    /// Adds a fingerprint that several entries have, with its lowest id. Large groups come in parts
-    /// with ascending ids, of which the first counts.
+    /// Adds a fingerprint that several entries have, with its lowest id. Large groups come in several
+    /// parts: the first has the lowest id, so the others are ignored.
     pub(super) fn add_group(&mut self, entry: Entry<F>) {
         if self.nodes.last().is_none_or(|last| last.fingerprint != entry.fingerprint) {
             self.add_node(entry);
