@@ -16,7 +16,7 @@ const REPEATED_FROM: usize = if cfg!(test) { 1 << 4 } else { 1 << 16 };
 
 /// Collects the pairs and groups of a graph.
 pub(super) struct GraphBuilder<F> {
-    /// Fingerprints with their lowest ids, some more than once.
+    /// Fingerprints with ids, the lowest among them. Some are there more than once.
     nodes: Vec<Entry<F>>,
     /// Number of nodes at which repeated ones are removed.
     full: usize,
@@ -28,12 +28,10 @@ impl<F: Fingerprint> GraphBuilder<F> {
         Self { nodes: Vec::new(), full: REPEATED_FROM, pairs: Vec::new() }
     }
 
-    /// Adds a fingerprint that several entries have, with its lowest id. Large groups come in several
-    /// parts: the first has the lowest id, so the others are ignored.
+    /// Adds a fingerprint that several entries have, with one of their ids. Large groups come in
+    /// several parts, one of which has the lowest id.
     pub(super) fn add_group(&mut self, entry: Entry<F>) {
-        if self.nodes.last().is_none_or(|last| last.fingerprint != entry.fingerprint) {
-            self.add_node(entry);
-        }
+        self.add_node(entry);
     }
 
     /// Adds two fingerprints that are near each other, with their lowest ids.
@@ -51,9 +49,10 @@ impl<F: Fingerprint> GraphBuilder<F> {
         }
     }
 
+    /// Keeps each fingerprint once, with its lowest id.
     fn remove_repeated(&mut self) {
-        self.nodes.sort_unstable_by_key(|entry| (entry.id, entry.fingerprint));
-        self.nodes.dedup();
+        self.nodes.sort_unstable();
+        self.nodes.dedup_by_key(|entry| entry.fingerprint);
     }
 
     /// Returns how many bytes the graph takes while it is made.
@@ -65,7 +64,8 @@ impl<F: Fingerprint> GraphBuilder<F> {
 
     pub(super) fn build(mut self) -> Result<Graph<F>> {
         self.remove_repeated();
-        let Self { nodes, pairs, .. } = self;
+        let Self { mut nodes, pairs, .. } = self;
+        nodes.sort_unstable_by_key(|entry| (entry.id, entry.fingerprint));
         if u32::try_from(nodes.len()).is_err() {
             return Err(Error::invalid(format!(
                 "{} fingerprints are near others: clusters can be made of at most {}",
@@ -136,5 +136,21 @@ impl<F: Fingerprint> Graph<F> {
 
     fn each_alone(&self) -> Vec<u32> {
         (0..).take(self.nodes.len()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::DocId;
+
+    #[test]
+    fn parts_of_groups_that_come_in_any_order_are_one_node_with_the_lowest_id() {
+        let mut builder = GraphBuilder::new();
+        for (fingerprint, id) in [(7u64, 40), (8, 1), (7, 20), (7, 30), (8, 50)] {
+            builder.add_group(Entry { fingerprint, id: DocId(id) });
+        }
+        let node = |fingerprint, id| Entry { fingerprint, id: DocId(id) };
+        assert_eq!(builder.build().unwrap().nodes, [node(8, 1), node(7, 20)]);
     }
 }
