@@ -10,7 +10,7 @@ mod common;
 use std::time::Instant;
 
 use common::{Data, load, option, options, queries};
-use fpdb::Snapshot;
+use fpdb::{Answers, Snapshot};
 
 /// Number of single queries.
 const SINGLE: usize = 50_000;
@@ -68,8 +68,8 @@ fn measure(snapshot: &Snapshot, fingerprints: &[u64], layout: &str, k: u32) {
         let answers: Vec<_> =
             queries.chunks(size).map(|batch| snapshot.query_batch(batch, k).unwrap()).collect();
         let each = start.elapsed().as_secs_f64() * 1e6 / queries.len() as f64;
-        for (answer, &query) in answers.iter().flatten().zip(queries).take(SINGLE) {
-            assert_eq!(answer, &snapshot.query(query, k).unwrap());
+        for (answer, &query) in answers.iter().flat_map(Answers::iter).zip(queries).take(SINGLE) {
+            assert_eq!(answer, snapshot.query(query, k).unwrap());
         }
         let (n, times) = (fingerprints.len(), one_by_one / each);
         println!("| {layout} | {n} | {size} | {each:.3} | {one_by_one:.2} | {times:.1} |");

@@ -128,8 +128,8 @@ fn write(snapshot: &Snapshot, k: u32, file: &std::path::Path) -> Vec<u64> {
     let report = pairs(snapshot, k).visit(|found| {
         if let Found::Pairs(pairs) = found {
             for pair in pairs {
-                let words = [pair.a.fingerprint, pair.b.fingerprint, pair.a.id.0, pair.b.id.0];
-                words.iter().for_each(|word| out.write_all(&word.to_le_bytes()).unwrap());
+                let ids = u128::from(pair.a.id.0) << 64 | u128::from(pair.b.id.0);
+                out.write_all(&ids.to_be_bytes()).unwrap();
             }
         }
         ControlFlow::Continue(())
@@ -147,7 +147,7 @@ fn batch(snapshot: &Snapshot, fingerprints: &[u64], k: u32, counts: &[u64]) -> f
         let start = Instant::now();
         let answers = snapshot.query_batch(queries, k).unwrap();
         seconds += start.elapsed().as_secs_f64();
-        answers.iter().flatten().for_each(|found_one| found[found_one.distance as usize] += 1);
+        answers.matches().iter().for_each(|found_one| found[found_one.distance as usize] += 1);
     }
     found[0] -= fingerprints.len() as u64;
     assert!(found.iter().zip(counts).all(|(&found, &pairs)| found == 2 * pairs));

@@ -113,7 +113,7 @@ pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};
 pub use fpdb_text as text;
 pub use layout::Layout;
 pub use progress::{Phase, Progress};
-pub use query::QueryOptions;
+pub use query::{Answers, QueryOptions};
 pub use settings::Ids;
 pub use storage::{Access, memory_limit};
 

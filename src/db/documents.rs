@@ -59,8 +59,7 @@ pub(super) fn write<F: Fingerprint>(
     loop {
         let (version, seq) = core.visible_version();
         let view = View { version: &version, seq, planner: &core.planner };
-        let lookups = documents.iter().map(|document| look_up(view, document, rule));
-        let lookups = lookups.collect::<Result<Vec<_>>>()?;
+        let lookups = look_up_all(core, view, documents, rule)?;
         let writer = writer_with_room(core)?;
         let now = core.current.get();
         if now.outgrows(&version, seq) {
@@ -126,6 +125,26 @@ struct Lookup<F> {
     old: Option<Document<F>>,
     /// The nearest match that the rule counts; `None` if it was not searched for.
     nearest: Option<Option<Match<F>>>,
+}
+
+fn look_up_all<F: Fingerprint>(
+    core: &Core<F>,
+    view: View<'_, F>,
+    documents: &[(F, Stamped<'_>)],
+    rule: Rule,
+) -> Result<Vec<Lookup<F>>> {
+    if let Rule::InsertIfNovel { distance } = rule
+        && documents.len() > 1
+    {
+        let queries: Vec<F> = documents.iter().map(|&(fingerprint, _)| fingerprint).collect();
+        let nearest = view.nearest_of_each(&queries, distance, core.threads())?;
+        let lookup = |((_, Stamped { key, .. }), nearest): (&(F, Stamped<'_>), _)| {
+            let old = view.version.document(&key.to_bytes(), view.seq)?;
+            Ok(Lookup { old, nearest: Some(nearest) })
+        };
+        return documents.iter().zip(nearest).map(lookup).collect();
+    }
+    documents.iter().map(|document| look_up(view, document, rule)).collect()
 }
 
 fn look_up<F: Fingerprint>(

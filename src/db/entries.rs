@@ -120,8 +120,12 @@ fn look_up<F: Fingerprint>(
     distance: u32,
 ) -> Result<Vec<Option<Match<F>>>> {
     let view = View { version, seq, planner: &core.planner };
-    let options = QueryOptions::within(distance).limit(1);
-    entries.iter().map(|entry| Ok(view.query(entry.fingerprint, options)?.pop())).collect()
+    if let [entry] = entries {
+        let options = QueryOptions::within(distance).limit(1);
+        return Ok(vec![view.query(entry.fingerprint, options)?.pop()]);
+    }
+    let queries: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
+    view.nearest_of_each(&queries, distance, core.threads())
 }
 
 /// What was decided on each entry.

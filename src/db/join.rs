@@ -247,7 +247,7 @@ impl<F: Fingerprint> Join<'_, F> {
                 visitor.add(entries, matches)?;
             }
             visitor.pass_on()?;
-            meter.advance(batches.finish(answers.matches()) as u64)?;
+            meter.advance(batches.finish(answers.matches().len()) as u64)?;
         }
         meter.finish();
         Ok(visitor.into_report())

@@ -14,7 +14,7 @@ use super::stats::Stats;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Fingerprint, Match};
 use crate::layout::Layout;
-use crate::query::Planner;
+use crate::query::{Answers, Planner};
 use crate::settings::Ids;
 use crate::storage::Storage;
 
@@ -245,7 +245,7 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
+    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
         self.snapshot().query_batch(fingerprints, distance)
     }
 

@@ -9,7 +9,7 @@ use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::inspection::Inspection;
 use crate::merge::{Changes, Merge};
 use crate::progress::{Meter, Phase, Progress};
-use crate::query::{BATCH, Batch, Explain, Planner, QueryOptions, View};
+use crate::query::{Answers, BATCH, Batch, Explain, Planner, QueryOptions, View};
 use crate::settings::Settings;
 use crate::version::{Current, Version};
 
@@ -53,7 +53,7 @@ impl<F> fmt::Debug for Snapshot<F> {
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Lets `read` read the version.
-    pub(super) fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
         let view = |version| View { version, seq: self.seq, planner: &self.planner };
         if self.renewed.get().is_none() && !self.version.pages.is_exceeded() {
             return read(&view(&self.version));
@@ -158,12 +158,53 @@ impl<F: Fingerprint> Snapshot<F> {
     /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
-        let mut answers = Vec::with_capacity(fingerprints.len());
-        for chunk in fingerprints.chunks(BATCH) {
-            let some = self.answers(&Batch::of_all(chunk, distance, self.threads))?;
-            answers.extend(some.iter().flat_map(|some| some.iter().map(<[_]>::to_vec)));
+    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
+        self.query_batch_with(fingerprints, distance, |_| ControlFlow::Continue(()))
+    }
+
+    /// Does the same as [`query_batch`](Self::query_batch) and reports its progress, in queries.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`query`](Self::query), and `Cancelled` if `report` breaks. There are no partial
+    /// answers.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// use std::time::{Duration, Instant};
+    /// db.insert(0b1100, 1)?;
+    /// let deadline = Instant::now() + Duration::from_secs(60);
+    /// let answers = db.snapshot().query_batch_with(&[0b1101, u64::MAX], 3, |_| {
+    ///     match Instant::now() > deadline {
+    ///         true => ControlFlow::Break(()),
+    ///         false => ControlFlow::Continue(()),
+    ///     }
+    /// })?;
+    /// assert_eq!(answers.matches().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn query_batch_with(
+        &self,
+        fingerprints: &[F],
+        distance: u32,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<Answers<F>> {
+        let meter = Meter::new(&mut report, Phase::Search, Some(fingerprints.len() as u64));
+        let check = &|| meter.check();
+        let mut answers = Answers::new();
+        for queries in fingerprints.chunks(BATCH) {
+            let (nearest, most, threads) = (false, usize::MAX, self.threads);
+            let batch = Batch { queries, distance, nearest, most, threads, check };
+            match self.answers(&batch)? {
+                Some(some) if answers.is_empty() => answers = some,
+                Some(some) => answers.append(&some),
+                None => {}
+            }
+            meter.advance(queries.len() as u64)?;
         }
+        meter.finish();
         Ok(answers)
     }
 

@@ -1,5 +1,7 @@
 //! A batch of queries, and its answers.
 
+use std::ops::Index;
+
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Match};
 
@@ -22,28 +24,122 @@ pub(crate) struct Batch<'a, F> {
     pub check: &'a (dyn Fn() -> Result<()> + Sync),
 }
 
-impl<'a, F> Batch<'a, F> {
-    /// Asks for all matches, however many there are.
-    pub(crate) fn of_all(queries: &'a [F], distance: u32, threads: usize) -> Self {
-        let (nearest, most, check) = (false, usize::MAX, &|| Ok(()));
-        Self { queries, distance, nearest, most, threads, check }
-    }
-}
-
-/// The matches of each query of a batch, sorted by distance, fingerprint and id.
-#[derive(Debug)]
-pub(crate) struct Answers<F> {
+/// The answers to a batch of queries: the matches of each, sorted by distance, fingerprint and id.
+/// Made by [`Snapshot::query_batch`](crate::Snapshot::query_batch).
+///
+/// All matches are in one list, so that there is no allocation per query.
+///
+/// # Examples
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let db = fpdb::Db::options().create(folder.path().join("crawl.fpdb"))?;
+/// db.insert_batch(&[(0b1100, 1), (0b1111, 2)])?;
+/// let queries = [0b1101, u64::MAX, 0b1111];
+/// let answers = db.query_batch(&queries, 1)?;
+/// for (query, matches) in queries.iter().zip(answers.iter()) {
+///     println!("{query:#b} has {} near-duplicates", matches.len());
+/// }
+/// assert_eq!(answers[0].len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answers<F = u64> {
     /// Where the matches of each query begin, and the end of the last one's.
     offsets: Vec<usize>,
     matches: Vec<Match<F>>,
 }
 
-impl<F: Fingerprint> Answers<F> {
+impl<F> Answers<F> {
     /// Makes the answers to no query.
     pub(crate) fn new() -> Self {
         Self { offsets: vec![0], matches: Vec::new() }
     }
 
+    /// Returns the number of queries.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// assert_eq!(db.query_batch(&[1, 2], 3)?.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Returns whether there was no query.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// assert!(!db.query_batch(&[1, 2], 3)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the matches of each query, in the order of the queries.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b11, 1)?;
+    /// let answers = db.query_batch(&[0b01, u64::MAX], 3)?;
+    /// let counts: Vec<usize> = answers.iter().map(|matches| matches.len()).collect();
+    /// assert_eq!(counts, [1, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Match<F>]> {
+        self.offsets.windows(2).map(|range| &self.matches[range[0]..range[1]])
+    }
+
+    /// Returns where the matches of each query begin in [`matches`](Self::matches), and the end of
+    /// the last one's: those of query n are from `offsets()[n]` to `offsets()[n + 1]`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b11, 1)?;
+    /// let answers = db.query_batch(&[0b01, u64::MAX, 0b11], 3)?;
+    /// assert_eq!(answers.offsets(), [0, 1, 1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Returns the matches of all queries, one query after the other.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b11, 1)?;
+    /// let answers = db.query_batch(&[0b01, u64::MAX, 0b11], 3)?;
+    /// let distances: Vec<u32> = answers.matches().iter().map(|found| found.distance).collect();
+    /// assert_eq!(distances, [1, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn matches(&self) -> &[Match<F>] {
+        &self.matches
+    }
+}
+
+/// Returns the matches of one query.
+///
+/// # Panics
+///
+/// If there is no such query.
+impl<F> Index<usize> for Answers<F> {
+    type Output = [Match<F>];
+
+    fn index(&self, query: usize) -> &[Match<F>] {
+        &self.matches[self.offsets[query]..self.offsets[query + 1]]
+    }
+}
+
+impl<F: Fingerprint> Answers<F> {
     /// Makes answers of unsorted matches. Those of query n are from `offsets[n]` to
     /// `offsets[n + 1]`.
     pub(super) fn of_unsorted(offsets: Vec<usize>, mut matches: Vec<Match<F>>) -> Self {
@@ -81,16 +177,6 @@ impl<F: Fingerprint> Answers<F> {
         }
         self.matches.truncate(kept);
     }
-
-    /// Returns the matches of each query, in the order of the queries.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[Match<F>]> {
-        self.offsets.windows(2).map(|range| &self.matches[range[0]..range[1]])
-    }
-
-    /// Returns the number of all matches.
-    pub(crate) fn matches(&self) -> usize {
-        self.matches.len()
-    }
 }
 
 #[cfg(test)]
@@ -112,7 +198,7 @@ mod tests {
         answers.keep_nearest();
         let lists: Vec<_> = answers.iter().collect();
         assert_eq!(lists, [&[], &[found(1, 2)][..], &[], &[found(2, 5)]]);
-        assert_eq!(answers.matches(), 2);
+        assert_eq!(answers.matches().len(), 2);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::batch::{Answers, Batch};
+use super::batch::{Answers, BATCH, Batch};
 use super::ids::LiveIds;
+use super::options::QueryOptions;
 use super::pipeline::{self, Hit, Hits};
 use super::sweep::{self, QueryHit, Tally};
 use super::view::View;
@@ -13,6 +14,10 @@ use crate::parallel;
 
 /// Hits whose ids are read together, and a few more with the same fingerprint.
 const HITS: usize = 1024;
+
+/// Matches per query, on average, up to which the nearest ones are searched for in a sweep. It keeps
+/// all matches in memory.
+const MATCHES: usize = 8;
 
 /// Queries for which a thread searches the memtables at a time.
 const QUERIES: usize = 1024;
@@ -36,6 +41,31 @@ impl<F: Fingerprint> View<'_, F> {
             return Ok(None);
         }
         answers(self, batch, hits)
+    }
+
+    /// Returns the nearest entry within the distance of each query: in one sweep, if it pays and each
+    /// query has few matches.
+    pub(crate) fn nearest_of_each(
+        &self,
+        queries: &[F],
+        distance: u32,
+        threads: usize,
+    ) -> Result<Vec<Option<Match<F>>>> {
+        let options = QueryOptions::within(distance).limit(1);
+        let mut nearest = Vec::with_capacity(queries.len());
+        for queries in queries.chunks(BATCH) {
+            let (most, check) = (MATCHES * queries.len(), &|| Ok(()));
+            let batch = Batch { queries, distance, nearest: true, most, threads, check };
+            let pays = self.sweep_pays(queries.len(), distance);
+            if let Some(answers) = if pays { self.sweep(&batch)? } else { None } {
+                nearest.extend(answers.iter().map(|matches| matches.first().copied()));
+                continue;
+            }
+            for &query in queries {
+                nearest.push(self.query(query, options)?.pop());
+            }
+        }
+        Ok(nearest)
     }
 
     fn hits_in_memtables(&self, batch: &Batch<'_, F>, tally: &Tally) -> Result<Vec<QueryHit<F>>> {

@@ -10,6 +10,7 @@
 //! | type | what it is |
 //! | --- | --- |
 //! | [`QueryOptions`] | the distance and the limit of a query |
+//! | [`Answers`] | the matches of each query of a batch |
 //! | [`Explain`] | what a query did, counted and timed step by step |
 //! | [`SegmentExplain`] | what a query did in one segment |
 
@@ -31,7 +32,8 @@ mod short_list;
 mod sweep;
 mod view;
 
-pub(crate) use batch::{Answers, BATCH, Batch};
+pub use batch::Answers;
+pub(crate) use batch::{BATCH, Batch};
 pub use explain::{Explain, SegmentExplain};
 pub use options::QueryOptions;
 pub(crate) use planner::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, Planner};

@@ -1,7 +1,9 @@
 //! Compares batches with single queries. Regions are tiny here, so that small tables have many.
 
 use crate::storage::Sim;
-use crate::{BlockCode, Db, DocId, Fingerprint, Key, Layout, Match, Options, QueryOptions};
+use crate::{
+    BlockCode, Db, DocId, Fingerprint, Ids, Key, Layout, Match, Novelty, Options, QueryOptions,
+};
 
 /// splitmix64.
 struct Rng(u64);
@@ -115,11 +117,11 @@ fn check<F: Fingerprint>(options: Options<F>, setup: Setup) {
     let answers = snapshot.query_batch(&queries, setup.distance).unwrap();
     assert_eq!(answers.len(), queries.len());
     let mut matches = 0;
-    for (number, (query, answer)) in queries.iter().zip(&answers).enumerate() {
+    for (number, (query, answer)) in queries.iter().zip(answers.iter()).enumerate() {
         let expected = snapshot.query(*query, setup.distance).unwrap();
         matches += expected.len();
         let Setup { layout, distance, .. } = setup;
-        assert_eq!(*answer, expected, "{layout}, k = {distance}, query {number}");
+        assert_eq!(answer, expected, "{layout}, k = {distance}, query {number}");
     }
     assert!(matches > queries.len() / 4, "{matches} matches for {} queries", queries.len());
 }
@@ -139,7 +141,7 @@ fn batch_equals_single_queries_in_every_layout() {
     for &layout in Layout::preset_names() {
         for code in BlockCode::ALL {
             let setup = Setup { layout, code, count: 1500, queries: 300, ..SETUP };
-            check(Options::<u64>::new(), setup);
+            check(Db::options(), setup);
         }
     }
 }
@@ -149,7 +151,7 @@ fn batch_equals_single_queries_at_every_distance() {
     for distance in 0..=10 {
         for layout in ["single", "half-2", "ring-4"] {
             let setup = Setup { layout, distance, count: 1500, queries: 200, ..SETUP };
-            check(Options::<u64>::new(), setup);
+            check(Db::options(), setup);
             check(Options::bits128(), Setup { layout: "half-2", ..setup });
         }
     }
@@ -161,7 +163,7 @@ fn batch_of_any_size_equals_single_queries() {
         for filter_bits in [0, 10] {
             for count in [40, 6000] {
                 let setup = Setup { count, queries, filter_bits, ..SETUP };
-                check(Options::<u64>::new(), setup);
+                check(Db::options(), setup);
                 check(Options::bits128(), Setup { threads: 3, code: BlockCode::Huffman, ..setup });
             }
         }
@@ -171,8 +173,52 @@ fn batch_of_any_size_equals_single_queries() {
 #[test]
 fn empty_batch_and_empty_database_give_empty_answers() {
     let db = Db::options().storage(Sim::new()).create("empty").unwrap();
-    assert_eq!(db.query_batch(&[], 3).unwrap(), [] as [Vec<_>; 0]);
-    assert_eq!(db.query_batch(&[5; 40], 3).unwrap(), vec![Vec::new(); 40]);
+    assert!(db.query_batch(&[], 3).unwrap().is_empty());
+    assert_eq!(db.query_batch(&[], 3).unwrap().offsets(), [0]);
+    assert_eq!(db.query_batch(&[5; 40], 3).unwrap().offsets(), [0; 41]);
+}
+
+/// Inserts the documents that are novel in one batch, and in another database one after the other.
+fn check_insert_if_novel(ids: Ids, queries: usize) {
+    let setup = Setup { queries, ..SETUP };
+    let mut rng = Rng(queries as u64);
+    let all: Vec<u64> = fingerprints(&mut rng, setup.count);
+    let key = |id: usize| format!("page {id}");
+    let fingerprints = self::queries(&mut rng, &all, setup);
+    let keys: Vec<String> = (0..all.len() + queries).map(key).collect();
+    let documents: Vec<(u64, Key<'_>)> = (0..)
+        .zip(all.iter().chain(&fingerprints))
+        .zip(&keys)
+        .map(|((id, &fingerprint), name)| match ids {
+            Ids::Names => (fingerprint, Key::from(name.as_str())),
+            _ => (fingerprint, Key::from(DocId(id))),
+        })
+        .collect();
+    let (old, new) = documents.split_at(all.len());
+    let [together, one_by_one] = ["together", "one by one"].map(|folder| {
+        let options = Db::options().storage(Sim::new()).ids(ids).background(false);
+        let db = options.create(folder).unwrap();
+        db.insert_batch(&old[..old.len() / 2]).unwrap();
+        db.flush().unwrap();
+        db.insert_batch(&old[old.len() / 2..]).unwrap();
+        db
+    });
+    let snapshot = together.snapshot();
+    assert!(snapshot.read(|view| view.sweep_pays(queries, 3)), "a batch of {queries} is not swept");
+    let novelties = together.insert_if_novel_batch(new).unwrap();
+    for (&(fingerprint, key), novelty) in new.iter().zip(&novelties) {
+        assert_eq!(*novelty, one_by_one.insert_if_novel(fingerprint, key).unwrap());
+    }
+    let duplicates = novelties.iter().filter(|found| matches!(found, Novelty::Duplicate(_)));
+    let duplicates = duplicates.count();
+    assert!(duplicates > queries / 4 && duplicates < queries, "{duplicates} of {queries}");
+}
+
+#[test]
+fn large_batch_of_insert_if_novel_decides_as_one_by_one() {
+    check_insert_if_novel(Ids::User, 2000);
+    check_insert_if_novel(Ids::Names, 2000);
+    check_insert_if_novel(Ids::Unique, 2000);
 }
 
 /// Clusters with long answers and several ids per fingerprint, in several segments and in
@@ -180,7 +226,7 @@ fn empty_batch_and_empty_database_give_empty_answers() {
 #[test]
 fn limit_returns_the_first_matches_of_the_full_answer() {
     let layout = Layout::preset("half-2", 64).unwrap();
-    let options = Options::<u64>::new().layout(layout).storage(Sim::new()).background(false);
+    let options = Db::options().layout(layout).storage(Sim::new()).background(false);
     let db = options.create("limit").unwrap();
     let centre = 0x5555_0000_ffff_1234;
     let member = |i: u64| centre ^ 1 << (i % 61) ^ 1 << (i * 7 % 53);

@@ -169,7 +169,11 @@ fn pages_in_memory_stay_within_their_limit() {
             assert_eq!(db.snapshot().query(5, 40).unwrap().len(), scan(5, 40));
             let queries: Vec<u64> = (0..ENTRIES).map(fingerprint).collect();
             let answers = db.query_batch(&queries, 3).unwrap();
-            assert!((0..).zip(&answers).all(|(id, found)| found.iter().any(|m| m.id == DocId(id))));
+            assert!(
+                (0..)
+                    .zip(answers.iter())
+                    .all(|(id, found)| found.iter().any(|m| m.id == DocId(id)))
+            );
             let after = db.stats().page_memory_bytes;
             assert!(after <= before.max(limit) + ONE_QUERY, "{after} after {before}");
             db.close().unwrap();

@@ -75,3 +75,22 @@ fn cancelled_operations_change_nothing_and_can_be_repeated() {
     assert_eq!(Db::open_read_only(&copy).unwrap().snapshot().len(), 25_000);
     assert!(db.verify().unwrap().errors.is_empty());
 }
+
+#[test]
+fn batch_of_queries_reports_its_progress_and_can_be_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = database(&folder.path().join("db"));
+    let (snapshot, queries) = (db.snapshot(), (0..3000).collect::<Vec<u64>>());
+    let mut reports = Vec::new();
+    let mut report = |progress| {
+        reports.push(progress);
+        ControlFlow::Continue(())
+    };
+    let answers = snapshot.query_batch_with(&queries, 3, &mut report).unwrap();
+    assert_eq!(answers, snapshot.query_batch(&queries, 3).unwrap());
+    check(&reports, Phase::Search, 0.0);
+    for queries in [&queries[..1], &queries] {
+        let cancelled = snapshot.query_batch_with(queries, 3, |_| ControlFlow::Break(()));
+        assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+}

@@ -235,7 +235,7 @@ fn batch_query_finds_every_pair_of_real_fingerprints() {
     let _ = db.bulk_load(data.entries.iter().copied().map(Ok)).unwrap();
     let queries: Vec<u64> = data.entries.iter().map(|e| e.fingerprint).collect();
     let mut found = BTreeMap::<u32, usize>::new();
-    for m in db.snapshot().query_batch(&queries, 3).unwrap().into_iter().flatten() {
+    for m in db.snapshot().query_batch(&queries, 3).unwrap().matches() {
         *found.entry(m.distance).or_default() += 1;
     }
     for distance in 0..=3 {

@@ -4,6 +4,7 @@ use super::Db;
 use crate::db::key::Key;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Fingerprint, Match};
+use crate::query::Answers;
 
 impl<F: Fingerprint> Db<F> {
     /// Returns every entry within `distance` bits of `fingerprint`, sorted by distance, fingerprint
@@ -42,7 +43,7 @@ impl<F: Fingerprint> Db<F> {
     /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Vec<Vec<Match<F>>>> {
+    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
         self.readable()?.query_batch(fingerprints, distance)
     }
 

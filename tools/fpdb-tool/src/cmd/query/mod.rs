@@ -123,8 +123,11 @@ impl Args {
         distance: u32,
     ) -> Result<Vec<Vec<Match<F>>>> {
         let fingerprints: Vec<F> = batch.iter().filter_map(|query| query.fingerprint).collect();
-        let answers = match (self.limit, self.since) {
-            (None, None) => snapshot.query_batch(&fingerprints, distance)?,
+        let answers: Vec<Vec<_>> = match (self.limit, self.since) {
+            (None, None) => {
+                let answers = snapshot.query_batch(&fingerprints, distance)?;
+                answers.iter().map(<[_]>::to_vec).collect()
+            }
             _ => {
                 let options = self.options(distance);
                 let answer = |&query: &F| snapshot.query_with(query, &options);
