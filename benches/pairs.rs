@@ -2,8 +2,10 @@
 //! fingerprints. Pairs are written to a file as two ids of 8 bytes each.
 //!
 //!     cargo bench --bench pairs -- [--n 1000000,10000000] [--k 3] [--layouts half-2]
-//!         [--data uniform,clustered,real] [--threads 1] [--memory-mib 512] [--batch yes|no]
-//!         [--runs 3]
+//!         [--data uniform,clustered,real] [--plant 0] [--threads 1] [--memory-mib 512]
+//!         [--cluster-memory-mib 1024] [--batch yes|no] [--runs 3]
+//!
+//! With `--plant 20`, one fingerprint out of 20 is replaced by a neighbour of another.
 //!
 //! First, the number of pairs at each distance is compared with the answers of the batch, and the
 //! pairs of a sample of the fingerprints with those of single queries. Without `--batch`, only the
@@ -15,12 +17,13 @@ mod common;
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::hint::black_box;
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use common::{Data, Random, load, option, options};
-use fpdb::{Found, Snapshot};
+use fpdb::{ClusterMethod, Found, Snapshot};
 
 /// Fingerprints whose pairs are compared with queries.
 const SAMPLE: u64 = 1000;
@@ -32,9 +35,9 @@ fn main() {
     let names = option("--data", "uniform,clustered,real".to_owned());
     let with_batch = option("--batch", "yes".to_owned()) == "yes";
     println!(
-        "| data | layout | n | pairs | ns per fingerprint | written | batch of queries | times |"
+        "| data | layout | n | pairs | ns per fingerprint | written | clusters | batch of queries | times |"
     );
-    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for name in names.split(',') {
         let data = Data::ALL.into_iter().find(|data| data.name() == name).expect("a data set");
         for size in sizes.split(',') {
@@ -43,6 +46,7 @@ fn main() {
                 println!("skipped: the real fingerprints are missing");
                 continue;
             };
+            plant(&mut fingerprints, k);
             // Pairs of equal fingerprints are groups.
             fingerprints.sort_unstable();
             fingerprints.dedup();
@@ -55,7 +59,7 @@ fn main() {
                 let snapshot = db.snapshot();
                 check(&snapshot, &fingerprints, k);
                 let file = folder.path().join("pairs");
-                let (mut alone, mut written) = (Vec::new(), Vec::new());
+                let (mut alone, mut written, mut clustered) = (Vec::new(), Vec::new(), Vec::new());
                 let mut counts = Vec::new();
                 for _ in 0..option("--runs", 3) {
                     let start = Instant::now();
@@ -64,19 +68,23 @@ fn main() {
                     let start = Instant::now();
                     assert_eq!(write(&snapshot, k, &file), counts);
                     written.push(start.elapsed().as_secs_f64());
+                    let start = Instant::now();
+                    clusters(&snapshot, k);
+                    clustered.push(start.elapsed().as_secs_f64());
                 }
                 let each = |times: &mut Vec<f64>| {
                     times.sort_by(f64::total_cmp);
                     times[times.len() / 2] * 1e9 / fingerprints.len() as f64
                 };
                 let (alone, written) = (each(&mut alone), each(&mut written));
+                let clustered = each(&mut clustered);
                 let batch = with_batch.then(|| batch(&snapshot, &fingerprints, k, &counts));
                 let (batch, times) = batch.map_or_else(Default::default, |batch| {
                     (format!("{batch:.0}"), format!("{:.1}", batch / written))
                 });
                 let pairs: u64 = counts.iter().sum();
                 println!(
-                    "| {name} | {layout} | {} | {pairs} | {alone:.0} | {written:.0} | {batch} | {times} |",
+                    "| {name} | {layout} | {} | {pairs} | {alone:.0} | {written:.0} | {clustered:.0} | {batch} | {times} |",
                     fingerprints.len()
                 );
             }
@@ -84,6 +92,20 @@ fn main() {
                 break;
             }
         }
+    }
+}
+
+/// Replaces one fingerprint out of `--plant` by another with 1 to k + 1 bits flipped.
+fn plant(fingerprints: &mut [u64], k: u32) {
+    let (every, mut random, n) = (option("--plant", 0), Random(7), fingerprints.len() as u64);
+    let count = fingerprints.len().checked_div(every).unwrap_or(0);
+    for flips in (1..=k + 1).cycle().take(count) {
+        let [from, to] = [(); 2].map(|()| usize::try_from(random.below(n)).unwrap());
+        let mut error = 0u64;
+        while error.count_ones() < flips {
+            error |= 1 << random.below(64);
+        }
+        fingerprints[to] = fingerprints[from] ^ error;
     }
 }
 
@@ -136,6 +158,17 @@ fn write(snapshot: &Snapshot, k: u32, file: &std::path::Path) -> Vec<u64> {
     });
     out.flush().unwrap();
     report.unwrap().pairs
+}
+
+/// Finds all clusters: the components of near fingerprints.
+fn clusters(snapshot: &Snapshot, k: u32) {
+    let clusters = snapshot.clusters(k).method(ClusterMethod::Components);
+    let clusters = clusters.memory(option("--cluster-memory-mib", 1024u64) << 20);
+    let report = clusters.threads(option("--threads", 1)).visit(|cluster| {
+        black_box(cluster);
+        ControlFlow::Continue(())
+    });
+    black_box(report.unwrap());
 }
 
 /// Returns the nanoseconds per query of a batch of all fingerprints, and compares the numbers of

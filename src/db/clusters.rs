@@ -189,8 +189,8 @@ impl<F: Fingerprint> Clusters<'_, F> {
             rest = others;
             let entries = self.entries(&graph, some)?;
             for members in some.chunk_by(|a, b| a.0 == b.0) {
-                let cluster =
-                    entries.of(members.iter().map(|&(_, node)| graph.nodes[node as usize]));
+                let nodes = members.iter().map(|&(_, node)| graph.nodes[node as usize]);
+                let cluster = entries.of(&graph, nodes);
                 // Near others only, which belong to earlier clusters.
                 if cluster.len() < 2 {
                     continue;
@@ -238,25 +238,31 @@ impl<F: Fingerprint> Clusters<'_, F> {
         builder.build()
     }
 
-    /// Reads the entries of these members.
-    fn entries(&self, graph: &Graph<F>, members: &[(u32, u32)]) -> Result<EntriesOfNodes<F>> {
+    /// Reads the entries of those of these members that are groups.
+    fn entries(&self, graph: &Graph<F>, members: &[(u32, u32)]) -> Result<EntriesOfGroups<F>> {
         let fingerprint = |&(_, node): &(u32, u32)| graph.nodes[node as usize].fingerprint;
-        let mut fingerprints: Vec<F> = members.iter().map(fingerprint).collect();
-        fingerprints.sort_unstable();
-        let mut entries = Vec::with_capacity(fingerprints.len());
-        self.snapshot.read(|view| view.ids_of_each(&fingerprints, usize::MAX, &mut entries))?;
-        Ok(EntriesOfNodes(entries))
+        let groups = members.iter().map(fingerprint).filter(|&f| graph.is_group(f));
+        let mut groups: Vec<F> = groups.collect();
+        groups.sort_unstable();
+        let mut entries = Vec::with_capacity(2 * groups.len());
+        self.snapshot.read(|view| view.ids_of_each(&groups, usize::MAX, &mut entries))?;
+        Ok(EntriesOfGroups(entries))
     }
 }
 
-/// Entries, sorted by fingerprint.
-struct EntriesOfNodes<F>(Vec<Entry<F>>);
+/// The entries of groups, sorted by fingerprint.
+struct EntriesOfGroups<F>(Vec<Entry<F>>);
 
-impl<F: Fingerprint> EntriesOfNodes<F> {
-    /// Returns the entries with the fingerprints of these nodes, by id.
-    fn of(&self, nodes: impl Iterator<Item = Entry<F>>) -> Vec<Entry<F>> {
+impl<F: Fingerprint> EntriesOfGroups<F> {
+    /// Returns the entries with the fingerprints of these nodes, by id. A node that is no group is the
+    /// only entry with its fingerprint.
+    fn of(&self, graph: &Graph<F>, nodes: impl Iterator<Item = Entry<F>>) -> Vec<Entry<F>> {
         let mut entries: Vec<Entry<F>> = Vec::new();
-        for Entry { fingerprint, .. } in nodes {
+        for node @ Entry { fingerprint, .. } in nodes {
+            if !graph.is_group(fingerprint) {
+                entries.push(node);
+                continue;
+            }
             let from = self.0.partition_point(|entry| entry.fingerprint < fingerprint);
             let same = self.0[from..].iter().take_while(|entry| entry.fingerprint == fingerprint);
             entries.extend(same);

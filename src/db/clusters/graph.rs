@@ -7,6 +7,8 @@ use crate::fingerprint::{Entry, Fingerprint};
 pub(super) struct Graph<F> {
     /// Each fingerprint with its lowest id, in the order of these ids. A node is a position in it.
     pub(super) nodes: Vec<Entry<F>>,
+    /// The fingerprints that several entries have, sorted.
+    groups: Vec<F>,
     /// The two nodes of each pair, the later one first. Sorted.
     edges: Vec<(u32, u32)>,
 }
@@ -20,17 +22,22 @@ pub(super) struct GraphBuilder<F> {
     nodes: Vec<Entry<F>>,
     /// Number of nodes at which repeated ones are removed.
     full: usize,
+    /// Fingerprints that several entries have. Some are there more than once.
+    groups: Vec<F>,
     pairs: Vec<(F, F)>,
 }
 
 impl<F: Fingerprint> GraphBuilder<F> {
     pub(super) fn new() -> Self {
-        Self { nodes: Vec::new(), full: REPEATED_FROM, pairs: Vec::new() }
+        Self { nodes: Vec::new(), full: REPEATED_FROM, groups: Vec::new(), pairs: Vec::new() }
     }
 
     /// Adds a fingerprint that several entries have, with one of their ids. Large groups come in
     /// several parts, one of which has the lowest id.
     pub(super) fn add_group(&mut self, entry: Entry<F>) {
+        if self.groups.last() != Some(&entry.fingerprint) {
+            self.groups.push(entry.fingerprint);
+        }
         self.add_node(entry);
     }
 
@@ -59,12 +66,15 @@ impl<F: Fingerprint> GraphBuilder<F> {
     pub(super) fn bytes(&self) -> u64 {
         let node = size_of::<Entry<F>>() + size_of::<(F, u32)>();
         let pair = size_of::<(F, F)>() + size_of::<(u32, u32)>();
-        (self.nodes.len() * node + self.pairs.len() * pair) as u64
+        let groups = self.groups.len() * size_of::<F>();
+        (self.nodes.len() * node + groups + self.pairs.len() * pair) as u64
     }
 
     pub(super) fn build(mut self) -> Result<Graph<F>> {
         self.remove_repeated();
-        let Self { mut nodes, pairs, .. } = self;
+        let Self { mut nodes, mut groups, pairs, .. } = self;
+        groups.sort_unstable();
+        groups.dedup();
         nodes.sort_unstable_by_key(|entry| (entry.id, entry.fingerprint));
         if u32::try_from(nodes.len()).is_err() {
             return Err(Error::invalid(format!(
@@ -86,11 +96,16 @@ impl<F: Fingerprint> GraphBuilder<F> {
         };
         let mut edges: Vec<(u32, u32)> = pairs.iter().map(edge).collect();
         edges.sort_unstable();
-        Ok(Graph { nodes, edges })
+        Ok(Graph { nodes, groups, edges })
     }
 }
 
 impl<F: Fingerprint> Graph<F> {
+    /// Returns whether several entries have this fingerprint.
+    pub(super) fn is_group(&self, fingerprint: F) -> bool {
+        self.groups.binary_search(&fingerprint).is_ok()
+    }
+
     /// Returns the first node of the cluster of each node: itself, or the earliest node next to it
     /// that is the first of its cluster.
     pub(super) fn keep_first(&self) -> Vec<u32> {
