@@ -173,12 +173,12 @@ impl<F: Fingerprint> Clusters<'_, F> {
         mut visit: impl FnMut(Cluster<'_, F>) -> ControlFlow<()>,
         report: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Result<ClusterReport> {
-        let graph = self.graph(report)?;
+        let (graph, pairs) = self.graph(report)?;
         let firsts = match self.method {
             ClusterMethod::KeepFirst => graph.keep_first(),
             ClusterMethod::Components => graph.components(),
         };
-        let mut report = ClusterReport::default();
+        let mut report = ClusterReport { pairs, ..ClusterReport::default() };
         let members = Graph::<F>::clusters(&firsts);
         let mut rest = &*members;
         while !rest.is_empty() {
@@ -208,8 +208,11 @@ impl<F: Fingerprint> Clusters<'_, F> {
         Ok(report)
     }
 
-    /// Finds all pairs and groups.
-    fn graph(&self, report: impl FnMut(Progress) -> ControlFlow<()> + Send) -> Result<Graph<F>> {
+    /// Finds all pairs and groups. Returns the number of pairs at each distance with them.
+    fn graph(
+        &self,
+        report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Result<(Graph<F>, Vec<u64>)> {
         let (mut builder, mut is_too_large) = (GraphBuilder::new(), false);
         let visit = |found: Found<'_, F>| {
             match found {
@@ -224,7 +227,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
             is_too_large = builder.bytes() > self.memory;
             if is_too_large { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        self.pairs.visit_with(visit, report)?;
+        let pairs = self.pairs.visit_with(visit, report)?.pairs;
         if is_too_large {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
@@ -235,7 +238,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
                 ),
             ));
         }
-        builder.build()
+        Ok((builder.build()?, pairs))
     }
 
     /// Reads the entries of those of these members that are groups.

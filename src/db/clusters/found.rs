@@ -74,6 +74,8 @@ pub struct ClusterReport {
     pub clusters: u64,
     /// The number of entries in them, other than the first ones.
     pub duplicates: u64,
+    /// The number of pairs of different fingerprints at each distance.
+    pub pairs: Vec<u64>,
     /// The number of clusters by size: those of 2^i to 2^(i+1) - 1 entries at position i.
     pub sizes: Vec<u64>,
     /// The number of clusters with an entry that is not within the distance of the first. Their

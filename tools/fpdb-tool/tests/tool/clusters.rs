@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fpdb::{Db, DocId, Ids, Key, Stamped};
 use serde_json::{Value, json};
 
 use crate::common::Folder;
@@ -96,4 +97,53 @@ fn remove_lists_have_ascending_positions_per_rank() {
     assert!(!folder.file("more").exists());
     let left = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("fpdb-tool-")));
+}
+
+#[test]
+fn keep_newest_keeps_the_latest_stamp_of_each_cluster() {
+    let documents = [(0x0, 1, 20), (0x1, 2, 20), (0xff00, 3, 20), (0x3, 4, 10), (0xff01, 5, 30)];
+    for ids in [Ids::Names, Ids::Unique] {
+        let folder = Folder::new();
+        let db = Db::options().ids(ids).create(folder.file("db")).unwrap();
+        for (fingerprint, id, stamp) in documents {
+            let name = id.to_string();
+            let key = if ids == Ids::Names { Key::Name(&name) } else { Key::Id(DocId(id)) };
+            let _ = db.insert(fingerprint, Stamped::new(key, stamp)).unwrap();
+        }
+        // A document without a stamp is the oldest.
+        let key = if ids == Ids::Names { Key::Name("6") } else { Key::Id(DocId(6)) };
+        let _ = db.insert(0x2, key).unwrap();
+        db.close().unwrap();
+        let text = folder.ok("clusters db --method components --keep newest").text();
+        assert_eq!(text.lines().collect::<BTreeSet<_>>(), ["1", "5"].into());
+        let text = folder.ok("clusters db --method components --keep first").text();
+        assert_eq!(text.lines().collect::<BTreeSet<_>>(), ["1", "3"].into());
+    }
+    let run = self::folder().exits(2, "clusters db --keep newest");
+    assert!(run.err.contains("user ids"), "{}", run.err);
+}
+
+#[test]
+fn html_report_shows_pairs_sizes_and_the_largest_clusters_escaped() {
+    let folder = Folder::new();
+    folder
+        .write("list", "0x0,<one>\n0x3,two\n0xf,three\n0xff,four\n0xffff0000,a&b\n0xffff0000,c\n");
+    folder.ok("create db --ids names");
+    folder.ok("import db list --id-column 2");
+    folder.ok("clusters db -k 4 --method components --html report.html");
+    let html = std::fs::read_to_string(folder.file("report.html")).unwrap();
+    for text in [
+        "<th>clusters of at least two</th><td>2</td>",
+        // Two pairs at a distance of 2, and two of 4.
+        "<td class=\"n\">2</td><td class=\"n\">2</td>",
+        "<td class=\"n\">4</td><td class=\"n\">2</td>",
+        // The largest cluster is a chain: its radius and diameter are 8.
+        "<td class=\"n\">4</td><td class=\"n\">8</td><td class=\"n\">8</td><td>&lt;one&gt;, two, three, ...</td>",
+        "<td class=\"n\">2</td><td class=\"n\">0</td><td class=\"n\">0</td><td>a&amp;b, c</td>",
+    ] {
+        assert!(html.contains(text), "{text}: {html}");
+    }
+    assert!(html.find("&lt;one&gt;, two") < html.find("a&amp;b"), "the largest is not first");
+    folder.exits(2, "clusters db --html -");
+    folder.exits(2, "clusters db --html nowhere/report.html");
 }

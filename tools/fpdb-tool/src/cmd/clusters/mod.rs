@@ -1,16 +1,19 @@
 //! `clusters`
 
+mod page;
 mod remove_lists;
 
 use std::collections::HashSet;
+use std::fs;
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use fpdb::{
-    Cluster, ClusterMethod, ClusterReport, Clusters, Description, DocId, Fingerprint, Ids, Options,
-    Snapshot,
+    Cluster, ClusterMethod, ClusterReport, Clusters, Description, DocId, Entry, Fingerprint, Ids,
+    Key, Options, Snapshot,
 };
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -21,12 +24,14 @@ use crate::input::parse_size;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, json_line, printable};
 use crate::progress;
+use page::Largest;
 use remove_lists::RemoveLists;
 
 const EXAMPLE: &str = "\
 Examples:
   fpdb-tool clusters crawl.fpdb --json > clusters.ndjson
   fpdb-tool clusters crawl.fpdb --keep first > keep.txt
+  fpdb-tool clusters crawl.fpdb --html clusters.html > clusters.txt
   fpdb-tool clusters corpus.fpdb --remove-lists remove";
 
 /// Finds clusters of near-duplicates, and the documents to keep
@@ -42,8 +47,8 @@ Examples:
 /// record per cluster, {"type":"cluster","first":1,"radius":3,"ids":[1,5,9]}, with "names" in a database
 /// with names, and a summary record last. "radius" is the largest distance from the first document.
 ///
-/// With --keep first, prints the documents to keep instead: all but those that follow the first one
-/// in a cluster, one per line, by name or, without names, by id.
+/// With --keep, prints the documents to keep instead: of each cluster the first one, or the one with the
+/// latest stamp, and all that are in no cluster. One per line, by name or, without names, by id.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -62,6 +67,10 @@ pub(crate) struct Args {
     /// Print the documents to keep
     #[arg(long, value_enum)]
     keep: Option<Keep>,
+
+    /// Write the numbers, charts and the largest clusters to this file as HTML, replacing it
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// Write lists for datatrove's MinhashDedupFilter to this new folder, and print no clusters:
     /// 000000.remove, .clusters and .sizes for rank 0, and so on. The ids of documents must be
@@ -91,6 +100,8 @@ enum Method {
 enum Keep {
     /// The document with the lowest id
     First,
+    /// The document with the latest stamp; of several, the one with the lowest id
+    Newest,
 }
 
 #[derive(Serialize)]
@@ -118,7 +129,13 @@ impl Args {
         if self.keep.is_some() && context.json {
             bail!("--keep prints a list of documents: leave out --json");
         }
+        if self.html.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+            bail!("standard output is for the clusters: give --html a file");
+        }
         let description = fpdb::describe(&self.path)?;
+        if self.keep == Some(Keep::Newest) && description.ids == Ids::User {
+            bail!("--keep newest needs stamps, which a database with user ids does not keep");
+        }
         if let Some(folder) = &self.remove_lists {
             if description.ids == Ids::Names {
                 bail!("--remove-lists needs ids that you choose, but this database has names");
@@ -148,20 +165,48 @@ impl Args {
             clusters = clusters.memory(bytes as u64);
         }
         let names = (description.ids == Ids::Names).then_some(&snapshot);
+        let (bar, mut largest) = (progress::of_operation(context), Largest::default());
+        let mut search = |visit: &mut dyn FnMut(&Cluster<'_, F>) -> Result<()>| {
+            for_each(&clusters, &bar, |cluster| {
+                if self.html.is_some() {
+                    largest.add(&cluster);
+                }
+                visit(&cluster)
+            })
+        };
         let report = match (&self.remove_lists, self.keep) {
             (Some(folder), _) => {
                 let mut lists = RemoveLists::default();
-                let bar = progress::of_operation(context);
-                let report = for_each(&clusters, &bar, |cluster| {
-                    lists.add(&cluster);
+                let report = search(&mut |cluster| {
+                    lists.add(cluster);
                     Ok(())
                 })?;
                 lists.write(folder)?;
                 report
             }
-            (None, Some(Keep::First)) => keep(&clusters, &snapshot, names, context)?,
-            (None, None) => print(&clusters, names, context)?,
+            (None, Some(which)) => {
+                let mut dropped = HashSet::new();
+                let report = search(&mut |cluster| {
+                    let kept = match which {
+                        Keep::First => cluster.first,
+                        Keep::Newest => newest(cluster, &snapshot)?,
+                    };
+                    dropped.extend(cluster.members.iter().copied().filter(|entry| *entry != kept));
+                    Ok(())
+                })?;
+                print_others(&snapshot, &dropped, names, context)?;
+                report
+            }
+            (None, None) => {
+                let (out, json) = (&mut *context.out, context.json);
+                search(&mut |cluster| print(cluster, names, json, out))?
+            }
         };
+        if let Some(path) = &self.html {
+            let name = |id| shown(id, names);
+            let html = page::html(&report, snapshot.len(), distance, largest, name)?;
+            fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;
+        }
         let ClusterReport { clusters, duplicates, chains, .. } = report;
         if context.json {
             let sizes = &report.sizes;
@@ -196,48 +241,53 @@ fn for_each<F: Fingerprint>(
     Ok(report?)
 }
 
-/// Prints the clusters.
+/// Prints a cluster.
 fn print<F: Fingerprint>(
-    clusters: &Clusters<'_, F>,
+    cluster: &Cluster<'_, F>,
     names: Option<&Snapshot<F>>,
-    context: &mut Context<'_>,
-) -> Result<ClusterReport> {
-    let (bar, json) = (progress::of_operation(context), context.json);
-    let out = &mut *context.out;
-    for_each(clusters, &bar, |cluster| {
-        let ids: Vec<DocId> = cluster.members.iter().map(|entry| entry.id).collect();
-        if json {
-            let names = names.map(|snapshot| snapshot.names(&ids)).transpose()?;
-            let names =
-                names.map(|names| names.into_iter().map(Option::unwrap_or_default).collect());
-            let ids = ids.iter().map(|id| id.0).collect();
-            let (first, radius) = (cluster.first.id.0, cluster.radius);
-            return Ok(json_line(out, &Record { r#type: "cluster", first, radius, ids, names })?);
-        }
-        Ok(writeln!(out, "{}  {}", ids.len(), shown(cluster.first.id, names)?)?)
-    })
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let (first, radius) = (cluster.first.id, cluster.radius);
+    let ids: Vec<DocId> = cluster.members.iter().map(|entry| entry.id).collect();
+    if !json {
+        return Ok(writeln!(out, "{}  {}", ids.len(), shown(first, names)?)?);
+    }
+    let names = names.map(|snapshot| snapshot.names(&ids)).transpose()?;
+    let names = names.map(|names| names.into_iter().map(Option::unwrap_or_default).collect());
+    let (first, ids) = (first.0, ids.iter().map(|id| id.0).collect());
+    Ok(json_line(out, &Record { r#type: "cluster", first, radius, ids, names })?)
 }
 
-/// Prints the documents that no cluster drops.
-fn keep<F: Fingerprint>(
-    clusters: &Clusters<'_, F>,
+/// Returns the member with the latest stamp; of several, the one with the lowest id. A member without
+/// a stamp is older than all with one.
+fn newest<F: Fingerprint>(cluster: &Cluster<'_, F>, snapshot: &Snapshot<F>) -> Result<Entry<F>> {
+    let mut newest = (None, cluster.first);
+    for &member in cluster.members {
+        let name = snapshot.name(member.id)?;
+        let key = name.as_deref().map_or(Key::Id(member.id), Key::Name);
+        let stamp = snapshot.get(key)?.and_then(|document| document.stamp);
+        if stamp > newest.0 {
+            newest = (stamp, member);
+        }
+    }
+    Ok(newest.1)
+}
+
+/// Prints all documents but the dropped ones.
+fn print_others<F: Fingerprint>(
     snapshot: &Snapshot<F>,
+    dropped: &HashSet<Entry<F>>,
     names: Option<&Snapshot<F>>,
     context: &mut Context<'_>,
-) -> Result<ClusterReport> {
-    let mut dropped = HashSet::new();
-    let report = for_each(clusters, &progress::of_operation(context), |cluster| {
-        let others = cluster.members.iter().filter(|entry| **entry != cluster.first);
-        dropped.extend(others.copied());
-        Ok(())
-    })?;
+) -> Result<()> {
     for entry in snapshot.iter() {
         let entry = entry?;
         if !dropped.contains(&entry) {
             writeln!(context.out, "{}", shown(entry.id, names)?)?;
         }
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Returns the name of a document, or its id in a database without names.

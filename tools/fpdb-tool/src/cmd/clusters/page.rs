@@ -1,0 +1,150 @@
+//! The report as an HTML page with charts.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fpdb::{Cluster, ClusterReport, DocId, Fingerprint};
+
+use crate::html::Page;
+use crate::svg::{Axis, Line, LineChart, Panel, Scale};
+
+/// Clusters in the list of the largest.
+const LARGEST: usize = 20;
+
+/// Members of a cluster that are named.
+const NAMED: usize = 3;
+
+/// Distinct fingerprints up to which the diameter of a cluster is computed. It takes the square of
+/// their number.
+const DIAMETER_OF: usize = 4096;
+
+/// One of the largest clusters. They are ordered by size, and by their first document.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Large {
+    size: usize,
+    first: Reverse<DocId>,
+    radius: u32,
+    diameter: String,
+    ids: Vec<DocId>,
+}
+
+/// Collects what the page shows of the clusters.
+#[derive(Default)]
+pub(super) struct Largest(BinaryHeap<Reverse<Large>>);
+
+impl Largest {
+    pub(super) fn add<F: Fingerprint>(&mut self, cluster: &Cluster<'_, F>) {
+        let (size, first) = (cluster.members.len(), Reverse(cluster.first.id));
+        let is_small = |Reverse(least): &Reverse<Large>| (size, first) < (least.size, least.first);
+        if self.0.len() == LARGEST && self.0.peek().is_some_and(is_small) {
+            return;
+        }
+        let ids = cluster.members.iter().map(|entry| entry.id).take(NAMED).collect();
+        let (radius, diameter) = (cluster.radius, diameter(cluster));
+        self.0.push(Reverse(Large { size, first, radius, diameter, ids }));
+        if self.0.len() > LARGEST {
+            self.0.pop();
+        }
+    }
+}
+
+/// Returns the largest distance between any two members.
+fn diameter<F: Fingerprint>(cluster: &Cluster<'_, F>) -> String {
+    let mut distinct: Vec<F> = cluster.members.iter().map(|entry| entry.fingerprint).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let is_complete = distinct.len() <= DIAMETER_OF;
+    distinct.truncate(DIAMETER_OF);
+    let of_one = |(i, a): (usize, &F)| distinct[i..].iter().map(|&b| a.distance(b)).max();
+    let diameter = distinct.iter().enumerate().filter_map(of_one).max().unwrap_or(0);
+    if is_complete { diameter.to_string() } else { format!("at least {diameter}") }
+}
+
+/// Returns the report as one HTML file. `name` returns what a document is called.
+pub(super) fn html(
+    report: &ClusterReport,
+    documents: u64,
+    distance: u32,
+    largest: Largest,
+    name: impl Fn(DocId) -> anyhow::Result<String>,
+) -> anyhow::Result<String> {
+    let mut page = Page::new("Near-duplicates");
+    let pairs: u64 = report.pairs.iter().sum();
+    page.facts(&[
+        ("documents", documents.to_string()),
+        ("distance", format!("{distance} bits")),
+        ("clusters of at least two", report.clusters.to_string()),
+        ("duplicates, which are their other members", report.duplicates.to_string()),
+        ("clusters with a member farther from the first", report.chains.to_string()),
+        ("pairs of different fingerprints", pairs.to_string()),
+    ]);
+    if report.chains > 0 {
+        page.paragraph(
+            "Chains of pairs connect documents that may have little in common. The radius is the \
+             largest distance from the first document, and the diameter that between any two.",
+        );
+    }
+    page.heading("Pairs and clusters");
+    page.chart(&chart(report).render());
+    let row = |(distance, pairs): (usize, &u64)| [distance.to_string(), pairs.to_string()];
+    let rows: Vec<[String; 2]> = report.pairs.iter().enumerate().map(row).collect();
+    page.table(&["distance", "pairs"], &rows);
+    page.heading("The largest clusters");
+    let mut lines = Vec::new();
+    for Reverse(large) in largest.0.into_sorted_vec() {
+        let mut names = large.ids.iter().map(|&id| name(id)).collect::<anyhow::Result<Vec<_>>>()?;
+        if large.size > NAMED {
+            names.push("...".to_owned());
+        }
+        lines.push([
+            large.size.to_string(),
+            large.radius.to_string(),
+            large.diameter,
+            names.join(", "),
+        ]);
+    }
+    page.table(&["documents", "radius", "diameter", "members"], &lines);
+    Ok(page.finish())
+}
+
+/// Returns a chart of the pairs by distance, and one of the clusters by size.
+fn chart(report: &ClusterReport) -> LineChart {
+    let pairs: Vec<(f64, f64)> =
+        (0u32..).zip(&report.pairs).map(|(d, &n)| (f64::from(d), n as f64)).collect();
+    let sizes: Vec<(f64, f64)> =
+        (0..).zip(&report.sizes).map(|(class, &n)| (2f64.powi(class), n as f64)).collect();
+    let last = pairs.len().max(2) - 1;
+    let distances = Axis {
+        label: "distance in bits".to_owned(),
+        scale: Scale::Linear,
+        ticks: (0..=last).map(|d| (d as f64, d.to_string())).collect(),
+    };
+    let largest = sizes.last().map_or(2.0, |&(size, _)| size);
+    let of_size = Axis::log("documents of a cluster, from", 1.0, largest.max(10.0), label);
+    LineChart {
+        title: "Pairs by distance, and clusters by size".to_owned(),
+        legend: vec!["number".to_owned()],
+        ring: None,
+        cross: None,
+        panels: vec![
+            panel("Pairs", "pairs", distances, pairs),
+            panel("Clusters", "clusters", of_size, sizes),
+        ],
+    }
+}
+
+/// Returns a panel whose vertical axis is logarithmic. Numbers of 0 have no point.
+fn panel(title: &str, label_of_y: &str, x: Axis, points: Vec<(f64, f64)>) -> Panel {
+    let most = points.iter().map(|&(_, n)| n).fold(10.0, f64::max);
+    let points = points.into_iter().map(|(x, n)| (x, Some(n).filter(|&n| n > 0.0))).collect();
+    Panel {
+        title: title.to_owned(),
+        x,
+        y: Axis::log(label_of_y, 1.0, most, label),
+        lines: vec![Line { points, dots: true, ring: None }],
+    }
+}
+
+fn label(tick: f64) -> String {
+    tick.to_string()
+}
