@@ -124,6 +124,41 @@ fn keep_newest_keeps_the_latest_stamp_of_each_cluster() {
 }
 
 #[test]
+fn keep_longest_and_newest_read_documents() {
+    let folder = Folder::new();
+    let documents =
+        [("a", 0x0, "short", 3), ("b", 0x1, "the longest", 1), ("c", 0xff00, "alone", 2)];
+    let lines = |line: fn((&str, u64, &str, u64)) -> String| documents.map(line).concat();
+    folder.write("list", lines(|(name, fingerprint, _, _)| format!("{fingerprint:#x},{name}\n")));
+    // The database does not have all of the documents.
+    folder.write(
+        "pages.ndjson",
+        lines(|(name, _, text, seen)| {
+            format!("{}\n", json!({"url": name, "body": text, "seen": seen}))
+        }) + r#"{"url": "d", "body": "not in the database", "seen": 9}"#,
+    );
+    folder.ok("create db --ids names");
+    folder.ok("import db list --id-column 2");
+    let keep = |how: &str| {
+        let command = "clusters db pages.ndjson --id-field url --text-field body --keep";
+        let text = folder.ok(&format!("{command} {how}")).text();
+        text.lines().map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(keep("longest"), ["b", "c"].map(str::to_owned).into());
+    assert_eq!(keep("newest --stamp-field seen"), ["a", "c"].map(str::to_owned).into());
+    for wrong in [
+        "db --keep longest",
+        "db pages.ndjson",
+        "db pages.ndjson --keep newest",
+        "db --keep newest --stamp-field seen",
+        "db pages.ndjson --keep longest --stamp-field seen",
+        "db pages.ndjson --keep longest",
+    ] {
+        folder.exits(2, &format!("clusters {wrong}"));
+    }
+}
+
+#[test]
 fn html_report_shows_pairs_sizes_and_the_largest_clusters_escaped() {
     let folder = Folder::new();
     folder

@@ -1,5 +1,6 @@
 //! `clusters`
 
+mod keep;
 mod page;
 mod remove_lists;
 
@@ -13,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use fpdb::{
     Cluster, ClusterMethod, ClusterReport, Clusters, Description, DocId, Entry, Fingerprint, Ids,
-    Key, Options, Snapshot,
+    Options, Snapshot,
 };
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -24,6 +25,7 @@ use crate::input::parse_size;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, json_line, printable};
 use crate::progress;
+use keep::{DocumentFiles, Keep, Keeper};
 use page::Largest;
 use remove_lists::RemoveLists;
 
@@ -31,6 +33,7 @@ const EXAMPLE: &str = "\
 Examples:
   fpdb-tool clusters crawl.fpdb --json > clusters.ndjson
   fpdb-tool clusters crawl.fpdb --keep first > keep.txt
+  fpdb-tool clusters crawl.fpdb pages.ndjson --id-field url --keep longest > keep.txt
   fpdb-tool clusters crawl.fpdb --html clusters.html > clusters.txt
   fpdb-tool clusters corpus.fpdb --remove-lists remove";
 
@@ -47,14 +50,18 @@ Examples:
 /// record per cluster, {"type":"cluster","first":1,"radius":3,"ids":[1,5,9]}, with "names" in a database
 /// with names, and a summary record last. "radius" is the largest distance from the first document.
 ///
-/// With --keep, prints the documents to keep instead: of each cluster the first one, or the one with the
-/// latest stamp, and all that are in no cluster. One per line, by name or, without names, by id.
+/// With --keep, prints the documents to keep instead: of each cluster the first one, the newest or the
+/// longest, and all that are in no cluster. One per line, by name or, without names, by id. Texts are
+/// not in the database: --keep longest reads them again from DOCS.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
+
+    #[command(flatten)]
+    files: DocumentFiles,
 
     /// Distance in bits [default: the database's max distance]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
@@ -95,15 +102,6 @@ enum Method {
     Components,
 }
 
-/// `--keep`
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    /// The document with the lowest id
-    First,
-    /// The document with the latest stamp; of several, the one with the lowest id
-    Newest,
-}
-
 #[derive(Serialize)]
 struct Record {
     r#type: &'static str,
@@ -133,9 +131,7 @@ impl Args {
             bail!("standard output is for the clusters: give --html a file");
         }
         let description = fpdb::describe(&self.path)?;
-        if self.keep == Some(Keep::Newest) && description.ids == Ids::User {
-            bail!("--keep newest needs stamps, which a database with user ids does not keep");
-        }
+        self.files.check(self.keep, description.ids)?;
         if let Some(folder) = &self.remove_lists {
             if description.ids == Ids::Names {
                 bail!("--remove-lists needs ids that you choose, but this database has names");
@@ -186,11 +182,10 @@ impl Args {
             }
             (None, Some(which)) => {
                 let mut dropped = HashSet::new();
+                let ids = description.ids;
+                let keeper = Keeper::new(which, &self.files, &snapshot, ids, context)?;
                 let report = search(&mut |cluster| {
-                    let kept = match which {
-                        Keep::First => cluster.first,
-                        Keep::Newest => newest(cluster, &snapshot)?,
-                    };
+                    let kept = keeper.kept(cluster)?;
                     dropped.extend(cluster.members.iter().copied().filter(|entry| *entry != kept));
                     Ok(())
                 })?;
@@ -257,21 +252,6 @@ fn print<F: Fingerprint>(
     let names = names.map(|names| names.into_iter().map(Option::unwrap_or_default).collect());
     let (first, ids) = (first.0, ids.iter().map(|id| id.0).collect());
     Ok(json_line(out, &Record { r#type: "cluster", first, radius, ids, names })?)
-}
-
-/// Returns the member with the latest stamp; of several, the one with the lowest id. A member without
-/// a stamp is older than all with one.
-fn newest<F: Fingerprint>(cluster: &Cluster<'_, F>, snapshot: &Snapshot<F>) -> Result<Entry<F>> {
-    let mut newest = (None, cluster.first);
-    for &member in cluster.members {
-        let name = snapshot.name(member.id)?;
-        let key = name.as_deref().map_or(Key::Id(member.id), Key::Name);
-        let stamp = snapshot.get(key)?.and_then(|document| document.stamp);
-        if stamp > newest.0 {
-            newest = (stamp, member);
-        }
-    }
-    Ok(newest.1)
 }
 
 /// Prints all documents but the dropped ones.
