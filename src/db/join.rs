@@ -61,7 +61,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// read in order, as many at a time as memory permits, and each table is read once for all of
     /// them.
     ///
-    /// Manku, Jain, Das Sarma: "Detecting Near-Duplicates for Web Crawling", WWW 2007, section 4.
+    /// Manku, Jain, Das Sarma: "Detecting Near-Duplicates for Web Crawling", WWW 2007, section 3.3.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

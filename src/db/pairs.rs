@@ -58,7 +58,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// its own fingerprints in one pass. Up to the database's distance, the time grows about
     /// linearly with the number of entries and of pairs.
     ///
-    /// Manku, Jain, Das Sarma: "Detecting Near-Duplicates for Web Crawling", WWW 2007, section 3.2.
+    /// Manku, Jain, Das Sarma: "Detecting Near-Duplicates for Web Crawling", WWW 2007, section 3.3.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -1,7 +1,7 @@
 //! All pairs: every two fingerprints of a view within a distance, each pair once.
 //!
 //! A table is its own sorted list of queries (Manku, Jain, Das Sarma, "Detecting Near-Duplicates for
-//! Web Crawling", WWW 2007, section 3.2, turned around: the paper scans the batch and probes with the
+//! Web Crawling", WWW 2007, section 3.3, turned around: the paper scans the batch and probes with the
 //! tables). Tables are searched one after another, each in *parts* that fit in memory ([`rows`]). A
 //! part is divided into *leaves* that fit in the processor's cache ([`leaf`]). The fingerprints near
 //! those of a leaf begin with the leaf's prefix, except for the few errors that the table's staircase
