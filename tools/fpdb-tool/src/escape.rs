@@ -62,7 +62,7 @@ impl Formatter for SafeJson {
 
 /// A terminal. Unsafe characters are escaped, also in data that is written as it was read, such as
 /// lines of NDJSON. Line feeds and tabs are kept, and bytes that are not UTF-8 are replaced.
-pub struct Terminal<W: Write> {
+pub(crate) struct Terminal<W: Write> {
     inner: W,
     /// The beginning of a character whose other bytes are still to come.
     begun: Vec<u8>,
@@ -70,7 +70,7 @@ pub struct Terminal<W: Write> {
 
 impl<W: Write> Terminal<W> {
     /// Writes to `inner`, which is a terminal.
-    pub fn new(inner: W) -> Self {
+    pub(crate) fn new(inner: W) -> Self {
         Self { inner, begun: Vec::new() }
     }
 }

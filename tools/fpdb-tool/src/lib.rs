@@ -23,17 +23,19 @@ mod output;
 mod pair_writer;
 mod progress;
 mod recipe;
+mod standard_output;
 mod svg;
 mod temporary;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use clap::{CommandFactory, Parser};
 
-pub use escape::Terminal;
+use escape::Terminal;
 use failure::Outcome;
 use output::Context;
+use standard_output::StandardOutput;
 
 /// The exit codes, as `--help` shows them.
 const EXIT_CODES: &str = "\
@@ -63,6 +65,19 @@ struct Cli {
 
     #[command(subcommand)]
     command: cmd::Command,
+}
+
+/// Runs the tool as the program of this process, with these arguments, of which the first is the
+/// program's name. Returns its exit code.
+pub fn run_in_terminal(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let out: Box<dyn Write> = if io::stdout().is_terminal() {
+        Box::new(Terminal::new(StandardOutput::open()))
+    } else {
+        Box::new(StandardOutput::open())
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    // Standard error is not locked because a progress bar draws on it from its own thread.
+    run(args, &mut out, &mut io::stderr())
 }
 
 /// Runs the tool with these arguments, of which the first is the program's name, and returns its

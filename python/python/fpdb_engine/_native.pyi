@@ -1,0 +1,458 @@
+"""The parts of fpdb_engine that are written in Rust."""
+
+import os
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self, disjoint_base
+
+from ._results import (
+    Answers,
+    Clusters,
+    Entries,
+    ExpireReport,
+    LoadReport,
+    Novelties,
+    Pairs,
+    VerifyReport,
+)
+
+__all__ = [
+    "Db",
+    "Document",
+    "EntryIterator",
+    "Match",
+    "Novelty",
+    "Outcome",
+    "Page",
+    "PairIterator",
+    "ReadOnlyDb",
+    "Reader",
+    "Snapshot",
+    "WarcFile",
+    "WarcPages",
+    "WarcRecord",
+    "WarcRecords",
+    "__version__",
+    "extract_html",
+    "fingerprint",
+    "fingerprint_batch",
+    "recipes",
+    "run_tool",
+]
+
+__version__: str
+
+_Path: TypeAlias = str | os.PathLike[str]
+_Key: TypeAlias = int | str
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+# Arrays of numpy, and what numpy converts: arrays of pyarrow, series of pandas and Polars.
+_Numbers: TypeAlias = npt.ArrayLike | Sequence[SupportsIndex] | _ArrowArray | _ArrowStream
+_Strings: TypeAlias = Iterable[str] | _ArrowArray | _ArrowStream
+_Texts: TypeAlias = Iterable[str | None] | _ArrowArray | _ArrowStream
+
+class _BinaryFile(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+@disjoint_base
+class Reader:
+    """A database that can be read: what Db, ReadOnlyDb and Snapshot have in common."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def bits(self) -> int: ...
+    @property
+    def max_distance(self) -> int: ...
+    @property
+    def id_kind(self) -> str: ...
+    @property
+    def recipe(self) -> str | None: ...
+    @property
+    def extraction(self) -> str | None: ...
+    @property
+    def closed(self) -> bool: ...
+    def query(
+        self,
+        fingerprint: SupportsIndex,
+        k: int | None = None,
+        *,
+        limit: int | None = None,
+        since: int | None = None,
+    ) -> list[Match]: ...
+    def nearest(self, fingerprint: SupportsIndex, k: int | None = None) -> Match | None: ...
+    def query_batch(self, fingerprints: _Numbers, k: int | None = None) -> Answers: ...
+    def ids(self, fingerprint: SupportsIndex) -> npt.NDArray[np.uint64]: ...
+    def get(self, key: _Key) -> Document | None: ...
+    def name(self, id: int) -> str | None: ...
+    def names(self, ids: _Numbers) -> list[str | None]: ...
+    def snapshot(self) -> Snapshot: ...
+    def pairs(
+        self,
+        k: int | None = None,
+        *,
+        expand: bool = False,
+        memory: int | None = None,
+        threads: int | None = None,
+    ) -> PairIterator: ...
+    def count_pairs(
+        self, k: int | None = None, *, memory: int | None = None, threads: int | None = None
+    ) -> list[int]: ...
+    def join(
+        self,
+        other: Reader,
+        k: int | None = None,
+        *,
+        nearest: bool = False,
+        memory: int | None = None,
+        threads: int | None = None,
+    ) -> PairIterator: ...
+    def clusters(
+        self,
+        k: int | None = None,
+        *,
+        method: Literal["keep-first", "components"] | None = None,
+        memory: int | None = None,
+        threads: int | None = None,
+    ) -> Clusters: ...
+    def entries(self) -> EntryIterator: ...
+    def verify(self) -> VerifyReport: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        _class: type[BaseException] | None,
+        _exception: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None: ...
+    def __contains__(self, key: SupportsIndex, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+
+@final
+class Db(Reader):
+    """A database that is open for reading and writing."""
+
+    @staticmethod
+    def create(
+        path: _Path,
+        *,
+        bits: int = 64,
+        max_distance: int = 3,
+        ids: Literal["user", "unique", "names"] = "user",
+        recipe: str | None = None,
+        custom_recipe: str | None = None,
+        extraction: str | None = None,
+        expected_entries: int = 1000000,
+        durability: Literal["sync", "buffered"] = "sync",
+        sync_interval: float = 1.0,
+        threads: int | None = None,
+        background: bool = True,
+        access: Literal["cached", "cold", "resident"] = "cached",
+        memtable_entries: int = 131072,
+        index_memory: int | None = None,
+        page_memory: int | None = None,
+        bulk_memory: int | None = None,
+    ) -> Db: ...
+    @staticmethod
+    def open(
+        path: _Path,
+        *,
+        bits: int | None = None,
+        max_distance: int | None = None,
+        ids: Literal["user", "unique", "names"] | None = None,
+        recipe: str | None = None,
+        custom_recipe: str | None = None,
+        extraction: str | None = None,
+        expected_entries: int | None = None,
+        durability: Literal["sync", "buffered"] = "sync",
+        sync_interval: float = 1.0,
+        threads: int | None = None,
+        background: bool = True,
+        access: Literal["cached", "cold", "resident"] = "cached",
+        memtable_entries: int = 131072,
+        index_memory: int | None = None,
+        page_memory: int | None = None,
+        bulk_memory: int | None = None,
+    ) -> Db: ...
+    @staticmethod
+    def open_or_create(
+        path: _Path,
+        *,
+        bits: int | None = None,
+        max_distance: int | None = None,
+        ids: Literal["user", "unique", "names"] | None = None,
+        recipe: str | None = None,
+        custom_recipe: str | None = None,
+        extraction: str | None = None,
+        expected_entries: int | None = None,
+        durability: Literal["sync", "buffered"] = "sync",
+        sync_interval: float = 1.0,
+        threads: int | None = None,
+        background: bool = True,
+        access: Literal["cached", "cold", "resident"] = "cached",
+        memtable_entries: int = 131072,
+        index_memory: int | None = None,
+        page_memory: int | None = None,
+        bulk_memory: int | None = None,
+    ) -> Db: ...
+    def insert(self, fingerprint: SupportsIndex, key: _Key, *, stamp: int | None = None) -> int: ...
+    def insert_batch(
+        self,
+        fingerprints: _Numbers,
+        ids: _Numbers | None = None,
+        *,
+        names: _Strings | None = None,
+        stamps: _Numbers | None = None,
+    ) -> npt.NDArray[np.uint64]: ...
+    def insert_if_novel(
+        self,
+        fingerprint: SupportsIndex,
+        key: _Key,
+        *,
+        k: int | None = None,
+        stamp: int | None = None,
+    ) -> Novelty: ...
+    def insert_if_novel_batch(
+        self,
+        fingerprints: _Numbers,
+        ids: _Numbers | None = None,
+        *,
+        names: _Strings | None = None,
+        stamps: _Numbers | None = None,
+        k: int | None = None,
+    ) -> Novelties: ...
+    def upsert_if_novel(
+        self,
+        fingerprint: SupportsIndex,
+        key: _Key,
+        *,
+        k: int | None = None,
+        stamp: int | None = None,
+        on_duplicate: Literal["keep", "remove", "remember"] | None = None,
+    ) -> Outcome: ...
+    def upsert_if_novel_batch(
+        self,
+        fingerprints: _Numbers,
+        ids: _Numbers | None = None,
+        *,
+        names: _Strings | None = None,
+        stamps: _Numbers | None = None,
+        k: int | None = None,
+        on_duplicate: Literal["keep", "remove", "remember"] | None = None,
+    ) -> list[Outcome]: ...
+    def insert_text_if_novel(
+        self, text: str, key: _Key, *, k: int | None = None, stamp: int | None = None
+    ) -> Novelty | None: ...
+    def remove(self, fingerprint: SupportsIndex, id: int) -> bool: ...
+    def remove_key(self, key: _Key) -> bool: ...
+    def touch(self, key: _Key, stamp: int) -> bool: ...
+    def expire(self, before: int) -> ExpireReport: ...
+    def bulk_load(self, fingerprints: _Numbers, ids: _Numbers) -> LoadReport: ...
+    def load_index(self) -> int: ...
+    def sync(self) -> None: ...
+    def flush(self) -> None: ...
+    def compact(self) -> None: ...
+    def backup(self, path: _Path) -> None: ...
+    def stats(self) -> dict[str, Any]: ...
+
+@final
+class ReadOnlyDb(Reader):
+    """A database that is open for reading only. Another process may write to it at the same time."""
+
+    @staticmethod
+    def open(
+        path: _Path,
+        *,
+        bits: int | None = None,
+        recipe: str | None = None,
+        threads: int | None = None,
+        access: Literal["cached", "cold", "resident"] = "cached",
+        index_memory: int | None = None,
+        page_memory: int | None = None,
+    ) -> ReadOnlyDb: ...
+    def refresh(self) -> bool: ...
+    def load_index(self) -> int: ...
+    def stats(self) -> dict[str, Any]: ...
+
+@final
+class Snapshot(Reader):
+    """A database as it was when snapshot() was called. It never changes, whatever is written."""
+
+@final
+class Match:
+    """An entry within the distance of a query."""
+
+    def __new__(cls, distance: int, fingerprint: int, id: int) -> Self: ...
+    @property
+    def distance(self) -> int: ...
+    @property
+    def fingerprint(self) -> int: ...
+    @property
+    def id(self) -> int: ...
+    def __getnewargs__(self) -> tuple[int, int, int]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Document:
+    """What a database knows about a document."""
+
+    def __new__(
+        cls,
+        fingerprint: int,
+        id: int,
+        stamp: int | None = None,
+        duplicate_of: int | None = None,
+    ) -> Self: ...
+    @property
+    def fingerprint(self) -> int: ...
+    @property
+    def id(self) -> int: ...
+    @property
+    def stamp(self) -> int | None: ...
+    @property
+    def duplicate_of(self) -> int | None: ...
+    def __getnewargs__(self) -> tuple[int, int, int | None, int | None]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Novelty:
+    """Whether a document was inserted. True in conditions if it was."""
+
+    @property
+    def id(self) -> int | None: ...
+    @property
+    def duplicate_of(self) -> Match | None: ...
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Outcome:
+    """What became of a document that was inserted or updated."""
+
+    @property
+    def kind(self) -> Literal["inserted", "unchanged", "updated", "duplicate"]: ...
+    @property
+    def id(self) -> int | None: ...
+    @property
+    def replaced(self) -> int | None: ...
+    @property
+    def distance(self) -> int | None: ...
+    @property
+    def duplicate_of(self) -> Match | None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class PairIterator:
+    """An iterator over pairs of documents, as chunks of arrays."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Pairs: ...
+    def close(self) -> None: ...
+
+@final
+class EntryIterator:
+    """An iterator over the entries of a database, as chunks of arrays."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Entries: ...
+    def close(self) -> None: ...
+
+def fingerprint(text: str, recipe: str = "default", *, bits: int = 64) -> int | None: ...
+def fingerprint_batch(
+    texts: _Texts, recipe: str = "default", *, bits: int = 64, threads: int | None = None
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]: ...
+def recipes(*, bits: int = 64) -> dict[str, str]: ...
+def extract_html(
+    html: bytes | str,
+    *,
+    url: str = "",
+    content_type: str = "text/html",
+    extraction: str = "main",
+) -> str: ...
+
+@final
+class Page:
+    """A web page as text."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def charset(self) -> str: ...
+    @property
+    def extraction(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+
+@final
+class WarcRecord:
+    """A record of a WARC or ARC file."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def content_type(self) -> str: ...
+    @property
+    def block(self) -> bytes: ...
+    @property
+    def is_truncated(self) -> bool: ...
+    def header(self, name: str) -> str | None: ...
+    def page(self, *, extraction: str = "main") -> Page | None: ...
+
+@disjoint_base
+class WarcFile:
+    """An open WARC or ARC file: what WarcPages and WarcRecords have in common."""
+
+    @property
+    def errors(self) -> list[str]: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        _class: type[BaseException] | None,
+        _exception: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None: ...
+
+@final
+class WarcPages(WarcFile):
+    """An iterator over the pages of a WARC or ARC file, compressed with gzip or not."""
+
+    def __new__(cls, source: _Path | _BinaryFile, *, extraction: str = "main") -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Page: ...
+    @property
+    def skipped(self) -> dict[str, int]: ...
+
+@final
+class WarcRecords(WarcFile):
+    """An iterator over the records of a WARC or ARC file, compressed with gzip or not."""
+
+    def __new__(cls, source: _Path | _BinaryFile) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> WarcRecord: ...
+
+def run_tool(args: Sequence[str]) -> int: ...

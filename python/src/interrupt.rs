@@ -1,0 +1,88 @@
+//! Lets Ctrl-C end a long operation.
+//!
+//! Python runs signal handlers on its main thread, and only when that thread asks for them. So the
+//! operation runs on another thread, and the calling thread asks every few milliseconds. When a
+//! handler raises an exception, the operation is cancelled through its progress function.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use fpdb::Progress;
+use pyo3::prelude::*;
+
+/// How long a signal can wait.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Whether an operation is to end early.
+#[derive(Debug, Default)]
+pub(crate) struct Cancel(AtomicBool);
+
+impl Cancel {
+    pub(crate) fn cancel(&self) {
+        self.0.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+
+    /// Returns the progress function of the operation.
+    pub(crate) fn progress(&self) -> impl FnMut(Progress) -> ControlFlow<()> + Send + '_ {
+        |_| if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Waits for the next message, without the interpreter's lock. Returns `None` if the sender is gone.
+///
+/// # Errors
+///
+/// What a signal handler raised.
+pub(crate) fn receive<T: Send>(py: Python<'_>, receiver: &mut Receiver<T>) -> PyResult<Option<T>> {
+    loop {
+        let receiver = &mut *receiver;
+        let received = py.detach(move || receiver.recv_timeout(INTERVAL));
+        match received {
+            Ok(message) => return Ok(Some(message)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+        }
+    }
+}
+
+/// Does the work on another thread and waits for it. The work gets what it has to look at to notice
+/// that it is cancelled.
+///
+/// # Errors
+///
+/// What a signal handler raised. The work has ended then, too.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Cancel) -> T + Send,
+) -> PyResult<T> {
+    let cancel = Cancel::default();
+    thread::scope(|scope| {
+        let (sender, mut receiver) = sync_channel(1);
+        let worker = scope.spawn({
+            let cancel = &cancel;
+            move || {
+                // The receiver is gone if a signal was handled.
+                let _ = sender.send(work(cancel));
+            }
+        });
+        let received = receive(py, &mut receiver);
+        if received.is_err() {
+            cancel.cancel();
+        }
+        drop(receiver);
+        let ended = py.detach(|| worker.join());
+        match (received, ended) {
+            (_, Err(panic)) => std::panic::resume_unwind(panic),
+            (Ok(Some(value)), Ok(())) => Ok(value),
+            (Err(raised), Ok(())) => Err(raised),
+            (Ok(None), Ok(())) => unreachable!("the worker sends its result"),
+        }
+    })
+}

@@ -1,0 +1,71 @@
+//! The extension module `fpdb_engine._native`: fpdb's handles as Python classes.
+//!
+//! Every operation that takes longer than a dictionary lookup releases the interpreter's lock. An
+//! operation that can take seconds runs on another thread, while the calling thread looks for
+//! signals: see [`interrupt`].
+//!
+//! | module | concern |
+//! | --- | --- |
+//! | `errors` | kinds of errors as exception classes |
+//! | `interrupt` `fork` `chunks` | Ctrl-C; children of the process; iterators filled by a thread |
+//! | `width` `arrays` `strings` `keys` `numbers` | what callers pass, as Rust values; results as arrays |
+//! | `source` `options` | a handle of any kind and width; opening one |
+//! | `results` | what methods return |
+//! | `reader` `db` `read_only` `snapshot` | the classes of handles |
+//! | `pairs` `stats` | searches for pairs; statistics |
+//! | `text` `web` `tool` | fingerprints of texts; web pages and archives; the command-line tool |
+
+mod arrays;
+mod chunks;
+mod db;
+mod errors;
+mod fork;
+mod interrupt;
+mod keys;
+mod numbers;
+mod options;
+mod pairs;
+mod read_only;
+mod reader;
+mod results;
+mod snapshot;
+mod source;
+mod stats;
+mod strings;
+mod text;
+mod tool;
+mod web;
+mod width;
+
+use pyo3::prelude::*;
+
+/// The parts of `fpdb_engine` that are written in Rust.
+#[pymodule(gil_used = true)]
+mod _native {
+    #[pymodule_export]
+    use super::chunks::{EntryIterator, PairIterator};
+    #[pymodule_export]
+    use super::db::Db;
+    #[pymodule_export]
+    use super::read_only::ReadOnlyDb;
+    #[pymodule_export]
+    use super::reader::Reader;
+    #[pymodule_export]
+    use super::results::{Document, Match, Novelty, Outcome};
+    #[pymodule_export]
+    use super::snapshot::Snapshot;
+    #[pymodule_export]
+    use super::text::{fingerprint, fingerprint_batch, recipes};
+    #[pymodule_export]
+    use super::tool::run_tool;
+    #[pymodule_export]
+    use super::web::{Page, WarcFile, WarcPages, WarcRecord, WarcRecords, extract_html};
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult, fork};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        fork::watch(module.py())
+    }
+}

@@ -1,0 +1,47 @@
+//! Single numbers that callers pass.
+
+use pyo3::prelude::*;
+
+use crate::{arrays, errors};
+
+/// A distance in bits. Any number of bits above the width means all of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Distance(pub(crate) u32);
+
+impl<'py> FromPyObject<'_, 'py> for Distance {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(distance) = object.extract::<u32>() {
+            return Ok(Self(distance));
+        }
+        if !arrays::is_integer(&object) {
+            let name = arrays::type_name(&object);
+            return Err(arrays::type_error(format!("a distance must be an int, not {name}")));
+        }
+        if object.lt(0)? {
+            return Err(errors::invalid(format!("distance {}: expected 0 or more", &*object)));
+        }
+        Ok(Self(u32::MAX))
+    }
+}
+
+/// A count, a size in bytes, an id or a stamp: 0 to 2^64 - 1.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Number(pub(crate) u64);
+
+impl<'py> FromPyObject<'_, 'py> for Number {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        arrays::number(&object, "the number").map(Self)
+    }
+}
+
+impl Number {
+    /// Returns the number as a count of things in memory.
+    pub(crate) fn count(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}

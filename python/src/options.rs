@@ -1,0 +1,136 @@
+//! The options with which a database is created and opened.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fpdb::{Access, Durability, Ids, Options, RecipeName};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{self, OrRaise};
+use crate::numbers::{Distance, Number};
+use crate::width::Bits;
+
+/// Returns the options that the caller gave, as the library takes them.
+pub(crate) fn parse<F: Bits>(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options<F>> {
+    let mut options = Options::new();
+    for (name, value) in given.into_iter().flatten() {
+        let name = name.extract::<String>()?;
+        if !value.is_none() {
+            options =
+                set(options, &name, &value).map_err(|error| with_name(error, &name, &value))?;
+        }
+    }
+    Ok(options)
+}
+
+fn set<F: Bits>(options: Options<F>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Options<F>> {
+    let bytes = || value.extract::<Number>().map(|Number(bytes)| bytes);
+    let count = || value.extract::<Number>().map(Number::count);
+    Ok(match name {
+        // Decided before.
+        "bits" => options,
+        "max_distance" => options.max_distance(value.extract::<Distance>()?.0),
+        "expected_entries" => options.expected_entries(bytes()?),
+        "ids" => options.ids(one_of(name, value, &IDS)?),
+        "recipe" => options.recipe(&value.extract::<String>()?),
+        "custom_recipe" => options.recipe(RecipeName::custom(value.extract::<String>()?)),
+        "extraction" => options.extraction(extraction(value)?),
+        "durability" => options.durability(one_of(name, value, &DURABILITY)?),
+        "sync_interval" => options.sync_interval(seconds(value)?),
+        "threads" => options.threads(count()?),
+        "background" => options.background(value.extract()?),
+        "access" => options.access(one_of(name, value, &ACCESS)?),
+        "memtable_entries" => options.memtable_entries(count()?),
+        "index_memory" => options.index_memory(bytes()?),
+        "page_memory" => options.page_memory(bytes()?),
+        "bulk_memory" => options.bulk_memory(count()?),
+        _ => {
+            let message = format!("got an unexpected keyword argument '{name}'");
+            return Err(crate::arrays::type_error(message));
+        }
+    })
+}
+
+const IDS: [(&str, Ids); 3] = [("user", Ids::User), ("unique", Ids::Unique), ("names", Ids::Names)];
+const DURABILITY: [(&str, Durability); 2] =
+    [("sync", Durability::Sync), ("buffered", Durability::Buffered)];
+const ACCESS: [(&str, Access); 3] =
+    [("cached", Access::Cached), ("cold", Access::Cold), ("resident", Access::Resident)];
+
+/// Returns the choice with this name.
+pub(crate) fn one_of<T: Copy>(
+    option: &str,
+    value: &Bound<'_, PyAny>,
+    choices: &[(&str, T)],
+) -> PyResult<T> {
+    let name = value.extract::<String>()?;
+    choices.iter().find(|(choice, _)| *choice == name).map(|&(_, choice)| choice).ok_or_else(|| {
+        let names: Vec<_> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
+        errors::invalid(format!("{option} {name:?}: expected {}", names.join(" or ")))
+    })
+}
+
+/// Replaces an alias of an extraction by its full name, which is what a database stores.
+fn extraction(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let name = value.extract::<String>()?;
+    Ok(fpdb_web::Extraction::named(&name).or_raise()?.name().to_owned())
+}
+
+fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    let seconds = value.extract::<f64>()?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| errors::invalid(format!("sync_interval {seconds}: expected seconds")))
+}
+
+/// Says which option has the wrong type.
+fn with_name(error: PyErr, name: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let py = value.py();
+    if !error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) {
+        return error;
+    }
+    crate::arrays::type_error(format!("{name}: {}", error.value(py)))
+}
+
+/// Which width a database is opened with: the one that was given, or else the one that it has.
+pub(crate) fn bits(path: &Path, given: Option<&Bound<'_, PyDict>>) -> PyResult<u32> {
+    if let Some(given) = given_bits(given)? {
+        return Ok(given);
+    }
+    // Without a description there is no database. Opening one says why.
+    Ok(fpdb::describe(path).map_or(64, |description| description.bits))
+}
+
+/// Returns the width that the caller gave.
+pub(crate) fn given_bits(given: Option<&Bound<'_, PyDict>>) -> PyResult<Option<u32>> {
+    let bits = given.map(|given| given.get_item("bits")).transpose()?.flatten();
+    let Some(bits) = bits.filter(|bits| !bits.is_none()) else { return Ok(None) };
+    check_bits(bits.extract::<Distance>()?.0).map(Some)
+}
+
+/// Refuses a width other than 64 and 128.
+pub(crate) fn check_bits(bits: u32) -> PyResult<u32> {
+    if [64, 128].contains(&bits) {
+        return Ok(bits);
+    }
+    Err(errors::invalid(format!("bits {bits}: expected 64 or 128")))
+}
+
+/// Returns the options that count for a handle that only reads.
+pub(crate) fn for_reading(
+    py: Python<'_>,
+    given: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Py<PyDict>> {
+    let reading = PyDict::new(py);
+    for name in ["threads", "access", "index_memory", "page_memory"] {
+        if let Some(value) = given.map(|given| given.get_item(name)).transpose()?.flatten() {
+            reading.set_item(name, value)?;
+        }
+    }
+    Ok(reading.unbind())
+}
+
+/// Returns the path, made absolute, so that the handle can be opened again elsewhere.
+pub(crate) fn absolute(path: &Path) -> PyResult<std::path::PathBuf> {
+    std::path::absolute(path).map_err(|error| errors::from_io(path, &error))
+}

@@ -1,0 +1,98 @@
+//! The class of databases that are open for reading only.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::OrRaise;
+use crate::options;
+use crate::reader::{Info, Reader};
+use crate::source::{AnySource, AnyWidth, Source, at_width, map_width};
+use crate::stats::stats;
+use crate::width::Bits;
+
+/// A database that is open for reading only. Another process may write to it at the same time.
+///
+/// It shows the state at the time when it was opened, until refresh() is called.
+#[pyclass(frozen, extends = Reader, module = "fpdb_engine")]
+#[derive(Debug)]
+pub(crate) struct ReadOnlyDb;
+
+#[pymethods]
+impl ReadOnlyDb {
+    /// Opens a database for reading only.
+    #[staticmethod]
+    #[pyo3(
+        signature = (path, **options),
+        text_signature = "(path, *, bits=None, recipe=None, threads=None, access='cached', index_memory=None, page_memory=None)"
+    )]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<Self>> {
+        let source = match options::bits(&path, options)? {
+            128 => AnyWidth::Bits128(open::<u128>(py, &path, options)?),
+            _ => AnyWidth::Bits64(open::<u64>(py, &path, options)?),
+        };
+        let info = at_width!(&source, db => Info {
+            path: options::absolute(&path)?,
+            reading: options::for_reading(py, options)?,
+            max_distance: db.max_distance(),
+            ids: db.id_kind(),
+            recipe: db.recipe().map(str::to_owned),
+            extraction: db.extraction().map(str::to_owned),
+        });
+        let source: AnySource = map_width!(source, db => Source::ReadOnly(db));
+        let reader = Reader::new(Arc::new(info), source);
+        Py::new(py, PyClassInitializer::from(reader).add_subclass(Self))
+    }
+
+    /// Reads the state that the writer has reached. Returns whether there is anything new.
+    ///
+    /// >>> with fpdb.ReadOnlyDb.open(db.path) as reader:
+    /// ...     _ = db.insert(7, 1)
+    /// ...     db.sync()
+    /// ...     7 in reader, reader.refresh(), 7 in reader
+    /// (False, True, True)
+    fn refresh(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        let py = slf.py();
+        let source = slf.as_super().get().with_source(Clone::clone)?;
+        at_width!(source, source => {
+            let db = source.read_only()?;
+            py.detach(|| db.refresh()).or_raise()
+        })
+    }
+
+    /// Copies the directories and filters of all tables to memory, and returns how many bytes they
+    /// take. The background does the same, so this is only needed before measuring.
+    fn load_index(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        let py = slf.py();
+        let source = slf.as_super().get().with_source(Clone::clone)?;
+        at_width!(source, source => {
+            let db = source.read_only()?;
+            py.detach(|| db.load_index()).or_raise()
+        })
+    }
+
+    /// Returns statistics about the database.
+    fn stats<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let source = slf.as_super().get().with_source(Clone::clone)?;
+        stats(slf.py(), &source)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.as_super().get().reduce(slf.py())
+    }
+}
+
+fn open<F: Bits>(
+    py: Python<'_>,
+    path: &Path,
+    given: Option<&Bound<'_, PyDict>>,
+) -> PyResult<fpdb::ReadOnlyDb<F>> {
+    let options = options::parse::<F>(given)?;
+    py.detach(|| options.open_read_only(path)).or_raise()
+}

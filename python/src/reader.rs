@@ -1,0 +1,537 @@
+//! The class of all handles that can be read from.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use fpdb::{Answers, DocId, Ids, QueryOptions, Snapshot};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::arrays::{array, with_numbers};
+use crate::chunks::{EntryIterator, PairIterator};
+use crate::errors::{self, OrRaise};
+use crate::fork::Process;
+use crate::interrupt::interruptible;
+use crate::keys::OwnedKey;
+use crate::numbers::{Distance, Number};
+use crate::pairs::{self, Search};
+use crate::results::{Document, Match, named_tuple};
+use crate::source::{AnySnapshot, AnySource, Source, at_width, map_width};
+use crate::width::Bits;
+
+/// What does not change while a database is open.
+#[derive(Debug)]
+pub(crate) struct Info {
+    pub(crate) path: PathBuf,
+    /// The options that count for reading, with which a pickled handle is opened again.
+    pub(crate) reading: Py<PyDict>,
+    pub(crate) max_distance: u32,
+    pub(crate) ids: Ids,
+    pub(crate) recipe: Option<String>,
+    pub(crate) extraction: Option<String>,
+}
+
+/// A database that can be read: what Db, ReadOnlyDb and Snapshot have in common.
+#[pyclass(frozen, subclass, module = "fpdb_engine")]
+#[derive(Debug)]
+pub(crate) struct Reader {
+    pub(crate) info: Arc<Info>,
+    process: Process,
+    /// `None` once it is closed. Locked only while the interpreter's lock is held and is not
+    /// released, so that no other thread holds it when the process is forked.
+    source: RwLock<Option<AnySource>>,
+}
+
+impl Reader {
+    pub(crate) fn new(info: Arc<Info>, source: AnySource) -> Self {
+        Self { info, process: Process::current(), source: RwLock::new(Some(source)) }
+    }
+
+    /// Returns what is read from, in the process that opened it, until it is closed.
+    pub(crate) fn with_source<T>(&self, work: impl FnOnce(&AnySource) -> T) -> PyResult<T> {
+        self.process.expect_current()?;
+        let source = self.source.read().unwrap_or_else(PoisonError::into_inner);
+        source.as_ref().map(work).ok_or_else(|| {
+            errors::closed(format!("{} was closed: open it again", self.info.path.display()))
+        })
+    }
+
+    /// Returns the state that a read sees now.
+    pub(crate) fn snapshot_now(&self) -> PyResult<AnySnapshot> {
+        self.with_source(|source| map_width!(source, source => source.snapshot()))
+    }
+
+    /// Returns the distance of a search: the database's own unless the caller gave one.
+    pub(crate) fn distance(&self, k: Option<Distance>) -> u32 {
+        k.map_or(self.info.max_distance, |Distance(distance)| distance)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.source.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    pub(crate) fn bits(&self) -> PyResult<u32> {
+        self.with_source(|source| match source {
+            AnySource::Bits64(_) => 64,
+            AnySource::Bits128(_) => 128,
+        })
+    }
+
+    /// Returns what pickle stores: how to open the database again, for reading only.
+    pub(crate) fn reduce<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.with_source(|_| ())?;
+        let reopen = py.import("fpdb_engine._reopen")?.getattr("reopen")?;
+        let arguments = (self.path(), self.info.reading.clone_ref(py));
+        Ok((reopen, arguments).into_pyobject(py)?.into_any())
+    }
+
+    fn search(
+        &self,
+        k: Option<Distance>,
+        memory: Option<Number>,
+        threads: Option<Number>,
+    ) -> Search {
+        let memory = memory.map(|Number(bytes)| bytes);
+        Search { distance: self.distance(k), memory, threads: threads.map(Number::count) }
+    }
+}
+
+#[pymethods]
+impl Reader {
+    /// The folder of the database.
+    #[getter]
+    fn path(&self) -> String {
+        self.info.path.to_string_lossy().into_owned()
+    }
+
+    /// The width of fingerprints: 64 or 128.
+    #[getter(bits)]
+    fn width(&self) -> PyResult<u32> {
+        self.bits()
+    }
+
+    /// The distance that the database was created for.
+    #[getter]
+    fn max_distance(&self) -> u32 {
+        self.info.max_distance
+    }
+
+    /// Where ids come from: "user", "unique" or "names".
+    #[getter]
+    fn id_kind(&self) -> String {
+        self.info.ids.to_string()
+    }
+
+    /// The recipe of the fingerprints, if the database has one.
+    #[getter]
+    fn recipe(&self) -> Option<&str> {
+        self.info.recipe.as_deref()
+    }
+
+    /// The extraction of the texts, if the database has one.
+    #[getter]
+    fn extraction(&self) -> Option<&str> {
+        self.info.extraction.as_deref()
+    }
+
+    /// Whether the handle was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.is_closed()
+    }
+
+    /// Returns every entry within k bits of a fingerprint, sorted by distance, fingerprint and id.
+    ///
+    /// Without k, within the database's own distance. Exact at any distance: microseconds up to the
+    /// database's own distance, and more beyond it. limit is the number of matches to return at most, and
+    /// since the least stamp of their documents.
+    ///
+    /// >>> db.insert_batch([0b1100, 0b1111], [1, 2]).tolist()
+    /// [1, 2]
+    /// >>> db.query(0b1101, 3)
+    /// [Match(distance=1, fingerprint=0xc, id=1), Match(distance=1, fingerprint=0xf, id=2)]
+    #[pyo3(signature = (fingerprint, k=None, *, limit=None, since=None))]
+    fn query<'py>(
+        &self,
+        fingerprint: &Bound<'py, PyAny>,
+        k: Option<Distance>,
+        limit: Option<Number>,
+        since: Option<Number>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut options = QueryOptions::within(self.distance(k));
+        if let Some(limit) = limit {
+            options = options.limit(limit.count());
+        }
+        if let Some(Number(stamp)) = since {
+            options = options.since(stamp);
+        }
+        at_width!(self.snapshot_now()?, snapshot => query(&snapshot, fingerprint, &options))
+    }
+
+    /// Returns the nearest entry within k bits of a fingerprint, or None.
+    ///
+    /// If several are equally near, it is the one with the lowest fingerprint and id.
+    ///
+    /// >>> _ = db.insert_batch([0b1100, 0b1000], [1, 2])
+    /// >>> db.nearest(0b1101).id
+    /// 1
+    /// >>> db.nearest(0b1101, 0) is None
+    /// True
+    #[pyo3(signature = (fingerprint, k=None))]
+    fn nearest(
+        &self,
+        fingerprint: &Bound<'_, PyAny>,
+        k: Option<Distance>,
+    ) -> PyResult<Option<Match>> {
+        let distance = self.distance(k);
+        at_width!(self.snapshot_now()?, snapshot => nearest(&snapshot, fingerprint, distance))
+    }
+
+    /// Returns the answers to several queries, as flat arrays.
+    ///
+    /// Those of query i are ids[offsets[i]:offsets[i + 1]], and the same of distances. A large batch is
+    /// faster than one query after another.
+    ///
+    /// >>> _ = db.insert_batch([0b1100, 0b1111], [1, 2])
+    /// >>> offsets, ids, distances = db.query_batch([0b1101, 2**64 - 1], 3)
+    /// >>> offsets.tolist(), ids.tolist(), distances.tolist()
+    /// ([0, 2, 2], [1, 2], [1, 1])
+    #[pyo3(signature = (fingerprints, k=None))]
+    fn query_batch<'py>(
+        &self,
+        fingerprints: &Bound<'py, PyAny>,
+        k: Option<Distance>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let distance = self.distance(k);
+        at_width!(self.snapshot_now()?, snapshot => query_batch(&snapshot, fingerprints, distance))
+    }
+
+    /// Returns the ids of all entries with exactly this fingerprint, ascending.
+    ///
+    /// >>> _ = db.insert_batch([7, 7], [2, 1])
+    /// >>> db.ids(7).tolist()
+    /// [1, 2]
+    fn ids<'py>(&self, fingerprint: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        at_width!(self.snapshot_now()?, snapshot => ids(&snapshot, fingerprint))
+    }
+
+    fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        at_width!(self.snapshot_now()?, snapshot => contains(&snapshot, fingerprint))
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let entries = at_width!(self.snapshot_now()?, snapshot => snapshot.len());
+        Ok(usize::try_from(entries).unwrap_or(usize::MAX))
+    }
+
+    /// A handle is true even if the database is empty.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    /// Returns what the database knows about the document with this name or unique id, or None.
+    ///
+    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names") as db:
+    /// ...     _ = db.insert(0xff, "https://a.example/", stamp=2026)
+    /// ...     db.get("https://a.example/")
+    /// Document(fingerprint=0xff, id=0, stamp=2026, duplicate_of=None)
+    fn get(&self, py: Python<'_>, key: OwnedKey) -> PyResult<Option<Document>> {
+        at_width!(self.snapshot_now()?, snapshot => {
+            Ok(py.detach(|| snapshot.get(key.key())).or_raise()?.map(Document::from))
+        })
+    }
+
+    /// Returns the name of the document with this id, or None.
+    fn name(&self, py: Python<'_>, id: Number) -> PyResult<Option<String>> {
+        at_width!(self.snapshot_now()?, snapshot => {
+            py.detach(|| snapshot.name(DocId(id.0))).or_raise()
+        })
+    }
+
+    /// Returns the names of the documents with these ids, and None for each that has none.
+    ///
+    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names") as db:
+    /// ...     _ = db.insert_batch([1 << 20, 1 << 40], names=["a", "b"])
+    /// ...     db.names([1, 0, 7])
+    /// ['b', 'a', None]
+    fn names(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<Option<String>>> {
+        let py = ids.py();
+        with_numbers(ids, "id", |ids| {
+            let ids: Vec<DocId> = ids.iter().copied().map(DocId).collect();
+            at_width!(self.snapshot_now()?, snapshot => {
+                py.detach(|| snapshot.names(&ids)).or_raise()
+            })
+        })
+    }
+
+    /// Returns the database as it is now. It never changes, whatever is written.
+    ///
+    /// >>> before = db.snapshot()
+    /// >>> _ = db.insert(7, 1)
+    /// >>> len(before), len(db)
+    /// (0, 1)
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Py<crate::snapshot::Snapshot>> {
+        let source = map_width!(self.snapshot_now()?, snapshot => Source::Snapshot(snapshot));
+        crate::snapshot::Snapshot::create(py, Reader::new(self.info.clone(), source))
+    }
+
+    /// Returns an iterator over all pairs of entries within k bits of each other, as chunks of arrays.
+    ///
+    /// An entry whose fingerprint others share is paired with each of them if it has the lowest id, and
+    /// stands for all of them in pairs with other fingerprints. So there is a path of pairs between all
+    /// near-duplicates, and a thousand equal entries are 999 pairs. With expand, every pair is passed on,
+    /// which is half a million for a thousand equal entries. The pairs are in no particular order.
+    ///
+    /// memory is the number of bytes for the parts of tables that are compared; 512 MiB by default.
+    ///
+    /// >>> _ = db.insert_batch([7, 7, 6], [1, 2, 3])
+    /// >>> for a, b, distances in db.pairs(3):
+    /// ...     print(sorted(zip(a.tolist(), b.tolist(), distances.tolist())))
+    /// [(1, 2, 0), (3, 1, 1)]
+    /// >>> sum(len(chunk.a) for chunk in db.pairs(3, expand=True))
+    /// 3
+    #[pyo3(signature = (k=None, *, expand=false, memory=None, threads=None))]
+    fn pairs(
+        &self,
+        k: Option<Distance>,
+        expand: bool,
+        memory: Option<Number>,
+        threads: Option<Number>,
+    ) -> PyResult<PairIterator> {
+        let search = self.search(k, memory, threads);
+        at_width!(self.snapshot_now()?, snapshot => Ok(pairs::pairs(snapshot, search, expand)))
+    }
+
+    /// Returns the number of pairs of entries at each distance from 0 to k.
+    ///
+    /// >>> _ = db.insert_batch([7, 7, 6], [1, 2, 3])
+    /// >>> db.count_pairs(3)
+    /// [1, 2, 0, 0]
+    #[pyo3(signature = (k=None, *, memory=None, threads=None))]
+    fn count_pairs(
+        &self,
+        py: Python<'_>,
+        k: Option<Distance>,
+        memory: Option<Number>,
+        threads: Option<Number>,
+    ) -> PyResult<Vec<u64>> {
+        let search = self.search(k, memory, threads);
+        at_width!(self.snapshot_now()?, snapshot => pairs::count(py, &snapshot, &search))
+    }
+
+    /// Returns an iterator over all pairs of an entry of this database and one of another that are within k
+    /// bits of each other, as chunks of arrays: a are ids of this database, and b of the other.
+    ///
+    /// Fastest if this is the larger one. With nearest, only the nearest entry of this database is paired
+    /// with each of the other's. memory is the number of bytes for a batch of entries and its matches; 512
+    /// MiB by default.
+    ///
+    /// >>> _ = db.insert_batch([0b0000, 0b0011], [1, 2])
+    /// >>> with fpdb.Db.create(folder / "new.fpdb") as new:
+    /// ...     _ = new.insert(0b0111, 9)
+    /// ...     [(chunk.a.tolist(), chunk.b.tolist()) for chunk in db.join(new, 3)]
+    /// [([2, 1], [9, 9])]
+    #[pyo3(signature = (other, k=None, *, nearest=false, memory=None, threads=None))]
+    fn join(
+        &self,
+        other: &Reader,
+        k: Option<Distance>,
+        nearest: bool,
+        memory: Option<Number>,
+        threads: Option<Number>,
+    ) -> PyResult<PairIterator> {
+        let search = self.search(k, memory, threads);
+        match (self.snapshot_now()?, other.snapshot_now()?) {
+            (AnySnapshot::Bits64(a), AnySnapshot::Bits64(b)) => {
+                Ok(pairs::join(a, b, search, nearest))
+            }
+            (AnySnapshot::Bits128(a), AnySnapshot::Bits128(b)) => {
+                Ok(pairs::join(a, b, search, nearest))
+            }
+            _ => Err(errors::invalid("cannot join databases of 64 and of 128 bits")),
+        }
+    }
+
+    /// Returns all clusters of near-duplicates, as flat arrays. The first document of each stands for the
+    /// others.
+    ///
+    /// With the method "keep-first", documents are taken in the order of their ids. Each is kept unless one
+    /// that was kept before is within k bits; then it belongs to the cluster of the earliest of these. So
+    /// what is kept is what insert_if_novel() would have inserted. With "components", chains of pairs
+    /// connect documents, which may be far from each other. memory is the number of bytes for the pairs; 1
+    /// GiB by default.
+    ///
+    /// >>> _ = db.insert_batch([0b0000, 0b0011, 0b1111], [1, 2, 3])
+    /// >>> offsets, ids, radii = db.clusters(3)
+    /// >>> [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])]
+    /// [[1, 2]]
+    /// >>> db.clusters(3, method="components").ids.tolist()
+    /// [1, 2, 3]
+    #[pyo3(signature = (k=None, *, method=None, memory=None, threads=None))]
+    fn clusters<'py>(
+        &self,
+        py: Python<'py>,
+        k: Option<Distance>,
+        method: Option<&Bound<'py, PyAny>>,
+        memory: Option<Number>,
+        threads: Option<Number>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let search = self.search(k, memory, threads);
+        let method = pairs::cluster_method(method)?;
+        at_width!(self.snapshot_now()?, snapshot => {
+            pairs::clusters(py, &snapshot, &search, method)
+        })
+    }
+
+    /// Returns an iterator over all entries, by fingerprint and then id, as chunks of arrays.
+    ///
+    /// >>> _ = db.insert_batch([9, 7], [1, 2])
+    /// >>> for fingerprints, ids in db.entries():
+    /// ...     print(fingerprints.tolist(), ids.tolist())
+    /// [7, 9] [2, 1]
+    fn entries(&self) -> PyResult<EntryIterator> {
+        Ok(match self.snapshot_now()? {
+            AnySnapshot::Bits64(snapshot) => EntryIterator::of_64(snapshot),
+            AnySnapshot::Bits128(snapshot) => EntryIterator::of_128(snapshot),
+        })
+    }
+
+    /// Reads and checks every byte of every segment. A database that is open for writing is flushed first.
+    ///
+    /// Damage is no exception: the report lists it.
+    ///
+    /// >>> db.verify().errors
+    /// []
+    fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let source = self.with_source(Clone::clone)?;
+        let report = interruptible(py, |cancel| {
+            at_width!(&source, source => match source {
+                Source::Db(db) => db.verify_with(cancel.progress()),
+                other => other.snapshot().verify_with(cancel.progress()),
+            })
+        })?;
+        let report = report.or_raise()?;
+        let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
+        named_tuple(py, "VerifyReport", (report.files, report.bytes, errors))
+    }
+
+    /// Closes the handle. Closing it again does nothing.
+    ///
+    /// A database that is open for writing is flushed first. If that fails, an exception is raised; the
+    /// handle is closed in any case, and what was acknowledged is safe.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.process.expect_current()?;
+        let source = self.source.write().unwrap_or_else(PoisonError::into_inner).take();
+        match source {
+            None => Ok(()),
+            Some(source) => py.detach(|| at_width!(source, source => source.close())),
+        }
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _class: &Bound<'_, PyAny>,
+        _exception: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let (reader, class) = (slf.get(), slf.get_type().name()?);
+        let path = reader.info.path.display();
+        let Ok(snapshot) = reader.snapshot_now() else {
+            return Ok(format!("<fpdb_engine.{class} {path}: closed>"));
+        };
+        let entries = at_width!(snapshot, snapshot => snapshot.len());
+        let (bits, Info { max_distance, ids, .. }) = (reader.bits()?, &*reader.info);
+        Ok(format!(
+            "<fpdb_engine.{class} {path}: {entries} entries of {bits} bits, max_distance \
+             {max_distance}, ids \"{ids}\">"
+        ))
+    }
+}
+
+fn query<'py, F: Bits>(
+    snapshot: &Snapshot<F>,
+    fingerprint: &Bound<'py, PyAny>,
+    options: &QueryOptions,
+) -> PyResult<Bound<'py, PyList>> {
+    let py = fingerprint.py();
+    let fingerprint = F::from_int(fingerprint)?;
+    let matches = py.detach(|| snapshot.query_with(fingerprint, options)).or_raise()?;
+    PyList::new(py, matches.into_iter().map(Match::from))
+}
+
+fn nearest<F: Bits>(
+    snapshot: &Snapshot<F>,
+    fingerprint: &Bound<'_, PyAny>,
+    distance: u32,
+) -> PyResult<Option<Match>> {
+    let py = fingerprint.py();
+    let fingerprint = F::from_int(fingerprint)?;
+    let found = py.detach(|| snapshot.nearest(fingerprint, distance)).or_raise()?;
+    Ok(found.map(Match::from))
+}
+
+/// Queries from which on a batch can be interrupted. Starting a thread takes as long as some dozen.
+const LONG_BATCH: usize = 1 << 12;
+
+/// Answers a batch, and makes flat arrays of the answers.
+fn query_batch<'py, F: Bits>(
+    snapshot: &Snapshot<F>,
+    fingerprints: &Bound<'py, PyAny>,
+    distance: u32,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = fingerprints.py();
+    F::with_batch(fingerprints, |fingerprints| {
+        let (offsets, ids, distances) = if fingerprints.len() < LONG_BATCH {
+            py.detach(|| snapshot.query_batch(fingerprints, distance).map(|found| columns(&found)))
+        } else {
+            interruptible(py, |cancel| {
+                let found = snapshot.query_batch_with(fingerprints, distance, cancel.progress());
+                found.map(|found| columns(&found))
+            })?
+        }
+        .or_raise()?;
+        let flat = (array(py, offsets), array(py, ids), array(py, distances));
+        named_tuple(py, "Answers", flat)
+    })
+}
+
+/// Returns the offsets, the ids and the distances of answers.
+fn columns<F: Bits>(answers: &Answers<F>) -> (Vec<i64>, Vec<u64>, Vec<u8>) {
+    let offsets = answers.offsets().iter().map(|&offset| offset as i64);
+    let matches = answers.matches();
+    (
+        offsets.collect(),
+        matches.iter().map(|found| found.id.0).collect(),
+        matches.iter().map(|found| byte(found.distance)).collect(),
+    )
+}
+
+/// Returns a distance of at most 128 bits as a byte.
+pub(crate) fn byte(distance: u32) -> u8 {
+    u8::try_from(distance).unwrap_or(u8::MAX)
+}
+
+fn ids<'py, F: Bits>(
+    snapshot: &Snapshot<F>,
+    fingerprint: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = fingerprint.py();
+    let fingerprint = F::from_int(fingerprint)?;
+    let ids = py.detach(|| snapshot.ids(fingerprint)).or_raise()?;
+    Ok(array(py, ids.into_iter().map(|DocId(id)| id).collect()))
+}
+
+fn contains<F: Bits>(snapshot: &Snapshot<F>, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = fingerprint.py();
+    let fingerprint = F::from_int(fingerprint)?;
+    py.detach(|| snapshot.contains(fingerprint)).or_raise()
+}

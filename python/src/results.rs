@@ -1,0 +1,221 @@
+//! What methods return.
+
+use fpdb::DocId;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::width::Bits;
+
+/// Converts a fingerprint. Most have 64 bits, which takes less time.
+fn int(fingerprint: u128, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match u64::try_from(fingerprint) {
+        Ok(fingerprint) => fingerprint.into_pyobject(py)?.into_any(),
+        Err(_) => fingerprint.into_pyobject(py)?.into_any(),
+    })
+}
+
+/// An entry within the distance of a query.
+#[pyclass(frozen, eq, hash, module = "fpdb_engine")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Match {
+    /// Number of bits in which its fingerprint differs from the query's.
+    #[pyo3(get)]
+    distance: u32,
+    fingerprint: u128,
+    /// The id of its document.
+    #[pyo3(get)]
+    id: u64,
+}
+
+impl<F: Bits> From<fpdb::Match<F>> for Match {
+    fn from(found: fpdb::Match<F>) -> Self {
+        let fpdb::Match { distance, fingerprint, id } = found;
+        Self { distance, fingerprint: fingerprint.to_u128(), id: id.0 }
+    }
+}
+
+#[pymethods]
+impl Match {
+    #[new]
+    fn new(distance: u32, fingerprint: u128, id: u64) -> Self {
+        Self { distance, fingerprint, id }
+    }
+
+    /// Its fingerprint.
+    #[getter]
+    fn fingerprint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        int(self.fingerprint, py)
+    }
+
+    fn __getnewargs__(&self) -> (u32, u128, u64) {
+        (self.distance, self.fingerprint, self.id)
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { distance, fingerprint, id } = self;
+        format!("Match(distance={distance}, fingerprint={fingerprint:#x}, id={id})")
+    }
+}
+
+/// What a database knows about a document.
+#[pyclass(frozen, eq, hash, module = "fpdb_engine")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Document {
+    fingerprint: u128,
+    /// Its id.
+    #[pyo3(get)]
+    id: u64,
+    /// The stamp that was given last, if any was.
+    #[pyo3(get)]
+    stamp: Option<u64>,
+    /// The id of the document of which it was a duplicate when it was last written. `None` for an
+    /// original.
+    #[pyo3(get)]
+    duplicate_of: Option<u64>,
+}
+
+impl<F: Bits> From<fpdb::Document<F>> for Document {
+    fn from(document: fpdb::Document<F>) -> Self {
+        Self {
+            fingerprint: document.fingerprint.to_u128(),
+            id: document.id.0,
+            stamp: document.stamp,
+            duplicate_of: document.duplicate_of.map(|DocId(id)| id),
+        }
+    }
+}
+
+#[pymethods]
+impl Document {
+    #[new]
+    #[pyo3(signature = (fingerprint, id, stamp=None, duplicate_of=None))]
+    fn new(fingerprint: u128, id: u64, stamp: Option<u64>, duplicate_of: Option<u64>) -> Self {
+        Self { fingerprint, id, stamp, duplicate_of }
+    }
+
+    /// Its fingerprint.
+    #[getter]
+    fn fingerprint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        int(self.fingerprint, py)
+    }
+
+    fn __getnewargs__(&self) -> (u128, u64, Option<u64>, Option<u64>) {
+        (self.fingerprint, self.id, self.stamp, self.duplicate_of)
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { fingerprint, id, stamp, duplicate_of } = self;
+        format!(
+            "Document(fingerprint={fingerprint:#x}, id={id}, stamp={}, duplicate_of={})",
+            or_none(*stamp),
+            or_none(*duplicate_of)
+        )
+    }
+}
+
+/// Formats a number as Python does.
+fn or_none<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| "None".to_owned(), |value| value.to_string())
+}
+
+/// Whether a document was inserted. True in conditions if it was.
+#[pyclass(frozen, eq, hash, module = "fpdb_engine")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Novelty {
+    /// The id of the document, if it was inserted.
+    #[pyo3(get)]
+    id: Option<u64>,
+    /// The nearest earlier document within the distance, if the document was not inserted.
+    #[pyo3(get)]
+    duplicate_of: Option<Match>,
+}
+
+impl<F: Bits> From<fpdb::Novelty<F>> for Novelty {
+    fn from(novelty: fpdb::Novelty<F>) -> Self {
+        match novelty {
+            fpdb::Novelty::Inserted(DocId(id)) => Self { id: Some(id), duplicate_of: None },
+            fpdb::Novelty::Duplicate(found) => Self { id: None, duplicate_of: Some(found.into()) },
+        }
+    }
+}
+
+#[pymethods]
+impl Novelty {
+    fn __bool__(&self) -> bool {
+        self.id.is_some()
+    }
+
+    fn __repr__(&self) -> String {
+        match (self.id, &self.duplicate_of) {
+            (Some(id), _) => format!("Novelty(id={id})"),
+            (None, Some(found)) => format!("Novelty(duplicate_of={})", found.__repr__()),
+            (None, None) => "Novelty()".to_owned(),
+        }
+    }
+}
+
+/// What became of a document that was inserted or updated.
+#[pyclass(frozen, eq, hash, module = "fpdb_engine")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Outcome {
+    /// `"inserted"`, `"unchanged"`, `"updated"` or `"duplicate"`.
+    #[pyo3(get)]
+    kind: &'static str,
+    /// The id of the document, if it was inserted.
+    #[pyo3(get)]
+    id: Option<u64>,
+    replaced: Option<u128>,
+    /// The number of bits in which the new fingerprint differs from the one that it replaced.
+    #[pyo3(get)]
+    distance: Option<u32>,
+    /// The nearest other document within the distance, if the document is a duplicate.
+    #[pyo3(get)]
+    duplicate_of: Option<Match>,
+}
+
+impl<F: Bits> From<fpdb::Outcome<F>> for Outcome {
+    fn from(outcome: fpdb::Outcome<F>) -> Self {
+        let of_kind =
+            |kind| Self { kind, id: None, replaced: None, distance: None, duplicate_of: None };
+        match outcome {
+            fpdb::Outcome::Inserted(DocId(id)) => Self { id: Some(id), ..of_kind("inserted") },
+            fpdb::Outcome::Unchanged => of_kind("unchanged"),
+            fpdb::Outcome::Updated { from, distance } => Self {
+                replaced: Some(from.to_u128()),
+                distance: Some(distance),
+                ..of_kind("updated")
+            },
+            fpdb::Outcome::Duplicate(found) => {
+                Self { duplicate_of: Some(found.into()), ..of_kind("duplicate") }
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Outcome {
+    /// The fingerprint that was replaced, if the document was updated.
+    #[getter]
+    fn replaced<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.replaced.map(|fingerprint| int(fingerprint, py)).transpose()
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { kind, id, replaced, distance, duplicate_of } = self;
+        let mut fields = vec![format!("{kind:?}")];
+        fields.extend(id.map(|id| format!("id={id}")));
+        fields.extend(replaced.map(|replaced| format!("replaced={replaced:#x}")));
+        fields.extend(distance.map(|distance| format!("distance={distance}")));
+        fields.extend(duplicate_of.map(|found| format!("duplicate_of={}", found.__repr__())));
+        format!("Outcome({})", fields.join(", ")).replace('"', "'")
+    }
+}
+
+/// Makes a named tuple of the class with this name in `_results.py`.
+pub(crate) fn named_tuple<'py>(
+    py: Python<'py>,
+    class: &str,
+    fields: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+) -> PyResult<Bound<'py, PyAny>> {
+    py.import("fpdb_engine._results")?.getattr(class)?.call1(fields.into_pyobject(py)?)
+}

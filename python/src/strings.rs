@@ -1,0 +1,114 @@
+//! Strings that callers pass in bulk: lists of `str`, and Arrow arrays, which are not copied.
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyString;
+
+use crate::{arrays, errors};
+
+/// Strings, some of which may be missing.
+#[derive(Debug)]
+pub(crate) enum Strings<'py> {
+    List(Vec<Option<PyBackedStr>>),
+    Arrow(Vec<ArrowStrings<'py>>),
+}
+
+/// A chunk of an Arrow array of strings.
+#[derive(Debug)]
+pub(crate) struct ArrowStrings<'py> {
+    /// Where each string begins, and where the last one ends.
+    offsets: PyReadonlyArray1<'py, i64>,
+    bytes: PyReadonlyArray1<'py, u8>,
+    /// Which strings are missing, if any is.
+    missing: Option<PyReadonlyArray1<'py, bool>>,
+}
+
+/// The columns of a chunk, as the Python side makes them.
+type Columns<'py> =
+    (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u8>, Option<PyReadonlyArray1<'py, bool>>);
+
+impl<'py> From<Columns<'py>> for ArrowStrings<'py> {
+    fn from((offsets, bytes, missing): Columns<'py>) -> Self {
+        Self { offsets, bytes, missing }
+    }
+}
+
+impl<'py> Strings<'py> {
+    /// Takes what a caller passed. `what` names one of the strings.
+    pub(crate) fn new(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Self> {
+        if object.is_instance_of::<PyString>() {
+            return Err(arrays::type_error(format!("expected a list of {what}s, not a str")));
+        }
+        let py = object.py();
+        let chunks = arrays::helper(py, "arrow_strings")?.call1((object,))?;
+        if !chunks.is_none() {
+            let chunks = chunks.extract::<Vec<Columns<'py>>>()?;
+            return Ok(Self::Arrow(chunks.into_iter().map(ArrowStrings::from).collect()));
+        }
+        let mut list = Vec::with_capacity(object.len().unwrap_or(0));
+        for item in object.try_iter()? {
+            let item = item?;
+            list.push(match item.cast::<PyString>() {
+                Ok(string) => Some(PyBackedStr::try_from(string.clone())?),
+                Err(_) if item.is_none() => None,
+                Err(_) => {
+                    let (at, name) = (list.len(), arrays::type_name(&item));
+                    let message = format!("{what} {at} must be a str, not {name}");
+                    return Err(arrays::type_error(message));
+                }
+            });
+        }
+        Ok(Self::List(list))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::List(list) => list.len(),
+            Self::Arrow(chunks) => chunks.iter().map(ArrowStrings::len).sum(),
+        }
+    }
+
+    /// Returns the strings, with `None` for each that is missing.
+    pub(crate) fn all(&self) -> PyResult<Vec<Option<&str>>> {
+        match self {
+            Self::List(list) => Ok(list.iter().map(Option::as_deref).collect()),
+            Self::Arrow(chunks) => {
+                let mut all = Vec::with_capacity(self.len());
+                chunks.iter().try_for_each(|chunk| chunk.append_to(&mut all))?;
+                Ok(all)
+            }
+        }
+    }
+
+    /// Returns the strings, none of which may be missing.
+    pub(crate) fn all_present(&self) -> PyResult<Vec<&str>> {
+        let present = |(at, string): (usize, Option<_>)| {
+            string.ok_or_else(|| errors::invalid(format!("name {at} is missing")))
+        };
+        self.all()?.into_iter().enumerate().map(present).collect()
+    }
+}
+
+impl ArrowStrings<'_> {
+    fn len(&self) -> usize {
+        self.offsets.len().unwrap_or(0).saturating_sub(1)
+    }
+
+    fn append_to<'a>(&'a self, all: &mut Vec<Option<&'a str>>) -> PyResult<()> {
+        let (offsets, bytes) = (self.offsets.as_slice()?, self.bytes.as_slice()?);
+        let missing = self.missing.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        for (at, range) in offsets.windows(2).enumerate() {
+            if missing.is_some_and(|missing| missing.get(at) == Some(&true)) {
+                all.push(None);
+                continue;
+            }
+            let range = |i: usize| range.get(i).and_then(|&offset| usize::try_from(offset).ok());
+            let string = range(0).zip(range(1)).and_then(|(from, to)| bytes.get(from..to));
+            let string = string.and_then(|bytes| std::str::from_utf8(bytes).ok());
+            let not_text = || errors::invalid(format!("string {} is not UTF-8", all.len()));
+            all.push(Some(string.ok_or_else(not_text)?));
+        }
+        Ok(())
+    }
+}

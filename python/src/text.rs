@@ -1,0 +1,154 @@
+//! Fingerprints of texts.
+
+use std::num::NonZero;
+use std::thread;
+
+use fpdb::text::Recipe;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::array;
+use crate::errors::{self, OrRaise};
+use crate::interrupt::{Cancel, interruptible};
+use crate::numbers::{Distance, Number};
+use crate::options::check_bits;
+use crate::reader::Reader;
+use crate::strings::Strings;
+use crate::width::Bits;
+
+/// Texts between two looks at whether the caller wants no more.
+const STEP: usize = 64;
+
+/// Returns the fingerprint of a text, or None if the text is too short to be compared.
+///
+/// >>> hex(fingerprint("The quick brown fox jumps over the lazy dog.", "words/1"))
+/// '0x8212868318d29267'
+/// >>> fingerprint("Page not found", "words/1") is None
+/// True
+#[pyfunction]
+#[pyo3(signature = (text, recipe="default", *, bits=Distance(64)), text_signature = "(text, recipe='default', *, bits=64)")]
+pub(crate) fn fingerprint<'py>(
+    py: Python<'py>,
+    text: &str,
+    recipe: &str,
+    bits: Distance,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match check_bits(bits.0)? {
+        128 => {
+            let found = one::<u128>(py, text, recipe)?;
+            found.map(|f| Ok(f.into_pyobject(py)?.into_any())).transpose()
+        }
+        _ => {
+            let found = one::<u64>(py, text, recipe)?;
+            found.map(|f| Ok(f.into_pyobject(py)?.into_any())).transpose()
+        }
+    }
+}
+
+fn one<F: Bits>(py: Python<'_>, text: &str, recipe: &str) -> PyResult<Option<F>> {
+    let recipe = Recipe::<F>::find(recipe).or_raise()?;
+    Ok(py.detach(|| recipe.fingerprint(text).fingerprint))
+}
+
+/// Returns the fingerprints of texts, and whether each has one: those that are too short or missing
+/// have none, and 0 in its place.
+///
+/// The texts are strings, or an Arrow array of strings, which is not copied. Those of 128 bits have
+/// two columns, the high half first.
+///
+/// >>> texts = ["The quick brown fox jumps over the lazy dog.", "too short"]
+/// >>> fingerprints, has_one = fingerprint_batch(texts, "words/1")
+/// >>> [hex(f) for f in fingerprints], has_one.tolist()
+/// (['0x8212868318d29267', '0x0'], [True, False])
+#[pyfunction]
+#[pyo3(signature = (texts, recipe="default", *, bits=Distance(64), threads=None), text_signature = "(texts, recipe='default', *, bits=64, threads=None)")]
+pub(crate) fn fingerprint_batch<'py>(
+    texts: &Bound<'py, PyAny>,
+    recipe: &str,
+    bits: Distance,
+    threads: Option<Number>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    match check_bits(bits.0)? {
+        128 => many::<u128>(texts, recipe, threads),
+        _ => many::<u64>(texts, recipe, threads),
+    }
+}
+
+fn many<'py, F: Bits>(
+    texts: &Bound<'py, PyAny>,
+    recipe: &str,
+    threads: Option<Number>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let py = texts.py();
+    let recipe = Recipe::<F>::find(recipe).or_raise()?;
+    let strings = Strings::new(texts, "text")?;
+    let texts = strings.all()?;
+    let processors = || thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = threads.map_or_else(processors, Number::count);
+    let found = interruptible(py, |cancel| all(&recipe, &texts, threads, cancel))?;
+    let has_one = found.iter().map(Option::is_some).collect();
+    let found = found.into_iter().map(Option::unwrap_or_default).collect();
+    Ok((F::into_array(found, py), array(py, has_one)))
+}
+
+/// Divides the texts among threads. Returns their fingerprints in order, or some if it is cancelled.
+fn all<F: Bits>(
+    recipe: &Recipe<F>,
+    texts: &[Option<&str>],
+    threads: usize,
+    cancel: &Cancel,
+) -> Vec<Option<F>> {
+    let some = |texts: &[Option<&str>]| {
+        let mut found = Vec::with_capacity(texts.len());
+        for step in texts.chunks(STEP) {
+            if cancel.is_cancelled() {
+                break;
+            }
+            found.extend(step.iter().map(|text| recipe.fingerprint((*text)?).fingerprint));
+        }
+        found
+    };
+    let share = texts.len().div_ceil(threads.max(1)).max(STEP);
+    if texts.len() <= share {
+        return some(texts);
+    }
+    thread::scope(|scope| {
+        let workers: Vec<_> =
+            texts.chunks(share).map(|texts| scope.spawn(move || some(texts))).collect();
+        let ended = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.flatten().collect()
+    })
+}
+
+/// Returns the names of all recipes of this width, each with what it is for.
+///
+/// >>> "pairs/1" in recipes()
+/// True
+#[pyfunction]
+#[pyo3(signature = (*, bits=Distance(64)), text_signature = "(*, bits=64)")]
+pub(crate) fn recipes(py: Python<'_>, bits: Distance) -> PyResult<Bound<'_, PyDict>> {
+    let recipes = PyDict::new(py);
+    if check_bits(bits.0)? == 128 {
+        for name in Recipe::names128() {
+            recipes.set_item(name, Recipe::bits128(name).or_raise()?.purpose())?;
+        }
+    } else {
+        for name in Recipe::names() {
+            recipes.set_item(name, Recipe::named(name).or_raise()?.purpose())?;
+        }
+    }
+    Ok(recipes)
+}
+
+/// Returns the recipe of a database.
+pub(crate) fn stored_recipe<F: Bits>(reader: &Reader) -> PyResult<Recipe<F>> {
+    let Some(name) = &reader.info.recipe else {
+        return Err(errors::unsupported(format!(
+            "{} has no recipe: create it, or open it while it is empty, with recipe=...",
+            reader.info.path.display()
+        )));
+    };
+    Recipe::find(name).or_raise()
+}

@@ -1,0 +1,44 @@
+"""The examples in the documentation run."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import fpdb_engine as fpdb
+import numpy as np
+import pytest
+from fpdb_engine import _arrays, _errors, _native, _open, _results
+
+
+def examples() -> dict[str, str]:
+    """Returns the documentation that has examples, by the name of what it documents."""
+    documented: dict[str, object] = {}
+    for module in (fpdb, _arrays, _errors, _native, _open, _results):
+        documented[module.__name__] = module
+        for name, thing in vars(module).items():
+            documented[name] = thing
+            if isinstance(thing, type):
+                documented |= {f"{name}.{member}": it for member, it in vars(thing).items()}
+    texts = {name: getattr(it, "__doc__", None) or "" for name, it in documented.items()}
+    # Those of numpy are not ours.
+    return {n: text for n, text in texts.items() if ">>>" in text and n not in ("np", "npt", "U64")}
+
+
+@pytest.mark.parametrize("name", examples())
+def test_examples_run(name: str, db: fpdb.Db, tmp_path: Path) -> None:
+    # The tests of `_arrays` use its own names.
+    names = vars(_arrays) | vars(fpdb) | {"db": db, "fpdb": fpdb, "np": np, "folder": tmp_path}
+    test = doctest.DocTestParser().get_doctest(examples()[name], names, name, None, None)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    report: list[str] = []
+    assert runner.run(test, out=report.append).failed == 0, "".join(report)
+
+
+def test_everything_is_documented() -> None:
+    for name in fpdb.__all__:
+        thing = getattr(fpdb, name)
+        assert name == "__version__" or thing.__doc__, name
+        if isinstance(thing, type) and thing.__module__ == "fpdb_engine":
+            for member, it in vars(thing).items():
+                assert member.startswith("__") or it.__doc__, f"{name}.{member}"

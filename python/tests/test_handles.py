@@ -1,0 +1,364 @@
+"""Opening, closing, pickling, forking; documents; maintenance."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import fpdb_engine as fpdb
+import numpy as np
+import pytest
+
+
+def test_databases_outlive_their_handles(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    with fpdb.Db.create(path, max_distance=6, ids="names", recipe="words/1") as db:
+        db.insert(7, "a")
+    with fpdb.Db.open(path) as db:
+        assert (db.bits, db.max_distance, db.id_kind, db.recipe) == (64, 6, "names", "words/1")
+        assert db.path == str(path) and db.extraction is None
+        assert db.name(0) == "a"
+    with fpdb.Db.open_or_create(path) as db:
+        assert db.max_distance == 6
+    with fpdb.Db.open_or_create(tmp_path / "wide", bits=128) as db:
+        assert db.bits == 128
+    with fpdb.Db.open_or_create(tmp_path / "wide") as db:
+        assert db.bits == 128
+
+
+def test_modes_open_as_those_of_dbm(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    for mode in ["r", "r+"]:
+        with pytest.raises(fpdb.NotFoundError):
+            fpdb.open(path, mode)
+    fpdb.open(path, "n").close()
+    with pytest.raises(fpdb.AlreadyExistsError):
+        fpdb.open(path, "n")
+    with fpdb.open(path, "c") as db:
+        db.insert(7, 1)
+    with fpdb.open(path) as reader:
+        assert isinstance(reader, fpdb.ReadOnlyDb) and 7 in reader
+        assert not hasattr(reader, "insert")
+    with pytest.raises(fpdb.InvalidArgumentError, match="mode 'w'"):
+        fpdb.open(path, "w")
+
+
+def test_missing_files_are_file_not_found_errors(tmp_path: Path) -> None:
+    for call in [fpdb.Db.open, fpdb.ReadOnlyDb.open]:
+        with pytest.raises(FileNotFoundError, match="no/such") as raised:
+            call(tmp_path / "no/such")
+        error = raised.value
+        assert isinstance(error, fpdb.NotFoundError) and isinstance(error, fpdb.Error)
+        assert str(tmp_path / "no/such") in str(error.path)
+        assert not error.is_retryable
+
+
+def test_existing_databases_are_file_exists_errors(tmp_path: Path) -> None:
+    fpdb.Db.create(tmp_path / "db").close()
+    with pytest.raises(FileExistsError) as raised:
+        fpdb.Db.create(tmp_path / "db")
+    assert isinstance(raised.value, fpdb.AlreadyExistsError)
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db") as db:
+        with pytest.raises(fpdb.LockedError) as raised:
+            fpdb.Db.open(tmp_path / "db")
+        assert raised.value.is_retryable
+        code = "import sys, fpdb_engine as f\ntry: f.Db.open(sys.argv[1])\nexcept f.LockedError: print(3)"
+        command = [sys.executable, "-c", code, db.path]
+        assert subprocess.run(command, capture_output=True, text=True).stdout == "3\n"
+
+
+def test_damage_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    with fpdb.Db.create(path) as db:
+        db.bulk_load(np.arange(10_000, dtype=np.uint64) << np.uint64(40), np.arange(10_000))
+        assert db.verify().errors == []
+    table = max(path.iterdir(), key=lambda file: file.stat().st_size)
+    damaged = bytearray(table.read_bytes())
+    damaged[len(damaged) // 3] ^= 1
+    table.write_bytes(damaged)
+    with fpdb.open(path) as reader:
+        report = reader.verify()
+        assert report.files > 0 and report.bytes > 0
+        assert any(table.name in error for error in report.errors)
+        with pytest.raises(fpdb.CorruptionError) as raised:
+            list(reader.entries())
+            reader.query(0, 64)
+        assert table.name in str(raised.value)
+
+
+def test_full_disks_have_an_error_number() -> None:
+    from fpdb_engine import _errors
+
+    assert issubclass(_errors.NoSpaceError, OSError) and issubclass(_errors.IoError, OSError)
+    with pytest.raises(OSError) as raised:
+        fpdb.Db.create("/dev/null/db")
+    assert raised.value.errno == errno.ENOTDIR and isinstance(raised.value, fpdb.Error)
+
+
+def test_closed_handles_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    db = fpdb.Db.create(path)
+    db.insert(7, 1)
+    snapshot = db.snapshot()
+    db.close()
+    db.close()
+    assert db.closed and "closed" in repr(db)
+    reads: list[Callable[[fpdb.Reader], object]] = [
+        lambda handle: handle.query(7),
+        lambda handle: handle.nearest(7),
+        lambda handle: handle.query_batch([7]),
+        lambda handle: 7 in handle,
+        lambda handle: len(handle),
+        lambda handle: handle.pairs(),
+        lambda handle: handle.entries(),
+        lambda handle: handle.clusters(),
+        lambda handle: handle.snapshot(),
+        lambda handle: handle.names([1]),
+    ]
+    writes: list[Callable[[fpdb.Db], object]] = [
+        lambda db: db.insert(8, 2),
+        lambda db: db.insert_batch([8], [2]),
+        lambda db: db.insert_if_novel(8, 2),
+        lambda db: db.remove(7, 1),
+        lambda db: db.flush(),
+        lambda db: db.compact(),
+        lambda db: db.sync(),
+        lambda db: db.stats(),
+        lambda db: pickle.dumps(db),
+    ]
+    for call in reads + writes:
+        with pytest.raises(fpdb.ClosedError, match="was closed") as raised:
+            call(db)
+        assert isinstance(raised.value, ValueError)
+    assert 7 in snapshot, "what a snapshot reads stays open"
+    snapshot.close()
+    reader = fpdb.open(path)
+    reader.close()
+    for handle in [snapshot, reader]:
+        for call in reads:
+            with pytest.raises(fpdb.ClosedError):
+                call(handle)
+
+
+def test_context_managers_close_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="mine"), fpdb.Db.create(tmp_path / "db") as db:
+        db.insert(7, 1)
+        raise RuntimeError("mine")
+    assert db.closed
+    with fpdb.Db.open(tmp_path / "db") as db:
+        assert 7 in db
+
+
+def test_pickled_handles_are_opened_again_for_reading(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    with fpdb.Db.create(path, threads=1, index_memory=0, bits=128) as db:
+        db.insert(7, 1)
+        copy = pickle.loads(pickle.dumps(db))
+        assert isinstance(copy, fpdb.ReadOnlyDb) and copy.path == str(path)
+        assert 7 in copy and copy.stats()["index_budget_bytes"] == 0
+        again = pickle.loads(pickle.dumps(copy))
+        assert again.stats()["index_budget_bytes"] == 0
+        with pytest.raises(TypeError, match="pickle"):
+            pickle.dumps(db.snapshot())
+        match = db.nearest(7)
+        assert match is not None and pickle.loads(pickle.dumps(match)) == match
+
+
+def test_relative_paths_are_pickled_as_absolute_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fpdb.Db.create("db").close()
+    with fpdb.open("db") as reader:
+        pickled = pickle.dumps(reader)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert len(pickle.loads(pickled)) == 0
+
+
+FORK = """
+import os, sys
+import fpdb_engine as fpdb
+
+path = sys.argv[1]
+db = fpdb.Db.create(path)
+db.insert(7, 1)
+handles = [db, fpdb.open(path), db.snapshot()]
+pairs, entries = db.pairs(), db.entries()
+child = os.fork()
+if child == 0:
+    refused = 0
+    for handle in handles:
+        for call in [lambda: handle.query(7), lambda: len(handle), handle.close]:
+            try:
+                call()
+            except fpdb.ClosedError as error:
+                refused += "forked" in str(error)
+    for iterator in [pairs, entries]:
+        try:
+            next(iterator)
+        except fpdb.ClosedError:
+            refused += 1
+    # The child may open the database itself.
+    with fpdb.open(path) as own:
+        refused += 7 in own
+    del handle, handles, db, pairs, entries, own
+    os._exit(refused)
+_, status = os.waitpid(child, 0)
+assert db.query(7) and db.insert(8, 2) == 2, "the parent goes on"
+db.close()
+print(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_handles_are_refused_after_a_fork(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FORK, str(tmp_path / "db")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("12\n", "")
+
+
+def test_threads_read_while_one_writes(tmp_path: Path, rng: np.random.Generator) -> None:
+    fingerprints = rng.integers(0, 2**64, 20_000, np.uint64)
+    ids = np.arange(len(fingerprints))
+    failures: list[BaseException] = []
+    done = threading.Event()
+    with fpdb.Db.create(tmp_path / "db", durability="buffered", memtable_entries=1000) as db:
+        db.insert_batch(fingerprints[:100], ids[:100])
+
+        def read() -> None:
+            try:
+                while not done.is_set():
+                    for at in range(100):
+                        found = db.query(fingerprints[at], 0)
+                        assert [match.id for match in found] == [at]
+                    answers = db.query_batch(fingerprints[:100], 0)
+                    assert answers.ids.tolist() == list(range(100))
+            except BaseException as error:
+                failures.append(error)
+
+        readers = [threading.Thread(target=read) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        for at in range(100, len(ids), 100):
+            db.insert_batch(fingerprints[at : at + 100], ids[at : at + 100])
+        done.set()
+        for reader in readers:
+            reader.join()
+        assert not failures
+        assert db.query_batch(fingerprints, 0).ids.tolist() == ids.tolist()
+
+
+def test_readers_see_what_is_new_when_they_refresh(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db") as db, fpdb.open(tmp_path / "db") as reader:
+        db.insert(7, 1)
+        assert 7 not in reader
+        assert reader.refresh() and 7 in reader
+        assert not reader.refresh()
+
+
+def test_documents_are_found_by_name(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db", ids="names") as db:
+        assert db.insert(0xFF, "a", stamp=7) == 0
+        document = db.get("a")
+        assert document == fpdb.Document(0xFF, 0, 7)
+        assert "stamp=7" in repr(document)
+        assert db.get("b") is None
+        assert db.touch("a", 9) and not db.touch("b", 9)
+        assert (document := db.get("a")) is not None and document.stamp == 9
+        assert db.remove_key("a") and not db.remove_key("a")
+        assert db.get("a") is None and len(db) == 0
+
+
+def test_unique_ids_are_updated(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db", ids="unique") as db:
+        db.insert(1 << 40, 5)
+        db.insert(1 << 20, 5)
+        assert len(db) == 1 and (1 << 20) in db and (1 << 40) not in db
+    with fpdb.Db.open(tmp_path / "db") as db:
+        document = db.get(5)
+        assert document is not None and document.fingerprint == 1 << 20
+        assert db.remove_key(5) and len(db) == 0
+
+
+def test_upserts_report_what_became_of_a_document(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db", ids="names") as db:
+        inserted = db.upsert_if_novel(0, "a")
+        assert (inserted.kind, inserted.id) == ("inserted", 0)
+        assert db.upsert_if_novel(0, "a").kind == "unchanged"
+        updated = db.upsert_if_novel(1, "a")
+        assert (updated.kind, updated.replaced, updated.distance) == ("updated", 0, 1)
+        copy = db.upsert_if_novel(1, "b", on_duplicate="remember")
+        assert copy.kind == "duplicate" and copy.duplicate_of == db.nearest(1)
+        assert repr(copy).startswith("Outcome('duplicate', duplicate_of=Match(")
+        assert (b := db.get("b")) is not None and b.duplicate_of == 0
+        batch = db.upsert_if_novel_batch([1, 0xFF << 50], names=["a", "c"], stamps=[3, 4])
+        assert [outcome.kind for outcome in batch] == ["unchanged", "inserted"]
+        assert db.upsert_if_novel(1, "d", k=0).kind == "duplicate"
+        assert db.upsert_if_novel(0, "d", k=0).kind == "inserted"
+        with pytest.raises(fpdb.InvalidArgumentError, match="on_duplicate"):
+            db.upsert_if_novel(1, "e", on_duplicate="forget")
+
+
+def test_old_documents_expire(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db", ids="names") as db:
+        db.insert_batch([1 << 8, 1 << 30], names=["old", "new"], stamps=np.array([7, 8]))
+        assert [m.id for m in db.query(0, 3, since=8)] == [1]
+        assert db.expire(8) == fpdb.ExpireReport(examined=2, removed=1)
+        assert db.get("old") is None and db.get("new") is not None
+    with (
+        fpdb.Db.create(tmp_path / "user") as db,
+        pytest.raises(fpdb.InvalidArgumentError, match="no stamps"),
+    ):
+        db.expire(8)
+
+
+def test_maintenance_keeps_all_entries(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db", background=False) as db:
+        for id in range(3):
+            db.insert(id << 40, id)
+            db.flush()
+        db.sync()
+        db.compact()
+        stats = db.stats()
+        assert (stats["entries"], len(stats["segments"]), stats["ids"]) == (3, 1, "user")
+        db.backup(tmp_path / "copy")
+        with fpdb.open(tmp_path / "copy") as copy:
+            assert [match.id for match in copy.query(0, 64)] == [0, 1, 2]
+        with pytest.raises(fpdb.AlreadyExistsError):
+            db.backup(tmp_path / "copy")
+
+
+def test_every_kind_of_error_has_its_class() -> None:
+    source = Path(__file__).parents[2] / "src/error.rs"
+    kinds = source.read_text().split("pub enum ErrorKind {")[1].split("\n}")[0]
+    names = [line.strip(" ,") for line in kinds.splitlines() if line.strip(" ,").isalpha()]
+    assert len(names) == 13
+    for name in names:
+        error = getattr(fpdb, f"{name}Error")
+        assert issubclass(error, fpdb.Error)
+    mapping = (Path(__file__).parents[1] / "src/errors.rs").read_text()
+    for name in names:
+        assert f'ErrorKind::{name} => "{name}Error"' in mapping
+    assert issubclass(fpdb.InvalidArgumentError, ValueError)
+
+
+def test_representations_are_useful(db: fpdb.Db) -> None:
+    db.insert(7, 1)
+    assert repr(db) == (
+        f'<fpdb_engine.Db {db.path}: 1 entries of 64 bits, max_distance 3, ids "user">'
+    )
+    assert repr(db.snapshot()).startswith("<fpdb_engine.Snapshot ")
+    assert repr(db.nearest(7)) == "Match(distance=0, fingerprint=0x7, id=1)"
+    novelty = db.insert_if_novel(6, 2)
+    assert repr(novelty) == "Novelty(duplicate_of=Match(distance=1, fingerprint=0x7, id=1))"
+    assert db, "a handle is true even if the database is empty"

@@ -1,0 +1,85 @@
+"""Ctrl-C ends long work."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import fpdb_engine as fpdb
+import numpy as np
+import pytest
+
+# So many fingerprints that differ in few bits only that each search would take minutes.
+CROWD = 60_000
+
+SETUP = """
+import sys, time
+import fpdb_engine as fpdb
+import numpy as np
+
+path, call = sys.argv[1:]
+db = fpdb.Db.open(path, threads=2)
+crowd = np.arange(%d, dtype=np.uint64) %% 4096
+texts = ["word " * 2000] * 100_000
+calls = {
+    "pairs": lambda: sum(len(chunk.a) for chunk in db.pairs(10, expand=True)),
+    "clusters": lambda: db.clusters(10, memory=1 << 40),
+    "join": lambda: sum(len(chunk.a) for chunk in db.join(db, 10)),
+    "query_batch": lambda: db.query_batch(crowd, 10),
+    "fingerprint_batch": lambda: fpdb.fingerprint_batch(texts),
+}
+print("begun", flush=True)
+begun = time.monotonic()
+try:
+    calls[call]()
+except KeyboardInterrupt:
+    print("interrupted after", time.monotonic() - begun)
+assert db.query(0, 0, limit=1), "the handle still works"
+""" % CROWD
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("crowd") / "db"
+    with fpdb.Db.create(path, max_distance=10) as db:
+        db.bulk_load(np.arange(CROWD, dtype=np.uint64) % 4096, np.arange(CROWD))
+    return path
+
+
+@pytest.mark.parametrize(
+    "call", ["pairs", "clusters", "join", "query_batch", "fingerprint_batch"]
+)
+def test_ctrl_c_ends_long_work(crowd: Path, call: str) -> None:
+    command = [sys.executable, "-c", SETUP, str(crowd), call]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.7)
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        assert process.returncode == 0, err
+        assert out.startswith("interrupted after"), (out, err)
+
+
+def test_an_iterator_that_is_dropped_ends_its_search(crowd: Path) -> None:
+    import threading
+
+    before = threading.active_count()
+    with fpdb.open(crowd) as db:
+        for _ in range(20):
+            pairs = db.pairs(10, expand=True)
+            assert len(next(pairs).a) == 1 << 16
+            pairs.close()
+            with pytest.raises(StopIteration):
+                next(pairs)
+            next(db.pairs(10, expand=True))
+    assert threading.active_count() == before

@@ -1,0 +1,114 @@
+"""Fingerprints of texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fpdb_engine as fpdb
+import numpy as np
+import pytest
+
+VECTORS = Path(__file__).parents[2] / "crates/fpdb-text/tests/text/frozen.ndjson"
+
+
+def vectors() -> list[dict[str, object]]:
+    with VECTORS.open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def test_fingerprints_are_those_of_the_frozen_vectors() -> None:
+    checked = set()
+    for vector in vectors():
+        recipe, bits, text = vector["recipe"], vector["bits"], vector["text"]
+        assert isinstance(recipe, str) and isinstance(text, str) and bits in (64, 128)
+        found = fpdb.fingerprint(text, recipe, bits=bits)
+        expected = vector["fingerprint"]
+        assert found == (int(expected, 16) if isinstance(expected, str) else None), vector
+        checked.add((bits, recipe))
+    for bits in (64, 128):
+        names = fpdb.recipes(bits=bits)
+        assert {(bits, name) for name in names} <= checked
+    assert "jieba/1" in fpdb.recipes(), "the wheel has the Chinese recipes"
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+def test_batches_equal_single_fingerprints(bits: int) -> None:
+    texts = [str(vector["text"]) for vector in vectors()] * 5 + ["", "too short"]
+    recipe = "string-hash/1" if bits == 128 else "default"
+    for threads in (None, 1, 3):
+        found, has_one = fpdb.fingerprint_batch(texts, recipe, bits=bits, threads=threads)
+        assert found.dtype == np.uint64 and has_one.dtype == np.bool_
+        rows = found.tolist()
+        for text, row, is_some in zip(texts, rows, has_one.tolist(), strict=True):
+            value = row[0] << 64 | row[1] if bits == 128 else row
+            single = fpdb.fingerprint(text, recipe, bits=bits)
+            assert (value if is_some else None) == single
+    if bits == 64:
+        assert has_one[:-2].any() and not has_one[-2:].any()
+
+
+def test_texts_that_are_missing_have_no_fingerprint() -> None:
+    found, has_one = fpdb.fingerprint_batch(
+        ["The quick brown fox jumps over the lazy dog.", None], "words/1"
+    )
+    assert (found.tolist(), has_one.tolist()) == ([0x8212868318D29267, 0], [True, False])
+
+
+def test_iterators_of_texts_are_accepted() -> None:
+    texts = ["The quick brown fox jumps over the lazy dog."] * 3
+    for form in [iter(texts), tuple(texts), (text for text in texts), np.array(texts, object)]:
+        found, _ = fpdb.fingerprint_batch(form, "words/1")
+        assert found.tolist() == [0x8212868318D29267] * 3
+
+
+def test_wrong_texts_are_refused() -> None:
+    with pytest.raises(UnicodeEncodeError, match="surrogates"):
+        fpdb.fingerprint("\ud800")
+    with pytest.raises(UnicodeEncodeError, match="surrogates"):
+        fpdb.fingerprint_batch(["text", "\udfff"])
+    with pytest.raises(TypeError, match="bytes"):
+        fpdb.fingerprint(b"text")
+    with pytest.raises(TypeError, match="text 1 must be a str, not int"):
+        fpdb.fingerprint_batch(["text", 7])
+    with pytest.raises(TypeError, match="a list of texts, not a str"):
+        fpdb.fingerprint_batch("text")
+    with pytest.raises(fpdb.InvalidArgumentError, match='no recipe "wrods/1"'):
+        fpdb.fingerprint("text", "wrods/1")
+    with pytest.raises(fpdb.InvalidArgumentError, match="bits 65"):
+        fpdb.fingerprint("text", bits=65)
+    with pytest.raises(fpdb.InvalidArgumentError):
+        fpdb.fingerprint("text", "words/1", bits=128)
+
+
+def test_texts_are_inserted_if_novel(tmp_path: Path) -> None:
+    text = "Trains leave for the airport every ten minutes, until midnight."
+    with fpdb.Db.create(tmp_path / "db", ids="names", recipe="default") as db:
+        assert db.recipe == "pairs/1", "an alias is stored as the full name"
+        first = db.insert_text_if_novel(text, "a", stamp=5)
+        assert first is not None and first and first.id == 0
+        second = db.insert_text_if_novel(text.upper(), "b")
+        assert second is not None and not second
+        assert second.duplicate_of is not None and second.duplicate_of.id == 0
+        assert db.insert_text_if_novel("", "c") is None
+        assert (stored := db.get("a")) is not None
+        assert (stored.fingerprint, stored.stamp) == (fpdb.fingerprint(text), 5)
+    with (
+        fpdb.Db.create(tmp_path / "none") as db,
+        pytest.raises(fpdb.UnsupportedError, match="has no recipe"),
+    ):
+        db.insert_text_if_novel(text, 1)
+    with (
+        fpdb.Db.create(tmp_path / "ours", custom_recipe="acme/3") as db,
+        pytest.raises(fpdb.Error, match="acme/3"),
+    ):
+        assert db.recipe == "acme/3"
+        db.insert_text_if_novel(text, 1)
+
+
+def test_another_recipe_is_refused(tmp_path: Path) -> None:
+    fpdb.Db.create(tmp_path / "db", recipe="words/1").close()
+    with pytest.raises(fpdb.UnsupportedError, match="words/1"):
+        fpdb.Db.open(tmp_path / "db", recipe="pairs/1")
+    with pytest.raises(fpdb.UnsupportedError, match="128|64"):
+        fpdb.Db.open(tmp_path / "db", bits=128)

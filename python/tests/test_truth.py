@@ -1,0 +1,260 @@
+"""Every answer is compared with brute force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fpdb_engine as fpdb
+import numpy as np
+import pytest
+import truth
+
+WIDTHS = [64, 128]
+K = 3
+
+
+@pytest.fixture(params=WIDTHS)
+def bits(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.fixture
+def entries(bits: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    fingerprints = truth.planted(rng, bits, K, 12) + truth.crowd(rng, bits, 120)
+    fingerprints += [truth.random_fingerprint(rng, bits) for _ in range(500)]
+    order = rng.permutation(len(fingerprints))
+    return [(fingerprints[at], id) for id, at in enumerate(order)]
+
+
+@pytest.fixture
+def path(tmp_path: Path, bits: int, entries: list[tuple[int, int]]) -> Path:
+    """A database with these entries: some in a segment, some only in the log."""
+    path = tmp_path / "truth.fpdb"
+    half = len(entries) // 2
+    with fpdb.Db.create(path, bits=bits, max_distance=K, durability="buffered") as db:
+        fingerprints = truth.batch([f for f, _ in entries], bits)
+        db.insert_batch(fingerprints[:half], np.arange(half))
+        db.flush()
+        inserted = db.insert_batch(fingerprints[half:], np.arange(half, len(entries)))
+        assert inserted.tolist() == list(range(half, len(entries)))
+    return path
+
+
+def queries(
+    entries: list[tuple[int, int]], bits: int, rng: np.random.Generator
+) -> list[int]:
+    own = [fingerprint for fingerprint, _ in entries[::3]]
+    near = [truth.flip(f, rng.choice(bits, rng.integers(0, 6), replace=False)) for f in own]
+    return own + near + [0, (1 << bits) - 1]
+
+
+@pytest.mark.parametrize("k", [0, 1, K, K + 2])
+def test_queries_find_what_a_scan_finds(
+    path: Path, bits: int, k: int, entries: list[tuple[int, int]], rng: np.random.Generator
+) -> None:
+    asked = queries(entries, bits, rng)
+    expected = [truth.near(entries, query, k) for query in asked]
+    assert sum(map(len, expected)) > len(asked)
+    for reader in [fpdb.Db.open(path), fpdb.open(path)]:
+        with reader:
+            for query, truth_of_query in zip(asked, expected):
+                found = reader.query(query, k)
+                assert [(m.distance, m.fingerprint, m.id) for m in found] == truth_of_query
+                nearest = reader.nearest(query, k)
+                assert [nearest][: len(truth_of_query)] == found[:1]
+                assert reader.query(query, k, limit=2) == found[:2]
+                assert (query in reader) == any(d == 0 for d, _, _ in truth_of_query)
+            offsets, ids, distances = reader.query_batch(truth.batch(asked, bits), k)
+            for at, truth_of_query in enumerate(expected):
+                some = slice(offsets[at], offsets[at + 1])
+                found_ids = list(zip(distances[some].tolist(), ids[some].tolist()))
+                assert found_ids == [(d, id) for d, _, id in truth_of_query]
+
+
+def test_large_batches_have_the_answers_of_single_queries(
+    path: Path, bits: int, entries: list[tuple[int, int]], rng: np.random.Generator
+) -> None:
+    asked = (queries(entries, bits, rng) * 20)[:6000]
+    assert len(asked) > 4096, "such a batch is answered on another thread"
+    with fpdb.open(path) as reader:
+        offsets, ids, _ = reader.query_batch(truth.batch(asked, bits), K)
+        for at in range(0, len(asked), 97):
+            single = [match.id for match in reader.query(asked[at], K)]
+            assert ids[offsets[at] : offsets[at + 1]].tolist() == single
+
+
+@pytest.mark.parametrize("expand", [True, False])
+def test_pairs_are_those_of_a_scan(
+    path: Path, expand: bool, entries: list[tuple[int, int]]
+) -> None:
+    expected = truth.pairs(entries, K)
+    assert 0 in expected.values() and K in expected.values()
+    with fpdb.open(path) as reader:
+        found = {}
+        for a, b, distances in reader.pairs(expand=expand):
+            for pair in zip(a.tolist(), b.tolist(), distances.tolist()):
+                key = (min(pair[:2]), max(pair[:2]))
+                assert key not in found
+                found[key] = pair[2]
+        counts = reader.count_pairs()
+        assert counts == [list(expected.values()).count(d) for d in range(K + 1)]
+    if expand:
+        assert found == expected
+        return
+    # An entry with the lowest id stands for all that are equal to it.
+    lowest: dict[int, int] = {}
+    for fingerprint, id in entries:
+        lowest.setdefault(fingerprint, id)
+    kept = set(lowest.values())
+    fingerprints = {id: fingerprint for fingerprint, id in entries}
+    for (a, b), distance in expected.items():
+        if distance == 0:
+            if a == lowest[fingerprints[a]]:
+                assert found.pop((a, b)) == 0
+        elif a in kept and b in kept:
+            assert found.pop((a, b)) == distance
+    assert not found
+
+
+def test_joins_are_those_of_a_scan(
+    path: Path, tmp_path: Path, bits: int, entries: list[tuple[int, int]]
+) -> None:
+    others = [(truth.flip(f, range(id % 6)), id) for f, id in entries[::5]]
+    with (
+        fpdb.open(path) as known,
+        fpdb.Db.create(tmp_path / "new", bits=bits, durability="buffered") as new,
+    ):
+        new.insert_batch([f for f, _ in others], [id for _, id in others])
+        expected = {
+            (id, other): truth.distance(f, g)
+            for f, id in entries
+            for g, other in others
+            if truth.distance(f, g) <= K
+        }
+        chunks = list(known.join(new, K))
+        found = {
+            (a, b): d
+            for chunk in chunks
+            for a, b, d in zip(chunk.a.tolist(), chunk.b.tolist(), chunk.distances.tolist())
+        }
+        assert found == expected and len(expected) > len(others) // 2
+        assert sum(len(chunk.a) for chunk in chunks) == len(found)
+        nearest = {
+            b: (d, a)
+            for chunk in known.join(new, K, nearest=True)
+            for a, b, d in zip(chunk.a.tolist(), chunk.b.tolist(), chunk.distances.tolist())
+        }
+        for g, other in others:
+            best = truth.near(entries, g, K)[:1]
+            assert [nearest[other]] == [(d, id) for d, _, id in best] if best else True
+        assert len(nearest) == len({other for _, other in expected})
+
+
+def test_clusters_are_those_of_a_greedy_pass(path: Path, entries: list[tuple[int, int]]) -> None:
+    kept: list[tuple[int, int]] = []
+    clusters: dict[int, list[int]] = {}
+    for fingerprint, id in entries:
+        near = [first for f, first in kept if truth.distance(f, fingerprint) <= K]
+        if near:
+            clusters[near[0]].append(id)
+        else:
+            kept.append((fingerprint, id))
+            clusters[id] = [id]
+    expected = [members for members in clusters.values() if len(members) > 1]
+    with fpdb.open(path) as reader:
+        offsets, ids, radii = reader.clusters()
+        found = [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])]
+        assert found == expected and len(radii) == len(found) and radii.max() <= K
+
+
+def test_components_are_those_of_union_find(path: Path, entries: list[tuple[int, int]]) -> None:
+    root = list(range(len(entries)))
+
+    def find(a: int) -> int:
+        while root[a] != a:
+            a = root[a]
+        return a
+
+    for a, b in truth.pairs(entries, K):
+        root[max(find(a), find(b))] = min(find(a), find(b))
+    groups: dict[int, list[int]] = {}
+    for id in range(len(entries)):
+        groups.setdefault(find(id), []).append(id)
+    expected = [members for members in groups.values() if len(members) > 1]
+    with fpdb.open(path) as reader:
+        offsets, ids, _ = reader.clusters(method="components")
+        assert [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])] == expected
+
+
+def test_entries_are_all_entries_in_order(
+    path: Path, bits: int, entries: list[tuple[int, int]]
+) -> None:
+    with fpdb.open(path) as reader:
+        chunks = list(reader.entries())
+        fingerprints = np.concatenate([chunk.fingerprints for chunk in chunks])
+        ids = np.concatenate([chunk.ids for chunk in chunks])
+        assert len(reader) == len(entries)
+    expected = sorted(entries)
+    np.testing.assert_array_equal(fingerprints, truth.batch([f for f, _ in expected], bits))
+    assert ids.tolist() == [id for _, id in expected]
+
+
+def test_removed_entries_are_not_found_after_a_restart(
+    path: Path, entries: list[tuple[int, int]]
+) -> None:
+    gone, kept = entries[::2], entries[1::2]
+    with fpdb.Db.open(path) as db:
+        before = db.snapshot()
+        for fingerprint, id in gone:
+            assert db.remove(fingerprint, id)
+        assert not db.remove(*gone[0])
+        assert len(before) == len(entries), "a snapshot never changes"
+    with fpdb.Db.open(path) as db:
+        db.compact()
+        assert len(db) == len(kept)
+        for fingerprint, _ in gone[:50]:
+            found = [(m.distance, m.fingerprint, m.id) for m in db.query(fingerprint)]
+            assert found == truth.near(kept, fingerprint, K)
+        assert db.verify().errors == []
+
+
+def test_only_novel_documents_are_inserted(
+    tmp_path: Path, bits: int, entries: list[tuple[int, int]]
+) -> None:
+    fingerprints = [f for f, _ in entries]
+    kept: list[tuple[int, int]] = []
+    expected = []
+    for fingerprint, id in entries:
+        near = truth.near(kept, fingerprint, K)
+        if not near:
+            kept.append((fingerprint, id))
+        expected.append((True, id, 0) if not near else (False, near[0][2], near[0][0]))
+    options = {"bits": bits, "durability": "buffered"}
+    with fpdb.Db.create(tmp_path / "batch", **options) as db:
+        some = db.insert_if_novel_batch(truth.batch(fingerprints, bits), np.arange(len(entries)))
+        assert list(zip(*(column.tolist() for column in some))) == expected
+        assert len(db) == len(kept) < len(entries)
+    with fpdb.Db.create(tmp_path / "single", **options) as db:
+        for (fingerprint, id), (is_novel, other, distance) in zip(entries, expected):
+            novelty = db.insert_if_novel(fingerprint, id)
+            assert bool(novelty) == is_novel
+            if novelty:
+                assert (novelty.id, novelty.duplicate_of) == (id, None)
+            else:
+                earlier = novelty.duplicate_of
+                assert novelty.id is None and earlier is not None
+                assert (earlier.id, earlier.distance) == (other, distance)
+
+
+def test_bulk_loads_equal_inserts(
+    tmp_path: Path, bits: int, path: Path, entries: list[tuple[int, int]]
+) -> None:
+    fingerprints = truth.batch([f for f, _ in entries], bits)
+    with fpdb.Db.create(tmp_path / "bulk", bits=bits) as db:
+        report = db.bulk_load(fingerprints, np.arange(len(entries)))
+        assert report == (len(entries), len(entries))
+        assert db.stats()["segments"][0]["entries"] == len(entries)
+        with fpdb.open(path) as inserted:
+            for loaded, other in zip(db.entries(), inserted.entries(), strict=True):
+                np.testing.assert_array_equal(loaded.fingerprints, other.fingerprints)
+                np.testing.assert_array_equal(loaded.ids, other.ids)
