@@ -1,0 +1,313 @@
+"""Steps for datatrove pipelines that remove near-duplicates.
+
+One process: NearDuplicateFilter compares each document with all earlier ones, and remembers them for
+the next run.
+
+    pipeline = [
+        JsonlReader("input"),
+        NearDuplicateFilter("corpus.fpdb", exclusion_writer=JsonlWriter("duplicates")),
+        JsonlWriter("output"),
+    ]
+    LocalPipelineExecutor(pipeline, tasks=1).run()
+
+Many ranks: Fingerprints writes a file per rank, Clusters reads them all in one process and decides
+what to remove, and datatrove's own MinhashDedupFilter removes that. Give the first and the last
+pipeline the same reader and the same number of tasks, so that documents have the same positions.
+
+    LocalPipelineExecutor([JsonlReader("input"), Fingerprints("fingerprints")], tasks=8).run()
+    LocalPipelineExecutor([Clusters("fingerprints", "remove")], tasks=1).run()
+    LocalPipelineExecutor(
+        [JsonlReader("input"), MinhashDedupFilter("remove"), JsonlWriter("output")], tasks=8
+    ).run()
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from datatrove.data import Document, DocumentsPipeline
+from datatrove.io import DataFolderLike, get_datafolder
+from datatrove.pipeline.base import PipelineStep
+from datatrove.pipeline.filters.base_filter import BaseFilter
+from datatrove.pipeline.writers.disk_base import DiskWriter
+from datatrove.utils.typeshelper import StatHints
+
+from . import Db, InvalidArgumentError, fingerprint, fingerprint_batch
+
+__all__ = ["Clusters", "Fingerprints", "NearDuplicateFilter"]
+
+# A record of the files that Fingerprints writes, and Clusters reads.
+_RECORD = np.dtype([("fingerprint", "<u8"), ("position", "<u4")])
+_FILE_NAME = re.compile(r"(\d{6})\.fingerprints")
+
+
+class NearDuplicateFilter(BaseFilter):
+    """Removes each document that is a near-duplicate of an earlier one, in one process.
+
+    The folder of the database is created if there is none. A document is known by its id. If it is in
+    the database already, from an earlier run, then it is not a duplicate of itself, and its fingerprint
+    is updated; so ids must be unique, and an interrupted run can be repeated.
+
+    Dropped documents have the id of the earlier document in their metadata, as duplicate_of, and the
+    number of bits that differ, as duplicate_distance. Documents with too little text for a fingerprint
+    pass.
+
+    Args:
+        path: folder of the database
+        recipe: how fingerprints are made of texts: a name of fpdb_engine.recipes()
+        max_distance: bits that near-duplicates may differ in, from 0 to 10
+        exclusion_writer: optionally saves the dropped documents
+        batch_size: documents that are fingerprinted and written together
+    """
+
+    name = "🔎 fpdb near-duplicates"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        recipe: str = "default",
+        max_distance: int = 3,
+        exclusion_writer: DiskWriter | None = None,
+        batch_size: int = 1000,
+    ) -> None:
+        super().__init__(exclusion_writer, batch_size)
+        _check(recipe, max_distance)
+        self.path = os.fspath(path)
+        self.recipe = recipe
+        self.max_distance = max_distance
+        # Opened by run(), because steps are pickled.
+        self._db: Db | None = None
+
+    def filter(self, doc: Document) -> bool | tuple[bool, str]:
+        """Returns whether to keep a document."""
+        return self.filter_batch([doc])[0]
+
+    def filter_batch(self, batch: list[Document]) -> list[bool | tuple[bool, str]]:
+        """Returns which documents to keep."""
+        if self._db is None:
+            raise RuntimeError("NearDuplicateFilter filters only while run() has the database open")
+        values, has_one = fingerprint_batch([_text(doc) for doc in batch], self.recipe)
+        results: list[bool | tuple[bool, str]] = [True] * len(batch)
+        rows = np.flatnonzero(has_one)
+        self.stat_update("too_short", value=len(batch) - len(rows))
+        if not len(rows):
+            return results
+        outcomes = self._db.upsert_if_novel_batch(
+            values[rows], names=[str(batch[row].id) for row in rows.tolist()]
+        )
+        duplicates = [
+            (row, outcome.duplicate_of)
+            for row, outcome in zip(rows.tolist(), outcomes, strict=True)
+            if outcome.duplicate_of is not None
+        ]
+        names = self._db.names([match.id for _, match in duplicates])
+        for (row, match), earlier in zip(duplicates, names, strict=True):
+            batch[row].metadata["duplicate_of"] = earlier
+            batch[row].metadata["duplicate_distance"] = match.distance
+            results[row] = (False, "near_duplicate")
+        return results
+
+    def run(self, data: DocumentsPipeline, rank: int = 0, world_size: int = 1) -> DocumentsPipeline:
+        """Yields the documents that are kept."""
+        if world_size != 1:
+            raise InvalidArgumentError(
+                f"NearDuplicateFilter works in one task, not in {world_size}: for many, use "
+                "Fingerprints, Clusters and datatrove's MinhashDedupFilter"
+            )
+        with Db.open_or_create(
+            self.path, ids="names", recipe=self.recipe, max_distance=self.max_distance
+        ) as self._db:
+            try:
+                yield from super().run(data, rank, world_size)
+            finally:
+                self._db = None
+
+
+class Fingerprints(PipelineStep):
+    """Writes the fingerprints of the documents of a rank to a file, for Clusters.
+
+    Documents with too little text have no fingerprint, and are never removed.
+
+    Args:
+        output_folder: folder for the files, local or remote
+        recipe: how fingerprints are made of texts: a name of fpdb_engine.recipes()
+        batch_size: documents that are fingerprinted together
+    """
+
+    type = "🫂 - DEDUP"
+    name = "🔎 fpdb fingerprints"
+
+    def __init__(
+        self, output_folder: DataFolderLike, recipe: str = "default", batch_size: int = 1000
+    ) -> None:
+        super().__init__()
+        _check(recipe, 0)
+        if batch_size < 1:
+            raise InvalidArgumentError(f"batch_size = {batch_size}: expected at least 1")
+        self.output_folder = get_datafolder(output_folder)
+        self.recipe = recipe
+        self.batch_size = batch_size
+
+    def run(self, data: DocumentsPipeline, rank: int = 0, world_size: int = 1) -> None:
+        """Writes the file of a rank."""
+        with self.output_folder.open(f"{rank:06d}.fingerprints", "wb") as file:
+            texts: list[str] = []
+            position = 0
+            for doc in data or ():
+                self.stat_update(StatHints.total)
+                texts.append(_text(doc))
+                if len(texts) == self.batch_size:
+                    file.write(self._records(texts, position))
+                    position += len(texts)
+                    texts = []
+            file.write(self._records(texts, position))
+
+    def _records(self, texts: list[str], position: int) -> bytes:
+        with self.track_time("batch"):
+            values, has_one = fingerprint_batch(texts, self.recipe)
+        rows = np.flatnonzero(has_one)
+        self.stat_update("too_short", value=len(texts) - len(rows))
+        if position + len(texts) > 1 << 32:
+            raise InvalidArgumentError("a rank can have at most 2**32 documents: use more ranks")
+        records = np.empty(len(rows), _RECORD)
+        records["fingerprint"] = values[rows]
+        records["position"] = rows + position
+        return records.tobytes()
+
+
+class Clusters(PipelineStep):
+    """Decides which documents to remove, and writes that for datatrove's MinhashDedupFilter.
+
+    Reads all files of Fingerprints, in one task. Of each cluster, the first document is kept, in the
+    order of ranks and then of positions.
+
+    Args:
+        input_folder: folder with the files of Fingerprints
+        output_folder: folder for the files that MinhashDedupFilter reads
+        max_distance: bits that near-duplicates may differ in, from 0 to 10
+        method: "keep-first" removes a document if one that is kept is within the distance.
+            "components" also removes a document that only a chain of near-duplicates connects with the
+            first, as datatrove's MinhashDedupCluster does.
+        save_cluster_id: write files for MinhashDedupFilter(load_cluster_ids=True)
+        save_cluster_size: write files for MinhashDedupFilter(load_cluster_sizes=True)
+        database: a new folder for the database of all fingerprints, whose ids are 2**32 times the rank
+            plus the position. Without it, the database is in a temporary folder.
+        memory: bytes for pairs, 1 GiB by default
+    """
+
+    type = "🫂 - DEDUP"
+    name = "🔎 fpdb clusters"
+
+    def __init__(
+        self,
+        input_folder: DataFolderLike,
+        output_folder: DataFolderLike,
+        max_distance: int = 3,
+        method: Literal["keep-first", "components"] = "keep-first",
+        save_cluster_id: bool = False,
+        save_cluster_size: bool = False,
+        database: str | os.PathLike[str] | None = None,
+        memory: int | None = None,
+    ) -> None:
+        super().__init__()
+        _check("default", max_distance)
+        if method not in ("keep-first", "components"):
+            raise InvalidArgumentError(
+                f"method = {method!r}: expected 'keep-first' or 'components'"
+            )
+        self.input_folder = get_datafolder(input_folder)
+        self.output_folder = get_datafolder(output_folder)
+        self.max_distance = max_distance
+        self.method: Literal["keep-first", "components"] = method
+        self.save_cluster_id = save_cluster_id
+        self.save_cluster_size = save_cluster_size
+        self.database = None if database is None else os.fspath(database)
+        self.memory = memory
+
+    def run(self, data: DocumentsPipeline = None, rank: int = 0, world_size: int = 1) -> None:
+        """Writes the files of all ranks."""
+        if data is not None or world_size != 1:
+            raise InvalidArgumentError("Clusters works without input and in one task")
+        files = self._files()
+        with self.track_time(), tempfile.TemporaryDirectory(prefix="fpdb-datatrove-") as folder:
+            path = self.database or os.path.join(folder, "clusters.fpdb")
+            with Db.create(path, max_distance=self.max_distance, durability="buffered") as db:
+                for number, name in files.items():
+                    values, ids = self._read(number, name)
+                    db.bulk_load(values, ids)
+                    self.stat_update(StatHints.total, value=len(ids))
+                found = db.clusters(self.max_distance, method=self.method, memory=self.memory)
+        self._write(list(files), found.offsets, found.ids)
+
+    def _files(self) -> dict[int, str]:
+        """Returns the names of the files by rank."""
+        files = {}
+        for name in self.input_folder.list_files():
+            match = _FILE_NAME.fullmatch(name)
+            if match:
+                files[int(match[1])] = name
+        if not files:
+            raise FileNotFoundError(f"no files of Fingerprints in {self.input_folder.path}")
+        missing = set(range(max(files))) - set(files)
+        if missing:
+            raise FileNotFoundError(
+                f"no file for rank {min(missing)} in {self.input_folder.path}: run Fingerprints again "
+                "for the ranks that failed"
+            )
+        return dict(sorted(files.items()))
+
+    def _read(self, number: int, name: str) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        with self.input_folder.open(name, "rb") as file:
+            content = file.read()
+        if len(content) % _RECORD.itemsize:
+            raise ValueError(f"{name} is truncated: run Fingerprints again for rank {number}")
+        records = np.frombuffer(content, _RECORD)
+        ids = records["position"].astype(np.uint64) | np.uint64(number << 32)
+        return np.ascontiguousarray(records["fingerprint"]), ids
+
+    def _write(
+        self, ranks: list[int], offsets: npt.NDArray[np.int64], ids: npt.NDArray[np.uint64]
+    ) -> None:
+        sizes = np.diff(offsets)
+        order = np.argsort(ids)
+        is_first = np.zeros(len(ids), np.bool_)
+        is_first[offsets[:-1]] = True
+        is_first = is_first[order]
+        cluster = np.repeat(np.arange(len(sizes)), sizes)[order]
+        size = np.repeat(sizes, sizes)[order]
+        ids = ids[order]
+        position = ids & np.uint64(0xFFFFFFFF)
+        self.stat_update("clusters", value=len(sizes))
+        self.stat_update("duplicates", value=len(ids))
+        self.stat_update("to_remove", value=len(ids) - len(sizes))
+        limits = np.searchsorted(ids, np.array([*ranks, ranks[-1] + 1], np.uint64) << np.uint64(32))
+        # A rank without duplicates has empty files: without any, datatrove would warn.
+        for rank, begin, end in zip(ranks, limits, limits[1:], strict=False):
+            part = slice(begin, end)
+            removed = position[part][~is_first[part]]
+            self._write_file(f"{rank:06d}.remove", removed)
+            if self.save_cluster_id:
+                self._write_file(f"{rank:06d}.clusters", position[part], cluster[part])
+            if self.save_cluster_size:
+                self._write_file(f"{rank:06d}.sizes", position[part], size[part])
+
+    def _write_file(self, name: str, *columns: npt.NDArray[np.generic]) -> None:
+        with self.output_folder.open(name, "wb") as file:
+            file.write(np.stack(columns, 1).astype("<u4").tobytes())
+
+
+def _check(recipe: str, max_distance: int) -> None:
+    # Fails if there is no such recipe. An alias such as "default" is none of recipes().
+    fingerprint("", recipe)
+    if not 0 <= max_distance <= 10:
+        raise InvalidArgumentError(f"max_distance = {max_distance}: expected 0 to 10")
+
+
+def _text(doc: Document) -> str:
+    # Documents may contain lone surrogates, which are no Unicode text.
+    return doc.text.encode("utf-8", "replace").decode("utf-8")
