@@ -25,6 +25,7 @@ mod plan;
 mod query;
 mod recipes;
 mod remove;
+mod serve;
 mod stats;
 mod verify;
 
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Export(export::Args),
     Remove(remove::Args),
     Expire(expire::Args),
+    Serve(serve::Args),
     Fingerprint(fingerprint::Args),
     Stats(stats::Args),
     Inspect(inspect::Args),
@@ -82,6 +84,7 @@ impl Command {
             Self::Export(args) => args.run(context),
             Self::Remove(args) => args.run(context),
             Self::Expire(args) => args.run(context),
+            Self::Serve(args) => args.run(context),
             Self::Fingerprint(args) => args.run(context),
             Self::Stats(args) => args.run(context),
             Self::Inspect(args) => args.run(context),

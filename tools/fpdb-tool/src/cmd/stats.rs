@@ -29,7 +29,7 @@ pub(crate) struct Args {
 
 /// `fpdb.stats/1`. Sizes are in bytes.
 #[derive(Serialize)]
-struct Report<'a> {
+pub(super) struct Report<'a> {
     schema: &'static str,
     format_version: String,
     bits: u32,
@@ -109,7 +109,7 @@ impl Args {
     }
 }
 
-fn report<'a>(description: &'a Description, stats: &'a Stats) -> Report<'a> {
+pub(super) fn report<'a>(description: &'a Description, stats: &'a Stats) -> Report<'a> {
     Report {
         schema: "fpdb.stats/1",
         format_version: format_version(description),

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 30] = [
     "create",
     "import",
     "dedup",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 29] = [
     "export",
     "remove",
     "expire",
+    "serve",
     "fingerprint",
     "stats",
     "inspect",

@@ -38,6 +38,8 @@ mod recipes;
 mod recrawl;
 mod remove;
 mod reports;
+#[cfg(unix)]
+mod serve;
 mod shell;
 mod sources;
 mod terminal;

@@ -1,0 +1,198 @@
+//! How many synced `FP.ADDNX` per second `serve` answers, and how long they take, next to `SET` of a
+//! Redis server that syncs every write.
+//!
+//! `cargo bench -p fpdb-tool --bench serve [-- --seconds N --connections N]`. The numbers of each line
+//! are of one run: all servers take turns, several times.
+
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+/// How often each measurement is repeated.
+const ROUNDS: usize = 3;
+
+/// What to measure.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    connections: u64,
+    /// Commands that a client sends before it reads their replies.
+    pipelined: u64,
+    duration: Duration,
+}
+
+/// A server, and the command to send to it.
+struct Target {
+    name: &'static str,
+    command: &'static str,
+    server: Child,
+    port: u16,
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let option = |name: &str| {
+        let at = args.iter().position(|arg| arg == name)?;
+        Some(args[at + 1].parse::<u64>().expect("a number"))
+    };
+    let is_test = args.iter().any(|arg| arg == "--test");
+    let connections = option("--connections").unwrap_or(if is_test { 4 } else { 50 });
+    let seconds = option("--seconds").unwrap_or(5);
+    let duration = if is_test { Duration::from_millis(50) } else { Duration::from_secs(seconds) };
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let targets: Vec<Target> = [Some(start_fpdb(folder.path())), start_redis(folder.path())]
+        .into_iter()
+        .flatten()
+        .collect();
+    println!(
+        "{:12} {:>10} {:>12} {:>9} {:>9} {:>9}",
+        "server", "pipelined", "commands/s", "p50 ms", "p99 ms", "max ms"
+    );
+    let mut seed = 0;
+    for _ in 0..if is_test { 1 } else { ROUNDS } {
+        for pipelined in [1, 20] {
+            for target in &targets {
+                seed += 1;
+                measure(target, Load { connections, pipelined, duration }, seed);
+            }
+        }
+    }
+}
+
+fn start_fpdb(folder: &Path) -> Target {
+    let tool = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fpdb-tool"));
+        command.current_dir(folder);
+        command
+    };
+    let created = tool().args(["create", "db", "--ids", "unique", "-q"]).status();
+    assert!(created.expect("the tool starts").success());
+    let serve = ["serve", "db", "--listen", "127.0.0.1:0", "--json", "-q"];
+    let mut server = tool().args(serve).stdout(Stdio::piped()).spawn().expect("the tool starts");
+    let mut line = String::new();
+    let out = server.stdout.as_mut().expect("a pipe");
+    BufReader::new(out).read_line(&mut line).expect("a line");
+    let ready: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    let address = ready["address"].as_str().expect("an address");
+    let port = address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+    Target { name: "fpdb", command: "FP.ADDNX", server, port }
+}
+
+/// Starts a Redis server that syncs every write, if there is one.
+fn start_redis(folder: &Path) -> Option<Target> {
+    // The system chooses a free port.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
+    let mut command = Command::new("redis-server");
+    command.arg("--dir").arg(folder).args(["--port", &port.to_string(), "--save", ""]);
+    command.args(["--appendonly", "yes", "--appendfsync", "always"]).stdout(Stdio::null());
+    let Ok(server) = command.spawn() else {
+        println!("redis-server is not installed, so there is nothing to compare with");
+        return None;
+    };
+    let target = Target { name: "redis", command: "SET", server, port };
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Some(target)
+}
+
+fn measure(target: &Target, load: Load, seed: u64) {
+    let end = AtomicBool::new(false);
+    let start = Instant::now();
+    let times = std::thread::scope(|scope| {
+        let end = &end;
+        let clients = (0..load.connections)
+            .map(|client| scope.spawn(move || drive(target, load, (seed << 16) + client, end)));
+        let clients: Vec<_> = clients.collect();
+        std::thread::sleep(load.duration);
+        end.store(true, Ordering::Relaxed);
+        clients.into_iter().map(|client| client.join().expect("a client")).reduce(
+            |mut all, times| {
+                all.add(times).expect("histograms of one kind");
+                all
+            },
+        )
+    });
+    let times = times.expect("a client");
+    let seconds = start.elapsed().as_secs_f64();
+    let milliseconds = |micros: u64| micros as f64 / 1e3;
+    println!(
+        "{:12} {:>10} {:>12.0} {:>9.2} {:>9.2} {:>9.2}",
+        target.name,
+        load.pipelined,
+        (times.len() * load.pipelined) as f64 / seconds,
+        milliseconds(times.value_at_quantile(0.5)),
+        milliseconds(times.value_at_quantile(0.99)),
+        milliseconds(times.max()),
+    );
+}
+
+/// Sends commands until the end. Returns the times from sending a pipeline to its last reply, in
+/// microseconds.
+fn drive(target: &Target, load: Load, seed: u64, end: &AtomicBool) -> Histogram<u64> {
+    let mut stream = TcpStream::connect(("127.0.0.1", target.port)).expect("a connection");
+    stream.set_nodelay(true).expect("an option");
+    let mut replies = BufReader::new(stream.try_clone().expect("a copy"));
+    let mut times = Histogram::new(3).expect("a histogram");
+    let mut state = seed << 32;
+    let mut requests = Vec::new();
+    while !end.load(Ordering::Relaxed) {
+        requests.clear();
+        for _ in 0..load.pipelined {
+            let key = format!("{:020}", state);
+            let fingerprint = format!("0x{:016x}", random(&mut state));
+            let name = target.command;
+            write!(
+                requests,
+                "*3\r\n${}\r\n{name}\r\n$20\r\n{key}\r\n$18\r\n{fingerprint}\r\n",
+                name.len()
+            )
+            .expect("memory takes everything");
+        }
+        let start = Instant::now();
+        stream.write_all(&requests).expect("the server reads");
+        for _ in 0..load.pipelined {
+            skip_reply(&mut replies);
+        }
+        times.saturating_record(u64::try_from(start.elapsed().as_micros()).expect("a short time"));
+    }
+    times
+}
+
+/// Reads a reply, which must not be an error.
+fn skip_reply(replies: &mut impl BufRead) {
+    let mut line = Vec::new();
+    replies.read_until(b'\n', &mut line).expect("a reply");
+    let count = || std::str::from_utf8(&line[1..]).expect("a count").trim_end().parse::<usize>();
+    match line.first().expect("the server goes on") {
+        b'+' | b':' => {}
+        b'*' => (0..count().expect("a count")).for_each(|_| skip_reply(replies)),
+        b'$' => {
+            let mut text = vec![0; count().expect("a length") + 2];
+            replies.read_exact(&mut text).expect("a text");
+        }
+        _ => panic!("{}", String::from_utf8_lossy(&line)),
+    }
+}
+
+/// Returns the next number of the splitmix64 generator.
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,184 @@
+//! The arguments of `serve`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::RangedU64ValueParser;
+
+use super::resp::Limits;
+use crate::input::parse_size;
+use crate::memory::MemoryArgs;
+
+const EXAMPLE: &str = "\
+Example:
+  fpdb-tool serve crawl.fpdb --listen 127.0.0.1:6380
+  redis-cli -p 6380 FP.ADDNX https://example.org/ 0x0123456789abcdef";
+
+/// The most arguments of a request.
+const MAX_ARGUMENTS: usize = 1 << 16;
+
+/// What clients may send before they have given the password.
+const UNAUTHENTICATED: Limits = Limits { arguments: 16, bulk: 4 << 10, request: 16 << 10 };
+
+/// Serves a database to programs in any language, by the Redis protocol
+///
+/// Clients of Redis can insert and find documents: FP.ADDNX inserts a document unless a
+/// near-duplicate exists, FP.UPSERT inserts or updates one, FP.QUERY and FP.MQUERY find
+/// near-duplicates, FP.GET and FP.DEL find and remove documents by their keys, and FP.STATS describes
+/// the database. docs/serve.md describes all commands and replies.
+///
+/// A write is acknowledged after it is synced. Writes that arrive together share a sync.
+///
+/// A public address requires a password. Connections are not encrypted: for that, run a TLS proxy on
+/// the same machine. SIGTERM and Ctrl-C stop the server: it answers the commands that have arrived,
+/// closes the database and exits with code 0. A second Ctrl-C ends it at once. That loses nothing that
+/// was acknowledged.
+///
+/// With --json, prints the addresses as {"type":"listening","address":"127.0.0.1:6380",
+/// "metrics":null} when it is ready.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Args {
+    /// The database, which exists
+    #[arg(value_name = "DB")]
+    pub(super) path: PathBuf,
+
+    /// The address to serve. Port 0 means any free port
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6380")]
+    pub(super) listen: String,
+
+    /// A file whose first line is the password that clients must give with AUTH or HELLO
+    #[arg(long, value_name = "FILE")]
+    pub(super) password_file: Option<PathBuf>,
+
+    /// The address at which to serve figures for Prometheus, without a password. They say nothing about
+    /// single documents
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) metrics: Option<String>,
+
+    /// The most connections at the same time
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1000,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000),
+        help_heading = "Limits"
+    )]
+    pub(super) max_connections: usize,
+
+    /// The most bytes of one argument, such as a text
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "8MiB",
+        value_parser = parse_limit,
+        help_heading = "Limits"
+    )]
+    max_bulk: usize,
+
+    /// The most bytes of one request
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "16MiB",
+        value_parser = parse_limit,
+        help_heading = "Limits"
+    )]
+    max_request: usize,
+
+    /// Memory for requests of more than 16 KiB, of all connections together
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "256MiB",
+        value_parser = parse_limit,
+        help_heading = "Limits"
+    )]
+    pub(super) request_memory: usize,
+
+    /// Close connections that send nothing for this many seconds; 0 means never
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 0,
+        value_parser = parse_seconds(),
+        help_heading = "Limits"
+    )]
+    timeout: u64,
+
+    /// Close connections if a request is not complete after this many seconds, or the password is not
+    /// given
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 30,
+        value_parser = parse_seconds().range(1..),
+        help_heading = "Limits"
+    )]
+    request_timeout: u64,
+
+    /// Close connections that do not read their replies for this many seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10,
+        value_parser = parse_seconds().range(1..),
+        help_heading = "Limits"
+    )]
+    write_timeout: u64,
+
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
+}
+
+/// How long a connection may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timeouts {
+    /// Between requests.
+    pub(super) idle: Option<Duration>,
+    /// For a request that has begun, and for the password.
+    pub(super) request: Duration,
+    /// To read some of a reply.
+    pub(super) write: Duration,
+}
+
+impl Args {
+    /// Returns what a client may send, depending on whether it may use the database.
+    pub(super) fn limits(&self, is_authenticated: bool) -> Limits {
+        let all = Limits {
+            arguments: MAX_ARGUMENTS,
+            bulk: self.max_bulk.min(self.max_request),
+            request: self.max_request,
+        };
+        if is_authenticated {
+            return all;
+        }
+        Limits {
+            arguments: UNAUTHENTICATED.arguments,
+            bulk: UNAUTHENTICATED.bulk.min(all.bulk),
+            request: UNAUTHENTICATED.request.min(all.request),
+        }
+    }
+
+    pub(super) fn timeouts(&self) -> Timeouts {
+        Timeouts {
+            idle: (self.timeout > 0).then(|| Duration::from_secs(self.timeout)),
+            request: Duration::from_secs(self.request_timeout),
+            write: Duration::from_secs(self.write_timeout),
+        }
+    }
+}
+
+/// Parses a limit in bytes. The upper bound keeps sums of limits far from overflow.
+fn parse_limit(text: &str) -> Result<usize, String> {
+    match parse_size(text)? {
+        bytes if bytes < 1024 => Err("expected at least 1KiB".to_owned()),
+        bytes if bytes > usize::MAX / 8 => Err("too large for this machine".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
+
+/// Parses a number of seconds of at most ten years.
+fn parse_seconds() -> RangedU64ValueParser<u64> {
+    RangedU64ValueParser::new().range(0..=10 * 365 * 86_400)
+}

@@ -1,0 +1,164 @@
+//! What was acknowledged is in the database, however the server ends.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use fpdb::{Db, Ids};
+
+use super::client::{Client, Server, hex, request};
+use crate::common::Folder;
+
+/// Documents that each client sends before it waits for the replies.
+const PIPELINED: u64 = 20;
+
+/// Returns fingerprints that are far from each other: multiples of an odd number have few in common.
+fn fingerprint(at: u64) -> u64 {
+    let mut state = at;
+    crate::common::random(&mut state)
+}
+
+/// Writes until the connection ends. Returns the documents that were acknowledged as inserted.
+fn write(
+    address: SocketAddr,
+    thread: u64,
+    acknowledged: &AtomicU64,
+    has_ended: &AtomicBool,
+) -> Vec<(String, u64)> {
+    let mut client = Client::new(address);
+    let mut inserted = Vec::new();
+    for round in 0.. {
+        let documents = (0..PIPELINED).map(|at| {
+            let number = (thread << 40) + round * PIPELINED + at;
+            (format!("page {number}"), fingerprint(number))
+        });
+        let documents: Vec<_> = documents.collect();
+        let requests: Vec<u8> = documents
+            .iter()
+            .flat_map(|(key, fingerprint)| request(&["FP.ADDNX", key, &hex(*fingerprint)]))
+            .collect();
+        if std::io::Write::write_all(&mut client.stream, &requests).is_err() {
+            break;
+        }
+        let mut replies = 0;
+        for document in documents {
+            let Some(reply) = client.try_read() else { break };
+            replies += 1;
+            match reply.word() {
+                "inserted" => inserted.push(document),
+                "duplicate" => {}
+                other => panic!("{other}"),
+            }
+        }
+        acknowledged.fetch_add(replies, Ordering::Relaxed);
+        if replies < PIPELINED {
+            break;
+        }
+    }
+    assert!(has_ended.load(Ordering::Relaxed), "the connection ended too early");
+    inserted
+}
+
+/// Writes from several connections until the server is ended in the middle, and checks that the
+/// database has all that was acknowledged.
+fn end_under_load(end: impl FnOnce(&mut Server)) {
+    let folder = Folder::new();
+    folder.ok("create db --ids names");
+    let mut server = Server::start(&folder, &[]);
+    let (acknowledged, has_ended) = (AtomicU64::new(0), AtomicBool::new(false));
+    let address = server.address;
+    let inserted: Vec<(String, u64)> = std::thread::scope(|scope| {
+        let write = |thread| write(address, thread, &acknowledged, &has_ended);
+        let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || write(thread))).collect();
+        while acknowledged.load(Ordering::Relaxed) < 2000 {
+            std::thread::yield_now();
+        }
+        has_ended.store(true, Ordering::Relaxed);
+        end(&mut server);
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let db = Db::<u64>::options().open(folder.file("db")).unwrap();
+    for (key, fingerprint) in &inserted {
+        let found = db.get(key.as_str()).unwrap();
+        assert_eq!(found.map(|found| found.fingerprint), Some(*fingerprint), "{key}");
+    }
+    assert!(inserted.len() > 1000);
+    db.close().unwrap();
+    folder.ok("verify db");
+}
+
+#[test]
+fn sigterm_under_load_answers_what_has_arrived_and_exits_with_0() {
+    end_under_load(|server| {
+        let run = server.stop();
+        assert_eq!(run.code, 0, "{}", run.err);
+        assert!(run.err.contains("stopped after 4 connections"), "{}", run.err);
+    });
+}
+
+#[test]
+fn sigkill_under_load_loses_nothing_that_was_acknowledged() {
+    end_under_load(Server::kill);
+}
+
+#[test]
+fn stopping_answers_commands_that_have_arrived_and_closes_the_database() {
+    let folder = Folder::new();
+    folder.ok("create db --ids names");
+    let mut server = Server::start(&folder, &[]);
+    let mut clients: Vec<Client> = (0..20).map(|_| server.connect()).collect();
+    // So that the server has accepted all of them.
+    for client in &mut clients {
+        assert_eq!(client.call(&["PING"]).text(), "PONG");
+    }
+    for (at, client) in clients.iter_mut().enumerate() {
+        client.send(&request(&["FP.ADDNX", &at.to_string(), &hex(fingerprint(at as u64))]));
+    }
+    let run = server.stop();
+    assert_eq!(run.code, 0, "{}", run.err);
+    for client in &mut clients {
+        assert_eq!(client.read().word(), "inserted");
+        client.expect_end();
+    }
+    let db = Db::<u64>::options().ids(Ids::Names).open(folder.file("db")).unwrap();
+    assert_eq!((db.stats().entries, db.recovery().commits), (20, 0));
+}
+
+#[test]
+fn only_one_process_writes() {
+    let folder = Folder::new();
+    folder.ok("create db --ids names");
+    let server = Server::start(&folder, &[]);
+    let mut client = server.connect();
+    assert_eq!(client.call(&["FP.ADDNX", "a", "0x1"]).word(), "inserted");
+    let run = folder.exits(3, "serve db --listen 127.0.0.1:0");
+    assert!(run.err.starts_with("fpdb-tool: "), "{}", run.err);
+    folder.exits(3, "remove db --name a");
+    folder.ok("verify db");
+    let address = server.address.to_string();
+    folder.ok("create other --ids names");
+    let run = folder.exits(2, &format!("serve other --listen {address}"));
+    assert!(run.err.contains(&format!("cannot listen on {address}")), "{}", run.err);
+    folder.exits(2, "serve missing --listen 127.0.0.1:0");
+    folder.exits(2, "serve db --listen nowhere");
+}
+
+#[test]
+fn a_database_that_cannot_be_written_to_still_answers_reads() {
+    let folder = Folder::new();
+    folder.ok("create db --ids names");
+    let mut server = Server::start(&folder, &[]);
+    let mut client = server.connect();
+    assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
+    std::fs::rename(folder.file("db"), folder.file("moved")).unwrap();
+    client.send(&request(&["FP.ADDNX", "b", "0xff00"]).repeat(3));
+    client.send(&request(&["FP.ADDNX", "c", "0xfe"]));
+    for _ in 0..3 {
+        let reply = client.read();
+        assert!(reply.text().starts_with("UNWRITABLE "), "{reply:?}");
+    }
+    client.read();
+    assert_eq!(client.call(&["FP.QUERY", "0xff"]).items().len(), 1);
+    assert_eq!(server.stop().code, 2);
+    let db = Db::<u64>::options().open(folder.file("moved")).unwrap();
+    assert!(db.get("a").unwrap().is_some());
+}
