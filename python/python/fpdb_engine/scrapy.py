@@ -30,15 +30,17 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.settings import BaseSettings
-from typing_extensions import Self
 
 from . import Db, InvalidArgumentError, Outcome, fingerprint, recipes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["NearDuplicatePipeline"]
 

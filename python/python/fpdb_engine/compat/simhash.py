@@ -35,14 +35,16 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self
 
 from .._errors import InvalidArgumentError
 from .._native import Db
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Simhash", "SimhashIndex", "find_all"]
 

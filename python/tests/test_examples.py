@@ -1,0 +1,61 @@
+"""Runs the programs in examples/."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+# The package that each needs, and the last lines that it prints.
+EXPECTED = {
+    "datatrove_ranks": (
+        "datatrove",
+        ["00000.jsonl ['0-0', '0-1']", "00001.jsonl ['1-0']"],
+    ),
+    "duckdb_table": ("duckdb", ["[('https://a.example/', 'https://b.example/', 0)]"]),
+    "huggingface_dataset": (
+        "datasets",
+        [
+            "['Insert the disc, close the tray, and wait for the green light.', "
+            "'Remove the battery cover and take out the old battery.', 'Too short.']"
+        ],
+    ),
+    "pandas_frame": (
+        "pandas",
+        [
+            "['https://a.example/', 'https://c.example/']",
+            "[{'url': 'https://b.example/', 'like': 'https://a.example/', 'distance': 0}]",
+        ],
+    ),
+    "polars_frame": (
+        "polars",
+        [
+            "[('https://a.example/', 0), ('https://b.example/', 0), ('https://c.example/', None)]",
+            "['https://a.example/', 'https://c.example/']",
+        ],
+    ),
+    "scrapy_spider": (
+        "scrapy",
+        ["fpdb/inserted 2", "fpdb/duplicate 1", "item_scraped_count 2"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_example_prints_what_is_expected(name: str, tmp_path: Path) -> None:
+    package, lines = EXPECTED[name]
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    program = [sys.executable, str(EXAMPLES / f"{name}.py")]
+    ran = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-len(lines) :] == lines
+
+
+def test_every_example_is_run() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == EXPECTED.keys()
