@@ -134,8 +134,13 @@ def test_the_filter_drops_near_duplicates_and_names_the_earlier_document(
 
 @pytest.mark.parametrize("method", ["keep-first", "components"])
 def test_many_ranks_remove_with_datatroves_own_filter(
-    documents: list[list[dict[str, str]]], tmp_path: Path, method: Any
+    documents: list[list[dict[str, str]]],
+    tmp_path: Path,
+    method: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # So that two files are loaded together, and one alone.
+    monkeypatch.setattr("fpdb_engine.datatrove._PART", 150)
     reader = JsonlReader(str(tmp_path / "input"))
     fingerprints = Fingerprints(str(tmp_path / "fingerprints"), batch_size=8)
     execute(tmp_path, reader, fingerprints, tasks=3)

@@ -149,6 +149,15 @@ def test_near_duplicates_are_tagged(site: tuple[str, dict[str, str]], tmp_path: 
     assert "Item has no field 'other'" in log
 
 
+def test_the_pipeline_works_with_another_reactor(
+    site: tuple[str, dict[str, str]], tmp_path: Path
+) -> None:
+    settings = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
+    path = str(tmp_path / "crawl.fpdb")
+    stats, items, _ = crawl(site[0], "ab", tmp_path, FPDB_PATH=path, **settings)
+    assert stats["fpdb/inserted"] == stats["fpdb/duplicate"] == len(items) == 1
+
+
 def test_items_without_the_fields_pass_and_are_counted(
     site: tuple[str, dict[str, str]], tmp_path: Path
 ) -> None:

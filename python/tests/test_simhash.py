@@ -169,6 +169,12 @@ def test_a_temporary_index_leaves_nothing(
     assert list(tmp_path.iterdir())
     del index
     assert not list(tmp_path.iterdir())
+    index = SimhashIndex([("a", Simhash(0))])
+    index.close()
+    index.close()
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(fpdb.ClosedError):
+        index.get_near_dups(Simhash(0))
     with pytest.raises(fpdb.InvalidArgumentError):
         SimhashIndex([], k=11)
     with pytest.raises(AssertionError):

@@ -26,6 +26,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -43,6 +44,9 @@ __all__ = ["Clusters", "Fingerprints", "NearDuplicateFilter"]
 
 # A record of the files that Fingerprints writes, and Clusters reads.
 _RECORD = np.dtype([("fingerprint", "<u8"), ("position", "<u4")])
+# Clusters loads at least so many fingerprints at a time: each load makes a segment.
+_PART = 4_000_000
+_U64 = npt.NDArray[np.uint64]
 _FILE_NAME = re.compile(r"(\d{6})\.fingerprints")
 
 
@@ -237,8 +241,7 @@ class Clusters(PipelineStep):
         with self.track_time(), tempfile.TemporaryDirectory(prefix="fpdb-datatrove-") as folder:
             path = self.database or os.path.join(folder, "clusters.fpdb")
             with Db.create(path, max_distance=self.max_distance, durability="buffered") as db:
-                for number, name in files.items():
-                    values, ids = self._read(number, name)
+                for values, ids in self._parts(files):
                     db.bulk_load(values, ids)
                     self.stat_update(StatHints.total, value=len(ids))
                 found = db.clusters(self.max_distance, method=self.method, memory=self.memory)
@@ -261,7 +264,21 @@ class Clusters(PipelineStep):
             )
         return dict(sorted(files.items()))
 
-    def _read(self, number: int, name: str) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    def _parts(self, files: dict[int, str]) -> Iterator[tuple[_U64, _U64]]:
+        """Returns all fingerprints and ids, in parts of several files if these are small."""
+        values: list[_U64] = []
+        ids: list[_U64] = []
+        for number, name in files.items():
+            more_values, more_ids = self._read(number, name)
+            values.append(more_values)
+            ids.append(more_ids)
+            if sum(map(len, ids)) >= _PART:
+                yield np.concatenate(values), np.concatenate(ids)
+                values, ids = [], []
+        if values:
+            yield np.concatenate(values), np.concatenate(ids)
+
+    def _read(self, number: int, name: str) -> tuple[_U64, _U64]:
         with self.input_folder.open(name, "rb") as file:
             content = file.read()
         if len(content) % _RECORD.itemsize:
@@ -271,7 +288,7 @@ class Clusters(PipelineStep):
         return np.ascontiguousarray(records["fingerprint"]), ids
 
     def _write(
-        self, ranks: list[int], offsets: npt.NDArray[np.int64], ids: npt.NDArray[np.uint64]
+        self, ranks: list[int], offsets: npt.NDArray[np.int64], ids: _U64
     ) -> None:
         sizes = np.diff(offsets)
         order = np.argsort(ids)

@@ -32,7 +32,9 @@ import logging
 import numbers
 import os
 import re
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -162,8 +164,9 @@ class SimhashIndex:
     """An index that finds the ids of all fingerprints within k bits of a given one.
 
     objs are pairs of an id, which becomes a string, and a Simhash of f bits. With a path, the index is
-    in a folder there, which is created if there is none; only one process can have it open. Without
-    one, it is in a temporary folder.
+    in a folder there, which is created if there is none; only one process can have it open. What was
+    added survives a crash of the process; a loss of power can take the last second. Without a path, the
+    index is in a temporary folder.
 
     >>> objs = [("a", Simhash(0b0000)), ("b", Simhash(0b0011)), ("c", Simhash(0b1111))]
     >>> index = SimhashIndex(objs, k=2)
@@ -192,11 +195,10 @@ class SimhashIndex:
         bits = 64 if f <= 64 else 128
         # The recipe makes sure that an index in a folder is not opened with another f.
         recipe = f"simhash-f{f}"
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        folder = None
         if path is None:
-            # Removed at the latest when this object is.
-            self._folder = tempfile.TemporaryDirectory(prefix="simhash-")
-            path = os.path.join(self._folder.name, "index.fpdb")
+            folder = tempfile.mkdtemp(prefix="simhash-")
+            path = os.path.join(folder, "index.fpdb")
         try:
             self._db = Db.open_or_create(
                 path,
@@ -204,12 +206,13 @@ class SimhashIndex:
                 max_distance=k,
                 ids="names",
                 custom_recipe=recipe,
-                # Nobody reads a temporary index after a crash.
-                durability="buffered" if self._folder else "sync",
+                durability="buffered",
             )
         except BaseException:
-            self._remove_folder()
+            _remove(folder)
             raise
+        # Runs at the latest when this object is no longer used, or at the end of the process.
+        self._close = weakref.finalize(self, _close, self._db, folder)
         try:
             self._add_all(objs)
         except BaseException:
@@ -283,18 +286,23 @@ class SimhashIndex:
 
     def close(self) -> None:
         """Closes the index, and removes it if it is in a temporary folder."""
-        self._db.close()
-        self._remove_folder()
-
-    def _remove_folder(self) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _close(db: Db, folder: str | None) -> None:
+    db.close()
+    _remove(folder)
+
+
+def _remove(folder: str | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _name(obj_id: Any, simhash: Simhash) -> str:
