@@ -1,0 +1,215 @@
+"""Measures the Spark jobs: on Sail, or on Apache Spark with --engine spark.
+
+    python benches/spark.py [--engine sail] [--cores 2] [--pairs 1000000,10000000] [--tasks 2]
+        [--stored 20000000] [--segments 8] [--queries 20000,1000000] [--folder /tmp]
+    python benches/spark.py --task-of 1e9,1e10,1e11 [--task-rows 6000000]
+
+Pairs: one of 20 uniform fingerprints is replaced by a neighbour of another one. Times are those after a
+first small job, which starts what the engine starts only once. The result is compared with that of one
+database. Bytes shuffled are those of the blocks that tasks exchange, before the engine compresses them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import fpdb_engine as fpdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "spark"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+import corpus
+
+K = 3
+Result = TypeVar("Result")
+
+
+def timed(job: Callable[[], Result]) -> tuple[Result, float]:
+    start = time.perf_counter()
+    return job(), time.perf_counter() - start
+
+
+def start(engine: str, cores: int) -> Any:
+    from pyspark.sql import SparkSession
+
+    if engine == "sail":
+        os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(cores)
+        from pysail.spark import SparkConnectServer
+
+        server = SparkConnectServer()
+        server.start(background=True)
+        session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}")
+        session = session.getOrCreate()
+        # Keeps the server alive.
+        session.server = server
+    else:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        settings = {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": "4g",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.execution.arrow.pyspark.enabled": "true",
+            "spark.driver.maxResultSize": "4g",
+        }
+        builder = SparkSession.builder.master(f"local[{cores}]")
+        session = builder.config(map=settings).getOrCreate()
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    return session
+
+
+def planted(count: int) -> np.ndarray:
+    rng = np.random.default_rng(20261123)
+    fingerprints = rng.integers(0, 1 << 64, count, np.uint64)
+    for flips in range(1, K + 2):
+        at = rng.integers(0, count, count // 20 // (K + 1))
+        copies = fingerprints[rng.integers(0, count, len(at))]
+        for _ in range(flips):
+            copies ^= np.uint64(1) << rng.integers(0, 64, len(at), np.uint64)
+        fingerprints[at] = copies
+    return fingerprints
+
+
+def stored_frame(session: Any, fingerprints: np.ndarray, path: Path, files: int) -> Any:
+    """Writes the rows as Parquet, so that jobs begin by reading files."""
+    path.mkdir()
+    ids = np.arange(len(fingerprints))
+    for number in range(files):
+        some = slice(number, None, files)
+        columns = {"id": ids[some], "fingerprint": fingerprints[some].view(np.int64)}
+        pq.write_table(pa.table(columns), path / f"{number}.parquet")
+    return session.read.parquet(str(path))
+
+
+def count_shuffled(rows: Any, tasks: int) -> int:
+    """Returns the bytes of the blocks that pairs() shuffles."""
+    from fpdb_engine.spark import _pairs
+
+    def sizes(batches: Iterator[Any]) -> Iterator[Any]:
+        for blocks in _pairs._divided(K, tasks)(batches):
+            yield pa.record_batch({"bytes": [blocks.nbytes]})
+
+    divided = rows.select("fingerprint", "id").mapInArrow(sizes, "bytes long").collect()
+    return sum(row["bytes"] for row in divided)
+
+
+def measure_pairs(session: Any, counts: list[int], tasks: int, folder: Path) -> None:
+    from fpdb_engine import spark as jobs
+
+    print("| fingerprints | tasks | pairs | s | us per row | CPU us per row | bytes shuffled per row | clusters, s "
+          "| one database: load, s | pairs, s | digest |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+    for count in counts:
+        fingerprints = planted(count)
+        rows = stored_frame(session, fingerprints, folder / f"rows-{count}", 2)
+        near = jobs.pairs(rows, K, tasks=tasks)
+        cpu = time.process_time()
+        table, seconds = timed(near.toArrow)
+        # Sail runs in this process, so this is its time too.
+        cpu = (time.process_time() - cpu) / count * 1e6
+        found = corpus.summary_of_table(table)
+        clusters, clustered = timed(lambda: jobs.clusters(near).count())
+        shuffled = count_shuffled(rows, tasks)
+        ids = np.arange(count, dtype=np.uint64)
+        db, loaded = timed(lambda: corpus.database(folder / f"db-{count}", fingerprints, ids, K))
+        expected, searched = timed(lambda: corpus.summary_of_database(db, K))
+        db.close()
+        assert found == expected, (found, expected)
+        print(f"| {count} | {tasks} | {table.num_rows} | {seconds:.2f} | {seconds / count * 1e6:.2f} "
+              f"| {cpu:.2f} | {shuffled / count:.1f} | {clustered:.2f} | {loaded:.2f} | {searched:.2f} "
+              f"| equal |", flush=True)
+
+
+def measure_task(corpora: list[int], rows: int) -> None:
+    """Measures one task of the search in a corpus of so many fingerprints: it has all that begin with
+    some of the 2^16 values of a cell."""
+    from fpdb_engine.spark import _pairs
+
+    print("| corpus | fingerprints per cell | cells | fingerprints of the task | pairs | CPU us per copy |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    rng = np.random.default_rng(7)
+    for corpus_size in corpora:
+        in_cell = corpus_size >> 16
+        cells = max(rows // in_cell, 1)
+        count = in_cell * cells
+        leading = rng.integers(0, cells, count, np.uint64) << np.uint64(48)
+        fingerprints = rng.integers(0, 1 << 48, count, np.uint64) | leading
+        ids = np.arange(count, dtype=np.uint64)
+        cpu = time.process_time()
+        found = sum(len(batch) for batch in _pairs._pairs_of_task((fingerprints, ids), K, 0, 1))
+        cpu = time.process_time() - cpu
+        print(f"| {corpus_size} | {in_cell} | {cells} | {count} | {found} "
+              f"| {cpu / count * 1e6:.2f} |", flush=True)
+    print()
+
+
+def measure_batch(
+    session: Any, stored: int, segments: int, queries: list[int], folder: Path
+) -> None:
+    from fpdb_engine import spark as jobs
+
+    fingerprints = planted(stored)
+    rows = stored_frame(session, fingerprints, folder / "stored", 2)
+    parts, seconds = timed(lambda: jobs.build(rows, folder / "parts", segments))
+    size = sum(f.stat().st_size for f in (folder / "parts").rglob("*") if f.is_file())
+    print(f"\nbuild: {stored} rows in {len(parts)} databases in {seconds:.2f} s, "
+          f"{seconds / stored * 1e6:.2f} us and {size / stored:.1f} bytes per row\n")
+    print("| stored rows | queries | answers | s | million stored rows per s | us per query |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    rng = np.random.default_rng(5)
+    for count in queries:
+        asked = rng.integers(0, 1 << 64, count, np.uint64)
+        asked[::10] = fingerprints[: len(asked[::10])] ^ np.uint64(5)
+        frame = stored_frame(session, asked, folder / f"queries-{count}", 1)
+        job = lambda: jobs.batch(frame, folder / "parts", K, scratch=folder / "scratch").count()
+        job()
+        answers, seconds = timed(job)
+        print(f"| {stored} | {count} | {answers} | {seconds:.2f} | {stored / seconds / 1e6:.1f} "
+              f"| {seconds / count * 1e6:.2f} |", flush=True)
+
+
+def numbers(text: str) -> list[int]:
+    return [int(float(number)) for number in text.split(",") if number]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", choices=["sail", "spark"], default="sail")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--pairs", type=numbers, default="1e6,1e7")
+    parser.add_argument("--tasks", type=int, help="default: as many as cores")
+    parser.add_argument("--stored", type=float, default=2e7)
+    parser.add_argument("--segments", type=int, default=8)
+    parser.add_argument("--queries", type=numbers, default="20000,1000000")
+    parser.add_argument("--folder", default=None)
+    parser.add_argument("--task-of", type=numbers, default="", help="fingerprints of the corpus")
+    parser.add_argument("--task-rows", type=float, default=6e6)
+    options = parser.parse_args()
+    if options.task_of:
+        measure_task(options.task_of, int(options.task_rows))
+        return
+    session, started = timed(lambda: start(options.engine, options.cores))
+    _, first = timed(lambda: session.range(10).mapInArrow(lambda b: b, "id long").count())
+    print(f"fpdb {fpdb.__version__}, {options.engine}, {options.cores} cores: "
+          f"session {started:.1f} s, first job {first:.1f} s\n")
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        measure_pairs(session, options.pairs, options.tasks or options.cores, Path(folder))
+        if options.stored:
+            measure_batch(
+                session, int(options.stored), options.segments, options.queries, Path(folder)
+            )
+    session.stop()
+
+
+if __name__ == "__main__":
+    main()

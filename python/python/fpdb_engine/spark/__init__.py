@@ -1,0 +1,53 @@
+"""Jobs for Spark: fingerprints, databases, batches of queries, all pairs and clusters of a corpus.
+
+The jobs use only the DataFrame API, so they run on Apache Spark, on Spark Connect and on Sail. They need
+pyarrow, and this package on every worker.
+
+Spark has no unsigned numbers. A fingerprint is a column of type long with the same 64 bits, and so is an
+id. Ids are ordered as unsigned numbers, as everywhere in fpdb.
+
+    pages = fingerprint(pages, "text", recipe="default")
+    near = pairs(pages, k=3)                    # a, b, distance
+    same = clusters(near)                       # id, cluster
+
+    build(pages, "/shared/crawl-2026-11", segments=64)
+    found = batch(new_pages, "/shared/crawl-2026-11", k=3)       # query, id, distance
+
+docs/scale.md has the settings that matter, and measured costs.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+
+def _require(*packages: str) -> None:
+    for package in packages:
+        if find_spec(package) is None:
+            raise ImportError(
+                f"fpdb_engine.spark needs {package}: install pyarrow and either pyspark, or "
+                "pyspark-client for Sail and Spark Connect"
+            )
+
+
+_require("pyarrow", "pyspark")
+
+from ._batch import batch
+from ._build import build
+from ._clusters import clusters
+from ._fingerprint import fingerprint
+from ._pairs import pairs
+from ._parts import Part, parts
+from ._source import FpdbDataSource, register
+
+__all__ = [
+    "FpdbDataSource",
+    "Part",
+    "batch",
+    "build",
+    "clusters",
+    "fingerprint",
+    "pairs",
+    "parts",
+    "register",
+]

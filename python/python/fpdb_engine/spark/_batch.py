@@ -1,0 +1,106 @@
+"""Answers a batch of queries from a stored corpus."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from fpdb_engine import InvalidArgumentError, ReadOnlyDb
+
+from ._arrow import Words, batches_of, entries, longs, words
+from ._parts import parts
+
+SCHEMA = "query long, id long, distance int"
+CLOSURE_QUERIES = 1 << 20
+"""More queries than these, of 16 bytes each, are passed to the tasks in a file."""
+QUERIES = 1 << 20
+"""Number of queries that are answered in one sweep over a database."""
+ROWS = 1 << 16
+
+
+def batch(
+    queries: DataFrame,
+    path: str | os.PathLike[str],
+    k: int | None = None,
+    *,
+    fingerprint_column: str = "fingerprint",
+    id_column: str = "id",
+    scratch: str | os.PathLike[str] | None = None,
+) -> DataFrame:
+    """Returns all stored entries within k bits of a query: columns query (its id), id and distance.
+
+    The path is what build() made, or one database. Each database is one task. The queries are collected
+    and sent to all tasks, so nothing that is stored is shuffled. More than a million queries are written
+    to a file in the folder scratch, which every worker must see; remove it after the result is
+    computed. Without k, it is the distance that the databases were made for.
+    """
+    stored = parts(path)
+    table = entries(queries, fingerprint_column, id_column).toArrow()
+    fingerprints, ids = words(table.column(0)), words(table.column(1))
+    # Prevents that tasks carry the table as well.
+    del table
+    load = _passed_on(fingerprints, ids, scratch)
+
+    def answer(batches: Iterable[Any]) -> Iterator[Any]:
+        fingerprints, ids = load()
+        for numbers in batches:
+            for number in numbers.column(0).to_pylist():
+                yield from _answers(stored[number].path, fingerprints, ids, k)
+
+    session = queries.sparkSession
+    tasks = session.range(0, len(stored), 1, max(len(stored), 1))
+    return tasks.mapInArrow(answer, SCHEMA)
+
+
+class _InClosure:
+    """Queries that are part of the task."""
+
+    def __init__(self, fingerprints: Words, ids: Words) -> None:
+        self.queries = (fingerprints, ids)
+
+    def __call__(self) -> tuple[Words, Words]:
+        return self.queries
+
+
+class _InFile:
+    """Queries in a file."""
+
+    def __init__(self, fingerprints: Words, ids: Words, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = str(folder / f"queries-{uuid.uuid4().hex}.npy")
+        np.save(self.path, np.stack([fingerprints, ids]))
+
+    def __call__(self) -> tuple[Words, Words]:
+        both = np.load(self.path, mmap_mode="r")
+        return both[0], both[1]
+
+
+def _passed_on(
+    fingerprints: Words, ids: Words, scratch: str | os.PathLike[str] | None
+) -> _InClosure | _InFile:
+    if len(ids) <= CLOSURE_QUERIES:
+        return _InClosure(fingerprints, ids)
+    if scratch is None:
+        raise InvalidArgumentError(
+            f"{len(ids)} queries are too many to be part of a task: give a folder as scratch"
+        )
+    return _InFile(fingerprints, ids, Path(scratch).absolute())
+
+
+def _answers(path: str, fingerprints: Words, ids: Words, k: int | None) -> Iterator[Any]:
+    with ReadOnlyDb.open(path, threads=1) as db:
+        for start in range(0, len(ids), QUERIES):
+            asked = ids[start : start + QUERIES]
+            found = db.query_batch(fingerprints[start : start + QUERIES], k)
+            query = np.repeat(asked, np.diff(found.offsets))
+            distances = pa.array(found.distances.astype(np.int32))
+            yield from batches_of(
+                ROWS, query=longs(query), id=longs(found.ids), distance=distances
+            )

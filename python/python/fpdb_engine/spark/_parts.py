@@ -1,0 +1,57 @@
+"""A stored corpus: a folder with one database per part, and a file that names them."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import NamedTuple
+
+from fpdb_engine import AlreadyExistsError, CorruptionError, NotFoundError
+
+LIST = "fpdb-parts.json"
+SCHEMA = "fpdb.parts/1"
+
+
+class Part(NamedTuple):
+    """One database of a stored corpus."""
+
+    path: str
+    entries: int
+
+
+def parts(path: str | os.PathLike[str]) -> list[Part]:
+    """Returns the databases that build() committed to a folder. A folder that is a database itself is
+    the only part, with an unknown number of entries, which is -1."""
+    folder = Path(path).absolute()
+    try:
+        text = (folder / LIST).read_text()
+    except FileNotFoundError:
+        if any(folder.glob("MANIFEST*")):
+            return [Part(str(folder), -1)]
+        raise NotFoundError(f"{folder} has no {LIST}, and is not a database") from None
+    try:
+        content = json.loads(text)
+        if content["schema"] != SCHEMA:
+            raise CorruptionError(f"{folder / LIST}: unknown schema {content['schema']!r}")
+        return [Part(str(folder / p["folder"]), int(p["entries"])) for p in content["parts"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptionError(f"{folder / LIST}: {error!r}") from error
+
+
+def commit(path: Path, written: list[Part]) -> None:
+    """Writes the list of parts. Whoever reads it sees either no part or all of them."""
+    listed = [{"folder": Path(p.path).name, "entries": p.entries} for p in sorted(written)]
+    temporary = path / f"{LIST}.{uuid.uuid4().hex}"
+    with temporary.open("x") as file:
+        json.dump({"schema": SCHEMA, "parts": listed}, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        # Fails if another build was faster. rename() would replace its list.
+        os.link(temporary, path / LIST)
+    except FileExistsError:
+        raise AlreadyExistsError(f"{path} has been built in the meantime") from None
+    finally:
+        temporary.unlink()

@@ -1,0 +1,115 @@
+"""Fingerprints, stored corpora, and batches of queries from them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import corpus
+import fpdb_engine as fpdb
+import numpy as np
+import pytest
+
+jobs = pytest.importorskip(
+    "fpdb_engine.spark", reason="the Spark jobs: a package is missing", exc_type=ImportError
+)
+K = 3
+
+
+def test_fingerprints_are_those_of_the_engine(spark: Any) -> None:
+    text = "Insert the disc, close the tray, and wait for the green light. Then press the button."
+    rows = [(1, text), (2, ""), (3, None), (4, text.upper())] * 20
+    df = spark.createDataFrame(rows, "id int, text string").repartition(3)
+    found = jobs.fingerprint(df, "text")
+    assert found.columns == ["id", "text", "fingerprint"]
+    for row in found.collect():
+        expected = fpdb.fingerprint(row.text) if row.text is not None else None
+        actual = row.fingerprint
+        assert (None if actual is None else actual % (1 << 64)) == expected
+    with pytest.raises(fpdb.InvalidArgumentError):
+        jobs.fingerprint(df, "text", "nonsense")
+    with pytest.raises(fpdb.InvalidArgumentError, match="already a column"):
+        jobs.fingerprint(df, "text", output="id")
+
+
+def test_batch_finds_what_one_database_finds(
+    spark: Any, tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fingerprints, ids = corpus.mixed(rng, K)
+    stored = corpus.frame(spark, fingerprints, ids)
+    parts = jobs.build(stored, tmp_path / "parts", 5)
+    assert len(parts) == 5 and parts == jobs.parts(tmp_path / "parts")
+    assert sum(part.entries for part in parts) == len(ids)
+    asked = fingerprints[::9] ^ (np.uint64(1) << rng.integers(0, 64, len(ids[::9]), np.uint64))
+    queries = corpus.frame(spark, asked, ids[::9])
+    with corpus.database(tmp_path / "db", fingerprints, ids, K) as db:
+        answers = db.query_batch(asked, K)
+    query = np.repeat(ids[::9], np.diff(answers.offsets))
+    expected = corpus.digest([query, answers.ids, answers.distances])
+    for path in [tmp_path / "parts", tmp_path / "db"]:
+        assert digest_of(jobs.batch(queries, path, K)) == expected
+    monkeypatch.setattr("fpdb_engine.spark._batch.CLOSURE_QUERIES", 10)
+    with pytest.raises(fpdb.InvalidArgumentError, match="scratch"):
+        jobs.batch(queries, tmp_path / "parts")
+    assert digest_of(jobs.batch(queries, tmp_path / "parts", scratch=tmp_path / "s")) == expected
+
+
+def digest_of(found: Any) -> int:
+    table = found.toArrow()
+    distances = table.column("distance").combine_chunks().to_numpy()
+    return corpus.digest([corpus.unsigned(table, "query"), corpus.unsigned(table, "id"), distances])
+
+
+def test_a_stored_corpus_is_read_as_a_data_frame(
+    spark: Any, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    fingerprints, ids = corpus.mixed(rng, K, 1000)
+    jobs.build(corpus.frame(spark, fingerprints, ids), tmp_path / "parts", 3, max_distance=5)
+    jobs.register(spark)
+    table = spark.read.format("fpdb").load(str(tmp_path / "parts")).toArrow()
+    assert table.num_rows == len(ids)
+    found = [corpus.unsigned(table, name) for name in ("fingerprint", "id")]
+    assert corpus.digest(found) == corpus.digest([fingerprints, ids])
+
+
+def test_only_parts_that_a_build_committed_are_read(
+    spark: Any, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    fingerprints, ids = corpus.mixed(rng, K, 1000)
+    rows = corpus.frame(spark, fingerprints, ids)
+    folder = tmp_path / "parts"
+    # An attempt of an earlier build that was killed.
+    corpus.database(tmp_path / "killed", fingerprints[:10], ids[:10], K).close()
+    shutil.copytree(tmp_path / "killed", folder / "part-killed.fpdb")
+    with pytest.raises(fpdb.NotFoundError):
+        jobs.parts(folder)
+    jobs.build(rows, folder, 2)
+    assert sum(part.entries for part in jobs.parts(folder)) == len(ids)
+    assert not (folder / "part-killed.fpdb").exists()
+    with pytest.raises(fpdb.AlreadyExistsError):
+        jobs.build(rows, folder, 2)
+
+
+def test_a_build_that_fails_commits_nothing_and_can_be_repeated(
+    spark: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "parts"
+    rows = spark.createDataFrame([(1, 5), (None, 6)], "id long, fingerprint long")
+    (folder / "part-killed.fpdb").mkdir(parents=True)
+    with pytest.raises(Exception, match="an id is null"):
+        jobs.build(rows, folder, 2)
+    # It frees the space before it needs more.
+    assert not (folder / "part-killed.fpdb").exists()
+    with pytest.raises(fpdb.NotFoundError):
+        jobs.parts(folder)
+    assert [part.entries for part in jobs.build(rows.where("id is not null"), folder, 2)] == [1]
+
+
+def test_a_damaged_list_of_parts_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(fpdb.NotFoundError):
+        jobs.parts(tmp_path)
+    for text in ["{", "[]", "{}", '{"schema": "fpdb.parts/9", "parts": []}']:
+        (tmp_path / "fpdb-parts.json").write_text(text)
+        with pytest.raises(fpdb.CorruptionError):
+            jobs.parts(tmp_path)
