@@ -202,8 +202,8 @@ def remove(folder: Path, lists: Path, out: str) -> None:
 
 def test_a_rank_without_documents_or_duplicates_has_empty_lists(tmp_path: Path) -> None:
     step = Fingerprints(str(tmp_path / "fingerprints"))
-    step.run(iter([Document(" ".join(WORDS), "a")]), rank=0)
-    step.run(iter([]), rank=1)
+    step.run(iter([Document(" ".join(WORDS), "a")]), 0, 2)
+    step.run(iter([]), 1, 2)
     Clusters(str(tmp_path / "fingerprints"), str(tmp_path / "remove")).run()
     assert {path.name: path.read_bytes() for path in (tmp_path / "remove").iterdir()} == {
         "000000.remove": b"",
@@ -216,11 +216,15 @@ def test_missing_and_truncated_files_are_reported(tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(FileNotFoundError, match="no files of Fingerprints"):
         Clusters(str(folder), out).run()
-    (folder / "000001.fingerprints").write_bytes(b"")
-    with pytest.raises(FileNotFoundError, match="no file for rank 0"):
+    (folder / "000000-of-000003.fingerprints").write_bytes(b"")
+    (folder / "000001-of-000003.fingerprints").write_bytes(b"")
+    with pytest.raises(FileNotFoundError, match="no file for rank 2"):
         Clusters(str(folder), out).run()
-    (folder / "000000.fingerprints").write_bytes(bytes(13))
-    with pytest.raises(ValueError, match="truncated: run Fingerprints again for rank 0"):
+    (folder / "000002-of-000003.fingerprints").write_bytes(bytes(13))
+    with pytest.raises(ValueError, match="truncated: run Fingerprints again for rank 2"):
+        Clusters(str(folder), out).run()
+    (folder / "000000-of-000001.fingerprints").write_bytes(b"")
+    with pytest.raises(fpdb.InvalidArgumentError, match="with 1 and 3 tasks"):
         Clusters(str(folder), out).run()
 
 

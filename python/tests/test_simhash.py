@@ -48,6 +48,11 @@ def chance() -> random.Random:
         ("", 64, 0xE9800998ECF8427E),
         (["aaa", "bbb"], 64, 57087923692560392),
         ([str(i) for i in range(500)], 64, 7984652473404407437),
+        (
+            dict.fromkeys(["how", "are", "you", "am", "fine"], 0.176) | {"blar": 0.878, "thanks": 0.275},
+            64,
+            17583409636488780916,
+        ),
     ],
 )
 def test_values_are_those_of_simhash_2_1_2(features: Any, f: int, value: int) -> None:
@@ -237,6 +242,26 @@ def test_find_all_finds_what_simhash_pybind_finds(chance: random.Random) -> None
         text=True,
     )
     assert found.stdout == f"{sorted(find_all(hashes, 5, 3))}\n"
+
+
+SUITE = """
+import sys, unittest
+import fpdb_engine.compat.simhash
+sys.modules["simhash"] = fpdb_engine.compat.simhash
+unittest.main(module=None, argv=["", "discover", "-s", sys.argv[1]])
+"""
+
+
+def test_the_tests_of_the_original_pass() -> None:
+    # Its package does not contain them. They are in https://github.com/1e0ng/simhash, in the folder
+    # `tests`, and need scikit-learn.
+    folder = os.environ.get("SIMHASH_TESTS")
+    if not folder:
+        pytest.skip("SIMHASH_TESTS is not set to a folder that contains the tests of simhash")
+    program = [sys.executable, "-c", SUITE, folder]
+    ran = subprocess.run(program, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert " 0 tests" not in ran.stderr
 
 
 def test_the_examples_run(tmp_path: Path) -> None:

@@ -44,10 +44,10 @@ __all__ = ["Clusters", "Fingerprints", "NearDuplicateFilter"]
 
 # A record of the files that Fingerprints writes, and Clusters reads.
 _RECORD = np.dtype([("fingerprint", "<u8"), ("position", "<u4")])
-# Clusters loads at least so many fingerprints at a time: each load makes a segment.
+# Fingerprints that Clusters loads at a time, at least. Each load makes a segment.
 _PART = 4_000_000
 _U64 = npt.NDArray[np.uint64]
-_FILE_NAME = re.compile(r"(\d{6})\.fingerprints")
+_FILE_NAME = re.compile(r"(\d{6})-of-(\d{6})\.fingerprints")
 
 
 class NearDuplicateFilter(BaseFilter):
@@ -159,7 +159,7 @@ class Fingerprints(PipelineStep):
 
     def run(self, data: DocumentsPipeline, rank: int = 0, world_size: int = 1) -> None:
         """Writes the file of a rank."""
-        with self.output_folder.open(f"{rank:06d}.fingerprints", "wb") as file:
+        with self.output_folder.open(_file_name(rank, world_size), "wb") as file:
             texts: list[str] = []
             position = 0
             for doc in data or ():
@@ -249,18 +249,25 @@ class Clusters(PipelineStep):
 
     def _files(self) -> dict[int, str]:
         """Returns the names of the files by rank."""
-        files = {}
+        files, worlds = {}, set()
         for name in self.input_folder.list_files():
             match = _FILE_NAME.fullmatch(name)
             if match:
                 files[int(match[1])] = name
+                worlds.add(int(match[2]))
+        folder = self.input_folder.path
         if not files:
-            raise FileNotFoundError(f"no files of Fingerprints in {self.input_folder.path}")
-        missing = set(range(max(files))) - set(files)
+            raise FileNotFoundError(f"no files of Fingerprints in {folder}")
+        if len(worlds) > 1:
+            numbers = " and ".join(map(str, sorted(worlds)))
+            raise InvalidArgumentError(
+                f"files of Fingerprints with {numbers} tasks in {folder}: remove those of other runs"
+            )
+        missing = set(range(worlds.pop())) - set(files)
         if missing:
             raise FileNotFoundError(
-                f"no file for rank {min(missing)} in {self.input_folder.path}: run Fingerprints again "
-                "for the ranks that failed"
+                f"no file for rank {min(missing)} in {folder}: run Fingerprints again, which repeats "
+                "the tasks that failed"
             )
         return dict(sorted(files.items()))
 
@@ -318,6 +325,10 @@ class Clusters(PipelineStep):
             file.write(np.stack(columns, 1).astype("<u4").tobytes())
 
 
+def _file_name(rank: int, world_size: int) -> str:
+    return f"{rank:06d}-of-{world_size:06d}.fingerprints"
+
+
 def _check(recipe: str, max_distance: int) -> None:
     # Fails if there is no such recipe. An alias such as "default" is none of recipes().
     fingerprint("", recipe)
@@ -326,5 +337,5 @@ def _check(recipe: str, max_distance: int) -> None:
 
 
 def _text(doc: Document) -> str:
-    # Documents may contain lone surrogates, which are no Unicode text.
+    # Text may have lone surrogates, which UTF-8 cannot encode.
     return doc.text.encode("utf-8", "replace").decode("utf-8")

@@ -147,7 +147,7 @@ class NearDuplicatePipeline:
         the text is too short."""
         db = self._db
         assert db is not None, "open_spider() comes first"
-        # Pages may contain what is no Unicode text.
+        # Text may have lone surrogates, which UTF-8 cannot encode.
         text = text.encode("utf-8", "replace").decode("utf-8")
         value = fingerprint(text, self._recipe)
         if value is None:

@@ -140,7 +140,7 @@ class Simhash:
                     feature, weight = feature
                 total += weight
                 digests.append(self._digest(feature))
-                # The original repeats a feature so often: a negative integer leaves it out.
+                # The original repeats the feature by its weight: a negative integer leaves it out.
                 weights.append(max(weight, 0) if isinstance(weight, int) else weight)
             bits = np.unpackbits(np.frombuffer(b"".join(digests), np.uint8))
             products = bits.reshape(-1, self.f) * np.array(weights)[:, np.newaxis]
