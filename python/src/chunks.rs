@@ -1,19 +1,20 @@
 //! Iterators over results that may not fit into memory. A thread searches and fills a short queue of
 //! chunks, and Python takes them from it.
 
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use fpdb::{DocId, Entry, Snapshot};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::arrays::array;
-use crate::errors::OrRaise;
+use crate::errors::{self, OrRaise};
 use crate::fork::Process;
-use crate::interrupt::{Cancel, receive};
+use crate::interrupt::{Cancel, INTERVAL};
 use crate::results::named_tuple;
-use crate::source::AnyWidth;
+use crate::source::{AnySnapshot, AnyWidth, at_width, map_width};
 use crate::width::Bits;
 
 /// Most rows of a chunk.
@@ -21,7 +22,8 @@ pub(crate) const ROWS: usize = 1 << 16;
 /// Chunks that the thread may be ahead.
 const AHEAD: usize = 2;
 
-type Message<T> = fpdb::Result<T>;
+/// A chunk; or `None` after the last one. A thread that panics sends neither.
+type Message<T> = fpdb::Result<Option<T>>;
 
 /// Takes a chunk. Returns false if nobody wants more.
 pub(crate) type Sink<'a, T> = &'a mut (dyn FnMut(T) -> bool + Send);
@@ -31,38 +33,52 @@ pub(crate) type Sink<'a, T> = &'a mut (dyn FnMut(T) -> bool + Send);
 struct Chunks<T> {
     process: Process,
     cancel: Arc<Cancel>,
-    /// `None` once everything was taken.
+    /// `None` once everything was taken. Locked only without the interpreter's lock: a thread that
+    /// waits for a chunk holds it.
     receiver: Mutex<Option<Receiver<Message<T>>>>,
 }
 
 impl<T: Send + 'static> Chunks<T> {
-    /// Begins the search. It gets what it has to look at to notice that nobody wants more, and the
-    /// function that takes its chunks and returns false then.
+    /// Begins the search. It gets what it has to look at to notice that nobody wants more, and what
+    /// takes its chunks.
     fn start(
         search: impl FnOnce(&Cancel, Sink<'_, T>) -> fpdb::Result<()> + Send + 'static,
-    ) -> Self {
+    ) -> PyResult<Self> {
         let (sender, receiver) = sync_channel(AHEAD);
         let cancel = Arc::new(Cancel::default());
         let seen = cancel.clone();
-        thread::spawn(move || fill(&seen, &sender, search));
-        Self { process: Process::current(), cancel, receiver: Mutex::new(Some(receiver)) }
+        let started = thread::Builder::new().spawn(move || fill(&seen, &sender, search));
+        started.map_err(|error| errors::no_thread(&error))?;
+        Ok(Self { process: Process::current(), cancel, receiver: Mutex::new(Some(receiver)) })
     }
 
     fn next(&self, py: Python<'_>) -> PyResult<Option<T>> {
         self.process.expect_current()?;
-        // Taken, so that no lock is held while another thread may have the interpreter's.
-        let lock = || self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut receiver) = lock().take() else { return Ok(None) };
-        let received = receive(py, &mut receiver);
-        if !matches!(received, Ok(None | Some(Err(_)))) {
-            *lock() = Some(receiver);
+        loop {
+            match py.detach(|| self.wait()) {
+                Ok(message) => return message.or_raise(),
+                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(PyRuntimeError::new_err("the thread that searches has panicked"));
+                }
+            }
         }
-        received?.transpose().or_raise()
     }
 
-    fn close(&self) {
+    /// Waits a short time for the next message.
+    fn wait(&self) -> Result<Message<T>, RecvTimeoutError> {
+        let mut receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = &*receiver else { return Ok(Ok(None)) };
+        let received = open.recv_timeout(INTERVAL);
+        if matches!(received, Ok(Ok(None) | Err(_))) {
+            *receiver = None;
+        }
+        received
+    }
+
+    fn close(&self, py: Python<'_>) {
         self.cancel.cancel();
-        drop(self.receiver.lock().unwrap_or_else(PoisonError::into_inner).take());
+        py.detach(|| drop(self.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }
 
@@ -78,16 +94,15 @@ fn fill<T: Send>(
     search: impl FnOnce(&Cancel, Sink<'_, T>) -> fpdb::Result<()>,
 ) {
     let mut send = |chunk| {
-        let sent = !cancel.is_cancelled() && sender.send(Ok(chunk)).is_ok();
+        let sent = !cancel.is_cancelled() && sender.send(Ok(Some(chunk))).is_ok();
         if !sent {
             cancel.cancel();
         }
         sent
     };
-    if let Err(error) = search(cancel, &mut send) {
-        // Nobody may be there to hear it.
-        let _ = sender.send(Err(error));
-    }
+    let ended = search(cancel, &mut send).map(|()| None);
+    // Nobody may be there to receive it.
+    let _ = sender.send(ended);
 }
 
 /// Columns of pairs.
@@ -107,8 +122,8 @@ impl PairIterator {
     /// Begins a search for pairs.
     pub(crate) fn start(
         search: impl FnOnce(&Cancel, Sink<'_, PairChunk>) -> fpdb::Result<()> + Send + 'static,
-    ) -> Self {
-        Self(Chunks::start(search))
+    ) -> PyResult<Self> {
+        Chunks::start(search).map(Self)
     }
 }
 
@@ -124,8 +139,8 @@ impl PairIterator {
     }
 
     /// Ends the search.
-    fn close(&self) {
-        self.0.close();
+    fn close(&self, py: Python<'_>) {
+        self.0.close(py);
     }
 }
 
@@ -137,16 +152,12 @@ type Columns<F> = (Vec<F>, Vec<u64>);
 pub(crate) struct EntryIterator(AnyWidth<Chunks<Columns<u64>>, Chunks<Columns<u128>>>);
 
 impl EntryIterator {
-    pub(crate) fn of_64(snapshot: Snapshot<u64>) -> Self {
-        Self(AnyWidth::Bits64(entries(snapshot)))
-    }
-
-    pub(crate) fn of_128(snapshot: Snapshot<u128>) -> Self {
-        Self(AnyWidth::Bits128(entries(snapshot)))
+    pub(crate) fn of(snapshot: AnySnapshot) -> PyResult<Self> {
+        Ok(Self(map_width!(snapshot, snapshot => entries(snapshot)?)))
     }
 }
 
-fn entries<F: Bits>(snapshot: Snapshot<F>) -> Chunks<Columns<F>> {
+fn entries<F: Bits>(snapshot: Snapshot<F>) -> PyResult<Chunks<Columns<F>>> {
     Chunks::start(move |_, send| {
         let mut columns = (Vec::new(), Vec::new());
         for entry in &snapshot {
@@ -171,15 +182,12 @@ impl EntryIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match &self.0 {
-            AnyWidth::Bits64(chunks) => next_entries(py, chunks),
-            AnyWidth::Bits128(chunks) => next_entries(py, chunks),
-        }
+        at_width!(&self.0, chunks => next_entries(py, chunks))
     }
 
     /// Ends the iteration.
-    fn close(&self) {
-        crate::source::at_width!(&self.0, chunks => chunks.close());
+    fn close(&self, py: Python<'_>) {
+        at_width!(&self.0, chunks => chunks.close(py));
     }
 }
 

@@ -110,6 +110,12 @@ pub(crate) fn from_io(path: &std::path::Path, error: &io::Error) -> PyErr {
     })
 }
 
+/// Makes the exception for a thread that the system does not start.
+pub(crate) fn no_thread(error: &io::Error) -> PyErr {
+    let message = format!("cannot start a thread: {error}");
+    raise("IoError", message, |exception| exception.setattr("errno", error.raw_os_error()))
+}
+
 /// Turns errors of the library into exceptions.
 pub(crate) trait OrRaise<T> {
     /// Returns the value, or the exception for the error.

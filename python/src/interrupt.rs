@@ -13,8 +13,10 @@ use std::time::Duration;
 use fpdb::Progress;
 use pyo3::prelude::*;
 
+use crate::errors;
+
 /// How long a signal can wait.
-const INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Whether an operation is to end early.
 #[derive(Debug, Default)]
@@ -40,7 +42,7 @@ impl Cancel {
 /// # Errors
 ///
 /// What a signal handler raised.
-pub(crate) fn receive<T: Send>(py: Python<'_>, receiver: &mut Receiver<T>) -> PyResult<Option<T>> {
+fn receive<T: Send>(py: Python<'_>, receiver: &mut Receiver<T>) -> PyResult<Option<T>> {
     loop {
         let receiver = &mut *receiver;
         let received = py.detach(move || receiver.recv_timeout(INTERVAL));
@@ -65,13 +67,13 @@ pub(crate) fn interruptible<T: Send>(
     let cancel = Cancel::default();
     thread::scope(|scope| {
         let (sender, mut receiver) = sync_channel(1);
-        let worker = scope.spawn({
-            let cancel = &cancel;
-            move || {
-                // The receiver is gone if a signal was handled.
-                let _ = sender.send(work(cancel));
-            }
-        });
+        let cancel = &cancel;
+        let run = move || {
+            // The receiver is gone if a signal was handled.
+            let _ = sender.send(work(cancel));
+        };
+        let started = thread::Builder::new().spawn_scoped(scope, run);
+        let worker = started.map_err(|error| errors::no_thread(&error))?;
         let received = receive(py, &mut receiver);
         if received.is_err() {
             cancel.cancel();

@@ -100,7 +100,11 @@ impl<F: Bits> Groups<F> {
 }
 
 /// Begins a search for all pairs of one database.
-pub(crate) fn pairs<F: Bits>(snapshot: Snapshot<F>, tuning: Search, expand: bool) -> PairIterator {
+pub(crate) fn pairs<F: Bits>(
+    snapshot: Snapshot<F>,
+    tuning: Search,
+    expand: bool,
+) -> PyResult<PairIterator> {
     PairIterator::start(move |cancel, send| {
         let mut collector = Collector::new(send);
         let mut groups = Groups::default();
@@ -132,7 +136,7 @@ pub(crate) fn join<F: Bits>(
     other: Snapshot<F>,
     tuning: Search,
     nearest: bool,
-) -> PairIterator {
+) -> PyResult<PairIterator> {
     PairIterator::start(move |cancel, send| {
         let mut collector = Collector::new(send);
         let join = tuned!(snapshot.join(&other, tuning.distance), tuning);

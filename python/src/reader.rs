@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use fpdb::{Answers, DocId, Ids, QueryOptions, Snapshot};
 use pyo3::prelude::*;
@@ -299,7 +300,7 @@ impl Reader {
         threads: Option<Number>,
     ) -> PyResult<PairIterator> {
         let search = self.search(k, memory, threads);
-        at_width!(self.snapshot_now()?, snapshot => Ok(pairs::pairs(snapshot, search, expand)))
+        at_width!(self.snapshot_now()?, snapshot => pairs::pairs(snapshot, search, expand))
     }
 
     /// Returns the number of pairs of entries at each distance from 0 to k.
@@ -342,11 +343,9 @@ impl Reader {
     ) -> PyResult<PairIterator> {
         let search = self.search(k, memory, threads);
         match (self.snapshot_now()?, other.snapshot_now()?) {
-            (AnySnapshot::Bits64(a), AnySnapshot::Bits64(b)) => {
-                Ok(pairs::join(a, b, search, nearest))
-            }
+            (AnySnapshot::Bits64(a), AnySnapshot::Bits64(b)) => pairs::join(a, b, search, nearest),
             (AnySnapshot::Bits128(a), AnySnapshot::Bits128(b)) => {
-                Ok(pairs::join(a, b, search, nearest))
+                pairs::join(a, b, search, nearest)
             }
             _ => Err(errors::invalid("cannot join databases of 64 and of 128 bits")),
         }
@@ -390,10 +389,7 @@ impl Reader {
     /// ...     print(fingerprints.tolist(), ids.tolist())
     /// [7, 9] [2, 1]
     fn entries(&self) -> PyResult<EntryIterator> {
-        Ok(match self.snapshot_now()? {
-            AnySnapshot::Bits64(snapshot) => EntryIterator::of_64(snapshot),
-            AnySnapshot::Bits128(snapshot) => EntryIterator::of_128(snapshot),
-        })
+        EntryIterator::of(self.snapshot_now()?)
     }
 
     /// Reads and checks every byte of every segment. A database that is open for writing is flushed first.
@@ -479,10 +475,6 @@ fn nearest<F: Bits>(
     Ok(found.map(Match::from))
 }
 
-/// Queries from which on a batch can be interrupted. Starting a thread takes as long as some dozen.
-const LONG_BATCH: usize = 1 << 12;
-
-/// Answers a batch, and makes flat arrays of the answers.
 fn query_batch<'py, F: Bits>(
     snapshot: &Snapshot<F>,
     fingerprints: &Bound<'py, PyAny>,
@@ -490,29 +482,72 @@ fn query_batch<'py, F: Bits>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = fingerprints.py();
     F::with_batch(fingerprints, |fingerprints| {
-        let (offsets, ids, distances) = if fingerprints.len() < LONG_BATCH {
-            py.detach(|| snapshot.query_batch(fingerprints, distance).map(|found| columns(&found)))
-        } else {
-            interruptible(py, |cancel| {
-                let found = snapshot.query_batch_with(fingerprints, distance, cancel.progress());
-                found.map(|found| columns(&found))
-            })?
-        }
-        .or_raise()?;
+        let Columns { offsets, ids, distances } = answer(py, snapshot, fingerprints, distance)?;
         let flat = (array(py, offsets), array(py, ids), array(py, distances));
         named_tuple(py, "Answers", flat)
     })
 }
 
-/// Returns the offsets, the ids and the distances of answers.
-fn columns<F: Bits>(answers: &Answers<F>) -> (Vec<i64>, Vec<u64>, Vec<u8>) {
-    let offsets = answers.offsets().iter().map(|&offset| offset as i64);
-    let matches = answers.matches();
-    (
-        offsets.collect(),
-        matches.iter().map(|found| found.id.0).collect(),
-        matches.iter().map(|found| byte(found.distance)).collect(),
-    )
+/// Queries that show how long the others of a batch will take.
+const SAMPLE: u32 = 1 << 8;
+/// How long a batch may take that cannot be interrupted.
+const UNINTERRUPTED: Duration = Duration::from_millis(100);
+
+/// Answers a batch. One that takes long can be interrupted. A short one is answered on this thread,
+/// because the memory of a new one is cold, which costs a millisecond.
+fn answer<F: Bits>(
+    py: Python<'_>,
+    snapshot: &Snapshot<F>,
+    fingerprints: &[F],
+    distance: u32,
+) -> PyResult<Columns> {
+    let at_once = |some: &[F]| {
+        py.detach(|| snapshot.query_batch(some, distance).map(|found| Columns::new(&found)))
+    };
+    let (sample, rest) = fingerprints.split_at(fingerprints.len().min(SAMPLE as usize));
+    let begun = Instant::now();
+    let mut columns = at_once(sample).or_raise()?;
+    if rest.is_empty() {
+        return Ok(columns);
+    }
+    let per_query = begun.elapsed() / SAMPLE;
+    let expected = per_query.saturating_mul(u32::try_from(rest.len()).unwrap_or(u32::MAX));
+    let others = if expected < UNINTERRUPTED {
+        at_once(rest)
+    } else {
+        interruptible(py, |cancel| {
+            let found = snapshot.query_batch_with(rest, distance, cancel.progress());
+            found.map(|found| Columns::new(&found))
+        })?
+    };
+    columns.append(others.or_raise()?);
+    Ok(columns)
+}
+
+/// The answers to a batch: where those of each query begin, and the ids and distances of all.
+struct Columns {
+    offsets: Vec<i64>,
+    ids: Vec<u64>,
+    distances: Vec<u8>,
+}
+
+impl Columns {
+    fn new<F: Bits>(answers: &Answers<F>) -> Self {
+        let matches = answers.matches();
+        Self {
+            offsets: answers.offsets().iter().map(|&offset| offset as i64).collect(),
+            ids: matches.iter().map(|found| found.id.0).collect(),
+            distances: matches.iter().map(|found| byte(found.distance)).collect(),
+        }
+    }
+
+    /// Adds the answers to more queries.
+    fn append(&mut self, mut more: Self) {
+        let before = self.ids.len() as i64;
+        self.offsets.extend(more.offsets.iter().skip(1).map(|offset| offset + before));
+        self.ids.append(&mut more.ids);
+        self.distances.append(&mut more.distances);
+    }
 }
 
 /// Returns a distance of at most 128 bits as a byte.

@@ -11,7 +11,7 @@ import fpdb_engine as fpdb
 import numpy as np
 import pytest
 
-# So many fingerprints that differ in few bits only that each search would take minutes.
+# Entries whose fingerprints differ in few bits: searches find hundreds of millions of pairs.
 CROWD = 60_000
 
 SETUP = """
