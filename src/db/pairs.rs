@@ -15,7 +15,7 @@ use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Fingerprint};
 use crate::layout::Prefix;
-use crate::pairs::{EntryPass, PairSearch};
+use crate::pairs::{EntryPass, PairSearch, Report};
 use crate::parallel;
 use crate::progress::{Meter, Phase, Progress};
 
@@ -317,9 +317,14 @@ impl<F: Fingerprint> Pairs<'_, F> {
                 let step = region.table + 1;
                 step > start.step || step == start.step && region.prefix.high() >= first
             });
+            // A single region may have many pairs.
+            let pairs: Report<'_, F> = &|pairs| {
+                meter.check()?;
+                (sink.pairs)(pairs)
+            };
             let at = self.in_parallel(&regions, is_stopped, |&region| {
                 let low = if region.table + 1 == start.step { first } else { F::ZERO };
-                meter.advance(search.search(region, low, sink.pairs)?)
+                meter.advance(search.search(region, low, pairs)?)
             })?;
             meter.finish();
             Ok(regions.get(at).map(|region| position(region.table + 1, region.prefix.low())))

@@ -2,8 +2,11 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
-use fpdb::{Db, DocId, Entry, ErrorKind, Phase, Progress};
+use fpdb::{Db, DocId, Entry, ErrorKind, Found, Phase, Progress};
 
 /// Two segments of 20,000 entries each.
 fn database(path: &Path) -> Db {
@@ -93,4 +96,32 @@ fn batch_of_queries_reports_its_progress_and_can_be_cancelled() {
         let cancelled = snapshot.query_batch_with(queries, 3, |_| ControlFlow::Break(()));
         assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
     }
+}
+
+#[test]
+fn a_search_for_pairs_is_cancelled_in_the_middle_of_a_region() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::options().create(folder.path().join("db")).unwrap();
+    let entries = (0..1 << 10).map(|i| Ok(Entry { fingerprint: i, id: DocId(i) }));
+    let _ = db.bulk_load(entries).unwrap();
+    let snapshot = db.snapshot();
+    let all: u64 = snapshot.pairs(10).count().unwrap().iter().sum();
+    let found = AtomicU64::new(0);
+    let cancelled = snapshot.pairs(10).threads(1).visit_with(
+        |some| {
+            if let Found::Pairs(pairs) = some {
+                found.fetch_add(pairs.len() as u64, Relaxed);
+            }
+            // Until progress is reported again.
+            std::thread::sleep(Duration::from_millis(60));
+            ControlFlow::Continue(())
+        },
+        |_| match found.load(Relaxed) {
+            0 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        },
+    );
+    assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
+    let found = found.into_inner();
+    assert!(0 < found && found < all / 2, "{found} of {all}");
 }
