@@ -131,8 +131,8 @@ def measure_pairs(session: Any, counts: list[int], tasks: int, folder: Path) -> 
 
 
 def measure_task(corpora: list[int], rows: int) -> None:
-    """Measures one task of the search in a corpus of so many fingerprints: it has all that begin with
-    some of the 2^16 values of a cell."""
+    """Measures one task of the search in a corpus of the given size: it has all fingerprints
+    that begin with some of the 2^16 values of a cell."""
     from fpdb_engine.spark import _pairs
 
     print("| corpus | fingerprints per cell | cells | fingerprints of the task | pairs | CPU us per copy |")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,51 @@ def test_a_build_that_fails_commits_nothing_and_can_be_repeated(
     with pytest.raises(fpdb.NotFoundError):
         jobs.parts(folder)
     assert [part.entries for part in jobs.build(rows.where("id is not null"), folder, 2)] == [1]
+
+
+def test_no_rows_are_no_parts_and_no_answers(spark: Any, tmp_path: Path) -> None:
+    none = spark.createDataFrame([(1, None)], "id long, fingerprint long")
+    assert jobs.build(none, tmp_path / "parts", 2) == jobs.parts(tmp_path / "parts") == []
+    assert jobs.batch(none, tmp_path / "parts", K).collect() == []
+    jobs.register(spark)
+    assert spark.read.format("fpdb").load(str(tmp_path / "parts")).count() == 0
+
+
+def test_a_database_is_moved_to_another_file_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fpdb_engine.spark import _parts
+
+    def refuse(_self: Path, _to: Path) -> None:
+        raise OSError(errno.EXDEV, "another file system")
+
+    fingerprints = np.arange(5, dtype=np.uint64)
+    corpus.database(tmp_path / "db", fingerprints, fingerprints, K).close()
+    monkeypatch.setattr(Path, "rename", refuse)
+    _parts.move(tmp_path / "db", tmp_path / "moved")
+    monkeypatch.undo()
+    with fpdb.open(tmp_path / "moved") as db:
+        assert len(db) == 5 and not db.verify().errors
+
+
+def test_the_first_of_two_builds_in_one_folder_wins(tmp_path: Path) -> None:
+    from fpdb_engine.spark import _parts
+
+    first = [jobs.Part(str(tmp_path / "part-1.fpdb"), 1)]
+    _parts.commit(tmp_path, first)
+    with pytest.raises(fpdb.AlreadyExistsError):
+        _parts.commit(tmp_path, [jobs.Part(str(tmp_path / "part-2.fpdb"), 2)])
+    assert jobs.parts(tmp_path) == first
+    assert [file.name for file in tmp_path.iterdir()] == ["fpdb-parts.json"]
+
+
+def test_what_a_second_attempt_wrote_is_removed(tmp_path: Path) -> None:
+    from fpdb_engine.spark import _build
+
+    for name in ["part-1.fpdb", "part-2.fpdb"]:
+        (tmp_path / name).mkdir()
+    _build._remove_others(tmp_path, [jobs.Part(str(tmp_path / "part-2.fpdb"), 2)])
+    assert [file.name for file in tmp_path.iterdir()] == ["part-2.fpdb"]
 
 
 def test_a_damaged_list_of_parts_is_an_error(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import numpy
+
 
 def _require(*packages: str) -> None:
     for package in packages:
@@ -28,6 +30,10 @@ def _require(*packages: str) -> None:
                 f"fpdb_engine.spark needs {package}: install pyarrow and either pyspark, or "
                 "pyspark-client for Sail and Spark Connect"
             )
+
+
+    if not hasattr(numpy, "bitwise_count"):
+        raise ImportError(f"fpdb_engine.spark needs numpy 2, and this is {numpy.__version__}")
 
 
 _require("pyarrow", "pyspark")

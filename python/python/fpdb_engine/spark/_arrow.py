@@ -38,7 +38,7 @@ def longs(numbers: Words) -> Any:
 
 
 def columns(batches: Iterable[Any], rows: int | None = None) -> Iterator[tuple[Words, Words]]:
-    """Returns the two columns of Arrow batches: together, or at least so many rows at a time."""
+    """Returns the two columns of Arrow batches: together, or at least the given rows at a time."""
     pending: list[tuple[Words, Words]] = []
     count = 0
     for batch in batches:
@@ -56,6 +56,6 @@ def concatenated(parts: list[tuple[Words, Words]]) -> tuple[Words, Words]:
 
 
 def batches_of(rows: int, **arrays: Any) -> Iterator[Any]:
-    """Returns arrays of equal length as Arrow batches of at most so many rows."""
+    """Returns arrays of equal length as Arrow batches of at most the given rows."""
     table = pa.table(arrays)
     yield from table.to_batches(max_chunksize=rows)

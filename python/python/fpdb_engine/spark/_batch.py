@@ -39,13 +39,11 @@ def batch(
     The path is what build() made, or one database. Each database is one task. The queries are collected
     and sent to all tasks, so nothing that is stored is shuffled. More than a million queries are written
     to a file in the folder scratch, which every worker must see; remove it after the result is
-    computed. Without k, it is the distance that the databases were made for.
+    computed. By default, k is the distance that the databases were made for.
     """
     stored = parts(path)
     table = entries(queries, fingerprint_column, id_column).toArrow()
     fingerprints, ids = words(table.column(0)), words(table.column(1))
-    # Prevents that tasks carry the table as well.
-    del table
     load = _passed_on(fingerprints, ids, scratch)
 
     def answer(batches: Iterable[Any]) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from pyspark.sql import DataFrame
 from fpdb_engine import AlreadyExistsError, Db
 
 from ._arrow import columns, entries
-from ._parts import LIST, Part, commit
+from ._parts import LIST, Part, commit, move
 
 
 def build(
@@ -32,11 +33,12 @@ def build(
     """Stores the entries of all rows with a fingerprint in a new folder: one database per task, and a
     file that lists them.
 
-    Every worker must see the folder at the same path. Each attempt of a task writes to a folder with a
-    name of its own and returns the name. Only folders of successful attempts are listed, at the end and
-    at once, so retries and speculative attempts do no harm. A build that failed leaves folders that no
-    list names; the next build into the same path removes them. Only one build may write to a path at
-    the same time.
+    Every worker must see the folder at the same path; it may be on a network file system. Each attempt of
+    a task writes a database in the folder for temporary files, because the engine writes to local file
+    systems only. Then it moves the database to a new name, and returns the name. Only those of
+    successful attempts are listed, at the end and at once, so retries and speculative attempts do no
+    harm. A build that failed leaves databases that no list names; the next build into the same path
+    removes them. Only one build may write to a path at the same time.
 
     A task takes 32 bytes of memory per entry, and bulk_memory bytes.
     """
@@ -53,10 +55,13 @@ def build(
         for fingerprints, ids in columns(batches):
             part = folder / f"part-{uuid.uuid4().hex}.fpdb"
             expected = max(len(ids), 1)
-            with Db.create(
-                part, threads=1, background=False, expected_entries=expected, **options
-            ) as db:
-                written = db.bulk_load(fingerprints, ids).inserted
+            with tempfile.TemporaryDirectory(prefix="fpdb-build-") as temporary:
+                local = Path(temporary) / "db"
+                with Db.create(
+                    local, threads=1, background=False, expected_entries=expected, **options
+                ) as db:
+                    written = db.bulk_load(fingerprints, ids).inserted
+                move(local, part)
             yield pa.record_batch({"path": [str(part)], "entries": [written]})
 
     rows = entries(df, fingerprint_column, id_column).repartition(segments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import uuid
 from pathlib import Path
 from typing import NamedTuple
@@ -40,18 +41,36 @@ def parts(path: str | os.PathLike[str]) -> list[Part]:
         raise CorruptionError(f"{folder / LIST}: {error!r}") from error
 
 
+def move(database: Path, to: Path) -> None:
+    """Moves a closed database, perhaps to another file system, and makes it durable."""
+    try:
+        database.rename(to)
+    except OSError:
+        shutil.copytree(database, to)
+        for file in to.iterdir():
+            _sync(file)
+        _sync(to)
+
+
 def commit(path: Path, written: list[Part]) -> None:
-    """Writes the list of parts. Whoever reads it sees either no part or all of them."""
+    """Writes the list of parts. A reader sees either none of them or all."""
     listed = [{"folder": Path(p.path).name, "entries": p.entries} for p in sorted(written)]
     temporary = path / f"{LIST}.{uuid.uuid4().hex}"
-    with temporary.open("x") as file:
-        json.dump({"schema": SCHEMA, "parts": listed}, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
+    temporary.write_text(json.dumps({"schema": SCHEMA, "parts": listed}, indent=1))
+    _sync(temporary)
     try:
-        # Fails if another build was faster. rename() would replace its list.
+        # Fails if there is a list by now. A rename would replace it.
         os.link(temporary, path / LIST)
     except FileExistsError:
-        raise AlreadyExistsError(f"{path} has been built in the meantime") from None
+        raise AlreadyExistsError(f"another build has finished in {path}") from None
     finally:
         temporary.unlink()
+    _sync(path)
+
+
+def _sync(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

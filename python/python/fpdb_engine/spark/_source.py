@@ -50,6 +50,9 @@ class _Reader(DataSourceReader):
         return [InputPartition(part.path) for part in parts(self.path)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
+        # Apache Spark reads one partition if there is none.
+        if partition.value is None:
+            return
         with ReadOnlyDb.open(partition.value, threads=1) as db:
             for fingerprints, ids in db.entries():
                 yield pa.record_batch({"fingerprint": longs(fingerprints), "id": longs(ids)})
