@@ -1,7 +1,7 @@
 """Measures the Spark jobs: on Sail, or on Apache Spark with --engine spark.
 
     python benches/spark.py [--engine sail] [--cores 2] [--pairs 1000000,10000000] [--tasks 2]
-        [--stored 20000000] [--segments 8] [--queries 20000,1000000] [--folder /tmp]
+        [--stored 20000000] [--segments 8] [--queries 20000,100000,1000000] [--folder /tmp]
     python benches/spark.py --task-of 1e9,1e10,1e11 [--task-rows 6000000]
 
 Pairs: one of 20 uniform fingerprints is replaced by a neighbour of another one. Times are those after a
@@ -160,12 +160,15 @@ def measure_batch(
 
     fingerprints = planted(stored)
     rows = stored_frame(session, fingerprints, folder / "stored", 2)
+    cpu = time.process_time()
     parts, seconds = timed(lambda: jobs.build(rows, folder / "parts", segments))
+    cpu = (time.process_time() - cpu) / stored * 1e6
     size = sum(f.stat().st_size for f in (folder / "parts").rglob("*") if f.is_file())
     print(f"\nbuild: {stored} rows in {len(parts)} databases in {seconds:.2f} s, "
-          f"{seconds / stored * 1e6:.2f} us and {size / stored:.1f} bytes per row\n")
-    print("| stored rows | queries | answers | s | million stored rows per s | us per query |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+          f"{seconds / stored * 1e6:.2f} us, {cpu:.2f} us of CPU and {size / stored:.1f} bytes per row\n")
+    print("| stored rows | queries | answers | s | million stored rows per s | us per query "
+          "| CPU us per query and database |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     rng = np.random.default_rng(5)
     for count in queries:
         asked = rng.integers(0, 1 << 64, count, np.uint64)
@@ -173,9 +176,11 @@ def measure_batch(
         frame = stored_frame(session, asked, folder / f"queries-{count}", 1)
         job = lambda: jobs.batch(frame, folder / "parts", K, scratch=folder / "scratch").count()
         job()
+        cpu = time.process_time()
         answers, seconds = timed(job)
+        cpu = (time.process_time() - cpu) / count / segments * 1e6
         print(f"| {stored} | {count} | {answers} | {seconds:.2f} | {stored / seconds / 1e6:.1f} "
-              f"| {seconds / count * 1e6:.2f} |", flush=True)
+              f"| {seconds / count * 1e6:.2f} | {cpu:.2f} |", flush=True)
 
 
 def numbers(text: str) -> list[int]:
@@ -190,7 +195,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, help="default: as many as cores")
     parser.add_argument("--stored", type=float, default=2e7)
     parser.add_argument("--segments", type=int, default=8)
-    parser.add_argument("--queries", type=numbers, default="20000,1000000")
+    parser.add_argument("--queries", type=numbers, default="20000,100000,1000000")
     parser.add_argument("--folder", default=None)
     parser.add_argument("--task-of", type=numbers, default="", help="fingerprints of the corpus")
     parser.add_argument("--task-rows", type=float, default=6e6)
