@@ -146,7 +146,7 @@ fn drive(target: &Target, load: Load, seed: u64, end: &AtomicBool) -> Histogram<
     let mut stream = TcpStream::connect(("127.0.0.1", target.port)).expect("a connection");
     stream.set_nodelay(true).expect("an option");
     let mut replies = BufReader::new(stream.try_clone().expect("a copy"));
-    let mut times = Histogram::new(3).expect("a histogram");
+    let mut times = Histogram::new_with_max(60_000_000, 3).expect("a histogram");
     let mut state = seed << 32;
     let mut requests = Vec::new();
     while !end.load(Ordering::Relaxed) {

@@ -43,6 +43,7 @@ fn start<F: Width>(registered: Registered, service: Arc<Service<F>>) {
     let serve = {
         let service = service.clone();
         move || {
+            // Moved here as a whole, so that the connection counts as open until it has ended.
             let registered = registered;
             connection::serve(&service, &registered.client);
         }
