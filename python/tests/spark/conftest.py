@@ -1,4 +1,4 @@
-"""A session of Sail, or of Apache Spark if FPDB_SPARK is "spark"."""
+"""A session of Sail; of Apache Spark if FPDB_SPARK is "spark", or of its Spark Connect if "connect"."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     else:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.master("local[2]").appName("fpdb")
+        builder = SparkSession.builder.appName("fpdb")
+        local = "local[2]"
+        builder = builder.remote(local) if ENGINE == "connect" else builder.master(local)
         builder = builder.config("spark.ui.enabled", "false")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
         builder = builder.config("spark.ui.showConsoleProgress", "false")
         builder = builder.config("spark.sql.execution.arrow.pyspark.enabled", "true")
         session = builder.getOrCreate()
-    # The jobs' own small numbers of tasks are given explicitly. This is for distinct and groupBy.
+    # For distinct and groupBy. The tests say how many tasks the jobs have.
     session.conf.set("spark.sql.shuffle.partitions", "4")
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     yield session
