@@ -76,9 +76,12 @@ impl<T: Send + 'static> Chunks<T> {
         received
     }
 
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        // In a child, the lock may be held by a thread that does not exist there.
+        self.process.expect_current()?;
         self.cancel.cancel();
         py.detach(|| drop(self.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        Ok(())
     }
 }
 
@@ -139,8 +142,8 @@ impl PairIterator {
     }
 
     /// Ends the search.
-    fn close(&self, py: Python<'_>) {
-        self.0.close(py);
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.close(py)
     }
 }
 
@@ -186,8 +189,8 @@ impl EntryIterator {
     }
 
     /// Ends the iteration.
-    fn close(&self, py: Python<'_>) {
-        at_width!(&self.0, chunks => chunks.close(py));
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        at_width!(&self.0, chunks => chunks.close(py))
     }
 }
 

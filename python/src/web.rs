@@ -241,8 +241,11 @@ impl WarcFile {
     }
 
     /// Closes the file. A file object is left open. Closing it again does nothing.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        // In a child, the lock may be held by a thread that does not exist there.
+        self.process.expect_current()?;
         py.detach(|| drop(self.state.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        Ok(())
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -255,8 +258,8 @@ impl WarcFile {
         _class: &Bound<'_, PyAny>,
         _exception: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
-    ) {
-        self.close(py);
+    ) -> PyResult<()> {
+        self.close(py)
     }
 }
 
