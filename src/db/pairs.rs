@@ -317,10 +317,10 @@ impl<F: Fingerprint> Pairs<'_, F> {
                 let step = region.table + 1;
                 step > start.step || step == start.step && region.prefix.high() >= first
             });
-            // A single region may have many pairs.
+            // A single region may have many pairs, or take long to find none.
             let pairs: Report<'_, F> = &|pairs| {
                 meter.check()?;
-                (sink.pairs)(pairs)
+                if pairs.is_empty() { Ok(()) } else { (sink.pairs)(pairs) }
             };
             let at = self.in_parallel(&regions, is_stopped, |&region| {
                 let low = if region.table + 1 == start.step { first } else { F::ZERO };

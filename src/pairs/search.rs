@@ -30,6 +30,10 @@ const DESCENT_NS: f64 = 100.0;
 /// take much memory: each may be near all fingerprints of the leaf.
 const LOOKED_UP: usize = 64;
 
+/// After how many times that many fingerprints an empty list is passed on if nothing was found, so that
+/// the caller can end the search.
+const MOST_SILENT: usize = 256;
+
 /// Pairs that are passed on at a time.
 const PAIRS: usize = 1 << 14;
 
@@ -46,7 +50,8 @@ const MOST_PART: u64 = 1 << 28;
 /// Parts per thread and table, so that no thread waits for another at the end.
 const PARTS_PER_THREAD: u64 = 8;
 
-/// Receives pairs of fingerprints, the lower one first, and their distance. Any thread may call it.
+/// Receives pairs of fingerprints, the lower one first, and their distance; or none from time to time,
+/// so that it can end the search by an error. Any thread may call it.
 pub(crate) type Report<'a, F> = &'a (dyn Fn(&[(F, F, u32)]) -> Result<()> + Sync);
 
 /// The search for all pairs of a view.
@@ -274,6 +279,8 @@ struct Worker<'s, F> {
     zeros: Vec<F>,
     near: Vec<Near<F>>,
     found: Vec<(F, F, u32)>,
+    /// How often nothing was passed on since something was.
+    silent: usize,
 }
 
 impl<'s, F: Fingerprint> Worker<'s, F> {
@@ -287,6 +294,7 @@ impl<'s, F: Fingerprint> Worker<'s, F> {
             zeros: Vec::new(),
             near: Vec::new(),
             found: Vec::new(),
+            silent: 0,
         }
     }
 
@@ -372,9 +380,18 @@ impl<'s, F: Fingerprint> Worker<'s, F> {
 
     /// Passes on the pairs that were found, if there are at least `least`.
     fn pass_on(&mut self, least: usize) -> Result<()> {
-        if self.near.len() < least {
-            return Ok(());
+        self.silent += 1;
+        if self.near.len() >= least {
+            self.pass_on_all()?;
         }
+        if self.silent >= MOST_SILENT {
+            self.silent = 0;
+            (self.report)(&[])?;
+        }
+        Ok(())
+    }
+
+    fn pass_on_all(&mut self) -> Result<()> {
         let order = &self.search.tables[self.number].order;
         for (a, b) in self.near.drain(..) {
             let (a, b) = (order.invert(a), order.invert(b));
@@ -383,9 +400,33 @@ impl<'s, F: Fingerprint> Worker<'s, F> {
             }
         }
         for pairs in self.found.chunks(PAIRS) {
+            self.silent = 0;
             (self.report)(pairs)?;
         }
         self.found.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Sim;
+    use crate::{Db, DocId, Entry, Error};
+
+    #[test]
+    fn search_that_finds_nothing_can_be_ended_within_a_region() {
+        let db = Db::options().storage(Sim::new()).create("db").unwrap();
+        let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let entries = (0..1 << 17).map(|i| Ok(Entry { fingerprint: spread(i), id: DocId(i) }));
+        let _ = db.bulk_load(entries).unwrap();
+        db.snapshot().read(|view| {
+            let search = PairSearch::new(view, 1, &[], &[], 1 << 30, 1).unwrap();
+            let report = |pairs: &[(u64, u64, u32)]| {
+                assert!(pairs.is_empty());
+                Err(Error::invalid("enough"))
+            };
+            assert!(search.regions().all(|region| search.search(region, 0, &report).is_err()));
+        });
     }
 }
