@@ -3,7 +3,7 @@
 //!
 //!     cargo bench --bench pairs -- [--n 1000000,10000000] [--k 3] [--layouts half-2]
 //!         [--data uniform,clustered,real] [--plant 0] [--threads 1] [--memory-mib 512]
-//!         [--cluster-memory-mib 1024] [--batch yes|no] [--runs 3]
+//!         [--cluster-memory-mib 8192] [--batch yes|no] [--runs 3]
 //!
 //! With `--plant 20`, one fingerprint out of 20 is replaced by a neighbour of another.
 //!
@@ -163,7 +163,7 @@ fn write(snapshot: &Snapshot, k: u32, file: &std::path::Path) -> Vec<u64> {
 /// Finds all clusters: the components of near fingerprints.
 fn clusters(snapshot: &Snapshot, k: u32) {
     let clusters = snapshot.clusters(k).method(ClusterMethod::Components);
-    let clusters = clusters.memory(option("--cluster-memory-mib", 1024u64) << 20);
+    let clusters = clusters.memory(option("--cluster-memory-mib", 8192u64) << 20);
     let report = clusters.threads(option("--threads", 1)).visit(|cluster| {
         black_box(cluster);
         ControlFlow::Continue(())
