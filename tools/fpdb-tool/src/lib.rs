@@ -67,8 +67,8 @@ struct Cli {
     command: cmd::Command,
 }
 
-/// Runs the tool as the program of this process, with these arguments, of which the first is the
-/// program's name. Returns its exit code.
+/// Runs the tool as the program of this process, and returns its exit code. The first argument is the
+/// program's name.
 pub fn run_in_terminal(args: impl IntoIterator<Item = OsString>) -> u8 {
     let out: Box<dyn Write> = if io::stdout().is_terminal() {
         Box::new(Terminal::new(StandardOutput::open()))
@@ -80,8 +80,8 @@ pub fn run_in_terminal(args: impl IntoIterator<Item = OsString>) -> u8 {
     run(args, &mut out, &mut io::stderr())
 }
 
-/// Runs the tool with these arguments, of which the first is the program's name, and returns its
-/// exit code.
+/// Runs the tool with these arguments, and returns its exit code. The first argument is the program's
+/// name.
 ///
 /// Writes results to `out`, which it flushes, and everything else to `err`. Only progress bars go
 /// directly to the standard error of the process, if that is a terminal.

@@ -63,7 +63,7 @@ struct Args {
     #[arg(long, value_delimiter = ',', default_value = "hammingbird,simhash-pybind")]
     packages: Vec<String>,
 
-    /// Runs, of which the median is shown
+    /// Number of runs. The median is shown
     #[arg(long, default_value_t = 3)]
     runs: usize,
 }

@@ -27,7 +27,7 @@ const LINGER: Duration = Duration::from_millis(500);
 enum End {
     /// There are no more requests.
     Regular,
-    /// The client has broken a rule, and is told which.
+    /// The client broke a rule. The reply says which one.
     Refused(Failure),
     /// The client cannot be reached.
     Broken,
