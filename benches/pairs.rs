@@ -30,10 +30,9 @@ const SAMPLE: u64 = 1000;
 
 fn main() {
     let default = if common::is_test() { "3000" } else { "1000000,10000000" };
-    let (sizes, k) = (option("--n", default.to_owned()), option("--k", 3u32));
-    let layouts = option("--layouts", "half-2".to_owned());
+    let (sizes, layouts) =
+        (option("--n", default.to_owned()), option("--layouts", "half-2".to_owned()));
     let names = option("--data", "uniform,clustered,real".to_owned());
-    let with_batch = option("--batch", "yes".to_owned()) == "yes";
     println!(
         "| data | layout | n | pairs | ns per fingerprint | written | clusters | batch of queries | times |"
     );
@@ -42,57 +41,68 @@ fn main() {
         let data = Data::ALL.into_iter().find(|data| data.name() == name).expect("a data set");
         for size in sizes.split(',') {
             let n = size.parse().expect("a number of fingerprints");
-            let Some(mut fingerprints) = data.fingerprints(n) else {
-                println!("skipped: the real fingerprints are missing");
-                continue;
-            };
-            plant(&mut fingerprints, k);
-            // Pairs of equal fingerprints are groups.
-            fingerprints.sort_unstable();
-            fingerprints.dedup();
             for layout in layouts.split(',') {
-                let folder = common::folder();
-                let threads = option("--threads", 1);
-                let options = options(layout, option("--block", 128), option("--filter", 0));
-                let options = options.max_distance(k).threads(threads);
-                let (db, _) = load(options, folder.path().join("db"), &fingerprints);
-                let snapshot = db.snapshot();
-                check(&snapshot, &fingerprints, k);
-                let file = folder.path().join("pairs");
-                let (mut alone, mut written, mut clustered) = (Vec::new(), Vec::new(), Vec::new());
-                let mut counts = Vec::new();
-                for _ in 0..option("--runs", 3) {
-                    let start = Instant::now();
-                    counts = pairs(&snapshot, k).count().unwrap();
-                    alone.push(start.elapsed().as_secs_f64());
-                    let start = Instant::now();
-                    assert_eq!(write(&snapshot, k, &file), counts);
-                    written.push(start.elapsed().as_secs_f64());
-                    let start = Instant::now();
-                    clusters(&snapshot, k);
-                    clustered.push(start.elapsed().as_secs_f64());
+                match fingerprints(data, n) {
+                    Some(fingerprints) => measure(name, layout, fingerprints),
+                    None => println!("skipped: the real fingerprints are missing"),
                 }
-                let each = |times: &mut Vec<f64>| {
-                    times.sort_by(f64::total_cmp);
-                    times[times.len() / 2] * 1e9 / fingerprints.len() as f64
-                };
-                let (alone, written) = (each(&mut alone), each(&mut written));
-                let clustered = each(&mut clustered);
-                let batch = with_batch.then(|| batch(&snapshot, &fingerprints, k, &counts));
-                let (batch, times) = batch.map_or_else(Default::default, |batch| {
-                    (format!("{batch:.0}"), format!("{:.1}", batch / written))
-                });
-                let pairs: u64 = counts.iter().sum();
-                println!(
-                    "| {name} | {layout} | {} | {pairs} | {alone:.0} | {written:.0} | {clustered:.0} | {batch} | {times} |",
-                    fingerprints.len()
-                );
             }
             if data == Data::Real {
                 break;
             }
         }
     }
+}
+
+/// Returns distinct fingerprints in order. (Pairs of equal fingerprints are groups.)
+fn fingerprints(data: Data, n: usize) -> Option<Vec<u64>> {
+    let mut fingerprints = data.fingerprints(n)?;
+    plant(&mut fingerprints, option("--k", 3));
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    Some(fingerprints)
+}
+
+/// Prints a line of the table.
+fn measure(data: &str, layout: &str, mut fingerprints: Vec<u64>) {
+    let (k, n) = (option("--k", 3u32), fingerprints.len());
+    let with_batch = option("--batch", "yes".to_owned()) == "yes";
+    let folder = common::folder();
+    let options = options(layout, option("--block", 128), option("--filter", 0));
+    let options = options.max_distance(k).threads(option("--threads", 1));
+    let (db, took) = load(options, folder.path().join("db"), &fingerprints);
+    eprintln!("loaded {n} fingerprints in {took:.0} s");
+    let snapshot = db.snapshot();
+    let sample = sample(&fingerprints);
+    if !with_batch {
+        // At 10^9 fingerprints, this leaves 8 GB more for cached files.
+        fingerprints = Vec::new();
+    }
+    check(&snapshot, &sample, k);
+    let file = folder.path().join("pairs");
+    let (mut alone, mut written, mut clustered) = (Vec::new(), Vec::new(), Vec::new());
+    let mut counts = Vec::new();
+    for _ in 0..option("--runs", 3) {
+        alone.push(seconds(|| counts = pairs(&snapshot, k).count().unwrap()));
+        written.push(seconds(|| assert_eq!(write(&snapshot, k, &file), counts)));
+        clustered.push(seconds(|| clusters(&snapshot, k)));
+        eprintln!(
+            "counted, written, clustered in seconds: {alone:.1?} {written:.1?} {clustered:.1?}"
+        );
+    }
+    let each = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2] * 1e9 / n as f64
+    };
+    let (alone, written, clustered) = (each(&mut alone), each(&mut written), each(&mut clustered));
+    let batch = with_batch.then(|| batch(&snapshot, &fingerprints, k, &counts));
+    let (batch, times) = batch.map_or_else(Default::default, |batch| {
+        (format!("{batch:.0}"), format!("{:.1}", batch / written))
+    });
+    let pairs: u64 = counts.iter().sum();
+    println!(
+        "| {data} | {layout} | {n} | {pairs} | {alone:.0} | {written:.0} | {clustered:.0} | {batch} | {times} |"
+    );
 }
 
 /// Replaces one fingerprint out of `--plant` by another with 1 to k + 1 bits flipped.
@@ -114,12 +124,21 @@ fn pairs(snapshot: &Snapshot, k: u32) -> fpdb::Pairs<'_> {
     snapshot.pairs(k).memory(memory).threads(option("--threads", 1))
 }
 
-/// Compares the pairs of some fingerprints with queries.
-fn check(snapshot: &Snapshot, fingerprints: &[u64], k: u32) {
-    let mut random = Random(5);
-    let count = fingerprints.len() as u64;
-    let sample = (0..SAMPLE).map(|_| fingerprints[usize::try_from(random.below(count)).unwrap()]);
-    let mut of_sample: HashMap<u64, Vec<u64>> = sample.map(|f| (f, Vec::new())).collect();
+fn seconds(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
+}
+
+/// Returns some of the fingerprints.
+fn sample(fingerprints: &[u64]) -> Vec<u64> {
+    let (mut random, count) = (Random(5), fingerprints.len() as u64);
+    (0..SAMPLE).map(|_| fingerprints[usize::try_from(random.below(count)).unwrap()]).collect()
+}
+
+/// Compares the pairs of these fingerprints with queries.
+fn check(snapshot: &Snapshot, sample: &[u64], k: u32) {
+    let mut of_sample: HashMap<u64, Vec<u64>> = sample.iter().map(|&f| (f, Vec::new())).collect();
     let visit = |found: Found<'_>| {
         if let Found::Pairs(pairs) = found {
             for pair in pairs {

@@ -1,29 +1,37 @@
-//! Scratch files, for what a writer cannot hold in memory. They are of no use after a crash, and
-//! removed as orphans at the next open.
+//! Scratch files, for what does not fit in memory. They are of no use after a crash. A writer's are in
+//! the folder of the database, and removed as orphans at the next open. A reader's have no name.
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::files::FileName;
-use crate::storage::{LockedFolder, ReadFile, WriteFile};
+use crate::storage::{LockedFolder, ReadFile, TemporaryFile, WriteFile};
 
 /// Makes scratch files.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ScratchFiles<'a>(&'a LockedFolder);
+pub(crate) enum ScratchFiles<'a> {
+    /// In the folder of a database that is written to.
+    InDatabase(&'a LockedFolder),
+    /// Files without a name in any folder.
+    InFolder(&'a Path),
+}
 
 impl<'a> ScratchFiles<'a> {
-    pub(crate) fn new(folder: &'a LockedFolder) -> Self {
-        Self(folder)
-    }
-
     /// Creates the next file.
     pub(crate) fn create(&self) -> Result<ScratchFile<'a>> {
-        let storage = self.0.storage();
-        let name = FileName::Run(self.0.next_scratch()).to_string();
-        let file = storage.create(&name)?;
-        Ok(ScratchFile { name: Name { folder: self.0, name }, file })
+        match *self {
+            Self::InDatabase(folder) => {
+                let name = FileName::Run(folder.next_scratch()).to_string();
+                let file = folder.storage().create(&name)?;
+                Ok(ScratchFile::Named(Name { folder, name }, file))
+            }
+            Self::InFolder(folder) => {
+                Ok(ScratchFile::Unnamed(TemporaryFile::create(folder)?, folder))
+            }
+        }
     }
 }
 
@@ -37,7 +45,7 @@ pub(crate) struct Scratch<'a> {
 
 /// The name of a scratch file, which is removed when the value is dropped.
 #[derive(Debug)]
-struct Name<'a> {
+pub(crate) struct Name<'a> {
     folder: &'a LockedFolder,
     name: String,
 }
@@ -48,30 +56,50 @@ impl Drop for Name<'_> {
     }
 }
 
+impl Name<'_> {
+    fn path(&self) -> PathBuf {
+        self.folder.storage().root().join(&self.name)
+    }
+}
+
 /// A scratch file that is being written.
 #[derive(Debug)]
-pub(crate) struct ScratchFile<'a> {
-    name: Name<'a>,
-    file: Arc<dyn WriteFile>,
+pub(crate) enum ScratchFile<'a> {
+    Named(Name<'a>, Arc<dyn WriteFile>),
+    /// In this folder.
+    Unnamed(TemporaryFile, &'a Path),
 }
 
 impl<'a> ScratchFile<'a> {
     pub(crate) fn append(&self, bytes: &[u8]) -> Result<()> {
-        self.file.append(bytes)
+        match self {
+            Self::Named(_, file) => file.append(bytes),
+            Self::Unnamed(file, _) => file.append(bytes),
+        }
     }
 
     /// Ends the file, so that it can be read.
     pub(crate) fn finish(self) -> Result<ScratchReader<'a>> {
-        let file = self.name.folder.storage().open(&self.name.name)?;
-        Ok(ScratchReader { name: self.name, file })
+        match self {
+            Self::Named(name, _) => {
+                let file = name.folder.storage().open(&name.name)?;
+                Ok(ScratchReader { file, path: name.path(), _name: Some(name) })
+            }
+            Self::Unnamed(file, folder) => {
+                Ok(ScratchReader { file: file.finish()?, path: folder.to_owned(), _name: None })
+            }
+        }
     }
 }
 
 /// A complete scratch file.
 #[derive(Debug)]
 pub(crate) struct ScratchReader<'a> {
-    name: Name<'a>,
     file: Arc<dyn ReadFile>,
+    /// Of the file or its folder, for messages.
+    path: PathBuf,
+    /// Removes the file.
+    _name: Option<Name<'a>>,
 }
 
 impl ScratchReader<'_> {
@@ -90,10 +118,8 @@ impl ScratchReader<'_> {
         let mut buffer = vec![0; range.len().min(most)];
         for start in range.clone().step_by(most.max(1)) {
             let to = buffer.get_mut(..(range.end - start).min(most)).unwrap_or_default();
-            self.file.read_at(start as u64, to).map_err(|e| {
-                let path = self.name.folder.storage().root().join(&self.name.name);
-                Error::io("read the scratch file", &path, e)
-            })?;
+            let read = self.file.read_at(start as u64, to);
+            read.map_err(|e| Error::io("read the scratch file", &self.path, e))?;
             visit(to)?;
         }
         Ok(())
@@ -113,11 +139,34 @@ pub(crate) struct Spool<'a> {
     file: Option<ScratchFile<'a>>,
     /// The last bytes.
     memory: Vec<u8>,
+    /// Bytes in memory at which they are written.
+    most: usize,
 }
 
 impl<'a> Spool<'a> {
     pub(crate) fn new(files: Option<ScratchFiles<'a>>) -> Self {
-        Self { files, file: None, memory: Vec::new() }
+        Self { files, file: None, memory: Vec::new(), most: SPOOL }
+    }
+
+    /// Makes a spool that keeps everything in memory until [`spill`](Self::spill).
+    pub(crate) fn in_memory(files: ScratchFiles<'a>) -> Self {
+        Self { most: usize::MAX, ..Self::new(Some(files)) }
+    }
+
+    /// Keeps only few bytes in memory from now on.
+    pub(crate) fn spill(&mut self) -> Result<()> {
+        if self.most == SPOOL {
+            return Ok(());
+        }
+        self.most = SPOOL;
+        self.write()?;
+        self.memory.shrink_to(SPOOL);
+        Ok(())
+    }
+
+    /// Returns the number of bytes in memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory.len()
     }
 
     /// Appends a record.
@@ -125,7 +174,7 @@ impl<'a> Spool<'a> {
     pub(crate) fn push(&mut self, record: &[u8]) -> Result<()> {
         debug_assert!(SPOOL.is_multiple_of(record.len()));
         self.memory.extend_from_slice(record);
-        if self.memory.len() >= SPOOL { self.write() } else { Ok(()) }
+        if self.memory.len() >= self.most { self.write() } else { Ok(()) }
     }
 
     /// Moves the bytes in memory to the file.
@@ -147,7 +196,7 @@ impl<'a> Spool<'a> {
             let file = file.finish()?;
             file.read(0..file.len(), SPOOL, &mut visit)?;
         }
-        visit(&self.memory)
+        self.memory.chunks(SPOOL).try_for_each(visit)
     }
 }
 
@@ -164,7 +213,7 @@ mod tests {
         let folder = LockedFolder::lock(&(sim.clone() as Arc<dyn Storage>)).unwrap();
         let most = SPOOL as u64 / 8;
         for count in [0, 1, most - 1, most, most + 1, 10 * most] {
-            for files in [None, Some(ScratchFiles::new(&folder))] {
+            for files in [None, Some(ScratchFiles::InDatabase(&folder))] {
                 let mut spool = Spool::new(files);
                 (0..count).for_each(|i| spool.push(&i.to_le_bytes()).unwrap());
                 let is_on_disk = files.is_some() && count >= most;

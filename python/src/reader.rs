@@ -357,8 +357,9 @@ impl Reader {
     /// With the method "keep-first", documents are taken in the order of their ids. Each is kept unless one
     /// that was kept before is within k bits; then it belongs to the cluster of the earliest of these. So
     /// what is kept is what insert_if_novel() would have inserted. With "components", chains of pairs
-    /// connect documents, which may be far from each other. memory is the number of bytes for the pairs; 1
-    /// GiB by default.
+    /// connect documents, which may be far from each other. memory is the number of bytes for near
+    /// fingerprints and pairs; 1 GiB by default. Pairs that do not fit are written to nameless files in the
+    /// system's temporary folder, which TMPDIR changes.
     ///
     /// >>> _ = db.insert_batch([0b0000, 0b0011, 0b1111], [1, 2, 3])
     /// >>> offsets, ids, radii = db.clusters(3)

@@ -2,19 +2,23 @@
 
 mod found;
 mod graph;
+mod nodes;
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 pub use found::{Cluster, ClusterMethod, ClusterReport};
-use graph::{Graph, GraphBuilder};
+use graph::{Graph, GraphBuilder, Room};
+use nodes::Nodes;
 
 use super::pairs::{Found, Pairs};
 use super::snapshot::Snapshot;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
-use crate::progress::Progress;
+use crate::progress::{Meter, Phase, Progress};
+use crate::scratch::ScratchFiles;
 
-/// Memory for pairs, unless set.
+/// Memory for near fingerprints and pairs, unless set.
 const MEMORY: u64 = 1 << 30;
 
 /// Clusters whose entries are read together, with at least this many fingerprints in all.
@@ -44,18 +48,19 @@ const TOGETHER: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
 pub struct Clusters<'a, F = u64> {
     snapshot: &'a Snapshot<F>,
     pairs: Pairs<'a, F>,
-    distance: u32,
     memory: u64,
+    threads: usize,
+    scratch: Option<PathBuf>,
     method: ClusterMethod,
+    distance: u32,
 }
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Prepares a search for clusters of entries within `distance` bits of each other. Nothing is
     /// read before [`visit`](Clusters::visit).
     ///
-    /// All [pairs](Self::pairs) are found first. They decide the memory: 24 bytes per pair of
-    /// different fingerprints at 64 bits, 40 at 128, and up to twice 32 or 64 bytes per fingerprint
-    /// that is near another one.
+    /// All [pairs](Self::pairs) are found first. Fingerprints that are near another one are kept in
+    /// memory, at 48 bytes each (64 at 128 bits), and pairs in scratch files if memory is short.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -72,9 +77,11 @@ impl<F: Fingerprint> Snapshot<F> {
         Clusters {
             snapshot: self,
             pairs: self.pairs(distance),
-            distance,
             memory: MEMORY,
+            threads: self.threads,
+            scratch: None,
             method: ClusterMethod::KeepFirst,
+            distance,
         }
     }
 }
@@ -96,8 +103,11 @@ impl<F: Fingerprint> Clusters<'_, F> {
         Self { method, ..self }
     }
 
-    /// Sets how many bytes of memory the pairs may take. The default is 1 GiB. The search for them
-    /// takes up to 512 MiB more.
+    /// Sets how many bytes of memory near fingerprints and their pairs may take. The default is 1 GiB.
+    /// The search for pairs takes up to 512 MiB more.
+    ///
+    /// Pairs that do not fit are written to [scratch files](Self::scratch_folder), with 24 bytes per
+    /// pair of different fingerprints, 40 at 128 bits.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -112,6 +122,23 @@ impl<F: Fingerprint> Clusters<'_, F> {
         Self { memory: bytes, ..self }
     }
 
+    /// Sets the folder for scratch files. The default is that of the system,
+    /// [`std::env::temp_dir`]. They have no names, and are gone when the search ends, also if the
+    /// process is killed.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// let search = db.snapshot();
+    /// let search = search.clusters(3).memory(256 << 20).scratch_folder(folder.path());
+    /// assert_eq!(search.visit(|_| ControlFlow::Continue(()))?.clusters, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn scratch_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { scratch: Some(folder.into()), ..self }
+    }
+
     /// Sets the number of threads, at least one. The default is that of the database.
     ///
     /// ```
@@ -123,7 +150,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn threads(self, threads: usize) -> Self {
-        Self { pairs: self.pairs.threads(threads), ..self }
+        Self { pairs: self.pairs.threads(threads), threads: threads.max(1), ..self }
     }
 
     /// Finds all clusters of at least two entries, and passes each to `visit`, ascending by the id of
@@ -131,8 +158,9 @@ impl<F: Fingerprint> Clusters<'_, F> {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` if the pairs take more than the [memory](Self::memory), or there are more
-    /// than 2^32 - 1 different fingerprints among them; `Corruption` or `Io`.
+    /// `InvalidArgument` if the near fingerprints take more than the [memory](Self::memory), or there
+    /// are more than 2^32 - 1 of them; `NoSpace` if the scratch files fill the disk; `Corruption` or
+    /// `Io`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -153,7 +181,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
         self.visit_with(visit, |_| ControlFlow::Continue(()))
     }
 
-    /// Does the same as [`visit`](Self::visit) and reports the progress of the search for pairs.
+    /// Does the same as [`visit`](Self::visit) and reports its progress until the first visit.
     ///
     /// # Errors
     ///
@@ -171,15 +199,20 @@ impl<F: Fingerprint> Clusters<'_, F> {
     pub fn visit_with(
         &self,
         mut visit: impl FnMut(Cluster<'_, F>) -> ControlFlow<()>,
-        report: impl FnMut(Progress) -> ControlFlow<()> + Send,
+        mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Result<ClusterReport> {
-        let (graph, pairs) = self.graph(report)?;
-        let firsts = match self.method {
-            ClusterMethod::KeepFirst => graph.keep_first(),
-            ClusterMethod::Components => graph.components(),
+        let folder = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        let files = ScratchFiles::InFolder(&folder);
+        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
+        let room = Room { files, memory, threads: self.threads };
+        let (graph, pairs) = self.graph(room, &mut report)?;
+        let meter = Meter::new(&mut report, Phase::Sort, Some(pairs.iter().sum()));
+        let (nodes, firsts) = match self.method {
+            ClusterMethod::KeepFirst => graph.keep_first(&meter)?,
+            ClusterMethod::Components => graph.components(&meter)?,
         };
         let mut report = ClusterReport { pairs, ..ClusterReport::default() };
-        let members = Graph::<F>::clusters(&firsts);
+        let members = graph::clusters(firsts);
         let mut rest = &*members;
         while !rest.is_empty() {
             let mut end = rest.len().min(TOGETHER);
@@ -187,15 +220,14 @@ impl<F: Fingerprint> Clusters<'_, F> {
             end += rest[end..].iter().take_while(|member| member.0 == rest[end - 1].0).count();
             let (some, others) = rest.split_at(end);
             rest = others;
-            let entries = self.entries(&graph, some)?;
+            let entries = self.entries(&nodes, some)?;
             for members in some.chunk_by(|a, b| a.0 == b.0) {
-                let nodes = members.iter().map(|&(_, node)| graph.nodes[node as usize]);
-                let cluster = entries.of(&graph, nodes);
+                let cluster = entries.of(&nodes, members);
                 // Near others only, which belong to earlier clusters.
                 if cluster.len() < 2 {
                     continue;
                 }
-                let first = graph.nodes[members[0].0 as usize];
+                let first = nodes.entry(members[0].0);
                 let radius =
                     cluster.iter().map(|e| e.fingerprint.distance(first.fingerprint)).max();
                 let radius = radius.unwrap_or(0);
@@ -209,42 +241,28 @@ impl<F: Fingerprint> Clusters<'_, F> {
     }
 
     /// Finds all pairs and groups. Returns the number of pairs at each distance with them.
-    fn graph(
+    fn graph<'r>(
         &self,
-        report: impl FnMut(Progress) -> ControlFlow<()> + Send,
-    ) -> Result<(Graph<F>, Vec<u64>)> {
-        let (mut builder, mut is_too_large) = (GraphBuilder::new(), false);
+        room: Room<'r>,
+        report: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+    ) -> Result<(Graph<'r, F>, Vec<u64>)> {
+        let (mut builder, mut result) = (GraphBuilder::new(room), Ok(()));
         let visit = |found: Found<'_, F>| {
-            match found {
-                Found::Pairs(pairs) => {
-                    pairs.iter().for_each(|pair| builder.add_pair(pair.a, pair.b))
-                }
-                Found::Group { fingerprint, ids } => {
-                    let first = ids.first().map(|&id| Entry { fingerprint, id });
-                    first.into_iter().for_each(|entry| builder.add_group(entry));
-                }
+            // After a break, what other threads have found is still passed on.
+            if result.is_ok() {
+                result = builder.add(found);
             }
-            is_too_large = builder.bytes() > self.memory;
-            if is_too_large { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let pairs = self.pairs.visit_with(visit, report)?.pairs;
-        if is_too_large {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!(
-                    "the pairs within {} bits take more than {} bytes of memory: allow more, or \
-                     choose a smaller distance",
-                    self.distance, self.memory
-                ),
-            ));
-        }
-        Ok((builder.build()?, pairs))
+        result?;
+        Ok((builder.finish()?, pairs))
     }
 
     /// Reads the entries of those of these members that are groups.
-    fn entries(&self, graph: &Graph<F>, members: &[(u32, u32)]) -> Result<EntriesOfGroups<F>> {
-        let fingerprint = |&(_, node): &(u32, u32)| graph.nodes[node as usize].fingerprint;
-        let groups = members.iter().map(fingerprint).filter(|&f| graph.is_group(f));
+    fn entries(&self, nodes: &Nodes<F>, members: &[(u32, u32)]) -> Result<EntriesOfGroups<F>> {
+        let fingerprint = |&(_, node): &(u32, u32)| nodes.entry(node).fingerprint;
+        let groups = members.iter().map(fingerprint).filter(|&f| nodes.is_group(f));
         let mut groups: Vec<F> = groups.collect();
         groups.sort_unstable();
         let mut entries = Vec::with_capacity(2 * groups.len());
@@ -257,12 +275,12 @@ impl<F: Fingerprint> Clusters<'_, F> {
 struct EntriesOfGroups<F>(Vec<Entry<F>>);
 
 impl<F: Fingerprint> EntriesOfGroups<F> {
-    /// Returns the entries with the fingerprints of these nodes, by id. A node that is no group is the
-    /// only entry with its fingerprint.
-    fn of(&self, graph: &Graph<F>, nodes: impl Iterator<Item = Entry<F>>) -> Vec<Entry<F>> {
+    /// Returns the entries with the fingerprints of these members, by id. A node that is no group is
+    /// the only entry with its fingerprint.
+    fn of(&self, nodes: &Nodes<F>, members: &[(u32, u32)]) -> Vec<Entry<F>> {
         let mut entries: Vec<Entry<F>> = Vec::new();
-        for node @ Entry { fingerprint, .. } in nodes {
-            if !graph.is_group(fingerprint) {
+        for node @ Entry { fingerprint, .. } in members.iter().map(|&(_, node)| nodes.entry(node)) {
+            if !nodes.is_group(fingerprint) {
                 entries.push(node);
                 continue;
             }

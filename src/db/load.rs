@@ -191,7 +191,7 @@ struct Load<'a, F> {
 
 impl<'a, F: Fingerprint> Load<'a, F> {
     fn scratch_files(&self) -> ScratchFiles<'a> {
-        ScratchFiles::new(self.folder)
+        ScratchFiles::InDatabase(self.folder)
     }
 
     /// Returns this many sixteenths of the memory.

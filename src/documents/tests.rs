@@ -375,7 +375,7 @@ fn file_is_the_same_with_scratch_files() {
     sim.remove("d").unwrap();
     let storage: Arc<dyn Storage> = sim.clone();
     let folder = LockedFolder::lock(&storage).unwrap();
-    let scratch = Some(ScratchFiles::new(&folder));
+    let scratch = Some(ScratchFiles::InDatabase(&folder));
     let again = write(&sim, ids, &records, symbols_for(&records), scratch).unwrap();
     assert_eq!(again, summary);
     assert!(sim.contents("d").unwrap() == bytes);

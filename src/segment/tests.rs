@@ -205,7 +205,7 @@ fn files_are_the_same_with_and_without_scratch_files() {
         let folder = LockedFolder::lock(&storage).unwrap();
         let mut writer = SegmentWriter::new(&folder, &settings, 1);
         if let Some(filter_memory) = filter_memory {
-            let files = ScratchFiles::new(&folder);
+            let files = ScratchFiles::InDatabase(&folder);
             writer.set_scratch(Scratch { files, filter_memory });
         }
         let contents = Contents { fingerprints: fingerprints.clone(), together: 1000 };

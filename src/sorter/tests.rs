@@ -54,7 +54,7 @@ fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usi
     let mut expected = records.to_vec();
     expected.sort_unstable();
     expected.dedup();
-    let mut sorter = Sorter::new(ScratchFiles::new(&folder), memory, threads);
+    let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, threads);
     records.iter().for_each(|&record| sorter.push(record).unwrap());
     let sorted = sorter.finish(|_| Ok(())).unwrap();
     let runs = sim.list().unwrap().unwrap().len() - 1; // without the lock file
@@ -122,7 +122,7 @@ fn few_records_are_not_spread_over_buckets() {
     let sim = Sim::new();
     sim.create_root().unwrap();
     let folder = locked(&sim);
-    let mut sorter = Sorter::new(ScratchFiles::new(&folder), 64 << 20, 2);
+    let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), 64 << 20, 2);
     let mut seed = 5;
     (1..MOST_FEW).for_each(|_| sorter.push(random(&mut seed)).unwrap());
     assert!(sorter.buckets.is_empty());
@@ -139,7 +139,7 @@ fn sample_has_neighbours_from_all_over_the_records() {
     // Nearly all records begin with 32 zeros, so they are in the first bucket.
     let crowd = (0..200_000u64).map(|i| i * 3);
     for memory in [64 << 20, 1 << 20] {
-        let mut sorter = Sorter::new(ScratchFiles::new(&folder), memory, 2);
+        let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, 2);
         crowd.clone().for_each(|record| sorter.push(record).unwrap());
         (1..100).for_each(|i| sorter.push(i << 57).unwrap());
         let sorted = sorter.finish(|_| Ok(())).unwrap();
@@ -162,7 +162,7 @@ fn sample_of_many_records_is_a_small_part_of_them() {
     sim.create_root().unwrap();
     let folder = locked(&sim);
     for (memory, most) in [(64 << 20, 270_000), (8 << 20, 20_000)] {
-        let mut sorter = Sorter::new(ScratchFiles::new(&folder), memory, 2);
+        let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, 2);
         let mut seed = 8;
         (0..1_000_000).for_each(|_| sorter.push(random(&mut seed)).unwrap());
         let sorted = sorter.finish(|_| Ok(())).unwrap();
@@ -185,7 +185,7 @@ fn memory_is_used_for_records() {
     sim.create_root().unwrap();
     let folder = locked(&sim);
     let memory = 4 << 20;
-    let mut sorter = Sorter::new(ScratchFiles::new(&folder), memory, 2);
+    let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, 2);
     let (mut pushed, mut seed) = (0, 1);
     while sim.list().unwrap().unwrap().len() == 1 {
         sorter.push(random(&mut seed)).unwrap();
@@ -201,7 +201,7 @@ fn error_stops_the_sort_and_leaves_no_file() {
         let sim = Sim::new();
         sim.create_root().unwrap();
         let folder = locked(&sim);
-        let mut sorter = Sorter::new(ScratchFiles::new(&folder), 0, 1);
+        let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), 0, 1);
         sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
         let mut seed = 3;
         let failed = (0..2000).find_map(|_| sorter.push(random(&mut seed)).err());

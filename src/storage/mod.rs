@@ -24,6 +24,7 @@ mod page;
 mod read_file;
 #[cfg(feature = "sim")]
 mod sim;
+mod temporary;
 
 use std::fmt::Debug;
 use std::io;
@@ -47,6 +48,7 @@ pub(crate) use read_file::READ_AHEAD;
 pub use read_file::ReadFile;
 #[cfg(feature = "sim")]
 pub use sim::{CrashLimits, CrashStates, Fault, Sim};
+pub(crate) use temporary::TemporaryFile;
 
 /// A folder of files. Names are plain file names within the folder.
 ///

@@ -187,7 +187,7 @@ mod tests {
         sim.create_root().unwrap();
         let storage: Arc<dyn Storage> = sim.clone();
         let folder = LockedFolder::lock(&storage).unwrap();
-        let files = ScratchFiles::new(&folder);
+        let files = ScratchFiles::InDatabase(&folder);
         for count in [1u64, 31, 32, 33, 1000, 100_000] {
             let fingerprints: Vec<u64> =
                 (0..count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();

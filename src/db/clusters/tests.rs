@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::db::{Db, Novelty};
+use crate::error::ErrorKind;
 use crate::fingerprint::DocId;
 
 /// A seeded generator of families of near fingerprints, chains among them.
@@ -36,9 +37,15 @@ fn database(folder: &tempfile::TempDir, fingerprints: &[u64]) -> Db {
 
 /// Returns the members of each cluster by the id of its first.
 fn clusters(db: &Db, distance: u32, method: ClusterMethod) -> BTreeMap<u64, Vec<u64>> {
-    let (mut all, mut last) = (BTreeMap::new(), None);
     let snapshot = db.snapshot();
-    let report = snapshot.clusters(distance).method(method).visit(|cluster| {
+    // Nothing is written as long as there is enough memory.
+    let search = snapshot.clusters(distance).method(method).scratch_folder("missing");
+    found(&search)
+}
+
+fn found(search: &Clusters<'_>) -> BTreeMap<u64, Vec<u64>> {
+    let (mut all, mut last) = (BTreeMap::new(), None);
+    let report = search.visit(|cluster| {
         let ids: Vec<u64> = cluster.members.iter().map(|entry| entry.id.0).collect();
         assert!(ids.is_sorted() && ids[0] == cluster.first.id.0 && last < Some(ids[0]));
         last = Some(ids[0]);
@@ -131,4 +138,56 @@ fn a_crowd_of_equal_fingerprints_is_one_cluster() {
     db.remove(7, DocId(0)).unwrap();
     let found = clusters(&db, 3, ClusterMethod::KeepFirst);
     assert_eq!(found.keys().copied().collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn pairs_that_do_not_fit_in_memory_are_in_scratch_files_and_clusters_are_the_same() {
+    let fingerprints = fingerprints(1500);
+    let folder = tempfile::tempdir().unwrap();
+    let db = database(&folder, &fingerprints);
+    let snapshot = db.snapshot();
+    let scratch = tempfile::tempdir().unwrap();
+    for method in [ClusterMethod::KeepFirst, ClusterMethod::Components] {
+        for threads in [1, 2] {
+            // Little more than the near fingerprints take.
+            let search = snapshot.clusters(6).method(method).threads(threads).memory(100_000);
+            let search = search.scratch_folder(scratch.path().join("missing"));
+            let error = search.visit(|_| ControlFlow::Continue(())).unwrap_err();
+            assert!(error.to_string().contains("missing"), "{error}");
+            let search = search.scratch_folder(scratch.path());
+            assert_eq!(found(&search), clusters(&db, 6, method));
+            assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+        }
+    }
+}
+
+#[test]
+fn near_fingerprints_that_do_not_fit_in_memory_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = database(&folder, &fingerprints(1500));
+    for memory in [0, 10, 1000, 50_000] {
+        let snapshot = db.snapshot();
+        let search = snapshot.clusters(3).memory(memory);
+        let error = search.visit(|_| ControlFlow::Continue(())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("allow more"), "{error}");
+    }
+}
+
+#[test]
+fn search_can_be_cancelled_after_the_pairs_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = database(&folder, &fingerprints(1500));
+    let snapshot = db.snapshot();
+    let mut visits = 0;
+    let cancel = |progress: Progress| match progress.phase {
+        Phase::Sort => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let visit = |_: Cluster<'_>| {
+        visits += 1;
+        ControlFlow::Continue(())
+    };
+    let error = snapshot.clusters(3).visit_with(visit, cancel).unwrap_err();
+    assert_eq!((error.kind(), visits), (ErrorKind::Cancelled, 0));
 }

@@ -85,9 +85,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", conflicts_with = "keep")]
     remove_lists: Option<PathBuf>,
 
-    /// Memory for pairs [default: 1GiB]
+    /// Memory for near fingerprints and pairs [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Memory")]
     memory: Option<usize>,
+
+    /// The folder for pairs that do not fit in memory [default: the system's temporary folder]
+    #[arg(long, value_name = "DIR", help_heading = "Memory")]
+    scratch: Option<PathBuf>,
 
     #[command(flatten)]
     reading: MemoryArgs,
@@ -159,6 +163,9 @@ impl Args {
         });
         if let Some(bytes) = self.memory {
             clusters = clusters.memory(bytes as u64);
+        }
+        if let Some(folder) = &self.scratch {
+            clusters = clusters.scratch_folder(folder);
         }
         let names = (description.ids == Ids::Names).then_some(&snapshot);
         let (bar, mut largest) = (progress::of_operation(context), Largest::default());

@@ -1,0 +1,82 @@
+//! Files without a name, for what a reader cannot hold in memory.
+
+#![expect(clippy::disallowed_types, reason = "opens files outside the folder of a database")]
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::access::Access;
+use super::open_file::OpenFile;
+use super::{ReadFile, failed};
+use crate::error::Result;
+
+/// A file without a name in some folder. The system removes it when it is closed, and also when the
+/// process is killed.
+#[derive(Debug)]
+pub(crate) struct TemporaryFile {
+    file: File,
+    /// The folder, for messages.
+    folder: PathBuf,
+}
+
+impl TemporaryFile {
+    /// Creates an empty file in this folder.
+    pub(crate) fn create(folder: &Path) -> Result<Self> {
+        match tempfile::tempfile_in(folder) {
+            Ok(file) => Ok(Self { file, folder: folder.to_owned() }),
+            Err(e) => Err(failed("create a temporary file in the folder", folder, e)),
+        }
+    }
+
+    pub(crate) fn append(&self, bytes: &[u8]) -> Result<()> {
+        let written = (&self.file).write_all(bytes);
+        written.map_err(|e| failed("write to a temporary file in the folder", &self.folder, e))
+    }
+
+    /// Ends the file, so that it can be read.
+    pub(crate) fn finish(self) -> Result<Arc<dyn ReadFile>> {
+        match OpenFile::new(self.file, Access::Cached) {
+            Ok(file) => Ok(Arc::new(file)),
+            Err(e) => Err(failed("read a temporary file in the folder", &self.folder, e)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn what_was_appended_is_read_and_the_folder_stays_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = TemporaryFile::create(folder.path()).unwrap();
+        file.append(b"some ").unwrap();
+        file.append(b"bytes").unwrap();
+        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(names(), 0);
+        let file = file.finish().unwrap();
+        let mut bytes = [0; 5];
+        file.read_at(5, &mut bytes).unwrap();
+        assert_eq!((file.length(), &bytes), (10, b"bytes"));
+        assert_eq!(names(), 0);
+    }
+
+    #[test]
+    fn missing_folder_and_full_disk_are_clear_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let error = TemporaryFile::create(&missing).unwrap_err();
+        assert!(error.to_string().contains(&*missing.to_string_lossy()), "{error}");
+        #[cfg(target_os = "linux")]
+        {
+            let file = File::options().write(true).open("/dev/full").unwrap();
+            let full = TemporaryFile { file, folder: folder.path().to_owned() };
+            let error = full.append(b"bytes").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NoSpace);
+            assert!(error.to_string().contains("free some space"), "{error}");
+        }
+    }
+}
