@@ -1,28 +1,30 @@
-//! Joins: the entries of one snapshot that are near those of another. Those of the other are read in
-//! batches, and each batch is answered in one pass over the tables.
+//! Joins: the entries of one snapshot that are near those of another, or of a list. Those of the other
+//! are read in batches, and each batch is answered in one pass over the tables.
 
 mod batches;
+mod other;
 mod report;
 mod visitor;
 
 use std::ops::ControlFlow;
 
 use batches::Batches;
+use other::Other;
 pub use report::JoinReport;
 use visitor::Visitor;
 
 use super::pairs::Pair;
 use super::snapshot::Snapshot;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Progress};
 use crate::query::Batch;
 
 /// Memory for a join, unless set.
 const MEMORY: u64 = 512 << 20;
 
-/// A search for the entries of one database that are near those of another. Made by
-/// [`Snapshot::join`].
+/// A search for the entries of one database that are near those of another, or of a list. Made by
+/// [`Snapshot::join`] and [`Snapshot::join_list`].
 ///
 /// # Examples
 ///
@@ -47,7 +49,7 @@ const MEMORY: u64 = 512 << 20;
 #[must_use = "a join does nothing until its visit or nearest is called"]
 pub struct Join<'a, F = u64> {
     snapshot: &'a Snapshot<F>,
-    other: &'a Snapshot<F>,
+    other: Other<'a, F>,
     distance: u32,
     memory: u64,
     threads: usize,
@@ -78,6 +80,35 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn join<'a>(&'a self, other: &'a Self, distance: u32) -> Join<'a, F> {
+        self.join_with(Other::Snapshot(other), distance)
+    }
+
+    /// Does the same as [`join`](Self::join) for a list of entries in any order, which is sorted now.
+    /// An entry that is in the list twice is passed on twice.
+    ///
+    /// In contrast to [`query_batch`](Self::query_batch), what is found is passed on as it is found, in
+    /// bounded memory.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// use std::ops::ControlFlow;
+    /// use fpdb::{DocId, Entry};
+    /// db.insert_batch(&[(0b0000, 1), (0b0011, 2)])?;
+    /// let list = vec![Entry { fingerprint: 0b0111, id: DocId(0) }];
+    /// let snapshot = db.snapshot();
+    /// let report = snapshot.join_list(list, 3).nearest(|pairs| {
+    ///     assert_eq!((pairs[0].a.id, pairs[0].b.id), (DocId(2), DocId(0)));
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(report.documents, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn join_list(&self, entries: Vec<Entry<F>>, distance: u32) -> Join<'_, F> {
+        self.join_with(Other::list(entries), distance)
+    }
+
+    fn join_with<'a>(&'a self, other: Other<'a, F>, distance: u32) -> Join<'a, F> {
         Join { snapshot: self, other, distance, memory: MEMORY, threads: self.threads }
     }
 }
@@ -231,7 +262,7 @@ impl<F: Fingerprint> Join<'_, F> {
         visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
         mut report: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Result<JoinReport> {
-        let Self { snapshot, other, distance, memory, threads } = *self;
+        let Self { snapshot, ref other, distance, memory, threads } = *self;
         let meter = Meter::new(&mut report, Phase::Search, Some(other.len()));
         let mut visitor = Visitor::new(visit, distance, &meter);
         let mut batches = Batches::new(other.iter(), memory);

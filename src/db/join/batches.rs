@@ -1,6 +1,5 @@
 //! Reads entries in batches whose size follows the memory and the number of matches.
 
-use crate::db::snapshot::Iter;
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match};
 
@@ -13,10 +12,13 @@ const MOST: usize = 1 << 24;
 /// How much larger than the last one a batch may be.
 const GROWTH: usize = 4;
 
-/// The batches of a snapshot's entries. All ids of a fingerprint share its answer, unless they are in
+type Entries<'a, F> = dyn Iterator<Item = Result<Entry<F>>> + 'a;
+
+/// The batches of entries. All ids of a fingerprint share its answer, unless they are in
 /// several batches.
 pub(super) struct Batches<'a, F> {
-    entries: Iter<'a, F>,
+    /// Sorted.
+    entries: Box<Entries<'a, F>>,
     /// What was read. A batch that was too large is finished in several smaller ones.
     read: Vec<Entry<F>>,
     /// How many of them are finished.
@@ -31,7 +33,7 @@ pub(super) struct Batches<'a, F> {
 
 impl<'a, F: Fingerprint> Batches<'a, F> {
     /// Half of `memory` is for the entries, and half for the matches.
-    pub(super) fn new(entries: Iter<'a, F>, memory: u64) -> Self {
+    pub(super) fn new(entries: Box<Entries<'a, F>>, memory: u64) -> Self {
         // The fingerprint, its place in the answers, and in a table's bit order with its number.
         let entry = size_of::<Entry<F>>() + 3 * size_of::<F>() + 2 * size_of::<usize>();
         // The hit, which is as large as a match, and the id.

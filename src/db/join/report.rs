@@ -23,8 +23,8 @@ pub struct JoinReport {
     pub pairs: Vec<u64>,
     /// The number of the other's entries that were passed on in a pair.
     pub documents: u64,
-    /// The number of the other's entries that were done: the first ones in the order of
-    /// [`Snapshot::iter`](crate::Snapshot::iter). All their pairs were passed on.
+    /// The number of the other's entries that were done: the first ones by fingerprint, and then by
+    /// id. All their pairs were passed on.
     pub entries: u64,
     /// Whether the visitor stopped the join.
     pub is_stopped: bool,

@@ -134,11 +134,13 @@ fn check_all<F: Fingerprint>(options: impl Fn() -> Options<F>, layout: &str, dis
             assert!(!expected.is_empty());
             // From a batch per fingerprint to one batch.
             for memory in [1, 1 << 12, 1 << 15, 512 << 20] {
-                let join = a.join(&b, distance).memory(memory).threads(1 + number % 3);
-                assert!(found(&join, false) == expected, "{name}, {distance}, {memory} bytes");
                 let mut nearest = expected.clone();
                 nearest.dedup_by_key(|pair| pair.b);
-                assert!(found(&join, true) == nearest, "{name}, {distance}, {memory} bytes");
+                for join in [a.join(&b, distance), a.join_list(others.clone(), distance)] {
+                    let join = join.memory(memory).threads(1 + number % 3);
+                    assert!(found(&join, false) == expected, "{name}, {distance}, {memory} bytes");
+                    assert!(found(&join, true) == nearest, "{name}, {distance}, {memory} bytes");
+                }
             }
         }
     }
@@ -223,4 +225,21 @@ fn a_join_with_an_empty_database_finds_nothing() {
     let (a, b) = (a.snapshot(), b.snapshot());
     assert!(found(&a.join(&b, 3), false).is_empty());
     assert!(found(&b.join(&a, 3), true).is_empty());
+}
+
+#[test]
+fn an_entry_that_is_in_a_list_twice_is_passed_on_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::options().create(folder.path().join("db")).unwrap();
+    let live = filled(&db, &[1, 2, 3]);
+    let entry = |fingerprint, id| Entry { fingerprint, id: DocId(id) };
+    let list = vec![entry(3, 9), entry(u64::MAX, 7), entry(3, 8), entry(3, 9)];
+    let snapshot = db.snapshot();
+    let mut found = Vec::new();
+    let report = snapshot.join_list(list.clone(), 1).visit(|pairs| {
+        found.extend_from_slice(pairs);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(found, brute_force(&live, &list, 1));
+    assert_eq!(report.unwrap().documents, 3);
 }

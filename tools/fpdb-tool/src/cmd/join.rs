@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
-use fpdb::{Description, Fingerprint, Ids, Join, JoinReport, Options, Pair, Snapshot};
+use anyhow::{Context as _, Result, bail};
+use fpdb::{
+    Description, DocId, Entry, Fingerprint, Ids, Join, JoinReport, Options, Pair, Snapshot,
+};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::database::by_width;
+use crate::database::{by_width, parse_id};
 use crate::failure::Outcome;
-use crate::input::parse_size;
+use crate::input::fingerprints::{ListArgs, Listed, Lists};
+use crate::input::{MAX_RATIO, parse_size};
 use crate::memory::MemoryArgs;
 use crate::output::{Context, json_line};
 use crate::pair_writer::{Batch, Form, Writer};
@@ -18,9 +21,13 @@ use crate::progress;
 const EXAMPLE: &str = "\
 Examples:
   fpdb-tool join known.fpdb new.fpdb -k 3 --json > near.ndjson
-  fpdb-tool join known.fpdb new.fpdb --all --csv > pairs.csv";
+  fpdb-tool join known.fpdb new.fpdb --all --csv > pairs.csv
+  fpdb-tool join known.fpdb new.txt --id-column 2";
 
-/// Finds the documents of one database that are near those of another
+/// Finds the documents of one database that are near those of another, or of a list
+///
+/// B is a database, or a file with a list of fingerprints, whose ids are their positions from 0, or
+/// numbers in the column --id-column. A list is kept in memory.
 ///
 /// Prints a line per entry of B that has a near-duplicate in A: the distance, the nearest entry of A,
 /// and the entry of B. Of several that are equally near, it is the one with the lowest fingerprint and
@@ -30,7 +37,7 @@ Examples:
 /// With --json, prints a record per pair, {"type":"pair","a":1,"b":2,"distance":3}, with "a_name" and
 /// "b_name" if A and B have names. The last record is a summary.
 ///
-/// Both databases must have the same width, and fingerprints of the same recipe. They are read as they
+/// A and B must have the same width, and fingerprints of the same recipe. Databases are read as they
 /// are at one moment, even if other processes are writing to them.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
@@ -39,7 +46,7 @@ pub(crate) struct Args {
     #[arg(value_name = "A")]
     a: PathBuf,
 
-    /// The database whose entries are looked up
+    /// The database or list whose entries are looked up
     #[arg(value_name = "B")]
     b: PathBuf,
 
@@ -54,6 +61,18 @@ pub(crate) struct Args {
     /// Print all pairs, and not only the nearest one of each entry of B
     #[arg(long)]
     all: bool,
+
+    /// The column of the list with the ids, counted from 1. Fingerprints are in the first other column
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..),
+        help_heading = "Reading lists of fingerprints"
+    )]
+    id_column: Option<u16>,
+
+    #[command(flatten)]
+    list: ListArgs,
 
     /// Memory for entries of B and what is found for them [default: 512MiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Memory")]
@@ -76,14 +95,23 @@ struct Summary<'a> {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
         let form = Form::new(context.json, self.csv)?;
-        let (a, b) = (fpdb::describe(&self.a)?, fpdb::describe(&self.b)?);
-        self.compare(&a, &b)?;
-        by_width!(a.bits, |options| self.search(options, [&a, &b], form, context))?;
+        let a = fpdb::describe(&self.a)?;
+        let b = self.b.is_dir().then(|| fpdb::describe(&self.b)).transpose()?;
+        if let Some(b) = &b {
+            self.compare(&a, b)?;
+        }
+        by_width!(a.bits, |options| self.search(options, &a, b.as_ref(), form, context))?;
         Ok(Outcome::Done)
     }
 
     /// Refuses databases whose fingerprints have nothing to do with each other.
     fn compare(&self, a: &Description, b: &Description) -> Result<()> {
+        if self.id_column.is_some() {
+            bail!(
+                "--id-column is for a list of fingerprints, but {} is a database",
+                self.b.display()
+            );
+        }
         let (a_path, b_path) = (self.a.display(), self.b.display());
         if a.bits != b.bits {
             bail!(
@@ -105,10 +133,12 @@ impl Args {
         Ok(())
     }
 
+    /// Joins A with B, which is a list if it has no description.
     fn search<F: Fingerprint>(
         &self,
         options: Options<F>,
-        [a, b]: [&Description; 2],
+        a: &Description,
+        b: Option<&Description>,
         form: Form,
         context: &mut Context<'_>,
     ) -> Result<()> {
@@ -116,13 +146,23 @@ impl Args {
         let open = |path: &Path| -> fpdb::Result<Snapshot<F>> {
             Ok(self.reading.apply(options.clone(), path).open_read_only(path)?.snapshot())
         };
-        let (of_a, of_b) = (open(&self.a)?, open(&self.b)?);
-        let mut join = of_a.join(&of_b, self.distance.unwrap_or(a.max_distance));
+        let distance = self.distance.unwrap_or(a.max_distance);
+        let of_a = open(&self.a)?;
+        let of_b = b.map(|_| open(&self.b)).transpose()?;
+        let (mut join, entries) = match &of_b {
+            Some(of_b) => (of_a.join(of_b, distance), of_b.len()),
+            None => {
+                let list = self.read_list(context)?;
+                let entries = list.len() as u64;
+                (of_a.join_list(list, distance), entries)
+            }
+        };
         if let Some(bytes) = self.memory {
             join = join.memory(bytes as u64);
         }
-        let names = [(a, &of_a), (b, &of_b)];
-        let names = names.map(|(of, snapshot)| (of.ids == Ids::Names).then_some(snapshot));
+        let has_names = |of: &Description| of.ids == Ids::Names;
+        let names =
+            [has_names(a).then_some(&of_a), of_b.as_ref().filter(|_| b.is_some_and(has_names))];
         let bar = progress::of_operation(context);
         let report = self.write(&join, &bar, Writer::new(form, names, context.out))?;
         bar.finish_and_clear();
@@ -133,11 +173,26 @@ impl Args {
             json_line(context.out, &summary)?;
         }
         context.say(format!(
-            "{documents} of {} entries have a near-duplicate in {}",
-            of_b.len(),
+            "{documents} of {entries} entries have a near-duplicate in {}",
             self.a.display()
         ));
         Ok(())
+    }
+
+    fn read_list<F: Fingerprint>(&self, context: &Context<'_>) -> Result<Vec<Entry<F>>> {
+        let files = std::slice::from_ref(&self.b);
+        let bar = progress::over_files(context, files);
+        let id_column = self.id_column.map(usize::from);
+        let lists = Lists { args: &self.list, id_column, max_ratio: MAX_RATIO, bar: &bar };
+        let entry = |(position, listed): (u64, Result<Listed<F>>)| {
+            let Listed { fingerprint, id } = listed?;
+            let id = id.map_or(Ok(DocId(position)), |id| parse_id(&id));
+            let id = id.with_context(|| format!("cannot read {}", self.b.display()))?;
+            Ok(Entry { fingerprint, id })
+        };
+        let entries = (0..).zip(lists.read(files)).map(entry).collect();
+        bar.finish_and_clear();
+        entries
     }
 
     /// Writes what the join finds.

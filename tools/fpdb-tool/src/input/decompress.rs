@@ -17,6 +17,10 @@ use super::{is_stdin, label, open_file};
 pub(super) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 pub(super) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
+/// The largest ratio of a compressed list's content to its size, where no option sets it. A list that
+/// exceeds it is a mistake, because lists are read into memory.
+pub(crate) const MAX_RATIO: u64 = 1000;
+
 /// Bytes of the content that [`Input::head`] returns.
 const HEAD: usize = 1024;
 

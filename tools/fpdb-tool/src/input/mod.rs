@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-pub(crate) use decompress::{Compression, Input};
+pub(crate) use decompress::{Compression, Input, MAX_RATIO};
 pub(crate) use document::Document;
 pub(crate) use intake::{Intake, Item};
 pub(crate) use kind::{DocumentFormat, InputFormat, is_html};

@@ -13,7 +13,7 @@ use super::kind::DocumentFormat;
 use super::ndjson::Fields;
 use super::reader::Reading;
 use super::walk::Walk;
-use super::{parse_size, pool, web};
+use super::{MAX_RATIO, parse_size, pool, web};
 
 /// How documents are read from files.
 #[derive(clap::Args, Debug, Clone)]
@@ -53,7 +53,7 @@ pub(crate) struct DocumentArgs {
 
     /// Stop if a compressed file decompresses to more than this many times its size. The first 64
     /// MiB are not counted. Text rarely decompresses to more than 10 times its size
-    #[arg(long, value_name = "TIMES", default_value_t = 1000)]
+    #[arg(long, value_name = "TIMES", default_value_t = MAX_RATIO)]
     pub(crate) max_ratio: u64,
 
     /// Number of threads that compute fingerprints; at most the same number read files [default:

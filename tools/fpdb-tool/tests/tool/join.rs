@@ -52,6 +52,31 @@ fn json_has_a_record_per_pair_and_a_summary() {
 }
 
 #[test]
+fn b_may_be_a_list_with_or_without_ids() {
+    let folder = folder();
+    for line in ["", " --json", " --csv --all", " --all --memory 1"] {
+        let of_list = folder.ok(&format!("join a list-b --id-column 2{line}"));
+        let of_database = folder.ok(&format!("join a b{line}"));
+        assert_eq!((of_list.text(), of_list.err), (of_database.text(), of_database.err));
+    }
+    folder.write("plain", "0xffff\n0x7f00000000\n");
+    assert_eq!(folder.ok("join a plain").text(), "1  5  1\n");
+    folder.write("binary", 0x7f_0000_0000u64.to_le_bytes());
+    assert_eq!(folder.ok("join a binary --fp-format bin-le").text(), "1  5  0\n");
+}
+
+#[test]
+fn bad_lists_are_clear_errors() {
+    let folder = folder();
+    folder.write("ids", "0x07,one\n");
+    let run = folder.exits(2, "join a ids --id-column 2");
+    assert!(run.err.contains("cannot read ids: \"one\" is not a number"), "{run:?}");
+    folder.exits(2, "join a nowhere");
+    let run = folder.exits(2, "join a b --id-column 2");
+    assert!(run.err.contains("b is a database"), "{run:?}");
+}
+
+#[test]
 fn names_are_those_of_each_database() {
     let folder = Folder::new();
     folder.write("list-a", "0x7,one\n0x70,two\n");

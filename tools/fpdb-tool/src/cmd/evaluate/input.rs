@@ -8,15 +8,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use csv::StringRecord;
 use indicatif::ProgressBar;
 
-use crate::input::{self, Compression, Document, Input, Intake, Item};
+use crate::input::{self, Compression, Document, Input, Intake, Item, MAX_RATIO};
 use crate::output::Context;
 
 /// The number of documents read at once.
 const BATCH: usize = 1024;
-
-/// The largest ratio of a list's content to its compressed size. A list that exceeds it is a mistake,
-/// because lists are read into memory.
-const MAX_RATIO: u64 = 1000;
 
 /// The least Jaccard similarity of a strong duplicate.
 pub(super) const STRONG: f64 = 0.9;

@@ -20,9 +20,6 @@ use crate::{input, progress};
 use report::{Report, Source as Origin};
 use survey::{Reservoir, Survey};
 
-/// The largest ratio of a compressed list's content to its size.
-const MAX_RATIO: u64 = 1000;
-
 const EXAMPLE: &str = "\
 Example:
   fpdb-tool health crawl.fpdb";
@@ -110,7 +107,8 @@ impl Args {
         input::check_all(&self.paths)?;
         let bar = progress::over_files(context, &self.paths);
         let mut sample = Reservoir::new(self.sample);
-        let lists = Lists { args: &self.list, id_column: None, max_ratio: MAX_RATIO, bar: &bar };
+        let lists =
+            Lists { args: &self.list, id_column: None, max_ratio: input::MAX_RATIO, bar: &bar };
         for (id, listed) in (0..).zip(lists.read(&self.paths)) {
             sample.add(Entry { fingerprint: listed?.fingerprint, id: DocId(id) });
         }

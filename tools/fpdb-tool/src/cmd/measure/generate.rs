@@ -10,9 +10,6 @@ use crate::input::fingerprints::{ListArgs, Lists};
 use crate::output::Context;
 use crate::{input, progress};
 
-/// The largest ratio of a compressed list's content to its size.
-const MAX_RATIO: u64 = 1000;
-
 /// The generator splitmix64.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
@@ -96,7 +93,7 @@ impl Data {
         };
         input::check_all(path)?;
         let bar = progress::over_files(context, path);
-        let lists = Lists { args: list, id_column: None, max_ratio: MAX_RATIO, bar: &bar };
+        let lists = Lists { args: list, id_column: None, max_ratio: input::MAX_RATIO, bar: &bar };
         let read: Result<Vec<F>> = lists.read(path).map(|listed| Ok(listed?.fingerprint)).collect();
         bar.finish_and_clear();
         let read = read?;
