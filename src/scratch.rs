@@ -232,4 +232,33 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn spool_in_memory_writes_nothing_until_it_spills() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let count = 10 * SPOOL as u64 / 8;
+        for spill_at in [0, 1, count / 2, count] {
+            let files = ScratchFiles::InFolder(folder.path());
+            let (mut spool, mut read) = (Spool::in_memory(files), Vec::new());
+            let mut in_memory = Spool::in_memory(ScratchFiles::InFolder(&missing));
+            for i in 0..count {
+                if i == spill_at {
+                    spool.spill().unwrap();
+                }
+                spool.push(&i.to_le_bytes()).unwrap();
+                in_memory.push(&i.to_le_bytes()).unwrap();
+                assert!(i < spill_at || spool.memory() < SPOOL);
+            }
+            assert_eq!(in_memory.memory() as u64, 8 * count);
+            assert!(in_memory.spill().is_err());
+            spool
+                .read(|bytes| {
+                    read.extend_from_slice(bytes);
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(read, (0..count).flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+        }
+    }
 }

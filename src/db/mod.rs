@@ -54,6 +54,8 @@ mod options;
 mod orphans;
 mod pairs;
 mod poison;
+#[cfg(test)]
+mod random;
 mod read_only;
 mod read_state;
 mod reading_options;

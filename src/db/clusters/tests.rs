@@ -1,27 +1,26 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::db::random::Random;
 use crate::db::{Db, Novelty};
 use crate::error::ErrorKind;
 use crate::fingerprint::DocId;
 
-/// A seeded generator of families of near fingerprints, chains among them.
+/// Returns families of near fingerprints, chains among them.
 fn fingerprints(n: usize) -> Vec<u64> {
-    let mut state = 9u64;
-    let mut next = move || {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (state ^ state >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 9
-    };
-    let mut all = Vec::new();
+    let (mut random, mut all) = (Random(9), Vec::new());
     while all.len() < n {
-        let mut last = next() << 9 ^ next();
-        for _ in 0..1 + next() % 12 {
+        let mut last = random.fingerprint();
+        for _ in 0..1 + random.below(12) {
             all.push(last);
-            (0..next() % 4).for_each(|_| last ^= 1 << (next() % 64));
+            let errors = random.below(4);
+            last = random.flip(last, errors);
         }
     }
     // So that families are not in the order of their ids.
-    (0..all.len()).rev().for_each(|at| all.swap(at, usize::try_from(next()).unwrap() % (at + 1)));
+    for at in (0..all.len()).rev() {
+        all.swap(at, usize::try_from(random.below(at as u64 + 1)).unwrap());
+    }
     all
 }
 

@@ -1,30 +1,8 @@
 use super::*;
+use crate::db::random::Random;
 use crate::db::{Db, Options};
 use crate::fingerprint::Entry;
 use crate::layout::Layout;
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 ^ self.0 >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn fingerprint<F: Fingerprint>(&mut self) -> F {
-        F::from_u128((0..4).fold(0, |all, _| all << 40 ^ u128::from(self.next())))
-    }
-
-    fn flip<F: Fingerprint>(&mut self, fingerprint: F, errors: u64) -> F {
-        (0..errors).fold(fingerprint, |f, _| {
-            f ^ F::ONE << u32::try_from(self.below(u64::from(F::BITS))).unwrap()
-        })
-    }
-}
 
 /// Data sets by name.
 fn data<F: Fingerprint>(n: usize) -> Vec<(&'static str, Vec<F>)> {
