@@ -15,10 +15,12 @@ import pytest
 CROWD = 60_000
 
 SETUP = """
-import sys, time
+import signal, sys, time
 import fpdb_engine as fpdb
 import numpy as np
 
+# Background jobs of a shell ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 path, call = sys.argv[1:]
 db = fpdb.Db.open(path, threads=2)
 crowd = np.arange(%d, dtype=np.uint64) %% 4096
