@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use fpdb::{ClusterMethod, DocId, Found, Pair, Snapshot};
+use fpdb::{ClusterMethod, DocId, Entry, Found, Pair, Snapshot};
 use pyo3::prelude::*;
 
 use crate::arrays::array;
@@ -130,16 +130,36 @@ pub(crate) fn pairs<F: Bits>(
     })
 }
 
-/// Begins a search for all pairs of two databases.
+/// What a database is joined with.
+pub(crate) enum Other<F> {
+    Database(Snapshot<F>),
+    List(Vec<Entry<F>>),
+}
+
+impl<F: Bits> Other<F> {
+    /// Returns the fingerprints of an array, with their positions as ids.
+    pub(crate) fn list(fingerprints: &Bound<'_, PyAny>) -> PyResult<Self> {
+        F::with_batch(fingerprints, |some| {
+            let entry = |(id, &fingerprint)| Entry { fingerprint, id: DocId(id) };
+            Ok(Self::List((0..).zip(some).map(entry).collect()))
+        })
+    }
+}
+
+/// Begins a search for all pairs of a database and another one, or a list.
 pub(crate) fn join<F: Bits>(
     snapshot: Snapshot<F>,
-    other: Snapshot<F>,
+    other: Other<F>,
     tuning: Search,
     nearest: bool,
 ) -> PyResult<PairIterator> {
     PairIterator::start(move |cancel, send| {
         let mut collector = Collector::new(send);
-        let join = tuned!(snapshot.join(&other, tuning.distance), tuning);
+        let join = match other {
+            Other::Database(ref other) => snapshot.join(other, tuning.distance),
+            Other::List(entries) => snapshot.join_list(entries, tuning.distance),
+        };
+        let join = tuned!(join, tuning);
         let visit = |pairs: &[Pair<F>]| collector.push_all(pairs);
         if nearest {
             join.nearest_with(visit, cancel.progress())?;

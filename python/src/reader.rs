@@ -15,7 +15,7 @@ use crate::fork::Process;
 use crate::interrupt::interruptible;
 use crate::keys::OwnedKey;
 use crate::numbers::{Distance, Number};
-use crate::pairs::{self, Search};
+use crate::pairs::{self, Other, Search};
 use crate::results::{Document, Match, named_tuple};
 use crate::source::{AnySnapshot, AnySource, Source, at_width, map_width};
 use crate::width::Bits;
@@ -191,7 +191,8 @@ impl Reader {
     /// Returns the answers to several queries, as flat arrays.
     ///
     /// Those of query i are ids[offsets[i]:offsets[i + 1]], and the same of distances. A large batch is
-    /// faster than one query after another.
+    /// faster than one query after another. All answers are in memory at the same time; join() returns
+    /// them in chunks.
     ///
     /// >>> _ = db.insert_batch([0b1100, 0b1111], [1, 2])
     /// >>> offsets, ids, distances = db.query_batch([0b1101, 2**64 - 1], 3)
@@ -321,31 +322,42 @@ impl Reader {
     }
 
     /// Returns an iterator over all pairs of an entry of this database and one of another that are within k
-    /// bits of each other, as chunks of arrays: a are ids of this database, and b of the other.
+    /// bits of each other, as chunks of arrays: a are ids of this database, and b of the other. Instead of
+    /// another database, it takes an array of fingerprints, whose ids are their positions. Pairs are
+    /// ordered by the other's fingerprints.
     ///
     /// Fastest if this is the larger one. With nearest, only the nearest entry of this database is paired
     /// with each of the other's. memory is the number of bytes for a batch of entries and its matches; 512
-    /// MiB by default.
+    /// MiB by default. So, in contrast to query_batch(), not all answers are in memory.
     ///
     /// >>> _ = db.insert_batch([0b0000, 0b0011], [1, 2])
     /// >>> with fpdb.Db.create(folder / "new.fpdb") as new:
     /// ...     _ = new.insert(0b0111, 9)
     /// ...     [(chunk.a.tolist(), chunk.b.tolist()) for chunk in db.join(new, 3)]
     /// [([2, 1], [9, 9])]
+    /// >>> [(chunk.a.tolist(), chunk.b.tolist()) for chunk in db.join([2**64 - 1, 0b0011], 3, nearest=True)]
+    /// [([2], [1])]
     #[pyo3(signature = (other, k=None, *, nearest=false, memory=None, threads=None))]
     fn join(
         &self,
-        other: &Reader,
+        other: &Bound<'_, PyAny>,
         k: Option<Distance>,
         nearest: bool,
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> PyResult<PairIterator> {
         let search = self.search(k, memory, threads);
-        match (self.snapshot_now()?, other.snapshot_now()?) {
-            (AnySnapshot::Bits64(a), AnySnapshot::Bits64(b)) => pairs::join(a, b, search, nearest),
+        let Ok(database) = other.cast::<Self>() else {
+            return at_width!(self.snapshot_now()?, snapshot => {
+                pairs::join(snapshot, Other::list(other)?, search, nearest)
+            });
+        };
+        match (self.snapshot_now()?, database.get().snapshot_now()?) {
+            (AnySnapshot::Bits64(a), AnySnapshot::Bits64(b)) => {
+                pairs::join(a, Other::Database(b), search, nearest)
+            }
             (AnySnapshot::Bits128(a), AnySnapshot::Bits128(b)) => {
-                pairs::join(a, b, search, nearest)
+                pairs::join(a, Other::Database(b), search, nearest)
             }
             _ => Err(errors::invalid("cannot join databases of 64 and of 128 bits")),
         }

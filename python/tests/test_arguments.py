@@ -199,6 +199,10 @@ def test_arrays_of_the_other_width_are_refused(db: fpdb.Db, tmp_path: Path) -> N
                 wide.query_batch(wrong)
         with pytest.raises(fpdb.InvalidArgumentError, match="64 and of 128 bits"):
             db.join(wide)
+        with pytest.raises(TypeError, match="two columns"):
+            wide.join(np.zeros(4, np.uint64))
+    with pytest.raises(TypeError):
+        db.join("other.fpdb")
 
 
 def test_empty_batches_are_accepted(db: fpdb.Db) -> None:

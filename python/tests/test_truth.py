@@ -71,6 +71,26 @@ def test_queries_find_what_a_scan_finds(
                 assert found_ids == [(d, id) for d, _, id in truth_of_query]
 
 
+def test_join_with_an_array_finds_what_a_scan_finds(
+    path: Path, bits: int, entries: list[tuple[int, int]], rng: np.random.Generator
+) -> None:
+    asked = queries(entries, bits, rng)
+    expected = {
+        (id, at, d) for at, query in enumerate(asked) for d, _, id in truth.near(entries, query, K)
+    }
+    with fpdb.open(path) as reader:
+        for nearest in [False, True]:
+            chunks = list(reader.join(truth.batch(asked, bits), K, nearest=nearest, memory=1 << 14))
+            columns = [np.concatenate(column).tolist() for column in zip(*chunks)]
+            found = list(zip(*columns))
+            if nearest:
+                assert {at for _, at, _ in found} == {at for _, at, _ in expected}
+                assert len(found) == len({at for _, at, _ in found})
+                assert set(found) <= expected
+            else:
+                assert len(found) == len(expected) and set(found) == expected
+
+
 def test_large_batches_have_the_answers_of_single_queries(
     path: Path, bits: int, entries: list[tuple[int, int]], rng: np.random.Generator
 ) -> None:

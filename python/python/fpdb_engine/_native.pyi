@@ -109,7 +109,7 @@ class Reader:
     ) -> list[int]: ...
     def join(
         self,
-        other: Reader,
+        other: Reader | _Numbers,
         k: int | None = None,
         *,
         nearest: bool = False,
