@@ -65,7 +65,7 @@ pub(super) fn write<F: Fingerprint>(
         if now.outgrows(&version, seq) {
             continue;
         }
-        let mut batch = Batch::new(core, &now, seq, writer.next_doc, documents.len() > 1);
+        let mut batch = Batch::new(core, &now, seq, writer.next_doc, documents.len());
         let outcomes = documents.iter().zip(&lookups);
         let outcomes = outcomes.map(|(document, lookup)| batch.decide(document, lookup, rule));
         let outcomes = outcomes.collect::<Result<Vec<_>>>()?;
@@ -100,7 +100,7 @@ pub(super) fn edit<F: Fingerprint>(
         if now.outgrows(&version, seq) {
             continue;
         }
-        let mut batch = Batch::new(core, &now, seq, writer.next_doc, keys.len() > 1);
+        let mut batch = Batch::new(core, &now, seq, writer.next_doc, keys.len());
         let edited = keys.iter().zip(&lookups).map(|(&key, lookup)| {
             let old = batch.document(key, *lookup);
             match old.map(|old| (old, edit(&old))) {
@@ -199,10 +199,10 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
         version: &'a Version<F>,
         seen: u64,
         next_doc: u64,
-        is_several: bool,
+        documents: usize,
     ) -> Self {
-        let changes =
-            is_several.then(|| Memtable::new(core.planner.permutations().to_vec(), next_doc));
+        let memtable = || Memtable::for_batch(documents, core.planner.permutations(), next_doc);
+        let changes = (documents > 1).then(memtable);
         Self { core, version, seen, next_doc, ops: Vec::new(), changes, depends_on: 0 }
     }
 
@@ -300,7 +300,8 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
         if let Some((_, document)) = in_batch {
             return document;
         }
-        match self.version.memtables().rev().find_map(|m| m.document(&key, u64::MAX)) {
+        let mut newer = self.version.memtables().rev().filter(|m| m.last_seq() > self.seen);
+        match newer.find_map(|m| m.document(&key, u64::MAX)) {
             Some((seq, document)) if seq > self.seen => {
                 self.depends_on = self.depends_on.max(seq);
                 document

@@ -144,8 +144,8 @@ fn decide<F: Fingerprint>(
     lookups: &[Option<Match<F>>],
 ) -> Decisions<F> {
     // A single entry has none before it.
-    let batch =
-        (entries.len() > 1).then(|| Memtable::new(newer.core.planner.permutations().to_vec(), 0));
+    let permutations = newer.core.planner.permutations();
+    let batch = (entries.len() > 1).then(|| Memtable::for_batch(entries.len(), permutations, 0));
     let (mut depends_on, mut ops) = (0, Vec::new());
     let novelties = entries.iter().zip(lookups).map(|(&Entry { fingerprint, id }, lookup)| {
         let committed = newer.nearest(fingerprint);

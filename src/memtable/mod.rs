@@ -172,6 +172,18 @@ impl<F: Fingerprint> Memtable<F> {
         Self { permutations, entries, has_removals, inner: RwLock::new(inner) }
     }
 
+    /// Makes an empty memtable for the changes of a batch of this many documents, in which only
+    /// [`newer_match`](Self::newer_match) searches. That compares few entries one by one, so they need no
+    /// tables.
+    pub(crate) fn for_batch(
+        documents: usize,
+        permutations: &[Permutation<F>],
+        next_doc: u64,
+    ) -> Self {
+        let permutations = if documents <= SCAN_NEWER { &[] } else { permutations };
+        Self::new(permutations.to_vec(), next_doc)
+    }
+
     // A panic while the lock is held at worst leaves an entry whose commit never becomes visible.
     fn read(&self) -> RwLockReadGuard<'_, Inner<F>> {
         self.inner.read().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -213,7 +225,8 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F>) {
-        if entries_of(inner, entry.fingerprint).all(|(_, history)| !history.was_inserted()) {
+        let is_inserted = |(_, history): (_, &History)| history.was_inserted();
+        if !inner.tables.is_empty() && !entries_of(inner, entry.fingerprint).any(is_inserted) {
             for (table, permutation) in inner.tables.iter_mut().zip(&self.permutations) {
                 table.insert(permutation.apply(entry.fingerprint));
             }
@@ -332,15 +345,12 @@ impl<F: Fingerprint> Memtable<F> {
         let inner = self.read();
         let newer = &inner.inserted[inner.after(seq).inserted..];
         if newer.len() <= SCAN_NEWER {
-            let near = newer.iter().filter_map(|&entry| {
-                let d = entry.fingerprint.distance(query);
-                if d > distance || !accept(entry) {
-                    return None;
-                }
+            let mut near = near_entries(newer, query, distance);
+            near.sort_unstable();
+            return near.into_iter().find_map(|(d, entry)| {
                 let last = inner.entries.get(&entry)?.at(u64::MAX)?;
-                last.inserted.then_some((d, entry, last.seq))
+                (last.inserted && accept(entry)).then_some((last.seq, entry, d))
             });
-            return near.min().map(|(d, entry, seq)| (seq, entry, d));
         }
         let plan = plan(inner.entries.len());
         drop(inner);
@@ -430,6 +440,27 @@ fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F>, change: Change)
         }
     };
     inner.gain += history.net.gain() - before.gain();
+}
+
+/// Returns the entries within the distance of the query, with their distances.
+fn near_entries<F: Fingerprint>(
+    entries: &[Entry<F>],
+    query: F,
+    distance: u32,
+) -> Vec<(u32, Entry<F>)> {
+    let mut near = Vec::new();
+    cpu::with_native_instructions(
+        #[inline(always)]
+        || {
+            for &entry in entries {
+                let d = entry.fingerprint.distance(query);
+                if d <= distance {
+                    near.push((d, entry));
+                }
+            }
+        },
+    );
+    near
 }
 
 fn entries_of<F: Fingerprint>(
@@ -543,6 +574,21 @@ mod tests {
         }
         let found = table.newer_match(0xfe, plan, 3, 0, |_| true).unwrap();
         assert_eq!(found, (1, Entry { fingerprint: 0xff, id: DocId(0) }, 1));
+    }
+
+    #[test]
+    fn newer_match_finds_every_document_of_a_batch_few_or_many() {
+        let layout = Layout::preset("half-2", 64).unwrap();
+        let plan = layout.plan_for(1000, 3, &Terms::default());
+        for documents in [2, SCAN_NEWER, SCAN_NEWER + 1] {
+            let batch = Memtable::for_batch(documents, &layout.permutations(), 0);
+            for id in 0..documents as u64 {
+                assert_eq!(batch.newer_match(id << 32, |_| &plan, 0, 0, |_| true), None);
+                batch.apply(id + 1, &[insert(id << 32, id)]).unwrap();
+                let found = batch.newer_match(id << 32 | 1, |_| &plan, 1, 0, |_| true).unwrap();
+                assert_eq!((found.1.id, found.2), (DocId(id), 1));
+            }
+        }
     }
 
     #[test]
