@@ -1,8 +1,10 @@
 //! How many synced `FP.ADDNX` per second `serve` answers, and how long they take, next to `SET` of a
 //! Redis server that syncs every write.
 //!
-//! `cargo bench -p fpdb-tool --bench serve [-- --seconds N --connections N]`. The numbers of each line
-//! are of one run: all servers take turns, several times.
+//! `cargo bench -p fpdb-tool --bench serve [-- --seconds N --connections N --other TOOL]`. The numbers of
+//! each line are of one run: all servers take turns, several times. With `--other`, another build of
+//! the tool takes part. The last column is the processor time of the server per command, on Linux. It
+//! depends less on what else the machine does.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 
@@ -53,13 +55,18 @@ fn main() {
     let seconds = option("--seconds").unwrap_or(5);
     let duration = if is_test { Duration::from_millis(50) } else { Duration::from_secs(seconds) };
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let targets: Vec<Target> = [Some(start_fpdb(folder.path())), start_redis(folder.path())]
-        .into_iter()
-        .flatten()
-        .collect();
+    let other = args.iter().position(|arg| arg == "--other").map(|at| &args[at + 1]);
+    let targets: Vec<Target> = [
+        Some(start_fpdb("fpdb", env!("CARGO_BIN_EXE_fpdb-tool"), folder.path())),
+        other.map(|tool| start_fpdb("other", tool, folder.path())),
+        start_redis(folder.path()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     println!(
-        "{:12} {:>10} {:>12} {:>9} {:>9} {:>9}",
-        "server", "pipelined", "commands/s", "p50 ms", "p99 ms", "max ms"
+        "{:12} {:>10} {:>12} {:>9} {:>9} {:>9} {:>9}",
+        "server", "pipelined", "commands/s", "p50 ms", "p99 ms", "max ms", "cpu us"
     );
     let mut seed = 0;
     for _ in 0..if is_test { 1 } else { ROUNDS } {
@@ -72,15 +79,16 @@ fn main() {
     }
 }
 
-fn start_fpdb(folder: &Path) -> Target {
+/// Starts a build of the tool as a server.
+fn start_fpdb(name: &'static str, tool: &str, folder: &Path) -> Target {
     let tool = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fpdb-tool"));
+        let mut command = Command::new(tool);
         command.current_dir(folder);
         command
     };
-    let created = tool().args(["create", "db", "--ids", "unique", "-q"]).status();
+    let created = tool().args(["create", name, "--ids", "unique", "-q"]).status();
     assert!(created.expect("the tool starts").success());
-    let serve = ["serve", "db", "--listen", "127.0.0.1:0", "--json", "-q"];
+    let serve = ["serve", name, "--listen", "127.0.0.1:0", "--json", "-q"];
     let mut server = tool().args(serve).stdout(Stdio::piped()).spawn().expect("the tool starts");
     let mut line = String::new();
     let out = server.stdout.as_mut().expect("a pipe");
@@ -88,7 +96,7 @@ fn start_fpdb(folder: &Path) -> Target {
     let ready: serde_json::Value = serde_json::from_str(&line).expect("JSON");
     let address = ready["address"].as_str().expect("an address");
     let port = address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
-    Target { name: "fpdb", command: "FP.ADDNX", server, port }
+    Target { name, command: "FP.ADDNX", server, port }
 }
 
 /// Starts a Redis server that syncs every write, if there is one.
@@ -111,7 +119,7 @@ fn start_redis(folder: &Path) -> Option<Target> {
 
 fn measure(target: &Target, load: Load, seed: u64) {
     let end = AtomicBool::new(false);
-    let start = Instant::now();
+    let (start, cpu) = (Instant::now(), cpu_time(target.server.id()));
     let times = std::thread::scope(|scope| {
         let end = &end;
         let clients = (0..load.connections)
@@ -128,16 +136,30 @@ fn measure(target: &Target, load: Load, seed: u64) {
     });
     let times = times.expect("a client");
     let seconds = start.elapsed().as_secs_f64();
+    let commands = (times.len() * load.pipelined) as f64;
+    let cpu = cpu_time(target.server.id()) - cpu;
     let milliseconds = |micros: u64| micros as f64 / 1e3;
     println!(
-        "{:12} {:>10} {:>12.0} {:>9.2} {:>9.2} {:>9.2}",
+        "{:12} {:>10} {:>12.0} {:>9.2} {:>9.2} {:>9.2} {:>9.2}",
         target.name,
         load.pipelined,
-        (times.len() * load.pipelined) as f64 / seconds,
+        commands / seconds,
         milliseconds(times.value_at_quantile(0.5)),
         milliseconds(times.value_at_quantile(0.99)),
         milliseconds(times.max()),
+        cpu * 1e6 / commands,
     );
+}
+
+/// Returns the processor time of a process in seconds; 0 if the system does not say.
+fn cpu_time(process: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name may contain spaces. After it come the state and other fields.
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let ticks =
+        fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    // Linux counts 100 ticks per second.
+    ticks.sum::<f64>() / 100.0
 }
 
 /// Sends commands until the end. Returns the times from sending a pipeline to its last reply, in

@@ -1,63 +1,87 @@
-//! `FP.ADDNX` and `FP.UPSERT`. Adjacent commands of a client are committed together.
+//! `FP.ADDNX` and `FP.UPSERT`. Adjacent commands of a client form a batch, which the threads of
+//! `commits.rs` commit together with batches of other clients.
 
-use fpdb::{Key, Novelty, Outcome, UpsertOptions};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+use std::{thread, vec};
+
+use fpdb::{DocId, Ids, Key, Outcome};
 
 use super::command::Command;
 use super::failure::{Failure, Result};
 use super::matches::{self, Keys};
-use super::output::Output;
+use super::output::{Lent, Output};
 use super::resp::Replies;
 use super::service::Service;
 use crate::recipe::Width;
 
-/// The most documents of one commit. Other writers wait while it is decided which of them are novel.
+/// The most commands of a batch.
 pub(super) const MOST: usize = 512;
 
-/// What a command is to write: a document, or nothing because its text is too short.
-type Written<'a, F> = Option<(F, Key<'a>)>;
-
-/// Executes adjacent commands of one kind, with the same answers as one after the other. Returns how
-/// many failed.
-pub(super) fn write<F: Width>(
-    service: &Service<F>,
-    command: Command,
-    requests: &[Vec<&[u8]>],
-    output: &mut Output<'_>,
-) -> u64 {
-    let written: Vec<Result<Written<'_, F>>> =
-        requests.iter().map(|words| parse(service, command, words)).collect();
-    let documents: Vec<(F, Key<'_>)> =
-        written.iter().filter_map(|written| *written.as_ref().ok()?).collect();
-    let mut outcomes = commit(service, command, &documents).into_iter();
-    let mut keys = Keys::new(service.db.snapshot(), service.description.ids);
-    let mut errors = 0;
-    for written in written {
-        let outcome = match written {
-            Ok(Some((_, key))) => outcomes.next().transpose().inspect(|outcome| {
-                if let (Some(Outcome::Inserted(id)), Key::Name(name)) = (outcome, key) {
-                    keys.know(*id, name);
-                }
-            }),
-            Ok(None) => Ok(None),
-            Err(failure) => Err(failure),
-        };
-        let replied = outcome.and_then(|outcome| reply(outcome, &keys, &mut output.replies));
-        if let Err(failure) = replied {
-            failure.write(&mut output.replies);
-            errors += 1;
-        }
-        output.send_if_full();
-    }
-    errors
+/// Adjacent commands of a client, all of one kind.
+pub(super) struct Batch<F> {
+    pub(super) command: Command,
+    start: Instant,
+    /// What each command writes: a document, or nothing because its text is too short.
+    written: Vec<Result<Option<(F, StoredKey)>>>,
+    /// The names of all documents, one after the other.
+    names: String,
 }
 
-fn parse<'a, F: Width>(
+/// A key that outlives the request it comes from.
+enum StoredKey {
+    Id(DocId),
+    /// Where the name is.
+    Name(Range<usize>),
+}
+
+impl<F: Width> Batch<F> {
+    /// Parses adjacent commands of one kind.
+    pub(super) fn parse(service: &Service<F>, command: Command, requests: &[Vec<&[u8]>]) -> Self {
+        let (start, mut names) = (Instant::now(), String::new());
+        let written = requests.iter().map(|words| parse(service, command, words, &mut names));
+        Self { command, start, written: written.collect(), names }
+    }
+
+    /// Returns a batch that writes nothing.
+    #[cfg(test)]
+    pub(super) fn of_short_texts(command: Command, commands: usize) -> Self {
+        let written = (0..commands).map(|_| Ok(None)).collect();
+        Self { command, start: Instant::now(), written, names: String::new() }
+    }
+
+    /// Returns the documents to write.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (F, Key<'_>)> {
+        self.written.iter().filter_map(|written| {
+            let (fingerprint, key) = written.as_ref().ok()?.as_ref()?;
+            let key = match key {
+                StoredKey::Id(id) => Key::Id(*id),
+                StoredKey::Name(range) => Key::Name(&self.names[range.clone()]),
+            };
+            Some((*fingerprint, key))
+        })
+    }
+
+    /// Returns the number of commands.
+    pub(super) fn len(&self) -> usize {
+        self.written.len()
+    }
+}
+
+fn parse<F: Width>(
     service: &Service<F>,
     command: Command,
-    words: &[&'a [u8]],
-) -> Result<Written<'a, F>> {
+    words: &[&[u8]],
+    names: &mut String,
+) -> Result<Option<(F, StoredKey)>> {
     if !command.takes(words.len()) {
         return Err(Failure::arity(command));
+    }
+    if command == Command::Upsert && service.description.ids == Ids::User {
+        return Err(Failure::general(
+            "a database with user ids cannot update documents, because they do not identify them",
+        ));
     }
     let key = service.key(words[1])?;
     let mut rest = &words[2..];
@@ -65,47 +89,89 @@ fn parse<'a, F: Width>(
     if !rest.is_empty() {
         return Err(Failure::syntax());
     }
-    Ok(fingerprint.map(|fingerprint| (fingerprint, key)))
-}
-
-/// Writes documents in one commit. If that fails, writes them one by one, so that a command fails only
-/// if it would have failed alone.
-fn commit<F: Width>(
-    service: &Service<F>,
-    command: Command,
-    documents: &[(F, Key<'_>)],
-) -> Vec<Result<Outcome<F>>> {
-    if documents.is_empty() {
-        return Vec::new();
-    }
-    match commit_together(service, command, documents) {
-        Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
-        Err(error) if documents.len() == 1 => vec![Err(error.into())],
-        Err(_) => documents.chunks(1).flat_map(|one| commit(service, command, one)).collect(),
-    }
-}
-
-fn commit_together<F: Width>(
-    service: &Service<F>,
-    command: Command,
-    documents: &[(F, Key<'_>)],
-) -> fpdb::Result<Vec<Outcome<F>>> {
-    if command == Command::Upsert {
-        let options = UpsertOptions::new();
-        return service.db.upsert_if_novel_batch(documents, &options, |_| Ok(()));
-    }
-    let novelties = service.db.insert_if_novel_batch(documents)?;
-    let outcome = |novelty| match novelty {
-        Novelty::Inserted(id) => Outcome::Inserted(id),
-        Novelty::Duplicate(found) => Outcome::Duplicate(found),
+    let Some(fingerprint) = fingerprint else { return Ok(None) };
+    let key = match key {
+        Key::Id(id) => StoredKey::Id(id),
+        Key::Name(name) => {
+            let start = names.len();
+            names.push_str(name);
+            StoredKey::Name(start..names.len())
+        }
     };
-    Ok(novelties.into_iter().map(outcome).collect())
+    Ok(Some((fingerprint, key)))
+}
+
+/// The replies to a batch that was committed.
+pub(super) struct Answers<F: Width> {
+    command: Command,
+    written: vec::IntoIter<Result<Option<(F, StoredKey)>>>,
+    /// What became of the documents.
+    outcomes: vec::IntoIter<Result<Outcome<F>>>,
+    keys: Arc<Keys<F>>,
+    lent: Lent,
+}
+
+impl<F: Width> Answers<F> {
+    pub(super) fn new(
+        batch: Batch<F>,
+        outcomes: Vec<Result<Outcome<F>>>,
+        keys: Arc<Keys<F>>,
+        lent: Lent,
+    ) -> Self {
+        let Batch { command, start, written, .. } = batch;
+        if command == Command::AddNx {
+            lent.output.metrics().addnx.add(written.len(), start.elapsed());
+        }
+        let (written, outcomes) = (written.into_iter(), outcomes.into_iter());
+        Self { command, written, outcomes, keys, lent }
+    }
+
+    /// Sends the replies without waiting for the client. If it does not take them at once, another
+    /// thread waits for it.
+    pub(super) fn deliver(mut self) {
+        if self.write(Output::try_send) {
+            return;
+        }
+        let wait = move || {
+            self.write(|output| {
+                output.send();
+                true
+            });
+        };
+        // If there is no thread, the connection ends.
+        let _ = thread::Builder::new().name("slow client".to_owned()).spawn(wait);
+    }
+
+    /// Writes the rest of the replies. Returns false as soon as `send` could not send some of them.
+    fn write(&mut self, mut send: impl FnMut(&mut Output) -> bool) -> bool {
+        loop {
+            let output = &mut self.lent.output;
+            if output.is_full() && !send(output) {
+                return false;
+            }
+            let Some(written) = self.written.next() else { break };
+            let outcome = match written {
+                Ok(Some(_)) => self.outcomes.next().transpose(),
+                Ok(None) => Ok(None),
+                Err(failure) => Err(failure),
+            };
+            let replied =
+                outcome.and_then(|outcome| reply(outcome, &self.keys, &mut output.replies));
+            if let Err(failure) = replied {
+                failure.write(&mut output.replies);
+                output.metrics().of(self.command).errors.add(1);
+            }
+        }
+        let is_complete = send(&mut self.lent.output);
+        self.lent.is_complete = is_complete;
+        is_complete
+    }
 }
 
 /// Writes what became of a document, or that its text is too short.
 fn reply<F: Width>(
     outcome: Option<Outcome<F>>,
-    keys: &Keys<'_, F>,
+    keys: &Keys<F>,
     replies: &mut Replies,
 ) -> Result<()> {
     match outcome {

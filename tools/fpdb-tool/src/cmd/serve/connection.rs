@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::clients::Client;
@@ -34,7 +35,7 @@ enum End {
 }
 
 /// Serves a client until it ends the connection or breaks a rule, or the server stops.
-pub(super) fn serve<F: Width>(service: &Service<F>, client: &Client) {
+pub(super) fn serve<F: Width>(service: &Service<F>, client: &Arc<Client>) {
     let mut connection = Connection {
         server: &service.server,
         client,
@@ -48,6 +49,7 @@ pub(super) fn serve<F: Width>(service: &Service<F>, client: &Client) {
     let Connection { mut session, input, .. } = connection;
     // Other connections can use its memory from now on.
     drop(input);
+    session.settle();
     let output = &mut session.output;
     if let End::Refused(failure) = &end {
         failure.write(&mut output.replies);
@@ -126,6 +128,9 @@ impl<F: Width> Connection<'_, F> {
             }
             self.begun = None;
         }
+        if self.session.is_committing() {
+            return Ok(());
+        }
         self.session.output.send();
         if self.session.output.is_broken() { Err(End::Broken) } else { Ok(()) }
     }
@@ -155,6 +160,12 @@ impl<F: Width> Connection<'_, F> {
             Ok(Received::NoMemory) => Err(End::Refused(Failure::general(
                 "the memory for requests is used up (--request-memory)",
             ))),
+            Err(error) if is_timeout(&error) && self.session.is_committing() => {
+                // The client has waited for its replies until now.
+                self.session.settle();
+                self.begun = None;
+                Ok(())
+            }
             Err(error) if is_timeout(&error) => Err(self.timed_out()),
             Err(_) => Err(End::Broken),
         }

@@ -20,7 +20,7 @@ const MAX_MATCHES: usize = 100_000;
 pub(super) fn query<F: Width>(
     service: &Service<F>,
     words: &[&[u8]],
-    output: &mut Output<'_>,
+    output: &mut Output,
 ) -> Result<()> {
     let mut rest = &words[1..];
     let fingerprint = service.document(&mut rest)?;
@@ -48,7 +48,7 @@ pub(super) fn query<F: Width>(
 pub(super) fn query_many<F: Width>(
     service: &Service<F>,
     words: &[&[u8]],
-    output: &mut Output<'_>,
+    output: &mut Output,
 ) -> Result<()> {
     let distance = parse_distance::<F>(words[1])?;
     let fingerprints = words[2..].iter().map(|word| Service::<F>::fingerprint(word));
@@ -69,17 +69,17 @@ pub(super) fn query_many<F: Width>(
 }
 
 /// A search for near-duplicates in one snapshot.
-struct Search<'a, F: Width> {
-    keys: Keys<'a, F>,
+struct Search<F: Width> {
+    keys: Keys<F>,
     distance: u32,
     limit: Option<usize>,
     /// How many more matches the reply may have.
     left: usize,
 }
 
-impl<F: Width> Search<'_, F> {
+impl<F: Width> Search<F> {
     /// Writes the array of the matches of a fingerprint, nearest first.
-    fn write(&mut self, fingerprint: F, output: &mut Output<'_>) -> Result<()> {
+    fn write(&mut self, fingerprint: F, output: &mut Output) -> Result<()> {
         let most = self.limit.unwrap_or(usize::MAX).min(self.left + 1);
         let options = QueryOptions::within(self.distance).limit(most);
         let found = self.keys.snapshot().query_with(fingerprint, &options)?;
@@ -142,7 +142,7 @@ pub(super) fn get<F: Width>(
         ("fingerprint", Some(document.fingerprint.to_hex())),
         ("stamp", document.stamp.and_then(number)),
         ("status", Some(if is_duplicate { "duplicate" } else { "original" }.to_owned())),
-        ("duplicate_of", original.map(String::from)),
+        ("duplicate_of", original),
     ];
     for (name, value) in values {
         replies.bulk(name.as_bytes());

@@ -1,28 +1,19 @@
 //! Writes what a document is near to.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-
 use fpdb::{DocId, Fingerprint, Ids, Match, Snapshot};
 
 use super::failure::Result;
 use super::resp::Replies;
 
 /// Finds the keys of documents by their ids.
-pub(super) struct Keys<'a, F: Fingerprint> {
+pub(super) struct Keys<F: Fingerprint> {
     snapshot: Snapshot<F>,
     has_names: bool,
-    /// Names that are known without a lookup.
-    known: HashMap<DocId, &'a str>,
 }
 
-impl<'a, F: Fingerprint> Keys<'a, F> {
+impl<F: Fingerprint> Keys<F> {
     pub(super) fn new(snapshot: Snapshot<F>, ids: Ids) -> Self {
-        Self { snapshot, has_names: ids == Ids::Names, known: HashMap::new() }
-    }
-
-    pub(super) fn know(&mut self, id: DocId, name: &'a str) {
-        self.known.insert(id, name);
+        Self { snapshot, has_names: ids == Ids::Names }
     }
 
     pub(super) fn snapshot(&self) -> &Snapshot<F> {
@@ -30,14 +21,11 @@ impl<'a, F: Fingerprint> Keys<'a, F> {
     }
 
     /// Returns the key of a document; `None` if the document was removed in the meantime.
-    pub(super) fn find(&self, id: DocId) -> Result<Option<Cow<'a, str>>> {
+    pub(super) fn find(&self, id: DocId) -> Result<Option<String>> {
         if !self.has_names {
-            return Ok(Some(id.0.to_string().into()));
+            return Ok(Some(id.0.to_string()));
         }
-        if let Some(&name) = self.known.get(&id) {
-            return Ok(Some(name.into()));
-        }
-        Ok(self.snapshot.name(id)?.map(Cow::from))
+        Ok(self.snapshot.name(id)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `serve`
 //!
-//! Each connection has a thread. It executes its requests in their order, and adjacent writes in one
-//! commit. The database lets the threads share syncs, so that no other coordination is needed.
+//! Each connection has a thread, which executes its requests in their order. It hands writes over to
+//! other threads, which commit those of all connections together.
 
 mod accept;
 mod address;
@@ -9,6 +9,7 @@ mod args;
 mod batch;
 mod clients;
 mod command;
+mod commits;
 mod connection;
 mod data;
 mod failure;
@@ -39,6 +40,7 @@ use crate::output::Context;
 use crate::recipe::{self, Width};
 pub(crate) use args::Args;
 use clients::Clients;
+use commits::Commits;
 use input::Budget;
 use metrics::Metrics;
 use password::Password;
@@ -97,7 +99,7 @@ impl Args {
             max_connections,
             budget: Arc::new(Budget::new(self.request_memory)),
             clients: Arc::new(Clients::default()),
-            metrics: Metrics::new(),
+            metrics: Arc::new(Metrics::new()),
         }
     }
 
@@ -112,7 +114,7 @@ impl Args {
             Some(name) => recipe::named(name).map_err(|error| sentence(&error)),
         };
         let db = self.memory.apply(options, &self.path).open(&self.path)?;
-        Ok(Service { db, description, recipe, server })
+        Ok(Service { db, description, recipe, server, commits: Commits::default() })
     }
 }
 
@@ -131,6 +133,9 @@ fn serve<F: Width>(
     let service = Arc::new(service);
     let (address, metrics_address) =
         (service.server.address, metrics.as_ref().map(|&(_, address)| address));
+    for _ in 0..commits::THREADS {
+        spawn("commit", &service, commits::run)?;
+    }
     spawn("accept", &service, move |service| accept::run(&listener, service))?;
     if let Some((listener, _)) = metrics {
         spawn("metrics", &service, move |service| http::run(&listener, service))?;
@@ -156,6 +161,7 @@ fn end<F: Width>(service: &Service<F>, context: &mut Context<'_>) -> Result<Outc
         // A thread that is still busy finds the database closed.
         clients.wait(Duration::from_secs(1));
     }
+    service.commits.end();
     service.db.clone().close()?;
     let connections = service.server.metrics.connections.get();
     context.say(format_args!("stopped after {connections} connections"));

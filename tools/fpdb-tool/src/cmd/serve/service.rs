@@ -8,12 +8,16 @@ use fpdb::{Db, Description, DocId, Ids, Key};
 
 use super::args::Timeouts;
 use super::clients::Clients;
+use super::commits::Commits;
 use super::failure::{Failure, Result};
 use super::input::Budget;
 use super::metrics::Metrics;
 use super::password::Password;
 use super::resp::Limits;
 use crate::recipe::Width;
+
+/// The most bytes of a name.
+const MAX_NAME: usize = 65_535;
 
 /// The server, apart from the database.
 pub(super) struct Server {
@@ -27,7 +31,7 @@ pub(super) struct Server {
     pub(super) max_connections: usize,
     pub(super) budget: Arc<Budget>,
     pub(super) clients: Arc<Clients>,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: Arc<Metrics>,
 }
 
 /// A database that is being served.
@@ -37,6 +41,7 @@ pub(super) struct Service<F: Width> {
     /// The recipe for texts, or why there is none.
     pub(super) recipe: std::result::Result<Recipe<F>, String>,
     pub(super) server: Server,
+    pub(super) commits: Commits<F>,
 }
 
 impl<F: Width> Service<F> {
@@ -44,7 +49,15 @@ impl<F: Width> Service<F> {
     pub(super) fn key<'a>(&self, word: &'a [u8]) -> Result<Key<'a>> {
         let text = std::str::from_utf8(word);
         if self.description.ids == Ids::Names {
-            return Ok(Key::Name(text.map_err(|_| Failure::general("the key is not UTF-8"))?));
+            let name = text.map_err(|_| Failure::general("the key is not UTF-8"))?;
+            // Checked before names of several clients are committed together.
+            if !(1..=MAX_NAME).contains(&name.len()) {
+                let length = name.len();
+                return Err(Failure::general(format!(
+                    "a key has 1 to {MAX_NAME} bytes, and this one has {length}"
+                )));
+            }
+            return Ok(Key::Name(name));
         }
         let id = text.ok().and_then(|text| text.parse().ok());
         let no_number = || {

@@ -1,14 +1,15 @@
 //! A client's commands, and what the server remembers about the client.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::batch;
+use super::batch::{self, Batch};
 use super::clients::Client;
 use super::command::{ALL, Command};
 use super::data;
 use super::failure::{Failure, Result};
 use super::info;
-use super::output::Output;
+use super::output::{Loan, Output};
 use super::resp::{Limits, Protocol};
 use super::service::Service;
 use crate::recipe::Width;
@@ -22,8 +23,12 @@ const MAX_NAME: usize = 256;
 /// A connection's state.
 pub(super) struct Session<'a, F: Width> {
     service: &'a Service<F>,
-    client: &'a Client,
-    pub(super) output: Output<'a>,
+    client: &'a Arc<Client>,
+    /// Only for use while nothing is being committed, because until then it is lent.
+    pub(super) output: Output,
+    loan: Arc<Loan>,
+    /// Whether commands are being committed whose replies are not sent yet.
+    is_committing: bool,
     /// Since when the client has not given the password that it needs.
     unauthenticated_since: Option<Instant>,
     /// The client has sent `QUIT`.
@@ -31,11 +36,13 @@ pub(super) struct Session<'a, F: Width> {
 }
 
 impl<'a, F: Width> Session<'a, F> {
-    pub(super) fn new(service: &'a Service<F>, client: &'a Client) -> Self {
+    pub(super) fn new(service: &'a Service<F>, client: &'a Arc<Client>) -> Self {
         Self {
             service,
             client,
-            output: Output::new(&client.stream, &service.server.metrics.bytes_sent),
+            output: Output::new(client.clone(), service.server.metrics.clone()),
+            loan: Arc::default(),
+            is_committing: false,
             unauthenticated_since: service.server.password.as_ref().map(|_| client.since),
             has_quit: false,
         }
@@ -55,10 +62,25 @@ impl<'a, F: Width> Session<'a, F> {
         if self.is_authenticated() { server.limits } else { server.unauthenticated_limits }
     }
 
-    /// Executes commands in their order. Each is a list of at least one word.
+    /// Returns whether commands are being committed whose replies are not sent yet.
+    pub(super) fn is_committing(&self) -> bool {
+        self.is_committing
+    }
+
+    /// Waits until the replies to all commands so far are sent or in `output`.
+    pub(super) fn settle(&mut self) {
+        if self.is_committing {
+            self.output = self.loan.wait();
+            self.is_committing = false;
+        }
+    }
+
+    /// Executes commands in their order. Each is a list of at least one word. Returns before the last
+    /// ones are executed if they are writes.
     pub(super) fn execute(&mut self, requests: &[Vec<&[u8]>]) {
         let mut at = 0;
         while at < requests.len() && !self.has_quit {
+            self.settle();
             let words = &requests[at];
             let Some(command) = Command::find(words[0]) else {
                 self.unknown(words[0]);
@@ -72,7 +94,9 @@ impl<'a, F: Width> Session<'a, F> {
             }
             self.count_and_run(command, &requests[at..at + calls]);
             at += calls;
-            self.output.send_if_full();
+            if !self.is_committing {
+                self.output.send_if_full();
+            }
         }
     }
 
@@ -87,18 +111,17 @@ impl<'a, F: Width> Session<'a, F> {
         failure.write(&mut self.output.replies);
     }
 
-    /// Runs one command, or several that are committed together.
+    /// Runs one command, or has several of them committed together.
     fn count_and_run(&mut self, command: Command, requests: &[Vec<&[u8]>]) {
         let metrics = &self.service.server.metrics;
         let counted = metrics.of(command);
         counted.calls.add(requests.len() as u64);
         let errors = if command.is_batched() && self.is_authenticated() {
-            let start = Instant::now();
-            let errors = batch::write(self.service, command, requests, &mut self.output);
-            if command == Command::AddNx {
-                metrics.addnx.add(requests.len(), start.elapsed());
-            }
-            errors
+            let batch = Batch::parse(self.service, command, requests);
+            self.service.commits.submit(batch, self.output.lend(&self.loan));
+            self.is_committing = true;
+            // Counted by the thread that finds them.
+            0
         } else if let Err(failure) = self.run(command, &requests[0]) {
             failure.write(&mut self.output.replies);
             1

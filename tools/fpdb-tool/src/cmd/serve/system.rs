@@ -47,3 +47,16 @@ pub(super) fn keep_alive(stream: &TcpStream) -> io::Result<()> {
 pub(super) fn keep_alive(_: &TcpStream) -> io::Result<()> {
     Ok(())
 }
+
+/// Sends as many bytes as the system accepts without waiting for the client.
+#[cfg(unix)]
+pub(super) fn send_at_once(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    use rustix::net::{SendFlags, send};
+
+    Ok(send(stream, bytes, SendFlags::DONTWAIT)?)
+}
+
+#[cfg(not(unix))]
+pub(super) fn send_at_once(_: &TcpStream, _: &[u8]) -> io::Result<usize> {
+    Err(io::ErrorKind::WouldBlock.into())
+}

@@ -101,6 +101,30 @@ fn sigkill_under_load_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
+fn commands_of_several_connections_are_committed_together() {
+    let folder = Folder::new();
+    folder.ok("create db --ids names");
+    let mut server = Server::start(&folder, &[]);
+    let (clients, commands) = (20, 50);
+    std::thread::scope(|scope| {
+        for client in 0..clients {
+            let mut connection = server.connect();
+            scope.spawn(move || {
+                for number in client * commands..(client + 1) * commands {
+                    let words = ["FP.ADDNX", &number.to_string(), &hex(fingerprint(number))];
+                    assert_eq!(connection.call(&words).word(), "inserted");
+                }
+            });
+        }
+    });
+    server.kill();
+    let db = Db::<u64>::options().open(folder.file("db")).unwrap();
+    assert_eq!(db.stats().entries, clients * commands);
+    let commits = db.recovery().commits;
+    assert!(commits < clients * commands / 2, "{commits}");
+}
+
+#[test]
 fn stopping_answers_commands_that_have_arrived_and_closes_the_database() {
     let folder = Folder::new();
     folder.ok("create db --ids names");

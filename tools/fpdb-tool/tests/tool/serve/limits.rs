@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use super::client::{Client, Reply, Server, bulk, request};
 use crate::common::Folder;
@@ -120,7 +121,7 @@ fn a_client_that_does_not_read_takes_little_memory_and_delays_nobody() {
     let mut other = server.connect();
     // The server gives up the connection at some time, without anything being read.
     while !other.call(&["INFO"]).text().contains("connected_clients:1\r\n") {
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(10));
     }
     let mut received = 0;
     while let Some(reply) = slow.try_read() {
@@ -133,6 +134,64 @@ fn a_client_that_does_not_read_takes_little_memory_and_delays_nobody() {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     assert!(peak < 64 << 10, "{peak} KiB");
+}
+
+/// Sends commands whose replies take about 24 MB, more than the buffers of the systems.
+fn write_without_reading(client: &mut Client) -> usize {
+    let name = "x".repeat(60_000);
+    client.call(&["FP.ADDNX", &name, "0xff"]);
+    let requests = 400;
+    client.send(&request(&["FP.ADDNX", "copy", "0xff"]).repeat(requests));
+    requests
+}
+
+#[test]
+fn clients_that_do_not_read_the_replies_to_writes_delay_nobody_and_can_read_them_later() {
+    let folder = database();
+    // Only the write timeout would end a wait for these clients.
+    let server = Server::start(&folder, &["--write-timeout", "600"]);
+    let mut slow: Vec<Client> = (0..4).map(|_| server.connect()).collect();
+    let requests: Vec<usize> = slow.iter_mut().map(write_without_reading).collect();
+    let mut other = server.connect();
+    for _ in 0..10 {
+        assert_eq!(other.call(&["FP.ADDNX", "copy", "0xfe"]).word(), "duplicate");
+    }
+    for (client, requests) in slow.iter_mut().zip(requests) {
+        for _ in 0..requests {
+            let reply = client.read();
+            assert_eq!((reply.word(), reply.items()[1].text().len()), ("duplicate", 60_000));
+        }
+        assert_eq!(client.call(&["PING"]).text(), "PONG");
+    }
+}
+
+#[test]
+fn a_client_that_waits_for_its_replies_is_not_idle() {
+    let folder = database();
+    let server = Server::start(&folder, &["--timeout", "3"]);
+    let mut client = server.connect();
+    let requests = write_without_reading(&mut client);
+    std::thread::sleep(Duration::from_secs(4));
+    for _ in 0..requests {
+        assert_eq!(client.read().word(), "duplicate");
+    }
+    assert_eq!(client.call(&["PING"]).text(), "PONG");
+    client.expect_end();
+}
+
+#[test]
+fn a_client_that_never_reads_the_replies_to_writes_is_cut_off() {
+    let folder = database();
+    let server = Server::start(&folder, &["--write-timeout", "1"]);
+    let mut slow = server.connect();
+    let requests = write_without_reading(&mut slow);
+    let (mut other, start) = (server.connect(), Instant::now());
+    while !other.call(&["INFO"]).text().contains("connected_clients:1\r\n") {
+        assert!(start.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let received = std::iter::from_fn(|| slow.try_read()).count();
+    assert!(received < requests, "{received}");
 }
 
 #[test]

@@ -36,6 +36,11 @@ impl Replies {
         self.bytes.shrink_to(keep);
     }
 
+    /// Removes the first bytes.
+    pub(in super::super) fn remove(&mut self, bytes: usize) {
+        self.bytes.drain(..bytes);
+    }
+
     /// Writes a short text that has no line end.
     pub(in super::super) fn simple(&mut self, text: &str) {
         self.line('+', text);
