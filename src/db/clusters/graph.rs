@@ -109,8 +109,8 @@ impl<'a, F: Fingerprint> GraphBuilder<'a, F> {
         Error::new(
             ErrorKind::InvalidArgument,
             format!(
-                "more than {} fingerprints are near others, which takes more than {} bytes of memory: \
-                 allow more, or choose a smaller distance",
+                "{} fingerprints or more are near others, too many for {} bytes of memory: allow more, or \
+                 choose a smaller distance",
                 self.nodes.len(),
                 self.room.memory
             ),

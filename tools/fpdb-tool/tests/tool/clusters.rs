@@ -60,7 +60,7 @@ fn names_are_printed_and_escaped() {
 fn too_little_memory_and_wrong_arguments_are_clear_errors() {
     let folder = folder();
     let run = folder.exits(2, "clusters db --memory 10");
-    assert!(run.err.contains("more than 10 bytes of memory"), "{}", run.err);
+    assert!(run.err.contains("too many for 10 bytes of memory"), "{}", run.err);
     // The near fingerprints fit, but not the pairs.
     let run = folder.exits(2, "clusters db --memory 192 --scratch nowhere");
     assert!(run.err.contains("temporary file") && run.err.contains("nowhere"), "{}", run.err);
