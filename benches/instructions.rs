@@ -29,7 +29,7 @@ const FILTER: u32 = 8;
 /// of operations.
 type Path = (&'static str, fn() -> usize);
 
-const PATHS: [Path; 21] = [
+const PATHS: [Path; 22] = [
     ("query, half-2 with filter, k = 3", || query("half-2", FILTER, 3)),
     ("query of a small database without a match, k = 3", || query_small(0..=0)),
     ("query of a small database with one match, k = 3", || query_small(1..=1)),
@@ -47,6 +47,7 @@ const PATHS: [Path; 21] = [
     ("insert_if_novel into the memtable", insert_if_novel),
     ("insert_if_novel of a name", || insert_names(None)),
     ("insert_if_novel of a name with a stamp", || insert_names(Some(7))),
+    ("a name of insert_if_novel_batch", insert_names_together),
     ("a fingerprint of all pairs, half-2, k = 3", pairs),
     ("an entry of a flush", flush),
     ("an entry of a compaction", compact),
@@ -231,6 +232,18 @@ fn insert_names(stamp: Option<u64>) -> usize {
         let found = db.get(&*document.1).unwrap().unwrap();
         assert_eq!((found.fingerprint, found.stamp), (document.0, stamp));
     }
+    documents.len()
+}
+
+/// In batches of the length that the server commits together.
+fn insert_names_together() -> usize {
+    let (_folder, db) = database_with_names();
+    let documents = recent_documents(None);
+    let batch: Vec<_> = documents.iter().map(|document| (document.0, stamped(document))).collect();
+    let insert = |batch: &[_]| db.insert_if_novel_batch(batch).unwrap();
+    let novelties = measured(|| batch.chunks(512).flat_map(insert).collect::<Vec<_>>());
+    assert!(novelties.iter().all(|novelty| matches!(novelty, Novelty::Inserted(_))));
+    assert_eq!(db.stats().entries, documents.len() as u64);
     documents.len()
 }
 
