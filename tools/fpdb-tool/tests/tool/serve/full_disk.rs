@@ -1,0 +1,101 @@
+//! A disk that is full: a small file system in memory, if this process may mount one.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+use fpdb::Db;
+
+use super::client::{Client, Reply, Server, hex, request};
+use crate::common::{Folder, random};
+
+/// A mounted file system.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// Mounts it. Returns `None`, and says so, if that is not possible here.
+    fn mount(path: PathBuf, bytes: u64) -> Option<Self> {
+        std::fs::create_dir(&path).unwrap();
+        let size = format!("size={bytes}");
+        let mount =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(&path).output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Some(Self(path));
+        }
+        // Not with a macro, whose output the test harness captures.
+        let skipped = b"skipped: this process may not mount a file system\n";
+        std::io::stderr().write_all(skipped).unwrap();
+        None
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg(&self.0).status();
+        assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+fn is_full(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(text) if text.starts_with("NOSPACE "))
+}
+
+/// Inserts random documents until one fails because the disk is full. Returns those before it.
+fn fill(client: &mut Client) -> Vec<(String, u64)> {
+    let (mut state, mut inserted) = (7, Vec::new());
+    loop {
+        let (key, fingerprint) = (format!("page {}", inserted.len()), random(&mut state));
+        let reply = client.call(&["FP.ADDNX", &key, &hex(fingerprint)]);
+        if is_full(&reply) {
+            return inserted;
+        }
+        assert_eq!(reply.word(), "inserted");
+        inserted.push((key, fingerprint));
+    }
+}
+
+#[test]
+fn a_full_disk_fails_writes_until_there_is_space_and_loses_nothing() {
+    let folder = Folder::new();
+    let Some(_disk) = Disk::mount(folder.file("disk"), 24 << 20) else { return };
+    folder.ok("create disk/db --ids names");
+    std::os::unix::fs::symlink("disk/db", folder.file("db")).unwrap();
+    let mut server = Server::start(&folder, &[]);
+    let mut client = server.connect();
+    assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
+    let mut ballast = File::create(folder.file("disk/ballast")).unwrap();
+    // Not to the last byte: only then does an insert fail before it writes.
+    while fs2::available_space(folder.file("disk")).unwrap() > 4 << 20 {
+        ballast.write_all(&[1; 4096]).unwrap();
+    }
+    let mut inserted = fill(&mut client);
+    inserted.push(("a".to_owned(), 0xff));
+    // Commands that write nothing succeed, even if they share a commit with others.
+    let pipeline = [["b", "0xfe"], ["c", "0xff00ff0000"], ["d", "0xfd"], ["e", "0xff00ff000000"]];
+    let mut requests = Vec::new();
+    for [key, fingerprint] in pipeline {
+        requests.extend(request(&["FP.ADDNX", key, fingerprint]));
+    }
+    client.send(&requests);
+    for is_novel in [false, true, false, true] {
+        let reply = client.read();
+        assert!(is_full(&reply) == is_novel && (is_novel || reply.word() == "duplicate"));
+    }
+    assert_eq!(client.call(&["FP.QUERY", "0xff"]).items().len(), 1);
+    std::fs::remove_file(folder.file("disk/ballast")).unwrap();
+    drop(ballast);
+    client.send(&requests);
+    for expected in ["duplicate", "inserted", "duplicate", "inserted"] {
+        assert_eq!(client.read().word(), expected);
+    }
+    server.kill();
+    let db = Db::<u64>::options().open(folder.file("db")).unwrap();
+    assert_eq!(db.stats().entries, inserted.len() as u64 + 2);
+    for (key, fingerprint) in inserted {
+        let found = db.get(key.as_str()).unwrap();
+        assert_eq!(found.map(|found| found.fingerprint), Some(fingerprint), "{key}");
+    }
+    db.close().unwrap();
+    folder.ok("verify db");
+}
