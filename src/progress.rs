@@ -24,7 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub enum Phase {
     /// Takes entries from the caller's iterator.
     Read,
-    /// Sorts the entries in memory.
+    /// Sorts the entries in memory, or the pairs that clusters consist of.
     Sort,
     /// Writes the tables. Entries that did not fit in memory are sorted in this step.
     Write,
@@ -76,7 +76,8 @@ pub struct Progress {
     /// The current step.
     pub phase: Phase,
     /// Entries done in this step. In [`Phase::Write`], and in [`Phase::Search`] for all pairs of one
-    /// database, rows of tables; in [`Phase::Check`] and [`Phase::Copy`], bytes.
+    /// database, rows of tables; in [`Phase::Sort`] for clusters, pairs; in [`Phase::Check`] and
+    /// [`Phase::Copy`], bytes.
     pub done: u64,
     /// How many there are to do in this step, if that is known. It is a little too high where the
     /// same entry occurs more than once.

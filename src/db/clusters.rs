@@ -211,6 +211,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
             ClusterMethod::KeepFirst => graph.keep_first(&meter)?,
             ClusterMethod::Components => graph.components(&meter)?,
         };
+        meter.finish();
         let mut report = ClusterReport { pairs, ..ClusterReport::default() };
         let members = graph::clusters(firsts);
         let mut rest = &*members;

@@ -190,3 +190,27 @@ fn search_can_be_cancelled_after_the_pairs_are_found() {
     let error = snapshot.clusters(3).visit_with(visit, cancel).unwrap_err();
     assert_eq!((error.kind(), visits), (ErrorKind::Cancelled, 0));
 }
+
+#[test]
+fn each_step_reports_its_beginning_and_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = database(&folder, &fingerprints(1500));
+    let snapshot = db.snapshot();
+    for method in [ClusterMethod::KeepFirst, ClusterMethod::Components] {
+        for distance in [0, 3] {
+            let mut sorted = Vec::new();
+            let report = snapshot.clusters(distance).method(method).visit_with(
+                |_| ControlFlow::Continue(()),
+                |progress| {
+                    if progress.phase == Phase::Sort {
+                        sorted.push(progress.done);
+                        assert!(Some(progress.done) <= progress.total);
+                    }
+                    ControlFlow::Continue(())
+                },
+            );
+            let pairs: u64 = report.unwrap().pairs.iter().sum();
+            assert_eq!((sorted.first(), sorted.last()), (Some(&0), Some(&pairs)));
+        }
+    }
+}
