@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::time::Instant;
 use std::{thread, vec};
 
-use fpdb::{DocId, Ids, Key, Outcome};
+use fpdb::{DocId, Key, Outcome};
 
 use super::command::Command;
-use super::failure::{Failure, Result};
+use super::failure::Result;
 use super::matches::{self, Keys};
 use super::output::{Lent, Output};
 use super::resp::Replies;
-use super::service::Service;
 use crate::recipe::Width;
 
 /// The most commands of a batch.
@@ -37,18 +36,24 @@ enum StoredKey {
 }
 
 impl<F: Width> Batch<F> {
-    /// Parses adjacent commands of one kind.
-    pub(super) fn parse(service: &Service<F>, command: Command, requests: &[Vec<&[u8]>]) -> Self {
-        let (start, mut names) = (Instant::now(), String::new());
-        let written = requests.iter().map(|words| parse(service, command, words, &mut names));
-        Self { command, start, written: written.collect(), names }
+    /// Begins a batch of about this many commands.
+    pub(super) fn new(command: Command, commands: usize) -> Self {
+        let written = Vec::with_capacity(commands);
+        Self { command, start: Instant::now(), written, names: String::new() }
     }
 
-    /// Returns a batch that writes nothing.
-    #[cfg(test)]
-    pub(super) fn of_short_texts(command: Command, commands: usize) -> Self {
-        let written = (0..commands).map(|_| Ok(None)).collect();
-        Self { command, start: Instant::now(), written, names: String::new() }
+    /// Adds what a command writes.
+    pub(super) fn push(&mut self, written: Result<Option<(F, Key<'_>)>>) {
+        let names = &mut self.names;
+        let stored = |(fingerprint, key)| match key {
+            Key::Id(id) => (fingerprint, StoredKey::Id(id)),
+            Key::Name(name) => {
+                let start = names.len();
+                names.push_str(name);
+                (fingerprint, StoredKey::Name(start..names.len()))
+            }
+        };
+        self.written.push(written.map(|document| document.map(stored)));
     }
 
     /// Returns the documents to write.
@@ -67,38 +72,6 @@ impl<F: Width> Batch<F> {
     pub(super) fn len(&self) -> usize {
         self.written.len()
     }
-}
-
-fn parse<F: Width>(
-    service: &Service<F>,
-    command: Command,
-    words: &[&[u8]],
-    names: &mut String,
-) -> Result<Option<(F, StoredKey)>> {
-    if !command.takes(words.len()) {
-        return Err(Failure::arity(command));
-    }
-    if command == Command::Upsert && service.description.ids == Ids::User {
-        return Err(Failure::general(
-            "a database with user ids cannot update documents, because they do not identify them",
-        ));
-    }
-    let key = service.key(words[1])?;
-    let mut rest = &words[2..];
-    let fingerprint = service.document(&mut rest)?;
-    if !rest.is_empty() {
-        return Err(Failure::syntax());
-    }
-    let Some(fingerprint) = fingerprint else { return Ok(None) };
-    let key = match key {
-        Key::Id(id) => StoredKey::Id(id),
-        Key::Name(name) => {
-            let start = names.len();
-            names.push_str(name);
-            StoredKey::Name(start..names.len())
-        }
-    };
-    Ok(Some((fingerprint, key)))
 }
 
 /// The replies to a batch that was committed.

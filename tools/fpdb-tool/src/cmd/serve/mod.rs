@@ -20,6 +20,7 @@ mod matches;
 mod metrics;
 mod output;
 mod password;
+mod queue;
 mod resp;
 mod service;
 mod session;
@@ -40,10 +41,10 @@ use crate::output::Context;
 use crate::recipe::{self, Width};
 pub(crate) use args::Args;
 use clients::Clients;
-use commits::Commits;
 use input::Budget;
 use metrics::Metrics;
 use password::Password;
+use queue::Queue;
 use service::{Server, Service};
 use stop::Stop;
 
@@ -114,7 +115,7 @@ impl Args {
             Some(name) => recipe::named(name).map_err(|error| sentence(&error)),
         };
         let db = self.memory.apply(options, &self.path).open(&self.path)?;
-        Ok(Service { db, description, recipe, server, commits: Commits::default() })
+        Ok(Service { db, description, recipe, server, queue: Queue::default() })
     }
 }
 
@@ -161,7 +162,7 @@ fn end<F: Width>(service: &Service<F>, context: &mut Context<'_>) -> Result<Outc
         // A thread that is still busy finds the database closed.
         clients.wait(Duration::from_secs(1));
     }
-    service.commits.end();
+    service.queue.end();
     service.db.clone().close()?;
     let connections = service.server.metrics.connections.get();
     context.say(format_args!("stopped after {connections} connections"));

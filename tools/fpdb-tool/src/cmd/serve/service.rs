@@ -7,12 +7,14 @@ use fpdb::text::Recipe;
 use fpdb::{Db, Description, DocId, Ids, Key};
 
 use super::args::Timeouts;
+use super::batch::Batch;
 use super::clients::Clients;
-use super::commits::Commits;
+use super::command::Command;
 use super::failure::{Failure, Result};
 use super::input::Budget;
 use super::metrics::Metrics;
 use super::password::Password;
+use super::queue::Queue;
 use super::resp::Limits;
 use crate::recipe::Width;
 
@@ -41,10 +43,37 @@ pub(super) struct Service<F: Width> {
     /// The recipe for texts, or why there is none.
     pub(super) recipe: std::result::Result<Recipe<F>, String>,
     pub(super) server: Server,
-    pub(super) commits: Commits<F>,
+    /// What waits to be committed.
+    pub(super) queue: Queue<F>,
 }
 
 impl<F: Width> Service<F> {
+    /// Parses adjacent `FP.ADDNX` or `FP.UPSERT` of a client.
+    pub(super) fn batch(&self, command: Command, requests: &[Vec<&[u8]>]) -> Batch<F> {
+        let mut batch = Batch::new(command, requests.len());
+        requests.iter().for_each(|words| batch.push(self.written(command, words)));
+        batch
+    }
+
+    /// Returns the document that a command writes, or nothing if its text is too short.
+    fn written<'a>(&self, command: Command, words: &[&'a [u8]]) -> Result<Option<(F, Key<'a>)>> {
+        if !command.takes(words.len()) {
+            return Err(Failure::arity(command));
+        }
+        if command == Command::Upsert && self.description.ids == Ids::User {
+            return Err(Failure::general(
+                "a database with user ids cannot update documents, because they do not identify them",
+            ));
+        }
+        let key = self.key(words[1])?;
+        let mut rest = &words[2..];
+        let fingerprint = self.document(&mut rest)?;
+        if !rest.is_empty() {
+            return Err(Failure::syntax());
+        }
+        Ok(fingerprint.map(|fingerprint| (fingerprint, key)))
+    }
+
     /// Returns the key that an argument gives: a name or, in a database without names, a number.
     pub(super) fn key<'a>(&self, word: &'a [u8]) -> Result<Key<'a>> {
         let text = std::str::from_utf8(word);

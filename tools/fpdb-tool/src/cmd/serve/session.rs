@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::batch::{self, Batch};
+use super::batch;
 use super::clients::Client;
 use super::command::{ALL, Command};
 use super::data;
@@ -117,8 +117,8 @@ impl<'a, F: Width> Session<'a, F> {
         let counted = metrics.of(command);
         counted.calls.add(requests.len() as u64);
         let errors = if command.is_batched() && self.is_authenticated() {
-            let batch = Batch::parse(self.service, command, requests);
-            self.service.commits.submit(batch, self.output.lend(&self.loan));
+            let batch = self.service.batch(command, requests);
+            self.service.queue.submit(batch, self.output.lend(&self.loan));
             self.is_committing = true;
             // Counted by the thread that finds them.
             0
