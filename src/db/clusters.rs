@@ -49,7 +49,6 @@ pub struct Clusters<'a, F = u64> {
     snapshot: &'a Snapshot<F>,
     pairs: Pairs<'a, F>,
     memory: u64,
-    threads: usize,
     scratch: Option<PathBuf>,
     method: ClusterMethod,
     distance: u32,
@@ -78,7 +77,6 @@ impl<F: Fingerprint> Snapshot<F> {
             snapshot: self,
             pairs: self.pairs(distance),
             memory: MEMORY,
-            threads: self.threads,
             scratch: None,
             method: ClusterMethod::KeepFirst,
             distance,
@@ -123,7 +121,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
     }
 
     /// Sets the folder for scratch files. The default is that of the system,
-    /// [`std::env::temp_dir`]. They have no names, and are gone when the search ends, also if the
+    /// [`std::env::temp_dir`]. They have no names, and are gone when the search ends, even if the
     /// process is killed.
     ///
     /// ```
@@ -150,7 +148,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn threads(self, threads: usize) -> Self {
-        Self { pairs: self.pairs.threads(threads), threads: threads.max(1), ..self }
+        Self { pairs: self.pairs.threads(threads), ..self }
     }
 
     /// Finds all clusters of at least two entries, and passes each to `visit`, ascending by the id of
@@ -204,7 +202,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
         let folder = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let files = ScratchFiles::InFolder(&folder);
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
-        let room = Room { files, memory, threads: self.threads };
+        let room = Room { files, memory, threads: self.pairs.threads };
         let (graph, pairs) = self.graph(room, &mut report)?;
         let meter = Meter::new(&mut report, Phase::Sort, Some(pairs.iter().sum()));
         let (nodes, firsts) = match self.method {

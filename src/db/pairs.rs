@@ -45,7 +45,7 @@ pub struct Pairs<'a, F = u64> {
     snapshot: &'a Snapshot<F>,
     distance: u32,
     memory: u64,
-    threads: usize,
+    pub(super) threads: usize,
     expand: bool,
     resume: Option<PairsPosition>,
 }

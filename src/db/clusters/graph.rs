@@ -3,8 +3,8 @@
 //! Its nodes are in memory. Its edges, of which there can be many more, are in scratch files if memory
 //! is short.
 
-use super::super::pairs::Found;
 use super::nodes::Nodes;
+use crate::db::pairs::Found;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::progress::Meter;

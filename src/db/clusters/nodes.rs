@@ -22,7 +22,8 @@ pub(super) struct Nodes<F> {
 const PER_VALUE: usize = 4;
 
 impl<F: Fingerprint> Nodes<F> {
-    /// Bytes of memory per node, at most.
+    /// Bytes of memory per node, at most. The last 8 are for the directory, and for the first node of the
+    /// node's cluster.
     pub(super) const BYTES: usize =
         size_of::<Entry<F>>() + size_of::<(DocId, u32)>() + 2 * size_of::<u32>() + 8;
 

@@ -84,7 +84,7 @@ impl Output {
     }
 
     /// Lends the output to a thread that continues to write replies. Until it is returned, the
-    /// connection has one without a client's protocol and must not use it.
+    /// connection has an empty one, which it must not use.
     pub(super) fn lend(&mut self, to: &Arc<Loan>) -> Lent {
         Lent { output: self.take(), loan: to.clone(), is_complete: false }
     }

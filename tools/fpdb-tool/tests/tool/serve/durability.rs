@@ -121,8 +121,8 @@ fn commands_of_several_connections_are_committed_together() {
     let db = Db::<u64>::options().open(folder.file("db")).unwrap();
     assert_eq!(db.stats().entries, clients * commands);
     let commits = db.recovery().commits;
-    // How many share a commit depends on how long a sync takes.
-    assert!(commits < clients * commands * 9 / 10, "{commits}");
+    // How many share a commit depends on how long a sync takes, but some do.
+    assert!(commits < clients * commands, "{commits}");
 }
 
 #[test]
