@@ -1,7 +1,8 @@
 //! Measures the time of a query whose pages are on disk, compared with the device's time for as
 //! many reads.
 //!
-//!     cargo bench --bench cold -- [--n 24] [--k 3] [--layouts single,half-2,ring-4] [--filter 0,10] [--block 128] [--code huffman] [--queries 300]
+//!     cargo bench --bench cold -- [--n 24] [--k 3] [--layouts single,half-2,ring-4]
+//!         [--filter 0,10] [--block 128] [--code huffman] [--queries 300]
 //!
 //! Linux only. The system's cache of the files is dropped before each row. Each query reads a few
 //! dozen of tens of thousands of pages, so nearly all stay cold throughout a row. `reads` counts
@@ -43,7 +44,7 @@ mod linux {
         let test = common::is_test();
         let n = 1usize << option("--n", if test { 12 } else { 24 });
         let k = option("--k", 3u32);
-        let layouts = option("--layouts", "single,half-2,ring-3,ring-4,tri-6".to_string());
+        let layouts = option("--layouts", "single,half-2,ring-3,ring-4,paper-10".to_string());
         let filters = option("--filter", "0,10".to_string());
         let fingerprints = Data::Uniform.fingerprints(n).unwrap();
         println!("{n} uniform fingerprints, k = {k}; times in us, medians except p99");

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Data, Random, load, option, options, percentile};
-use fpdb::{Db, DocId, Durability, Novelty, Stats};
+use fpdb::{Db, DocId, Durability, Outcome, Stats};
 
 /// Out of this many documents
 const ALL: u64 = 10;
@@ -135,12 +135,12 @@ impl Crawl<'_> {
             let novelty = self.db.insert_if_novel(document, DocId(1 << 40 | id)).unwrap();
             latencies.push(start.elapsed());
             match novelty {
-                Novelty::Inserted(_) => {
+                Outcome::Inserted(_) | Outcome::Updated { .. } | Outcome::Unchanged(_) => {
                     assert!(!near || self.old.is_empty(), "{document:x} is near {known:x}");
                     self.novel.fetch_add(1, Ordering::Relaxed);
                     recent.push(document);
                 }
-                Novelty::Duplicate(found) => {
+                Outcome::Duplicate(found) => {
                     assert!(found.distance <= if near { errors } else { 3 });
                 }
             }

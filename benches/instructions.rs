@@ -17,7 +17,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use common::{Data, Random, load, option, options, queries, scan};
-use fpdb::{BlockCode, Db, DocId, Durability, Ids, Key, Novelty, Options, Stamped};
+use fpdb::{BlockCode, Db, DocId, Durability, Ids, Key, Options, Outcome, Stamped};
 
 /// An increase by more than this share is a failure; a decrease by more calls for an update.
 const TOLERANCE: f64 = 0.05;
@@ -47,7 +47,7 @@ const PATHS: [Path; 22] = [
     ("insert_if_novel into the memtable", insert_if_novel),
     ("insert_if_novel of a name", || insert_names(None)),
     ("insert_if_novel of a name with a stamp", || insert_names(Some(7))),
-    ("a name of insert_if_novel_batch", insert_names_together),
+    ("a name of a batch, unless near", insert_names_together),
     ("a fingerprint of all pairs, half-2, k = 3", pairs),
     ("an entry of a flush", flush),
     ("an entry of a compaction", compact),
@@ -182,7 +182,7 @@ fn insert_if_novel() -> usize {
     measured(|| {
         for (id, &document) in (0..).zip(&documents) {
             let novelty = db.insert_if_novel(document, DocId(id)).unwrap();
-            novel.push(matches!(novelty, Novelty::Inserted(_)));
+            novel.push(matches!(novelty, Outcome::Inserted(_)));
         }
     });
     let mut seen = Vec::new();
@@ -223,7 +223,7 @@ fn insert_names(stamp: Option<u64>) -> usize {
     let novel = measured(|| {
         let is_novel = |document: &&Document| {
             let novelty = db.insert_if_novel(document.0, stamped(document)).unwrap();
-            matches!(novelty, Novelty::Inserted(_))
+            matches!(novelty, Outcome::Inserted(_))
         };
         documents.iter().filter(is_novel).count()
     });
@@ -240,9 +240,9 @@ fn insert_names_together() -> usize {
     let (_folder, db) = database_with_names();
     let documents = recent_documents(None);
     let batch: Vec<_> = documents.iter().map(|document| (document.0, stamped(document))).collect();
-    let insert = |batch: &[_]| db.insert_if_novel_batch(batch).unwrap();
+    let insert = |batch: &[_]| db.write(batch).unless_near(3).run().unwrap();
     let novelties = measured(|| batch.chunks(512).flat_map(insert).collect::<Vec<_>>());
-    assert!(novelties.iter().all(|novelty| matches!(novelty, Novelty::Inserted(_))));
+    assert!(novelties.iter().all(|novelty| matches!(novelty, Outcome::Inserted(_))));
     assert_eq!(db.stats().entries, documents.len() as u64);
     documents.len()
 }
@@ -251,7 +251,7 @@ fn query_documents(stamp: Option<u64>) -> usize {
     let (_folder, db) = database_with_names();
     let documents = recent_documents(stamp);
     let batch: Vec<_> = documents.iter().map(|document| (document.0, stamped(document))).collect();
-    let _ = db.insert_batch(&batch).unwrap();
+    let _ = db.write(&batch).run().unwrap();
     db.flush().unwrap();
     let fingerprints: Vec<u64> = documents.iter().map(|document| document.0).collect();
     let (snapshot, queries) = (db.snapshot(), queries(&fingerprints, 1000));
@@ -281,7 +281,7 @@ fn pairs() -> usize {
 /// Inserts in one commit. Ids count up from `first`.
 fn insert(db: &Db, first: u64, fingerprints: &[u64]) {
     let documents = (first..).zip(fingerprints).map(|(id, &f)| (f, Key::Id(DocId(id))));
-    let _ = db.insert_batch(&documents.collect::<Vec<_>>()).unwrap();
+    let _ = db.write(&documents.collect::<Vec<_>>()).run().unwrap();
 }
 
 fn assert_holds(db: &Db, fingerprints: &[u64]) {

@@ -3,7 +3,7 @@
 //!     cargo bench --bench join -- [--n 10000000] [--queries 100000,1000000] [--k 3]
 //!         [--layouts half-2] [--data uniform] [--threads 1] [--memory-mib 512] [--runs 3]
 //!
-//! All files are read before. The bytes per second are those of all tables, divided by the time of
+//! All files are read before. Bytes per second are the bytes of all tables, divided by the time of
 //! the join. What both find is compared.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]

@@ -8,8 +8,8 @@
 //! With `--plant 20`, one fingerprint out of 20 is replaced by a neighbour of another.
 //!
 //! First, the number of pairs at each distance is compared with the answers of the batch, and the
-//! pairs of a sample of the fingerprints with those of single queries. Without `--batch`, only the
-//! latter.
+//! pairs of a sample of the fingerprints with the answers of single queries. Without `--batch`,
+//! only the latter.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 

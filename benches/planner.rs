@@ -1,7 +1,8 @@
 //! Compares predicted times of queries with measured ones. The costs behind the predictions are
-//! measured first, in the same run (`--costs default` uses those of the library).
+//! measured first, in the same run (`--costs default` uses the library's costs).
 //!
-//!     cargo bench --bench planner -- [--n 16,20,23] [--k 2,3,4,6] [--layouts half-2,ring-3] [--filters 0,8] [--block 128] [--costs default]
+//!     cargo bench --bench planner -- [--n 16,20,23] [--k 2,3,4,6] [--layouts half-2,ring-3]
+//!         [--filters 0,8] [--block 128] [--costs default]
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 
@@ -17,7 +18,7 @@ fn main() {
     let test = common::is_test();
     let sizes = option("--n", if test { "12" } else { "16,20,23" }.to_string());
     let distances = option("--k", "2,3,4,6".to_string());
-    let layouts = option("--layouts", "half-2,ring-3,ring-4,tri-6".to_string());
+    let layouts = option("--layouts", "half-2,ring-3,ring-4,paper-10".to_string());
     let filters = option("--filters", "0,8".to_string());
     let costs = match test || option("--costs", String::new()) == "default" {
         true => Costs::default(),

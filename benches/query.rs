@@ -1,7 +1,8 @@
 //! Measures the time of a query, by layout and number of entries. Answers are compared with a scan
 //! first.
 //!
-//!     cargo bench --bench query -- [--n 20,24] [--k 3] [--layouts half-2,ring-3] [--block 128] [--code huffman] [--filter 0] [--data uniform] [--index-memory 1073741824]
+//!     cargo bench --bench query -- [--n 20,24] [--k 3] [--layouts half-2,ring-3] [--block 128]
+//!         [--code huffman] [--filter 0] [--data uniform] [--index-memory 1073741824]
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 

@@ -7,7 +7,7 @@
 //! Each page is passed to `upsert_if_novel` with the number of the round as its stamp, and `expire`
 //! removes those that were not seen. Every outcome is compared with what it must be, and so are the
 //! number of documents and a sample of pages, by name and by fingerprint. At the end, all documents
-//! are compared, and the size with that of a database built from scratch. The size is also read
+//! are compared, and the size with the size of a database built from scratch. The size is also read
 //! within the rounds, without the log, because the log's length depends on the memtable alone.
 //! `--rate` is the largest number of pages per second: a crawl is slower than this program, and
 //! compaction has the time in between. 0 means no limit. Without stamps, the pages that vanish are
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::{Random, option};
-use fpdb::{Db, Durability, Ids, Outcome, Stamped, UpsertOptions};
+use fpdb::{Db, Durability, Ids, OnDuplicate, Outcome, Stamped};
 use urls::Urls;
 
 struct Page {
@@ -59,7 +59,6 @@ const BATCHES_PER_SAMPLE: usize = 16;
 /// Passes all pages to the database. Panics if an outcome is not the expected one. Returns the
 /// largest size in between.
 fn crawl(db: &Db, pages: &[Page], stamp: Option<u64>, crawl: &Crawl) -> u64 {
-    let options = UpsertOptions::new();
     let (start, mut largest) = (Instant::now(), 0);
     for (number, pages) in pages.chunks(crawl.batch).enumerate() {
         let due = Duration::from_secs_f64((number * crawl.batch) as f64 / crawl.rate);
@@ -71,11 +70,12 @@ fn crawl(db: &Db, pages: &[Page], stamp: Option<u64>, crawl: &Crawl) -> u64 {
             .iter()
             .map(|page| (page.fingerprint, Stamped { stamp, ..page.name.as_str().into() }))
             .collect();
-        let outcomes = db.upsert_if_novel_batch(&documents, &options, |_| Ok(())).unwrap();
+        let outcomes =
+            db.write(&documents).unless_near(3).or_update(OnDuplicate::Keep).run().unwrap();
         for (page, outcome) in pages.iter().zip(outcomes) {
             let found = match outcome {
                 Outcome::Inserted(_) => Expected::New,
-                Outcome::Unchanged => Expected::Same,
+                Outcome::Unchanged(_) => Expected::Same,
                 Outcome::Updated { .. } => Expected::Changed,
                 Outcome::Duplicate(found) => panic!("{} duplicates {found:?}", page.name),
             };
@@ -169,7 +169,7 @@ fn main() {
         if has_stamps && round > 0 {
             assert_eq!(db.expire(round).unwrap().removed, vanished.len() as u64);
         } else {
-            vanished.iter().for_each(|name| assert!(db.remove_by_name(name).unwrap()));
+            vanished.iter().for_each(|name| assert!(db.remove(name).unwrap()));
         }
         db.flush().unwrap();
         let seconds = start.elapsed().as_secs_f64();
@@ -178,7 +178,7 @@ fn main() {
         for _ in 0..1000.min(count) {
             check(&db, &pages[random.below(count as u64) as usize]);
         }
-        vanished.iter().take(1000).for_each(|name| assert!(!db.contains_name(name).unwrap()));
+        vanished.iter().take(1000).for_each(|name| assert!(db.get(name).unwrap().is_none()));
         let (end, most) = (size(&db), within.max(size(&db)));
         sizes.push(most);
         println!(

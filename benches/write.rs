@@ -4,7 +4,8 @@
 //!     cargo bench --bench write -- --novel [--seconds 3] [--sync 1,2,8,32] [--buffered 1,2]
 //!         [--layout half-2] [--code huffman]
 //!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3] [--code huffman]
-//!         [--memory 256] [--threads 1] [--data uniform,clustered,real] [--order random,sorted,reversed]
+//!         [--memory 256] [--threads 1] [--data uniform,clustered,real]
+//!         [--order random,sorted,reversed]
 //!         [--block 256] [--filter 0]
 //!
 //!     cargo bench --bench write -- --pause [--memtable 1048576]
@@ -21,10 +22,11 @@ mod common;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{Data, Random, option, options};
-use fpdb::{Db, DocId, Durability, Entry, Novelty, Phase};
+use fpdb::{Db, DocId, Durability, Entry, Outcome, Phase};
 
 fn main() {
     let requested = |name: &str| std::env::args().any(|arg| arg == name);
@@ -119,14 +121,10 @@ fn insert_novel(layout: &str, durability: Durability, threads: u64, time: Durati
                     let near = random.below(10) == 0;
                     last = if near { random.flip(last, 2) } else { random.next() };
                     let id = calls.fetch_add(1, Ordering::Relaxed);
-                    let inserted = match db.insert_if_novel(last, DocId(id)).unwrap() {
-                        Novelty::Inserted(_) => 1,
-                        Novelty::Duplicate(found) => {
-                            assert!(found.distance <= 3);
-                            0
-                        }
-                    };
-                    novel.fetch_add(inserted, Ordering::Relaxed);
+                    match db.insert_if_novel(last, DocId(id)).unwrap() {
+                        Outcome::Duplicate(found) => assert!(found.distance <= 3),
+                        _ => drop(novel.fetch_add(1, Ordering::Relaxed)),
+                    }
                 }
             });
         }
@@ -178,7 +176,7 @@ fn bulk() {
                 let start = Instant::now();
                 let db = fpdb::Db::open(&path).unwrap();
                 let open = start.elapsed().as_secs_f64() * 1e3;
-                assert!(db.contains(fingerprints[0]).unwrap());
+                assert!(db.snapshot().contains(fingerprints[0]).unwrap());
                 let (data, n) = (data.name(), fingerprints.len());
                 let rate = n as f64 / steps.iter().sum::<f64>() / 1e6;
                 let [read, sort, write] = steps.map(|seconds| seconds * 1e9 / n as f64);
@@ -198,13 +196,12 @@ fn bulk() {
 /// positions.
 fn load_in_steps(db: &Db, fingerprints: &[u64]) -> ([f64; 3], f64) {
     let before = anonymous_mib();
-    let mut most = before;
     let start = Instant::now();
-    let mut begun = [Duration::ZERO; 2];
-    let entries = (0..).zip(fingerprints);
-    let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
-    let report = db.bulk_load_with(entries, |progress| {
-        most = anonymous_mib().max(most);
+    let measured = Arc::new(Mutex::new((before, [Duration::ZERO; 2])));
+    let so_far = measured.clone();
+    let db = db.on_progress(move |progress| {
+        let (most, begun) = &mut *so_far.lock().unwrap();
+        *most = anonymous_mib().max(*most);
         match progress.phase {
             Phase::Sort if progress.done == 0 => begun[0] = start.elapsed(),
             Phase::Write if progress.done == 0 => begun[1] = start.elapsed(),
@@ -212,8 +209,12 @@ fn load_in_steps(db: &Db, fingerprints: &[u64]) -> ([f64; 3], f64) {
         }
         ControlFlow::Continue(())
     });
+    let entries = (0..).zip(fingerprints);
+    let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
+    let report = db.bulk_load(entries);
     assert_eq!(report.unwrap().read, fingerprints.len() as u64);
     let end = start.elapsed();
+    let (most, begun) = *measured.lock().unwrap();
     let steps = [begun[0], begun[1] - begun[0], end - begun[1]].map(|time| time.as_secs_f64());
     (steps, most - before)
 }

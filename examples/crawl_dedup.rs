@@ -4,9 +4,9 @@
 //! cargo run --example crawl_dedup --features text
 //! ```
 //!
-//! The example serves the site itself, on the loopback interface. A real crawler has an HTTP client,
-//! but the way from a page to the database is the same: extract the text, compute its fingerprint,
-//! insert it if it is novel.
+//! The example serves the site itself, on the loopback interface. A real crawler has an HTTP
+//! client, but the way from a page to the database is the same: extract the text, compute its
+//! fingerprint, insert it if it is novel.
 
 #![expect(clippy::print_stdout, reason = "the output of an example")]
 
@@ -17,8 +17,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use fpdb::text::Recipe;
-use fpdb::{Db, Ids, Novelty};
-use fpdb_web::{Extractor, Outcome};
+use fpdb::{Db, Ids, Outcome};
+use fpdb_web::{Extracted, Extractor};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -46,8 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         let page = match extractor.response(&path, &response)? {
-            Outcome::Page(page) => page,
-            Outcome::Skipped(reason) => {
+            Extracted::Page(page) => page,
+            Extracted::Skipped(reason) => {
                 println!("{path} skipped: {reason}");
                 skipped.push((path, reason.to_string()));
                 continue;
@@ -58,14 +58,14 @@ fn main() -> Result<(), Box<dyn Error>> {
                 println!("{path} skipped: too little text to compare");
                 skipped.push((path, "too short".to_owned()));
             }
-            Some(Novelty::Inserted(id)) => {
-                println!("{path} stored as document {id}");
-                stored.push(path);
-            }
-            Some(Novelty::Duplicate(earlier)) => {
-                let name = db.name(earlier.id)?.unwrap_or_default();
+            Some(Outcome::Duplicate(earlier)) => {
+                let name = db.snapshot().name(earlier.id)?.unwrap_or_default();
                 println!("{path} skipped: {} bits from {name}", earlier.distance);
                 skipped.push((path, format!("duplicate of {name}")));
+            }
+            Some(outcome) => {
+                println!("{path} stored as document {}", outcome.id());
+                stored.push(path);
             }
         }
     }

@@ -4,8 +4,9 @@
 //! cargo run --release --example import_simhashes -- hashes.txt 0x08b73006b558c876
 //! ```
 //!
-//! The file has one hexadecimal number of up to 64 bits per line; the line's number, from 0, becomes
-//! the document's id. Without arguments, the example generates such a file and checks the answers.
+//! The file has one hexadecimal number of up to 64 bits per line; the line's number, from 0,
+//! becomes the document's id. Without arguments, the example generates such a file and checks the
+//! answers.
 
 #![expect(clippy::print_stdout, reason = "the output of an example")]
 

@@ -14,8 +14,8 @@ use std::fs::File;
 use std::io::Read;
 
 use fpdb::text::Recipe;
-use fpdb::{Db, Ids, Novelty};
-use fpdb_web::{Archive, Extractor, Outcome};
+use fpdb::{Db, Ids, Outcome};
+use fpdb_web::{Archive, Extracted, Extractor};
 
 /// The numbers of pages, by what happened to them.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -58,8 +58,8 @@ fn dedup(archive: impl Read) -> Result<Counts, Box<dyn Error>> {
     for record in Archive::new(archive)? {
         // Damage costs one record: report it and go on with the next.
         let page = match record.and_then(|record| extractor.record(&record)) {
-            Ok(Outcome::Page(page)) => page,
-            Ok(Outcome::Skipped(_)) => {
+            Ok(Extracted::Page(page)) => page,
+            Ok(Extracted::Skipped(_)) => {
                 counts.not_pages += 1;
                 continue;
             }
@@ -74,12 +74,12 @@ fn dedup(archive: impl Read) -> Result<Counts, Box<dyn Error>> {
             continue;
         };
         match db.insert_if_novel(fingerprint, page.url.as_str())? {
-            Novelty::Inserted(_) => counts.novel += 1,
-            Novelty::Duplicate(earlier) => {
-                let name = db.name(earlier.id)?.unwrap_or_default();
+            Outcome::Duplicate(earlier) => {
+                let name = db.snapshot().name(earlier.id)?.unwrap_or_default();
                 println!("{} is {} bits from {name}", page.url, earlier.distance);
                 counts.duplicates += 1;
             }
+            _ => counts.novel += 1,
         }
     }
     db.close()?;

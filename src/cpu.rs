@@ -77,8 +77,8 @@ pub(crate) fn prefetch_address(address: *const u8) {
     let _ = address;
 }
 
-/// Returns a bit for each of 32 little-endian 16-bit words, the lowest for the first, that is set if
-/// the word is less than `bound`.
+/// Returns a bit for each of 32 little-endian 16-bit words, the lowest for the first, that is set
+/// if the word is less than `bound`.
 ///
 /// Compilers turn the same in safe Rust into several instructions per word.
 #[inline(always)]

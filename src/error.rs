@@ -67,9 +67,9 @@ pub enum ErrorKind {
     /// The handle was closed, by this clone or another one, or this process was forked from the one
     /// that opened it. Open the database again.
     Closed,
-    /// The folder, or its lock file, manifest or log, was moved, removed or replaced while it was open,
-    /// for instance by a restored backup. Nothing that is there now was changed. Open the database
-    /// again.
+    /// The folder, or its lock file, manifest or log, was moved, removed or replaced while it was
+    /// open, for instance by a restored backup. Nothing that is there now was changed. Open the
+    /// database again.
     Replaced,
     /// The caller's progress function cancelled the operation, and nothing has changed. Repeat the
     /// call to start over.

@@ -242,8 +242,7 @@ impl From<u64> for DocId {
 /// ```
 /// use fpdb::{Db, DocId, Entry};
 ///
-/// let folder = tempfile::tempdir()?;
-/// let db = Db::options().create(folder.path().join("load.fpdb"))?;
+/// let db = Db::options().in_memory()?;
 /// let report = db.bulk_load([Ok(Entry { fingerprint: 0x00ff, id: DocId(1) })])?;
 /// assert_eq!(report.inserted, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -263,8 +262,7 @@ pub struct Entry<F = u64> {
 /// ```
 /// use fpdb::{Db, DocId, Match};
 ///
-/// let folder = tempfile::tempdir()?;
-/// let db = Db::options().create(folder.path().join("crawl.fpdb"))?;
+/// let db = Db::options().in_memory()?;
 /// db.insert(0b0111, 1)?;
 /// let matches = db.query(0b0100, 3)?;
 /// assert_eq!(matches, [Match { distance: 2, fingerprint: 0b0111, id: DocId(1) }]);
@@ -287,8 +285,7 @@ pub struct Match<F = u64> {
 /// ```
 /// use fpdb::{Db, DocId, Ids, Stamped};
 ///
-/// let folder = tempfile::tempdir()?;
-/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
+/// let db = Db::options().ids(Ids::Names).in_memory()?;
 /// db.insert(0x00ff, Stamped::new("https://a.example/", 2026))?;
 /// let found = db.get("https://a.example/")?.expect("it was just inserted");
 /// assert_eq!((found.fingerprint, found.id, found.stamp), (0x00ff, DocId(0), Some(2026)));
@@ -307,6 +304,16 @@ pub struct Document<F = u64> {
     /// The document that this one was a duplicate of when it was last written. `None` for an
     /// original. Queries find originals only.
     pub duplicate_of: Option<DocId>,
+}
+
+impl<F> Match<F> {
+    /// Returns the entry that was found.
+    pub(crate) fn entry(&self) -> Entry<F>
+    where
+        F: Copy,
+    {
+        Entry { fingerprint: self.fingerprint, id: self.id }
+    }
 }
 
 /// A key and the document that it has, or `None` if it was removed.

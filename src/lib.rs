@@ -13,8 +13,10 @@
 //! | --- | --- |
 //! | `text` | the module `text`, which is the crate `fpdb-text`: makes fingerprints from text |
 //! | `zh` | `text`, and recipes that segment Chinese |
-//! | `tracing` | events for the application's log, through the crate [`tracing`](https://docs.rs/tracing) |
+//! | `tracing` | events for the application's log, through the crate [`tracing`] |
 //! | `sim` | the module `storage`, with a simulated file system for crash tests |
+//!
+//! [`tracing`]: https://docs.rs/tracing
 //!
 //! The target of all events is `fpdb`. An event is reported at the level `INFO` when a database is
 //! opened or recovered, `DEBUG` after each flush and compaction, `WARN` when a writer had to wait
@@ -24,13 +26,13 @@
 //! # Examples
 //!
 //! ```
-//! use fpdb::{Db, Ids, Novelty};
+//! use fpdb::{Db, Ids};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("crawl.fpdb");
 //! let db = Db::options().max_distance(3).ids(Ids::Names).create(&path)?;
-//! assert!(matches!(db.insert_if_novel(0b1100, "https://a.example/")?, Novelty::Inserted(_)));
-//! assert!(matches!(db.insert_if_novel(0b1110, "https://b.example/")?, Novelty::Duplicate(_)));
+//! assert!(!db.insert_if_novel(0b1100, "https://a.example/")?.is_duplicate());
+//! assert!(db.insert_if_novel(0b1110, "https://b.example/")?.is_duplicate());
 //! assert_eq!(db.query(0b0000, 2)?.len(), 1);
 //! db.close()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -62,11 +64,11 @@ mod codec;
 mod compaction;
 mod cpu;
 mod db;
-mod document_merge;
+
 mod documents;
 mod error;
 mod events;
-mod files;
+mod file_names;
 mod fingerprint;
 #[cfg(test)]
 mod format_example;
@@ -101,10 +103,9 @@ mod version;
 pub use codec::block_code::BlockCode;
 pub use db::{
     Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db, Description, Documents,
-    Durability, ExpireReport, Found, Iter, Join, JoinReport, Key, LoadReport, MergeReport, Novelty,
+    Durability, ExpireReport, Found, Iter, Join, JoinReport, Key, LoadReport, MergeReport,
     OnDuplicate, Options, Outcome, Pair, Pairs, PairsPosition, PairsReport, ReadOnlyDb, RecipeName,
-    RecoveryReport, SegmentStats, Snapshot, Stamped, Stats, TableStats, UpsertOptions,
-    VerifyReport, describe,
+    RecoveryReport, SegmentStats, Snapshot, Stamped, Stats, TableStats, VerifyReport, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};

@@ -1,31 +1,40 @@
 //! Which process opened a handle.
 //!
 //! After `fork()`, parent and child have the same handle, but only one may write to the folder, and
-//! the child has none of the handle's threads. So a handle works only in the process that opened it.
+//! the child has none of the handle's threads. So a handle works only in the process that opened
+//! it.
 
 #![cfg_attr(
     target_os = "linux",
     expect(unsafe_code, clippy::disallowed_types, reason = "marks memory that fork() clears")
 )]
 
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
 use crate::error::{Error, ErrorKind, Result};
 
 /// The process that made this value.
 #[derive(Debug)]
 pub(crate) struct Process {
-    id: u32,
-    /// One byte that is 1 in this process and 0 in its children. Comparing ids takes a system call.
+    /// The number of the process in `mark`, or its id if there is no mark.
+    number: u64,
+    /// Comparing ids takes a system call.
     #[cfg(target_os = "linux")]
-    mark: Option<memmap2::MmapMut>,
+    mark: Option<&'static AtomicU64>,
 }
 
 impl Process {
     /// Returns the calling process.
     pub(crate) fn current() -> Self {
+        #[cfg(target_os = "linux")]
+        if let Some(mark) = mark() {
+            return Self { number: number(mark), mark: Some(mark) };
+        }
         Self {
-            id: std::process::id(),
+            number: std::process::id().into(),
             #[cfg(target_os = "linux")]
-            mark: mark(),
+            mark: None,
         }
     }
 
@@ -33,10 +42,10 @@ impl Process {
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         #[cfg(target_os = "linux")]
-        if let Some(mark) = &self.mark {
-            return mark.first() == Some(&1);
+        if let Some(mark) = self.mark {
+            return mark.load(Ordering::Relaxed) == self.number;
         }
-        self.id == std::process::id()
+        self.number == u64::from(std::process::id())
     }
 
     /// Returns an error unless this is the calling process.
@@ -53,18 +62,61 @@ fn forked() -> Error {
     Error::new(ErrorKind::Closed, message)
 }
 
-/// Returns memory that is cleared in children; `None` where the system cannot do that.
+/// Returns the number of this process in memory that `fork()` clears. A child's own number is
+/// larger than all that its parent had by then, so it differs from the numbers of handles that it
+/// inherited.
 #[cfg(target_os = "linux")]
-fn mark() -> Option<memmap2::MmapMut> {
-    let mut map = memmap2::MmapMut::map_anon(1).ok()?;
-    // SAFETY: the address is that of a private anonymous map of at least this length, which is
-    // exclusively borrowed. The advice changes nothing in this process; in a child, it clears the
+fn number(mark: &AtomicU64) -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    match mark.load(Ordering::Acquire) {
+        0 => {
+            let new = LAST.fetch_add(1, Ordering::AcqRel) + 1;
+            // Another thread may have been first.
+            mark.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire)
+                .map_or_else(|n| n, |_| new)
+        }
+        number => number,
+    }
+}
+
+/// Returns memory that is cleared in children, the same for all handles; `None` where the system
+/// cannot do that. There is no lock that a fork could leave locked.
+#[cfg(target_os = "linux")]
+fn mark() -> Option<&'static AtomicU64> {
+    static MARK: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+    let mut address = MARK.load(Ordering::Acquire);
+    if address.is_null() {
+        let map = cleared_by_fork()?;
+        let new = map.as_mut_ptr().cast();
+        let first = MARK.compare_exchange(address, new, Ordering::AcqRel, Ordering::Acquire);
+        address = match first {
+            Ok(_) => {
+                // It is used until the process ends.
+                std::mem::forget(map);
+                new
+            }
+            Err(first) => first,
+        };
+    }
+    // SAFETY: the address is the start of a map of at least this length, aligned to a page, that is
+    // never unmapped, and whose bytes are only used as this atomic number. Tested by
+    // `handle_does_not_work_after_a_fork` in tests/api/fork.rs; that it costs queries nothing is
+    // counted by benches/instructions.rs.
+    Some(unsafe { &*address })
+}
+
+/// Returns a map of one number, 0, that is 0 again in children, and in their children.
+#[cfg(target_os = "linux")]
+fn cleared_by_fork() -> Option<memmap2::MmapRaw> {
+    let len = size_of::<AtomicU64>();
+    let map = memmap2::MmapMut::map_anon(len).ok()?;
+    let map = memmap2::MmapRaw::from(map);
+    // SAFETY: the address is the start of a private anonymous map of at least this length, to which
+    // there is no reference. The advice changes nothing in this process; in a child, it clears the
     // map, for which any bytes are valid. Tested by `handle_does_not_work_after_a_fork` in
-    // tests/api/fork.rs; that it costs queries nothing is counted by benches/instructions.rs.
+    // tests/api/fork.rs.
     let advised = unsafe {
-        rustix::mm::madvise(map.as_mut_ptr().cast(), 1, rustix::mm::Advice::LinuxWipeOnFork)
+        rustix::mm::madvise(map.as_mut_ptr().cast(), len, rustix::mm::Advice::LinuxWipeOnFork)
     };
-    advised.ok()?;
-    *map.first_mut()? = 1;
-    Some(map)
+    advised.ok().map(|()| map)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -57,17 +57,15 @@ impl fmt::Display for Phase {
 /// # Examples
 ///
 /// ```
-/// # let folder = tempfile::tempdir()?;
-/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// # let db = fpdb::Db::options().in_memory()?;
 /// use std::ops::ControlFlow;
 ///
 /// db.insert(7, 1)?;
-/// let mut last = None;
-/// db.verify_with(|progress| {
-///     last = Some(progress);
+/// let watched = db.on_progress(|progress| {
+///     eprintln!("{}: {} of {:?}", progress.phase, progress.done, progress.total);
 ///     ControlFlow::Continue(())
-/// })?;
-/// assert_eq!(last.map(|progress| Some(progress.done) == progress.total), Some(true));
+/// });
+/// watched.verify()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,9 +73,9 @@ impl fmt::Display for Phase {
 pub struct Progress {
     /// The current step.
     pub phase: Phase,
-    /// Entries done in this step. In [`Phase::Write`], and in [`Phase::Search`] for all pairs of one
-    /// database, rows of tables; in [`Phase::Sort`] for clusters, pairs; in [`Phase::Check`] and
-    /// [`Phase::Copy`], bytes.
+    /// Entries done in this step. In [`Phase::Write`], and in [`Phase::Search`] for all pairs of
+    /// one database, rows of tables; in [`Phase::Sort`] for clusters, pairs; in [`Phase::Check`]
+    /// and [`Phase::Copy`], bytes.
     pub done: u64,
     /// How many there are to do in this step, if that is known. It is a little too high where the
     /// same entry occurs more than once.
@@ -92,18 +90,15 @@ impl Progress {
     /// ```
     /// use std::ops::ControlFlow;
     ///
-    /// use fpdb::{Db, DocId, Entry};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let db = Db::options().create(folder.path().join("load.fpdb"))?;
-    /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
-    /// db.bulk_load_with(entries, |progress| {
+    /// let db = fpdb::Db::options().in_memory()?.on_progress(|progress| {
     ///     if let Some(fraction) = progress.fraction() {
     ///         eprintln!("{}: {:.0} %", progress.phase, fraction * 100.0);
     ///     }
     ///     ControlFlow::Continue(())
-    /// })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// });
+    /// db.insert(7, 1)?;
+    /// assert!(db.verify()?.errors.is_empty());
+    /// # Ok::<(), fpdb::Error>(())
     /// ```
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a fraction for display")]
@@ -122,14 +117,34 @@ const PARTS: u64 = 200;
 /// Most entries, rows or bytes that are done before the clock is read again.
 const CLOCK_STEP: u64 = 1024;
 
-/// The caller's function. Any thread may call it, one at a time.
-pub(crate) type Report<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + Send);
+/// The function that a caller has given to a handle, a snapshot or options with `on_progress`, if
+/// any. Long operations report their progress to it, and end when it breaks.
+#[derive(Clone, Default)]
+pub(crate) struct Watch(Option<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>>);
+
+impl Watch {
+    pub(crate) fn new(
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(report)))
+    }
+
+    fn report(&self, progress: Progress) -> ControlFlow<()> {
+        self.0.as_ref().map_or(ControlFlow::Continue(()), |report| report(progress))
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Watch").field(&self.0.is_some()).finish()
+    }
+}
 
 /// Counts what threads do, reports it to the caller, and stops the threads when the caller cancels.
 pub(crate) struct Meter<'a>(Mutex<State<'a>>);
 
 struct State<'a> {
-    report: Report<'a>,
+    watch: &'a Watch,
     progress: Progress,
     /// What was last reported, and when.
     reported: Option<(Progress, Instant)>,
@@ -140,15 +155,9 @@ struct State<'a> {
 
 impl<'a> Meter<'a> {
     /// Begins with a step of length `total`.
-    pub(crate) fn new(report: Report<'a>, phase: Phase, total: Option<u64>) -> Self {
+    pub(crate) fn new(watch: &'a Watch, phase: Phase, total: Option<u64>) -> Self {
         let progress = Progress { phase, done: 0, total };
-        Self(Mutex::new(State {
-            report,
-            progress,
-            reported: None,
-            next_check: 0,
-            cancelled: false,
-        }))
+        Self(Mutex::new(State { watch, progress, reported: None, next_check: 0, cancelled: false }))
     }
 
     /// Reports the end of the current step, and begins the next one.
@@ -173,8 +182,8 @@ impl<'a> Meter<'a> {
         })
     }
 
-    /// Reports again if enough time has passed, though no more is done. Fails with `Cancelled` if the
-    /// caller wants no more.
+    /// Reports again if enough time has passed, though no more is done. Fails with `Cancelled` if
+    /// the caller wants no more.
     pub(crate) fn check(&self) -> Result<()> {
         self.update(|state| state.report_if(State::is_due))
     }
@@ -221,7 +230,7 @@ impl State<'_> {
 
     fn report_if(&mut self, condition: impl FnOnce(&Self) -> bool) {
         if !self.cancelled && condition(self) {
-            self.cancelled = (self.report)(self.progress).is_break();
+            self.cancelled = self.watch.report(self.progress).is_break();
             self.reported = Some((self.progress, Instant::now()));
         }
     }
@@ -235,17 +244,20 @@ impl fmt::Debug for Meter<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     /// Everything reported while `run` counts.
     fn reports(total: Option<u64>, run: impl FnOnce(&Meter<'_>)) -> Vec<Progress> {
-        let mut all = Vec::new();
-        let mut report = |progress| {
-            all.push(progress);
+        let all = Arc::new(Mutex::new(Vec::new()));
+        let reported = all.clone();
+        let watch = Watch::new(move |progress| {
+            reported.lock().unwrap().push(progress);
             ControlFlow::Continue(())
-        };
-        run(&Meter::new(&mut report, Phase::Read, total));
-        all
+        });
+        run(&Meter::new(&watch, Phase::Read, total));
+        std::mem::take(&mut *all.lock().unwrap())
     }
 
     #[test]
@@ -278,19 +290,18 @@ mod tests {
 
     #[test]
     fn after_a_cancellation_nothing_is_reported() {
-        let mut calls = 0;
-        let mut cancel = |_| {
-            calls += 1;
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = calls.clone();
+        let watch = Watch::new(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
             ControlFlow::Break(())
-        };
-        {
-            let meter = Meter::new(&mut cancel, Phase::Read, Some(10));
-            for _ in 0..3 {
-                assert_eq!(meter.advance(1).unwrap_err().kind(), ErrorKind::Cancelled);
-            }
-            assert_eq!(meter.begin(Phase::Sort, 1).unwrap_err().kind(), ErrorKind::Cancelled);
+        });
+        let meter = Meter::new(&watch, Phase::Read, Some(10));
+        for _ in 0..3 {
+            assert_eq!(meter.advance(1).unwrap_err().kind(), ErrorKind::Cancelled);
         }
-        assert_eq!(calls, 1);
+        assert_eq!(meter.begin(Phase::Sort, 1).unwrap_err().kind(), ErrorKind::Cancelled);
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
     }
 
     #[test]

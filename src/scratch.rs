@@ -1,5 +1,5 @@
-//! Scratch files, for what does not fit in memory. They are of no use after a crash. A writer's are in
-//! the folder of the database, and removed as orphans at the next open. A reader's have no name.
+//! Scratch files, for what does not fit in memory. They are of no use after a crash. A writer's are
+//! in the folder of the database, and removed as orphans at the next open. A reader's have no name.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::files::FileName;
+use crate::file_names::FileName;
 use crate::storage::{LockedFolder, ReadFile, TemporaryFile, WriteFile};
 
 /// Makes scratch files.

@@ -7,7 +7,7 @@ use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
-use crate::files::FileId;
+use crate::file_names::FileId;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Layout, MAX_DATABASE_DISTANCE, Permutation};
 use crate::table::TableOptions;
@@ -19,17 +19,16 @@ use crate::table::TableOptions;
 /// ```
 /// use fpdb::{Db, DocId, Ids};
 ///
-/// let folder = tempfile::tempdir()?;
-/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
+/// let db = Db::options().ids(Ids::Names).in_memory()?;
 /// let id = db.insert(0x00ff, "https://example.org/")?;
-/// assert_eq!(db.name(id)?.as_deref(), Some("https://example.org/"));
+/// assert_eq!(db.snapshot().name(id)?.as_deref(), Some("https://example.org/"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ids {
-    /// The caller gives each fingerprint an id. An id may have several fingerprints, and is not found
-    /// by itself.
+    /// The caller gives each fingerprint an id. An id may have several fingerprints, and is not
+    /// found by itself.
     User,
     /// The caller gives each document an id, which identifies one document: it is found by its id,
     /// and inserting it again updates it. Takes about 12 bytes more per document than `User`.

@@ -1,7 +1,7 @@
 //! Versions: all sources of entries at one moment, shared by readers and never changed.
 //!
-//! Sources have an age. A newer source may remove entries of older ones. The files of a segment stay
-//! open until the last version that contains the segment is dropped.
+//! Sources have an age. A newer source may remove entries of older ones. The files of a segment
+//! stay open until the last version that contains the segment is dropped.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

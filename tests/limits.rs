@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fpdb::storage::Sim;
-use fpdb::{Db, DocId, Entry, ErrorKind, Ids, Key, Novelty};
+use fpdb::{Db, DocId, Entry, ErrorKind, Ids, Key, Outcome};
 
 /// Opens the same database for writing and read-only, and runs `check` on both.
 fn check_both(path: &std::path::Path, check: impl Fn(&fpdb::Snapshot)) {
@@ -20,9 +20,9 @@ fn empty_database_answers_and_can_be_flushed_compacted_copied_and_closed() {
     db.sync().unwrap();
     let _ = db.compact().unwrap();
     db.backup(&copy).unwrap();
-    assert!(!db.remove(1, DocId(1)).unwrap());
-    assert_eq!(db.insert_batch(&[] as &[(u64, u64)]).unwrap(), []);
-    assert_eq!(db.insert_if_novel_batch(&[] as &[(u64, u64)]).unwrap(), []);
+    assert!(!db.remove_entry(1, DocId(1)).unwrap());
+    assert_eq!(db.write(&[] as &[(u64, u64)]).run().unwrap(), []);
+    assert_eq!(db.write(&[] as &[(u64, u64)]).unless_near(3).run().unwrap(), []);
     assert_eq!(db.bulk_load(std::iter::empty()).unwrap().read, 0);
     db.close().unwrap();
     for path in [path, copy] {
@@ -30,7 +30,7 @@ fn empty_database_answers_and_can_be_flushed_compacted_copied_and_closed() {
             assert!(snapshot.is_empty() && snapshot.iter().next().is_none());
             assert_eq!(snapshot.query(0, 3).unwrap(), []);
             assert_eq!(snapshot.nearest(u64::MAX, 3).unwrap(), None);
-            assert!(snapshot.verify().errors.is_empty());
+            assert!(snapshot.verify().unwrap().errors.is_empty());
         });
     }
 }
@@ -55,7 +55,7 @@ fn one_entry_is_found_from_log_and_from_segment() {
         db.close().unwrap();
         check_both(&path, check);
         let db = Db::open(&path).unwrap();
-        assert!(db.remove(fingerprint, DocId(id)).unwrap());
+        assert!(db.remove_entry(fingerprint, DocId(id)).unwrap());
         let _ = db.compact().unwrap();
         assert!(db.snapshot().is_empty() && db.stats().segments.is_empty());
     }
@@ -71,7 +71,7 @@ fn one_fingerprint_may_have_100_000_ids() {
     db.insert(7, ids[5]).unwrap(); // is there already
     db.insert(7, u64::MAX).unwrap();
     for _ in 0..2 {
-        let found = db.ids(7).unwrap();
+        let found = db.snapshot().ids(7).unwrap();
         assert!(found.iter().map(|id| id.0).eq(ids.iter().copied().chain([u64::MAX])));
         assert_eq!(db.query(5, 1).unwrap().len(), 100_001);
         assert_eq!(db.query(4, 1).unwrap().len(), 0);
@@ -90,21 +90,21 @@ fn batch_of_more_than_one_frame_is_atomic() {
     let names: Vec<String> = (0..70_000).map(|i| format!("{i}")).collect();
     let mut batch: Vec<(u64, Key<'_>)> = (0..).zip(names.iter().map(Key::from)).collect();
     batch.extend((0..).zip(&long).map(|(i, name)| (1 << 40 | i, Key::from(name))));
-    assert_eq!(db.insert_batch(&batch).unwrap().len(), 70_400);
+    assert_eq!(db.write(&batch).run().unwrap().len(), 70_400);
     drop(db);
     let db = options().open("sim").unwrap();
     assert_eq!((db.recovery().commits, db.stats().entries), (1, 70_400));
-    assert_eq!(db.name(DocId(69_999)).unwrap().as_deref(), Some("69999"));
-    assert_eq!(db.name(DocId(70_399)).unwrap().as_ref(), long.last());
+    assert_eq!(db.snapshot().name(DocId(69_999)).unwrap().as_deref(), Some("69999"));
+    assert_eq!(db.snapshot().name(DocId(70_399)).unwrap().as_ref(), long.last());
 }
 
 #[test]
 fn duplicates_within_a_batch_are_decided_in_order() {
     let db = Db::options().storage(Sim::new()).create("sim").unwrap();
-    let novelties = db.insert_if_novel_batch(&[(0u64, 9u64); 5000]).unwrap();
-    let novel = novelties.iter().filter(|n| matches!(n, Novelty::Inserted(_))).count();
+    let novelties = db.write(&[(0u64, 9u64); 5000]).unless_near(3).run().unwrap();
+    let novel = novelties.iter().filter(|n| matches!(n, Outcome::Inserted(_))).count();
     assert_eq!((novel, db.stats().entries), (1, 1));
-    db.insert_batch(&[(0u64, 9u64); 5000]).unwrap();
+    db.write(&[(0u64, 9u64); 5000]).run().unwrap();
     assert_eq!(db.stats().entries, 1);
 }
 
@@ -119,7 +119,7 @@ fn name_has_1_to_65_535_bytes() {
         [1, 65_535].iter().map(|&len| db.insert(1, "n".repeat(len).as_str()).unwrap()).collect();
     db.flush().unwrap();
     for (id, len) in ids.iter().zip([1, 65_535]) {
-        assert_eq!(db.name(*id).unwrap().unwrap().len(), len);
+        assert_eq!(db.snapshot().name(*id).unwrap().unwrap().len(), len);
     }
 }
 
@@ -147,14 +147,14 @@ fn names_beyond_4_gib_are_found() {
     // A batch that no log can hold is refused, and nothing of it is inserted.
     let long = name(0);
     let batch: Vec<(u64, &str)> = (0..32_800).map(|i| (i << 20 | 1, &*long)).collect();
-    assert_eq!(db.insert_batch(&batch).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(db.write(&batch).run().unwrap_err().kind(), ErrorKind::InvalidArgument);
     db.close().unwrap();
     let db = options().open(&path).unwrap();
     let longest = db.stats().segments.iter().flat_map(|s| s.files.clone()).map(|f| f.1).max();
     assert!(longest > Some(1 << 32), "{longest:?}");
     for i in (0..NAMES).step_by(999).chain([NAMES - 1]) {
-        assert_eq!(db.ids(i << 20).unwrap(), [DocId(i)]);
-        assert_eq!(db.name(DocId(i)).unwrap(), Some(name(i)));
+        assert_eq!(db.snapshot().ids(i << 20).unwrap(), [DocId(i)]);
+        assert_eq!(db.snapshot().name(DocId(i)).unwrap(), Some(name(i)));
     }
     assert!(db.verify().unwrap().errors.is_empty());
 }

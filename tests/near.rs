@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fpdb::storage::Sim;
 use fpdb::text::Recipe;
-use fpdb::{Db, DocId, Fingerprint, Novelty};
+use fpdb::{Db, DocId, Fingerprint, Outcome};
 use serde_json::Value;
 
 #[test]
@@ -43,7 +43,7 @@ fn read_larger(name: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
     let content = std::fs::read_to_string(&path).ok();
     if content.is_none() {
-        // The test harness captures the output of macros, but not that of this call.
+        // The test harness captures the output of macros, but not the output of this call.
         let _ = std::io::Write::write_fmt(
             &mut std::io::stderr(),
             format_args!("sample only: there is no {}\n", path.display()),
@@ -174,7 +174,7 @@ fn check_query(vector: &Value) {
     };
     assert_eq!(found(), given);
     for present in [true, false] {
-        assert_eq!(db.remove(corpus[&1], DocId(1)).unwrap(), present);
+        assert_eq!(db.remove_entry(corpus[&1], DocId(1)).unwrap(), present);
         assert_eq!(found(), BTreeSet::from([2, 4]));
     }
     for _ in 0..2 {
@@ -193,7 +193,7 @@ fn check_stream(file: &str) {
         let fingerprint = recipe.fingerprint(text(ad, "text")).fingerprint.unwrap();
         assert_eq!(fingerprint, hex(&ad["fnv1_words_hex"]), "{ad}");
         let novelty = db.insert_if_novel(fingerprint, DocId(id)).unwrap();
-        let is_kept = matches!(novelty, Novelty::Inserted(_));
+        let is_kept = matches!(novelty, Outcome::Inserted(_));
         assert_eq!(ad["kept_r3"].as_bool(), Some(is_kept), "{ad}");
         kept += usize::from(is_kept);
     }

@@ -1,5 +1,5 @@
-//! Every package that is built has a licence and a source that deny.toml allows. `cargo deny` checks more,
-//! but is not installed everywhere.
+//! Every package that is built has a licence and a source that deny.toml allows. `cargo deny`
+//! checks more, but is not installed everywhere.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +20,8 @@ fn allowed() -> Vec<String> {
     list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Returns whether an SPDX expression, or the older form with `/`, can be satisfied by these licences.
+/// Returns whether an SPDX expression, or the older form with `/`, can be satisfied by these
+/// licences.
 fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     let words = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = words.split_whitespace().collect();
@@ -83,8 +84,8 @@ fn licence_expressions_are_read_as_spdx_defines_them() {
 #[test]
 fn all_packages_have_allowed_licences_and_sources() {
     let mut cargo = Command::new(env!("CARGO"));
-    // This downloads the packages of the Python extension, which `cargo test` does not build, but not
-    // those for other systems.
+    // This downloads the packages of the Python extension, which `cargo test` does not build, but
+    // not those for other systems.
     cargo.args(["metadata", "--format-version=1", "--all-features", "--locked"]);
     let host = Command::new("rustc").arg("-vV").output().unwrap().stdout;
     let host = String::from_utf8(host).unwrap();

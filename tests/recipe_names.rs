@@ -1,14 +1,14 @@
 //! Which recipe names a database accepts. It accepts texts with its own recipe only.
 
 use fpdb::text::Recipe;
-use fpdb::{Db, ErrorKind, Novelty, Options, RecipeName};
+use fpdb::{Db, ErrorKind, Options, Outcome, RecipeName};
 
 #[test]
 fn an_alias_is_stored_as_the_name_it_stands_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let db = Db::options().recipe("default").create(&path).unwrap();
-    assert_eq!(db.recipe(), Some("pairs/1"));
+    assert_eq!(db.description().recipe.as_deref(), Some("pairs/1"));
     db.close().unwrap();
     for same in ["default", "pairs/1"] {
         Db::options().recipe(same).open(&path).unwrap().close().unwrap();
@@ -35,7 +35,10 @@ fn an_unknown_name_is_refused_and_stores_nothing_unless_it_is_said_to_be_custom(
     }
     assert!(!path.exists());
     let custom = RecipeName::custom("acme/3");
-    assert_eq!(Db::options().recipe(custom).create(&path).unwrap().recipe(), Some("acme/3"));
+    assert_eq!(
+        Db::options().recipe(custom).create(&path).unwrap().description().recipe.as_deref(),
+        Some("acme/3")
+    );
 }
 
 #[test]
@@ -46,7 +49,7 @@ fn texts_are_taken_with_the_recipe_of_the_database_only() {
     let text = "Trains leave for the airport every ten minutes, until midnight.";
     let db = Db::options().recipe(&recipe).create(folder.path().join("db")).unwrap();
     let novelty = db.insert_text_if_novel(&recipe, text, 1).unwrap();
-    assert!(matches!(novelty, Some(Novelty::Inserted(_))));
+    assert!(matches!(novelty, Some(Outcome::Inserted(_))));
     assert_eq!(
         db.insert_text_if_novel(&other, text, 2).unwrap_err().kind(),
         ErrorKind::Unsupported
@@ -66,7 +69,7 @@ fn a_name_fits_both_widths_if_the_recipe_does() {
     let folder = tempfile::tempdir().unwrap();
     let recipe = Recipe::<u128>::find("default").unwrap();
     let db = Options::bits128().recipe(&recipe).create(folder.path().join("db")).unwrap();
-    assert_eq!(db.recipe(), Some(recipe.name()));
+    assert_eq!(db.description().recipe.as_deref(), Some(recipe.name()));
     let novelty = db.insert_text_if_novel(&recipe, "Trains leave every ten minutes.", 1).unwrap();
-    assert!(matches!(novelty, Some(Novelty::Inserted(_))));
+    assert!(matches!(novelty, Some(Outcome::Inserted(_))));
 }

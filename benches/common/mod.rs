@@ -119,8 +119,8 @@ fn access() -> Access {
     names.into_iter().find(is_named).expect("cached, cold, resident or mapped")
 }
 
-/// Loads these fingerprints into one segment, with positions as ids, and then its index into memory.
-/// Returns the database and the seconds that the load took.
+/// Loads these fingerprints into one segment, with positions as ids, and then its index into
+/// memory. Returns the database and the seconds that the load took.
 pub fn load(options: Options, path: PathBuf, fingerprints: &[u64]) -> (Db, f64) {
     let db = options.create(path).unwrap();
     let start = Instant::now();

@@ -1,5 +1,6 @@
-//! A seeded generator of URLs such as a crawler sees: sites of very different sizes, each with a few
-//! kinds of pages, with dates, slugs, numbers, query strings, percent-encoded and Chinese words.
+//! A seeded generator of URLs such as a crawler sees: sites of very different sizes, each with a
+//! few kinds of pages, with dates, slugs, numbers, query strings, percent-encoded and Chinese
+//! words.
 
 #![allow(unreachable_pub, reason = "a module of benches")]
 #![allow(clippy::cast_possible_truncation, reason = "numbers are small")]
@@ -133,7 +134,8 @@ impl Urls {
         from[self.random.below(from.len() as u64) as usize]
     }
 
-    /// Returns a number below `n`, of which small ones are much more frequent: about the law of Zipf.
+    /// Returns a number below `n`, of which small ones are much more frequent: about the law of
+    /// Zipf.
     fn skewed(&mut self, n: usize) -> usize {
         let unit = (self.random.next() >> 11) as f64 / (1u64 << 53) as f64;
         ((n as f64 + 1.0).powf(unit) - 1.0) as usize

@@ -83,7 +83,7 @@ class Fpdb(Index):
     def load(self) -> None:
         import fpdb_engine
 
-        self.db = fpdb_engine.open(self.folder / "db")
+        self.db = fpdb_engine.ReadOnlyDb.open(self.folder / "db")
 
     def query(self, fingerprint: int) -> list[int]:
         return [match.id for match in self.db.query(fingerprint, K)]

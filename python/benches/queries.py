@@ -42,7 +42,7 @@ def nanoseconds(work: Callable[[], object]) -> float:
 
 
 def python_round(path: Path, queries: np.ndarray) -> list[float]:
-    with fpdb.open(path) as db:
+    with fpdb.ReadOnlyDb.open(path) as db:
         db.load_index()
         numbers = queries.tolist()
 

@@ -43,7 +43,7 @@ with (
     for batch in pages.iter(batch_size=100_000):
         column = batch["fingerprint"].combine_chunks()
         rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
-        result = db.insert_if_novel_batch(column.drop_null().to_numpy(), begin + rows)
+        result = db.write(column.drop_null().to_numpy(), begin + rows, unless_near=3)
         duplicates.append(begin + rows[~result.novel])
         begin += len(batch)
 

@@ -27,7 +27,7 @@ pages = pages[has_one]
 
 # Only the first of near-duplicates is inserted. The next run finds it in the folder.
 with fpdb.Db.open_or_create("pandas.fpdb", ids="names", max_distance=3, recipe="default") as db:
-    result = db.insert_if_novel_batch(pages["fingerprint"], names=pages["url"])
+    result = db.write(pages["fingerprint"], names=pages["url"], unless_near=3)
     pages["distance"] = result.distances
     pages["like"] = db.names(result.ids)
 

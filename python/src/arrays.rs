@@ -87,3 +87,8 @@ pub(crate) fn type_error(message: String) -> PyErr {
 pub(crate) fn array<T: numpy::Element>(py: Python<'_>, numbers: Vec<T>) -> Bound<'_, PyAny> {
     PyArray1::from_vec(py, numbers).into_any()
 }
+
+/// Returns a distance of at most 128 bits as a byte.
+pub(crate) fn byte(distance: u32) -> u8 {
+    u8::try_from(distance).unwrap_or(u8::MAX)
+}

@@ -42,7 +42,7 @@ impl<T: Send + 'static> Chunks<T> {
     /// Begins the search. It gets what it has to look at to notice that nobody wants more, and what
     /// takes its chunks.
     fn start(
-        search: impl FnOnce(&Cancel, Sink<'_, T>) -> fpdb::Result<()> + Send + 'static,
+        search: impl FnOnce(&Arc<Cancel>, Sink<'_, T>) -> fpdb::Result<()> + Send + 'static,
     ) -> PyResult<Self> {
         let (sender, receiver) = sync_channel(AHEAD);
         let cancel = Arc::new(Cancel::default());
@@ -92,9 +92,9 @@ impl<T> Drop for Chunks<T> {
 }
 
 fn fill<T: Send>(
-    cancel: &Cancel,
+    cancel: &Arc<Cancel>,
     sender: &SyncSender<Message<T>>,
-    search: impl FnOnce(&Cancel, Sink<'_, T>) -> fpdb::Result<()>,
+    search: impl FnOnce(&Arc<Cancel>, Sink<'_, T>) -> fpdb::Result<()>,
 ) {
     let mut send = |chunk| {
         let sent = !cancel.is_cancelled() && sender.send(Ok(Some(chunk))).is_ok();
@@ -124,7 +124,7 @@ pub(crate) struct PairIterator(Chunks<PairChunk>);
 impl PairIterator {
     /// Begins a search for pairs.
     pub(crate) fn start(
-        search: impl FnOnce(&Cancel, Sink<'_, PairChunk>) -> fpdb::Result<()> + Send + 'static,
+        search: impl FnOnce(&Arc<Cancel>, Sink<'_, PairChunk>) -> fpdb::Result<()> + Send + 'static,
     ) -> PyResult<Self> {
         Chunks::start(search).map(Self)
     }

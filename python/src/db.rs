@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fpdb::{DocId, Entry, Novelty as Decision, OnDuplicate, Options, UpsertOptions};
+use fpdb::Options;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 
-use crate::arrays::{array, with_numbers};
 use crate::errors::OrRaise;
-use crate::interrupt::interruptible;
-use crate::keys::{Keys, OwnedKey, expect_as_many};
+use crate::interrupt::cancellable;
+use crate::keys::{Keys, OwnedKey};
 use crate::numbers::{Distance, Number};
 use crate::options;
-use crate::reader::{Info, Reader, byte};
-use crate::results::{Novelty, Outcome, named_tuple};
+use crate::reader::{Info, Reader};
+use crate::results::{Outcome, named_tuple};
 use crate::source::{AnySource, AnyWidth, Source, at_width, map_width};
 use crate::stats::stats;
 use crate::width::Bits;
+use crate::writes::{self, Conditions};
 
 /// A database that is open for reading and writing.
 #[pyclass(frozen, extends = Reader, module = "fpdb_engine")]
@@ -118,27 +118,44 @@ impl Db {
         })
     }
 
-    /// Inserts documents, and returns their ids.
+    /// Writes documents, and returns what became of each, as arrays.
     ///
-    /// ids, names and stamps have one item per fingerprint. There is one commit per 65,536 documents. If
-    /// this is interrupted, the commits before that remain.
+    /// ids, names and stamps have one item per fingerprint. The documents are decided in turn, as if each
+    /// were written by itself. There is one commit per 65,536 documents. If this is interrupted, the
+    /// commits before that remain.
     ///
-    /// >>> db.insert_batch(np.array([1, 2], np.uint64), [7, 8]).tolist()
+    /// With unless_near, a document is written only if none is within this distance of it; otherwise it is
+    /// a duplicate. With or_update, too, the old version of a document, which has the same key, does not
+    /// make it a duplicate, but is updated. If another document makes it one, or_update says what becomes
+    /// of the key: "keep" keeps the old version that it has, if any; "remove" removes that; "remember" keeps
+    /// the key, so that get() knows of which document it is a duplicate. or_update needs names or unique ids.
+    ///
+    /// >>> db.write(np.array([1, 0xff00], np.uint64), [7, 8]).ids.tolist()
     /// [7, 8]
-    #[pyo3(signature = (fingerprints, ids=None, *, names=None, stamps=None))]
-    fn insert_batch<'py>(
+    /// >>> novel, ids, distances, kinds = db.write([0b11, 0xff0000], [9, 10], unless_near=3)
+    /// >>> novel.tolist(), ids.tolist(), distances.tolist()
+    /// ([False, True], [7, 10], [1, 0])
+    /// >>> (kinds == fpdb.OutcomeKind.DUPLICATE).tolist()
+    /// [True, False]
+    #[pyo3(signature = (fingerprints, ids=None, *, names=None, stamps=None, unless_near=None, or_update=None))]
+    fn write<'py>(
         slf: &Bound<'py, Self>,
         fingerprints: &Bound<'py, PyAny>,
         ids: Option<&Bound<'py, PyAny>>,
         names: Option<&Bound<'py, PyAny>>,
         stamps: Option<&Bound<'py, PyAny>>,
+        unless_near: Option<Distance>,
+        or_update: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let (keys, conditions) =
+            (Keys { ids, names, stamps }, Conditions::new(unless_near, or_update)?);
         at_width!(source(slf)?, source => {
-            insert_batch(source.db()?, fingerprints, Keys { ids, names, stamps })
+            writes::write(source.db()?, fingerprints, keys, conditions)
         })
     }
 
-    /// Inserts a document unless there is one within k bits.
+    /// Inserts a document unless there is one within the database's distance. write() takes other
+    /// distances.
     ///
     /// Compares and inserts in one step: of two threads with near-duplicates, only one inserts.
     ///
@@ -147,152 +164,107 @@ impl Db {
     /// new
     /// >>> db.insert_if_novel(0b1110, 2).duplicate_of
     /// Match(distance=1, fingerprint=0xc, id=1)
-    #[pyo3(signature = (fingerprint, key, *, k=None, stamp=None))]
+    #[pyo3(signature = (fingerprint, key, *, stamp=None))]
     fn insert_if_novel(
         slf: &Bound<'_, Self>,
         fingerprint: &Bound<'_, PyAny>,
         key: OwnedKey,
-        k: Option<Distance>,
         stamp: Option<Number>,
-    ) -> PyResult<Novelty> {
+    ) -> PyResult<Outcome> {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
-        let distance = slf.as_super().get().distance(k);
         at_width!(source(slf)?, source => {
             let (db, fingerprint) = (source.db()?, Bits::from_int(fingerprint)?);
-            let novelty = py.detach(|| {
-                db.insert_if_novel_within(fingerprint, key.stamped(stamp), distance)
-            });
-            Ok(novelty.or_raise()?.into())
+            let outcome = py.detach(|| db.insert_if_novel(fingerprint, key.stamped(stamp)));
+            Ok(outcome.or_raise()?.into())
         })
     }
 
-    /// Does the same as insert_if_novel() for many documents, in their order.
-    ///
-    /// >>> novel, ids, distances = db.insert_if_novel_batch([0b1100, 0b1110, 0], [1, 2, 3], k=1)
-    /// >>> novel.tolist(), ids.tolist(), distances.tolist()
-    /// ([True, False, True], [1, 1, 3], [0, 1, 0])
-    #[pyo3(signature = (fingerprints, ids=None, *, names=None, stamps=None, k=None))]
-    fn insert_if_novel_batch<'py>(
-        slf: &Bound<'py, Self>,
-        fingerprints: &Bound<'py, PyAny>,
-        ids: Option<&Bound<'py, PyAny>>,
-        names: Option<&Bound<'py, PyAny>>,
-        stamps: Option<&Bound<'py, PyAny>>,
-        k: Option<Distance>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let distance = slf.as_super().get().distance(k);
-        at_width!(source(slf)?, source => {
-            insert_if_novel_batch(source.db()?, fingerprints, Keys { ids, names, stamps }, distance)
-        })
-    }
-
-    /// Inserts or updates a document, unless another one is within k bits. Only with names or unique ids.
-    ///
-    /// on_duplicate says what becomes of the key of a duplicate: "keep" keeps the old version that it has,
-    /// if any; "remove" removes that; "remember" keeps the key, so that get() knows of which document it is
-    /// a duplicate.
+    /// Inserts or updates a document, unless another one is within the database's distance. Only with
+    /// names or unique ids. The same as write() with or_update="keep".
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names") as db:
     /// ...     print(db.upsert_if_novel(0b0000, "a"))
     /// ...     print(db.upsert_if_novel(0b0001, "a"))
     /// ...     print(db.upsert_if_novel(0b0011, "b"))
     /// Outcome('inserted', id=0)
-    /// Outcome('updated', replaced=0x0, distance=1)
+    /// Outcome('updated', id=0, replaced=0x0, distance=1)
     /// Outcome('duplicate', duplicate_of=Match(distance=1, fingerprint=0x1, id=0))
-    #[pyo3(signature = (fingerprint, key, *, k=None, stamp=None, on_duplicate=None))]
+    #[pyo3(signature = (fingerprint, key, *, stamp=None))]
     fn upsert_if_novel(
         slf: &Bound<'_, Self>,
         fingerprint: &Bound<'_, PyAny>,
         key: OwnedKey,
-        k: Option<Distance>,
         stamp: Option<Number>,
-        on_duplicate: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Outcome> {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
-        let options = upsert_options(k, on_duplicate)?;
         at_width!(source(slf)?, source => {
             let (db, fingerprint) = (source.db()?, Bits::from_int(fingerprint)?);
-            let outcome = py.detach(|| {
-                db.upsert_if_novel_with(fingerprint, key.stamped(stamp), &options)
-            });
+            let outcome = py.detach(|| db.upsert_if_novel(fingerprint, key.stamped(stamp)));
             Ok(outcome.or_raise()?.into())
         })
     }
 
-    /// Does the same as upsert_if_novel() for many documents, in their order.
-    #[pyo3(signature = (fingerprints, ids=None, *, names=None, stamps=None, k=None, on_duplicate=None))]
-    fn upsert_if_novel_batch<'py>(
-        slf: &Bound<'py, Self>,
-        fingerprints: &Bound<'py, PyAny>,
-        ids: Option<&Bound<'py, PyAny>>,
-        names: Option<&Bound<'py, PyAny>>,
-        stamps: Option<&Bound<'py, PyAny>>,
-        k: Option<Distance>,
-        on_duplicate: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let options = upsert_options(k, on_duplicate)?;
-        at_width!(source(slf)?, source => {
-            upsert_batch(source.db()?, fingerprints, Keys { ids, names, stamps }, &options)
-        })
-    }
-
     /// Makes the fingerprint of a text by the database's recipe, and inserts the document unless there is
-    /// one within k bits. Returns None for a text that is too short to be compared; then nothing was
-    /// inserted.
+    /// one within the database's distance. Returns None for a text that is too short to be compared; then
+    /// nothing was inserted.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db:
     /// ...     print(db.insert_text_if_novel("Trains leave for the airport every ten minutes.", "a"))
     /// ...     print(db.insert_text_if_novel("TRAINS leave for the airport every ten minutes!", "b"))
     /// ...     print(db.insert_text_if_novel("", "c"))
-    /// Novelty(id=0)
-    /// Novelty(duplicate_of=Match(distance=0, fingerprint=..., id=0))
+    /// Outcome('inserted', id=0)
+    /// Outcome('duplicate', duplicate_of=Match(distance=0, fingerprint=..., id=0))
     /// None
-    #[pyo3(signature = (text, key, *, k=None, stamp=None))]
+    #[pyo3(signature = (text, key, *, stamp=None))]
     fn insert_text_if_novel(
         slf: &Bound<'_, Self>,
         text: &str,
         key: OwnedKey,
-        k: Option<Distance>,
         stamp: Option<Number>,
-    ) -> PyResult<Option<Novelty>> {
+    ) -> PyResult<Option<Outcome>> {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
         let reader = slf.as_super().get();
-        let distance = reader.distance(k);
         at_width!(source(slf)?, source => {
             let (db, recipe) = (source.db()?, crate::text::stored_recipe(reader)?);
-            let novelty = py.detach(|| {
-                let fingerprint = recipe.fingerprint(text).fingerprint;
-                let insert = |fingerprint| {
-                    db.insert_if_novel_within(fingerprint, key.stamped(stamp), distance)
-                };
-                fingerprint.map(insert).transpose()
-            });
-            Ok(novelty.or_raise()?.map(Novelty::from))
+            let outcome =
+                py.detach(|| db.insert_text_if_novel(&recipe, text, key.stamped(stamp)));
+            Ok(outcome.or_raise()?.map(Outcome::from))
         })
     }
 
-    /// Removes an entry. Returns whether it existed.
+    /// Removes the document with this key, and returns whether there was one. With names, the key can also
+    /// be the id.
     ///
-    /// >>> _ = db.insert(7, 1)
-    /// >>> db.remove(7, 1), db.remove(7, 1)
+    /// With user ids, this removes all entries with the id, and reads all entries to find them:
+    /// remove_entry() is faster.
+    ///
+    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names") as db:
+    /// ...     _ = db.insert(7, "a")
+    /// ...     db.remove("a"), db.remove("a")
     /// (True, False)
-    fn remove(slf: &Bound<'_, Self>, fingerprint: &Bound<'_, PyAny>, id: Number) -> PyResult<bool> {
-        let py = slf.py();
-        at_width!(source(slf)?, source => {
-            let (db, fingerprint) = (source.db()?, Bits::from_int(fingerprint)?);
-            py.detach(|| db.remove(fingerprint, DocId(id.0))).or_raise()
-        })
-    }
-
-    /// Removes the document with this name or unique id. Returns whether it existed.
-    fn remove_key(slf: &Bound<'_, Self>, key: OwnedKey) -> PyResult<bool> {
+    fn remove(slf: &Bound<'_, Self>, key: OwnedKey) -> PyResult<bool> {
         let py = slf.py();
         at_width!(source(slf)?, source => {
             let db = source.db()?;
-            py.detach(|| match &key {
-                OwnedKey::Id(id) => db.remove_by_id(DocId(*id)),
-                OwnedKey::Name(name) => db.remove_by_name(name),
-            }).or_raise()
+            py.detach(|| db.remove(key.key())).or_raise()
+        })
+    }
+
+    /// Removes one entry, and returns whether it existed. With user ids, the other entries with the same id
+    /// stay.
+    ///
+    /// >>> _ = db.write([7, 9], [1, 1])
+    /// >>> db.remove_entry(7, 1), db.remove_entry(7, 1), len(db)
+    /// (True, False, 1)
+    fn remove_entry(
+        slf: &Bound<'_, Self>,
+        fingerprint: &Bound<'_, PyAny>,
+        id: Number,
+    ) -> PyResult<bool> {
+        let py = slf.py();
+        at_width!(source(slf)?, source => {
+            let (db, fingerprint) = (source.db()?, Bits::from_int(fingerprint)?);
+            py.detach(|| db.remove_entry(fingerprint, id.0)).or_raise()
         })
     }
 
@@ -308,14 +280,14 @@ impl Db {
     /// Removes all documents whose stamp is less than the given one. Only with names or unique ids.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names") as db:
-    /// ...     _ = db.insert_batch([1 << 8, 1 << 30], names=["old", "new"], stamps=[7, 8])
+    /// ...     _ = db.write([1 << 8, 1 << 30], names=["old", "new"], stamps=[7, 8])
     /// ...     db.expire(8)
     /// ExpireReport(examined=2, removed=1)
     fn expire<'py>(slf: &Bound<'py, Self>, before: Number) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let report = at_width!(source(slf)?, source => {
             let db = source.db()?;
-            interruptible(py, |cancel| db.expire_with(before.0, cancel.progress()))?.or_raise()?
+            cancellable(py, db, |db| db.expire(before.0))?
         });
         named_tuple(py, "ExpireReport", (report.examined, report.removed))
     }
@@ -330,7 +302,7 @@ impl Db {
         fingerprints: &Bound<'py, PyAny>,
         ids: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        at_width!(source(slf)?, source => bulk_load(source.db()?, fingerprints, ids))
+        at_width!(source(slf)?, source => writes::bulk_load(source.db()?, fingerprints, ids))
     }
 
     /// Copies the directories and filters of all tables to memory, and returns how many bytes they
@@ -367,7 +339,7 @@ impl Db {
         let py = slf.py();
         at_width!(source(slf)?, source => {
             let db = source.db()?;
-            interruptible(py, |cancel| db.compact_with(cancel.progress()))?.or_raise()?;
+            cancellable(py, db, fpdb::Db::compact)?;
             Ok(())
         })
     }
@@ -376,13 +348,13 @@ impl Db {
     ///
     /// >>> _ = db.insert(7, 1)
     /// >>> db.backup(folder / "copy.fpdb")
-    /// >>> 7 in fpdb.open(folder / "copy.fpdb")
+    /// >>> 7 in fpdb.ReadOnlyDb.open(folder / "copy.fpdb")
     /// True
     fn backup(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
         let py = slf.py();
         at_width!(source(slf)?, source => {
             let db = source.db()?;
-            interruptible(py, |cancel| db.backup_with(path, cancel.progress()))?.or_raise()
+            cancellable(py, db, |db| db.backup(path))
         })
     }
 
@@ -418,10 +390,10 @@ fn start(
     let info = at_width!(&source, db => Info {
         path: options::absolute(path)?,
         reading: options::for_reading(py, given)?,
-        max_distance: db.max_distance(),
-        ids: db.id_kind(),
-        recipe: db.recipe().map(str::to_owned),
-        extraction: db.extraction().map(str::to_owned),
+        max_distance: db.description().max_distance,
+        ids: db.description().ids,
+        recipe: db.description().recipe.clone(),
+        extraction: db.description().extraction.clone(),
     });
     let source = map_width!(source, db => Source::Db(db));
     let reader = Reader::new(Arc::new(info), source);
@@ -440,95 +412,4 @@ fn open<F: Bits>(
         Mode::OpenOrCreate => options.open_or_create(path),
     })
     .or_raise()
-}
-
-fn insert_batch<'py, F: Bits>(
-    db: &fpdb::Db<F>,
-    fingerprints: &Bound<'py, PyAny>,
-    keys: Keys<'_, 'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = fingerprints.py();
-    let mut inserted = Vec::new();
-    keys.write(fingerprints, |documents| {
-        let ids = py.detach(|| db.insert_batch(documents)).or_raise()?;
-        inserted.extend(ids.into_iter().map(|DocId(id)| id));
-        Ok(())
-    })?;
-    Ok(array(py, inserted))
-}
-
-fn bulk_load<'py, F: Bits>(
-    db: &fpdb::Db<F>,
-    fingerprints: &Bound<'py, PyAny>,
-    ids: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = fingerprints.py();
-    let report = F::with_batch(fingerprints, |fingerprints| {
-        with_numbers(ids, "id", |ids| {
-            expect_as_many(fingerprints.len(), ids.len(), "ids")?;
-            let entries = fingerprints.iter().zip(ids);
-            let entries = entries.map(|(&f, &id)| Ok(Entry { fingerprint: f, id: DocId(id) }));
-            interruptible(py, |cancel| db.bulk_load_with(entries, cancel.progress()))?.or_raise()
-        })
-    })?;
-    named_tuple(py, "LoadReport", (report.read, report.inserted))
-}
-
-fn insert_if_novel_batch<'py, F: Bits>(
-    db: &fpdb::Db<F>,
-    fingerprints: &Bound<'py, PyAny>,
-    keys: Keys<'_, 'py>,
-    distance: u32,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = fingerprints.py();
-    let (mut novel, mut ids, mut distances) = (Vec::new(), Vec::new(), Vec::new());
-    keys.write(fingerprints, |documents| {
-        let decided = py.detach(|| db.insert_if_novel_batch_with(documents, distance, |_| Ok(())));
-        for decision in decided.or_raise()? {
-            let (is_novel, DocId(id), distance) = match decision {
-                Decision::Inserted(id) => (true, id, 0),
-                Decision::Duplicate(earlier) => (false, earlier.id, earlier.distance),
-            };
-            novel.push(is_novel);
-            ids.push(id);
-            distances.push(byte(distance));
-        }
-        Ok(())
-    })?;
-    named_tuple(py, "Novelties", (array(py, novel), array(py, ids), array(py, distances)))
-}
-
-fn upsert_batch<'py, F: Bits>(
-    db: &fpdb::Db<F>,
-    fingerprints: &Bound<'py, PyAny>,
-    keys: Keys<'_, 'py>,
-    options: &UpsertOptions,
-) -> PyResult<Bound<'py, PyList>> {
-    let py = fingerprints.py();
-    let mut outcomes = Vec::new();
-    keys.write(fingerprints, |documents| {
-        let decided = py.detach(|| db.upsert_if_novel_batch(documents, options, |_| Ok(())));
-        outcomes.extend(decided.or_raise()?.into_iter().map(Outcome::from));
-        Ok(())
-    })?;
-    PyList::new(py, outcomes)
-}
-
-fn upsert_options(
-    k: Option<Distance>,
-    on_duplicate: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UpsertOptions> {
-    const CHOICES: [(&str, OnDuplicate); 3] = [
-        ("keep", OnDuplicate::Keep),
-        ("remove", OnDuplicate::Remove),
-        ("remember", OnDuplicate::Remember),
-    ];
-    let mut options = UpsertOptions::new();
-    if let Some(Distance(distance)) = k {
-        options = options.within(distance);
-    }
-    if let Some(name) = on_duplicate {
-        options = options.on_duplicate(options::one_of("on_duplicate", name, &CHOICES)?);
-    }
-    Ok(options)
 }

@@ -5,15 +5,17 @@
 //! handler raises an exception, the operation is cancelled through its progress function.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use fpdb::Progress;
+use fpdb::{Db, Progress, Snapshot};
 use pyo3::prelude::*;
 
-use crate::errors;
+use crate::errors::{self, OrRaise};
+use crate::width::Bits;
 
 /// How long a signal can wait.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
@@ -32,9 +34,45 @@ impl Cancel {
     }
 
     /// Returns the progress function of the operation.
-    pub(crate) fn progress(&self) -> impl FnMut(Progress) -> ControlFlow<()> + Send + '_ {
-        |_| if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    pub(crate) fn progress(
+        self: &Arc<Self>,
+    ) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
+        let cancel = self.clone();
+        move |_| {
+            if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
     }
+}
+
+/// A handle whose long operations can be cancelled.
+pub(crate) trait Cancellable: Send + Sync {
+    /// Returns the same handle, whose operations end when they are cancelled.
+    fn until(&self, cancel: &Arc<Cancel>) -> Self;
+}
+
+impl<F: Bits> Cancellable for Db<F> {
+    fn until(&self, cancel: &Arc<Cancel>) -> Self {
+        self.on_progress(cancel.progress())
+    }
+}
+
+impl<F: Bits> Cancellable for Snapshot<F> {
+    fn until(&self, cancel: &Arc<Cancel>) -> Self {
+        self.clone().on_progress(cancel.progress())
+    }
+}
+
+/// Does long work with a handle.
+///
+/// # Errors
+///
+/// What a signal handler raised, or the exception for the error of the work.
+pub(crate) fn cancellable<H: Cancellable, T: Send>(
+    py: Python<'_>,
+    handle: &H,
+    work: impl FnOnce(&H) -> fpdb::Result<T> + Send,
+) -> PyResult<T> {
+    interruptible(py, |cancel| work(&handle.until(cancel)))?.or_raise()
 }
 
 /// Waits for the next message, without the interpreter's lock. Returns `None` if the sender is gone.
@@ -62,9 +100,9 @@ fn receive<T: Send>(py: Python<'_>, receiver: &mut Receiver<T>) -> PyResult<Opti
 /// What a signal handler raised. The work has ended then, too.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&Cancel) -> T + Send,
+    work: impl FnOnce(&Arc<Cancel>) -> T + Send,
 ) -> PyResult<T> {
-    let cancel = Cancel::default();
+    let cancel = Arc::new(Cancel::default());
     thread::scope(|scope| {
         let (sender, mut receiver) = sync_channel(1);
         let cancel = &cancel;

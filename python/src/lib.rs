@@ -11,10 +11,11 @@
 //! | `width` `arrays` `strings` `keys` `numbers` | what callers pass, as Rust values; results as arrays |
 //! | `source` `options` | a handle of any kind and width; opening one |
 //! | `results` | what methods return |
-//! | `reader` `db` `read_only` `snapshot` | the classes of handles |
-//! | `pairs` `stats` | searches for pairs; statistics |
+//! | `answers` `pairs` `writes` `stats` | queries; searches for pairs; writes of batches; statistics |
+//! | `reader` `db` `read_only` | the classes of handles |
 //! | `text` `web` `tool` | fingerprints of texts; web pages and archives; the command-line tool |
 
+mod answers;
 mod arrays;
 mod chunks;
 mod db;
@@ -28,7 +29,6 @@ mod pairs;
 mod read_only;
 mod reader;
 mod results;
-mod snapshot;
 mod source;
 mod stats;
 mod strings;
@@ -36,6 +36,7 @@ mod text;
 mod tool;
 mod web;
 mod width;
+mod writes;
 
 use pyo3::prelude::*;
 
@@ -49,11 +50,9 @@ mod _native {
     #[pymodule_export]
     use super::read_only::ReadOnlyDb;
     #[pymodule_export]
-    use super::reader::Reader;
+    use super::reader::{Reader, Snapshot};
     #[pymodule_export]
-    use super::results::{Document, Match, Novelty, Outcome};
-    #[pymodule_export]
-    use super::snapshot::Snapshot;
+    use super::results::{Document, Match, Outcome};
     #[pymodule_export]
     use super::text::{fingerprint, fingerprint_batch, recipes};
     #[pymodule_export]

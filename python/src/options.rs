@@ -98,7 +98,7 @@ pub(crate) fn bits(path: &Path, given: Option<&Bound<'_, PyDict>>) -> PyResult<u
         return Ok(given);
     }
     // Without a description there is no database. Opening one says why.
-    Ok(fpdb::describe(path).map_or(64, |description| description.bits))
+    Ok(fpdb::Description::read(path).map_or(64, |description| description.bits))
 }
 
 /// Returns the width that the caller gave.

@@ -6,12 +6,11 @@ use std::ops::ControlFlow;
 use fpdb::{ClusterMethod, DocId, Entry, Found, Pair, Snapshot};
 use pyo3::prelude::*;
 
-use crate::arrays::array;
+use crate::arrays::{array, byte};
 use crate::chunks::{PairChunk, PairIterator, ROWS, Sink};
 use crate::errors::OrRaise;
-use crate::interrupt::interruptible;
+use crate::interrupt::{Cancellable, cancellable, interruptible};
 use crate::options::one_of;
-use crate::reader::byte;
 use crate::results::named_tuple;
 use crate::width::Bits;
 
@@ -108,23 +107,21 @@ pub(crate) fn pairs<F: Bits>(
     PairIterator::start(move |cancel, send| {
         let mut collector = Collector::new(send);
         let mut groups = Groups::default();
+        let snapshot = snapshot.on_progress(cancel.progress());
         let search = tuned!(snapshot.pairs(tuning.distance), tuning).expand(expand);
-        search.visit_with(
-            |found| {
-                match found {
-                    Found::Pairs(pairs) => return collector.push_all(pairs),
-                    Found::Group { fingerprint, ids } => {
-                        let Some(first) = groups.first(fingerprint, ids) else {
-                            return collector.flow();
-                        };
-                        let others = ids.iter().filter(|&&id| id != first);
-                        others.for_each(|&id| collector.push(first, id, 0));
-                    }
+        search.visit(|found| {
+            match found {
+                Found::Pairs(pairs) => return collector.push_all(pairs),
+                Found::Group { fingerprint, ids } => {
+                    let Some(first) = groups.first(fingerprint, ids) else {
+                        return collector.flow();
+                    };
+                    let others = ids.iter().filter(|&&id| id != first);
+                    others.for_each(|&id| collector.push(first, id, 0));
                 }
-                collector.flow()
-            },
-            cancel.progress(),
-        )?;
+            }
+            collector.flow()
+        })?;
         collector.pass_on();
         Ok(())
     })
@@ -155,6 +152,7 @@ pub(crate) fn join<F: Bits>(
 ) -> PyResult<PairIterator> {
     PairIterator::start(move |cancel, send| {
         let mut collector = Collector::new(send);
+        let snapshot = snapshot.on_progress(cancel.progress());
         let join = match other {
             Other::Database(ref other) => snapshot.join(other, tuning.distance),
             Other::List(entries) => snapshot.join_list(entries, tuning.distance),
@@ -162,10 +160,10 @@ pub(crate) fn join<F: Bits>(
         let join = tuned!(join, tuning);
         let visit = |pairs: &[Pair<F>]| collector.push_all(pairs);
         if nearest {
-            join.nearest_with(visit, cancel.progress())?;
+            join.nearest(visit)?
         } else {
-            join.visit_with(visit, cancel.progress())?;
-        }
+            join.visit(visit)?
+        };
         collector.pass_on();
         Ok(())
     })
@@ -177,10 +175,7 @@ pub(crate) fn count<F: Bits>(
     snapshot: &Snapshot<F>,
     tuning: &Search,
 ) -> PyResult<Vec<u64>> {
-    interruptible(py, |cancel| {
-        tuned!(snapshot.pairs(tuning.distance), tuning).count_with(cancel.progress())
-    })?
-    .or_raise()
+    cancellable(py, snapshot, |snapshot| tuned!(snapshot.pairs(tuning.distance), tuning).count())
 }
 
 /// Returns the method with this name.
@@ -199,20 +194,14 @@ pub(crate) fn clusters<'py, F: Bits>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (offsets, ids, radii) = interruptible(py, |cancel| {
         let (mut offsets, mut ids, mut radii) = (vec![0i64], Vec::new(), Vec::new());
+        let snapshot = snapshot.until(cancel);
         let search = tuned!(snapshot.clusters(tuning.distance), tuning).method(method);
-        search.visit_with(
-            |cluster| {
-                ids.extend(cluster.members.iter().map(|member| member.id.0));
-                offsets.push(ids.len() as i64);
-                radii.push(byte(cluster.radius));
-                if cancel.is_cancelled() {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            },
-            cancel.progress(),
-        )?;
+        search.visit(|cluster| {
+            ids.extend(cluster.members.iter().map(|member| member.id.0));
+            offsets.push(ids.len() as i64);
+            radii.push(byte(cluster.radius));
+            if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
         Ok::<_, fpdb::Error>((offsets, ids, radii))
     })?
     .or_raise()?;

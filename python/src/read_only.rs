@@ -40,10 +40,10 @@ impl ReadOnlyDb {
         let info = at_width!(&source, db => Info {
             path: options::absolute(&path)?,
             reading: options::for_reading(py, options)?,
-            max_distance: db.max_distance(),
-            ids: db.id_kind(),
-            recipe: db.recipe().map(str::to_owned),
-            extraction: db.extraction().map(str::to_owned),
+            max_distance: db.description().max_distance,
+            ids: db.description().ids,
+            recipe: db.description().recipe.clone(),
+            extraction: db.description().extraction.clone(),
         });
         let source: AnySource = map_width!(source, db => Source::ReadOnly(db));
         let reader = Reader::new(Arc::new(info), source);

@@ -1,24 +1,23 @@
-//! The class of all handles that can be read from.
+//! The class of all handles that can be read from, and the class of snapshots.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
 
-use fpdb::{Answers, DocId, Ids, QueryOptions, Snapshot};
+use fpdb::{DocId, Ids, QueryOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arrays::{array, with_numbers};
+use crate::answers;
+use crate::arrays::with_numbers;
 use crate::chunks::{EntryIterator, PairIterator};
 use crate::errors::{self, OrRaise};
 use crate::fork::Process;
-use crate::interrupt::interruptible;
+use crate::interrupt::cancellable;
 use crate::keys::OwnedKey;
 use crate::numbers::{Distance, Number};
 use crate::pairs::{self, Other, Search};
 use crate::results::{Document, Match, named_tuple};
 use crate::source::{AnySnapshot, AnySource, Source, at_width, map_width};
-use crate::width::Bits;
 
 /// What does not change while a database is open.
 #[derive(Debug)]
@@ -63,8 +62,8 @@ impl Reader {
     }
 
     /// Returns the distance of a search: the database's own unless the caller gave one.
-    pub(crate) fn distance(&self, k: Option<Distance>) -> u32 {
-        k.map_or(self.info.max_distance, |Distance(distance)| distance)
+    pub(crate) fn distance(&self, distance: Option<Distance>) -> u32 {
+        distance.map_or(self.info.max_distance, |Distance(distance)| distance)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -88,12 +87,12 @@ impl Reader {
 
     fn search(
         &self,
-        k: Option<Distance>,
+        distance: Option<Distance>,
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> Search {
         let memory = memory.map(|Number(bytes)| bytes);
-        Search { distance: self.distance(k), memory, threads: threads.map(Number::count) }
+        Search { distance: self.distance(distance), memory, threads: threads.map(Number::count) }
     }
 }
 
@@ -141,51 +140,51 @@ impl Reader {
         self.is_closed()
     }
 
-    /// Returns every entry within k bits of a fingerprint, sorted by distance, fingerprint and id.
+    /// Returns every entry within a distance of a fingerprint, in bits, sorted by distance, fingerprint
+    /// and id.
     ///
-    /// Without k, within the database's own distance. Exact at any distance: microseconds up to the
+    /// Without a distance, within the database's own. Exact at any distance: microseconds up to the
     /// database's own distance, and more beyond it. limit is the number of matches to return at most, and
     /// since the least stamp of their documents.
     ///
-    /// >>> db.insert_batch([0b1100, 0b1111], [1, 2]).tolist()
-    /// [1, 2]
+    /// >>> _ = db.write([0b1100, 0b1111], [1, 2])
     /// >>> db.query(0b1101, 3)
     /// [Match(distance=1, fingerprint=0xc, id=1), Match(distance=1, fingerprint=0xf, id=2)]
-    #[pyo3(signature = (fingerprint, k=None, *, limit=None, since=None))]
+    #[pyo3(signature = (fingerprint, distance=None, *, limit=None, since=None))]
     fn query<'py>(
         &self,
         fingerprint: &Bound<'py, PyAny>,
-        k: Option<Distance>,
+        distance: Option<Distance>,
         limit: Option<Number>,
         since: Option<Number>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let mut options = QueryOptions::within(self.distance(k));
+        let mut options = QueryOptions::within(self.distance(distance));
         if let Some(limit) = limit {
             options = options.limit(limit.count());
         }
         if let Some(Number(stamp)) = since {
             options = options.since(stamp);
         }
-        at_width!(self.snapshot_now()?, snapshot => query(&snapshot, fingerprint, &options))
+        at_width!(self.snapshot_now()?, snapshot => answers::query(&snapshot, fingerprint, options))
     }
 
-    /// Returns the nearest entry within k bits of a fingerprint, or None.
+    /// Returns the nearest entry within a distance of a fingerprint, or None.
     ///
     /// If several are equally near, it is the one with the lowest fingerprint and id.
     ///
-    /// >>> _ = db.insert_batch([0b1100, 0b1000], [1, 2])
+    /// >>> _ = db.write([0b1100, 0b1000], [1, 2])
     /// >>> db.nearest(0b1101).id
     /// 1
     /// >>> db.nearest(0b1101, 0) is None
     /// True
-    #[pyo3(signature = (fingerprint, k=None))]
+    #[pyo3(signature = (fingerprint, distance=None))]
     fn nearest(
         &self,
         fingerprint: &Bound<'_, PyAny>,
-        k: Option<Distance>,
+        distance: Option<Distance>,
     ) -> PyResult<Option<Match>> {
-        let distance = self.distance(k);
-        at_width!(self.snapshot_now()?, snapshot => nearest(&snapshot, fingerprint, distance))
+        let distance = self.distance(distance);
+        at_width!(self.snapshot_now()?, snapshot => answers::nearest(&snapshot, fingerprint, distance))
     }
 
     /// Returns the answers to several queries, as flat arrays.
@@ -194,31 +193,31 @@ impl Reader {
     /// faster than one query after another. All answers are in memory at the same time; join() returns
     /// them in chunks.
     ///
-    /// >>> _ = db.insert_batch([0b1100, 0b1111], [1, 2])
+    /// >>> _ = db.write([0b1100, 0b1111], [1, 2])
     /// >>> offsets, ids, distances = db.query_batch([0b1101, 2**64 - 1], 3)
     /// >>> offsets.tolist(), ids.tolist(), distances.tolist()
     /// ([0, 2, 2], [1, 2], [1, 1])
-    #[pyo3(signature = (fingerprints, k=None))]
+    #[pyo3(signature = (fingerprints, distance=None))]
     fn query_batch<'py>(
         &self,
         fingerprints: &Bound<'py, PyAny>,
-        k: Option<Distance>,
+        distance: Option<Distance>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let distance = self.distance(k);
-        at_width!(self.snapshot_now()?, snapshot => query_batch(&snapshot, fingerprints, distance))
+        let distance = self.distance(distance);
+        at_width!(self.snapshot_now()?, snapshot => answers::query_batch(&snapshot, fingerprints, distance))
     }
 
     /// Returns the ids of all entries with exactly this fingerprint, ascending.
     ///
-    /// >>> _ = db.insert_batch([7, 7], [2, 1])
+    /// >>> _ = db.write([7, 7], [2, 1])
     /// >>> db.ids(7).tolist()
     /// [1, 2]
     fn ids<'py>(&self, fingerprint: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        at_width!(self.snapshot_now()?, snapshot => ids(&snapshot, fingerprint))
+        at_width!(self.snapshot_now()?, snapshot => answers::ids(&snapshot, fingerprint))
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        at_width!(self.snapshot_now()?, snapshot => contains(&snapshot, fingerprint))
+        at_width!(self.snapshot_now()?, snapshot => answers::contains(&snapshot, fingerprint))
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -253,7 +252,7 @@ impl Reader {
     /// Returns the names of the documents with these ids, and None for each that has none.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names") as db:
-    /// ...     _ = db.insert_batch([1 << 20, 1 << 40], names=["a", "b"])
+    /// ...     _ = db.write([1 << 20, 1 << 40], names=["a", "b"])
     /// ...     db.names([1, 0, 7])
     /// ['b', 'a', None]
     fn names(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<Option<String>>> {
@@ -272,12 +271,12 @@ impl Reader {
     /// >>> _ = db.insert(7, 1)
     /// >>> len(before), len(db)
     /// (0, 1)
-    fn snapshot(&self, py: Python<'_>) -> PyResult<Py<crate::snapshot::Snapshot>> {
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Py<Snapshot>> {
         let source = map_width!(self.snapshot_now()?, snapshot => Source::Snapshot(snapshot));
-        crate::snapshot::Snapshot::create(py, Reader::new(self.info.clone(), source))
+        Snapshot::create(py, Reader::new(self.info.clone(), source))
     }
 
-    /// Returns an iterator over all pairs of entries within k bits of each other, as chunks of arrays.
+    /// Returns an iterator over all pairs of entries within a distance of each other, as chunks of arrays.
     ///
     /// An entry whose fingerprint others share is paired with each of them if it has the lowest id, and
     /// stands for all of them in pairs with other fingerprints. So there is a path of pairs between all
@@ -286,67 +285,67 @@ impl Reader {
     ///
     /// memory is the number of bytes for the parts of tables that are compared; 512 MiB by default.
     ///
-    /// >>> _ = db.insert_batch([7, 7, 6], [1, 2, 3])
+    /// >>> _ = db.write([7, 7, 6], [1, 2, 3])
     /// >>> for a, b, distances in db.pairs(3):
     /// ...     print(sorted(zip(a.tolist(), b.tolist(), distances.tolist())))
     /// [(1, 2, 0), (3, 1, 1)]
     /// >>> sum(len(chunk.a) for chunk in db.pairs(3, expand=True))
     /// 3
-    #[pyo3(signature = (k=None, *, expand=false, memory=None, threads=None))]
+    #[pyo3(signature = (distance=None, *, expand=false, memory=None, threads=None))]
     fn pairs(
         &self,
-        k: Option<Distance>,
+        distance: Option<Distance>,
         expand: bool,
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> PyResult<PairIterator> {
-        let search = self.search(k, memory, threads);
+        let search = self.search(distance, memory, threads);
         at_width!(self.snapshot_now()?, snapshot => pairs::pairs(snapshot, search, expand))
     }
 
-    /// Returns the number of pairs of entries at each distance from 0 to k.
+    /// Returns the number of pairs of entries at each distance from 0 to the given one.
     ///
-    /// >>> _ = db.insert_batch([7, 7, 6], [1, 2, 3])
+    /// >>> _ = db.write([7, 7, 6], [1, 2, 3])
     /// >>> db.count_pairs(3)
     /// [1, 2, 0, 0]
-    #[pyo3(signature = (k=None, *, memory=None, threads=None))]
+    #[pyo3(signature = (distance=None, *, memory=None, threads=None))]
     fn count_pairs(
         &self,
         py: Python<'_>,
-        k: Option<Distance>,
+        distance: Option<Distance>,
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> PyResult<Vec<u64>> {
-        let search = self.search(k, memory, threads);
+        let search = self.search(distance, memory, threads);
         at_width!(self.snapshot_now()?, snapshot => pairs::count(py, &snapshot, &search))
     }
 
-    /// Returns an iterator over all pairs of an entry of this database and one of another that are within k
-    /// bits of each other, as chunks of arrays: a are ids of this database, and b of the other. Instead of
-    /// another database, it takes an array of fingerprints, whose ids are their positions. Pairs are
+    /// Returns an iterator over all pairs of an entry of this database and one of another that are within a
+    /// distance of each other, as chunks of arrays: a are ids of this database, and b of the other. Instead
+    /// of another database, it takes an array of fingerprints, whose ids are their positions. Pairs are
     /// ordered by the other's fingerprints.
     ///
     /// Fastest if this is the larger one. With nearest, only the nearest entry of this database is paired
     /// with each of the other's. memory is the number of bytes for a batch of entries and its matches; 512
     /// MiB by default. So, in contrast to query_batch(), not all answers are in memory.
     ///
-    /// >>> _ = db.insert_batch([0b0000, 0b0011], [1, 2])
+    /// >>> _ = db.write([0b0000, 0b0011], [1, 2])
     /// >>> with fpdb.Db.create(folder / "new.fpdb") as new:
     /// ...     _ = new.insert(0b0111, 9)
     /// ...     [(chunk.a.tolist(), chunk.b.tolist()) for chunk in db.join(new, 3)]
     /// [([2, 1], [9, 9])]
     /// >>> [(chunk.a.tolist(), chunk.b.tolist()) for chunk in db.join([2**64 - 1, 0b0011], 3, nearest=True)]
     /// [([2], [1])]
-    #[pyo3(signature = (other, k=None, *, nearest=false, memory=None, threads=None))]
+    #[pyo3(signature = (other, distance=None, *, nearest=false, memory=None, threads=None))]
     fn join(
         &self,
         other: &Bound<'_, PyAny>,
-        k: Option<Distance>,
+        distance: Option<Distance>,
         nearest: bool,
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> PyResult<PairIterator> {
-        let search = self.search(k, memory, threads);
+        let search = self.search(distance, memory, threads);
         let Ok(database) = other.cast::<Self>() else {
             return at_width!(self.snapshot_now()?, snapshot => {
                 pairs::join(snapshot, Other::list(other)?, search, nearest)
@@ -367,28 +366,28 @@ impl Reader {
     /// others.
     ///
     /// With the method "keep-first", documents are taken in the order of their ids. Each is kept unless one
-    /// that was kept before is within k bits; then it belongs to the cluster of the earliest of these. So
+    /// that was kept before is within the distance; then it belongs to the cluster of the earliest of these. So
     /// what is kept is what insert_if_novel() would have inserted. With "components", chains of pairs
     /// connect documents, which may be far from each other. memory is the number of bytes for near
     /// fingerprints and pairs; 1 GiB by default. Pairs that do not fit are written to nameless files in the
     /// system's temporary folder, which TMPDIR changes.
     ///
-    /// >>> _ = db.insert_batch([0b0000, 0b0011, 0b1111], [1, 2, 3])
+    /// >>> _ = db.write([0b0000, 0b0011, 0b1111], [1, 2, 3])
     /// >>> offsets, ids, radii = db.clusters(3)
     /// >>> [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])]
     /// [[1, 2]]
     /// >>> db.clusters(3, method="components").ids.tolist()
     /// [1, 2, 3]
-    #[pyo3(signature = (k=None, *, method=None, memory=None, threads=None))]
+    #[pyo3(signature = (distance=None, *, method=None, memory=None, threads=None))]
     fn clusters<'py>(
         &self,
         py: Python<'py>,
-        k: Option<Distance>,
+        distance: Option<Distance>,
         method: Option<&Bound<'py, PyAny>>,
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let search = self.search(k, memory, threads);
+        let search = self.search(distance, memory, threads);
         let method = pairs::cluster_method(method)?;
         at_width!(self.snapshot_now()?, snapshot => {
             pairs::clusters(py, &snapshot, &search, method)
@@ -397,7 +396,7 @@ impl Reader {
 
     /// Returns an iterator over all entries, by fingerprint and then id, as chunks of arrays.
     ///
-    /// >>> _ = db.insert_batch([9, 7], [1, 2])
+    /// >>> _ = db.write([9, 7], [1, 2])
     /// >>> for fingerprints, ids in db.entries():
     /// ...     print(fingerprints.tolist(), ids.tolist())
     /// [7, 9] [2, 1]
@@ -413,13 +412,10 @@ impl Reader {
     /// []
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let source = self.with_source(Clone::clone)?;
-        let report = interruptible(py, |cancel| {
-            at_width!(&source, source => match source {
-                Source::Db(db) => db.verify_with(cancel.progress()),
-                other => other.snapshot().verify_with(cancel.progress()),
-            })
+        let report = at_width!(&source, source => match source {
+            Source::Db(db) => cancellable(py, db, fpdb::Db::verify),
+            other => cancellable(py, &other.snapshot(), fpdb::Snapshot::verify),
         })?;
-        let report = report.or_raise()?;
         let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
         named_tuple(py, "VerifyReport", (report.files, report.bytes, errors))
     }
@@ -466,120 +462,13 @@ impl Reader {
     }
 }
 
-fn query<'py, F: Bits>(
-    snapshot: &Snapshot<F>,
-    fingerprint: &Bound<'py, PyAny>,
-    options: &QueryOptions,
-) -> PyResult<Bound<'py, PyList>> {
-    let py = fingerprint.py();
-    let fingerprint = F::from_int(fingerprint)?;
-    let matches = py.detach(|| snapshot.query_with(fingerprint, options)).or_raise()?;
-    PyList::new(py, matches.into_iter().map(Match::from))
-}
+/// A database as it was when snapshot() was called. It never changes, whatever is written.
+#[pyclass(frozen, extends = Reader, module = "fpdb_engine")]
+#[derive(Debug)]
+pub(crate) struct Snapshot;
 
-fn nearest<F: Bits>(
-    snapshot: &Snapshot<F>,
-    fingerprint: &Bound<'_, PyAny>,
-    distance: u32,
-) -> PyResult<Option<Match>> {
-    let py = fingerprint.py();
-    let fingerprint = F::from_int(fingerprint)?;
-    let found = py.detach(|| snapshot.nearest(fingerprint, distance)).or_raise()?;
-    Ok(found.map(Match::from))
-}
-
-fn query_batch<'py, F: Bits>(
-    snapshot: &Snapshot<F>,
-    fingerprints: &Bound<'py, PyAny>,
-    distance: u32,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = fingerprints.py();
-    F::with_batch(fingerprints, |fingerprints| {
-        let Columns { offsets, ids, distances } = answer(py, snapshot, fingerprints, distance)?;
-        let flat = (array(py, offsets), array(py, ids), array(py, distances));
-        named_tuple(py, "Answers", flat)
-    })
-}
-
-/// Queries that show how long the others of a batch will take.
-const SAMPLE: u32 = 1 << 8;
-/// How long a batch may take that cannot be interrupted.
-const UNINTERRUPTED: Duration = Duration::from_millis(100);
-
-/// Answers a batch. One that takes long can be interrupted. A short one is answered on this thread,
-/// because the memory of a new one is cold, which costs a millisecond.
-fn answer<F: Bits>(
-    py: Python<'_>,
-    snapshot: &Snapshot<F>,
-    fingerprints: &[F],
-    distance: u32,
-) -> PyResult<Columns> {
-    let at_once = |some: &[F]| {
-        py.detach(|| snapshot.query_batch(some, distance).map(|found| Columns::new(&found)))
-    };
-    let (sample, rest) = fingerprints.split_at(fingerprints.len().min(SAMPLE as usize));
-    let begun = Instant::now();
-    let mut columns = at_once(sample).or_raise()?;
-    if rest.is_empty() {
-        return Ok(columns);
+impl Snapshot {
+    pub(crate) fn create(py: Python<'_>, reader: Reader) -> PyResult<Py<Self>> {
+        Py::new(py, PyClassInitializer::from(reader).add_subclass(Self))
     }
-    let per_query = begun.elapsed() / SAMPLE;
-    let expected = per_query.saturating_mul(u32::try_from(rest.len()).unwrap_or(u32::MAX));
-    let others = if expected < UNINTERRUPTED {
-        at_once(rest)
-    } else {
-        interruptible(py, |cancel| {
-            let found = snapshot.query_batch_with(rest, distance, cancel.progress());
-            found.map(|found| Columns::new(&found))
-        })?
-    };
-    columns.append(others.or_raise()?);
-    Ok(columns)
-}
-
-/// The answers to a batch: where those of each query begin, and the ids and distances of all.
-struct Columns {
-    offsets: Vec<i64>,
-    ids: Vec<u64>,
-    distances: Vec<u8>,
-}
-
-impl Columns {
-    fn new<F: Bits>(answers: &Answers<F>) -> Self {
-        let matches = answers.matches();
-        Self {
-            offsets: answers.offsets().iter().map(|&offset| offset as i64).collect(),
-            ids: matches.iter().map(|found| found.id.0).collect(),
-            distances: matches.iter().map(|found| byte(found.distance)).collect(),
-        }
-    }
-
-    /// Adds the answers to more queries.
-    fn append(&mut self, mut more: Self) {
-        let before = self.ids.len() as i64;
-        self.offsets.extend(more.offsets.iter().skip(1).map(|offset| offset + before));
-        self.ids.append(&mut more.ids);
-        self.distances.append(&mut more.distances);
-    }
-}
-
-/// Returns a distance of at most 128 bits as a byte.
-pub(crate) fn byte(distance: u32) -> u8 {
-    u8::try_from(distance).unwrap_or(u8::MAX)
-}
-
-fn ids<'py, F: Bits>(
-    snapshot: &Snapshot<F>,
-    fingerprint: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = fingerprint.py();
-    let fingerprint = F::from_int(fingerprint)?;
-    let ids = py.detach(|| snapshot.ids(fingerprint)).or_raise()?;
-    Ok(array(py, ids.into_iter().map(|DocId(id)| id).collect()))
-}
-
-fn contains<F: Bits>(snapshot: &Snapshot<F>, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = fingerprint.py();
-    let fingerprint = F::from_int(fingerprint)?;
-    py.detach(|| snapshot.contains(fingerprint)).or_raise()
 }

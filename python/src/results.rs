@@ -118,54 +118,18 @@ fn or_none<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| "None".to_owned(), |value| value.to_string())
 }
 
-/// Whether a document was inserted. True in conditions if it was.
-#[pyclass(frozen, eq, hash, module = "fpdb_engine")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Novelty {
-    /// The id of the document, if it was inserted.
-    #[pyo3(get)]
-    id: Option<u64>,
-    /// The nearest earlier document within the distance, if the document was not inserted.
-    #[pyo3(get)]
-    duplicate_of: Option<Match>,
-}
-
-impl<F: Bits> From<fpdb::Novelty<F>> for Novelty {
-    fn from(novelty: fpdb::Novelty<F>) -> Self {
-        match novelty {
-            fpdb::Novelty::Inserted(DocId(id)) => Self { id: Some(id), duplicate_of: None },
-            fpdb::Novelty::Duplicate(found) => Self { id: None, duplicate_of: Some(found.into()) },
-        }
-    }
-}
-
-#[pymethods]
-impl Novelty {
-    fn __bool__(&self) -> bool {
-        self.id.is_some()
-    }
-
-    fn __repr__(&self) -> String {
-        match (self.id, &self.duplicate_of) {
-            (Some(id), _) => format!("Novelty(id={id})"),
-            (None, Some(found)) => format!("Novelty(duplicate_of={})", found.__repr__()),
-            (None, None) => "Novelty()".to_owned(),
-        }
-    }
-}
-
-/// What became of a document that was inserted or updated.
+/// What became of a document that was written. True in conditions unless it is a duplicate.
 #[pyclass(frozen, eq, hash, module = "fpdb_engine")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Outcome {
-    /// `"inserted"`, `"unchanged"`, `"updated"` or `"duplicate"`.
+    /// "inserted", "unchanged", "updated" or "duplicate".
     #[pyo3(get)]
     kind: &'static str,
-    /// The id of the document, if it was inserted.
+    /// The id of the document, or of the one that it duplicates.
     #[pyo3(get)]
-    id: Option<u64>,
+    id: u64,
     replaced: Option<u128>,
-    /// The number of bits in which the new fingerprint differs from the one that it replaced.
+    /// The number of bits in which the fingerprint differs from the one that it replaced or duplicates.
     #[pyo3(get)]
     distance: Option<u32>,
     /// The nearest other document within the distance, if the document is a duplicate.
@@ -175,19 +139,21 @@ pub(crate) struct Outcome {
 
 impl<F: Bits> From<fpdb::Outcome<F>> for Outcome {
     fn from(outcome: fpdb::Outcome<F>) -> Self {
-        let of_kind =
-            |kind| Self { kind, id: None, replaced: None, distance: None, duplicate_of: None };
+        let DocId(id) = outcome.id();
+        let of_kind = |kind| Self { kind, id, replaced: None, distance: None, duplicate_of: None };
         match outcome {
-            fpdb::Outcome::Inserted(DocId(id)) => Self { id: Some(id), ..of_kind("inserted") },
-            fpdb::Outcome::Unchanged => of_kind("unchanged"),
-            fpdb::Outcome::Updated { from, distance } => Self {
+            fpdb::Outcome::Inserted(_) => of_kind("inserted"),
+            fpdb::Outcome::Unchanged(_) => of_kind("unchanged"),
+            fpdb::Outcome::Updated { from, distance, .. } => Self {
                 replaced: Some(from.to_u128()),
                 distance: Some(distance),
                 ..of_kind("updated")
             },
-            fpdb::Outcome::Duplicate(found) => {
-                Self { duplicate_of: Some(found.into()), ..of_kind("duplicate") }
-            }
+            fpdb::Outcome::Duplicate(found) => Self {
+                distance: Some(found.distance),
+                duplicate_of: Some(found.into()),
+                ..of_kind("duplicate")
+            },
         }
     }
 }
@@ -200,14 +166,19 @@ impl Outcome {
         self.replaced.map(|fingerprint| int(fingerprint, py)).transpose()
     }
 
+    fn __bool__(&self) -> bool {
+        self.duplicate_of.is_none()
+    }
+
     fn __repr__(&self) -> String {
         let Self { kind, id, replaced, distance, duplicate_of } = self;
-        let mut fields = vec![format!("{kind:?}")];
-        fields.extend(id.map(|id| format!("id={id}")));
-        fields.extend(replaced.map(|replaced| format!("replaced={replaced:#x}")));
-        fields.extend(distance.map(|distance| format!("distance={distance}")));
-        fields.extend(duplicate_of.map(|found| format!("duplicate_of={}", found.__repr__())));
-        format!("Outcome({})", fields.join(", ")).replace('"', "'")
+        match (duplicate_of, replaced, distance) {
+            (Some(found), ..) => format!("Outcome('{kind}', duplicate_of={})", found.__repr__()),
+            (None, Some(replaced), Some(distance)) => {
+                format!("Outcome('{kind}', id={id}, replaced={replaced:#x}, distance={distance})")
+            }
+            _ => format!("Outcome('{kind}', id={id})"),
+        }
     }
 }
 

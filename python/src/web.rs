@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use fpdb_web::{Archive, Extraction, Extractor, Outcome};
+use fpdb_web::{Archive, Extracted, Extraction, Extractor};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
@@ -38,8 +38,8 @@ pub(crate) fn extract_html(
     })?;
     let extractor = Extractor::new(extraction);
     match py.detach(|| extractor.document(url, content_type, &bytes)) {
-        Outcome::Page(page) => Ok(page.text),
-        Outcome::Skipped(reason) => Err(errors::invalid(format!("no page: {reason}"))),
+        Extracted::Page(page) => Ok(page.text),
+        Extracted::Skipped(reason) => Err(errors::invalid(format!("no page: {reason}"))),
     }
 }
 
@@ -119,8 +119,8 @@ impl WarcRecord {
     fn page(&self, py: Python<'_>, extraction: &str) -> PyResult<Option<Page>> {
         let extractor = Extractor::new(Extraction::named(extraction).or_raise()?);
         match py.detach(|| extractor.record(&self.0)).or_raise()? {
-            Outcome::Page(found) => Ok(Some(page(found, self.0.offset()))),
-            Outcome::Skipped(_) => Ok(None),
+            Extracted::Page(found) => Ok(Some(page(found, self.0.offset()))),
+            Extracted::Skipped(_) => Ok(None),
         }
     }
 
@@ -285,8 +285,8 @@ impl WarcPages {
         let Self(extractor) = slf.get();
         slf.as_super().get().next(slf.py(), |record, state| {
             Ok(match extractor.record(&record)? {
-                Outcome::Page(found) => Some(page(found, record.offset())),
-                Outcome::Skipped(reason) => {
+                Extracted::Page(found) => Some(page(found, record.offset())),
+                Extracted::Skipped(reason) => {
                     *state.skipped.entry(reason.to_string()).or_default() += 1;
                     None
                 }

@@ -62,11 +62,11 @@ def test_wrong_fingerprints_are_refused(
             lambda: db.nearest(wrong),
             lambda: db.insert(wrong, 1),
             lambda: db.insert_if_novel(wrong, 1),
-            lambda: db.remove(wrong, 1),
+            lambda: db.remove_entry(wrong, 1),
             lambda: db.ids(wrong),
             lambda: wrong in db,
             lambda: db.query_batch([1, wrong]),
-            lambda: db.insert_batch([1, wrong], [1, 2]),
+            lambda: db.write([1, wrong], [1, 2]),
         ]
         for call in calls:
             with pytest.raises(error, match=message):
@@ -75,9 +75,9 @@ def test_wrong_fingerprints_are_refused(
 
 
 def test_distances_of_any_size_are_accepted(db: fpdb.Db) -> None:
-    db.insert_batch([0, 2**64 - 1], [1, 2])
-    for k in [64, 65, 2**32, 2**70, np.int64(64)]:
-        assert [match.id for match in db.query(0, k)] == [1, 2]
+    db.write([0, 2**64 - 1], [1, 2])
+    for distance in [64, 65, 2**32, 2**70, np.int64(64)]:
+        assert [match.id for match in db.query(0, distance)] == [1, 2]
     assert db.query_batch([0], 2**70).ids.tolist() == [1, 2]
     assert db.count_pairs(2**40)[-1] == 1
 
@@ -101,7 +101,7 @@ def test_wrong_distances_are_refused(
         lambda: db.query_batch([0], wrong),
         lambda: db.pairs(wrong),
         lambda: db.clusters(wrong),
-        lambda: db.insert_if_novel(0, 1, k=wrong),
+        lambda: db.write([0], [1], unless_near=wrong),
     ]
     for call in calls:
         with pytest.raises(error, match=message):
@@ -130,7 +130,7 @@ def test_batches_are_accepted_in_every_form(
     fingerprints = rng.integers(0, 2**64, 50, np.uint64)
     fingerprints[0] = TOP
     ids = np.arange(50)
-    db.insert_batch(FORMS[form](fingerprints), FORMS[form](ids.astype(np.uint64)))
+    db.write(FORMS[form](fingerprints), FORMS[form](ids.astype(np.uint64)))
     answers = db.query_batch(FORMS[form](fingerprints), 0)
     assert answers.ids.tolist() == ids.tolist()
     assert answers.offsets.tolist() == list(range(51))
@@ -154,7 +154,7 @@ def test_batches_of_128_bits_are_accepted_in_every_form(
     ]
     for at, form in enumerate(forms):
         with fpdb.Db.create(tmp_path / str(at), bits=128, durability="buffered") as db:
-            db.insert_batch(form, range(50) if at else np.arange(50))
+            db.write(form, range(50) if at else np.arange(50))
             assert db.query_batch(form, 0).ids.tolist() == list(range(50))
             assert [m.id for m in db.query(fingerprints[7], 0)] == [7]
 
@@ -181,8 +181,7 @@ def test_batches_of_128_bits_are_accepted_in_every_form(
 def test_batches_of_the_wrong_type_are_refused(db: fpdb.Db, wrong: Any, message: str) -> None:
     for call in [
         lambda: db.query_batch(wrong),
-        lambda: db.insert_batch(wrong, [1, 2, 3]),
-        lambda: db.insert_if_novel_batch(wrong, [1, 2, 3]),
+        lambda: db.write(wrong, [1, 2, 3]),
         lambda: db.bulk_load(wrong, [1, 2, 3]),
     ]:
         with pytest.raises(TypeError, match=message):
@@ -207,57 +206,58 @@ def test_arrays_of_the_other_width_are_refused(db: fpdb.Db, tmp_path: Path) -> N
 
 def test_empty_batches_are_accepted(db: fpdb.Db) -> None:
     for empty in [[], (), np.zeros(0, np.uint64)]:
-        assert db.insert_batch(empty, empty).tolist() == []
+        outcomes = db.write(empty, empty, unless_near=3)
+        assert [column.dtype.name for column in outcomes] == ["bool", "uint64", "uint8", "uint8"]
+        assert [len(column) for column in outcomes] == [0] * 4
         assert db.query_batch(empty).offsets.tolist() == [0]
-    assert db.insert_if_novel_batch([], []).novel.dtype == np.bool_
     assert list(db.pairs()) == [] and list(db.entries()) == []
     assert db.clusters().offsets.tolist() == [0]
 
 
 def test_ids_are_integers_of_any_size(db: fpdb.Db) -> None:
     for dtype in [np.uint64, np.int64, np.uint32, np.int8]:
-        assert db.insert_batch([1, 2], np.array([7, 8], dtype)).tolist() == [7, 8]
+        assert db.write([1, 2], np.array([7, 8], dtype)).ids.tolist() == [7, 8]
     assert db.insert(3, 2**64 - 1) == 2**64 - 1
     with pytest.raises(fpdb.InvalidArgumentError, match="id -1"):
-        db.insert_batch([1], np.array([-1]))
+        db.write([1], np.array([-1]))
     with pytest.raises(fpdb.InvalidArgumentError, match="id -1"):
-        db.insert_batch([1], [-1])
+        db.write([1], [-1])
     with pytest.raises(fpdb.InvalidArgumentError, match="id"):
         db.insert(1, 2**64)
     with pytest.raises(TypeError, match="integers, not float64"):
-        db.insert_batch([1], np.array([1.0]))
+        db.write([1], np.array([1.0]))
     with pytest.raises(TypeError, match=r"a key must be an id \(int\) or a name \(str\), not float"):
         db.insert(1, 1.0)
 
 
 def test_as_many_keys_as_fingerprints_are_needed(db: fpdb.Db) -> None:
     with pytest.raises(fpdb.InvalidArgumentError, match="2 fingerprints, but 3 ids"):
-        db.insert_batch([1, 2], [1, 2, 3])
+        db.write([1, 2], [1, 2, 3])
     with pytest.raises(fpdb.InvalidArgumentError, match="2 fingerprints, but 1 names"):
-        db.insert_batch([1, 2], names=["a"])
+        db.write([1, 2], names=["a"])
     with pytest.raises(fpdb.InvalidArgumentError, match="give ids"):
-        db.insert_batch([1, 2])
+        db.write([1, 2])
     with pytest.raises(fpdb.InvalidArgumentError, match="not both"):
-        db.insert_batch([1], [1], names=["a"])
+        db.write([1], [1], names=["a"])
     with pytest.raises(fpdb.InvalidArgumentError, match="2 fingerprints, but 1 ids"):
         db.bulk_load([1, 2], [1])
 
 
 def test_names_are_text(tmp_path: Path) -> None:
     with fpdb.Db.create(tmp_path / "db", ids="names") as db:
-        assert db.insert_batch([1, 2], names=["a", "中文"]).tolist() == [0, 1]
+        assert db.write([1, 2], names=["a", "中文"]).ids.tolist() == [0, 1]
         assert db.names([1, 0, 7]) == ["中文", "a", None]
         with pytest.raises(TypeError, match="name 1 must be a str, not bytes"):
-            db.insert_batch([1, 2], names=["b", b"\xff"])
+            db.write([1, 2], names=["b", b"\xff"])
         with pytest.raises(TypeError, match="a list of names, not a str"):
-            db.insert_batch([1, 2], names="bc")
+            db.write([1, 2], names="bc")
         with pytest.raises(fpdb.InvalidArgumentError, match="name 1 is missing"):
-            db.insert_batch([1, 2], names=["b", None])
+            db.write([1, 2], names=["b", None])
         for surrogate in [lambda: db.insert(1, "\ud800"), lambda: db.get("\ud800")]:
             with pytest.raises(UnicodeEncodeError, match="surrogates"):
                 surrogate()
         with pytest.raises(UnicodeEncodeError, match="surrogates"):
-            db.insert_batch([1, 2], names=["b", "\udfff"])
+            db.write([1, 2], names=["b", "\udfff"])
         for length in [0, 70_000]:
             with pytest.raises(fpdb.InvalidArgumentError, match="1 to 65535 bytes"):
                 db.insert(1, "x" * length)
@@ -302,4 +302,4 @@ def test_memory_is_read_without_a_copy(db: fpdb.Db) -> None:
     assert np.shares_memory(_arrays.fingerprints_128(wide.view(np.int64)), wide)
     read_only = unsigned.copy()
     read_only.flags.writeable = False
-    assert db.insert_batch(read_only, read_only).tolist() == list(range(10))
+    assert db.write(read_only, read_only).ids.tolist() == list(range(10))

@@ -65,7 +65,7 @@ def test_arrow_numbers_are_read_without_a_copy(db: fpdb.Db, dtype: str) -> None:
     column = pa.array(values)
     normalized = _arrays.fingerprints_64(column)
     assert normalized.ctypes.data == column.buffers()[1].address
-    db.insert_batch(column, pa.array([1, 2, 3]))
+    db.write(column, pa.array([1, 2, 3]))
     assert [match.id for match in db.query(2**63, 0)] == [2]
     assert db.query_batch(pa.chunked_array([column, column]), 0).ids.tolist() == [1, 2, 3] * 2
 
@@ -76,27 +76,40 @@ def test_missing_numbers_are_refused(db: fpdb.Db) -> None:
 
 
 def test_results_become_arrow_arrays_without_a_copy(db: fpdb.Db) -> None:
-    db.insert_batch(np.arange(1000, dtype=np.uint64), np.arange(1000))
+    db.write(np.arange(1000, dtype=np.uint64), np.arange(1000))
     answers = db.query_batch(np.arange(1000, dtype=np.uint64), 0)
     column = pa.array(answers.ids)
     assert column.buffers()[1].address == answers.ids.ctypes.data
+    outcomes = db.write(np.arange(1000, dtype=np.uint64), np.arange(1000), unless_near=0)
+    for column in outcomes[1:]:
+        assert pa.array(column).buffers()[1].address == column.ctypes.data
 
 
 def test_names_may_be_arrow_strings(tmp_path: Any) -> None:
     with fpdb.Db.create(tmp_path / "db", ids="names") as db:
-        assert db.insert_batch([1, 2], names=pa.array(["a", "中文"])).tolist() == [0, 1]
+        assert db.write([1, 2], names=pa.array(["a", "中文"])).ids.tolist() == [0, 1]
         assert db.names(pa.array([1, 0])) == ["中文", "a"]
         with pytest.raises(fpdb.InvalidArgumentError, match="name 1 is missing"):
-            db.insert_batch([1, 2], names=pa.array(["a", None]))
+            db.write([1, 2], names=pa.array(["a", None]))
 
 
 def test_series_are_fingerprints(db: fpdb.Db) -> None:
     for at, module in enumerate(["pandas", "polars"]):
         frames = pytest.importorskip(module)
-        db.insert_batch(
+        db.write(
             frames.Series(np.array([2**63 + at], np.uint64)), frames.Series([at])
         )
         assert db.query_batch(frames.Series([at - 2**63]), 0).ids.tolist() == [at]
+
+
+def test_outcomes_filter_frames(db: fpdb.Db) -> None:
+    polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    columns = {"id": [1, 2, 3], "fingerprint": np.array([0, 1, 0xFF00], np.uint64)}
+    frame = polars.DataFrame(columns)
+    outcomes = db.write(frame["fingerprint"], frame["id"], unless_near=3)
+    assert frame.filter(outcomes.novel)["id"].to_list() == [1, 3]
+    assert pandas.DataFrame(columns)[outcomes.novel]["id"].to_list() == [1, 3]
+    assert pa.table(columns).filter(pa.array(outcomes.novel))["id"].to_pylist() == [1, 3]
 
 
 def test_strings_that_are_no_text_are_refused() -> None:

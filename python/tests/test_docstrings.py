@@ -8,13 +8,13 @@ from pathlib import Path
 import fpdb_engine as fpdb
 import numpy as np
 import pytest
-from fpdb_engine import _arrays, _errors, _native, _open, _results
+from fpdb_engine import _arrays, _errors, _native, _results
 
 
 def examples() -> dict[str, str]:
     """Returns the documentation that has examples, by the name of what it documents."""
     documented: dict[str, object] = {}
-    for module in (fpdb, _arrays, _errors, _native, _open, _results):
+    for module in (fpdb, _arrays, _errors, _native, _results):
         documented[module.__name__] = module
         for name, thing in vars(module).items():
             documented[name] = thing

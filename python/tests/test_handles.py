@@ -32,23 +32,6 @@ def test_databases_outlive_their_handles(tmp_path: Path) -> None:
         assert db.bits == 128
 
 
-def test_modes_open_as_those_of_dbm(tmp_path: Path) -> None:
-    path = tmp_path / "db"
-    for mode in ["r", "r+"]:
-        with pytest.raises(fpdb.NotFoundError):
-            fpdb.open(path, mode)
-    fpdb.open(path, "n").close()
-    with pytest.raises(fpdb.AlreadyExistsError):
-        fpdb.open(path, "n")
-    with fpdb.open(path, "c") as db:
-        db.insert(7, 1)
-    with fpdb.open(path) as reader:
-        assert isinstance(reader, fpdb.ReadOnlyDb) and 7 in reader
-        assert not hasattr(reader, "insert")
-    with pytest.raises(fpdb.InvalidArgumentError, match="mode 'w'"):
-        fpdb.open(path, "w")
-
-
 def test_missing_files_are_file_not_found_errors(tmp_path: Path) -> None:
     for call in [fpdb.Db.open, fpdb.ReadOnlyDb.open]:
         with pytest.raises(FileNotFoundError, match="no/such") as raised:
@@ -85,7 +68,7 @@ def test_damage_is_reported(tmp_path: Path) -> None:
     damaged = bytearray(table.read_bytes())
     damaged[len(damaged) // 3] ^= 1
     table.write_bytes(damaged)
-    with fpdb.open(path) as reader:
+    with fpdb.ReadOnlyDb.open(path) as reader:
         report = reader.verify()
         assert report.files > 0 and report.bytes > 0
         assert any(table.name in error for error in report.errors)
@@ -126,9 +109,10 @@ def test_closed_handles_are_refused(tmp_path: Path) -> None:
     ]
     writes: list[Callable[[fpdb.Db], object]] = [
         lambda db: db.insert(8, 2),
-        lambda db: db.insert_batch([8], [2]),
+        lambda db: db.write([8], [2]),
         lambda db: db.insert_if_novel(8, 2),
-        lambda db: db.remove(7, 1),
+        lambda db: db.remove(1),
+        lambda db: db.remove_entry(7, 1),
         lambda db: db.flush(),
         lambda db: db.compact(),
         lambda db: db.sync(),
@@ -141,7 +125,7 @@ def test_closed_handles_are_refused(tmp_path: Path) -> None:
         assert isinstance(raised.value, ValueError)
     assert 7 in snapshot, "what a snapshot reads stays open"
     snapshot.close()
-    reader = fpdb.open(path)
+    reader = fpdb.ReadOnlyDb.open(path)
     reader.close()
     for handle in [snapshot, reader]:
         for call in reads:
@@ -178,7 +162,7 @@ def test_relative_paths_are_pickled_as_absolute_ones(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     fpdb.Db.create("db").close()
-    with fpdb.open("db") as reader:
+    with fpdb.ReadOnlyDb.open("db") as reader:
         pickled = pickle.dumps(reader)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -192,7 +176,7 @@ import fpdb_engine as fpdb
 path = sys.argv[1]
 db = fpdb.Db.create(path)
 db.insert(7, 1)
-handles = [db, fpdb.open(path), db.snapshot()]
+handles = [db, fpdb.ReadOnlyDb.open(path), db.snapshot()]
 pairs, entries = db.pairs(), db.entries()
 child = os.fork()
 if child == 0:
@@ -210,7 +194,7 @@ if child == 0:
             except fpdb.ClosedError:
                 refused += 1
     # The child may open the database itself.
-    with fpdb.open(path) as own:
+    with fpdb.ReadOnlyDb.open(path) as own:
         refused += 7 in own
     del handle, handles, db, pairs, entries, own
     os._exit(refused)
@@ -234,7 +218,7 @@ def test_threads_read_while_one_writes(tmp_path: Path, rng: np.random.Generator)
     failures: list[BaseException] = []
     done = threading.Event()
     with fpdb.Db.create(tmp_path / "db", durability="buffered", memtable_entries=1000) as db:
-        db.insert_batch(fingerprints[:100], ids[:100])
+        db.write(fingerprints[:100], ids[:100])
 
         def read() -> None:
             try:
@@ -251,7 +235,7 @@ def test_threads_read_while_one_writes(tmp_path: Path, rng: np.random.Generator)
         for reader in readers:
             reader.start()
         for at in range(100, len(ids), 100):
-            db.insert_batch(fingerprints[at : at + 100], ids[at : at + 100])
+            db.write(fingerprints[at : at + 100], ids[at : at + 100])
         done.set()
         for reader in readers:
             reader.join()
@@ -260,7 +244,7 @@ def test_threads_read_while_one_writes(tmp_path: Path, rng: np.random.Generator)
 
 
 def test_readers_see_what_is_new_when_they_refresh(tmp_path: Path) -> None:
-    with fpdb.Db.create(tmp_path / "db") as db, fpdb.open(tmp_path / "db") as reader:
+    with fpdb.Db.create(tmp_path / "db") as db, fpdb.ReadOnlyDb.open(tmp_path / "db") as reader:
         db.insert(7, 1)
         assert 7 not in reader
         assert reader.refresh() and 7 in reader
@@ -276,7 +260,7 @@ def test_documents_are_found_by_name(tmp_path: Path) -> None:
         assert db.get("b") is None
         assert db.touch("a", 9) and not db.touch("b", 9)
         assert (document := db.get("a")) is not None and document.stamp == 9
-        assert db.remove_key("a") and not db.remove_key("a")
+        assert db.remove("a") and not db.remove("a")
         assert db.get("a") is None and len(db) == 0
 
 
@@ -288,31 +272,75 @@ def test_unique_ids_are_updated(tmp_path: Path) -> None:
     with fpdb.Db.open(tmp_path / "db") as db:
         document = db.get(5)
         assert document is not None and document.fingerprint == 1 << 20
-        assert db.remove_key(5) and len(db) == 0
+        assert db.remove(5) and len(db) == 0
 
 
-def test_upserts_report_what_became_of_a_document(tmp_path: Path) -> None:
+def test_writes_report_what_became_of_a_document(tmp_path: Path) -> None:
     with fpdb.Db.create(tmp_path / "db", ids="names") as db:
         inserted = db.upsert_if_novel(0, "a")
-        assert (inserted.kind, inserted.id) == ("inserted", 0)
-        assert db.upsert_if_novel(0, "a").kind == "unchanged"
-        updated = db.upsert_if_novel(1, "a")
-        assert (updated.kind, updated.replaced, updated.distance) == ("updated", 0, 1)
-        copy = db.upsert_if_novel(1, "b", on_duplicate="remember")
-        assert copy.kind == "duplicate" and copy.duplicate_of == db.nearest(1)
-        assert repr(copy).startswith("Outcome('duplicate', duplicate_of=Match(")
-        assert (b := db.get("b")) is not None and b.duplicate_of == 0
-        batch = db.upsert_if_novel_batch([1, 0xFF << 50], names=["a", "c"], stamps=[3, 4])
-        assert [outcome.kind for outcome in batch] == ["unchanged", "inserted"]
-        assert db.upsert_if_novel(1, "d", k=0).kind == "duplicate"
-        assert db.upsert_if_novel(0, "d", k=0).kind == "inserted"
-        with pytest.raises(fpdb.InvalidArgumentError, match="on_duplicate"):
-            db.upsert_if_novel(1, "e", on_duplicate="forget")
+        assert inserted and (inserted.kind, inserted.id) == ("inserted", 0)
+        unchanged = db.upsert_if_novel(0, "a")
+        assert unchanged and (unchanged.kind, unchanged.id) == ("unchanged", 0)
+        assert unchanged.replaced is unchanged.distance is unchanged.duplicate_of is None
+        updated = db.upsert_if_novel(1, "a", stamp=5)
+        assert updated and (updated.kind, updated.id) == ("updated", 0)
+        assert (updated.replaced, updated.distance, updated.duplicate_of) == (0, 1, None)
+        copy = db.insert_if_novel(3, "b")
+        assert not copy and (copy.kind, copy.id, copy.distance) == ("duplicate", 0, 1)
+        assert copy.duplicate_of == db.nearest(3) and copy.replaced is None
+        assert (a := db.get("a")) is not None and a.stamp == 5 and db.get("b") is None
+
+
+KINDS = fpdb.OutcomeKind
+
+
+def test_batches_report_what_became_of_each_document(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db", ids="names") as db:
+        fingerprints, names = [0, 0xFF << 50, 1, 3], ["a", "b", "a", "c"]
+        outcomes = db.write(fingerprints, names=names, stamps=[1, 2, 3, 4])
+        assert outcomes.novel.all() and outcomes.ids.tolist() == [0, 1, 0, 2]
+        assert outcomes.kinds.tolist() == [
+            KINDS.INSERTED, KINDS.INSERTED, KINDS.UPDATED, KINDS.INSERTED
+        ]
+        assert outcomes.distances.tolist() == [0, 0, 1, 0]
+        again = db.write([0xFF << 50, 7], names=["b", "d"], unless_near=3)
+        assert again.kinds.tolist() == [KINDS.DUPLICATE, KINDS.DUPLICATE]
+        assert (again.ids.tolist(), again.distances.tolist()) == ([1, 2], [0, 1])
+        crawled = db.write([0xFF << 50, 7], names=["b", "d"], unless_near=3, or_update="keep")
+        assert crawled.kinds.tolist() == [KINDS.UNCHANGED, KINDS.DUPLICATE]
+        assert crawled.novel.tolist() == [True, False] and db.get("d") is None
+        assert db.write([7], names=["d"], unless_near=0).novel.all()
+
+
+def test_a_caller_chooses_what_becomes_of_the_key_of_a_duplicate(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db", ids="unique") as db:
+        db.write([0, 0xF0], [1, 2])
+        outcomes = db.write([1], [2], unless_near=3, or_update="keep")
+        assert outcomes.ids.tolist() == [1] and db.get(2) == fpdb.Document(0xF0, 2)
+        db.write([1], [2], unless_near=3, or_update="remember")
+        assert db.get(2) == fpdb.Document(1, 2, duplicate_of=1)
+        db.write([0xFF << 40], [3])
+        db.write([1], [3], unless_near=3, or_update="remove")
+        assert db.get(3) is None
+        with pytest.raises(fpdb.InvalidArgumentError, match='or_update "forget": expected "keep"'):
+            db.write([1], [2], unless_near=3, or_update="forget")
+    with fpdb.Db.create(tmp_path / "user") as db, pytest.raises(fpdb.InvalidArgumentError):
+        db.write([1], [2], unless_near=3, or_update="keep")
+
+
+def test_any_key_removes_its_document_and_one_entry_can_be_removed(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "names", ids="names") as db:
+        db.write([0, 1 << 40], names=["a", "b"])
+        assert db.remove("a") and db.remove(1) and not db.remove(1) and not db.remove("a")
+    with fpdb.Db.create(tmp_path / "user") as db:
+        db.write([0, 1, 2], [7, 7, 8])
+        assert db.remove_entry(0, 7) and not db.remove_entry(0, 7) and len(db) == 2
+        assert db.remove(7) and not db.remove(7) and len(db) == 1
 
 
 def test_old_documents_expire(tmp_path: Path) -> None:
     with fpdb.Db.create(tmp_path / "db", ids="names") as db:
-        db.insert_batch([1 << 8, 1 << 30], names=["old", "new"], stamps=np.array([7, 8]))
+        db.write([1 << 8, 1 << 30], names=["old", "new"], stamps=np.array([7, 8]))
         assert [m.id for m in db.query(0, 3, since=8)] == [1]
         assert db.expire(8) == fpdb.ExpireReport(examined=2, removed=1)
         assert db.get("old") is None and db.get("new") is not None
@@ -332,8 +360,10 @@ def test_maintenance_keeps_all_entries(tmp_path: Path) -> None:
         db.compact()
         stats = db.stats()
         assert (stats["entries"], len(stats["segments"]), stats["ids"]) == (3, 1, "user")
+        assert stats.keys() == fpdb.Stats.__annotations__.keys()
+        assert stats["segments"][0].keys() == fpdb.SegmentStats.__annotations__.keys()
         db.backup(tmp_path / "copy")
-        with fpdb.open(tmp_path / "copy") as copy:
+        with fpdb.ReadOnlyDb.open(tmp_path / "copy") as copy:
             assert [match.id for match in copy.query(0, 64)] == [0, 1, 2]
         with pytest.raises(fpdb.AlreadyExistsError):
             db.backup(tmp_path / "copy")
@@ -360,6 +390,8 @@ def test_representations_are_useful(db: fpdb.Db) -> None:
     )
     assert repr(db.snapshot()).startswith("<fpdb_engine.Snapshot ")
     assert repr(db.nearest(7)) == "Match(distance=0, fingerprint=0x7, id=1)"
-    novelty = db.insert_if_novel(6, 2)
-    assert repr(novelty) == "Novelty(duplicate_of=Match(distance=1, fingerprint=0x7, id=1))"
+    outcome = db.insert_if_novel(6, 2)
+    assert repr(outcome) == (
+        "Outcome('duplicate', duplicate_of=Match(distance=1, fingerprint=0x7, id=1))"
+    )
     assert db, "a handle is true even if the database is empty"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import fpdb_engine as fpdb
@@ -72,11 +73,40 @@ def test_ctrl_c_ends_long_work(crowd: Path, call: str) -> None:
         assert out.startswith("interrupted after"), (out, err)
 
 
+class Interrupted(Exception):
+    pass
+
+
+def test_a_batch_is_interruptible_from_its_first_query_on(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    def interrupt(_number: int, _frame: object) -> None:
+        raise Interrupted
+
+    entries = 4_000_000
+    with fpdb.Db.create(tmp_path / "db", threads=1, background=False) as db:
+        db.bulk_load(rng.integers(0, 2**64, entries, np.uint64), np.arange(entries))
+        # So far beyond the database's distance, each entry is compared with each query.
+        queries = rng.integers(0, 2**64, 250, np.uint64)
+        begun = time.monotonic()
+        db.query_batch(queries, 20)
+        whole = time.monotonic() - begun
+        before = signal.signal(signal.SIGALRM, interrupt)
+        begun = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, whole / 8)
+        try:
+            with pytest.raises(Interrupted):
+                db.query_batch(queries, 20)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        assert time.monotonic() - begun < whole / 2 + 0.2
+
+
 def test_an_iterator_that_is_dropped_ends_its_search(crowd: Path) -> None:
     import threading
 
     before = threading.active_count()
-    with fpdb.open(crowd) as db:
+    with fpdb.ReadOnlyDb.open(crowd) as db:
         for _ in range(20):
             pairs = db.pairs(10, expand=True)
             assert len(next(pairs).a) == 1 << 16

@@ -33,10 +33,10 @@ def path(tmp_path: Path, bits: int, entries: list[tuple[int, int]]) -> Path:
     half = len(entries) // 2
     with fpdb.Db.create(path, bits=bits, max_distance=K, durability="buffered") as db:
         fingerprints = truth.batch([f for f, _ in entries], bits)
-        db.insert_batch(fingerprints[:half], np.arange(half))
+        db.write(fingerprints[:half], np.arange(half))
         db.flush()
-        inserted = db.insert_batch(fingerprints[half:], np.arange(half, len(entries)))
-        assert inserted.tolist() == list(range(half, len(entries)))
+        inserted = db.write(fingerprints[half:], np.arange(half, len(entries)))
+        assert inserted.ids.tolist() == list(range(half, len(entries)))
     return path
 
 
@@ -48,23 +48,23 @@ def queries(
     return own + near + [0, (1 << bits) - 1]
 
 
-@pytest.mark.parametrize("k", [0, 1, K, K + 2])
+@pytest.mark.parametrize("distance", [0, 1, K, K + 2])
 def test_queries_find_what_a_scan_finds(
-    path: Path, bits: int, k: int, entries: list[tuple[int, int]], rng: np.random.Generator
+    path: Path, bits: int, distance: int, entries: list[tuple[int, int]], rng: np.random.Generator
 ) -> None:
     asked = queries(entries, bits, rng)
-    expected = [truth.near(entries, query, k) for query in asked]
+    expected = [truth.near(entries, query, distance) for query in asked]
     assert sum(map(len, expected)) > len(asked)
-    for reader in [fpdb.Db.open(path), fpdb.open(path)]:
+    for reader in [fpdb.Db.open(path), fpdb.ReadOnlyDb.open(path)]:
         with reader:
             for query, truth_of_query in zip(asked, expected):
-                found = reader.query(query, k)
+                found = reader.query(query, distance)
                 assert [(m.distance, m.fingerprint, m.id) for m in found] == truth_of_query
-                nearest = reader.nearest(query, k)
+                nearest = reader.nearest(query, distance)
                 assert [nearest][: len(truth_of_query)] == found[:1]
-                assert reader.query(query, k, limit=2) == found[:2]
+                assert reader.query(query, distance, limit=2) == found[:2]
                 assert (query in reader) == any(d == 0 for d, _, _ in truth_of_query)
-            offsets, ids, distances = reader.query_batch(truth.batch(asked, bits), k)
+            offsets, ids, distances = reader.query_batch(truth.batch(asked, bits), distance)
             for at, truth_of_query in enumerate(expected):
                 some = slice(offsets[at], offsets[at + 1])
                 found_ids = list(zip(distances[some].tolist(), ids[some].tolist()))
@@ -78,7 +78,7 @@ def test_join_with_an_array_finds_what_a_scan_finds(
     expected = {
         (id, at, d) for at, query in enumerate(asked) for d, _, id in truth.near(entries, query, K)
     }
-    with fpdb.open(path) as reader:
+    with fpdb.ReadOnlyDb.open(path) as reader:
         for nearest in [False, True]:
             chunks = list(reader.join(truth.batch(asked, bits), K, nearest=nearest, memory=1 << 14))
             columns = [np.concatenate(column).tolist() for column in zip(*chunks)]
@@ -96,12 +96,12 @@ def test_large_batches_have_the_answers_of_single_queries(
 ) -> None:
     asked = (queries(entries, bits, rng) * 20)[:6000]
     # Beyond the database's distance, a query takes so long that another thread answers the batch.
-    for k in [K, 30]:
-        with fpdb.open(path) as reader:
-            offsets, ids, distances = reader.query_batch(truth.batch(asked, bits), k)
+    for distance in [K, 30]:
+        with fpdb.ReadOnlyDb.open(path) as reader:
+            offsets, ids, distances = reader.query_batch(truth.batch(asked, bits), distance)
             assert len(offsets) == len(asked) + 1 and offsets[-1] == len(ids) == len(distances)
             for at in [0, 1, 255, 256, 257, *range(300, len(asked), 97), len(asked) - 1]:
-                single = [(match.id, match.distance) for match in reader.query(asked[at], k)]
+                single = [(match.id, match.distance) for match in reader.query(asked[at], distance)]
                 some = slice(offsets[at], offsets[at + 1])
                 assert list(zip(ids[some].tolist(), distances[some].tolist())) == single
 
@@ -112,7 +112,7 @@ def test_pairs_are_those_of_a_scan(
 ) -> None:
     expected = truth.pairs(entries, K)
     assert 0 in expected.values() and K in expected.values()
-    with fpdb.open(path) as reader:
+    with fpdb.ReadOnlyDb.open(path) as reader:
         found = {}
         for a, b, distances in reader.pairs(expand=expand):
             for pair in zip(a.tolist(), b.tolist(), distances.tolist()):
@@ -144,10 +144,10 @@ def test_joins_are_those_of_a_scan(
 ) -> None:
     others = [(truth.flip(f, range(id % 6)), id) for f, id in entries[::5]]
     with (
-        fpdb.open(path) as known,
+        fpdb.ReadOnlyDb.open(path) as known,
         fpdb.Db.create(tmp_path / "new", bits=bits, durability="buffered") as new,
     ):
-        new.insert_batch([f for f, _ in others], [id for _, id in others])
+        new.write([f for f, _ in others], [id for _, id in others])
         expected = {
             (id, other): truth.distance(f, g)
             for f, id in entries
@@ -184,7 +184,7 @@ def test_clusters_are_those_of_a_greedy_pass(path: Path, entries: list[tuple[int
             kept.append((fingerprint, id))
             clusters[id] = [id]
     expected = [members for members in clusters.values() if len(members) > 1]
-    with fpdb.open(path) as reader:
+    with fpdb.ReadOnlyDb.open(path) as reader:
         offsets, ids, radii = reader.clusters()
         found = [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])]
         assert found == expected and len(radii) == len(found) and radii.max() <= K
@@ -204,7 +204,7 @@ def test_components_are_those_of_union_find(path: Path, entries: list[tuple[int,
     for id in range(len(entries)):
         groups.setdefault(find(id), []).append(id)
     expected = [members for members in groups.values() if len(members) > 1]
-    with fpdb.open(path) as reader:
+    with fpdb.ReadOnlyDb.open(path) as reader:
         offsets, ids, _ = reader.clusters(method="components")
         assert [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])] == expected
 
@@ -212,7 +212,7 @@ def test_components_are_those_of_union_find(path: Path, entries: list[tuple[int,
 def test_entries_are_all_entries_in_order(
     path: Path, bits: int, entries: list[tuple[int, int]]
 ) -> None:
-    with fpdb.open(path) as reader:
+    with fpdb.ReadOnlyDb.open(path) as reader:
         chunks = list(reader.entries())
         fingerprints = np.concatenate([chunk.fingerprints for chunk in chunks])
         ids = np.concatenate([chunk.ids for chunk in chunks])
@@ -229,8 +229,8 @@ def test_removed_entries_are_not_found_after_a_restart(
     with fpdb.Db.open(path) as db:
         before = db.snapshot()
         for fingerprint, id in gone:
-            assert db.remove(fingerprint, id)
-        assert not db.remove(*gone[0])
+            assert db.remove_entry(fingerprint, id)
+        assert not db.remove_entry(*gone[0])
         assert len(before) == len(entries), "a snapshot never changes"
     with fpdb.Db.open(path) as db:
         db.compact()
@@ -254,19 +254,15 @@ def test_only_novel_documents_are_inserted(
         expected.append((True, id, 0) if not near else (False, near[0][2], near[0][0]))
     options = {"bits": bits, "durability": "buffered"}
     with fpdb.Db.create(tmp_path / "batch", **options) as db:
-        some = db.insert_if_novel_batch(truth.batch(fingerprints, bits), np.arange(len(entries)))
-        assert list(zip(*(column.tolist() for column in some))) == expected
+        some = db.write(truth.batch(fingerprints, bits), np.arange(len(entries)), unless_near=K)
+        assert list(zip(*(column.tolist() for column in some[:3]))) == expected
+        assert (some.kinds == fpdb.OutcomeKind.DUPLICATE).tolist() == (~some.novel).tolist()
         assert len(db) == len(kept) < len(entries)
     with fpdb.Db.create(tmp_path / "single", **options) as db:
         for (fingerprint, id), (is_novel, other, distance) in zip(entries, expected):
-            novelty = db.insert_if_novel(fingerprint, id)
-            assert bool(novelty) == is_novel
-            if novelty:
-                assert (novelty.id, novelty.duplicate_of) == (id, None)
-            else:
-                earlier = novelty.duplicate_of
-                assert novelty.id is None and earlier is not None
-                assert (earlier.id, earlier.distance) == (other, distance)
+            outcome = db.insert_if_novel(fingerprint, id)
+            assert (bool(outcome), outcome.id, outcome.distance or 0) == (is_novel, other, distance)
+            assert (outcome.duplicate_of is None) == is_novel
 
 
 def test_bulk_loads_equal_inserts(
@@ -277,7 +273,7 @@ def test_bulk_loads_equal_inserts(
         report = db.bulk_load(fingerprints, np.arange(len(entries)))
         assert report == (len(entries), len(entries))
         assert db.stats()["segments"][0]["entries"] == len(entries)
-        with fpdb.open(path) as inserted:
+        with fpdb.ReadOnlyDb.open(path) as inserted:
             for loaded, other in zip(db.entries(), inserted.entries(), strict=True):
                 np.testing.assert_array_equal(loaded.fingerprints, other.fingerprints)
                 np.testing.assert_array_equal(loaded.ids, other.ids)

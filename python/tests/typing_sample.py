@@ -14,17 +14,18 @@ def crawl(path: str, pages: list[tuple[str, str]]) -> list[str]:
     with fpdb.Db.create(path, ids="names", recipe="default", durability="buffered") as db:
         assert_type(db, fpdb.Db)
         for url, text in pages:
-            decision = db.insert_text_if_novel(text, url)
-            assert_type(decision, fpdb.Novelty | None)
-            if decision:
+            outcome = db.insert_text_if_novel(text, url)
+            assert_type(outcome, fpdb.Outcome | None)
+            if outcome:
                 novel.append(url)
-            elif decision is not None and decision.duplicate_of is not None:
-                assert_type(db.name(decision.duplicate_of.id), str | None)
+            elif outcome is not None:
+                assert_type(db.name(outcome.id), str | None)
+        assert_type(db.stats()["segments"][0]["files"], dict[str, int])
     return novel
 
 
 def search(path: str, fingerprints: npt.NDArray[np.uint64]) -> None:
-    with fpdb.open(path) as db:
+    with fpdb.ReadOnlyDb.open(path) as db:
         assert_type(db, fpdb.ReadOnlyDb)
         offsets, ids, distances = db.query_batch(fingerprints, 3)
         assert_type(offsets, npt.NDArray[np.int64])
@@ -37,11 +38,16 @@ def search(path: str, fingerprints: npt.NDArray[np.uint64]) -> None:
         assert_type(db.clusters(3).offsets, npt.NDArray[np.int64])
         with db.snapshot() as snapshot:
             assert_type(snapshot, fpdb.Snapshot)
-    assert_type(fpdb.open(path, "r+"), fpdb.Db)
+    with fpdb.Db.open(path) as db:
+        assert_type(db, fpdb.Db)
+        novel, ids, distances, kinds = db.write(fingerprints, fingerprints, unless_near=3)
+        assert_type(novel, npt.NDArray[np.bool_])
+        assert_type(kinds, npt.NDArray[np.uint8])
 
 
 def refused(db: fpdb.Db, reader: fpdb.ReadOnlyDb) -> None:
     db.query("7")  # type: ignore[arg-type]
+    db.write([7], [1], or_update="forget")  # type: ignore[arg-type]
     db.insert(7, 1.0)  # type: ignore[arg-type]
     reader.insert(7, 1)  # type: ignore[attr-defined]
     fpdb.Db.create("path", ids="uuid")  # type: ignore[arg-type]

@@ -33,10 +33,10 @@ pub(crate) fn most_blocks(
             let most = bits - 1 + u64::from(MAX_LENGTH);
             (remaining + count * u64::from(MAX_LENGTH), (size - 2) * 8 - bits - most)
         }
-        // m fingerprints after the first, with a range of r values, take at most m (2 + log2(r / m))
-        // bits with the best number of low bits. The ranges of all blocks, each up to the first
-        // fingerprint of the next block, add up to less than 2^bits, and the logarithm is concave,
-        // so the sum over all blocks is at most that of equal blocks.
+        // With the best number of low bits, m fingerprints after the first take at most m (2 +
+        // log2(r / m)) bits if their range has r values. The ranges of all blocks, each up to the
+        // first fingerprint of the next block, add up to less than 2^bits, and the logarithm is
+        // concave, so the sum over all blocks is at most the sum over equal blocks.
         BlockCode::EliasFano => {
             (count * (2 + bits - log.min(bits)), (size - 3) * 8 - bits - ELIAS_FANO_EXTRA)
         }

@@ -108,7 +108,7 @@ impl<F: Fingerprint> Builder<F> {
     }
 }
 
-/// Returns by how much the quotient of `last` exceeds that of `first`.
+/// Returns by how much the quotient of `last` exceeds the quotient of `first`.
 #[inline(always)]
 fn growth<F: Fingerprint>(first: F, last: F, low_bits: u32) -> usize {
     let growth = last.wrapping_shr(low_bits).wrapping_sub(first.wrapping_shr(low_bits));
@@ -470,8 +470,8 @@ pub(super) fn search<'a, F: Fingerprint, T: Copy>(
     Ok(())
 }
 
-/// Checks a block strictly: the fingerprints ascend, and the bits between quotients and low bits are
-/// zero. Passes each fingerprint to `visit`.
+/// Checks a block strictly: the fingerprints ascend, and the bits between quotients and low bits
+/// are zero. Passes each fingerprint to `visit`.
 pub(super) fn check<F: Fingerprint>(
     bytes: &[u8],
     size: usize,

@@ -20,7 +20,8 @@ pub(crate) use packed::{Coding, Job, Packed};
 /// Size of the smallest block in bytes. Sizes are powers of two, so that a block is within one
 /// page.
 pub(crate) const MIN_SIZE: usize = 128;
-/// Size of the largest block in bytes. If each fingerprint takes a bit, their number fits in a `u16`.
+/// Size of the largest block in bytes. If each fingerprint takes a bit, their number fits in a
+/// `u16`.
 pub(crate) const MAX_SIZE: usize = 4096;
 const _: () = assert!(MAX_SIZE * 8 <= u16::MAX as usize);
 

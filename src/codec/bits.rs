@@ -1,7 +1,7 @@
 //! Bit strings, most significant bit first: the first bit written is the top bit of the first byte.
 //!
-//! storage-format.md, "Conventions". Reads past the end return zero bits, so a decoder need not check
-//! every field.
+//! storage-format.md, "Conventions". Reads past the end return zero bits, so a decoder need not
+//! check every field.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

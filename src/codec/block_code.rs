@@ -20,14 +20,14 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum BlockCode {
-    /// The code of Elias and Fano. A query finds the place of its answer in a block without decoding
-    /// the fingerprints before it. Takes about 0.6 bits per fingerprint more than the entropy of
-    /// evenly spread fingerprints; clusters of near neighbours hardly become shorter.
+    /// The code of Elias and Fano. A query finds the place of its answer in a block without
+    /// decoding the fingerprints before it. Takes about 0.6 bits per fingerprint more than the
+    /// entropy of evenly spread fingerprints; clusters of near neighbours hardly become shorter.
     EliasFano,
     /// The code of the paper (section 3.2): the position of the highest bit that differs from the
-    /// previous fingerprint, in a Huffman code, then the bits below it. A query decodes half a block
-    /// on average. Takes about 1.5 bits per fingerprint more than the entropy of evenly spread
-    /// fingerprints; clusters of near neighbours become shorter.
+    /// previous fingerprint, in a Huffman code, then the bits below it. A query decodes half a
+    /// block on average. Takes about 1.5 bits per fingerprint more than the entropy of evenly
+    /// spread fingerprints; clusters of near neighbours become shorter.
     #[default]
     Huffman,
 }

@@ -36,7 +36,7 @@ impl Histogram {
         }
     }
 
-    /// Returns this distribution such that each h below `bits` occurs, but hardly ever if it does
+    /// Returns this distribution with a count for every h below `bits`, a tiny one if the h does
     /// not occur here. The code of the result is total, which a code made from a sample must be.
     pub(crate) fn smoothed(&self, bits: u32) -> Self {
         let mut smoothed = self.clone();
@@ -59,8 +59,8 @@ pub(crate) struct Code {
 /// Most codewords that are decoded at once.
 pub(crate) const MAX_RUN: usize = 4;
 
-/// The part of a code that decoding needs, indexed by the next `MAX_LENGTH` bits: all codewords that
-/// these bits contain in full, at most [`MAX_RUN`].
+/// The part of a code that decoding needs, indexed by the next `MAX_LENGTH` bits: all codewords
+/// that these bits contain in full, at most [`MAX_RUN`].
 #[derive(Debug, Clone)]
 pub(crate) struct Decoder(Box<[Run; SLOTS]>);
 
@@ -78,20 +78,11 @@ impl Decoder {
         self.0[(peeked >> (64 - MAX_LENGTH)) as usize]
     }
 
-    /// Creates the decoder of a code, given the symbol and the length of the codeword with which
-    /// the bits of each slot begin; no length if there is none.
-    fn new(first: &[(u8, u8); SLOTS]) -> Self {
+    /// Creates the decoder of a code, given the symbols and lengths of its codewords in their
+    /// order.
+    fn new(words: &[(u8, u8)]) -> Self {
         let mut runs = Box::new([Run::default(); SLOTS]);
-        for (bits, run) in runs.iter_mut().enumerate() {
-            let mut used = 0;
-            while (run.count() as usize) < MAX_RUN
-                && let Some(&(symbol, length @ 1..)) = first.get(bits << used & (SLOTS - 1))
-                && used + u32::from(length) <= MAX_LENGTH
-            {
-                used += u32::from(length);
-                run.push(symbol, length);
-            }
-        }
+        Run::default().fill(&mut *runs, words);
         Self(runs)
     }
 }
@@ -116,9 +107,31 @@ impl Run {
         (self.0 >> 40) as u32
     }
 
-    fn push(&mut self, symbol: u8, length: u8) {
-        self.0 |= u64::from(symbol) << (8 * self.count());
-        self.0 += 1 << 32 | u64::from(length) << 40;
+    /// Fills the slots whose bits begin with this run. Each codeword that may follow begins an
+    /// equal share of them, in the order of the codewords, as long as it is not longer than what is
+    /// left of the bits.
+    fn fill(self, slots: &mut [Self], words: &[(u8, u8)]) {
+        if self.count() as usize == MAX_RUN {
+            return slots.fill(self);
+        }
+        let mut rest = slots;
+        for &(symbol, length) in words {
+            let share = SLOTS >> (self.len() + u32::from(length));
+            // The codewords that follow are no shorter.
+            if share == 0 {
+                break;
+            }
+            if let Some(own) = rest.split_off_mut(..share) {
+                self.with(symbol, length).fill(own, words);
+            }
+        }
+        rest.fill(self);
+    }
+
+    /// Returns this run followed by a codeword.
+    fn with(self, symbol: u8, length: u8) -> Self {
+        let symbols = self.0 | u64::from(symbol) << (8 * self.count());
+        Self(symbols + (1 << 32 | u64::from(length) << 40))
     }
 }
 
@@ -165,22 +178,18 @@ impl Code {
 
     /// Assigns codewords to valid lengths.
     fn assign(lengths: [u8; MAX_SYMBOLS]) -> Self {
+        let mut order: Vec<(u8, u8)> =
+            (0u8..).zip(lengths).filter(|&(_, length)| length > 0).collect();
+        order.sort_by_key(|&(_, length)| length);
         let mut words = [0; MAX_SYMBOLS];
-        let mut first = [(0, 0); SLOTS];
-        let mut slots = first.iter_mut();
         let mut next = 0usize;
-        for length in 1..=MAX_LENGTH {
-            for (symbol, (word, &own)) in (0u8..).zip(words.iter_mut().zip(&lengths)) {
-                if u32::from(own) != length {
-                    continue;
-                }
-                let span = SLOTS >> length;
-                *word = u16::try_from(next >> (MAX_LENGTH - length)).unwrap_or(0);
-                slots.by_ref().take(span).for_each(|slot| *slot = (symbol, own));
-                next += span;
+        for &(symbol, length) in &order {
+            if let Some(word) = words.get_mut(usize::from(symbol)) {
+                *word = u16::try_from(next >> (MAX_LENGTH - u32::from(length))).unwrap_or(0);
             }
+            next += SLOTS >> length;
         }
-        Self { lengths, words, decoder: Decoder::new(&first) }
+        Self { lengths, words, decoder: Decoder::new(&order) }
     }
 
     /// Returns the lengths of the first `symbols` symbols, as a table's footer stores them.
@@ -333,6 +342,35 @@ mod tests {
             let symbols: Vec<u32> = run.symbols().into_iter().map(u32::from).collect();
             assert_eq!(symbols[..run.count() as usize], *row);
             assert_eq!(run.len(), used);
+        }
+    }
+
+    #[test]
+    fn every_slot_has_as_many_codewords_as_fit() {
+        let few = [(9, 1), (5, 2), (7, 3), (6, 7)];
+        let many: Vec<(u32, u64)> = (0..128).map(|s| (s, u64::from(s) * 7 + 1)).collect();
+        let skewed: Vec<(u32, u64)> = (0..14).map(|s| (s, 1 << s)).collect();
+        for counts in [&[(3, 5)][..], &few, &many, &skewed] {
+            let code = code_of(counts);
+            for slot in 0..SLOTS as u64 {
+                let (mut symbols, mut used) = (Vec::new(), 0);
+                while symbols.len() < MAX_RUN
+                    && let Some((symbol, length)) = (0..128).find_map(|symbol| {
+                        let (word, length) = code.word(symbol);
+                        let fits = length > 0 && used + length <= MAX_LENGTH;
+                        let rest =
+                            (slot << used & (SLOTS as u64 - 1)).checked_shr(MAX_LENGTH - length);
+                        (fits && rest == Some(word)).then_some((symbol, length))
+                    })
+                {
+                    symbols.push(u8::try_from(symbol).unwrap());
+                    used += length;
+                }
+                let run = code.decoder().decode(slot << (64 - MAX_LENGTH));
+                assert_eq!(run.symbols()[..run.count() as usize], symbols);
+                assert_eq!(run.len(), used);
+                assert!(run.symbols()[symbols.len()..].iter().all(|&none| none == 0));
+            }
         }
     }
 

@@ -8,9 +8,9 @@ const ROUNDS: [(u32, u32); 3] = [(5, 24), (34, 35), (12, 50)];
 
 /// Returns the hash of the `depth` leading bits (at most 64) of a fingerprint.
 ///
-/// The hash is linear: that of `a ^ b` is that of `a` xor that of `b`. The prefixes of a query
-/// differ from each other in a few flipped bits, whose hashes the plan knows. So the query hashes
-/// its own prefix, and each probe costs only one xor. storage-format.md, "Prefix filter".
+/// The hash is linear: hash(a ^ b) = hash(a) ^ hash(b). The prefixes of a query differ from each
+/// other in a few flipped bits, whose hashes the plan knows. So the query hashes its own prefix,
+/// and each probe costs only one xor. storage-format.md, "Prefix filter".
 #[inline(always)]
 pub(crate) fn prefix_hash<F: Fingerprint>(fingerprint: F, depth: u32) -> u64 {
     hash_of_prefix(fingerprint.top64() & u64::prefix_mask(depth))

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::sizes::MergeSizes;
 use super::survey::{Survey, Surveyor};
-use crate::document_merge::DocumentMerge;
 use crate::documents::{Documents, SymbolTable};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Entry, Fingerprint};
+use crate::merge::DocumentMerge;
 use crate::merge::{Merge, Rows};
 use crate::paged::Sequential;
 use crate::segment::{Segment, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
@@ -204,13 +204,13 @@ const SAMPLED_LEAVES: u64 = 32;
 /// Blocks between two sampled places of a table. A few hundred blocks are read at each.
 const SAMPLE_EVERY: usize = 1 << 11;
 /// Most places of a table that are sampled.
-const MOST_SAMPLES: usize = 256;
+const MAX_SAMPLES: usize = 256;
 
 /// Returns the fingerprints at evenly spaced places of a table.
 fn sampled<F: Fingerprint>(table: &Table<F>) -> Result<Vec<F>> {
     let blocks = table.blocks();
     // A segment that only removes entries has no blocks.
-    let places = (blocks / SAMPLE_EVERY).clamp(1, MOST_SAMPLES).min(blocks);
+    let places = (blocks / SAMPLE_EVERY).clamp(1, MAX_SAMPLES).min(blocks);
     let mut rows = Vec::new();
     let mut reader = Sequential::new(table);
     let first = |place| {

@@ -48,7 +48,8 @@ impl<'a, F: Fingerprint> MergeSizes<'a, F> {
     }
 }
 
-/// Returns the error for a merge that takes up to `needed` bytes, of which it may use only `usable`.
+/// Returns the error for a merge that takes up to `needed` bytes, of which it may use only
+/// `usable`.
 pub(crate) fn no_space(needed: u64, usable: u64, storage: &dyn Storage) -> Error {
     let message = format!(
         "compaction needs up to {needed} bytes of free disk space, but may use only {usable}: free \

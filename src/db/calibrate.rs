@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::handle::Db;
-use super::options::Options;
-use super::snapshot::Snapshot;
 use crate::codec::block_code::BlockCode;
+use crate::db::handle::Db;
+use crate::db::read::snapshot::Snapshot;
+use crate::db::state::options::Options;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
 use crate::layout::{Costs, Layout, block_doublings};
@@ -53,8 +53,8 @@ impl Costs {
     /// Measures the costs of this machine. Runs queries with many lookups and with few, on tables
     /// in the cache and beyond it, with filters and without, and returns the costs that explain
     /// their times best, by least squares of the relative errors. The costs of sweeps are scaled
-    /// from the defaults by the same factor as that of a scan. The costs of reading from the device
-    /// are not measured; they keep their defaults.
+    /// from the defaults by the same factor as the cost of a scan. The costs of reading from the
+    /// device are not measured; they keep their defaults.
     ///
     /// Writes databases of about 150 MB into `folder`, which the caller removes. Takes some seconds
     /// on an idle machine; on a busy one the costs come out too high.
@@ -93,7 +93,7 @@ impl Costs {
         Ok(costs.with_scan(scan_entry_ns))
     }
 
-    /// Sets the cost of a scan per entry, and those of sweeps in proportion.
+    /// Sets the cost of a scan per entry, and the costs of sweeps in proportion.
     fn with_scan(self, scan_entry_ns: f64) -> Self {
         let by = scan_entry_ns / Self::default().scan_entry_ns;
         Self {
@@ -108,7 +108,7 @@ impl Costs {
     }
 }
 
-/// splitmix64: maps 0, 1, 2, ... to numbers that look random, each to another one.
+/// splitmix64: maps 0, 1, 2, ... to different numbers that look random.
 fn mixed(i: u64) -> u64 {
     let z = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -38,7 +38,7 @@ impl<F: Fingerprint> LeafRecords<F> {
         Some((self.keys.get(start..*self.ends.get(index)?)?, document))
     }
 
-    /// Replaces the records with those of another leaf.
+    /// Replaces the records with the records of another leaf.
     pub(super) fn read(&mut self, documents: &Documents<F>, page: u64) -> Result<()> {
         let Self { keys, ends, documents: decoded, pages, keys_len, key } = self;
         keys.clear();
@@ -117,7 +117,8 @@ impl<F: Fingerprint> DocumentsCursor<'_, F> {
         Ok(self.leaf.get(self.next - 1))
     }
 
-    /// Reads the next leaf: the first one, if there is a key to begin after, is that of this key.
+    /// Reads the next leaf. If there is a key to begin after, the first leaf is the one that has
+    /// this key or would have it.
     fn advance(&mut self) -> Result<()> {
         let Some(after) = self.after.take() else { return self.read_leaf() };
         self.page = self.shared.leaf_with(&after)?;

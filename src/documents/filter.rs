@@ -1,4 +1,5 @@
-//! The key filter: a Bloom filter that says of most keys that are not in the file that they are not.
+//! The key filter: a Bloom filter that says of most keys that are not in the file that they are
+//! not.
 //!
 //! All bits of a key are in one block of 64 bytes, so that a check costs one access to memory
 //! (Putze, Sanders, Singler, 2007). storage-format.md, "Documents".

@@ -1,7 +1,7 @@
 //! The inner nodes: a B-tree over the leaves, which is written from the bottom up.
 //!
-//! A node has the page numbers of its children, and a separator between each two of them: a key that
-//! is greater than all keys of the first one, and not greater than any of the second one.
+//! A node has the page numbers of its children, and a separator between each two of them: a key
+//! that is greater than all keys of the first one, and not greater than any of the second one.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,8 +18,8 @@ use crate::scratch::{ScratchFiles, Spool};
 const HEADER: usize = 15;
 /// Most children of a node: a separator takes at least a byte.
 const MAX_CHILDREN: usize = PAGE;
-/// Most children that are put into a node. Fewer than fit on a page, because a search passes over half
-/// of the separators; inner nodes take little space in any case.
+/// Most children that are put into a node. Fewer than fit on a page, because a search passes over
+/// half of the separators; inner nodes take little space in any case.
 const FANOUT: usize = 128;
 /// Bytes that are spooled at a time: they divide a page, and what a spool takes.
 const SPOOLED: usize = 64;
@@ -85,8 +85,8 @@ struct NodeBuilder {
 }
 
 impl NodeBuilder {
-    /// Returns how much greater the page number of a child is than the first one plus its place. That
-    /// of the last child is the greatest.
+    /// Returns how much greater the page number of a child is than the first one plus its place.
+    /// The last child has the greatest of these numbers.
     fn extra(&self, place: usize, child: u64) -> u64 {
         let first = self.children.first().copied().unwrap_or(child);
         child.saturating_sub(first).saturating_sub(place as u64)
@@ -115,7 +115,8 @@ impl NodeBuilder {
         true
     }
 
-    /// Replaces `out` with the encoded node, padded with zeros to entire pages, and empties the node.
+    /// Replaces `out` with the encoded node, padded with zeros to entire pages, and empties the
+    /// node.
     fn finish(&mut self, out: &mut Vec<u8>) {
         out.clear();
         let children = self.children.iter().enumerate();
@@ -157,8 +158,8 @@ pub(super) struct Tree<'a> {
     pub(super) pages: u64,
     /// Levels of inner nodes.
     pub(super) depth: u64,
-    /// The page number of the topmost node: counted from the first inner node, or that of the only
-    /// leaf if there are no inner nodes.
+    /// The page number of the topmost node, counted from the first inner node, or, if there are no
+    /// inner nodes, of the only leaf.
     pub(super) root: u64,
 }
 
@@ -169,8 +170,8 @@ impl<'a> TreeBuilder<'a> {
         Self { levels: Vec::new(), nodes, pages: 0, encoded: Vec::new() }
     }
 
-    /// Adds a leaf: a separator between it and the one before, and its page number, counted from the
-    /// first leaf.
+    /// Adds a leaf: a separator between it and the one before, and its page number, counted from
+    /// the first leaf.
     pub(super) fn push(
         &mut self,
         separator: &[u8],

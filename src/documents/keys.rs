@@ -28,7 +28,8 @@ pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keys<'a> {
     count: usize,
-    /// For each key the shared length, followed by the length of its encoded suffix in the low bits.
+    /// For each key the shared length, followed by the length of its encoded suffix in the low
+    /// bits.
     lengths: Column<'a>,
     /// Bits of the length of a suffix.
     suffix_width: u32,
@@ -55,9 +56,9 @@ impl<'a> Keys<'a> {
 
     /// Returns how many keys are less than `key`, and whether the one after them is equal to it.
     ///
-    /// Most keys are passed over by their shared length alone. Let `matched` be the bytes that `key`
-    /// has in common with a key that is less. A next key that shares more than that is less too; one
-    /// that shares less is greater.
+    /// Most keys are passed over by their shared length alone. Let `matched` be the bytes that
+    /// `key` has in common with a key that is less. A next key that shares more than that is less
+    /// too; one that shares less is greater.
     #[inline]
     pub(super) fn search(
         &self,

@@ -14,8 +14,8 @@ use crate::settings::Ids;
 
 /// Most records in a leaf: each takes at least a byte.
 const MAX_RECORDS: usize = PAGE;
-/// Most pages of a leaf or an inner node: those of one key of the greatest length, each byte of which
-/// takes two.
+/// Most pages of a leaf or an inner node: enough for one key of the greatest length, each byte of
+/// which takes two.
 const MAX_PAGES: usize = 33;
 
 pub(super) const CUT_SHORT: Damage = "a leaf or inner node is cut short";
@@ -188,7 +188,7 @@ impl<'a, F: Fingerprint> Leaf<'a, F> {
         })
     }
 
-    /// Returns the bytes that the keys take, given those of their suffixes.
+    /// Returns the bytes that the keys take, given the bytes of their suffixes.
     pub(super) fn keys_len(&self, suffixes: usize) -> usize {
         self.lengths_len + suffixes
     }

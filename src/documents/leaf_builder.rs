@@ -132,7 +132,8 @@ impl<F: Fingerprint> LeafBuilder<F> {
         self.keys.widths().len()
     }
 
-    /// Replaces `out` with the encoded leaf, padded with zeros to entire pages, and empties the leaf.
+    /// Replaces `out` with the encoded leaf, padded with zeros to entire pages, and empties the
+    /// leaf.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         out.clear();
         let (count, shape) = (self.records.len(), self.shape);

@@ -56,8 +56,8 @@ impl Locator {
     /// leaf.
     pub(super) fn page_of(&self, file: &PagedFile, id: DocId) -> Result<Option<u64>> {
         let number = id.0 / CHUNK;
-        // Chunk numbers ascend, so that at most as many chunks are before this one as numbers. If no
-        // chunk is missing, the first guess is right.
+        // Chunk numbers ascend, so chunk n is at position n or earlier. If no chunk is missing, the
+        // first guess is right.
         let most = usize::try_from(number).unwrap_or(usize::MAX).saturating_add(1);
         let (mut low, mut high) = (0, self.chunks.min(most));
         let mut guess = high.saturating_sub(1);
@@ -160,8 +160,8 @@ impl<'a> LocatorBuilder<'a> {
         }
     }
 
-    /// Writes the locator. `live` is the number of ids, and `pages` that of the leaves' pages. Returns
-    /// the number of chunks.
+    /// Writes the locator. `live` is the number of ids, and `pages` the number of the leaves'
+    /// pages. Returns the number of chunks.
     pub(super) fn finish(self, writer: &mut PagedWriter<'_>, live: u64, pages: u64) -> Result<u64> {
         let width = width_of(pages.saturating_sub(1));
         let mut chunks = ChunkWriter {

@@ -30,8 +30,7 @@ pub(super) struct Meta {
     pub(super) inner_pages: u64,
     /// Levels of inner nodes.
     pub(super) depth: u64,
-    /// The page number of the topmost inner node, counted from the first one, or that of the only
-    /// leaf.
+    /// The page number of the topmost inner node, counted from the first one, or of the only leaf.
     pub(super) root: u64,
     /// Chunks of the locator.
     pub(super) chunks: u64,

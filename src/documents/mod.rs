@@ -1,8 +1,9 @@
 //! Documents: what one segment says about documents, sorted by key.
 //!
-//! The file is a B-tree that never changes. Its leaves have the keys, compressed, and the documents;
-//! a filter says of most other keys that they are not in the file; and in a database with names, a
-//! locator finds a document by its id. A lookup reads one leaf. storage-format.md, "Documents".
+//! The file is a B-tree that never changes. Its leaves have the keys, compressed, and the
+//! documents; a filter says of most other keys that they are not in the file; and in a database
+//! with names, a locator finds a document by its id. A lookup reads one leaf. storage-format.md,
+//! "Documents".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -41,7 +42,6 @@ mod flags {
     pub(super) const REMOVED: u32 = 1;
     /// A bitmap of duplicates, and their originals.
     pub(super) const DUPLICATES: u32 = 2;
-    /// Stamps.
     pub(super) const STAMPS: u32 = 4;
     /// A bitmap of the documents with stamps. Without it, all have stamps or none has.
     pub(super) const SOME_STAMPS: u32 = 8;

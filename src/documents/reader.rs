@@ -235,8 +235,8 @@ impl<F: Fingerprint> Documents<F> {
         self.damaged(leaf_at(page), damage)
     }
 
-    /// Returns some keys to train a symbol table with, for a file that will have similar ones: those
-    /// of up to `most` leaves.
+    /// Returns the keys of up to `most` leaves, to train a symbol table with, for a file that will
+    /// have similar keys.
     pub(crate) fn sample(&self, most: u64) -> Result<Vec<Vec<u8>>> {
         let (symbols, pages) = (self.symbols()?, self.meta.leaf_pages);
         let (mut keys, mut key) = (Vec::new(), Vec::new());

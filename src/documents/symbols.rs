@@ -87,8 +87,8 @@ impl SymbolTable {
         }
     }
 
-    /// Reads what [`put`](Self::put) wrote. Returns `None` if it is damaged, or if anything but zeros
-    /// follows.
+    /// Reads what [`put`](Self::put) wrote. Returns `None` if it is damaged, or if anything but
+    /// zeros follows.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (&count, rest) = bytes.split_first()?;
         let (lengths, mut rest) = rest.split_at_checked(count.into())?;
@@ -118,8 +118,8 @@ impl SymbolTable {
         Some(Symbol::of_byte(byte))
     }
 
-    /// Appends what the codes stand for. Returns `None` if they are damaged or `out` would have more
-    /// than [`MAX_KEY`] bytes.
+    /// Appends what the codes stand for. Returns `None` if they are damaged or `out` would have
+    /// more than [`MAX_KEY`] bytes.
     #[inline]
     pub(super) fn decode(&self, mut codes: &[u8], out: &mut Vec<u8>) -> Option<()> {
         if self.is_plain() {

@@ -15,7 +15,7 @@ const SAMPLE: usize = 1 << 18;
 /// Added to a byte that is encoded as a literal.
 const LITERAL: usize = 256;
 /// How much more a symbol of one byte counts than it saves: without, its byte would take two bytes
-/// wherever longer symbols do not fit. The factor is that of the authors.
+/// wherever longer symbols do not fit. The authors use this factor.
 const SINGLE_BYTE_FACTOR: u64 = 8;
 
 /// How often symbols and literal bytes occur alone and in pairs.
@@ -25,9 +25,9 @@ struct Counts {
 }
 
 impl SymbolTable {
-    /// Makes a table for keys such as these: ascending keys, in runs of some that follow each other,
-    /// so that the table is made for the ends of keys that differ from their predecessors. Returns
-    /// the table without symbols if these keys take no more bytes without.
+    /// Makes a table for keys such as these: ascending keys, in runs of some that follow each
+    /// other, so that the table is made for the ends of keys that differ from their predecessors.
+    /// Returns the table without symbols if these keys take no more bytes without.
     pub(crate) fn train(sample: &[&[u8]]) -> Self {
         let suffixes = suffixes(sample);
         let mut table = Self::none();

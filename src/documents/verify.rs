@@ -94,8 +94,8 @@ impl<F: Fingerprint> Documents<F> {
         Ok(())
     }
 
-    /// Checks that the ids of a leaf differ, and that the locator names the leaf for each of them. It
-    /// names one leaf per id, and has as many ids as there are documents: then it has no others.
+    /// Checks that the ids of a leaf differ, and that the locator names the leaf for each of them.
+    /// It names one leaf per id, and has as many ids as there are documents: then it has no others.
     fn check_ids(&self, leaf: &LeafRecords<F>, page: u64) -> Result<()> {
         let documents = (0..leaf.len()).filter_map(|index| leaf.get(index)?.1);
         let mut ids: Vec<DocId> = documents.map(|document| document.id).collect();

@@ -12,8 +12,8 @@ use crate::paged::FileSummary;
 use crate::settings::Ids;
 use crate::storage::{Access, Disk, Sim, Storage};
 
-/// Reads a file of documents, for both kinds of ids. If verification accepts it, every document that
-/// it has is found, and writing all of them again gives a file with the same documents.
+/// Reads a file of documents, for both kinds of ids. If verification accepts it, every document
+/// that it has is found, and writing all of them again gives a file with the same documents.
 pub fn documents(bytes: &[u8]) {
     let Ok(header) = FileHeader::decode(FileKind::Documents, bytes) else { return };
     for ids in [Ids::Unique, Ids::Names] {
@@ -84,11 +84,12 @@ const HEADER: FileHeader = FileHeader {
 };
 
 impl NamesFile {
-    /// Writes the file, given ascending names. Each name gets a fingerprint and an id that look random.
+    /// Writes a file with these names, which must be in ascending order. Each name gets a
+    /// pseudorandom fingerprint and id.
     ///
     /// # Errors
     ///
-    /// Those of writing.
+    /// What writing fails with.
     pub fn write(folder: &Path, names: &[String]) -> Result<u64> {
         let keys: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
         let (symbols, most) = (SymbolTable::train_sorted(&keys), names.len() as u64);
@@ -126,7 +127,7 @@ impl NamesFile {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// What reading fails with.
     pub fn open(folder: &Path, len: u64, access: Access) -> Result<Self> {
         let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder).access(access));
         let documents = Documents::open(&*storage, "names", &HEADER, len, Ids::Names)?;
@@ -138,7 +139,7 @@ impl NamesFile {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// What reading fails with.
     pub fn id_of(&self, name: &str) -> Result<Option<u64>> {
         let found = self.0.get(name.as_bytes(), key_hash(name.as_bytes()))?;
         Ok(found.flatten().map(|document| document.id.0))
@@ -148,7 +149,7 @@ impl NamesFile {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// What reading fails with.
     pub fn name_of(&self, id: u64) -> Result<Option<String>> {
         Ok(self.0.by_id(DocId(id))?.map(|(name, _)| name))
     }
@@ -157,7 +158,7 @@ impl NamesFile {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// What reading fails with.
     pub fn for_each(&self, mut visit: impl FnMut(&[u8])) -> Result<()> {
         let mut cursor = self.0.iter_from(None);
         while let Some((key, _)) = cursor.next()? {

@@ -7,7 +7,7 @@ use super::tune::ring_of;
 use super::{Layout, MAX_DATABASE_DISTANCE};
 
 /// Fewest entries that are assumed: a smaller database is fast with any layout, and may grow.
-const LEAST_ENTRIES: u64 = 1 << 16;
+const MIN_ENTRIES: u64 = 1 << 16;
 /// Factor by which the storage of one more table must divide the time to be worth it.
 const TABLE_PENALTY: f64 = 2.75;
 const MAX_RING: u8 = 4;
@@ -66,7 +66,7 @@ impl Layout {
 
     /// Returns, for each filter, the predicted time multiplied by the penalty for storage.
     fn weighed(&self, distance: u32, entries: u64) -> Vec<f64> {
-        let entries = entries.max(LEAST_ENTRIES);
+        let entries = entries.max(MIN_ENTRIES);
         let terms = FILTERS.map(|filter_bits| Terms { filter_bits, ..Terms::default() });
         let works = self.works(entries, distance, &terms);
         let weighed = |(terms, work): (&Terms, Work)| {

@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn verdict_equals_brute_force() {
-        let mut rng = Rng(7);
+        let mut rng = Rng::new(7);
         let (mut complete, mut holes) = (0, 0);
         for _ in 0..600 {
             let f = 12 + rng.below(3);
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_ring_accepts_each_pattern_in_exactly_one_table() {
-        let mut rng = Rng(8);
+        let mut rng = Rng::new(8);
         for _ in 0..40 {
             let cells: Vec<(u32, u32)> =
                 (0..2 + rng.below(3)).map(|_| (2 + rng.below(3), rng.below(3))).collect();

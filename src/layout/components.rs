@@ -2,10 +2,15 @@
 //!
 //! A *part* is a run of cells, together with the tables whose orders begin with exactly these
 //! cells. Staircases of its tables have the *value* m if they are complete for m - 1 errors within
-//! the part. Parts that make up the word, and whose staircases continue around the ring, are
-//! complete together if the sum of their values is k + 1. This is a ring with a part in place of
-//! each cell. The staircase of a part of value m has the bound m - 1 over the width of the part,
-//! then the bound m + m' - 1 over it and the next part, and so on.
+//! the part. If the parts make up the word, they form a ring, with a part in place of each cell:
+//! the staircase of a part of value m has the bound m - 1 over the width of the part, then the
+//! bound m + m' - 1 over it and the next part of value m', and so on around the ring. The parts are
+//! complete together if the sum of their values is k + 1.
+//!
+//! For example, the two halves of `half-2` are parts with one table each. For k = 3, the values 2
+//! and 2 are one choice: each table allows 1 error in its own half, and 3 in both. An entry with
+//! errors (1, 2) is found in the first table, and one with (2, 1) in the second. The values 1 and 3
+//! are another choice: the first table allows no error in its half, the second table two.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -4,9 +4,9 @@
 //! passes, it is looked up: an entry of the directory, and the head of one block, which is
 //! prefetched while others are being decoded. In the Huffman code, that block is then decoded from
 //! its beginning until after the wanted fingerprints, so about half a block is decoded that is not
-//! wanted. In the Elias–Fano code, the position is found directly. Costs are those of the
-//! processor, because waits overlap. Far from its caches they grow with the logarithm of the size,
-//! since address translation gets more and more expensive.
+//! wanted. In the Elias–Fano code, the position is found directly. Costs count the processor's work
+//! only, because waits overlap. Far from its caches they grow with the logarithm of the size, since
+//! address translation gets more and more expensive.
 
 use crate::codec::block_code::BlockCode;
 use crate::error::{Error, Result};
@@ -239,7 +239,6 @@ fn code_bits(code: BlockCode) -> (f64, f64) {
 
 /// Bytes of a slot of the directory.
 const SLOT: f64 = 64.0;
-/// Blocks per slot.
 const BLOCKS_PER_SLOT: f64 = 26.0;
 /// Bytes of a page.
 const PAGE: f64 = 4096.0;
@@ -263,8 +262,8 @@ pub(crate) fn filter_is_useful(depth: u32, count: u64) -> bool {
 }
 
 /// Returns the share of absent prefixes that a filter of `filter_bits` bits per key lets through:
-/// that of a Bloom filter of 4 hash functions, and over a third more, since the bits of a key are
-/// in one word.
+/// as many as a Bloom filter of 4 hash functions, and over a third more, since the bits of a key
+/// are in one word.
 fn false_positives(filter_bits: u32) -> f64 {
     (1.4 * (1.0 - (-4.0 / f64::from(filter_bits)).exp()).powi(4)).min(1.0)
 }

@@ -7,29 +7,16 @@
 //! | [`Proposals`], [`Proposal`] | what it returns: layouts, with predicted time and storage |
 //! | [`Costs`] | what the steps of a query cost on a machine |
 //!
-//! **Tables and cells.** A table holds every fingerprint with its bits in one order, sorted. So all
-//! entries with given *leading* bits are next to each other (Manku, Jain, Das Sarma, "Detecting
-//! Near-Duplicates for Web Crawling", WWW 2007, section 3.1). The word is cut into *cells* of
-//! neighbouring bits, and a bit order is an order of the cells. Suppose k bits of a fingerprint are
-//! wrong. If the tables begin with different cells, some table has few of the wrong bits in its
-//! leading cells, and there a short list of prefixes finds the entry.
+//! A table holds every fingerprint with its bits in one order, sorted, so all entries with given
+//! *leading* bits are next to each other. The word is cut into *cells* of neighbouring bits, and a
+//! bit order is an order of the cells. If two fingerprints differ in few bits, then in some table
+//! few of these are in the leading cells, and a short list of prefixes finds the match there.
 //!
-//! **Staircases.** How few is decided when a query is planned, not when the layout is made. A
-//! *staircase* says how many wrong bits a table allows in its first cell, in its first two cells,
-//! and so on. The table *accepts* the error patterns that stay within these bounds. A set of
-//! staircases is *complete* for k if every pattern of k wrong bits is accepted by some table. The
-//! designs of the paper allow no wrong bits in a prefix of fixed length, and need 10 to 20 copies
-//! of the data to be fast. A few tables with better staircases beat them. Let the orders of the
-//! tables be the rotations of a ring of cells, and share thresholds t with the sum k + 1 among the
-//! cells. A table then allows t - 1 errors in its first cell, t + t' - 1 errors in its first two
-//! cells, and so on. Each pattern of k wrong bits is accepted by *exactly one* of these tables
-//! (Raney's lemma; the "pigeonring" of Qin and Xiao, VLDB 2018). A cell of the ring may itself be a
-//! small covering design.
-//!
-//! **Plans.** A plan is made for one size and one distance. It shares the errors out among the
-//! tables, finds the cheapest list of prefixes to look up in each table, and falls back to a scan
-//! where that is cheaper. Every plan is checked for completeness, from the bit orders that its
-//! lookups use.
+//! The plan of a query decides how few, not the layout. A *staircase* is a list of limits: how many
+//! differing bits a table allows in its first cell, in its first two cells, and so on. The planner
+//! chooses the staircases of all tables together, finds the cheapest prefixes for them, and proves
+//! that they find every match; where a scan is cheaper, the query scans. The repository's
+//! `docs/design.md`, "Why few tables are enough", explains the theory.
 
 // Submodules: `order` (permutations), `staircase`, `complete` (the check), `cost` (what lookups
 // cost), `probe` (one lookup), `trie` (the cheapest lookups of one table), `components`
@@ -96,9 +83,7 @@ const MAX_NAME: usize = 64;
 /// | `half-2` | 2 | distances up to 3 |
 /// | `ring-3` | 3 | distances 4 to 10 |
 /// | `ring-4` | 4 | distances 4 to 10 below some 2^24 entries; anything at 128 bits |
-/// | `tri-4`, `tri-6`, `quad-8`, `biplane-11`, `affine-14`, `plane-15` | 4 to 15 | distance 3, low latency, at the price of storage |
-/// | `pairs-6` | 6 | distance 2 |
-/// | `paper-4`, `paper-10`, `paper-16`, `paper-20` | 4 to 20 | the designs named in the WWW 2007 paper, section 3.1.1 |
+/// | `paper-4`, `paper-10`, `paper-16`, `paper-20` | 4 to 20 | designs of the WWW 2007 paper, 3.1.1 |
 ///
 /// # Examples
 ///
@@ -148,7 +133,7 @@ impl Layout {
         Ok(Self { name: name.to_owned(), bits, cells: cells.to_vec(), orders: orders.to_vec() })
     }
 
-    /// Returns the name: that of a preset, the one given to [`new`](Self::new), or the one made by
+    /// Returns the name: a preset's name, the one given to [`new`](Self::new), or the one made by
     /// [`auto`](Self::auto).
     #[must_use]
     pub fn name(&self) -> &str {
@@ -183,8 +168,8 @@ impl Layout {
         &self.orders[table]
     }
 
-    /// Returns the number of leading bits that a table's prefix filter covers: those of its first
-    /// cell, at most 64.
+    /// Returns the number of leading bits that a table's prefix filter covers: its first cell, but
+    /// at most 64 bits.
     pub(crate) fn filter_depth(&self, table: usize) -> u8 {
         let first = self.orders.get(table).and_then(|order| order.first());
         let width = first.and_then(|&cell| self.cells.get(usize::from(cell)));

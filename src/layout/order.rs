@@ -81,7 +81,7 @@ mod tests {
     }
 
     fn check<F: Fingerprint>() {
-        let mut rng = Rng(1);
+        let mut rng = Rng::new(1);
         for name in Layout::preset_names() {
             let layout = Layout::preset(name, F::BITS).unwrap();
             for table in 0..layout.tables() {

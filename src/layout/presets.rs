@@ -4,35 +4,16 @@ use super::Layout;
 use super::design::{self, Cut, rotations, split_evenly};
 use crate::error::{Error, Result};
 
-pub(super) const NAMES: [&str; 15] = [
-    "single",
-    "half-2",
-    "ring-3",
-    "ring-4",
-    "tri-4",
-    "tri-6",
-    "pairs-6",
-    "quad-8",
-    "biplane-11",
-    "affine-14",
-    "plane-15",
-    "paper-4",
-    "paper-10",
-    "paper-16",
-    "paper-20",
-];
+pub(super) const NAMES: [&str; 8] =
+    ["single", "half-2", "ring-3", "ring-4", "paper-4", "paper-10", "paper-16", "paper-20"];
 
 impl Layout {
     /// Returns the layout of that name for fingerprints of `bits` bits (64 or 128). The name is one
     /// of the [table of presets](Layout), or `ring:` and the parts of a ring, in the order of the
     /// word.
     ///
-    /// A part is its width in bits, as in `ring:25/19/20`: each part comes first in one table, and
-    /// the others follow around the ring. A part can also be cut into cells by a covering design,
-    /// as in `ring:28/36:3c2`, and then several tables begin with some of its cells. The designs
-    /// are `3c2`, `4c3` to `8c7` (as many tables as cells, each of which begins with all cells but
-    /// one), `pairs` (6 tables, which begin with two of four cells), `fano` (7 tables), `biplane`
-    /// (11), `affine` (14) and `plane` (15).
+    /// A part is its width in bits, as in `ring:28/18/18`: each part comes first in one table, and
+    /// the others follow around the ring.
     ///
     /// # Errors
     ///
@@ -45,7 +26,7 @@ impl Layout {
     /// use fpdb::Layout;
     ///
     /// assert_eq!(Layout::preset("paper-20", 64)?.cells(), &[11, 11, 11, 11, 10, 10]);
-    /// assert_eq!(Layout::preset("ring:28/36:3c2", 64)?.tables(), 4);
+    /// assert_eq!(Layout::preset("ring:28/18/18", 64)?.tables(), 3);
     /// let error = Layout::preset("half", 64).unwrap_err();
     /// assert!(error.to_string().contains("half-2"));
     /// # Ok::<(), fpdb::Error>(())
@@ -78,19 +59,11 @@ impl Layout {
 
 fn cut(name: &str, bits: u8) -> Option<Cut> {
     let ring = |thresholds: &[u8]| (ring_cells(bits, thresholds), rotations(thresholds.len()));
-    let half = bits / 2;
     Some(match name {
         "single" => ring(&[4]),
         "half-2" => ring(&[2, 2]),
         "ring-3" => ring(&[2, 1, 1]),
         "ring-4" | "paper-4" => ring(&[1, 1, 1, 1]),
-        "tri-4" => design::ring(&[(bits / 16 * 7, None), (bits / 16 * 9, Some("3c2"))])?,
-        "tri-6" => design::ring(&[(half, Some("3c2")); 2])?,
-        "pairs-6" => design::ring(&[(bits, Some("pairs"))])?,
-        "quad-8" => design::ring(&[(half, Some("4c3")); 2])?,
-        "biplane-11" => design::ring(&[(bits, Some("biplane"))])?,
-        "affine-14" => design::ring(&[(bits, Some("affine"))])?,
-        "plane-15" => design::ring(&[(bits, Some("plane"))])?,
         "paper-10" => (split_evenly(bits, 5), design::led_by(5, &design::subsets(5, 2))),
         "paper-16" => paper_16(bits),
         "paper-20" => (split_evenly(bits, 6), design::led_by(6, &design::subsets(6, 3))),

@@ -1,7 +1,7 @@
 //! One prefix lookup of a plan.
 
-/// One prefix lookup in a table: it finds the entries whose `depth` leading bits, in the table's bit
-/// order, are those of the query with `flips` flipped.
+/// One prefix lookup in a table: it finds the entries whose `depth` leading bits, in the table's
+/// bit order, equal the query's with `flips` flipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Probe<F> {
     /// 0 to `F::BITS`.

@@ -172,9 +172,9 @@ pub struct Proposals {
 impl Layout {
     /// Proposes the layouts that are worth having for these needs.
     ///
-    /// It considers the presets, rings with widths tuned to the number of entries, and rings of
-    /// covering designs, each with and without filters and with blocks of 128 to 1024 bytes. This
-    /// takes less than 0.1 s up to distance 4, and about 1 s for distance 10.
+    /// It considers the presets, and rings with widths tuned to the number of entries, each with
+    /// and without filters and with blocks of 128 to 1024 bytes. This takes less than 0.1 s up to
+    /// distance 4, and about 1 s for distance 10.
     ///
     /// # Errors
     ///

@@ -54,7 +54,8 @@ impl Staircase {
         steps
     }
 
-    /// Returns how many of the bits up to and including this one may be wrong if it is wrong itself.
+    /// Returns how many of the bits up to and including this one may be wrong if it is wrong
+    /// itself.
     pub(crate) fn most_with(&self, bit: u32) -> u32 {
         let step = self.steps.iter().find(|step| bit < u32::from(step.depth));
         step.map_or(0, |step| step.most.into())

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn every_accepted_pattern_is_covered_by_exactly_one_probe() {
-        let mut rng = Rng(3);
+        let mut rng = Rng::new(3);
         for round in 0..60 {
             let bits = 12 + u8::try_from(rng.below(3)).unwrap();
             let stairs = random_stairs(&mut rng, bits);

@@ -13,16 +13,6 @@ use crate::error::Result;
 const MAX_RING: u8 = 8;
 /// From this number of tables on, only even shares are tried.
 const EVEN_FROM: u8 = 5;
-/// Rings with covering designs, besides the presets, that proved good in a search (annealing over
-/// widths and parts).
-const RINGS: [&str; 6] = [
-    "ring:41:pairs/23",
-    "ring:39:fano/25",
-    "ring:32:5c4/32:5c4",
-    "ring:37:fano/27:5c4",
-    "ring:22:3c2/21/21",
-    "ring:32:pairs/32",
-];
 
 /// Returns the layouts to consider for distances up to 10, each once, those with names first.
 ///
@@ -38,8 +28,7 @@ pub(super) fn layouts(bits: u32, entries: u64, distance: u8, costs: &Costs) -> R
             layouts.push(layout);
         }
     };
-    let designed = RINGS.iter().filter(|_| bits == 64);
-    for name in NAMES.iter().chain(designed) {
+    for name in NAMES {
         add(Layout::preset(name, bits)?);
     }
     for tables in 1..=MAX_RING.min(distance + 1) {

@@ -81,8 +81,9 @@ impl<'a> RangeChecksums<'a> {
         let begin = at.checked_sub(self.base)?;
         let end = begin.checked_add(len)?.checked_sub(4)?;
         let expected = u32::from_le_bytes(*self.tail.get(end..)?.first_chunk()?);
-        // crc(prefix ++ frame) = shift(crc(prefix), n) ^ crc(frame)
-        //                      = shift(crc(prefix) ^ prefix_checksum(begin), n) ^ prefix_checksum(end)
+        // crc(prefix ++ frame)
+        //     = shift(crc(prefix), n) ^ crc(frame)
+        //     = shift(crc(prefix) ^ prefix_checksum(begin), n) ^ prefix_checksum(end)
         let before = seal.begin(at as u64).finalize() ^ self.prefix_checksum(begin)?;
         let mut hasher = Hasher::new_with_initial(before);
         let covered = end.checked_sub(begin)? as u64;

@@ -89,14 +89,6 @@ fn assert_corruption<T: std::fmt::Debug>(result: Result<T>, offset: u64) {
     assert_eq!((error.offset(), error.path()), (Some(offset), Some(Path::new("log"))), "{error}");
 }
 
-fn splitmix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// Returns a change of a document: each combination of what was before and what is after, and of
 /// what is optional.
 fn change<F: Fingerprint>(i: usize, fingerprint: F, id: DocId) -> DocumentChange<F> {
@@ -115,12 +107,12 @@ fn change<F: Fingerprint>(i: usize, fingerprint: F, id: DocId) -> DocumentChange
 
 /// Returns operations of every kind, on fingerprints that are near each other.
 fn ops<F: Fingerprint>(count: usize, seed: u64) -> Vec<Op<F>> {
-    let mut state = seed;
-    let base = F::from_u128(u128::from(splitmix(&mut state)) << 64 | u128::from(seed));
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let base = F::from_u128(u128::from(rng.u64(..)) << 64 | u128::from(seed));
     (0..count)
         .map(|i| {
-            let bit = u32::try_from(splitmix(&mut state) % u64::from(F::BITS)).unwrap();
-            let (fingerprint, id) = (base ^ (F::ONE << bit), DocId(splitmix(&mut state) >> 40));
+            let bit = rng.u32(..F::BITS);
+            let (fingerprint, id) = (base ^ (F::ONE << bit), DocId(rng.u64(..) >> 40));
             match i % 3 {
                 0 => Op::Change(change(i, fingerprint, id)),
                 1 => Op::Insert { fingerprint, id },
@@ -364,8 +356,8 @@ fn zeros_and_garbage_after_the_end_are_a_torn_tail() {
     let sample = sample::<u64>(12, 1 << 20);
     let mut garbage: Vec<Vec<u8>> = [1, 3, 4, 27, 28, 29, 512, 65_536].map(|n| vec![0; n]).into();
     garbage.extend([28, 4096].map(|n| vec![0xff; n]));
-    let mut state = 9;
-    garbage.push((0..1 << 16).map(|_| splitmix(&mut state).to_le_bytes()[0]).collect());
+    let mut rng = fastrand::Rng::with_seed(9);
+    garbage.push((0..1 << 16).map(|_| rng.u8(..)).collect());
     for len in [0u32, 1, 27, 28, 29, 16 << 20, (16 << 20) + 1, u32::MAX] {
         garbage.push([&len.to_le_bytes()[..], &[COMMIT, 0, 1, 0], &[0; 40]].concat());
     }
@@ -595,7 +587,7 @@ fn read_long_tail(fill: impl Fn(usize) -> u8) -> Duration {
 
 #[test]
 fn long_torn_tail_is_read_in_linear_time() {
-    let noise = |i: usize| splitmix(&mut (i as u64)).to_le_bytes()[3];
+    let noise = |i: usize| fastrand::Rng::with_seed(i as u64).u8(..);
     assert!(read_long_tail(|_| 0) < Duration::from_secs(3));
     assert!(read_long_tail(noise) < Duration::from_secs(3));
     // Heads that look valid at every 28th byte, each of a frame of 4 MiB.

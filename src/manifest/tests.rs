@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::codec::block_code::BlockCode;
-use crate::files::first_number;
+use crate::file_names::first_number;
 use crate::layout::Layout;
 use crate::paged::FileSummary;
 use crate::segment::DocumentsMeta;

@@ -30,9 +30,9 @@ pub(super) struct Buckets<F> {
     /// While the number of prefixes is being doubled: two buckets for each one that is split,
     /// beginning with the lowest prefix.
     split: Vec<Bucket<F>>,
-    /// The full buckets. Each is linked from the one that replaced it, or from the next unused one.
+    /// The full buckets, in one chain per prefix; and unused ones, which are in the free list.
     full: Vec<Bucket<F>>,
-    /// Number of the first unused one of these; 0 if there is none.
+    /// Number, counted from 1, of the first bucket in the free list; 0 if the list is empty.
     unused: u32,
     /// Number of fingerprints.
     len: usize,
@@ -45,7 +45,7 @@ pub(super) struct Buckets<F> {
 struct Bucket<F> {
     values: [F; CAPACITY],
     len: u32,
-    /// Number, counted from 1, of the full bucket that this one replaced; 0 if there is none.
+    /// Number, counted from 1, of the next bucket in the chain or in the free list; 0 at its end.
     full: u32,
 }
 
@@ -58,7 +58,7 @@ impl<F: Fingerprint> Bucket<F> {
 }
 
 impl<F: Fingerprint> Buckets<F> {
-    /// Makes no buckets yet. Their number grows with that of the fingerprints.
+    /// Makes no buckets yet. Their number grows with the number of fingerprints.
     pub(super) fn new() -> Self {
         let (buckets, split, full) = (Vec::new(), Vec::new(), Vec::new());
         Self { shift: F::BITS, buckets, split, full, unused: 0, len: 0, room: 0 }

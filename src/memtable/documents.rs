@@ -42,7 +42,7 @@ pub(super) struct Documents<F> {
     histories: Vec<History<F>>,
     key_bytes: usize,
     changes: usize,
-    /// Documents there are beyond those of the older sources.
+    /// By how much the number of documents is greater than in the older sources.
     gain: i64,
     /// The next id of a database with names.
     next_doc: u64,

@@ -103,7 +103,7 @@ impl Net {
         }
     }
 
-    /// Returns by how much the number of live entries grows over that of the older sources.
+    /// Returns by how much the number of live entries grows, compared with the older sources.
     fn gain(self) -> i64 {
         i64::from(self.inserted) - i64::from(self.removes_older)
     }
@@ -115,7 +115,8 @@ struct Commit {
     seq: u64,
     /// Number of entries inserted up to and including this commit.
     inserted: usize,
-    /// Live entries after this commit, beyond those of the older sources.
+    /// By how much the number of live entries after this commit is greater than in the older
+    /// sources.
     gain: i64,
     /// The same for documents.
     document_gain: i64,
@@ -173,8 +174,8 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Makes an empty memtable for the changes of a batch of this many documents, in which only
-    /// [`newer_match`](Self::newer_match) searches. That compares few entries one by one, so they need no
-    /// tables.
+    /// [`newer_match`](Self::newer_match) searches. That compares few entries one by one, so they
+    /// need no tables.
     pub(crate) fn for_batch(
         documents: usize,
         permutations: &[Permutation<F>],
@@ -262,7 +263,7 @@ impl<F: Fingerprint> Memtable<F> {
         self.read().commits.last().map_or(0, |commit| commit.seq)
     }
 
-    /// Returns by how much the number of live entries grows over that of the older sources, up to
+    /// Returns by how much the number of live entries grows, compared with the older sources, up to
     /// and including commit `seq`. May be negative.
     pub(crate) fn net_entries(&self, seq: u64) -> i64 {
         self.read().after(seq).gain
@@ -405,8 +406,8 @@ impl<F: Fingerprint> Memtable<F> {
         self.read().documents.get(key, seq)
     }
 
-    /// Returns the name of a document, and its state at commit `seq`, if a commit up to `seq` changed
-    /// it.
+    /// Returns the name of a document, and its state at commit `seq`, if a commit up to `seq`
+    /// changed it.
     pub(crate) fn document_by_id(
         &self,
         id: DocId,

@@ -104,7 +104,7 @@ impl OpenFile {
             return Err(corruption("the file does not end with the end mark", trailer));
         }
         let Some(start) = trailer.checked_sub(meta_len).filter(|&start| start >= tail_at) else {
-            return Err(corruption("the footer is longer than that of any file", trailer));
+            return Err(corruption("the footer is too long", trailer));
         };
         let covered = in_tail(start..trailer + 12);
         if self.checksum.piece(FOOTER_NUMBER, covered) != crc {

@@ -56,8 +56,8 @@ impl PagedFile {
         Ok(opened)
     }
 
-    /// Returns the same file with empty memory for its pages, or with the same memory if that is set
-    /// aside for it. If all of the file is in memory anyway, returns `None`.
+    /// Returns the same file with empty memory for its pages, or with the same memory if that is
+    /// set aside for it. If all of the file is in memory anyway, returns `None`.
     pub(crate) fn renewed(&self) -> Result<Option<Self>> {
         if self.is_in_memory() {
             return Ok(None);
@@ -207,8 +207,8 @@ impl PagedFile {
     }
 
     /// Copies the body to memory, from the page with this offset on. Each page must pass its
-    /// checksum in the copy. Makes no copy if `goes_on` returns false before the end, nor ever again
-    /// if a page is damaged.
+    /// checksum in the copy. Makes no copy if `goes_on` returns false before the end, nor ever
+    /// again if a page is damaged.
     pub(crate) fn copy_from(
         &self,
         offset: usize,
@@ -306,7 +306,7 @@ impl PagedFile {
         }
         let mut buffer = vec![0; self.file.len_of(&pages)];
         if self.file.read_pages(pages.clone(), &mut buffer).is_err() {
-            // The error is that of the first page that has one.
+            // The error is about the first page that has one.
             let mut pages = pages;
             return pages.try_for_each(|page| self.fill_pages(page..page + 1));
         }
@@ -445,8 +445,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns all bytes from `offset` on if they are in memory and checked: those of a [copied
-    /// body](PagedFile::copied_body).
+    /// Returns all bytes from `offset` on if they are in memory and checked, which is so in a
+    /// [copied body](PagedFile::copied_body).
     #[inline(always)]
     pub(crate) fn complete_from(&self, offset: usize) -> Option<&'a [u8]> {
         self.bytes.complete_from(offset.wrapping_sub(self.base))

@@ -5,7 +5,6 @@ use crate::error::Result;
 
 /// What reads one file.
 pub(crate) trait Paged: Sized {
-    /// Returns the file.
     fn file(&self) -> &PagedFile;
 
     /// Returns the same, with another memory for the pages of the file.

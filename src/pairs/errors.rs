@@ -2,9 +2,9 @@
 
 use crate::layout::Staircase;
 
-/// Returns how many patterns of errors the staircase allows in the leading bits, by number of errors:
-/// first for no bits, then for one bit more each time. A number that is too large for `f64` is
-/// infinite.
+/// Returns how many patterns of errors the staircase allows in the leading bits, by number of
+/// errors: first for no bits, then for one bit more each time. A number that is too large for `f64`
+/// is infinite.
 pub(super) fn counts(stairs: &Staircase, bits: u32) -> Vec<Vec<f64>> {
     let most = (0..bits).map(|bit| stairs.most_with(bit)).max().unwrap_or(0) as usize;
     let mut counts = vec![0.0; most + 1];

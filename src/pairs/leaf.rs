@@ -10,14 +10,14 @@ use crate::layout::Prefix;
 /// rarely more, and the processor predicts that.
 pub(super) const GROUP: usize = 4;
 
-/// If a bit halves this many cells or more, those of its zero side are copied in runs.
+/// If a bit halves this many cells or more, the cells of its zero side are copied in runs.
 const LONG_RUN: usize = 16;
 
 /// Two fingerprints that are near each other.
 pub(super) type Near<F> = (F, F);
 
-/// The fingerprints of a table that begin with a prefix. The directory says where the fingerprints of
-/// each *cell* begin: the cells are the values of the bits after the prefix.
+/// The fingerprints of a table that begin with a prefix. The directory says where the fingerprints
+/// of each *cell* begin: the cells are the values of the bits after the prefix.
 #[derive(Debug)]
 pub(super) struct Leaf<F> {
     pub(super) prefix: Prefix<F>,
@@ -55,8 +55,8 @@ impl<F: Fingerprint> Leaf<F> {
         }
     }
 
-    /// Returns how many fingerprints share a cell with an average fingerprint of the leaf, including
-    /// itself.
+    /// Returns how many fingerprints share a cell with an average fingerprint of the leaf,
+    /// including itself.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn crowding(&self) -> f64 {
         let squares = self.directory.windows(2).map(|ends| {

@@ -46,8 +46,8 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
         self.tables.iter().map(|table| Sequential::new(*table)).collect()
     }
 
-    /// Returns a number of rows below which [`most`](Self::most) says nothing: that of a few blocks
-    /// per table.
+    /// Returns a number of rows below which [`most`](Self::most) says nothing: the rows of a few
+    /// blocks per table.
     pub(super) fn least_known(&self) -> u64 {
         4 * self.tables.iter().map(|table| Self::in_block(table) + 1).sum::<u64>()
     }

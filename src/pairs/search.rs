@@ -12,15 +12,15 @@ use crate::fingerprint::Fingerprint;
 use crate::layout::{Permutation, Prefix, Staircase};
 use crate::query::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, View};
 
-/// Fingerprints of a leaf. With their directory they fit in the second-level cache. There are few in
-/// tests, so that small tables have many leaves.
+/// Fingerprints of a leaf. With their directory they fit in the second-level cache. There are few
+/// in tests, so that small tables have many leaves.
 const LEAF: usize = if cfg!(test) { 1 << 5 } else { 1 << 14 };
 
 /// A leaf of fewer fingerprints is not divided, however crowded it is.
 const SMALL_LEAF: usize = if cfg!(test) { 1 << 3 } else { 1 << 6 };
 
-/// A leaf is divided if that takes less than this share of the time. The estimate is one for
-/// fingerprints that are spread more evenly than those that matter.
+/// A leaf is divided if that takes less than this share of the time. The estimate assumes evenly
+/// spread fingerprints.
 const WORTH_DIVIDING: f64 = 0.8;
 
 /// Time to find a range of a part for a leaf, in nanoseconds: an estimate.
@@ -30,9 +30,9 @@ const DESCENT_NS: f64 = 100.0;
 /// take much memory: each may be near all fingerprints of the leaf.
 const LOOKED_UP: usize = 64;
 
-/// After how many times that many fingerprints an empty list is passed on if nothing was found, so that
-/// the caller can end the search.
-const MOST_SILENT: usize = 256;
+/// If nothing is found, an empty list is passed on after this many groups, so that the caller can
+/// end the search.
+const MAX_SILENT: usize = 256;
 
 /// Pairs that are passed on at a time.
 const PAIRS: usize = 1 << 14;
@@ -42,16 +42,16 @@ const PAIRS: usize = 1 << 14;
 const MEMORY_PER_ROW: usize = 3;
 
 /// Fewest rows of a part. Below that, parts of a uniform table would be smaller than leaves.
-const LEAST_PART: u64 = if cfg!(test) { 1 << 6 } else { 1 << 16 };
+const MIN_PART: u64 = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 
 /// Most rows of a part: positions in it are 32-bit numbers.
-const MOST_PART: u64 = 1 << 28;
+const MAX_PART: u64 = 1 << 28;
 
 /// Parts per thread and table, so that no thread waits for another at the end.
 const PARTS_PER_THREAD: u64 = 8;
 
-/// Receives pairs of fingerprints, the lower one first, and their distance; or none from time to time,
-/// so that it can end the search by an error. Any thread may call it.
+/// Receives pairs of fingerprints, the lower one first, and their distance; or none from time to
+/// time, so that it can end the search by an error. Any thread may call it.
 pub(crate) type Report<'a, F> = &'a (dyn Fn(&[(F, F, u32)]) -> Result<()> + Sync);
 
 /// The search for all pairs of a view.
@@ -83,8 +83,8 @@ struct SearchedTable<'a, F> {
 }
 
 impl<'a, F: Fingerprint> PairSearch<'a, F> {
-    /// Prepares the search. `recent` are the fingerprints of memtables, and `gone` those in segments
-    /// that have no live entry. Takes up to `memory` bytes for all threads together.
+    /// Prepares the search. `recent` are the fingerprints of memtables, and `gone` those in
+    /// segments that have no live entry. Takes up to `memory` bytes for all threads together.
     pub(crate) fn new(
         view: &View<'a, F>,
         distance: u32,
@@ -130,8 +130,8 @@ impl<'a, F: Fingerprint> PairSearch<'a, F> {
         })
     }
 
-    /// Searches one region. Only pairs whose higher fingerprint is at least `low` in the table's bit
-    /// order are reported. Returns the number of fingerprints in the region.
+    /// Searches one region. Only pairs whose higher fingerprint is at least `low` in the table's
+    /// bit order are reported. Returns the number of fingerprints in the region.
     pub(crate) fn search(&self, region: Region<F>, low: F, report: Report<'_, F>) -> Result<u64> {
         let table = &self.tables[region.table];
         let mut readers = table.rows.readers();
@@ -174,8 +174,8 @@ fn most_rows<F: Fingerprint>(total: u64, memory: u64, threads: usize) -> u64 {
     let bytes = (F::BYTES * MEMORY_PER_ROW) as u64;
     let threads = threads as u64;
     let in_memory = memory / threads / 2 / bytes;
-    let balanced = (total / (threads * PARTS_PER_THREAD)).max(LEAST_PART);
-    in_memory.min(balanced).clamp(GROUP as u64, MOST_PART)
+    let balanced = (total / (threads * PARTS_PER_THREAD)).max(MIN_PART);
+    in_memory.min(balanced).clamp(GROUP as u64, MAX_PART)
 }
 
 /// Divides a prefix into parts of at most `most` rows, and appends them.
@@ -298,7 +298,7 @@ impl<'s, F: Fingerprint> Worker<'s, F> {
         }
     }
 
-    /// Compares those of `others` that are lower than the leaf's fingerprints with them. `others`
+    /// Compares each of the leaf's fingerprints with the lower ones among `others`. `others`
     /// ascend, and share as many leading bits as `path` is deep.
     fn descend(&mut self, leaf: &Leaf<F>, others: &[F], path: Path) -> Result<()> {
         let Path { depth, errors, is_same } = path;
@@ -384,7 +384,7 @@ impl<'s, F: Fingerprint> Worker<'s, F> {
         if self.near.len() >= least {
             self.pass_on_all()?;
         }
-        if self.silent >= MOST_SILENT {
+        if self.silent >= MAX_SILENT {
             self.silent = 0;
             (self.report)(&[])?;
         }

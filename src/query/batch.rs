@@ -32,9 +32,8 @@ pub(crate) struct Batch<'a, F> {
 /// # Examples
 ///
 /// ```
-/// let folder = tempfile::tempdir()?;
-/// let db = fpdb::Db::options().create(folder.path().join("crawl.fpdb"))?;
-/// db.insert_batch(&[(0b1100, 1), (0b1111, 2)])?;
+/// let db = fpdb::Db::options().in_memory()?;
+/// db.write(&[(0b1100, 1), (0b1111, 2)]).run()?;
 /// let queries = [0b1101, u64::MAX, 0b1111];
 /// let answers = db.query_batch(&queries, 1)?;
 /// for (query, matches) in queries.iter().zip(answers.iter()) {
@@ -59,8 +58,7 @@ impl<F> Answers<F> {
     /// Returns the number of queries.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// # let db = fpdb::Db::options().in_memory()?;
     /// assert_eq!(db.query_batch(&[1, 2], 3)?.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -71,8 +69,7 @@ impl<F> Answers<F> {
     /// Returns whether there was no query.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// # let db = fpdb::Db::options().in_memory()?;
     /// assert!(!db.query_batch(&[1, 2], 3)?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -83,8 +80,7 @@ impl<F> Answers<F> {
     /// Returns the matches of each query, in the order of the queries.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// # let db = fpdb::Db::options().in_memory()?;
     /// db.insert(0b11, 1)?;
     /// let answers = db.query_batch(&[0b01, u64::MAX], 3)?;
     /// let counts: Vec<usize> = answers.iter().map(|matches| matches.len()).collect();
@@ -95,12 +91,11 @@ impl<F> Answers<F> {
         self.offsets.windows(2).map(|range| &self.matches[range[0]..range[1]])
     }
 
-    /// Returns where the matches of each query begin in [`matches`](Self::matches), and the end of
-    /// the last one's: those of query n are from `offsets()[n]` to `offsets()[n + 1]`.
+    /// Returns where the matches of each query begin in [`matches`](Self::matches), and where the
+    /// last query's end: query n has the matches from `offsets()[n]` to `offsets()[n + 1]`.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// # let db = fpdb::Db::options().in_memory()?;
     /// db.insert(0b11, 1)?;
     /// let answers = db.query_batch(&[0b01, u64::MAX, 0b11], 3)?;
     /// assert_eq!(answers.offsets(), [0, 1, 1, 2]);
@@ -113,8 +108,7 @@ impl<F> Answers<F> {
     /// Returns the matches of all queries, one query after the other.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// # let db = fpdb::Db::options().in_memory()?;
     /// db.insert(0b11, 1)?;
     /// let answers = db.query_batch(&[0b01, u64::MAX, 0b11], 3)?;
     /// let distances: Vec<u32> = answers.matches().iter().map(|found| found.distance).collect();
@@ -140,8 +134,8 @@ impl<F> Index<usize> for Answers<F> {
 }
 
 impl<F: Fingerprint> Answers<F> {
-    /// Makes answers of unsorted matches. Those of query n are from `offsets[n]` to
-    /// `offsets[n + 1]`.
+    /// Makes answers of unsorted matches. Query n has the matches from `offsets[n]` to `offsets[n +
+    /// 1]`.
     pub(super) fn of_unsorted(offsets: Vec<usize>, mut matches: Vec<Match<F>>) -> Self {
         let mut rest = &mut matches[..];
         for range in offsets.windows(2) {

@@ -15,8 +15,8 @@ use crate::parallel;
 /// Hits whose ids are read together, and a few more with the same fingerprint.
 const HITS: usize = 1024;
 
-/// Matches per query, on average, up to which the nearest ones are searched for in a sweep. It keeps
-/// all matches in memory.
+/// Matches per query, on average, up to which the nearest ones are searched for in a sweep. It
+/// keeps all matches in memory.
 const MATCHES: usize = 8;
 
 /// Queries for which a thread searches the memtables at a time.
@@ -43,8 +43,8 @@ impl<F: Fingerprint> View<'_, F> {
         answers(self, batch, hits)
     }
 
-    /// Returns the nearest entry within the distance of each query: in one sweep, if it pays and each
-    /// query has few matches.
+    /// Returns the nearest entry within the distance of each query: in one sweep, if it pays and
+    /// each query has few matches.
     pub(crate) fn nearest_of_each(
         &self,
         queries: &[F],

@@ -1,6 +1,6 @@
 //! Measures a query: its steps, counted and timed.
 //!
-//! The steps are those of [`pipeline`](super::pipeline). Here each ends before the next begins, so
+//! [`pipeline`](super::pipeline) describes the steps. Here each ends before the next begins, so
 //! that they can be timed separately.
 
 use std::time::{Duration, Instant};
@@ -24,8 +24,7 @@ use crate::segment::Segment;
 /// ```
 /// use fpdb::{Db, QueryOptions};
 ///
-/// let folder = tempfile::tempdir()?;
-/// let db = Db::options().create(folder.path().join("crawl.fpdb"))?;
+/// let db = Db::options().in_memory()?;
 /// db.insert(0x00ff, 1)?;
 /// db.flush()?;
 /// let explain = db.snapshot().explain(0x00fe, &QueryOptions::within(3))?;
@@ -63,8 +62,7 @@ pub struct Explain {
 /// # Examples
 ///
 /// ```
-/// # let folder = tempfile::tempdir()?;
-/// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+/// # let db = fpdb::Db::options().in_memory()?;
 /// use fpdb::QueryOptions;
 ///
 /// db.insert(0x00ff, 1)?;

@@ -67,8 +67,8 @@ impl<F: Fingerprint> View<'_, F> {
         LiveIds::new(self).read(&hits, limit, entry, out)
     }
 
-    /// Returns the number after that of the newest source (segments, then memtables) that removes
-    /// entries.
+    /// Returns the number of the newest source (segments, then memtables) that removes entries,
+    /// plus one.
     fn removals_end(&self) -> usize {
         let segments = self.version.segments.iter().map(|s| s.tombstones().is_some());
         let memtables = self.version.memtables().map(crate::memtable::Memtable::has_removals);
@@ -108,7 +108,7 @@ fn select_nearest<F: Fingerprint>(hits: &mut [Hit<F>], count: usize) -> usize {
 /// Matches up to which the standard library's sort takes no memory and is fastest.
 const FEW: usize = 20;
 
-/// Sorts matches by distance and keeps those of equal distance in their order.
+/// Sorts matches by distance. Matches at equal distances keep their order.
 fn sort_by_distance<F: Fingerprint>(matches: &mut [Match<F>]) {
     if matches.len() <= FEW {
         return matches.sort_by_key(|found| found.distance);

@@ -1,11 +1,8 @@
 //! Queries: what they ask for, and what [`Snapshot::explain`](crate::Snapshot::explain) reports
 //! about one.
 //!
-//! A query is answered step by step, over all tables of all segments at once. It plans its probes,
-//! checks them against the prefix filters, finds the blocks that they lead to, and decodes and
-//! compares what the blocks hold. Each match is reported by exactly one table, and ids are read for
-//! matches only. A batch of queries is answered in one sweep over the tables, where that is
-//! cheaper.
+//! The repository's `docs/design.md` describes the steps of a query. A batch of queries is answered
+//! in one sweep over the tables, where that is cheaper.
 //!
 //! | type | what it is |
 //! | --- | --- |

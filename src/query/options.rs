@@ -7,12 +7,11 @@
 /// ```
 /// use fpdb::{Db, QueryOptions};
 ///
-/// let folder = tempfile::tempdir()?;
-/// let db = Db::options().create(folder.path().join("crawl.fpdb"))?;
+/// let db = Db::options().in_memory()?;
 /// for (id, fingerprint) in (0..).zip([0b0000, 0b0001, 0b0011, 0b0111]) {
 ///     db.insert(fingerprint, id)?;
 /// }
-/// let nearest = db.snapshot().query_with(0b0000, &QueryOptions::within(2).limit(2))?;
+/// let nearest = db.snapshot().query(0b0000, QueryOptions::within(2).limit(2))?;
 /// assert_eq!(nearest.iter().map(|m| m.distance).collect::<Vec<_>>(), [0, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -22,6 +21,13 @@ pub struct QueryOptions {
     pub(crate) distance: u32,
     pub(crate) limit: Option<usize>,
     pub(crate) since: Option<u64>,
+}
+
+impl From<u32> for QueryOptions {
+    /// The same as [`QueryOptions::within`].
+    fn from(distance: u32) -> Self {
+        Self::within(distance)
+    }
 }
 
 impl QueryOptions {
@@ -34,21 +40,20 @@ impl QueryOptions {
     /// # Examples
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// # let db = fpdb::Db::options().in_memory()?;
     /// use fpdb::QueryOptions;
     ///
     /// db.insert(0b0111, 1)?;
-    /// assert!(db.snapshot().query_with(0b0000, &QueryOptions::within(2))?.is_empty());
-    /// assert_eq!(db.snapshot().query_with(0b0000, &QueryOptions::within(3))?.len(), 1);
+    /// assert!(db.snapshot().query(0b0000, QueryOptions::within(2))?.is_empty());
+    /// assert_eq!(db.snapshot().query(0b0000, QueryOptions::within(3))?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn within(distance: u32) -> Self {
         Self { distance, limit: None, since: None }
     }
 
-    /// Returns at most `limit` matches: the nearest ones, and at equal distances those of lower
-    /// fingerprint and id. Without a limit, all matches are returned.
+    /// Returns at most `limit` matches: the nearest ones, and at equal distances the ones with
+    /// lower fingerprints and ids. Without a limit, all matches are returned.
     ///
     /// Very many documents can have the same fingerprint (empty pages, log-in pages). Ids beyond
     /// the limit are not read.
@@ -56,13 +61,12 @@ impl QueryOptions {
     /// # Examples
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// # let db = fpdb::Db::options().in_memory()?;
     /// use fpdb::QueryOptions;
     ///
     /// db.insert(0b0111, 1)?;
     /// db.insert(0b0001, 2)?;
-    /// let nearest = db.snapshot().query_with(0b0000, &QueryOptions::within(3).limit(1))?;
+    /// let nearest = db.snapshot().query(0b0000, QueryOptions::within(3).limit(1))?;
     /// assert_eq!(nearest[0].id.0, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -78,13 +82,12 @@ impl QueryOptions {
     /// # Examples
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
     /// use fpdb::{Db, Ids, QueryOptions, Stamped};
-    /// let db = Db::options().ids(Ids::Names).create(folder.path().join("db"))?;
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
     /// db.insert(0b0111, Stamped::new("https://a.example/", 7))?;
     /// db.insert(0b0011, Stamped::new("https://b.example/", 8))?;
     /// let recent = QueryOptions::within(3).since(8);
-    /// assert_eq!(db.snapshot().query_with(0b0000, &recent)?.len(), 1);
+    /// assert_eq!(db.snapshot().query(0b0000, recent)?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn since(self, stamp: u64) -> Self {

@@ -1,16 +1,13 @@
-//! One query: all its lookups, in all tables of all segments, step by step.
+//! One query: all its lookups, in all tables of all segments, step by step (docs/design.md, "A
+//! query").
 //!
 //! All lookups take one step before the next step begins. Each step is a loop over independent
-//! lookups, so the processor overlaps them, and prefetches what the next step reads, so that the
-//! waits for memory overlap too. Blocks are decoded several at a time.
+//! lookups, so the processor overlaps them, and it prefetches what the next step reads.
 //!
-//! 1. [`table_probes`] plans: the probes of each table.
-//! 2. [`LookupQueue::start`] checks the probes against the prefix filters, and makes lookups of
-//!    those that are left.
-//! 3. [`LookupQueue::next`] finds the blocks of each lookup, some lookups ahead of step 4.
-//! 4. [`decode`] decodes the blocks, and keeps the fingerprints that match.
-//!
-//! Small tables are decoded in memory. For their lookups, there is no step 3.
+//! 1. [`table_probes`] plans.
+//! 2. [`LookupQueue::start`] checks the probes against the prefix filters.
+//! 3. [`LookupQueue::next`] finds the blocks of the lookups that are left.
+//! 4. [`decode`] decodes the blocks, several at a time, and keeps the fingerprints that match.
 
 use super::short_list::ShortList;
 use super::view::View;
@@ -301,9 +298,9 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
 
     /// Checks probes against the filters that are too large for a near cache.
     ///
-    /// The checks of some probes are started at a time, and the checks before them are finished only
-    /// then. So that many reads are on their way from memory at any time, and few enough that they
-    /// are still in the nearest cache when they are needed.
+    /// The checks of some probes are started at a time, and the checks before them are finished
+    /// only then. So that many reads are on their way from memory at any time, and few enough that
+    /// they are still in the nearest cache when they are needed.
     fn check_far_filters(&mut self, tables: &'a Tables<'a, F>) -> Result<()> {
         let (mut checks, mut checks_before) = (&mut FilterChecks::new(), &mut FilterChecks::new());
         let mut before = None;

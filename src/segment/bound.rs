@@ -1,5 +1,5 @@
-//! The most bytes that a new segment can take: what a writer needs to know before it begins, so that
-//! it does not fill the disk.
+//! The most bytes that a new segment can take: what a writer needs to know before it begins, so
+//! that it does not fill the disk.
 
 use crate::block::bound::{most_blocks, most_remaining_bits};
 use crate::codec::block_code::BlockCode;
@@ -45,7 +45,7 @@ impl Expected {
         // A fingerprint of the merge is nearer to the one before it than in its input, so no more
         // of its bits remain, except for the first of each input. Removing one leaves at most as
         // many bits to the next one as both had. In an input, the remaining bits of a block's
-        // fingerprints fit into the block with those of the first, which has all of its bits.
+        // fingerprints fit into the block with the bits of the first, which has all of them.
         let remaining = |table: usize| {
             sum(&|segment| {
                 let in_blocks = segment.tables().get(table).map_or(0, |table| table.block_bytes());

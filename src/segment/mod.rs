@@ -19,7 +19,7 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileKind;
 use crate::documents::{Documents, KeyHash};
 use crate::error::{Error, Result};
-use crate::files::{FileId, FileName};
+use crate::file_names::{FileId, FileName};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::inspection::Inspection;
 use crate::paged::{FileSummary, Paged, PagedFile, Sequential};
@@ -141,7 +141,7 @@ impl SegmentMeta {
         })
     }
 
-    /// Returns by how much the number of documents grows over that of the older segments.
+    /// Returns by how much the number of documents grows, compared with the older segments.
     pub(crate) fn document_gain(&self) -> i64 {
         // Counts are below 2^48.
         self.documents.map_or(0, |documents| documents.live as i64 - documents.replaced as i64)
@@ -332,8 +332,8 @@ impl<F: Fingerprint> Segment<F> {
         self.documents.as_ref()
     }
 
-    /// Returns what the segment says about the document with this key: nothing, that it was removed,
-    /// or the document.
+    /// Returns what the segment says about the document with this key: nothing, that it was
+    /// removed, or the document.
     #[expect(clippy::option_option, reason = "each of the three has a meaning")]
     pub(crate) fn document(
         &self,
@@ -394,8 +394,8 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Returns how many bytes [`verify`](Self::verify) counts: those of all files, and those of the
-    /// tables a second time for decoding them.
+    /// Returns how many bytes [`verify`](Self::verify) counts: all bytes of all files, and the
+    /// bytes of the tables a second time for decoding them.
     pub(crate) fn bytes_to_verify(&self) -> u64 {
         self.meta.bytes() + self.meta.tables.iter().map(|file| file.len).sum::<u64>()
     }

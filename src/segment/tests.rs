@@ -3,7 +3,7 @@ use crate::block::{self, Job};
 use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::documents::{DocumentsBuilder, SymbolTable, key_hash};
-use crate::files::FileId;
+use crate::file_names::FileId;
 use crate::layout::Layout;
 use crate::paged::PagedWriter;
 use crate::postings::Ids;
@@ -140,7 +140,7 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
                 Ok(Some(Job { block: block?, query: 0, low: 0, high: u64::MAX, tag: () }))
             };
             let _ = block::search(table.code(), &mut next, 64, |(), _| ());
-            let _ = table.scan(|_| ());
+            let _ = table.scan(|_| Ok(()));
             let _ = table.cursor(probe);
         }
     }
@@ -279,7 +279,11 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
     let segment = Segment::<u64>::open(&storage, &settings, written(&storage, &settings)).unwrap();
     let table = segment.identity_table().unwrap();
     let mut fingerprints = Vec::new();
-    table.scan(|some| fingerprints.extend_from_slice(some)).unwrap();
+    let add = |some: &[u64]| {
+        fingerprints.extend_from_slice(some);
+        Ok(())
+    };
+    table.scan(add).unwrap();
     let block_of = |f| u32::try_from(table.locate(f).unwrap().unwrap().0).ok();
     for blocks in [
         (|_, _| None) as fn(usize, Option<u32>) -> Option<u32>,

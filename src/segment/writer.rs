@@ -6,7 +6,7 @@ use super::{DocumentsMeta, SegmentMeta};
 use crate::codec::header::FileKind;
 use crate::documents::{DocumentsBuilder, SymbolTable};
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{FileId, FileName};
+use crate::file_names::{FileId, FileName};
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::paged::FileSummary;
 use crate::parallel;

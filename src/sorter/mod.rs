@@ -30,12 +30,12 @@ use crate::scratch::ScratchFiles;
 
 /// Most bits that choose a bucket. More bits cost cache misses when records arrive, fewer when they
 /// are sorted.
-const MOST_BITS: u32 = 10;
+const MAX_BITS: u32 = 10;
 /// Bytes of memory per bucket. With less, too much would be unused in chunks that are not full.
 const BUCKET_BYTES: usize = 32 << 10;
 /// Bytes of a chunk, of which a bucket has at least four if all are equally full.
 const CHUNK_BYTES: usize = 8 << 10;
-const LEAST_CHUNK_BYTES: usize = 512;
+const MIN_CHUNK_BYTES: usize = 512;
 /// Bytes of scratch space for sorting, half of which is a copy: about the size of the second-level
 /// cache. A larger bucket is sorted at once only if the memory is at least
 /// [`MEMORY_PER_SCRATCH`] times as large.
@@ -43,7 +43,7 @@ const SCRATCH_BYTES: usize = 2 << 20;
 const MEMORY_PER_SCRATCH: usize = 32;
 
 /// Most records that are sorted without buckets, in which they would be on as many pages of memory.
-const MOST_FEW: usize = 1 << 12;
+const MAX_FEW: usize = 1 << 12;
 /// Part of the memory that these take at most.
 const FEW_SHARE: usize = 8;
 
@@ -73,14 +73,14 @@ struct Space {
 
 impl Space {
     fn new(memory: usize, threads: usize) -> Self {
-        let bits = (memory / BUCKET_BYTES).checked_ilog2().unwrap_or(0).clamp(1, MOST_BITS);
+        let bits = (memory / BUCKET_BYTES).checked_ilog2().unwrap_or(0).clamp(1, MAX_BITS);
         let scratch = SCRATCH_BYTES.max(memory / MEMORY_PER_SCRATCH).min(memory / 8);
         Self { memory, threads, scratch, bits }
     }
 
     /// Returns a pool for records.
     fn pool(self) -> ChunkPool {
-        let chunk = (self.memory >> self.bits >> 2).clamp(LEAST_CHUNK_BYTES, CHUNK_BYTES);
+        let chunk = (self.memory >> self.bits >> 2).clamp(MIN_CHUNK_BYTES, CHUNK_BYTES);
         let least = chunk << self.bits;
         ChunkPool::new(chunk, (self.memory - self.scratch).max(least))
     }
@@ -90,7 +90,7 @@ impl<'a, R: Record> Sorter<'a, R> {
     /// Makes a sorter that uses `memory` bytes and up to `threads` threads. It always uses at least
     /// a kilobyte or so.
     pub(crate) fn new(files: ScratchFiles<'a>, memory: usize, threads: usize) -> Self {
-        let most_few = (memory / FEW_SHARE / size_of::<R>()).min(MOST_FEW);
+        let most_few = (memory / FEW_SHARE / size_of::<R>()).min(MAX_FEW);
         let sorter = Self::of_later_bits(Runs::new(files), Space::new(memory, threads), 0);
         Self { most_few, ..sorter }
     }
@@ -283,8 +283,8 @@ fn visit_chunks<R: Record>(
     Ok(())
 }
 
-/// Visits every `step`th piece of [`SAMPLE_PIECE`] neighbours. The pieces do not depend on where the
-/// chunks begin.
+/// Visits every `step`th piece of [`SAMPLE_PIECE`] neighbours. The pieces do not depend on where
+/// the chunks begin.
 fn sample_chunks<R: Record>(
     pool: &ChunkPool,
     buckets: &[Bucket],

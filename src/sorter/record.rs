@@ -2,7 +2,7 @@
 
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 
-/// A value that can be sorted: a bit string whose order is that of `Ord`, stored as bytes.
+/// A value that can be sorted: a bit string in the order of `Ord`, stored as bytes.
 pub(crate) trait Record: Copy + Ord + Send + Sync {
     /// Bytes of a stored record.
     const LEN: usize;

@@ -103,8 +103,8 @@ impl<'a> Runs<'a> {
         self.ends().map(|end| end - std::mem::replace(&mut start, end)).max().unwrap_or(0)
     }
 
-    /// Returns up to `count` buckets, at least one, ascending: those of evenly spaced records. So
-    /// the fuller a bucket is, the more likely it is one of them.
+    /// Returns up to `count` buckets, at least one, ascending: the buckets of evenly spaced
+    /// records. So the fuller a bucket is, the more likely it is one of them.
     pub(super) fn spread_buckets(&self, count: usize) -> Vec<usize> {
         let ends: Vec<usize> = self.ends().collect();
         let (len, count) = (ends.last().copied().unwrap_or(0), count.max(1));

@@ -1,42 +1,35 @@
 use super::*;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::storage::{LockedFolder, Sim, Storage};
+use fastrand::Rng;
 use std::sync::Arc;
 
-fn random(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *seed;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+fn below(rng: &mut Rng, n: u32) -> u32 {
+    rng.u32(..n)
 }
 
-fn below(seed: &mut u64, n: u32) -> u32 {
-    u32::try_from(random(seed) % u64::from(n)).unwrap()
-}
-
-fn wide<F: Fingerprint>(seed: &mut u64) -> F {
-    F::from_u128(u128::from(random(seed)) << 64 | u128::from(random(seed)))
+fn wide<F: Fingerprint>(rng: &mut Rng) -> F {
+    F::from_u128(rng.u128(..))
 }
 
 /// Returns fingerprints with every kind of skew.
 fn kinds<F: Fingerprint>(n: usize) -> Vec<Vec<F>> {
-    let seed = &mut 5;
-    let uniform: Vec<F> = (0..n).map(|_| wide(seed)).collect();
+    let rng = &mut Rng::with_seed(5);
+    let uniform: Vec<F> = (0..n).map(|_| wide(rng)).collect();
     let mut sorted = uniform.clone();
     sorted.sort_unstable();
     let reversed = sorted.iter().rev().copied().collect();
     let mut clustered: Vec<F> = Vec::new();
     while clustered.len() < n {
-        let centre = wide::<F>(seed);
-        for _ in 0..1 << (random(seed) % 12) {
-            let flips = (0..random(seed) % 9).map(|_| F::ONE << (below(seed, F::BITS)));
+        let centre = wide::<F>(rng);
+        for _ in 0..1 << (rng.u32(..12)) {
+            let flips = (0..rng.u32(..9)).map(|_| F::ONE << (below(rng, F::BITS)));
             clustered.push(flips.fold(centre, |value, flip| value ^ flip));
         }
     }
     clustered.truncate(n);
-    let few = (0..n).map(|_| F::from_u128((random(seed) % 5).into())).collect();
-    let hot = uniform.iter().map(|&f| f >> (below(seed, F::BITS))).collect();
+    let few = (0..n).map(|_| F::from_u128(rng.u128(..5))).collect();
+    let hot = uniform.iter().map(|&f| f >> (below(rng, F::BITS))).collect();
     let low = uniform.iter().map(|&f| f >> (F::BITS - 24)).collect();
     vec![uniform, sorted, reversed, clustered, few, hot, low, vec![F::MAX; n]]
 }
@@ -123,12 +116,12 @@ fn few_records_are_not_spread_over_buckets() {
     sim.create_root().unwrap();
     let folder = locked(&sim);
     let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), 64 << 20, 2);
-    let mut seed = 5;
-    (1..MOST_FEW).for_each(|_| sorter.push(random(&mut seed)).unwrap());
+    let mut rng = Rng::with_seed(5);
+    (1..MAX_FEW).for_each(|_| sorter.push(rng.u64(..)).unwrap());
     assert!(sorter.buckets.is_empty());
-    sorter.push(random(&mut seed)).unwrap();
+    sorter.push(rng.u64(..)).unwrap();
     assert!(!sorter.buckets.is_empty());
-    assert_eq!(sorter.finish(|_| Ok(())).unwrap().len(), MOST_FEW as u64);
+    assert_eq!(sorter.finish(|_| Ok(())).unwrap().len(), MAX_FEW as u64);
 }
 
 #[test]
@@ -163,8 +156,8 @@ fn sample_of_many_records_is_a_small_part_of_them() {
     let folder = locked(&sim);
     for (memory, most) in [(64 << 20, 270_000), (8 << 20, 20_000)] {
         let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, 2);
-        let mut seed = 8;
-        (0..1_000_000).for_each(|_| sorter.push(random(&mut seed)).unwrap());
+        let mut rng = Rng::with_seed(8);
+        (0..1_000_000).for_each(|_| sorter.push(rng.u64(..)).unwrap());
         let sorted = sorter.finish(|_| Ok(())).unwrap();
         let (mut sampled, mut low, mut high) = (0, u64::MAX, 0);
         let visit = |piece: &[u64]| {
@@ -186,9 +179,9 @@ fn memory_is_used_for_records() {
     let folder = locked(&sim);
     let memory = 4 << 20;
     let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, 2);
-    let (mut pushed, mut seed) = (0, 1);
+    let (mut pushed, mut rng) = (0, Rng::with_seed(1));
     while sim.list().unwrap().unwrap().len() == 1 {
-        sorter.push(random(&mut seed)).unwrap();
+        sorter.push(rng.u64(..)).unwrap();
         pushed += 1;
     }
     let used = pushed * size_of::<u64>();
@@ -203,8 +196,8 @@ fn error_stops_the_sort_and_leaves_no_file() {
         let folder = locked(&sim);
         let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), 0, 1);
         sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
-        let mut seed = 3;
-        let failed = (0..2000).find_map(|_| sorter.push(random(&mut seed)).err());
+        let mut rng = Rng::with_seed(3);
+        let failed = (0..2000).find_map(|_| sorter.push(rng.u64(..)).err());
         assert_eq!(failed.unwrap().kind(), crate::ErrorKind::NoSpace);
         sim.fail_no_more();
         drop(sorter);

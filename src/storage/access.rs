@@ -29,8 +29,8 @@ pub enum Access {
     /// background after that ([`Options::index_memory`](crate::Options::index_memory)): directories
     /// and filters, a tenth of a byte per fingerprint, per table, plus the bits of the filters; the
     /// checksums of pages, a thousandth of the files; and the heads of id sections, half a bit per
-    /// id. Everything else is read in single pages, and a query asks the system for all of its pages
-    /// before it waits for the first.
+    /// id. Everything else is read in single pages, and a query asks the system for all of its
+    /// pages before it waits for the first.
     Cold,
     /// Reads the files to memory when the database is opened, in pages of 2 MiB where the system
     /// has them. This immediately takes as much memory as the files are long. For the steadiest

@@ -48,8 +48,8 @@ fn machine_memory(meminfo: &str) -> Option<u64> {
     total.trim().strip_suffix(" kB")?.parse().ok().map(|kib: u64| kib << 10)
 }
 
-/// Returns the files that may hold a limit, given `/proc/self/cgroup`: those of the process's groups
-/// and of the groups that contain them.
+/// Returns the files that may hold a limit, given `/proc/self/cgroup`: the files of the process's
+/// groups and of the groups that contain them.
 #[cfg(any(test, target_os = "linux"))]
 fn group_files(groups: &str) -> Vec<String> {
     let mut files = Vec::new();

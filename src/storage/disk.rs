@@ -23,8 +23,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A folder of the file system: the normal [`Storage`] of a database.
 ///
-/// The folder is opened when it is first used. From then on, its files are those of this folder,
-/// even if another one takes its place; see [`check_root`](Storage::check_root).
+/// The folder is opened when it is first used. From then on, its files are the files in this
+/// folder, even if another one takes its place; see [`check_root`](Storage::check_root).
 ///
 /// # Examples
 ///

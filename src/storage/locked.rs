@@ -61,8 +61,9 @@ impl LockedFolder {
         self.last_number.fetch_max(last, Ordering::Relaxed);
     }
 
-    /// Removes a file that this process has created, or that it knows to be useless. Does nothing if
-    /// the folder is somebody else's now, or if removing fails: then the next open removes the file.
+    /// Removes a file that this process has created, or that it knows to be useless. Does nothing
+    /// if the folder is somebody else's now, or if removing fails: then the next open removes the
+    /// file.
     pub(crate) fn remove(&self, name: &str) {
         if self.check().is_ok() {
             let _ = self.storage.remove(name);

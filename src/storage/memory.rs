@@ -113,8 +113,8 @@ impl PageBudget {
         self.threshold.store(self.limit, Ordering::Relaxed);
     }
 
-    /// Sets memory aside for all pages of a file, if that leaves half of the limit for others. Returns
-    /// whether it does.
+    /// Sets memory aside for all pages of a file, if that leaves half of the limit for others.
+    /// Returns whether it does.
     pub(crate) fn set_aside(&self, bytes: u64) -> bool {
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit / 2);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,8 +18,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A file that is mapped into memory.
 ///
-/// If another program truncates the file, or the device cannot read it, access to its bytes raises a
-/// signal, which ends the process.
+/// If another program truncates the file, or the device cannot read it, access to its bytes raises
+/// a signal, which ends the process.
 #[derive(Debug)]
 pub struct FileMap(MmapRaw);
 
@@ -29,14 +30,40 @@ impl FileMap {
     }
 }
 
+/// Memory up to this length is on the heap. A map of its own takes three system calls and a page
+/// fault, and while one thread makes or drops one, other threads of the process wait for it.
+const HEAP: usize = 64 << 10;
+
+/// Where memory is.
+#[derive(Debug)]
+enum Memory {
+    /// Private memory, or a map of a file.
+    Map(MmapRaw),
+    /// The atomic type allows writes through a shared reference, as a map does.
+    Heap(Box<[MaybeUninit<AtomicU64>]>),
+    /// Not written to.
+    Complete(Box<[u8]>),
+}
+
+impl Memory {
+    /// Returns the address of the first byte.
+    #[inline(always)]
+    fn start(&self) -> *mut u8 {
+        match self {
+            Self::Map(map) => map.as_mut_ptr(),
+            Self::Heap(bytes) => bytes.as_ptr().cast_mut().cast(),
+            Self::Complete(bytes) => bytes.as_ptr().cast_mut(),
+        }
+    }
+}
+
 /// Memory for the pages of a file. Each page becomes *ready* once, and its bytes never change after
 /// that. Only the bytes of ready pages can be accessed, so what happens to a file on disk does not
 /// affect pages that are ready, unless the memory is a [map of the file](Self::of_map).
 #[derive(Debug)]
 pub(crate) struct PageMemory {
-    /// Private memory, or a map of the file. No reference to its bytes exists except to those of
-    /// ready pages.
-    memory: MmapRaw,
+    /// No reference to its bytes exists except to bytes of ready pages.
+    memory: Memory,
     len: usize,
     is_map: bool,
     /// Whether all pages were ready from the beginning.
@@ -49,10 +76,14 @@ pub(crate) struct PageMemory {
 
 impl PageMemory {
     /// Reserves private memory for `len` bytes, in which no page is ready. A page takes no memory
-    /// before it is.
+    /// before it is, unless the memory is on the heap.
     pub(crate) fn private(len: usize, huge_pages: bool) -> Result<Self> {
+        if len <= HEAP {
+            let memory = Box::new_uninit_slice(len.div_ceil(size_of::<AtomicU64>()));
+            return Ok(Self::new(Memory::Heap(memory), len, false));
+        }
         let failed = |e| Error::new(ErrorKind::Io, format!("reserve {len} bytes of memory: {e}"));
-        let memory = MmapOptions::new().len(len.max(1)).no_reserve_swap().map_anon();
+        let memory = MmapOptions::new().len(len).no_reserve_swap().map_anon();
         let memory = memory.map_err(failed)?;
         #[cfg(target_os = "linux")]
         {
@@ -62,16 +93,16 @@ impl PageMemory {
         }
         #[cfg(not(target_os = "linux"))]
         let _ = huge_pages;
-        Ok(Self::new(memory.into(), len, false))
+        Ok(Self::new(Memory::Map(memory.into()), len, false))
     }
 
     /// Uses a map of at least `len` bytes of the file, in which no page is ready.
     pub(crate) fn of_map(map: FileMap, len: usize) -> Self {
         let len = len.min(map.0.len());
-        Self::new(map.0, len, true)
+        Self::new(Memory::Map(map.0), len, true)
     }
 
-    fn new(memory: MmapRaw, len: usize, is_map: bool) -> Self {
+    fn new(memory: Memory, len: usize, is_map: bool) -> Self {
         let words = len.div_ceil(PAGE).div_ceil(64);
         let ready = (0..words).map(|_| AtomicU64::new(0)).collect();
         Self { memory, len, is_map, is_complete: false, ready, inserted: Mutex::new(0) }
@@ -80,7 +111,11 @@ impl PageMemory {
     /// Uses memory whose pages are all ready.
     pub(crate) fn complete(pages: Pages, len: usize) -> Self {
         let len = len.min(pages.len());
-        let memory = Self { is_complete: true, ..Self::new(pages.0.into(), len, false) };
+        let bytes = match pages {
+            Pages::Map(map) => Memory::Map(map.into()),
+            Pages::Heap(bytes) => Memory::Complete(bytes),
+        };
+        let memory = Self { is_complete: true, ..Self::new(bytes, len, false) };
         memory.ready.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
         memory
     }
@@ -103,7 +138,7 @@ impl PageMemory {
     /// Returns access to the bytes of pages that are ready.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> PageBytes<'_> {
-        PageBytes { start: self.memory.as_mut_ptr().cast_const(), memory: self }
+        PageBytes { start: self.memory.start().cast_const(), memory: self }
     }
 
     /// Copies one page to private memory and makes it ready, unless it is ready already. Returns
@@ -112,18 +147,19 @@ impl PageMemory {
         let start = page.saturating_mul(PAGE);
         let len = self.len.saturating_sub(start).min(PAGE);
         let mut inserted = self.inserted.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_needed = !self.is_map && !self.bytes().is_ready(page);
+        let is_writable = !self.is_map && !self.is_complete;
+        let is_needed = is_writable && !self.bytes().is_ready(page);
         if !is_needed || len == 0 || bytes.len() != len {
             return false;
         }
         // SAFETY: the `len` bytes from `start` on are in `memory`, which has at least `self.len`
-        // bytes and is writable because it is not a map of a file. `bytes` is elsewhere: references
-        // to bytes of `memory` exist only for pages that are ready. This page is not, and no other
-        // thread makes it ready or writes to it, because this one holds `inserted`. So nobody reads
-        // or writes these bytes at the same time. Tested by
+        // bytes and is writable because it is neither a map of a file nor complete. `bytes` is
+        // elsewhere: references to bytes of `memory` exist only for pages that are ready. This page
+        // is not, and no other thread makes it ready or writes to it, because this one holds
+        // `inserted`. So nobody reads or writes these bytes at the same time. Tested by
         // `threads_see_complete_pages_only` in tests.rs; measured by the bench `query`.
         unsafe {
-            let to = self.memory.as_mut_ptr().add(start);
+            let to = self.memory.start().add(start);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, len);
         }
         self.set_ready(page);
@@ -146,8 +182,8 @@ impl PageMemory {
         {
             // Where the system supports it, an unreadable page is an error here and not a signal
             // later. If it does not, the map is used all the same.
-            let populated = self.memory.advise_range(memmap2::Advice::PopulateRead, start, len);
-            if let Err(e) = populated
+            if let Memory::Map(map) = &self.memory
+                && let Err(e) = map.advise_range(memmap2::Advice::PopulateRead, start, len)
                 && e.kind() != io::ErrorKind::InvalidInput
             {
                 return Err(Error::new(ErrorKind::Io, format!("read a page: {e}")));
@@ -158,9 +194,8 @@ impl PageMemory {
         // only removed after that. Another program that writes to the file, or truncates it, breaks
         // this; `Access::Mapped` documents it, and is never the default. Tested by
         // `map_of_a_file_is_checked_in_place` in tests.rs; measured by the bench `query`.
-        let bytes = unsafe {
-            std::slice::from_raw_parts(self.memory.as_mut_ptr().cast_const().add(start), len)
-        };
+        let bytes =
+            unsafe { std::slice::from_raw_parts(self.memory.start().cast_const().add(start), len) };
         check(bytes)?;
         self.set_ready(page);
         Ok(())
@@ -174,7 +209,7 @@ impl PageMemory {
     }
 }
 
-/// The bytes of a [`PageMemory`], of which those of ready pages can be read.
+/// The bytes of a [`PageMemory`]. Only the bytes of ready pages can be read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageBytes<'a> {
     /// Where the memory begins.
@@ -216,7 +251,8 @@ impl<'a> PageBytes<'a> {
         if is_ready && self.has(offset, len) { Some(self.slice(offset, len)) } else { None }
     }
 
-    /// Returns the bytes from `offset` to the end of its page, at least `len`, if that page is ready.
+    /// Returns the bytes from `offset` to the end of its page, at least `len`, if that page is
+    /// ready.
     #[inline(always)]
     pub(crate) fn until_page_end(&self, offset: usize, len: usize) -> Option<&'a [u8]> {
         let rest = (PAGE - offset % PAGE).min(self.memory.len.wrapping_sub(offset));
@@ -255,10 +291,11 @@ impl<'a> PageBytes<'a> {
     fn slice(&self, offset: usize, len: usize) -> &'a [u8] {
         debug_assert!(self.has(offset, len));
         // SAFETY: all callers are above, and have checked that the bytes are within the `len` bytes
-        // of the memory, which exists as long as `'a`, and that their pages are ready. Nobody writes
-        // to ready pages (see `insert` and `check_map`), and the write that filled a page happened
-        // before the load that found it ready, since that load acquires what `set_ready` released.
-        // Tested by `threads_see_complete_pages_only` in tests.rs; measured by the bench `query`.
+        // of the memory, which exists as long as `'a`, and that their pages are ready. Nobody
+        // writes to ready pages (see `insert` and `check_map`), and the write that filled a page
+        // happened before the load that found it ready, since that load acquires what `set_ready`
+        // released. Tested by `threads_see_complete_pages_only` in tests.rs; measured by the bench
+        // `query`.
         unsafe { std::slice::from_raw_parts(self.start.add(offset), len) }
     }
 
@@ -269,22 +306,28 @@ impl<'a> PageBytes<'a> {
     }
 }
 
-/// Memory outside of the heap, zeroed, in huge pages if the system has them. Dropping it returns it
-/// to the system at once.
+/// Zeroed memory. If it is large, it is outside of the heap, in huge pages if the system has them,
+/// and dropping it returns it to the system at once.
 #[derive(Debug)]
-pub(crate) struct Pages(MmapMut);
+pub(crate) enum Pages {
+    Map(MmapMut),
+    Heap(Box<[u8]>),
+}
 
 impl Pages {
-    /// Allocates `len` bytes, at least one. They take no memory until they are first used.
+    /// Allocates `len` bytes. If they are many, they take no memory until they are first used.
     pub(crate) fn new(len: usize) -> Result<Self> {
+        if len <= HEAP {
+            return Ok(Self::Heap(vec![0; len].into()));
+        }
         let failed = |e| Error::new(ErrorKind::Io, format!("allocate {len} bytes of memory: {e}"));
-        let memory = MmapMut::map_anon(len.max(1)).map_err(failed)?;
+        let memory = MmapMut::map_anon(len).map_err(failed)?;
         #[cfg(target_os = "linux")]
         {
             // This is a hint: some systems have no huge pages.
             let _ = memory.advise(memmap2::Advice::HugePage);
         }
-        Ok(Self(memory))
+        Ok(Self::Map(memory))
     }
 }
 
@@ -293,13 +336,19 @@ impl Deref for Pages {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        &self.0
+        match self {
+            Self::Map(map) => map,
+            Self::Heap(bytes) => bytes,
+        }
     }
 }
 
 impl DerefMut for Pages {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.0
+        match self {
+            Self::Map(map) => map,
+            Self::Heap(bytes) => bytes,
+        }
     }
 }

@@ -16,6 +16,7 @@ mod access;
 mod available;
 mod disk;
 mod folder;
+mod in_memory;
 mod locked;
 mod memory;
 mod mmap;
@@ -36,6 +37,7 @@ use crate::error::{Error, Result};
 pub use access::Access;
 pub use available::memory as memory_limit;
 pub use disk::Disk;
+pub(crate) use in_memory::InMemory;
 pub(crate) use locked::LockedFolder;
 pub use memory::PageBudget;
 pub(crate) use memory::{MemoryBudget, Reservation};
@@ -193,8 +195,8 @@ pub trait WriteFile: Debug + Send + Sync {
     fn check_name(&self) -> Result<()>;
 
     /// Asks the system to write what was appended so far to the device, so that a later
-    /// [`sync`](WriteFile::sync) has less to wait for. Does not wait, and makes nothing durable. The
-    /// default does nothing.
+    /// [`sync`](WriteFile::sync) has less to wait for. Does not wait, and makes nothing durable.
+    /// The default does nothing.
     fn write_back(&self) {}
 }
 
@@ -220,8 +222,8 @@ pub trait FolderLock: Debug + Send + Sync {
     /// Returns an error unless this is still the lock of the folder at the storage's path.
     ///
     /// # Errors
-    /// [`Replaced`](crate::ErrorKind::Replaced) if the folder or the lock file was moved, removed or
-    /// replaced, so that another process may be writing.
+    /// [`Replaced`](crate::ErrorKind::Replaced) if the folder or the lock file was moved, removed
+    /// or replaced, so that another process may be writing.
     fn check(&self) -> Result<()>;
 }
 

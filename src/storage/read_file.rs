@@ -49,7 +49,8 @@ pub trait ReadFile: Debug + Send + Sync {
         Access::Cached
     }
 
-    /// Maps the file into memory, for [`Access::Mapped`]. The default is `None`: it cannot be mapped.
+    /// Maps the file into memory, for [`Access::Mapped`]. The default is `None`: it cannot be
+    /// mapped.
     ///
     /// # Errors
     /// I/O errors.

@@ -12,8 +12,8 @@ use super::open_file::OpenFile;
 use super::{ReadFile, failed};
 use crate::error::Result;
 
-/// A file without a name in some folder. The system removes it when it is closed, even if the process
-/// is killed.
+/// A file without a name in some folder. The system removes it when it is closed, even if the
+/// process is killed.
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
     file: File,

@@ -249,18 +249,18 @@ fn page_of(number: usize) -> [u8; PAGE] {
 
 #[test]
 fn threads_see_complete_pages_only() {
-    const PAGES: usize = 600;
-    for huge_pages in [false, true] {
-        let memory = PageMemory::private(PAGES * PAGE - 100, huge_pages).unwrap();
+    // On the heap, and in maps of their own.
+    for (pages, huge_pages) in [(16, false), (600, false), (600, true)] {
+        let memory = PageMemory::private(pages * PAGE - 100, huge_pages).unwrap();
         let inserted = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let (memory, inserted) = (&memory, &inserted);
                 scope.spawn(move || {
                     // Two threads insert each page at about the same time.
-                    for i in 0..PAGES {
-                        let page = (i * 7 + thread / 2 * 300) % PAGES;
-                        let len = if page + 1 == PAGES { PAGE - 100 } else { PAGE };
+                    for i in 0..pages {
+                        let page = (i * 7 + thread / 2 * pages / 2) % pages;
+                        let len = if page + 1 == pages { PAGE - 100 } else { PAGE };
                         let is_new = memory.insert(page, &page_of(page)[..len]);
                         inserted.fetch_add(usize::from(is_new), Ordering::Relaxed);
                     }
@@ -269,9 +269,9 @@ fn threads_see_complete_pages_only() {
                     let bytes = memory.bytes();
                     let is_whole = |page, some: &[u8]| some.iter().all(|&b| b == page_of(page)[0]);
                     let mut seen = 0;
-                    while seen < PAGES {
+                    while seen < pages {
                         seen = 0;
-                        for page in 0..PAGES {
+                        for page in 0..pages {
                             if let Some(some) = bytes.until_page_end(page * PAGE, 1) {
                                 assert!(is_whole(page, some), "page {page}");
                                 seen += 1;
@@ -285,7 +285,7 @@ fn threads_see_complete_pages_only() {
                 });
             }
         });
-        assert_eq!((memory.count_inserted(), inserted.into_inner()), (PAGES, PAGES));
+        assert_eq!((memory.count_inserted(), inserted.into_inner()), (pages, pages));
     }
 }
 

@@ -76,8 +76,9 @@ impl<'a, F: Fingerprint> TableBuilder<'a, F> {
         Ok(())
     }
 
-    /// Adds ascending fingerprints, all greater than those before, to the current block, and returns
-    /// how many. If these are not all, the block has ended, and the others go to the next one.
+    /// Adds ascending fingerprints, all greater than those before, to the current block, and
+    /// returns how many. If these are not all, the block has ended, and the others go to the next
+    /// one.
     pub(crate) fn push_to_block(&mut self, fingerprints: &[F]) -> Result<usize> {
         let added = self.block.push_all(fingerprints);
         let (in_block, others) = fingerprints.split_at(added);

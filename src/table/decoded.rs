@@ -13,7 +13,7 @@ use crate::storage::Reservation;
 
 /// Most fingerprints of a table that is kept decoded: with their directory, they take 2.3 MB at 64
 /// bits. Beyond that, reading memory takes longer than decoding a block.
-const MOST: u64 = 1 << 18;
+const MAX_FINGERPRINTS: u64 = 1 << 18;
 
 /// Fingerprints per slot of the directory, on average: half a cache line at 64 bits.
 const MEAN: u64 = 4;
@@ -45,12 +45,12 @@ fn slot_bits(count: u64) -> u32 {
 /// if it is too large.
 pub(super) fn decoded_len<F: Fingerprint>(count: u64, blocks: usize) -> Option<u64> {
     let numbers = (1 << slot_bits(count)) + blocks as u64 + 2;
-    (count <= MOST).then_some(count * F::BYTES as u64 + numbers * 4)
+    (count <= MAX_FINGERPRINTS).then_some(count * F::BYTES as u64 + numbers * 4)
 }
 
 impl<F: Fingerprint> Decoded<F> {
-    /// Takes the fingerprints of a table in order, at most [`MOST`], and the first of each block as
-    /// an index into them.
+    /// Takes the fingerprints of a table in order, at most [`MAX_FINGERPRINTS`], and the first of
+    /// each block as an index into them.
     pub(super) fn new(fingerprints: Vec<F>, mut blocks: Vec<u32>, reserved: Reservation) -> Self {
         let count = u32::try_from(fingerprints.len()).unwrap_or(u32::MAX);
         blocks.push(count);
@@ -66,8 +66,8 @@ impl<F: Fingerprint> Decoded<F> {
         Self { fingerprints, slots, shift, blocks, _reserved: reserved }
     }
 
-    /// Returns the number of fingerprints before the slot that is `after` slots after that of this
-    /// fingerprint.
+    /// Returns the number of fingerprints before the slot that is `after` slots after this
+    /// fingerprint's slot.
     #[inline(always)]
     fn slot_start(&self, fingerprint: F, after: usize) -> usize {
         let slot = usize::try_from(fingerprint.top64() >> self.shift).unwrap_or(usize::MAX);

@@ -17,7 +17,7 @@ const SLOT_KEYS: usize = 30;
 const MEAN_KEYS: u64 = 26;
 
 /// Most keys of a slot that may have the same part, because a lookup cannot distinguish them.
-pub(super) const MOST_EQUAL: usize = 2;
+pub(super) const MAX_EQUAL: usize = 2;
 
 /// Bits of a key that a slot stores: as many as a comparison of signed 16-bit words takes.
 const PART_BITS: u32 = 15;
@@ -161,7 +161,7 @@ impl<F: Fingerprint, S: DirectorySink> DirectoryBuilder<F, S> {
             (_, *part) = place_of(key, self.slots);
         }
         let mut runs = parts.chunk_by(|a, b| a == b).filter(|run| run.first() != Some(&NONE));
-        if runs.any(|run| run.len() > MOST_EQUAL) {
+        if runs.any(|run| run.len() > MAX_EQUAL) {
             self.overflow_keys()?;
         }
         self.bytes.clear();

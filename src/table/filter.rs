@@ -94,8 +94,8 @@ pub(crate) struct NearFilter<'a> {
 
 impl NearFilter<'_> {
     /// Returns a bit for each prefix, beginning with the lowest: 0 only if no fingerprint of the
-    /// table begins with the prefix. `query` is the hash of the query's prefix, and `flips` are those
-    /// of the bits by which at most [`NEAR_TOGETHER`] prefixes differ from it.
+    /// table begins with the prefix. `query` is the hash of the query's prefix, and `flips` are
+    /// the hashes of the bits by which at most [`NEAR_TOGETHER`] prefixes differ from it.
     #[inline(always)]
     pub(crate) fn passing(&self, query: u64, flips: &[HashGroup]) -> u32 {
         // The processor computes several places at a time.

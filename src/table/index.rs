@@ -3,10 +3,10 @@
 //! The index is a directory over the block keys, which are the last fingerprints of the blocks. The
 //! directory divides the range of all values into slots of equal width. A slot fills one cache line
 //! and holds a part of each key in its range. So a lookup waits for one cache line, no matter how
-//! many blocks there are. If a slot has too many keys, or too many that look the same, the *overflow*
-//! after the directory holds these keys in full, and the lookup bisects them. (The paper, section
-//! 3.2, interpolates over the keys. On even data that takes as few steps, but more cache misses,
-//! each of which waits for the one before.)
+//! many blocks there are. If a slot has too many keys, or too many that look the same, the
+//! *overflow* after the directory holds these keys in full, and the lookup bisects them. (The
+//! paper, section 3.2, interpolates over the keys. On even data that takes as few steps, but more
+//! cache misses, each of which waits for the one before.)
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::directory::{
-    Bytes, CROWDED, DirectoryBuilder, MOST_EQUAL, SLOT_LEN, place_of, slots_for,
+    Bytes, CROWDED, DirectoryBuilder, MAX_EQUAL, SLOT_LEN, place_of, slots_for,
 };
 use crate::cpu;
 use crate::error::Result;
@@ -22,7 +22,7 @@ use crate::fingerprint::Fingerprint;
 use crate::paged::Body;
 
 /// Most blocks that a lookup of a single value returns.
-pub(crate) const MOST_BLOCKS_OF_VALUE: usize = MOST_EQUAL + 1;
+pub(crate) const MAX_BLOCKS_OF_VALUE: usize = MAX_EQUAL + 1;
 
 /// The places of the directory and the overflow in a file.
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +36,8 @@ pub(super) struct Index<F> {
     width: PhantomData<F>,
 }
 
-/// What a slot says about a range within it: the first block whose key is at least the lowest value
-/// is not before `first`, and the first block whose key is at least the highest value is not after
-/// `last`. Either may be the number of blocks.
+/// What a slot says about a range within it: the blocks that may hold values of the range are in
+/// `first..=last`. Either may be the number of blocks.
 struct SlotBounds {
     first: usize,
     last: usize,
@@ -77,7 +76,6 @@ impl<F: Fingerprint> Index<F> {
         self.end() - self.directory
     }
 
-    /// Returns the number of blocks.
     pub(super) fn count(&self) -> usize {
         self.blocks
     }
@@ -95,7 +93,7 @@ impl<F: Fingerprint> Index<F> {
     }
 
     /// Returns the blocks that hold the fingerprints from `low` to `high`, and rarely other blocks
-    /// too. Because the slots do not store keys in full, up to [`MOST_EQUAL`] blocks at the start
+    /// too. Because the slots do not store keys in full, up to [`MAX_EQUAL`] blocks at the start
     /// may hold only lower fingerprints, and as many at the end only higher ones.
     #[inline(always)]
     pub(super) fn blocks(&self, body: &Body<'_>, low: F, high: F) -> Result<Range<usize>> {
@@ -146,7 +144,8 @@ impl<F: Fingerprint> Index<F> {
         Ok((block.start, block.start))
     }
 
-    /// Reads the slot that contains a range of values, given the parts of the lowest and the highest.
+    /// Reads the slot that contains a range of values, given the parts of the lowest and the
+    /// highest.
     ///
     /// Compares all parts of the slot, because the processor would often mispredict where to stop.
     #[inline(always)]
@@ -264,7 +263,7 @@ mod tests {
                     .map(|end| {
                         let place = place_of(end, index.slots);
                         let same = keys.iter().filter(|&&key| place_of(key, index.slots) == place);
-                        same.count().min(MOST_EQUAL)
+                        same.count().min(MAX_EQUAL)
                     })
                     .into_iter()
                     .sum();

@@ -1,9 +1,9 @@
 //! A table: one permuted, sorted set of fingerprints on disk (the paper's table, not LevelDB's).
 //!
-//! The file holds fixed-size [blocks](crate::block), then their [index](index), a directory over the
-//! block keys (each block's last fingerprint); then, if requested, a [prefix filter](filter). The
-//! offsets of all parts can be computed, so opening a table reads none of them. storage-format.md,
-//! "Table".
+//! The file holds fixed-size [blocks](crate::block), then their [index](index), a directory over
+//! the block keys (each block's last fingerprint); then, if requested, a [prefix filter](filter).
+//! The offsets of all parts can be computed, so opening a table reads none of them.
+//! storage-format.md, "Table".
 
 mod builder;
 mod cursor;
@@ -22,7 +22,7 @@ pub(crate) use cursor::Cursor;
 pub(crate) use decoded::Decoded;
 pub(crate) use directory::most_index_bytes;
 pub(crate) use filter::{CHECKED_TOGETHER, FilterChecks, NEAR_TOGETHER};
-pub(crate) use index::MOST_BLOCKS_OF_VALUE;
+pub(crate) use index::MAX_BLOCKS_OF_VALUE;
 pub(crate) use profile::{Profile, Sample};
 pub(crate) use reader::Table;
 pub(crate) use view::{FilterView, Lookup, TableView};

@@ -86,24 +86,16 @@ mod tests {
         lengths.iter().sum::<f64>() / f64::from(u32::try_from(lengths.len()).unwrap())
     }
 
-    fn splitmix(state: &mut u64) -> u64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     #[test]
     fn code_of_a_sample_takes_hardly_more_than_the_best_code() {
-        let mut seed = 3;
-        let uniform: Vec<u64> = (0..1 << 20).map(|_| splitmix(&mut seed)).collect();
+        let mut rng = fastrand::Rng::with_seed(3);
+        let uniform: Vec<u64> = (0..1 << 20).map(|_| rng.u64(..)).collect();
         let mut clustered = Vec::new();
         while clustered.len() < 1 << 20 {
-            let centre = splitmix(&mut seed);
-            for _ in 0..1 << (splitmix(&mut seed) % 12) {
-                let errors = splitmix(&mut seed) % 9;
-                let flip = |value, _| value ^ 1 << (splitmix(&mut seed) % 64);
+            let centre = rng.u64(..);
+            for _ in 0..1 << (rng.u64(..) % 12) {
+                let errors = rng.u64(..) % 9;
+                let flip = |value, _| value ^ 1 << (rng.u64(..) % 64);
                 clustered.push((0..errors).fold(centre, flip));
             }
         }

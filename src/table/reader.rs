@@ -103,8 +103,8 @@ impl<F: Fingerprint> Table<F> {
         self.blocks() as u64 * self.block_size as u64
     }
 
-    /// Returns the bytes that should be in memory for fast answers: the index, the filter, the marks
-    /// of checked pages, and the fingerprints if the table is small.
+    /// Returns the bytes that should be in memory for fast answers: the index, the filter, the
+    /// marks of checked pages, and the fingerprints if the table is small.
     pub(crate) fn index_memory(&self) -> u64 {
         let filter = self.filter.map_or(0, |f| f.words.saturating_mul(8));
         let decoded = self.decoded_len().unwrap_or(0);
@@ -324,9 +324,9 @@ impl<F: Fingerprint> Table<F> {
         Ok(())
     }
 
-    /// Returns with which memory blocks should be read that may be many: that of queries, if they
-    /// are in it or it has room for the table, and otherwise that of `reader`, which is for this
-    /// table.
+    /// Returns the memory that should be used to read blocks that may be many: the queries' memory,
+    /// if the blocks are in it or it has room for the table, and otherwise the memory of `reader`,
+    /// which is for this table.
     pub(crate) fn reader_of<'r>(
         &'r self,
         blocks: &Range<usize>,
@@ -342,14 +342,14 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// Visits all fingerprints in order, in slices that stay in the cache: for callers that read
-    /// each fingerprint many times.
-    pub(crate) fn scan(&self, mut visit: impl FnMut(&[F])) -> Result<()> {
+    /// each fingerprint many times. Ends with the first error of `visit`.
+    pub(crate) fn scan(&self, mut visit: impl FnMut(&[F]) -> Result<()>) -> Result<()> {
         let (mut fingerprints, mut reader) = (Vec::new(), Sequential::new(self));
         for first in (0..self.blocks()).step_by(SCAN_BLOCKS) {
             fingerprints.clear();
             let blocks = first..self.blocks().min(first + SCAN_BLOCKS);
             self.reader_of(&blocks, &mut reader)?.decode(blocks, &mut fingerprints)?;
-            visit(&fingerprints);
+            visit(&fingerprints)?;
         }
         Ok(())
     }

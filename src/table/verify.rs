@@ -15,11 +15,11 @@ use crate::paged::{FileSummary, PAGE, Paged, Sequential};
 const BLOCKS_PER_STEP: usize = 4096;
 
 /// Words of a filter that are computed at a time: 16 MiB.
-const LEAST_PART: u64 = 1 << 21;
+const MIN_PART: u64 = 1 << 21;
 
-/// Most parts of a filter, for each of which all blocks are decoded. The parts of filters of more than
-/// 256 MiB are longer.
-const MOST_PARTS: u64 = 16;
+/// Most parts of a filter, for each of which all blocks are decoded. The parts of filters of more
+/// than 256 MiB are longer.
+const MAX_PARTS: u64 = 16;
 
 impl<F: Fingerprint> Table<F> {
     /// Reads the entire file and, if its checksums match, decodes it strictly. Returns the sum of
@@ -76,7 +76,7 @@ impl<F: Fingerprint> Table<F> {
         }
         if inspection.found() == found
             && let Some(filter) = self.filter
-            && let Err(error) = self.verify_filter(filter, LEAST_PART, inspection)
+            && let Err(error) = self.verify_filter(filter, MIN_PART, inspection)
         {
             match error.kind() {
                 ErrorKind::Cancelled => return Err(error),
@@ -86,16 +86,16 @@ impl<F: Fingerprint> Table<F> {
         Ok((inspection.found() == found).then_some(sum))
     }
 
-    /// Computes the filter that follows from the fingerprints, in parts of at least this many words,
-    /// and compares the table's filter with it. If a bit were missing, queries would not find a
-    /// fingerprint.
+    /// Computes the filter that follows from the fingerprints, in parts of at least this many
+    /// words, and compares the table's filter with it. If a bit were missing, queries would not
+    /// find a fingerprint.
     pub(super) fn verify_filter(
         &self,
         filter: Filter,
         least_part: u64,
         inspection: &Inspection<'_>,
     ) -> Result<()> {
-        let part = least_part.max(filter.words.div_ceil(MOST_PARTS));
+        let part = least_part.max(filter.words.div_ceil(MAX_PARTS));
         let mut expected = Vec::new();
         let mut first = 0;
         while first < filter.words {

@@ -43,7 +43,7 @@ fn check_every_access_mode<F: Fingerprint>() {
             if id % 11 == 10 {
                 let gone = entry(random.pick(&centres), id - 10);
                 if oracle.0.remove(&gone) {
-                    db.remove(gone.fingerprint, gone.id).unwrap();
+                    db.remove_entry(gone.fingerprint, gone.id).unwrap();
                 }
             }
         }
@@ -129,7 +129,7 @@ fn opening_reads_no_index_filter_or_block() {
             }
             if round == 1 && ids == Ids::User {
                 let gone = 7u64.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                assert!(db.remove(gone, 7).unwrap() || db.remove(gone, 6).unwrap());
+                assert!(db.remove_entry(gone, 7).unwrap() || db.remove_entry(gone, 6).unwrap());
             }
             db.flush().unwrap();
         }

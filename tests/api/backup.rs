@@ -28,7 +28,7 @@ fn failed_backup_is_complete_or_no_database_and_leaves_the_original_as_it_was() 
         let names = copy.list().unwrap().unwrap_or_default();
         match on(&sim).open("copy") {
             Ok(copy) => {
-                assert!(copy.contains(7).unwrap(), "call {call}");
+                assert!(copy.snapshot().contains(7).unwrap(), "call {call}");
                 complete += u32::from(result.is_err());
             }
             Err(error) => {
@@ -66,7 +66,7 @@ fn cancelled_backup_leaves_nothing_that_it_created() {
     let db = Db::options().create(&source).unwrap();
     db.insert(7, 1).unwrap();
     for copy in [&new, &empty] {
-        let cancelled = db.backup_with(copy, |_| ControlFlow::Break(()));
+        let cancelled = db.on_progress(|_| ControlFlow::Break(())).backup(copy);
         assert_eq!(cancelled.map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
     }
     assert!(!new.exists());

@@ -1,35 +1,27 @@
 //! Bulk loads write the same files with any memory and number of threads, or nothing at all.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use fpdb::storage::{Sim, Storage};
 use fpdb::{Db, DocId, Entry, ErrorKind, Fingerprint, Layout, Options, Phase, Progress, Result};
 
-/// splitmix64
-fn random(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *seed;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// Returns entries of which a third is uniform, a third clustered, and a third under one hot
 /// prefix. Some ids share a fingerprint.
 fn entries<F: Fingerprint>(n: u64) -> Vec<Entry<F>> {
-    let seed = &mut 7;
+    let mut rng = fastrand::Rng::with_seed(7);
     let mut all: Vec<Entry<F>> = Vec::new();
     for id in 0..n {
-        let new = F::from_u128(u128::from(random(seed)) << 64 | u128::from(random(seed)));
+        let new = F::from_u128(rng.u128(..));
         let old = all.last().map_or(F::ONE, |entry| entry.fingerprint);
         let fingerprint = match id % 90 {
             0..30 => new,
-            30..60 => old ^ F::ONE << u32::try_from(random(seed) % u64::from(F::BITS)).unwrap(),
+            30..60 => old ^ F::ONE << rng.u32(..F::BITS),
             60..89 => new >> (F::BITS / 2),
             _ => old,
         };
-        all.push(Entry { fingerprint, id: DocId(random(seed) % n) });
+        all.push(Entry { fingerprint, id: DocId(rng.u64(..n)) });
     }
     all
 }
@@ -67,8 +59,8 @@ fn check_same_files<F: Fingerprint>() {
         let in_memory: usize = *in_memory.get_or_insert(len(&one));
         for threads in [1, 2, 7] {
             let files = files(&entries, memory, threads);
-            // If not all entries are in memory, Huffman codes and the sizes of filters are made from
-            // a sample, which depends on the memory of each thread.
+            // If not all entries are in memory, Huffman codes and the sizes of filters are made
+            // from a sample, which depends on the memory of each thread.
             assert!(files == one || memory < 64 << 20, "{threads} threads");
             let len = len(&files);
             assert!(len.abs_diff(in_memory) < in_memory / 20, "{len}, not {in_memory}: {memory}");
@@ -118,17 +110,13 @@ fn cancelled_load_leaves_nothing() {
         let mut limit = Some(0);
         // At the first call, the second, and so on.
         while let Some(calls) = limit {
-            let mut calls_so_far = 0;
-            let stop = |_: Progress| {
-                calls_so_far += 1;
-                if calls_so_far > calls {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            };
             let kind = leaves_nothing(memory, threads, |db, _, entries| {
-                db.bulk_load_with(entries.into_iter().map(Ok), stop)
+                let calls_so_far = AtomicU64::new(0);
+                let stop = move |_| match calls_so_far.fetch_add(1, Ordering::Relaxed) >= calls {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                };
+                db.on_progress(stop).bulk_load(entries.into_iter().map(Ok))
             });
             assert_eq!(kind, ErrorKind::Cancelled);
             all += 1;
@@ -167,13 +155,14 @@ fn progress_passes_all_phases_and_ends_with_all_entries() {
     let entries = entries::<u64>(100_000);
     let sim = Sim::new();
     let db = options(64 << 20, 2).storage(sim).create("sim").unwrap();
-    let mut reports: Vec<Progress> = Vec::new();
-    let report = db
-        .bulk_load_with(entries.iter().copied().map(Ok), |progress| {
-            reports.push(progress);
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let reports = Arc::new(Mutex::new(Vec::<Progress>::new()));
+    let reported = reports.clone();
+    let db = db.on_progress(move |progress| {
+        reported.lock().unwrap().push(progress);
+        ControlFlow::Continue(())
+    });
+    let report = db.bulk_load(entries.iter().copied().map(Ok)).unwrap();
+    let reports = reports.lock().unwrap();
     let phases: Vec<Phase> =
         reports.chunk_by(|a, b| a.phase == b.phase).map(|same| same[0].phase).collect();
     assert_eq!(phases, [Phase::Read, Phase::Sort, Phase::Write]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fpdb::storage::{Disk, Sim, Storage};
 use fpdb::{
-    Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Match, Novelty, Options,
+    Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Key, Match, Options, Outcome,
     Snapshot,
 };
 
@@ -42,7 +42,7 @@ fn overlapping(thread: u64, count: u64) -> Vec<u64> {
 fn threads_never_insert_near_duplicates(durability: Durability) {
     let sim = Sim::new();
     let db = options(&sim).durability(durability).max_distance(DISTANCE).create("sim").unwrap();
-    let verdicts: Vec<(u64, DocId, Novelty)> = thread::scope(|scope| {
+    let verdicts: Vec<(u64, DocId, Outcome)> = thread::scope(|scope| {
         let insert = |thread: u64| {
             let db = db.clone();
             move || {
@@ -69,11 +69,12 @@ fn threads_never_insert_near_duplicates(durability: Durability) {
     let mut inserted = 0;
     for (fingerprint, id, verdict) in verdicts {
         match verdict {
-            Novelty::Inserted(given) => {
+            Outcome::Inserted(given) => {
                 inserted += 1;
                 assert_eq!((given, by_id.get(&id)), (id, Some(&fingerprint)));
             }
-            Novelty::Duplicate(m) => {
+            Outcome::Updated { .. } | Outcome::Unchanged(_) => panic!("{id} occurs once"),
+            Outcome::Duplicate(m) => {
                 let Match { distance, fingerprint: of, id } = m;
                 assert_eq!(by_id.get(&id), Some(&of), "{m:?} is not there");
                 assert_eq!((distance <= DISTANCE, distance), (true, of.distance(fingerprint)));
@@ -103,22 +104,26 @@ fn insert_that_waits_for_a_bulk_load_sees_its_entries() {
         let loaded = entry(round, 1);
         thread::scope(|scope| {
             let (started, starts) = mpsc::channel();
-            let held = db.insert_if_novel_batch_with(&[(u64::MAX, Key::from(9))], 3, |_| {
-                // The writer's lock is held here, and both wait for it.
-                for load in [true, false] {
-                    let (db, started) = (&db, started.clone());
-                    scope.spawn(move || {
-                        started.send(()).unwrap();
-                        match load {
-                            true => drop(db.bulk_load([Ok(loaded)]).unwrap()),
-                            false => drop(db.insert(loaded.fingerprint, loaded.id).unwrap()),
-                        }
-                    });
-                    starts.recv().unwrap();
-                    thread::sleep(Duration::from_millis(5));
-                }
-                Ok(())
-            });
+            let held = db
+                .write(&[(u64::MAX, Key::from(9))])
+                .unless_near(3)
+                .before_commit(|_| {
+                    // The writer's lock is held here, and both wait for it.
+                    for load in [true, false] {
+                        let (db, started) = (&db, started.clone());
+                        scope.spawn(move || {
+                            started.send(()).unwrap();
+                            match load {
+                                true => drop(db.bulk_load([Ok(loaded)]).unwrap()),
+                                false => drop(db.insert(loaded.fingerprint, loaded.id).unwrap()),
+                            }
+                        });
+                        starts.recv().unwrap();
+                        thread::sleep(Duration::from_millis(5));
+                    }
+                    Ok(())
+                })
+                .run();
             held.unwrap();
         });
         assert_eq!(db.stats().entries, round + 2, "entry {round} is there twice");
@@ -161,7 +166,7 @@ fn snapshots_see_complete_batches_and_prefixes_of_the_commits() {
             for b in 0..150 {
                 let keys: Vec<(u64, Key<'_>)> =
                     (0..BATCH).map(|i| (b << 8 | i, Key::from(b))).collect();
-                db.insert_batch(&keys).unwrap();
+                db.write(&keys).run().unwrap();
                 acknowledged.store(b + 1, Ordering::Release);
             }
             done.store(true, Ordering::Release);
@@ -187,13 +192,13 @@ fn snapshot_keeps_the_names_of_its_documents_and_shows_no_newer_document() {
         assert_eq!(snapshot.name(DocId(newer.0 + 1)).unwrap(), None);
     };
     check();
-    assert!(db.remove(7, older).unwrap() && db.remove(7, newer).unwrap());
+    assert!(db.remove_entry(7, older).unwrap() && db.remove_entry(7, newer).unwrap());
     check();
     db.flush().unwrap();
     let _ = db.compact().unwrap();
     check();
     assert!(db.snapshot().is_empty());
-    assert_eq!(db.name(older).unwrap(), None);
+    assert_eq!(db.snapshot().name(older).unwrap(), None);
 }
 
 #[test]
@@ -211,7 +216,7 @@ fn threads_that_insert_and_remove_do_not_disturb_each_other() {
                         db.insert(e.fingerprint, e.id).unwrap();
                         own.0.insert(e);
                     } else {
-                        let removed = db.remove(e.fingerprint, e.id).unwrap();
+                        let removed = db.remove_entry(e.fingerprint, e.id).unwrap();
                         assert_eq!(removed, own.0.remove(&e), "thread {thread} step {step} {e:?}");
                     }
                     if step % 100 == 99 && thread == 0 {
@@ -305,7 +310,7 @@ fn writers_are_refused_after_a_close_and_nothing_acknowledged_is_lost() {
                         }
                     }
                     // Reads still work.
-                    assert!(db.contains(0).unwrap());
+                    assert!(db.snapshot().contains(0).unwrap());
                     acknowledged
                 }
             };
@@ -351,7 +356,7 @@ fn refresh_beside_a_writer(storage: &Arc<impl Storage + 'static>) {
                     assert!(seen.len() as u64 >= last, "a refresh went back");
                     last = seen.len() as u64;
                     if let Some(i) = last.checked_sub(1) {
-                        assert_eq!(reader.ids(i << 7).unwrap(), [DocId(i)]);
+                        assert_eq!(reader.snapshot().ids(i << 7).unwrap(), [DocId(i)]);
                     }
                 }
             });

@@ -1,5 +1,5 @@
-//! A storage that wraps another one. It counts syncs, gives them a duration, and can block calls. It
-//! can also refuse to create files, as if the disk were full.
+//! A storage that wraps another one. It counts syncs, gives them a duration, and can block calls.
+//! It can also refuse to create files, as if the disk were full.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,9 +52,9 @@ impl Counting {
         self.control.syncs.load(Ordering::Relaxed)
     }
 
-    /// Blocks the next sync of a file whose name ends with this, and lets others pass until that one
-    /// goes on; `None` ends the blocking. [`FOLDER`] blocks a sync of the folder. [`READ_OF_A_LOG`] blocks
-    /// a read of a log, once the bytes are read.
+    /// Blocks the next sync of a file whose name ends with this, and lets others pass until that
+    /// one goes on; `None` ends the blocking. [`FOLDER`] blocks a sync of the folder.
+    /// [`READ_OF_A_LOG`] blocks a read of a log, once the bytes are read.
     pub(crate) fn hold(&self, ending: Option<&'static str>) {
         self.control.hold.lock().unwrap().ending = ending;
         self.control.changed.notify_all();

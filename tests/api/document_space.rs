@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim};
-use fpdb::{Db, ErrorKind, Ids, OnDuplicate, Options, Result, Stamped, UpsertOptions};
+use fpdb::{Db, ErrorKind, Ids, OnDuplicate, Options, Result, Stamped};
 
 use crate::common::documents::{Model, assert_documents, stamped};
 use crate::full_disk::assert_no_orphans;
@@ -60,8 +60,8 @@ impl Start {
             .iter()
             .map(|(f, key, stamp)| (*f, stamped(key, Some(*stamp), self.ids)))
             .collect();
-        let options = UpsertOptions::new().on_duplicate(OnDuplicate::Remember);
-        self.db.upsert_if_novel_batch(&documents, &options, |_| Ok(())).map(drop)
+        let write = self.db.write(&documents).unless_near(DISTANCE);
+        write.or_update(OnDuplicate::Remember).run().map(drop)
     }
 
     /// Some are unchanged, some duplicates, some updates, and some new.
@@ -147,7 +147,7 @@ fn fill(db: &Db, len: usize) -> Vec<String> {
         let numbered = (names.len() as u64..).zip(&batch);
         let documents: Vec<(u64, Stamped<'_>)> =
             numbered.map(|(n, name)| (far(n), Stamped::new(name, n))).collect();
-        match db.insert_batch(&documents) {
+        match db.write(&documents).run() {
             Ok(_) => names.extend(batch),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
@@ -166,9 +166,12 @@ fn full_disk_has_room_to_remove_documents_and_to_let_many_expire() {
         let db = options().ids(Ids::Names).create("sim").unwrap();
         let names = fill(&db, len);
         assert!(names.len() > 20, "only {} names", names.len());
-        assert!(db.remove_by_name(&names[1]).unwrap());
-        assert!(db.remove(far(2), db.id_of(&names[2]).unwrap().unwrap()).unwrap());
-        assert!(db.remove_by_id(db.id_of(&names[3]).unwrap().unwrap()).unwrap());
+        assert!(db.remove(&names[1]).unwrap());
+        assert!(
+            db.remove_entry(far(2), db.get(&names[2]).unwrap().map(|found| found.id).unwrap())
+                .unwrap()
+        );
+        assert!(db.remove(db.get(&names[3]).unwrap().map(|found| found.id).unwrap()).unwrap());
         let old = if len == 20 { 1100 } else { 6 };
         assert_eq!(db.expire(old).unwrap().removed, old - 3);
         let left = names.len() as u64 - old;
@@ -176,6 +179,6 @@ fn full_disk_has_room_to_remove_documents_and_to_let_many_expire() {
         db.close().unwrap();
         let db = options().open("sim").unwrap();
         assert_eq!((db.stats().documents, db.snapshot().len()), (left, left));
-        assert!(db.remove_by_name(&names[usize::try_from(old).unwrap()]).unwrap());
+        assert!(db.remove(&names[usize::try_from(old).unwrap()]).unwrap());
     }
 }

@@ -1,11 +1,13 @@
-//! Documents: refused arguments, remembered duplicates, ids, expiry, read-only handles, and snapshots.
+//! Documents: refused arguments, remembered duplicates, ids, expiry, read-only handles, and
+//! snapshots.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpdb::storage::Sim;
 use fpdb::{
     Db, DocId, ErrorKind, Ids, Key, OnDuplicate, Options, Outcome, QueryOptions, Result, Stamped,
-    UpsertOptions,
 };
 
 const REMEMBER: OnDuplicate = OnDuplicate::Remember;
@@ -24,8 +26,7 @@ fn far(n: u64) -> u64 {
 }
 
 fn upsert(db: &Db, fingerprint: u64, key: &str, on_duplicate: OnDuplicate) -> Outcome {
-    let options = UpsertOptions::new().on_duplicate(on_duplicate);
-    db.upsert_if_novel_with(fingerprint, key, &options).unwrap()
+    db.write(&[(fingerprint, key)]).unless_near(3).or_update(on_duplicate).run().unwrap()[0]
 }
 
 /// Checks that all results are errors about an argument, with these words.
@@ -43,10 +44,10 @@ fn with_key(db: &Db, key: Key<'_>) -> Vec<Result<()>> {
     let batch = [(1, key)];
     vec![
         db.insert(1, key).map(drop),
-        db.insert_batch(&batch).map(drop),
+        db.write(&batch).run().map(drop),
         db.insert_if_novel(1, key).map(drop),
         db.upsert_if_novel(1, key).map(drop),
-        db.upsert_if_novel_batch(&batch, &UpsertOptions::new(), |_| Ok(())).map(drop),
+        db.write(&batch).unless_near(3).or_update(OnDuplicate::Keep).run().map(drop),
         db.touch(key, 1).map(drop),
         db.get(key).map(drop),
         db.snapshot().get(key).map(drop),
@@ -59,11 +60,7 @@ fn key_of_the_wrong_kind_is_refused_and_the_message_names_the_right_one() {
     assert_refused(with_key(&names, Key::from(7)), "give a name instead of a DocId");
     let unique = create(Ids::Unique);
     let mut refused = with_key(&unique, Key::from("a"));
-    refused.extend([
-        unique.id_of("a").map(drop),
-        unique.contains_name("a").map(drop),
-        unique.remove_by_name("a").map(drop),
-    ]);
+    refused.extend([unique.remove("a").map(drop)]);
     assert_refused(refused, "give a DocId instead of a name");
     assert_eq!((names.stats().documents, unique.stats().documents), (0, 0));
 }
@@ -74,16 +71,16 @@ fn empty_and_overlong_names_are_refused_and_their_batch_with_them() {
     let long = "n".repeat(65_536);
     for name in ["", &*long] {
         let mut refused = with_key(&db, Key::from(name));
-        refused.push(db.remove_by_name(name).map(drop));
-        refused.push(db.insert_batch(&[(7, "fits"), (8, name)]).map(drop));
+        refused.push(db.remove(name).map(drop));
+        refused.push(db.write(&[(7, "fits"), (8, name)]).run().map(drop));
         assert_refused(refused, "a name must have 1 to 65535 bytes");
     }
     assert_eq!(db.stats().documents, 0);
     let longest = &long[1..];
     let id = db.insert(1, longest).unwrap();
     db.flush().unwrap();
-    assert_eq!(db.id_of(longest).unwrap(), Some(id));
-    assert_eq!(db.name(id).unwrap().as_deref(), Some(longest));
+    assert_eq!(db.get(longest).unwrap().map(|found| found.id), Some(id));
+    assert_eq!(db.snapshot().name(id).unwrap().as_deref(), Some(longest));
 }
 
 #[test]
@@ -94,14 +91,14 @@ fn database_with_user_ids_says_that_it_keeps_no_documents() {
     let refused = || {
         vec![
             db.upsert_if_novel(1, 7).map(drop),
-            db.upsert_if_novel_batch(&[(1, 7)], &UpsertOptions::new(), |_| Ok(())).map(drop),
+            db.write(&[(1, 7)]).unless_near(3).or_update(OnDuplicate::Keep).run().map(drop),
             db.insert(1, Stamped::new(8, 1)).map(drop),
             db.insert_if_novel(far(9), Stamped::new(8, 1)).map(drop),
             db.touch(7, 1).map(drop),
             db.expire(1).map(drop),
             db.get(7).map(drop),
             db.snapshot().documents().map(drop),
-            db.snapshot().query_with(1, &recent).map(drop),
+            db.snapshot().query(1, recent).map(drop),
             db.snapshot().explain(1, &recent).map(drop),
         ]
     };
@@ -109,12 +106,12 @@ fn database_with_user_ids_says_that_it_keeps_no_documents() {
     assert_refused(refused(), words);
     db.flush().unwrap();
     assert_refused(refused(), words);
-    assert_eq!((db.snapshot().len(), db.name(DocId(7)).unwrap()), (1, None));
-    assert_eq!(db.names(&[DocId(7), DocId(8)]).unwrap(), [None, None]);
+    assert_eq!((db.snapshot().len(), db.snapshot().name(DocId(7)).unwrap()), (1, None));
+    assert_eq!(db.snapshot().names(&[DocId(7), DocId(8)]).unwrap(), [None, None]);
     // Without documents, an id may have several entries, which are removed together.
     db.insert(2, 7).unwrap();
-    assert!(db.remove_by_id(7).unwrap());
-    assert!(db.snapshot().is_empty() && !db.remove_by_id(7).unwrap());
+    assert!(db.remove(7).unwrap());
+    assert!(db.snapshot().is_empty() && !db.remove(7).unwrap());
 }
 
 #[test]
@@ -147,7 +144,7 @@ fn numbered(count: u64) -> (std::sync::Arc<Sim>, Db) {
     let batch: Vec<(u64, Stamped<'_>)> =
         (0..).zip(&names).map(|(n, name)| (far(n), Stamped::new(name, n))).collect();
     for part in batch.chunks(200) {
-        db.insert_batch(part).unwrap();
+        db.write(part).run().unwrap();
     }
     (sim, db)
 }
@@ -190,15 +187,14 @@ fn expiry_of_long_names_commits_after_few_of_them() {
 #[test]
 fn cancelled_expiry_has_removed_some_documents_and_can_be_repeated() {
     let (_, db) = numbered(3000);
-    let mut calls = 0;
-    let error = db
-        .expire_with(2800, |progress| {
-            calls += 1;
-            if progress.done > 1500 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
-        .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Cancelled);
-    let left = db.stats().documents;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let watched = db.on_progress(move |progress| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        if progress.done > 1500 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(watched.expire(2800).unwrap_err().kind(), ErrorKind::Cancelled);
+    let (left, calls) = (db.stats().documents, calls.load(Ordering::Relaxed));
     assert!(calls > 1 && (200..=3000).contains(&left), "{calls} calls, {left} documents");
     assert_eq!(db.snapshot().len(), left);
     assert_eq!(db.expire(2800).unwrap().removed, left - 200);
@@ -210,9 +206,10 @@ fn document_that_was_stamped_again_does_not_expire() {
     let (_, db) = numbered(10);
     assert!(db.touch("https://a.example/00003", 100).unwrap());
     assert!(!db.touch("https://a.example/absent", 100).unwrap());
-    assert_eq!(upsert(&db, far(4), "https://a.example/00004", REMEMBER), Outcome::Unchanged);
+    let unchanged = |id| Outcome::Unchanged(DocId(id));
+    assert_eq!(upsert(&db, far(4), "https://a.example/00004", REMEMBER), unchanged(4));
     let again = Stamped::new("https://a.example/00005", 50);
-    assert_eq!(db.upsert_if_novel(far(5), again).unwrap(), Outcome::Unchanged);
+    assert_eq!(db.upsert_if_novel(far(5), again).unwrap(), unchanged(5));
     assert_eq!(db.expire(50).unwrap().removed, 8);
     let left: Vec<Option<u64>> =
         db.snapshot().documents().unwrap().map(|document| document.unwrap().1.stamp).collect();
@@ -228,7 +225,7 @@ fn with_duplicate() -> Db {
     assert_eq!((b.fingerprint, b.id, b.duplicate_of), (1, DocId(1), Some(DocId(0))));
     let stats = db.stats();
     assert_eq!((stats.documents, stats.duplicates, stats.entries), (2, 1, 1));
-    assert!(!db.contains(1).unwrap());
+    assert!(!db.snapshot().contains(1).unwrap());
     db
 }
 
@@ -238,11 +235,12 @@ fn assert_becomes_original(db: &Db) {
     let b = db.get("b").unwrap().unwrap();
     assert_eq!((b.id, b.duplicate_of), (DocId(1), Some(DocId(0))));
     assert_eq!(db.query(1, 0).unwrap(), []);
-    assert_eq!(upsert(db, 1, "b", REMEMBER), Outcome::Updated { from: 1, distance: 0 });
+    let updated = Outcome::Updated { id: DocId(1), from: 1, distance: 0 };
+    assert_eq!(upsert(db, 1, "b", REMEMBER), updated);
     let b = db.get("b").unwrap().unwrap();
     assert_eq!((b.fingerprint, b.id, b.duplicate_of), (1, DocId(1), None));
     assert_eq!(db.query(1, 0).unwrap().len(), 1);
-    assert_eq!(upsert(db, 1, "b", REMEMBER), Outcome::Unchanged);
+    assert_eq!(upsert(db, 1, "b", REMEMBER), Outcome::Unchanged(DocId(1)));
     db.compact().unwrap();
     assert_eq!(db.stats().duplicates, 0);
     assert!(db.verify().unwrap().errors.is_empty());
@@ -252,7 +250,7 @@ fn assert_becomes_original(db: &Db) {
 fn remembered_duplicate_is_unchanged_while_its_original_is_there() {
     let db = with_duplicate();
     for _ in 0..2 {
-        assert_eq!(upsert(&db, 1, "b", REMEMBER), Outcome::Unchanged);
+        assert_eq!(upsert(&db, 1, "b", REMEMBER), Outcome::Unchanged(DocId(1)));
         db.compact().unwrap();
     }
     assert_eq!(db.stats().duplicates, 1);
@@ -261,7 +259,7 @@ fn remembered_duplicate_is_unchanged_while_its_original_is_there() {
 #[test]
 fn remembered_duplicate_becomes_an_original_once_its_original_is_removed() {
     let db = with_duplicate();
-    assert!(db.remove_by_name("a").unwrap());
+    assert!(db.remove("a").unwrap());
     assert_becomes_original(&db);
 }
 
@@ -284,11 +282,11 @@ fn remembered_duplicate_becomes_an_original_once_its_original_has_expired() {
 fn remembered_duplicate_is_removed_by_name_by_id_and_by_expiry_but_not_by_entry() {
     for way in 0..3 {
         let db = with_duplicate();
-        assert!(!db.remove(1, DocId(1)).unwrap());
+        assert!(!db.remove_entry(1, DocId(1)).unwrap());
         assert!(db.touch("b", 5).unwrap());
         match way {
-            0 => assert!(db.remove_by_name("b").unwrap()),
-            1 => assert!(db.remove_by_id(DocId(1)).unwrap()),
+            0 => assert!(db.remove("b").unwrap()),
+            1 => assert!(db.remove(DocId(1)).unwrap()),
             _ => assert_eq!(db.expire(6).unwrap().removed, 1),
         }
         assert_eq!(db.get("b").unwrap(), None);
@@ -307,7 +305,7 @@ fn ids_of_removed_names_are_never_reused() {
         if next % 2 == 0 {
             db.flush().unwrap();
         }
-        assert!(db.remove_by_name("again").unwrap());
+        assert!(db.remove("again").unwrap());
         if next % 3 == 0 {
             db.compact().unwrap();
             assert_eq!(db.stats().documents, 0);
@@ -316,21 +314,21 @@ fn ids_of_removed_names_are_never_reused() {
             db.close().unwrap();
         }
     }
-    assert_eq!(open().names(&[DocId(0), DocId(11)]).unwrap(), [None, None]);
+    assert_eq!(open().snapshot().names(&[DocId(0), DocId(11)]).unwrap(), [None, None]);
 }
 
 #[test]
 fn names_of_several_ids_are_in_their_order_and_unknown_ids_have_none() {
     let (_, db) = numbered(1200);
-    assert!(db.remove_by_id(DocId(600)).unwrap());
+    assert!(db.remove(DocId(600)).unwrap());
     let ids = [u64::MAX, 1199, 0, 600, 1199, 1200, 77].map(DocId);
     let name = |n: u64| Some(format!("https://a.example/{n:05}"));
     let expected = [None, name(1199), name(0), None, name(1199), None, name(77)];
-    assert_eq!(db.names(&ids).unwrap(), expected);
-    assert_eq!(db.names(&[]).unwrap(), Vec::<Option<String>>::new());
+    assert_eq!(db.snapshot().names(&ids).unwrap(), expected);
+    assert_eq!(db.snapshot().names(&[]).unwrap(), Vec::<Option<String>>::new());
     let unique = create(Ids::Unique);
     unique.insert(1, 7).unwrap();
-    assert_eq!(unique.names(&[DocId(7)]).unwrap(), [None]);
+    assert_eq!(unique.snapshot().names(&[DocId(7)]).unwrap(), [None]);
 }
 
 #[test]
@@ -342,7 +340,7 @@ fn snapshot_keeps_its_documents_while_the_database_goes_on() {
     for n in 300..700 {
         let name = format!("https://a.example/{n:05}");
         match n % 3 {
-            0 => assert!(db.remove_by_name(&name).unwrap()),
+            0 => assert!(db.remove(&name).unwrap()),
             1 => assert!(db.touch(&name, 1 << 40).unwrap()),
             _ => drop(db.insert(!far(n), &name).unwrap()),
         }
@@ -355,14 +353,9 @@ fn snapshot_keeps_its_documents_while_the_database_goes_on() {
         assert_eq!(snapshot.name(document.id).unwrap().as_deref(), Some(name));
         assert_eq!(snapshot.query(document.fingerprint, 0).unwrap().len(), 1);
     }
-    assert_eq!(
-        snapshot.query_with(far(999), &QueryOptions::within(0).since(999)).unwrap().len(),
-        1
-    );
-    assert!(
-        snapshot.query_with(far(999), &QueryOptions::within(0).since(1000)).unwrap().is_empty()
-    );
-    assert!(snapshot.verify().errors.is_empty());
+    assert_eq!(snapshot.query(far(999), QueryOptions::within(0).since(999)).unwrap().len(), 1);
+    assert!(snapshot.query(far(999), QueryOptions::within(0).since(1000)).unwrap().is_empty());
+    assert!(snapshot.verify().unwrap().errors.is_empty());
 }
 
 #[test]
@@ -375,7 +368,7 @@ fn read_only_handle_sees_documents_and_their_changes_after_a_refresh() {
     assert_eq!(reader.snapshot().documents().unwrap().count(), 700);
     assert!(matches!(upsert(&db, far(800), kept, REMEMBER), Outcome::Updated { .. }));
     assert!(matches!(upsert(&db, far(800) ^ 1, "new", REMEMBER), Outcome::Duplicate(_)));
-    assert!(db.remove_by_name(gone).unwrap());
+    assert!(db.remove(gone).unwrap());
     assert_eq!((of(kept), of(gone), of("new")), (Some(far(650)), Some(far(1)), None));
     for flushed in [false, true] {
         if flushed {
@@ -384,12 +377,12 @@ fn read_only_handle_sees_documents_and_their_changes_after_a_refresh() {
         assert!(reader.refresh().unwrap());
         assert_eq!((of(kept), of(gone)), (Some(far(800)), None));
         assert_eq!(reader.get("new").unwrap().unwrap().duplicate_of, Some(DocId(650)));
-        assert_eq!(reader.id_of(kept).unwrap(), Some(DocId(650)));
-        assert!(reader.contains_name("new").unwrap() && !reader.contains_name(gone).unwrap());
+        assert_eq!(reader.get(kept).unwrap().map(|found| found.id), Some(DocId(650)));
+        assert!(reader.get("new").unwrap().is_some() && reader.get(gone).unwrap().is_none());
         let ids = [1, 650, 700].map(DocId);
         let names = [None, Some(kept.to_owned()), Some("new".to_owned())];
-        assert_eq!(reader.names(&ids).unwrap(), names);
+        assert_eq!(reader.snapshot().names(&ids).unwrap(), names);
         assert_eq!((reader.stats().documents, reader.stats().duplicates), (700, 1));
-        assert!(reader.verify().errors.is_empty());
+        assert!(reader.snapshot().verify().unwrap().errors.is_empty());
     }
 }

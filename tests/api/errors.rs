@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
 use fpdb::{
-    BlockCode, Db, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, RecipeName, Result,
-    describe,
+    BlockCode, Db, Description, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options,
+    RecipeName, Result,
 };
 
 use crate::common::entry;
@@ -36,7 +36,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 fn refused_to_open(path: &Path, kind: ErrorKind, words: &[&str]) {
     refused(Db::open(path), kind, words);
     refused(Db::options().open_read_only(path), kind, words);
-    refused(describe(path), kind, words);
+    refused(Description::read(path), kind, words);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn file_in_place_of_the_folder_is_refused_and_left_alone() {
         Db::options().create(&path).map(drop),
         Db::options().open_or_create(&path).map(drop),
         Db::options().open_read_only(&path).map(drop),
-        describe(&path).map(drop),
+        Description::read(&path).map(drop),
     ] {
         let error = result.unwrap_err();
         let expected = [ErrorKind::Io, ErrorKind::AlreadyExists, ErrorKind::NotFound];
@@ -116,7 +116,7 @@ fn existing_database_is_not_created_again() {
     refused(Options::bits128().open(folder.path()), ErrorKind::Unsupported, &["64-bit", "128-bit"]);
     db.close().unwrap();
     refused(Db::options().create(folder.path()), ErrorKind::AlreadyExists, &["open it"]);
-    assert!(Db::open(folder.path()).unwrap().contains(7).unwrap());
+    assert!(Db::open(folder.path()).unwrap().snapshot().contains(7).unwrap());
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn create_with_impossible_options_leaves_no_folder() {
 fn closed(options: Options<u64>) -> Arc<Sim> {
     let sim = Sim::new();
     let db = options.storage(sim.clone()).create("sim").unwrap();
-    match db.id_kind() {
+    match db.description().ids {
         Ids::User => db.insert(7, 1).unwrap(),
         _ => db.insert(7, "seven").unwrap(),
     };
@@ -194,7 +194,13 @@ fn another_recipe_is_refused_with_both_names() {
         &words,
     );
     assert_eq!(
-        on(&sim).recipe(RecipeName::custom("words/1")).open("sim").unwrap().recipe(),
+        on(&sim)
+            .recipe(RecipeName::custom("words/1"))
+            .open("sim")
+            .unwrap()
+            .description()
+            .recipe
+            .as_deref(),
         Some("words/1")
     );
     let sim = closed(Db::options());
@@ -212,7 +218,10 @@ fn another_extraction_is_refused_with_both_names() {
     refused(on(&sim).extraction("strip/1").open("sim"), ErrorKind::Unsupported, &words);
     refused(on(&sim).extraction("strip/1").open_read_only("sim"), ErrorKind::Unsupported, &words);
     let db = on(&sim).open("sim").unwrap();
-    assert_eq!((db.extraction(), db.recipe()), (Some("main/1"), None));
+    assert_eq!(
+        (db.description().extraction.as_deref(), db.description().recipe.as_deref()),
+        (Some("main/1"), None)
+    );
     let sim = closed(Db::options());
     let words = ["main/1", "no named extraction"];
     refused(on(&sim).extraction("main/1").open("sim"), ErrorKind::Unsupported, &words);
@@ -223,7 +232,10 @@ fn an_empty_database_adopts_an_extraction() {
     let sim = Sim::new();
     on(&sim).create("sim").unwrap().close().unwrap();
     on(&sim).extraction("main/1").open("sim").unwrap().close().unwrap();
-    assert_eq!(on(&sim).open_read_only("sim").unwrap().extraction(), Some("main/1"));
+    assert_eq!(
+        on(&sim).open_read_only("sim").unwrap().description().extraction.as_deref(),
+        Some("main/1")
+    );
 }
 
 type Change<'a> = &'a dyn Fn(Options<u64>) -> Options<u64>;
@@ -247,7 +259,7 @@ fn stored_options_that_differ_are_refused_with_both_values() {
     }
     let same = on(&sim).max_distance(3).block_size(128).filter_bits(8).ids(Ids::User);
     let same = same.code(BlockCode::Huffman);
-    assert!(same.open("sim").unwrap().contains(7).unwrap());
+    assert!(same.open("sim").unwrap().snapshot().contains(7).unwrap());
 }
 
 #[test]
@@ -282,9 +294,9 @@ fn second_handle_in_the_process_is_refused_and_readers_are_not() {
     refused(Db::open(folder.path()), ErrorKind::Locked, &words);
     refused(Db::options().open_or_create(folder.path()), ErrorKind::Locked, &words);
     let reader = Db::options().open_read_only(folder.path()).unwrap();
-    assert_eq!(reader.ids(7).unwrap(), [DocId(1)]);
+    assert_eq!(reader.snapshot().ids(7).unwrap(), [DocId(1)]);
     drop(db);
-    assert!(Db::open(folder.path()).unwrap().contains(7).unwrap());
+    assert!(Db::open(folder.path()).unwrap().snapshot().contains(7).unwrap());
 }
 
 /// The folder in which the child process of the test below writes.
@@ -348,15 +360,15 @@ fn keys_of_the_wrong_kind_are_refused_and_nothing_of_their_batch_is_inserted() {
     let words = ["user ids", "DocId", "sim"];
     refused(db.insert(1, "one"), ErrorKind::InvalidArgument, &words);
     let batch = [(1, Key::from(1)), (2, Key::from("two"))];
-    refused(db.insert_batch(&batch), ErrorKind::InvalidArgument, &words);
-    refused(db.insert_if_novel_batch(&batch), ErrorKind::InvalidArgument, &words);
+    refused(db.write(&batch).run(), ErrorKind::InvalidArgument, &words);
+    refused(db.write(&batch).unless_near(3).run(), ErrorKind::InvalidArgument, &words);
     assert_eq!(db.stats().entries, 1);
 
     let sim = closed(Db::options().ids(Ids::Names));
     let db = on(&sim).open("sim").unwrap();
     let words = ["assigns ids itself", "name", "sim"];
     refused(db.insert(1, 1), ErrorKind::InvalidArgument, &words);
-    refused(db.insert_batch(&batch), ErrorKind::InvalidArgument, &words);
+    refused(db.write(&batch).run(), ErrorKind::InvalidArgument, &words);
     refused(db.insert_if_novel(1 << 40, 1), ErrorKind::InvalidArgument, &words);
     let given = [Ok(entry(1, 1))];
     refused(db.bulk_load(given), ErrorKind::InvalidArgument, &["bulk load", "a name", "sim"]);
@@ -373,7 +385,7 @@ fn empty_and_overlong_names_are_refused() {
     let id = db.insert(1, &longest).unwrap();
     assert_eq!(id, DocId(1), "no number is lost to a refused name");
     db.close().unwrap();
-    assert_eq!(on(&sim).open("sim").unwrap().name(id).unwrap(), Some(longest));
+    assert_eq!(on(&sim).open("sim").unwrap().snapshot().name(id).unwrap(), Some(longest));
 }
 
 #[test]
@@ -381,11 +393,11 @@ fn removing_a_missing_entry_is_not_an_error() {
     let sim = closed(Db::options());
     let db = on(&sim).open("sim").unwrap();
     for (fingerprint, id) in [(7, 2), (8, 1), (0, 0), (u64::MAX, u64::MAX)] {
-        assert!(!db.remove(fingerprint, id).unwrap());
+        assert!(!db.remove_entry(fingerprint, id).unwrap());
     }
-    assert!(db.remove(7, 1).unwrap());
-    assert!(!db.remove(7, 1).unwrap());
-    assert_eq!(db.name(DocId(1)).unwrap(), None);
+    assert!(db.remove_entry(7, 1).unwrap());
+    assert!(!db.remove_entry(7, 1).unwrap());
+    assert_eq!(db.snapshot().name(DocId(1)).unwrap(), None);
 }
 
 #[test]
@@ -395,10 +407,14 @@ fn errors_of_the_caller_are_passed_on_and_end_the_batch() {
     let broken = || Db::open("no/such/folder").unwrap_err();
     let given = [Ok(entry(1, 1)), Err(broken()), Ok(entry(2, 2))];
     refused(db.bulk_load(given), ErrorKind::NotFound, &["no/such/folder"]);
-    let ended = db.insert_if_novel_batch_with(&[(1 << 40, Key::from(5))], 3, |verdicts| {
-        assert_eq!(verdicts.len(), 1);
-        Err(std::io::Error::other("the printer is out of paper"))
-    });
+    let ended = db
+        .write(&[(1 << 40, Key::from(5))])
+        .unless_near(3)
+        .before_commit(|verdicts| {
+            assert_eq!(verdicts.len(), 1);
+            Err(std::io::Error::other("the printer is out of paper"))
+        })
+        .run();
     refused(ended, ErrorKind::Io, &["out of paper"]);
     assert_eq!(db.stats().entries, 1);
     db.insert(1 << 40, 5).unwrap();
@@ -416,16 +432,16 @@ fn poisoned_handle_refuses_writes_says_why_and_still_reads() {
         let words = ["open the database again", "injected fault"];
         refused(db.insert(9, 3), ErrorKind::Poisoned, &words);
         refused(db.insert_if_novel(1 << 50, 3), ErrorKind::Poisoned, &words);
-        refused(db.remove(7, 1), ErrorKind::Poisoned, &words);
+        refused(db.remove_entry(7, 1), ErrorKind::Poisoned, &words);
         refused(db.flush(), ErrorKind::Poisoned, &words);
         refused(db.compact(), ErrorKind::Poisoned, &words);
         refused(db.sync(), ErrorKind::Poisoned, &words);
         refused(db.bulk_load([Ok(entry(1, 1))]), ErrorKind::Poisoned, &words);
-        assert_eq!(db.ids(8).unwrap(), [DocId(2)]);
+        assert_eq!(db.snapshot().ids(8).unwrap(), [DocId(2)]);
         assert_eq!(db.query(7, 0).unwrap().len(), 1);
-        assert!(db.ids(9).unwrap().is_empty(), "it was not acknowledged");
+        assert!(db.snapshot().ids(9).unwrap().is_empty(), "it was not acknowledged");
         refused(db.close(), ErrorKind::Poisoned, &words);
-        assert_eq!(on(&sim).open("sim").unwrap().ids(8).unwrap(), [DocId(2)]);
+        assert_eq!(on(&sim).open("sim").unwrap().snapshot().ids(8).unwrap(), [DocId(2)]);
     }
 }
 
@@ -437,5 +453,5 @@ fn backup_goes_to_an_empty_folder_only() {
     let words = ["not empty", "choose another one", "copy"];
     refused(db.backup("copy"), ErrorKind::AlreadyExists, &words);
     refused(db.backup("sim"), ErrorKind::AlreadyExists, &["not empty", "sim"]);
-    assert!(on(&sim).open("copy").unwrap().contains(7).unwrap());
+    assert!(on(&sim).open("copy").unwrap().snapshot().contains(7).unwrap());
 }

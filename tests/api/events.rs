@@ -108,7 +108,7 @@ fn open_is_reported_with_what_is_in_the_database() {
 fn recovery_is_reported_with_what_was_in_the_log() {
     let sim = Sim::new();
     let db = options(&sim).create("sim").unwrap();
-    db.insert_batch(&[(7u64, 1u64), (8, 2)]).unwrap();
+    db.write(&[(7u64, 1u64), (8, 2)]).run().unwrap();
     db.insert(9, 3).unwrap();
     drop(db);
     sim.create("0000000000000099.log").unwrap();

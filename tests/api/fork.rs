@@ -11,7 +11,7 @@ use std::thread;
 use fpdb::{Db, DocId, Durability, Entry, ErrorKind};
 
 /// The variable that makes a test process fork, with the folder of its database. It has one test to
-/// run and so no other threads than those of the database.
+/// run, and so no threads but the database's.
 const FORKING: &str = "FPDB_TEST_FORK";
 
 /// Forks this process. Returns the child's exit code to the parent, and ends the child.
@@ -50,10 +50,10 @@ fn forking() {
         let errors = [
             db.insert(3, 3).map(drop),
             db.insert_if_novel(4, 4).map(drop),
-            db.remove(1, 1).map(drop),
+            db.remove_entry(1, 1).map(drop),
             db.bulk_load([Ok(Entry { fingerprint: 5, id: DocId(5) })]).map(drop),
             db.query(1, 0).map(drop),
-            db.contains(1).map(drop),
+            db.nearest(1, 0).map(drop),
             db.sync(),
             db.flush(),
             db.compact().map(drop),
@@ -68,10 +68,32 @@ fn forking() {
         drop(db.clone());
         // The parent still writes, and holds the lock.
         let locked = Db::open(&path).is_err_and(|error| error.kind() == ErrorKind::Locked);
-        let readable = Db::open_read_only(&path).is_ok_and(|reader| reader.contains(2).is_ok());
+        let readable =
+            Db::open_read_only(&path).is_ok_and(|reader| reader.snapshot().contains(2).is_ok());
         i32::from(!refused) + 2 * i32::from(!locked) + 4 * i32::from(!readable)
     });
     assert_eq!(code, 0, "bits: not refused, not locked, not readable");
+    // A handle of the child's own makes the parent's no better, and is itself refused in its
+    // children.
+    let code = in_child(|| {
+        let refused =
+            |db: &Db| db.nearest(1, 0).is_err_and(|error| error.kind() == ErrorKind::Closed);
+        let own = Db::options().create(Path::new(&path).with_extension("own")).unwrap();
+        let works = own.insert(1, 1).is_ok() && own.nearest(1, 0).unwrap().is_some();
+        let of_grandchild = in_child(|| {
+            let other = Db::options().create(Path::new(&path).with_extension("other")).unwrap();
+            let works = other.insert(1, 1).is_ok() && other.nearest(1, 0).unwrap().is_some();
+            i32::from(!works) + 2 * i32::from(!refused(&own)) + 4 * i32::from(!refused(&db))
+        });
+        i32::from(!works)
+            + 2 * i32::from(!refused(&db))
+            + 4 * i32::from(own.nearest(1, 0).unwrap().is_none())
+            + 8 * of_grandchild
+    });
+    assert_eq!(
+        code, 0,
+        "bits: own does not work, parent's not refused, own lost; then a grandchild's"
+    );
     // The child ends with the handle, which must not wait for threads that it does not have.
     let moved = db.clone();
     assert_eq!(
@@ -97,7 +119,7 @@ fn forking() {
                 };
                 let results = [
                     db.insert(3, 3).map(drop),
-                    db.remove(1, 1).map(drop),
+                    db.remove_entry(1, 1).map(drop),
                     db.sync(),
                     db.flush(),
                     db.clone().close(),

@@ -18,7 +18,7 @@ fn range(from: u64, to: u64) -> Vec<Entry> {
 fn insert(db: &Db, entries: &[Entry]) -> Result<()> {
     let keys: Vec<(u64, Key<'_>)> =
         entries.iter().map(|e| (e.fingerprint, Key::from(e.id))).collect();
-    db.insert_batch(&keys).map(drop)
+    db.write(&keys).run().map(drop)
 }
 
 /// Two segments, tombstones, and a memtable with room for one more entry.
@@ -28,7 +28,7 @@ fn make() -> (Arc<Sim>, Db, Oracle<u64>) {
     insert(&db, &range(0, 80)).unwrap();
     db.flush().unwrap();
     let gone = range(5, 6)[0];
-    assert!(db.remove(gone.fingerprint, gone.id).unwrap());
+    assert!(db.remove_entry(gone.fingerprint, gone.id).unwrap());
     db.flush().unwrap();
     insert(&db, &range(100, 131)).unwrap();
     let mut oracle = Oracle(range(0, 80).into_iter().chain(range(100, 131)).collect());
@@ -222,7 +222,7 @@ fn check_bound(sim: &Arc<Sim>, db: &Db, rng: &mut Rng, count: u64, kind: u64) ->
         3 => i.reverse_bits(),
         _ => (1 << (i % 64)) | (i / 64),
     };
-    let is_named = db.id_kind() == Ids::Names;
+    let is_named = db.description().ids == Ids::Names;
     for segment in 0..4u64 {
         sim.set_free_space(1 << 30);
         for i in 0..count >> (2 * segment) {
@@ -238,7 +238,7 @@ fn check_bound(sim: &Arc<Sim>, db: &Db, rng: &mut Rng, count: u64, kind: u64) ->
                     db.insert(f, !id).unwrap();
                 }
                 if i % 11 == 3 {
-                    assert!(db.remove(f, id).unwrap());
+                    assert!(db.remove_entry(f, id).unwrap());
                 }
             }
         }
@@ -331,7 +331,10 @@ fn merges_within_changing_free_space_keep_every_entry() {
         for _ in 0..rng.within(1, 60) {
             let new = entry(rng.below(300).wrapping_mul(0x9e37_79b9_7f4a_7c15), rng.below(4));
             if rng.one_in(3) {
-                assert_eq!(db.remove(new.fingerprint, new.id).unwrap(), oracle.0.remove(&new));
+                assert_eq!(
+                    db.remove_entry(new.fingerprint, new.id).unwrap(),
+                    oracle.0.remove(&new)
+                );
             } else {
                 insert(&db, &[new]).unwrap();
                 oracle.0.insert(new);
@@ -395,7 +398,9 @@ fn full_disk_has_room_for_removals_close_and_open_and_the_handle_resumes() {
         let mut oracle = Oracle(range(0, inserted).into_iter().collect());
         let remove = |db: &Db, oracle: &mut Oracle<u64>, from: u64, to: u64| {
             for gone in range(from, to) {
-                assert!(db.remove(gone.fingerprint, gone.id).unwrap_or_else(|e| panic!("{e}")));
+                assert!(
+                    db.remove_entry(gone.fingerprint, gone.id).unwrap_or_else(|e| panic!("{e}"))
+                );
                 oracle.0.remove(&gone);
             }
         };

@@ -52,9 +52,9 @@ fn forged_next_id_does_not_make_compaction_write_names_for_the_gap() {
         assert_eq!((stats.segments.len(), stats.entries), (1, 2));
         assert!(stats.bytes_names < 1 << 10, "{} bytes of names", stats.bytes_names);
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-        assert_eq!(db.name(DocId(0)).unwrap().as_deref(), Some("first"));
-        assert_eq!(db.name(DocId(gap)).unwrap().as_deref(), Some("second"));
-        assert_eq!(db.name(DocId(gap - 1)).unwrap(), None);
+        assert_eq!(db.snapshot().name(DocId(0)).unwrap().as_deref(), Some("first"));
+        assert_eq!(db.snapshot().name(DocId(gap)).unwrap().as_deref(), Some("second"));
+        assert_eq!(db.snapshot().name(DocId(gap - 1)).unwrap(), None);
         assert!(db.verify().unwrap().errors.is_empty());
     }
 }
@@ -67,11 +67,11 @@ fn removed_documents_take_no_space_in_the_names() {
     (0..10_000).for_each(|i| assert_eq!(db.insert(i, &name(i)).unwrap(), DocId(i)));
     db.flush().unwrap();
     let kept = |i: &u64| matches!(i, 0 | 5_000 | 9_999);
-    (0..10_000).filter(|i| !kept(i)).for_each(|i| assert!(db.remove(i, i).unwrap()));
+    (0..10_000).filter(|i| !kept(i)).for_each(|i| assert!(db.remove_entry(i, i).unwrap()));
     db.compact().unwrap();
     assert!(db.stats().bytes_names < 1 << 10, "{} bytes of names", db.stats().bytes_names);
     for i in (0..10_000).step_by(1000).chain([9_999]) {
-        assert_eq!(db.name(DocId(i)).unwrap(), kept(&i).then(|| name(i)));
+        assert_eq!(db.snapshot().name(DocId(i)).unwrap(), kept(&i).then(|| name(i)));
     }
 }
 

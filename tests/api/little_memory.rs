@@ -11,8 +11,8 @@ use fpdb::{Db, Entry, Options, Result};
 
 use crate::common::entry;
 
-/// The memory that the process of an operation may use, including bytes that it has written and that
-/// are not on disk yet. Those may be 32 MiB: files are synced so often while they grow.
+/// The memory that the process of an operation may use, including bytes that it has written and
+/// that are not on disk yet. Those may be 32 MiB: files are synced so often while they grow.
 const LIMIT: u64 = 48 << 20;
 
 /// Names the operation in the environment of its process.
@@ -76,7 +76,7 @@ fn operations_need_far_less_memory_than_the_database_has() {
     let path = folder.path().join("db");
     let is_full = std::env::var_os("FPDB_LITTLE_MEMORY").is_some_and(|value| value == "full");
     let bytes = LIMIT * if is_full { 10 } else { 5 };
-    let layout = fpdb::Layout::preset("biplane-11", 64).unwrap();
+    let layout = fpdb::Layout::preset("paper-10", 64).unwrap();
     let db = options().layout(layout).max_distance(6).background(false).create(&path).unwrap();
     let (mut end, step) = (0, bytes / 64);
     while db.stats().bytes_total < bytes {
@@ -102,7 +102,7 @@ fn operation_in_this_process() {
             }
         }
         "verify" => {
-            let report = options().open_read_only("db").unwrap().snapshot().verify();
+            let report = options().open_read_only("db").unwrap().snapshot().verify().unwrap();
             assert!(report.errors.is_empty());
         }
         "import" => {

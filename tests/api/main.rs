@@ -17,6 +17,7 @@ mod fork;
 mod full_disk;
 mod hostile;
 mod identity;
+mod in_memory;
 mod index_memory;
 mod little_memory;
 mod merge;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpdb::storage::Sim;
 use fpdb::{
     BlockCode, Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options,
-    RecipeName, Stamped, UpsertOptions,
+    RecipeName, Stamped,
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
@@ -27,6 +28,13 @@ fn entries(db: &Db) -> Oracle<u64> {
     Oracle(db.snapshot().iter().map(Result::unwrap).collect())
 }
 
+/// Inserts or updates a document, and keeps it even if it is a duplicate.
+fn remember(db: &Db, fingerprint: u64, key: Stamped<'_>) {
+    let write =
+        db.write(&[(fingerprint, key)]).unless_near(3).or_update(OnDuplicate::Remember).run();
+    assert_eq!(write.unwrap().len(), 1);
+}
+
 /// Fills a database with clusters, in several segments, with removals and updates.
 fn filled(sim: &Arc<Sim>, path: &str, ids: Ids, seed: u64) -> Db {
     let db = options(sim).ids(ids).layout(Layout::preset("half-2", 64).unwrap());
@@ -41,8 +49,7 @@ fn filled(sim: &Arc<Sim>, path: &str, ids: Ids, seed: u64) -> Db {
                 let name = format!("https://a.example/{number}");
                 let stamped = Stamped::new(&*name, stamp);
                 if i % 4 == 0 {
-                    let remember = UpsertOptions::new().on_duplicate(OnDuplicate::Remember);
-                    let _ = db.upsert_if_novel_with(fingerprint, stamped, &remember).unwrap();
+                    remember(&db, fingerprint, stamped);
                 } else {
                     db.insert(fingerprint, stamped).unwrap();
                 }
@@ -54,9 +61,9 @@ fn filled(sim: &Arc<Sim>, path: &str, ids: Ids, seed: u64) -> Db {
             let gone = rng.below(200);
             match ids {
                 Ids::Names => {
-                    db.remove_by_name(&format!("https://a.example/{gone}")).unwrap();
+                    db.remove(&format!("https://a.example/{gone}")).unwrap();
                 }
-                _ => drop(db.remove_by_id(gone).unwrap()),
+                _ => drop(db.remove(gone).unwrap()),
             }
         }
     }
@@ -69,14 +76,17 @@ fn rebuild_with_other_options_gives_the_same_answers() {
         let sim = Sim::new();
         let db = filled(&sim, "a", ids, 1);
         let rebuilt = options(&sim)
-            .layout(Layout::preset("tri-6", 64).unwrap())
+            .layout(Layout::preset("ring-4", 64).unwrap())
             .max_distance(5)
             .block_size(1024)
             .code(BlockCode::EliasFano)
             .filter_bits(0);
         let report = rebuilt.rebuild("a", "b").unwrap();
         let copy = options(&sim).open("b").unwrap();
-        assert_eq!((copy.layout().name(), copy.max_distance()), ("tri-6", 5));
+        assert_eq!(
+            (copy.description().layout.name(), copy.description().max_distance),
+            ("ring-4", 5)
+        );
         assert_entries(&copy.snapshot(), &entries(&db));
         if ids != Ids::User {
             assert_eq!(documents(&copy), documents(&db));
@@ -115,7 +125,10 @@ fn rebuild_without_options_keeps_the_settings() {
     let _ = options(&sim).max_distance(1).rebuild("a", "c").unwrap();
     let fresh = options(&sim).max_distance(1).create("d").unwrap();
     let c = options(&sim).open("c").unwrap();
-    assert_eq!((c.layout(), c.max_distance()), (fresh.layout(), 1));
+    assert_eq!(
+        (&c.description().layout, c.description().max_distance),
+        (&fresh.description().layout, 1)
+    );
 }
 
 #[test]
@@ -180,7 +193,6 @@ fn with_id(mut document: Document, id: DocId) -> Document {
 #[test]
 fn remembered_duplicate_refers_to_the_new_id_of_its_original() {
     let sim = Sim::new();
-    let remember = UpsertOptions::new().on_duplicate(OnDuplicate::Remember);
     let a = options(&sim).ids(Ids::Names).create("a").unwrap();
     for name in ["x", "original"] {
         a.insert(name.len() as u64 * 0xffff, name).unwrap();
@@ -189,15 +201,15 @@ fn remembered_duplicate_refers_to_the_new_id_of_its_original() {
     for (fingerprint, name) in [(8 * 0xffff, "original"), (1 << 40, "another")] {
         b.insert(fingerprint, name).unwrap();
         let copy = format!("copy of {name}");
-        let _ = b.upsert_if_novel_with(fingerprint ^ 1, &*copy, &remember).unwrap();
+        remember(&b, fingerprint ^ 1, Stamped::from(&*copy));
     }
     let _ = options(&sim).merge(&["a", "b"], "out").unwrap();
     let merged = options(&sim).open("out").unwrap();
     for name in ["original", "another"] {
         let copy = merged.get(&*format!("copy of {name}")).unwrap().unwrap();
-        assert_eq!(copy.duplicate_of, merged.id_of(name).unwrap(), "{name}");
+        assert_eq!(copy.duplicate_of, merged.get(name).unwrap().map(|found| found.id), "{name}");
     }
-    assert_eq!(merged.id_of("original").unwrap(), Some(DocId(1)));
+    assert_eq!(merged.get("original").unwrap().map(|found| found.id), Some(DocId(1)));
 }
 
 #[test]
@@ -206,8 +218,7 @@ fn merge_without_duplicates_equals_inserting_one_database_after_another() {
         let sim = Sim::new();
         let a = filled(&sim, "a", ids, 1);
         let b = filled(&sim, "b", ids, 2);
-        let goes_on = |_| ControlFlow::Continue(());
-        let report = options(&sim).merge_with(&["a", "b"], "out", true, goes_on).unwrap();
+        let report = options(&sim).merge_novel(&["a", "b"], "out").unwrap();
         let merged = options(&sim).open("out").unwrap();
         let mut expected = entries(&a);
         if ids == Ids::User {
@@ -284,11 +295,12 @@ fn cancelled_merge_leaves_no_folder() {
     for i in 0..5000u64 {
         db.insert(u64::wrapping_mul(i, 0x9e37_79b9_7f4a_7c15), &format!("{i}")).unwrap();
     }
-    let mut calls = 0;
-    let cancelled = Db::options().merge_with(&[&a], &out, false, |_| {
-        calls += 1;
-        if calls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let calls = AtomicUsize::new(1);
+    let options = Db::options().on_progress(move |_| match calls.fetch_add(1, Ordering::Relaxed) {
+        3 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
     });
+    let cancelled = options.merge(&[&a], &out);
     assert_eq!(cancelled.map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
     assert!(!out.exists());
     assert_eq!(Db::options().rebuild(&a, &out).unwrap().written, 5000);

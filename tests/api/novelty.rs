@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fpdb::{Db, DocId, Ids, Novelty};
+use fpdb::{Db, DocId, Ids, Outcome};
 
 /// All fingerprints at one distance from 0, the flipped bits spread over the width.
 fn at_distance(distance: u32) -> u64 {
@@ -21,8 +21,9 @@ fn insert_can_use_a_smaller_distance_than_the_database() {
                 if apart % 2 == 0 {
                     db.flush().unwrap();
                 }
-                let novelty = db.insert_if_novel_within(at_distance(apart), 2, distance).unwrap();
-                let is_novel = matches!(novelty, Novelty::Inserted(DocId(2)));
+                let document = [(at_distance(apart), 2)];
+                let outcomes = db.write(&document).unless_near(distance).run().unwrap();
+                let is_novel = outcomes == [Outcome::Inserted(DocId(2))];
                 assert_eq!(is_novel, apart > distance, "{own} {distance} {apart}");
                 assert_eq!(db.snapshot().len(), 1 + u64::from(is_novel));
             }
@@ -35,27 +36,27 @@ fn distance_of_a_batch_also_applies_among_its_own_documents() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::options().create(folder.path().join("db")).unwrap();
     let documents = [(0, 1), (at_distance(2), 2), (at_distance(3), 3)];
-    let novelties = db.insert_if_novel_batch_with(&documents, 1, |_| Ok(())).unwrap();
-    let inserted = novelties.iter().filter(|n| matches!(n, Novelty::Inserted(_))).count();
+    let novelties = db.write(&documents).unless_near(1).run().unwrap();
+    let inserted = novelties.iter().filter(|n| matches!(n, Outcome::Inserted(_))).count();
     assert_eq!(inserted, 3);
-    let novelties = db.insert_if_novel_batch_with(&documents, 3, |_| Ok(())).unwrap();
-    assert!(novelties.iter().all(|n| matches!(n, Novelty::Duplicate(m) if m.distance == 0)));
+    let novelties = db.write(&documents).unless_near(3).run().unwrap();
+    assert!(novelties.iter().all(|n| matches!(n, Outcome::Duplicate(m) if m.distance == 0)));
 }
 
 #[test]
 fn batch_takes_owned_borrowed_and_copied_keys() {
     let folder = tempfile::tempdir().unwrap();
     let named = Db::options().ids(Ids::Names).create(folder.path().join("named")).unwrap();
-    named.insert_batch(&[(1, String::from("owned"))]).unwrap();
-    named.insert_batch(&[(2, "borrowed")]).unwrap();
-    named.insert_batch(&[(3, Cow::from("either"))]).unwrap();
+    named.write(&[(1, String::from("owned"))]).run().unwrap();
+    named.write(&[(2, "borrowed")]).run().unwrap();
+    named.write(&[(3, Cow::from("either"))]).run().unwrap();
     let either = Cow::from("one");
     let id = named.insert(4, &either).unwrap();
-    assert_eq!(named.name(id).unwrap().as_deref(), Some("one"));
-    assert_eq!(named.name(DocId(0)).unwrap().as_deref(), Some("owned"));
+    assert_eq!(named.snapshot().name(id).unwrap().as_deref(), Some("one"));
+    assert_eq!(named.snapshot().name(DocId(0)).unwrap().as_deref(), Some("owned"));
 
     let numbered = Db::options().create(folder.path().join("numbered")).unwrap();
-    numbered.insert_batch(&[(1, 10)]).unwrap();
-    numbered.insert_batch(&[(2, DocId(20))]).unwrap();
-    assert_eq!(numbered.ids(2).unwrap(), [DocId(20)]);
+    numbered.write(&[(1, 10)]).run().unwrap();
+    numbered.write(&[(2, DocId(20))]).run().unwrap();
+    assert_eq!(numbered.snapshot().ids(2).unwrap(), [DocId(20)]);
 }

@@ -81,8 +81,8 @@ fn orphan_of_a_newer_format_is_not_removed() {
     assert_eq!(sim.contents(&name).unwrap(), log);
 }
 
-/// Makes an empty database with a file of another database, which must be refused if it can be read.
-/// Returns the name of the file.
+/// Makes an empty database with a file of another database, which must be refused if it can be
+/// read. Returns the name of the file.
 fn with_foreign_orphan() -> (Arc<Sim>, String) {
     let sim = Sim::new();
     let db = on(&sim).create("other").unwrap();

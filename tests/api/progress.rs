@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fpdb::{Db, DocId, Entry, ErrorKind, Found, Phase, Progress};
@@ -25,6 +26,21 @@ fn database(path: &Path) -> Db {
     db
 }
 
+/// Returns a list of reports, and a function that adds to it.
+fn record() -> (Arc<Mutex<Vec<Progress>>>, impl Fn(Progress) -> ControlFlow<()> + Send + Sync) {
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let all = reports.clone();
+    let report = move |progress| {
+        all.lock().unwrap().push(progress);
+        ControlFlow::Continue(())
+    };
+    (reports, report)
+}
+
+fn take(reports: &Mutex<Vec<Progress>>) -> Vec<Progress> {
+    std::mem::take(&mut *reports.lock().unwrap())
+}
+
 /// The reports must begin at 0 or above, never go back, and end at the total.
 #[track_caller]
 fn check(reports: &[Progress], phase: Phase, slack: f64) {
@@ -41,25 +57,14 @@ fn check(reports: &[Progress], phase: Phase, slack: f64) {
 fn verify_compact_and_backup_report_their_progress_up_to_the_total() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(&folder.path().join("db"));
-    let mut reports = Vec::new();
-    let mut report = |progress| {
-        reports.push(progress);
-        ControlFlow::Continue(())
-    };
-    assert!(db.verify_with(&mut report).unwrap().errors.is_empty());
-    check(&std::mem::take(&mut reports), Phase::Check, 0.0);
-    let mut report = |progress| {
-        reports.push(progress);
-        ControlFlow::Continue(())
-    };
-    db.backup_with(folder.path().join("copy"), &mut report).unwrap();
-    check(&std::mem::take(&mut reports), Phase::Copy, 0.0);
-    let mut report = |progress| {
-        reports.push(progress);
-        ControlFlow::Continue(())
-    };
-    assert_eq!(db.compact_with(&mut report).unwrap().segments_after, 1);
-    check(&reports, Phase::Write, 0.0);
+    let (reports, report) = record();
+    let db = db.on_progress(report);
+    assert!(db.verify().unwrap().errors.is_empty());
+    check(&take(&reports), Phase::Check, 0.0);
+    db.backup(folder.path().join("copy")).unwrap();
+    check(&take(&reports), Phase::Copy, 0.0);
+    assert_eq!(db.compact().unwrap().segments_after, 1);
+    check(&take(&reports), Phase::Write, 0.0);
 }
 
 #[test]
@@ -67,11 +72,11 @@ fn cancelled_operations_change_nothing_and_can_be_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(&folder.path().join("db"));
     let copy = folder.path().join("copy");
-    let cancel = |_| ControlFlow::Break(());
-    assert_eq!(db.verify_with(cancel).unwrap_err().kind(), ErrorKind::Cancelled);
-    assert_eq!(db.backup_with(&copy, cancel).unwrap_err().kind(), ErrorKind::Cancelled);
+    let cancelled = db.on_progress(|_| ControlFlow::Break(()));
+    assert_eq!(cancelled.verify().unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(cancelled.backup(&copy).unwrap_err().kind(), ErrorKind::Cancelled);
     assert!(!copy.exists());
-    assert_eq!(db.compact_with(cancel).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(cancelled.compact().unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!((db.stats().segments.len(), db.snapshot().len()), (2, 25_000));
     db.backup(&copy).unwrap();
     assert_eq!(db.compact().unwrap().segments_after, 1);
@@ -84,16 +89,13 @@ fn batch_of_queries_reports_its_progress_and_can_be_cancelled() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(&folder.path().join("db"));
     let (snapshot, queries) = (db.snapshot(), (0..3000).collect::<Vec<u64>>());
-    let mut reports = Vec::new();
-    let mut report = |progress| {
-        reports.push(progress);
-        ControlFlow::Continue(())
-    };
-    let answers = snapshot.query_batch_with(&queries, 3, &mut report).unwrap();
+    let (reports, report) = record();
+    let answers = snapshot.clone().on_progress(report).query_batch(&queries, 3).unwrap();
     assert_eq!(answers, snapshot.query_batch(&queries, 3).unwrap());
-    check(&reports, Phase::Search, 0.0);
+    check(&take(&reports), Phase::Search, 0.0);
+    let snapshot = snapshot.on_progress(|_| ControlFlow::Break(()));
     for queries in [&queries[..1], &queries] {
-        let cancelled = snapshot.query_batch_with(queries, 3, |_| ControlFlow::Break(()));
+        let cancelled = snapshot.query_batch(queries, 3);
         assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
     }
 }
@@ -106,22 +108,21 @@ fn a_search_for_pairs_is_cancelled_in_the_middle_of_a_region() {
     let _ = db.bulk_load(entries).unwrap();
     let snapshot = db.snapshot();
     let all: u64 = snapshot.pairs(10).count().unwrap().iter().sum();
-    let found = AtomicU64::new(0);
-    let cancelled = snapshot.pairs(10).threads(1).visit_with(
-        |some| {
-            if let Found::Pairs(pairs) = some {
-                found.fetch_add(pairs.len() as u64, Relaxed);
-            }
-            // Until progress is reported again.
-            std::thread::sleep(Duration::from_millis(60));
-            ControlFlow::Continue(())
-        },
-        |_| match found.load(Relaxed) {
-            0 => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
-        },
-    );
+    let found = Arc::new(AtomicU64::new(0));
+    let so_far = found.clone();
+    let snapshot = snapshot.on_progress(move |_| match so_far.load(Relaxed) {
+        0 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    });
+    let cancelled = snapshot.pairs(10).threads(1).visit(|some| {
+        if let Found::Pairs(pairs) = some {
+            found.fetch_add(pairs.len() as u64, Relaxed);
+        }
+        // Until progress is reported again.
+        std::thread::sleep(Duration::from_millis(60));
+        ControlFlow::Continue(())
+    });
     assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
-    let found = found.into_inner();
+    let found = found.load(Relaxed);
     assert!(0 < found && found < all / 2, "{found} of {all}");
 }

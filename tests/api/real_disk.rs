@@ -63,7 +63,11 @@ fn fill(db: &Db, from: u64) -> u64 {
 fn assert_holds(db: &Db, ids: std::ops::Range<u64>) {
     assert_eq!(db.snapshot().len(), ids.end - ids.start);
     for i in ids {
-        assert_eq!(db.ids(number(i).fingerprint).unwrap(), [fpdb::DocId(i)], "entry {i}");
+        assert_eq!(
+            db.snapshot().ids(number(i).fingerprint).unwrap(),
+            [fpdb::DocId(i)],
+            "entry {i}"
+        );
     }
 }
 
@@ -76,7 +80,7 @@ fn database_on_a_full_file_system_can_be_emptied_closed_and_opened() {
         let end = fill(&db, 0);
         assert!(end > 10_000 * megabytes, "only {end} entries on {megabytes} MiB");
         for i in 0..1000 {
-            assert!(db.remove(number(i).fingerprint, i).unwrap());
+            assert!(db.remove_entry(number(i).fingerprint, i).unwrap());
         }
         db.close().unwrap();
         let db = options().open(&path).unwrap();

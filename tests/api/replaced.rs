@@ -114,7 +114,7 @@ fn reader_of_a_database_that_gets_a_recipe_sees_its_entries() {
     let db = Db::options().recipe(name).open(&path).unwrap();
     db.insert(7, 1).unwrap();
     assert!(reader.refresh().unwrap());
-    assert!(reader.contains(7).unwrap());
+    assert!(reader.snapshot().contains(7).unwrap());
 }
 
 /// One thread reads the log before the last commit, and installs what it read after another thread

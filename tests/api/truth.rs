@@ -117,7 +117,7 @@ impl Case<'_> {
                 for chunk in self.data.entries.chunks(5000) {
                     let keys: Vec<(u64, Key<'_>)> =
                         chunk.iter().map(|e| (e.fingerprint, Key::from(e.id))).collect();
-                    db.insert_batch(&keys).unwrap();
+                    db.write(&keys).run().unwrap();
                 }
             }
         }
@@ -153,7 +153,7 @@ impl Case<'_> {
         self.check(&db, "after a flush", all);
         for id in (0..self.data.entries.len()).filter(|id| id % 2 == 1) {
             let e = self.data.entries[id];
-            assert!(db.remove(e.fingerprint, e.id).unwrap());
+            assert!(db.remove_entry(e.fingerprint, e.id).unwrap());
         }
         let half = |id: DocId| id.0.is_multiple_of(2);
         self.check(&db, "with half removed", half);
@@ -194,7 +194,7 @@ fn answers_on_real_fingerprints_are_exact_in_small_blocks() {
             }
         }
     } else {
-        for layout in ["half-2", "ring-3", "quad-8", "paper-10"] {
+        for layout in ["half-2", "ring-3", "paper-10"] {
             run(layout, 128, BlockCode::Huffman, Way::Bulk, 4);
         }
         run("half-2", 128, BlockCode::EliasFano, Way::Bulk, 4);
@@ -212,9 +212,7 @@ fn answers_on_real_fingerprints_are_exact_in_large_blocks() {
             }
         }
     } else {
-        for layout in ["ring-4", "tri-6", "biplane-11"] {
-            run(layout, 1024, BlockCode::Huffman, Way::Bulk, 4);
-        }
+        run("ring-4", 1024, BlockCode::Huffman, Way::Bulk, 4);
         for layout in ["paper-4", "paper-16", "paper-20"] {
             run(layout, 1024, BlockCode::EliasFano, Way::Bulk, 4);
         }

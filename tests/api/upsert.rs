@@ -1,14 +1,12 @@
 //! Threads that update the same documents at the same time: the outcomes and the final state are
-//! those of one thread that makes the same calls one after another.
+//! the same as if one thread had made these calls one after another.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use fpdb::storage::Sim;
-use fpdb::{
-    Db, Durability, Ids, Novelty, OnDuplicate, Options, Outcome, Snapshot, Stamped, UpsertOptions,
-};
+use fpdb::{Db, Durability, Ids, OnDuplicate, Options, Outcome, Snapshot, Stamped};
 
 use crate::common::Rng;
 use crate::common::documents::{Known, Model, assert_documents, stamped};
@@ -17,13 +15,6 @@ const THREADS: u64 = 8;
 const CALLS: u64 = 250;
 const DISTANCE: u32 = 3;
 
-/// What a call returned.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Returned {
-    Outcomes(Vec<Outcome>),
-    Novelties(Vec<Novelty>),
-}
-
 /// A call and what it returned.
 #[derive(Debug)]
 struct Call {
@@ -31,7 +22,7 @@ struct Call {
     /// `None` for `insert_if_novel`.
     on_duplicate: Option<OnDuplicate>,
     within: u32,
-    returned: Returned,
+    returned: Vec<Outcome>,
 }
 
 /// The documents and fingerprints of all threads.
@@ -62,7 +53,7 @@ impl Choices {
         let rules = [OnDuplicate::Keep, OnDuplicate::Remove, OnDuplicate::Remember].map(Some);
         let on_duplicate = if rng.one_in(6) { None } else { rng.pick(&rules) };
         let within = rng.pick(&[0, 1, DISTANCE, DISTANCE]);
-        Call { documents, on_duplicate, within, returned: Returned::Outcomes(Vec::new()) }
+        Call { documents, on_duplicate, within, returned: Vec::new() }
     }
 }
 
@@ -80,16 +71,12 @@ fn make(db: &Db, ids: Ids, call: &mut Call, order: &AtomicU64, abandon: bool) ->
         place = Some(order.fetch_add(1, Ordering::Relaxed));
         Ok(())
     };
-    let returned = match call.on_duplicate {
-        Some(on_duplicate) => {
-            let options = UpsertOptions::new().within(call.within).on_duplicate(on_duplicate);
-            db.upsert_if_novel_batch(&documents, &options, |_| before_commit())
-                .map(Returned::Outcomes)
-        }
-        None => db
-            .insert_if_novel_batch_with(&documents, call.within, |_| before_commit())
-            .map(Returned::Novelties),
+    let write = db.write(&documents).unless_near(call.within);
+    let write = match call.on_duplicate {
+        Some(on_duplicate) => write.or_update(on_duplicate),
+        None => write,
     };
+    let returned = write.before_commit(|_| before_commit()).run();
     match returned {
         Ok(returned) => call.returned = returned,
         Err(error) => assert!(abandon, "{error}"),
@@ -98,20 +85,20 @@ fn make(db: &Db, ids: Ids, call: &mut Call, order: &AtomicU64, abandon: bool) ->
 }
 
 /// Makes the call on the model.
-fn replay(model: &mut Model<u64>, call: &Call) -> Returned {
+fn replay(model: &mut Model<u64>, call: &Call) -> Vec<Outcome> {
     let documents = call.documents.iter();
     match call.on_duplicate {
         Some(on_duplicate) => {
             let upsert = |(f, key, stamp): &(u64, Vec<u8>, Option<u64>)| {
                 model.upsert(key, *f, *stamp, call.within, on_duplicate)
             };
-            Returned::Outcomes(documents.map(upsert).collect())
+            documents.map(upsert).collect()
         }
         None => {
             let insert = |(f, key, stamp): &(u64, Vec<u8>, Option<u64>)| {
                 model.insert_if_novel(key, *f, *stamp, call.within)
             };
-            Returned::Novelties(documents.map(insert).collect())
+            documents.map(insert).collect()
         }
     }
 }
@@ -170,15 +157,13 @@ fn outcomes_are_those_of_one_thread(ids: Ids, durability: Durability) {
     for (place, call) in &calls {
         let expected = replay(&mut model, call);
         assert_eq!(call.returned, expected, "call {place}: {call:?}");
-        if let Returned::Outcomes(outcomes) = &expected {
-            let name = |outcome: &Outcome| match outcome {
-                Outcome::Inserted(_) => "inserted",
-                Outcome::Unchanged => "unchanged",
-                Outcome::Updated { .. } => "updated",
-                Outcome::Duplicate(_) => "duplicate",
-            };
-            outcomes.iter().for_each(|outcome| *kinds.entry(name(outcome)).or_default() += 1);
-        }
+        let name = |outcome: &Outcome| match outcome {
+            Outcome::Inserted(_) => "inserted",
+            Outcome::Unchanged(_) => "unchanged",
+            Outcome::Updated { .. } => "updated",
+            Outcome::Duplicate(_) => "duplicate",
+        };
+        expected.iter().for_each(|outcome| *kinds.entry(name(outcome)).or_default() += 1);
         // A snapshot shows what was there after some call, and later ones no less.
         while seen.next_if(|seen| **seen == model.documents).is_some() {}
     }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use fpdb::{
-    DocId, Document, Entry, Fingerprint, Ids, Key, Match, Novelty, OnDuplicate, Outcome, Snapshot,
-    Stamped,
+    DocId, Document, Entry, Fingerprint, Ids, Key, Match, OnDuplicate, Outcome, Snapshot, Stamped,
 };
 
 use super::{Oracle, assert_entries};
@@ -89,6 +88,21 @@ impl<F: Fingerprint> Model<F> {
         DocId(self.next_id - 1)
     }
 
+    /// Inserts or replaces a document, and says which.
+    pub(crate) fn insert(&mut self, key: &[u8], fingerprint: F, stamp: Option<u64>) -> Outcome<F> {
+        let old = self.documents.get(key).copied();
+        let id = self.put(key, fingerprint, stamp);
+        match old {
+            None => Outcome::Inserted(id),
+            Some(old) if old.fingerprint == fingerprint && old.duplicate_of.is_none() => {
+                Outcome::Unchanged(id)
+            }
+            Some(Known { fingerprint: from, .. }) => {
+                Outcome::Updated { id, from, distance: from.distance(fingerprint) }
+            }
+        }
+    }
+
     /// Inserts or replaces a document.
     pub(crate) fn put(&mut self, key: &[u8], fingerprint: F, stamp: Option<u64>) -> DocId {
         let id = self.id(key);
@@ -104,10 +118,10 @@ impl<F: Fingerprint> Model<F> {
         fingerprint: F,
         stamp: Option<u64>,
         distance: u32,
-    ) -> Novelty<F> {
+    ) -> Outcome<F> {
         match self.nearest(fingerprint, distance, None) {
-            Some(found) => Novelty::Duplicate(found),
-            None => Novelty::Inserted(self.put(key, fingerprint, stamp)),
+            Some(found) => Outcome::Duplicate(found),
+            None => self.insert(key, fingerprint, stamp),
         }
     }
 
@@ -126,23 +140,20 @@ impl<F: Fingerprint> Model<F> {
                 known.stamp = kept_stamp;
             }
         };
-        if old.is_some_and(|old| old.fingerprint == fingerprint && old.duplicate_of.is_none()) {
+        if let Some(old) = old
+            && old.fingerprint == fingerprint
+            && old.duplicate_of.is_none()
+        {
             restamp(self);
-            return Outcome::Unchanged;
+            return Outcome::Unchanged(old.id);
         }
         let own = old.and_then(|old| old.entry()).map(|entry| entry.id);
         let Some(found) = self.nearest(fingerprint, distance, own) else {
-            let id = self.put(key, fingerprint, stamp);
-            return match old {
-                Some(Known { fingerprint: from, .. }) => {
-                    Outcome::Updated { from, distance: from.distance(fingerprint) }
-                }
-                None => Outcome::Inserted(id),
-            };
+            return self.insert(key, fingerprint, stamp);
         };
-        if old.is_some_and(|old| old.fingerprint == fingerprint) {
+        if let Some(old) = old.filter(|old| old.fingerprint == fingerprint) {
             restamp(self);
-            return Outcome::Unchanged;
+            return Outcome::Unchanged(old.id);
         }
         match on_duplicate {
             OnDuplicate::Remove => drop(self.documents.remove(key)),

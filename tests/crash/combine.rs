@@ -39,6 +39,13 @@ pub(crate) struct Combined<F> {
     pub(crate) calls: usize,
 }
 
+impl<F> Combined<F> {
+    /// Returns whether the merge had begun and whether it was acknowledged after `at` operations.
+    pub(crate) fn progress(&self, at: usize) -> (bool, bool) {
+        (self.requested < at, self.done.is_some_and(|done| done <= at))
+    }
+}
+
 impl Way {
     fn setup<F: Fingerprint>(self, setup: &Setup<F>) -> Setup<F> {
         match (self, setup.code) {
@@ -59,10 +66,7 @@ impl Way {
         match self {
             Way::Rebuild => options.rebuild(ROOT, OUT),
             Way::Merge => options.merge(sources, OUT),
-            Way::MergeNovel => {
-                let goes_on = |_| std::ops::ControlFlow::Continue(());
-                options.merge_with(sources, OUT, true, goes_on)
-            }
+            Way::MergeNovel => options.merge_novel(sources, OUT),
         }
     }
 
@@ -92,7 +96,7 @@ impl Way {
     }
 }
 
-/// Adds documents whose ids follow those of `merged`. Of two with the same key, the newest stays.
+/// Adds documents whose ids follow the ids in `merged`. Of two with the same key, the newest stays.
 fn add_documents<F: Fingerprint>(merged: &mut Model<F>, source: &Model<F>) {
     let raised = if merged.is_named { merged.next_id } else { 0 };
     let new_id = |(key, id): (&Vec<u8>, DocId)| {
@@ -224,12 +228,12 @@ pub(crate) fn check_combined<F: Fingerprint>(
     found: &Contents<F>,
 ) -> Verdict {
     let Some(combined) = &history.combined else { return Ok(()) };
-    if at <= combined.requested {
+    let (has_begun, is_done) = combined.progress(at);
+    if !has_begun {
         return Ok(());
     }
-    let Combined { way, copy, contents: expected, done, .. } = combined;
+    let Combined { way, copy, contents: expected, .. } = combined;
     let new_setup = way.setup(setup);
-    let is_done = done.is_some_and(|done| done <= at);
     let is_unfinished = |error: &fpdb::Error| {
         [ErrorKind::NotFound, ErrorKind::Unfinished].contains(&error.kind()) && !is_done
     };
@@ -248,7 +252,7 @@ pub(crate) fn check_combined<F: Fingerprint>(
         return Err(format!("new database: {}", unexplained(&found, &[&expected])));
     }
     oracle::check_files(&state.folder(Path::new(OUT)), &db)?;
-    match db.snapshot().verify().errors.into_iter().next() {
+    match db.snapshot().verify().unwrap().errors.into_iter().next() {
         Some(error) => Err(format!("verify the new database: {error:?}")),
         None => Ok(()),
     }

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use fpdb::{
-    Db, DocId, Entry, Fingerprint, Ids, Novelty, OnDuplicate, Outcome, Snapshot, Stamped,
-    UpsertOptions,
-};
+use fpdb::{Db, DocId, Entry, Fingerprint, Ids, OnDuplicate, Outcome, Snapshot, Stamped};
 
 use super::common::documents::{Known, Model, stamped};
 use super::history::{Contents, State};
@@ -45,9 +42,9 @@ impl<F: Fingerprint> State<F> {
     }
 }
 
-/// Returns all documents. Checks that they are in order, that every third one is found by its key and
-/// its id, and that their numbers are right. Which ones are found depends on how many there are, so
-/// that over many states it is each of them.
+/// Returns all documents. Checks that they are in order, that every third one is found by its key
+/// and its id, and that their numbers are right. Which ones are found depends on how many there
+/// are, so that over many states it is each of them.
 pub(crate) fn documents<F: Fingerprint>(
     setup: &Setup<F>,
     db: &Db<F>,
@@ -84,7 +81,7 @@ pub(crate) fn documents<F: Fingerprint>(
         let names = snapshot.names(&ids).map_err(text("names"))?;
         let names = names.into_iter().map(|name| name.map(String::into_bytes));
         if !names.eq(keys.into_iter().map(Some)) {
-            return Err("the names of the ids are not those of the documents".to_owned());
+            return Err("the names of the ids are not the names of the documents".to_owned());
         }
     }
     let expected = (model.documents.len() as u64, model.duplicates() as u64);
@@ -111,12 +108,17 @@ pub(crate) fn with_next_id<F: Fingerprint>(
     let unused = (0..F::BITS).map(bit).find(is_free).ok_or("all fingerprints are taken")?;
     let mut next_id = None;
     let probe = [(unused, "https://例子/never")];
-    let result = db.upsert_if_novel_batch(&probe, &UpsertOptions::new().within(0), |outcomes| {
-        if let [Outcome::Inserted(id)] = outcomes {
-            next_id = Some(id.0);
-        }
-        Err(std::io::Error::other("abandoned"))
-    });
+    let result = db
+        .write(&probe)
+        .unless_near(0)
+        .or_update(OnDuplicate::Keep)
+        .before_commit(|outcomes| {
+            if let [Outcome::Inserted(id)] = outcomes {
+                next_id = Some(id.0);
+            }
+            Err(std::io::Error::other("abandoned"))
+        })
+        .run();
     let Some(next_id) = next_id else { return Err(format!("probe: {result:?}")) };
     let mut found = Arc::unwrap_or_clone(found);
     found.documents.next_id = next_id;
@@ -160,12 +162,12 @@ impl<F: Fingerprint> Runner<'_, F> {
     pub(super) fn insert_documents(&mut self, db: &Db<F>, docs: &[Doc<F>]) -> Verdict {
         let (mut after, docs) = (self.model(), unstamped(docs));
         let keys = self.keys(&docs);
-        let put = |(&((f, _), stamp), key): (&StampedDoc<F>, &Vec<u8>)| after.put(key, f, stamp);
-        let ids: Vec<DocId> = docs.iter().zip(&keys).map(put).collect();
+        let put = |(&((f, _), stamp), key): (&StampedDoc<F>, &Vec<u8>)| after.insert(key, f, stamp);
+        let expected: Vec<Outcome<F>> = docs.iter().zip(&keys).map(put).collect();
         let arguments = arguments(self.setup.ids, &docs, &keys);
         self.write_documents(after, || match &arguments[..] {
-            [(fingerprint, key)] => Ok(vec![db.insert(*fingerprint, *key)?] == ids),
-            batch => Ok(db.insert_batch(batch)? == ids),
+            [(fingerprint, key)] => Ok(db.insert(*fingerprint, *key)? == expected[0].id()),
+            batch => Ok(db.write(batch).run()? == expected),
         })
     }
 
@@ -175,11 +177,11 @@ impl<F: Fingerprint> Runner<'_, F> {
         let insert = |(&((f, _), stamp), key): (&StampedDoc<F>, &Vec<u8>)| {
             after.insert_if_novel(key, f, stamp, DISTANCE)
         };
-        let expected: Vec<Novelty<F>> = docs.iter().zip(&keys).map(insert).collect();
+        let expected: Vec<Outcome<F>> = docs.iter().zip(&keys).map(insert).collect();
         let arguments = arguments(self.setup.ids, &docs, &keys);
         self.write_documents(after, || match &arguments[..] {
             [(fingerprint, key)] => Ok(vec![db.insert_if_novel(*fingerprint, *key)?] == expected),
-            batch => Ok(db.insert_if_novel_batch(batch)? == expected),
+            batch => Ok(db.write(batch).unless_near(DISTANCE).run()? == expected),
         })
     }
 
@@ -195,10 +197,12 @@ impl<F: Fingerprint> Runner<'_, F> {
         };
         let expected: Vec<Outcome<F>> = docs.iter().zip(&keys).map(upsert).collect();
         let arguments = arguments(self.setup.ids, docs, &keys);
-        let options = UpsertOptions::new().on_duplicate(on_duplicate);
-        self.write_documents(after, || match &arguments[..] {
-            [(f, key)] => Ok(vec![db.upsert_if_novel_with(*f, *key, &options)?] == expected),
-            batch => Ok(db.upsert_if_novel_batch(batch, &options, |_| Ok(()))? == expected),
+        self.write_documents(after, || match (&arguments[..], on_duplicate) {
+            ([(f, key)], OnDuplicate::Keep) => Ok(vec![db.upsert_if_novel(*f, *key)?] == expected),
+            (batch, _) => {
+                let write = db.write(batch).unless_near(DISTANCE).or_update(on_duplicate);
+                Ok(write.run()? == expected)
+            }
         })
     }
 
@@ -216,8 +220,8 @@ impl<F: Fingerprint> Runner<'_, F> {
         let is_named = after.is_named;
         self.write_documents(after, || {
             let removed = match is_named {
-                true => db.remove_by_name(&name_of(number))?,
-                false => db.remove_by_id(number)?,
+                true => db.remove(&name_of(number))?,
+                false => db.remove(number)?,
             };
             Ok(removed == expected)
         })
@@ -229,7 +233,7 @@ impl<F: Fingerprint> Runner<'_, F> {
         // An id that was never assigned.
         let id = known.map_or(DocId(u64::MAX - 1), |known| known.id);
         let expected = after.remove_entry(Entry { fingerprint: doc.0, id });
-        self.write_documents(after, || Ok(db.remove(doc.0, id)? == expected))
+        self.write_documents(after, || Ok(db.remove_entry(doc.0, id)? == expected))
     }
 
     /// Removes old documents. There are few enough for one commit.

@@ -163,7 +163,7 @@ fn after_a_failed_append_or_sync_of_the_log_no_write_is_taken_until_reopened() -
                 let refused = [
                     db.insert(3, 3).map(drop),
                     db.insert_if_novel(4, 4).map(drop),
-                    db.remove(1, 1).map(drop),
+                    db.remove_entry(1, 1).map(drop),
                     db.sync(),
                     db.flush(),
                     db.compact().map(drop),

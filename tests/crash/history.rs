@@ -57,6 +57,17 @@ pub(crate) struct History<F> {
     pub(crate) combined: Option<Combined<F>>,
 }
 
+/// What may be found after a crash, in a form that can be compared with that after another crash of
+/// the same run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// The places of the legal contents.
+    legal: Vec<usize>,
+    is_created: bool,
+    is_copied: bool,
+    combined: Option<(bool, bool)>,
+}
+
 impl<F: Fingerprint> History<F> {
     /// Returns the history of a folder without a database.
     pub(crate) fn of_nothing() -> Self {
@@ -117,9 +128,25 @@ impl<F: Fingerprint> History<F> {
 
     /// Returns the contents that may be found after a crash after `at` operations.
     pub(crate) fn legal(&self, at: usize) -> Vec<&Contents<F>> {
-        let requested = |c: &&Candidate<F>| c.requested.is_none_or(|requested| requested < at);
-        let is_current = |c: &&Candidate<F>| c.superseded.is_none_or(|end| at < end);
-        self.candidates.iter().filter(requested).filter(is_current).map(|c| &c.contents).collect()
+        self.legal_places(at).map(|place| &self.candidates[place].contents).collect()
+    }
+
+    fn legal_places(&self, at: usize) -> impl Iterator<Item = usize> {
+        let is_legal = move |c: &Candidate<F>| {
+            c.requested.is_none_or(|requested| requested < at)
+                && c.superseded.is_none_or(|end| at < end)
+        };
+        (0..self.candidates.len()).filter(move |&place| is_legal(&self.candidates[place]))
+    }
+
+    /// Returns all that a check of a state after `at` operations learns from this history.
+    pub(crate) fn allowed(&self, at: usize) -> Allowed {
+        Allowed {
+            legal: self.legal_places(at).collect(),
+            is_created: self.is_created(at),
+            is_copied: self.is_copied(at),
+            combined: self.combined.as_ref().map(|combined| combined.progress(at)),
+        }
     }
 
     /// Records that a backup of the current contents begins.
@@ -131,6 +158,11 @@ impl<F: Fingerprint> History<F> {
         if let Some((_, done)) = &mut self.backup {
             *done = Some(at);
         }
+    }
+
+    /// Returns whether the last backup was acknowledged by the time of `at` operations.
+    pub(crate) fn is_copied(&self, at: usize) -> bool {
+        self.backup().and_then(|(_, done)| done).is_some_and(|done| done <= at)
     }
 
     /// Returns the contents of the last backup, and when it was acknowledged.

@@ -62,11 +62,12 @@ impl<F: Fingerprint> Life<'_, F> {
                 0 => {
                     let outcome = db.upsert_if_novel(fingerprint, named)?;
                     let distance = from.distance(fingerprint);
-                    Ok(outcome == Outcome::Updated { from, distance })
+                    Ok(matches!(outcome, Outcome::Updated { from: old, distance: bits, .. }
+                        if (old, bits) == (from, distance)))
                 }
                 1 => db.touch(named, 7),
-                _ if setup.ids == Ids::Names => db.remove_by_name(&name),
-                _ => db.remove_by_id(key),
+                _ if setup.ids == Ids::Names => db.remove(&name),
+                _ => db.remove(key),
             })?;
             Self::expect(doing, done, true)?;
             is_stamped |= done.is_some() && n % 3 == 1;

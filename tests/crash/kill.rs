@@ -27,7 +27,8 @@ const READER: &str = "FPDB_CRASH_READER";
 const CHECKER: &str = "FPDB_CRASH_CHECKER";
 const ACKNOWLEDGED: &str = "FPDB_CRASH_ACKNOWLEDGED";
 
-/// A variable that ends the writer, without an error, when the database has had this many operations.
+/// A variable that ends the writer, without an error, when the database has had this many
+/// operations.
 const OPERATIONS: &str = "FPDB_CRASH_OPERATIONS";
 
 /// A variable for negative controls: the writer acknowledges operations that are not durable.
@@ -76,7 +77,7 @@ fn operations(snapshot: &Snapshot) -> u64 {
     let mut entries: Vec<(u64, u64)> =
         snapshot.iter().map(Result::unwrap).map(|entry| (entry.id.0, entry.fingerprint)).collect();
     entries.sort_unstable();
-    assert!(entries == found, "the entries are not those of the documents");
+    assert!(entries == found, "the entries do not belong to the documents");
     let Some((last, _)) = found.last() else { return 0 };
     // The last operation may have been a removal or an update.
     let possible = [last + 1, last + 2];
@@ -100,7 +101,7 @@ fn contents_identify_the_number_of_operations() {
 
 fn apply(db: &Db, n: u64) {
     if let Some(key) = removed_by(n) {
-        assert!(db.remove_by_id(key).unwrap());
+        assert!(db.remove(key).unwrap());
     } else if let Some(key) = updated_by(n) {
         let outcome = db.upsert_if_novel(fingerprint(!key), key).unwrap();
         assert!(matches!(outcome, Outcome::Updated { from, .. } if from == fingerprint(key)));
@@ -239,7 +240,7 @@ fn stop_readers(folder: &Path, readers: Vec<Child>) -> u64 {
     reads
 }
 
-/// Checks that the folder has no files other than those of the open database.
+/// Checks that the folder has no files that the open database does not name.
 fn assert_no_leaks(path: &Path, db: &Db) {
     let stats = db.stats();
     let mut expected: BTreeSet<String> =
@@ -251,8 +252,8 @@ fn assert_no_leaks(path: &Path, db: &Db) {
     assert_eq!(found, expected);
 }
 
-/// Kills a writer again and again, and sometimes one of the readers beside it. Returns the number of
-/// kills of the writer.
+/// Kills a writer again and again, and sometimes one of the readers beside it. Returns the number
+/// of kills of the writer.
 pub(crate) fn kill_at_random(kills: usize, readers: usize, random: &mut Random) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");

@@ -5,7 +5,8 @@
 //! acknowledged. `mutants` skips syncs and renames, which shows that these tests notice a missing
 //! one; `faults` makes every call fail in every way, and `read_faults` every read of an open file;
 //! `kill` ends real processes, and `soak` mixes all. Every violation is printed with a command that
-//! checks the same state again (`replay`); one of `read_faults` occurs in each run with the same seed.
+//! checks the same state again (`replay`); one of `read_faults` occurs in each run with the same
+//! seed.
 //!
 //! `FPDB_CRASH_STATES` sets the approximate number of states that are checked in total (200,000).
 //! `FPDB_CRASH_SEED` sets another seed (0), which long runs should vary.
@@ -27,6 +28,7 @@ mod read_faults;
 mod replay;
 mod runner;
 mod script;
+mod seen;
 mod soak;
 
 use fpdb::{BlockCode, Durability, Fingerprint, Ids};

@@ -13,6 +13,7 @@ use super::oracle::{Verdict, check};
 use super::replay::{self, Place};
 use super::runner::{Runner, check_copy};
 use super::script::{Random, Scribe, Setup};
+use super::seen::{Reopened, Seen};
 
 /// The steps that run on a recovered database.
 const LIFE: &str = "nirbf";
@@ -66,11 +67,20 @@ fn widest_limits(sim: &Sim, states: usize, seed: u64) -> (CrashLimits, usize) {
     (limits, possible)
 }
 
-/// The number of states that all tests have checked.
+/// The number of different states that all tests have checked.
 static CHECKED: AtomicUsize = AtomicUsize::new(0);
 
-/// Checks about this many states of a workload's run. Returns their number. The text of a violation
-/// ends with the command that replays it.
+/// What was checked of one workload.
+#[derive(Debug, Default)]
+struct Progress<F> {
+    first: Seen,
+    reopened: Reopened<F>,
+    /// The number of different states after second crashes.
+    second: usize,
+}
+
+/// Checks about this many states of a workload's run, equal ones once. Returns their number. The
+/// text of a violation ends with the command that replays it.
 pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> Verdict<usize> {
     let mut runner = workload.run()?;
     runner.end();
@@ -82,6 +92,7 @@ pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> 
     let second = (states - first) as f64 / first.max(1) as f64;
     let (mut checked, mut owed) = (0, 0.0);
     let mut random = Random(workload.seed);
+    let mut progress = Progress::default();
     for at in 0..=sim.operations() {
         for (index, state) in sim.crash_states(at, limits).enumerate() {
             if !random.chance(share) {
@@ -90,16 +101,18 @@ pub(crate) fn explore<F: Fingerprint>(workload: &Workload<F>, states: usize) -> 
             owed += second;
             let live = owed > 0.0 && random.chance(0.2);
             let place = Place { at, state: index, limits, second: None };
-            let more = visit(workload, history, &state, place, live)?;
+            let more = visit(workload, history, &state, place, live, &mut progress)?;
             checked += 1 + more;
             owed -= more as f64;
         }
     }
-    let total = CHECKED.fetch_add(checked, Ordering::Relaxed) + checked;
+    let distinct = progress.first.distinct + progress.second;
+    let total = CHECKED.fetch_add(distinct, Ordering::Relaxed) + distinct;
     println!(
-        "{checked} states checked, {first} of {possible} after {} operations and the others after \
-         second crashes; {total} in all",
-        sim.operations()
+        "{checked} states, {first} of {possible} after {} operations and the others after second \
+         crashes; {distinct} different ones checked, {} after second crashes; {total} in all",
+        sim.operations(),
+        progress.second,
     );
     Ok(checked)
 }
@@ -110,22 +123,28 @@ pub(crate) fn revisit<F: Fingerprint>(workload: &Workload<F>, place: Place) -> V
     runner.end();
     let state = runner.sim.crash_states(place.at, place.limits).nth(place.state);
     let state = state.ok_or("the workload has no such state: was the program changed?")?;
-    visit(workload, &runner.history, &state, place, place.second.is_some())
+    let live = place.second.is_some();
+    visit(workload, &runner.history, &state, place, live, &mut Progress::default())
 }
 
-/// Checks one state. If `live`, also continues from it, and checks the crashes of that: all of them,
-/// or the second crash of the place. Returns the number of states.
+/// Checks one state, unless it was checked before. If `live`, also continues from it, and checks
+/// the crashes of that: all of them, or the second crash of the place. Returns their number.
 fn visit<F: Fingerprint>(
     workload: &Workload<F>,
     history: &History<F>,
     state: &Arc<Sim>,
     place: Place,
     live: bool,
+    progress: &mut Progress<F>,
 ) -> Verdict<usize> {
+    if !progress.first.is_new(state, history, place.at)? && !live {
+        return Ok(0);
+    }
     let seeds = [workload.seed, place.at as u64, place.state as u64];
     let mut random = Random::of(&seeds);
     let seed_of_life = random.next();
-    let found = first_crash(&workload.setup, history, state, place.at, &mut random);
+    let reopened = &mut progress.reopened;
+    let found = first_crash(&workload.setup, history, state, place.at, reopened, &mut random);
     let found = found.map_err(|e| replay::violation(&e, state, workload, place))?;
     if !live {
         return Ok(0);
@@ -134,35 +153,42 @@ fn visit<F: Fingerprint>(
     // The same state before the recovery.
     let fresh = state.crash_states(0, place.limits).next().ok_or("no state")?;
     let base = if is_created { History::since(found) } else { History::of_nothing() };
-    second_crashes(workload, &fresh, base, place, seed_of_life)
+    let (states, different) = second_crashes(workload, &fresh, base, place, seed_of_life)?;
+    progress.second += different;
+    Ok(states)
 }
 
-/// Checks a state and opens it twice. Returns its contents.
+/// Checks a state and opens it twice, unless the first open leaves what another one has left.
+/// Returns its contents.
 fn first_crash<F: Fingerprint>(
     setup: &Setup<F>,
     history: &History<F>,
     state: &Arc<Sim>,
     at: usize,
+    reopened: &mut Reopened<F>,
     random: &mut Random,
 ) -> Verdict<Contents<F>> {
     check_copy(setup, state, history, at)?;
     let (db, found) = check(setup, state, &history.legal(at), history.is_created(at), random)?;
     drop(db);
-    let (db, again) = check(setup, state, &[&found], true, random)?;
-    drop(db);
-    debug_assert_eq!(again, found);
+    if reopened.is_new(state, &found)? {
+        let (db, again) = check(setup, state, &[&found], true, random)?;
+        drop(db);
+        debug_assert_eq!(again, found);
+    }
     check_combined(setup, state, history, at, &found)?;
     Ok(found)
 }
 
-/// Recovers the database, continues, and checks a crash at every operation of both.
+/// Recovers the database, continues, and checks a crash at every operation of both. Returns the
+/// number of states, and of those that were different.
 fn second_crashes<F: Fingerprint>(
     workload: &Workload<F>,
     state: &Arc<Sim>,
     base: History<F>,
     place: Place,
     seed: u64,
-) -> Verdict<usize> {
+) -> Verdict<(usize, usize)> {
     let setup = &workload.setup;
     let known = base.current().entries.iter().copied().collect::<Vec<_>>();
     let life = if setup.ids == Ids::User { LIFE } else { LIFE_OF_DOCUMENTS };
@@ -177,7 +203,7 @@ fn second_crashes<F: Fingerprint>(
         state.skip_syncs(label);
     }
     let limits = CrashLimits { exhaustive: 64, samples: 6, ..place.limits };
-    let mut checked = 0;
+    let (mut states, mut seen) = (0, Seen::default());
     for at in 0..=state.operations() {
         if place.second.is_some_and(|(wanted, _)| wanted != at) {
             continue;
@@ -185,6 +211,10 @@ fn second_crashes<F: Fingerprint>(
         for (index, second) in state.crash_states(at, limits).enumerate() {
             let crash = Some((at, index));
             if place.second.is_some() && place.second != crash {
+                continue;
+            }
+            states += 1;
+            if !seen.is_new(&second, &runner.history, at)? {
                 continue;
             }
             let mut random = Random::of(&[seed, at as u64, index as u64]);
@@ -196,8 +226,7 @@ fn second_crashes<F: Fingerprint>(
                     check_combined(setup, &second, &runner.history, at, &found)
                 })
                 .map_err(|e| replay::violation(&e, &second, workload, place))?;
-            checked += 1;
         }
     }
-    Ok(checked)
+    Ok((states, seen.distinct))
 }

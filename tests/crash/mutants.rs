@@ -234,8 +234,8 @@ fn every_single_lost_call_is_noticed_or_redundant_by_design() {
     assert!(gone.is_empty(), "these are listed as redundant, but a crash shows each: {gone:#?}");
 }
 
-/// Returns the first run with one failed call that has a mutant of this kind: the position of a sync
-/// or a rename.
+/// Returns the first run with one failed call that has a mutant of this kind: the position of a
+/// sync or a rename.
 fn run_with_a_failed_call<'w, F: Fingerprint>(
     workload: &'w Workload<F>,
     find: impl Fn(&Runner<'_, F>, &[String]) -> Option<usize>,

@@ -35,7 +35,7 @@ fn key<F: Fingerprint>(setup: &Setup<F>, db: &Db<F>, id: DocId) -> Verdict<u64> 
     if setup.ids != Ids::Names {
         return Ok(id.0);
     }
-    let name = db.name(id).map_err(text("name"))?;
+    let name = db.snapshot().name(id).map_err(text("name"))?;
     let key = name.as_deref().and_then(key_of);
     key.ok_or_else(|| format!("document {id} has the name {name:?}"))
 }
@@ -139,7 +139,7 @@ pub(crate) fn check<F: Fingerprint>(
     for _ in 0..2 {
         check_queries(setup, &db, &found.entries, random)?;
     }
-    if let Some(error) = db.snapshot().verify().errors.into_iter().next() {
+    if let Some(error) = db.snapshot().verify().unwrap().errors.into_iter().next() {
         return Err(format!("verify: {error:?}"));
     }
     Ok((db, found))

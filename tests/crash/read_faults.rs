@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fpdb::storage::{CrashLimits, Fault, Sim};
-use fpdb::{Access, Db, Entry, Error, ErrorKind, Fingerprint, Ids, Novelty, Snapshot};
+use fpdb::{Access, Db, Entry, Error, ErrorKind, Fingerprint, Ids, Outcome, Snapshot};
 
 use super::oracle::{Verdict, check_files, check_queries, contents, open, text};
 use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Scribe, Setup, Step, key_of, name_of};
@@ -43,7 +43,7 @@ impl<F: Fingerprint> Start<F> {
             }
             for &doc in docs[..part.len()].iter().step_by(11).filter(|_| part.len() < 250) {
                 let id = id_of(&setup, &db.snapshot(), doc).map_err(text("ids"))?;
-                db.remove(doc.0, id).map_err(text("remove"))?;
+                db.remove_entry(doc.0, id).map_err(text("remove"))?;
                 expected.remove(&doc);
             }
             if part.len() > 20 {
@@ -229,7 +229,7 @@ impl<F: Fingerprint> Life<'_, F> {
 
     fn verify(&mut self, snapshot: &Snapshot<F>) -> Verdict {
         let before = self.sim.reads();
-        let errors = snapshot.verify().errors;
+        let errors = snapshot.verify().unwrap().errors;
         for error in &errors {
             self.check_error(error, before).map_err(|e| format!("verify: {e}: {error:?}"))?;
         }
@@ -278,9 +278,9 @@ impl<F: Fingerprint> Life<'_, F> {
                 Ids::Names => db.insert_if_novel(doc.0, &*name_of(doc.1)),
                 _ => db.insert_if_novel(doc.0, doc.1),
             })?;
-            let found = found.map(|novelty| match novelty {
-                Novelty::Inserted(_) => None,
-                Novelty::Duplicate(found) => Some(found.distance),
+            let found = found.map(|outcome| match outcome {
+                Outcome::Duplicate(found) => Some(found.distance),
+                _ => None,
             });
             if found == Some(None) {
                 self.docs.insert(doc);
@@ -289,8 +289,8 @@ impl<F: Fingerprint> Life<'_, F> {
         }
         let known: Vec<Doc<F>> = self.docs.iter().copied().step_by(37).collect();
         for doc in known {
-            let removed =
-                self.call("remove", |_| db.remove(doc.0, id_of(setup, &db.snapshot(), doc)?))?;
+            let removed = self
+                .call("remove", |_| db.remove_entry(doc.0, id_of(setup, &db.snapshot(), doc)?))?;
             if removed == Some(true) {
                 self.docs.remove(&doc);
             }

@@ -21,7 +21,7 @@ const VARIABLE: &str = "FPDB_CRASH_REPLAY";
 pub(crate) struct Place {
     /// The number of operations before the crash.
     pub(crate) at: usize,
-    /// The position of the state among those of this crash.
+    /// The position of the state among the states of this crash.
     pub(crate) state: usize,
     pub(crate) limits: CrashLimits,
     /// The same two numbers of a second crash.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim};
-use fpdb::{Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Novelty};
+use fpdb::{Db, DocId, Durability, Entry, ErrorKind, Fingerprint, Ids, Outcome};
 
 use super::common::documents::Model;
 use super::documents::with_next_id;
@@ -195,7 +195,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         after.extend(docs);
         self.write_entries(after, false, || match docs {
             [(fingerprint, key)] => db.insert(*fingerprint, *key).map(|_| true),
-            batch => Ok(db.insert_batch(batch)?.len() == docs.len()),
+            batch => Ok(db.write(batch).run()?.len() == docs.len()),
         })
     }
 
@@ -210,10 +210,10 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
             }
         }
         let known: BTreeSet<F> = after.iter().map(|doc| doc.0).collect();
-        let is_right = |(&doc, (&near, verdict)): (&Doc<F>, (&Option<u32>, &Novelty<F>))| {
+        let is_right = |(&doc, (&near, verdict)): (&Doc<F>, (&Option<u32>, &Outcome<F>))| {
             match (near, verdict) {
-                (None, Novelty::Inserted(_)) => true,
-                (Some(near), Novelty::Duplicate(found)) => {
+                (None, Outcome::Inserted(_)) => true,
+                (Some(near), Outcome::Duplicate(found)) => {
                     // A batch reports an earlier entry, even if another one of the batch is nearer.
                     (found.distance == near || docs.len() > 1 && found.distance <= DISTANCE)
                         && found.distance == doc.0.distance(found.fingerprint)
@@ -227,7 +227,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         self.write_entries(after, false, || {
             let verdicts = match docs {
                 [(fingerprint, key)] => vec![db.insert_if_novel(*fingerprint, *key)?],
-                batch => db.insert_if_novel_batch(batch)?,
+                batch => db.write(batch).unless_near(DISTANCE).run()?,
             };
             Ok(docs.iter().zip(nearest.iter().zip(&verdicts)).all(is_right))
         })
@@ -236,7 +236,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     fn remove(&mut self, db: &Db<F>, doc: Doc<F>) -> Verdict {
         let mut after = self.before();
         let existed = after.remove(&doc);
-        self.write_entries(after, false, || Ok(db.remove(doc.0, DocId(doc.1))? == existed))
+        self.write_entries(after, false, || Ok(db.remove_entry(doc.0, DocId(doc.1))? == existed))
     }
 
     fn load(&mut self, db: &Db<F>, docs: &[Doc<F>]) -> Verdict {
@@ -273,8 +273,8 @@ pub(crate) fn check_copy<F: Fingerprint>(
     history: &History<F>,
     at: usize,
 ) -> Verdict {
-    let Some((expected, done)) = history.backup() else { return Ok(()) };
-    if done.is_none_or(|done| at < done) && state.folder(COPY).contents("MANIFEST").is_none() {
+    let Some((expected, _)) = history.backup() else { return Ok(()) };
+    if !history.is_copied(at) && state.folder(COPY).contents("MANIFEST").is_none() {
         return Ok(());
     }
     let db = setup.options(state).open(COPY).map_err(text("open the copy"))?;

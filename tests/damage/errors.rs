@@ -60,12 +60,12 @@ fn older_manifest_put_back_is_found() {
     let before = sim.list().unwrap();
     for manifest in older {
         sim.set_contents("MANIFEST", &manifest);
-        assert_corruption(&options(&sim).open("sim").unwrap_err(), "an older manifest");
+        assert_corruption(&options(&sim).open("sim").unwrap_err(), "from an earlier time");
         assert_eq!(sim.list().unwrap(), before, "files were removed");
     }
     sim.set_contents("MANIFEST", &newest);
     let db = options(&sim).open("sim").unwrap();
-    assert_eq!(db.ids(7 << 20).unwrap(), [DocId(7)]);
+    assert_eq!(db.snapshot().ids(7 << 20).unwrap(), [DocId(7)]);
     assert_eq!(
         db.snapshot().iter().next().unwrap().unwrap(),
         Entry { fingerprint: 0, id: DocId(0) }
@@ -96,7 +96,7 @@ fn verify_reports_each_damaged_place_once() {
     flip(".t01", 9000, 8192);
     flip(".ids", 4100, 4096);
     let reader = Db::open_read_only(&path).unwrap();
-    let report = reader.verify();
+    let report = reader.snapshot().verify().unwrap();
     let found: Vec<_> =
         report.errors.iter().map(|e| (e.path().unwrap().to_owned(), e.offset().unwrap())).collect();
     assert_eq!(found, places);

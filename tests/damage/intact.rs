@@ -30,8 +30,8 @@ fn files(sim: &Sim) -> BTreeMap<String, Vec<u8>> {
 
 impl Intact {
     /// Creates two segments with every kind of file, and a log with three commits. `size` is the
-    /// number of entries in the largest commit. Databases of different `seed` have nothing in common
-    /// but the names of their files.
+    /// number of entries in the largest commit. Databases of different `seed` have nothing in
+    /// common but the names of their files.
     pub(crate) fn make(code: BlockCode, size: u32, seed: u64) -> Self {
         let sim = Sim::new();
         // Ids and nonces are counted in a simulation, and random elsewhere.
@@ -70,7 +70,7 @@ impl Intact {
                 // An entry of the first segment: the second segment has a tombstone for it.
                 let mut early = state.0.iter().filter(|e| e.id.0 < u64::from(size));
                 let gone = *early.nth(usize::try_from(commit).unwrap()).unwrap();
-                assert!(db.remove(gone.fingerprint, gone.id).unwrap());
+                assert!(db.remove_entry(gone.fingerprint, gone.id).unwrap());
                 state.0.remove(&gone);
             } else {
                 let centre: u64 = rng.fingerprint();
@@ -84,8 +84,9 @@ impl Intact {
                     .collect();
                 let keys: Vec<(u64, Key<'_>)> =
                     batch.iter().map(|(f, name)| (*f, Key::from(name))).collect();
-                for (id, (fingerprint, name)) in db.insert_batch(&keys).unwrap().iter().zip(batch) {
-                    state.0.insert(Entry { fingerprint, id: *id });
+                let outcomes = db.write(&keys).run().unwrap();
+                for (outcome, (fingerprint, name)) in outcomes.iter().zip(batch) {
+                    state.0.insert(Entry { fingerprint, id: outcome.id() });
                     names.push(name);
                 }
             }
@@ -130,7 +131,7 @@ impl Intact {
         self.states.last().unwrap()
     }
 
-    /// Runs every kind of query. Each answer must be that of `state`, or an error.
+    /// Runs every kind of query. Each answer must be right for `state`, or an error.
     pub(crate) fn check(&self, db: &Snapshot, state: &Oracle<u64>, what: &str) -> Result<()> {
         let mut results = Vec::new();
         results.push(db.iter().collect::<Result<Vec<Entry>>>().map(|found| {

@@ -1,9 +1,9 @@
 //! Damage of every kind, at every place of every file of a database that has every kind of file.
 //!
 //! Each damaged database is opened read-only and for writing, queried, verified, written to and
-//! compacted. There are two permitted outcomes: an error that names the damaged file, or answers
-//! that equal those of the undamaged database. One loss cannot be told from a crash: a log that ends
-//! early looks as if no more had been written. Then the answers are those after an earlier commit.
+//! compacted. There are two permitted outcomes: an error that names the damaged file, or the same
+//! answers as from the undamaged database. One loss cannot be told from a crash: a log that ends
+//! early looks as if no more had been written. Then the answers are right for an earlier commit.
 //!
 //! `FPDB_DAMAGE_ENTRIES` sets the size of the database (60: about 8 KiB in each block code; 600 is
 //! more than 64 KiB).
@@ -63,7 +63,7 @@ enum Allowed {
     Prefix,
 }
 
-/// A set of files that replace those of the database.
+/// A set of files that replace files of the database.
 struct Damage<'a> {
     intact: &'a Intact,
     /// The files that an error may name.
@@ -127,7 +127,7 @@ impl<'a> Damage<'a> {
         let state = states.iter().rev().find(|state| state.0.len() as u64 == snapshot.len());
         let state = state.unwrap_or_else(|| panic!("{}: {} entries", self.what, snapshot.len()));
         let checked = self.intact.check(&snapshot, state, self.what);
-        let errors = reader.verify().errors;
+        let errors = reader.snapshot().verify().unwrap().errors;
         errors.iter().for_each(|error| self.assert_names_the_file(error));
         if let Err(error) = &checked {
             self.assert_names_the_file(error);
@@ -169,7 +169,7 @@ impl<'a> Damage<'a> {
         drop(db);
         if changed.is_ok() && checked.is_ok() {
             let reader = options(&sim).open_read_only("sim").unwrap();
-            assert!(reader.verify().errors.is_empty(), "{}", self.what);
+            assert!(reader.snapshot().verify().unwrap().errors.is_empty(), "{}", self.what);
             self.intact.check(&reader.snapshot(), state, self.what).unwrap();
         }
         if is_torn && !is_prefix {
@@ -201,7 +201,7 @@ fn undamaged_database_has_no_errors() {
     for intact in both_codes() {
         let sim = intact.with(&BTreeMap::new());
         let reader = options(&sim).open_read_only("sim").unwrap();
-        assert!(reader.verify().errors.is_empty());
+        assert!(reader.snapshot().verify().unwrap().errors.is_empty());
         intact.check(&reader.snapshot(), intact.last(), "undamaged").unwrap();
         let db = options(&sim).open("sim").unwrap();
         assert_eq!(db.recovery().commits, 3);

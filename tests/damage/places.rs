@@ -15,19 +15,30 @@ fn for_each_file(check: impl Fn(&Intact, &str, &[u8])) {
     }
 }
 
-/// Whether a byte is in a long run of zeros, as pages of documents have at their end. One byte in 16
-/// of them is enough.
+/// Whether a byte is in a long run of zeros, as pages of documents have at their end. One byte in
+/// 16 of them is enough.
 fn is_padding(bytes: &[u8], at: usize) -> bool {
     let around = &bytes[at.saturating_sub(16)..bytes.len().min(at + 16)];
     !at.is_multiple_of(16) && around.iter().all(|byte| *byte == 0)
 }
 
+/// Bytes at both ends of a file of which every bit is flipped.
+const ENDS: usize = 64;
+
+/// Whether this bit of a byte is flipped: one of each byte, in turn, and all of them near the ends.
+/// In between, bits of a byte differ in nothing but the checksum. Unit tests flip every bit of a
+/// page, of a manifest and of a log.
+fn is_flipped(len: usize, at: usize, bit: usize) -> bool {
+    let is_near_an_end = at < ENDS || len - at <= ENDS;
+    is_near_an_end || bit == (at + at / 8) % 8
+}
+
 #[test]
-fn every_flipped_bit_is_found_and_none_changes_an_answer() {
+fn flipped_bit_of_every_byte_is_found_and_changes_no_answer() {
     let counts = Counts::default();
     for_each_file(|intact, name, good| {
         in_parallel(good.len() * 8, |n| {
-            if is_padding(good, n / 8) {
+            if is_padding(good, n / 8) || !is_flipped(good.len(), n / 8, n % 8) {
                 return;
             }
             let mut bytes = good.to_vec();
@@ -37,7 +48,7 @@ fn every_flipped_bit_is_found_and_none_changes_an_answer() {
         });
     });
     let sizes = both_codes().map(|intact| intact.bytes());
-    println!("every bit of databases of {sizes:?} bytes: {counts:?}");
+    println!("a bit of every byte of databases of {sizes:?} bytes: {counts:?}");
 }
 
 #[test]

@@ -57,11 +57,15 @@ impl Tree {
         let (files, inline) =
             (std::mem::take(&mut source.files), std::mem::take(&mut source.inline));
         let module = self.modules.len();
-        let relative = file.strip_prefix(&self.folder).unwrap().to_owned();
+        let relative = file.strip_prefix(&self.folder).unwrap_or(file).to_owned();
         self.modules.push(Module { file: relative, parent, children: BTreeMap::new(), source });
-        for name in files {
+        for (name, path) in files {
             let flat = folder.join(format!("{name}.rs"));
-            let child_file = if flat.exists() { flat } else { folder.join(&name).join("mod.rs") };
+            let child_file = match path {
+                Some(path) => file.parent().unwrap().join(path),
+                None if flat.exists() => flat,
+                None => folder.join(&name).join("mod.rs"),
+            };
             let child = self.read(&child_file, Some(module));
             self.modules[module].children.insert(name, child);
         }

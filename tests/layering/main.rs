@@ -1,11 +1,11 @@
-//! Checks the dependencies between files: no two files use each other, not even through others,
-//! and a module of the library uses modules of lower layers only.
+//! Checks the dependencies between files, in every package of the repository: no two files use each
+//! other, not even through others, and no file is too long. In crates with a table of layers, a
+//! module uses modules of lower layers only.
 
 mod cycles;
 mod files;
 mod parse;
 mod planted;
-mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,23 +13,64 @@ use std::path::{Path, PathBuf};
 use cycles::{cycles, written};
 use files::uses;
 
-/// The library's layers from the bottom up. A module may use modules of lower layers only.
-const LAYERS: &[&[&str]] = &[
-    &["error", "cpu"],
-    &["fingerprint", "parallel", "process", "progress", "events"],
-    &["codec", "storage", "files", "inspection"],
-    &["layout", "scratch"],
-    &["block", "paged", "sorter"],
-    &["table", "postings", "tombstones"],
-    &["settings"],
-    &["documents"],
-    &["log"],
-    &["segment", "memtable"],
-    &["manifest", "version"],
-    &["merge", "document_merge", "query"],
-    &["compaction", "pairs"],
-    &["db"],
-    &["fuzzing"],
+/// Modules from the bottom up. A module may use modules of lower layers only.
+type Layers = &'static [&'static [&'static str]];
+
+/// The layers of the crates in these folders, and of folders of modules in them.
+const LAYERS: [(&str, &str, Layers); 3] = [
+    (
+        // docs/design.md, "The code, layer by layer", says what each module knows.
+        "src",
+        "",
+        &[
+            &["error", "cpu"],
+            &["fingerprint", "parallel", "process", "progress", "events"],
+            &["codec", "storage", "file_names", "inspection"],
+            &["layout", "scratch"],
+            &["block", "paged", "sorter"],
+            &["table", "postings", "tombstones"],
+            &["settings"],
+            &["documents"],
+            &["log"],
+            &["segment", "memtable"],
+            &["manifest", "version"],
+            &["merge", "query"],
+            &["compaction", "pairs"],
+            &["db"],
+            &["fuzzing"],
+        ],
+    ),
+    (
+        // A comment in `mod.rs` says what each folder holds.
+        "src",
+        "db",
+        &[
+            &["state"],
+            &["read"],
+            &["upkeep"],
+            &["write"],
+            &["recovery"],
+            &["handle"],
+            &["merge"],
+            &["calibrate"],
+        ],
+    ),
+    (
+        // A comment in `lib.rs` says what each module contains.
+        "crates/fpdb-text/src",
+        "",
+        &[
+            &["error", "fingerprinted", "hash", "normalization", "segment", "tokens", "width"],
+            &["dictionary", "feature_hash", "jaccard", "minhash", "simhash"],
+            &["cut", "explain"],
+            &["method"],
+            &["pairs", "pipeline", "recipe", "sentences", "weighted"],
+            &["jieba", "keywords", "recipes"],
+            &["catalogue"],
+            &["names"],
+            &["builder"],
+        ],
+    ),
 ];
 
 /// The longest file, in lines without its unit tests.
@@ -39,40 +80,45 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folders of all crates: the library's, those in `crates/` and those in `tools/`.
-fn crates() -> Vec<PathBuf> {
-    let folders = ["crates", "tools"].map(|folder| repository().join(folder).read_dir());
-    let below = folders.into_iter().flatten().flatten().map(|entry| entry.unwrap().path());
-    let mut all: Vec<PathBuf> = below.filter(|path| path.join("Cargo.toml").exists()).collect();
-    // It includes files of the library under other paths.
-    all.retain(|path| !path.ends_with("tools/models"));
-    all.push(repository().to_owned());
-    all.sort();
-    assert!(all.len() >= 3, "{all:?}");
-    all
-}
-
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in folder.read_dir().unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            rust_files(&path, found);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            found.push(path);
+/// All files with this ending in the repository, but for what cargo and other tools made.
+fn files_ending(ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![repository().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap().to_string_lossy();
+            if path.is_dir() && !name.starts_with('.') && name != "target" {
+                folders.push(path);
+            } else if name.ends_with(ending) {
+                found.push(path);
+            }
         }
     }
+    found.sort();
+    found
+}
+
+/// The roots of all libraries and programs, but for the models, which include files of the library
+/// by macros.
+fn crate_roots() -> Vec<PathBuf> {
+    let is_root = |file: &PathBuf| {
+        let is_program = file.parent().is_some_and(|folder| folder.ends_with("src/bin"));
+        file.ends_with("src/lib.rs") || file.ends_with("src/main.rs") || is_program
+    };
+    let mut roots = files_ending(".rs");
+    roots.retain(|file| is_root(file) && !file.ends_with("tools/models/src/main.rs"));
+    let packages = files_ending("Cargo.toml").len();
+    assert!(roots.len() + 2 >= packages && packages >= 9, "{packages}: {roots:?}");
+    roots
 }
 
 #[test]
 fn no_files_use_each_other_in_a_circle() {
     let mut found = Vec::new();
-    for folder in crates() {
-        let name = folder.strip_prefix(repository()).unwrap();
-        let roots = ["src/lib.rs", "src/main.rs"].map(|root| folder.join(root));
-        for root in roots.iter().filter(|root| root.exists()) {
-            for cycle in &cycles(&uses(root)) {
-                found.push(format!("{}: {}", name.display(), written(cycle)));
-            }
+    for root in crate_roots() {
+        let name = root.strip_prefix(repository()).unwrap();
+        for cycle in &cycles(&uses(&root)) {
+            found.push(format!("{}: {}", name.display(), written(cycle)));
         }
     }
     assert!(found.is_empty(), "{} cycles:\n{}", found.len(), found.join("\n"));
@@ -80,43 +126,58 @@ fn no_files_use_each_other_in_a_circle() {
 
 #[test]
 fn modules_use_lower_layers_only() {
-    let layer_of: BTreeMap<&str, usize> = (0..)
-        .zip(LAYERS)
-        .flat_map(|(layer, modules)| modules.iter().map(move |&module| (module, layer)))
-        .collect();
-    let uses = uses(&repository().join("src/lib.rs"));
-    let (mut seen, mut wrong) = (BTreeSet::new(), Vec::new());
-    for (file, used) in &uses {
-        let module = top_module(file);
-        if module == "lib" {
-            continue;
-        }
-        seen.insert(module);
-        for other in used.iter().map(|file| top_module(file)).filter(|other| *other != module) {
-            let is_lower = layer_of.get(other) < layer_of.get(module);
-            if !is_lower || !layer_of.contains_key(other) {
-                wrong.push(format!("{} uses {other}", file.display()));
+    for (folder, inside, layers) in LAYERS {
+        let layer_of: BTreeMap<&str, usize> = (0..)
+            .zip(layers)
+            .flat_map(|(layer, modules)| modules.iter().map(move |&module| (module, layer)))
+            .collect();
+        let uses = uses(&repository().join(folder).join("lib.rs"));
+        let (mut seen, mut wrong) = (BTreeSet::new(), Vec::new());
+        for (file, used) in &uses {
+            let Some(module) = module_in(inside, file) else { continue };
+            seen.insert(module);
+            let others = used.iter().filter_map(|file| module_in(inside, file));
+            for other in others.filter(|other| *other != module) {
+                let is_lower = layer_of.get(other) < layer_of.get(module);
+                if !is_lower || !layer_of.contains_key(other) {
+                    wrong.push(format!("{} uses {other}", file.display()));
+                }
             }
         }
+        assert!(wrong.is_empty(), "upward in {folder}/{inside}:\n{}", wrong.join("\n"));
+        let listed: BTreeSet<&str> = layer_of.keys().copied().collect();
+        assert_eq!(seen, listed, "modules of {folder}/{inside} and of the table differ");
     }
-    assert!(wrong.is_empty(), "upward:\n{}", wrong.join("\n"));
-    let listed: BTreeSet<&str> = layer_of.keys().copied().collect();
-    assert_eq!(seen, listed, "modules of src/ and those of the table differ");
 }
 
-/// The module at the crate's root that a file belongs to.
-fn top_module(file: &Path) -> &str {
-    let first = file.iter().next().unwrap().to_str().unwrap();
-    first.trim_end_matches(".rs")
+/// The module of the folder `inside` that a file belongs to, if it does not contain all of them.
+fn module_in<'f>(inside: &str, file: &'f Path) -> Option<&'f str> {
+    let first = file.strip_prefix(inside).ok()?.iter().next()?.to_str()?;
+    Some(first.trim_end_matches(".rs")).filter(|module| !["lib", "mod"].contains(module))
+}
+
+#[test]
+fn documents_show_the_layers_in_their_order() {
+    for (document, column, (_, _, layers)) in
+        [("docs/design.md", 2, LAYERS[0]), ("src/db/mod.rs", 1, LAYERS[1])]
+    {
+        let text = std::fs::read_to_string(repository().join(document)).unwrap();
+        let rows = text.lines().map(|line| line.trim_start_matches("//! "));
+        let cells =
+            rows.filter(|row| row.starts_with("| ")).filter_map(|row| row.split('|').nth(column));
+        let modules = |cell: &str| -> Option<Vec<String>> {
+            let names = cell.trim().strip_prefix('`')?.strip_suffix('`')?;
+            Some(names.split("`, `").map(str::to_owned).collect())
+        };
+        let shown: Vec<Vec<String>> = cells.filter_map(modules).collect();
+        let start = shown.iter().position(|row| row[..] == *layers[0]).expect("the first layer");
+        assert_eq!(&shown[start..start + layers.len()], layers, "{document}");
+    }
 }
 
 #[test]
 fn no_file_is_too_long_to_read() {
-    let mut files = Vec::new();
-    for folder in crates() {
-        rust_files(&folder.join("src"), &mut files);
-    }
-    for file in files {
+    for file in files_ending(".rs") {
         let source = std::fs::read_to_string(&file).unwrap();
         let code = source.split("#[cfg(test)]\nmod ").next().unwrap().lines().count();
         assert!(

@@ -1,17 +1,17 @@
 //! Finds the modules, imports and paths of a source file.
 //!
-//! This is not a compiler: it reads tokens. It knows enough to tell which file each path leads to.
-//! Code that is compiled for unit tests only is left out.
+//! This is not a compiler: it reads trees of tokens. It knows enough to tell which file each path
+//! leads to. Code that is compiled for unit tests only is left out.
 
 use std::collections::BTreeSet;
 
-use crate::tokens::tokens;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// What one module says, in the order of the source.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
-    /// `mod name;`: modules in files of their own.
-    pub(crate) files: Vec<String>,
+    /// `mod name;`: modules in files of their own, with the path of the file if it is given.
+    pub(crate) files: Vec<(String, Option<String>)>,
     /// `mod name { ... }`.
     pub(crate) inline: Vec<(String, Source)>,
     pub(crate) imports: Vec<Import>,
@@ -34,207 +34,174 @@ pub(crate) struct Import {
 }
 
 pub(crate) fn parse(source: &str) -> Source {
-    let tokens = tokens(source);
-    Parser { tokens: &tokens, at: 0 }.module()
+    let tokens: TokenStream = source.parse().expect("a Rust file");
+    let mut parsed = Source::default();
+    parsed.read(tokens);
+    parsed
 }
 
-struct Parser<'a> {
-    tokens: &'a [String],
-    at: usize,
-}
-
-impl Parser<'_> {
-    fn peek(&self, ahead: usize) -> &str {
-        self.tokens.get(self.at + ahead).map_or("", String::as_str)
-    }
-
-    fn advance(&mut self) -> String {
-        self.at += 1;
-        self.tokens[self.at - 1].clone()
-    }
-
-    /// Reads up to the brace that ends the module, or to the end of the file.
-    fn module(&mut self) -> Source {
-        let mut source = Source::default();
-        let mut depth = 0;
-        let mut is_public = false;
-        while self.at < self.tokens.len() {
-            let was_public = std::mem::take(&mut is_public);
-            match self.peek(0) {
-                "#" => self.attribute(),
-                "mod" if is_name(self.peek(1)) => self.submodule(&mut source),
-                "use" => self.import(&mut source, was_public),
+impl Source {
+    fn read(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut rest = tokens.as_slice();
+        let (mut is_public, mut file) = (false, None);
+        while let Some((token, after)) = rest.split_first() {
+            rest = after;
+            match text(token).as_str() {
+                "#" => match attribute(&mut rest).as_str() {
+                    "cfg(test)" => skip_item(&mut rest),
+                    other => {
+                        let path = other.strip_prefix("path=\"").and_then(|o| o.strip_suffix('"'));
+                        file = path.map(str::to_owned).or(file);
+                    }
+                },
                 "pub" => {
-                    self.visibility();
                     is_public = true;
+                    rest = without_group(rest);
+                    continue;
                 }
-                "{" => {
-                    depth += 1;
-                    self.at += 1;
-                }
-                "}" => {
-                    self.at += 1;
-                    if depth == 0 {
-                        break;
+                "mod" => {
+                    if let Some(name) = name(rest.first()) {
+                        self.submodule(name, &rest[1..], file.take());
+                        rest = &rest[2..];
                     }
-                    depth -= 1;
                 }
+                "use" => {
+                    let end = rest.iter().position(|t| text(t) == ";").unwrap_or(rest.len());
+                    // `use<'a>` in a type is not an import.
+                    if rest.first().is_some_and(|t| text(t) != "<") {
+                        self.import(&rest[..end], &[], is_public);
+                        rest = &rest[end..];
+                    }
+                }
+                // A field or method: its name is not a path.
                 "." => {
-                    // A field or method: its name is not a path.
-                    self.at += 1;
-                    if is_name(self.peek(0)) {
-                        source.words.insert(self.advance());
+                    if let Some(name) = name(rest.first()) {
+                        self.words.insert(name);
+                        rest = &rest[1..];
                     }
                 }
-                word if is_name(word) => self.word(&mut source),
-                _ => self.at += 1,
+                _ => match token {
+                    TokenTree::Group(group) => self.read(group.stream()),
+                    TokenTree::Ident(word) => self.word(word.to_string(), &mut rest),
+                    _ => {}
+                },
             }
-        }
-        source
-    }
-
-    /// Skips an attribute; if it is `#[cfg(test)]`, the item after it too.
-    fn attribute(&mut self) {
-        let start = self.at;
-        self.at += 1;
-        let is_inner = self.peek(0) == "!";
-        self.at += usize::from(is_inner);
-        self.group();
-        let is_test = self.tokens[start..self.at].join("") == "#[cfg(test)]";
-        if is_test && !is_inner {
-            while self.peek(0) == "#" {
-                self.attribute();
-            }
-            self.item();
+            is_public = false;
         }
     }
 
-    /// Skips an item: up to its semicolon, or to the end of its braces.
-    fn item(&mut self) {
-        let keywords = ["use", "const", "static", "let", "type"];
-        let mut ends_with_braces = true;
-        while self.at < self.tokens.len() {
-            match self.peek(0) {
-                ";" => {
-                    self.at += 1;
-                    return;
-                }
-                "{" => {
-                    self.group();
-                    if ends_with_braces {
-                        return;
+    fn submodule(&mut self, name: String, rest: &[TokenTree], file: Option<String>) {
+        match rest.first() {
+            Some(TokenTree::Group(group)) => {
+                let mut module = Self::default();
+                module.read(group.stream());
+                self.inline.push((name, module));
+            }
+            _ => self.files.push((name, file)),
+        }
+    }
+
+    /// Reads the trees of a `use`, such as `a::{b, c as d, e::*}`.
+    fn import(&mut self, trees: &[TokenTree], base: &[String], is_reexport: bool) {
+        for tree in trees.split(|t| text(t) == ",").filter(|tree| !tree.is_empty()) {
+            let (mut path, mut renamed) = (base.to_vec(), None);
+            let mut tokens = tree.iter();
+            while let Some(token) = tokens.next() {
+                match (text(token).as_str(), token) {
+                    ("as", _) => renamed = name(tokens.next()),
+                    ("*", _) => renamed = Some("*".to_owned()),
+                    ("self", _) if !path.is_empty() => {}
+                    (_, TokenTree::Ident(segment)) => path.push(segment.to_string()),
+                    (_, TokenTree::Group(group)) => {
+                        let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                        self.import(&inner, &path, is_reexport);
+                        path.clear();
                     }
-                }
-                "(" | "[" => self.group(),
-                "}" => return,
-                word => {
-                    let is_function = word == "const" && self.peek(1) == "fn";
-                    ends_with_braces &= is_function || !keywords.contains(&word);
-                    self.at += 1;
+                    _ => {}
                 }
             }
-        }
-    }
-
-    /// Skips a group in brackets of any kind.
-    fn group(&mut self) {
-        let mut depth = 0;
-        while self.at < self.tokens.len() {
-            match self.peek(0) {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth -= 1,
-                _ => {}
-            }
-            self.at += 1;
-            if depth == 0 {
-                return;
+            if let Some(name) = renamed.or_else(|| path.last().cloned()) {
+                self.imports.push(Import { path, name, is_reexport });
             }
         }
     }
 
-    /// Skips `pub`, `pub(crate)` and the like.
-    fn visibility(&mut self) {
-        self.at += 1;
-        if self.peek(0) == "(" && ["crate", "super", "self", "in"].contains(&self.peek(1)) {
-            self.group();
-        }
-    }
-
-    fn submodule(&mut self, source: &mut Source) {
-        self.at += 1;
-        let name = self.advance();
-        match self.advance().as_str() {
-            ";" => source.files.push(name),
-            _ => {
-                let module = self.module();
-                source.inline.push((name, module));
-            }
-        }
-    }
-
-    fn import(&mut self, source: &mut Source, is_reexport: bool) {
-        self.at += 1;
-        // `use<'a>` in a type is not an import.
-        if self.peek(0) != "<" {
-            self.tree(Vec::new(), is_reexport, &mut source.imports);
-        }
-    }
-
-    /// Reads one tree of a `use`, such as `a::{b, c as d, e::*}`.
-    fn tree(&mut self, mut path: Vec<String>, is_reexport: bool, found: &mut Vec<Import>) {
-        loop {
-            match self.peek(0) {
-                "::" => self.at += 1,
-                "{" => {
-                    self.at += 1;
-                    while self.at < self.tokens.len() && self.peek(0) != "}" {
-                        self.tree(path.clone(), is_reexport, found);
-                        self.at += usize::from(self.peek(0) == ",");
-                    }
-                    self.at += 1;
-                    return;
-                }
-                "*" => {
-                    self.at += 1;
-                    found.push(Import { path, name: "*".to_owned(), is_reexport });
-                    return;
-                }
-                "self" if !path.is_empty() => self.at += 1,
-                word if is_name(word) && word != "as" => path.push(self.advance()),
-                _ => break,
-            }
-        }
-        let mut name = path.last().cloned().unwrap_or_default();
-        if self.peek(0) == "as" {
-            self.at += 1;
-            name = self.advance();
-        }
-        found.push(Import { path, name, is_reexport });
-    }
-
-    /// Reads a word and the path that it begins.
-    fn word(&mut self, source: &mut Source) {
+    /// Reads the path that a word begins.
+    fn word(&mut self, word: String, rest: &mut &[TokenTree]) {
         let defines = ["fn", "struct", "enum", "trait", "type", "const", "static", "union"];
-        if defines.contains(&self.peek(0)) && is_name(self.peek(1)) {
-            source.items.insert(self.peek(1).to_owned());
+        if defines.contains(&word.as_str()) {
+            self.items.extend(name(rest.first()));
         }
-        if self.peek(0) == "macro_rules" {
-            source.items.insert(self.peek(2).to_owned());
+        if word == "macro_rules" {
+            self.items.extend(name(rest.get(1)));
         }
-        let mut path = vec![self.advance()];
-        while self.peek(0) == "::" && is_name(self.peek(1)) {
-            self.at += 1;
-            path.push(self.advance());
+        let mut path = vec![word];
+        while let [a, b, segment, ..] = rest
+            && text(a) == ":"
+            && text(b) == ":"
+            && let Some(segment) = name(Some(segment))
+        {
+            path.push(segment);
+            *rest = &rest[3..];
         }
-        source.words.extend(path.iter().cloned());
+        self.words.extend(path.iter().cloned());
         if path.len() > 1 {
-            source.paths.push(path);
+            self.paths.push(path);
         }
     }
 }
 
-fn is_name(token: &str) -> bool {
-    token.starts_with(|c: char| c.is_alphabetic() || c == '_')
+/// The text of a token other than a group.
+fn text(token: &TokenTree) -> String {
+    match token {
+        TokenTree::Group(_) => String::new(),
+        token => token.to_string(),
+    }
+}
+
+fn name(token: Option<&TokenTree>) -> Option<String> {
+    match token {
+        Some(TokenTree::Ident(name)) => Some(name.to_string()),
+        _ => None,
+    }
+}
+
+/// Reads an attribute after its `#`. Returns what it says, without spaces; nothing if it belongs to
+/// the module itself.
+fn attribute(rest: &mut &[TokenTree]) -> String {
+    let is_inner = rest.first().is_some_and(|t| text(t) == "!");
+    let Some(TokenTree::Group(group)) = rest.get(usize::from(is_inner)) else {
+        return String::new();
+    };
+    *rest = &rest[1 + usize::from(is_inner)..];
+    if is_inner { String::new() } else { group.stream().to_string().replace(' ', "") }
+}
+
+/// Skips an item: up to its semicolon, or to the end of its braces.
+fn skip_item(rest: &mut &[TokenTree]) {
+    let words = ["use", "const", "static", "let", "type"];
+    let before_body = rest.split(|t| is_braces(t) || text(t) == ";").next().unwrap_or_default();
+    let is_function = before_body.iter().any(|t| text(t) == "fn");
+    let ends_with_braces =
+        is_function || !before_body.iter().any(|t| words.contains(&text(t).as_str()));
+    let is_end = |t: &TokenTree| text(t) == ";" || ends_with_braces && is_braces(t);
+    let end = rest.iter().position(is_end).map_or(rest.len(), |end| end + 1);
+    *rest = &rest[end..];
+}
+
+fn is_braces(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
+}
+
+/// The tokens after `pub`, without `(crate)` and the like.
+fn without_group(rest: &[TokenTree]) -> &[TokenTree] {
+    match rest {
+        [TokenTree::Group(group), after @ ..] if group.delimiter() == Delimiter::Parenthesis => {
+            after
+        }
+        _ => rest,
+    }
 }
 
 #[test]
@@ -259,7 +226,7 @@ fn code_for_tests_is_left_out() {
          #[cfg(test)] const F: [u8; 2] = { super::g() }; #[cfg(test)] use super::{h, i};
          #[cfg(test)] mod j { use super::k; } mod l { fn m() -> super::n::O { p.q() } }",
     );
-    assert_eq!(source.files, ["a"]);
+    assert_eq!(source.files, [("a".to_owned(), None)]);
     assert!(source.imports.is_empty() && source.paths.is_empty());
     let [(name, inline)] = &source.inline[..] else { panic!("{source:?}") };
     assert_eq!(

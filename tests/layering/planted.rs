@@ -24,6 +24,7 @@ fn planted_cycle_is_found_however_it_is_written() {
         ("use crate::b;\nfn f() { b::g() }", "use crate::{a::A, c};"),
         ("fn f() { crate::b::g() }", "pub(crate) fn g() -> super::a::A { todo!() }"),
         ("use super::{B as Other};", "macro_rules! m { () => { $crate::a::A } }"),
+        ("fn f() { println!(\"{}\", [b::g(1)].len()) } use crate::b;", "use super::a::*;"),
     ];
     for (a, b) in ways {
         let a = format!("{a}\npub(crate) struct A;");

@@ -1,5 +1,5 @@
-//! Documents: random operations on a database and on a plain map from keys to documents, at the same
-//! time.
+//! Documents: random operations on a database and on a plain map from keys to documents, at the
+//! same time.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fpdb::storage::{Sim, Storage};
 use fpdb::{
     Db, DocId, Entry, ErrorKind, Fingerprint, Ids, Layout, Match, OnDuplicate, Options, Outcome,
-    QueryOptions, Snapshot, Stamped, UpsertOptions,
+    QueryOptions, Snapshot, Stamped,
 };
 
 use crate::common::documents::{Known, Model, assert_documents, stamped};
@@ -49,7 +49,7 @@ impl<F: Fingerprint> Run<F> {
         let mut rng = Rng::new(seed);
         let storage: Arc<dyn Storage> = Sim::new().at(Path::new("db"));
         let (distance, memtable) = (rng.pick(&[0, 1, 3, 3, 6]), rng.pick(&[1, 5, 16, 64]));
-        let layout = rng.pick(&["single", "half-2", "tri-6"]);
+        let layout = rng.pick(&["single", "half-2", "ring-4"]);
         let mut centres: Vec<F> = (0..5).map(|_| rng.fingerprint()).collect();
         centres.extend([F::ZERO, F::MAX]);
         let mut run = Self {
@@ -151,20 +151,15 @@ impl<F: Fingerprint> Run<F> {
         let (key, fingerprint, stamp) = (self.key(), self.fingerprint(), self.stamp());
         let within = self.rng.pick(&[0, self.distance, self.distance + 1]);
         let given = stamped(&key, stamp, self.ids);
-        let novelty = self.db().insert_if_novel_within(fingerprint, given, within).unwrap();
-        assert_eq!(novelty, self.model.insert_if_novel(&key, fingerprint, stamp, within));
+        let outcomes = self.db().write(&[(fingerprint, given)]).unless_near(within).run().unwrap();
+        assert_eq!(outcomes[0], self.model.insert_if_novel(&key, fingerprint, stamp, within));
     }
 
-    /// Returns options, with the same for the model.
-    fn upsert_options(&mut self) -> (UpsertOptions, u32, OnDuplicate) {
+    /// Returns a distance, and what becomes of the key of a duplicate.
+    fn condition(&mut self) -> (u32, OnDuplicate) {
         let choices = [OnDuplicate::Keep, OnDuplicate::Remove, OnDuplicate::Remember];
-        let on_duplicate = self.rng.pick(&choices);
-        let options = UpsertOptions::new().on_duplicate(on_duplicate);
-        if self.rng.one_in(3) {
-            let within = self.rng.pick(&[0, 1, self.distance]);
-            return (options.within(within), within, on_duplicate);
-        }
-        (options, self.distance, on_duplicate)
+        let within = self.rng.pick(&[0, 1, self.distance, self.distance, self.distance]);
+        (within, self.rng.pick(&choices))
     }
 
     fn step_upsert(&mut self) {
@@ -176,9 +171,17 @@ impl<F: Fingerprint> Run<F> {
                 _ => {}
             }
         }
-        let (options, distance, on_duplicate) = self.upsert_options();
+        let (distance, on_duplicate) = self.condition();
         let given = stamped(&key, stamp, self.ids);
-        let outcome = self.db().upsert_if_novel_with(fingerprint, given, &options).unwrap();
+        let outcome = match (distance == self.distance, on_duplicate) {
+            (true, OnDuplicate::Keep) => self.db().upsert_if_novel(fingerprint, given).unwrap(),
+            _ => {
+                let documents = [(fingerprint, given)];
+                let db = self.db();
+                let write = db.write(&documents).unless_near(distance).or_update(on_duplicate);
+                write.run().unwrap()[0]
+            }
+        };
         let expected = self.model.upsert(&key, fingerprint, stamp, distance, on_duplicate);
         assert_eq!(outcome, expected);
         self.check_key(&key);
@@ -204,13 +207,19 @@ impl<F: Fingerprint> Run<F> {
         }
         let documents: Vec<(F, Stamped<'_>)> =
             texts.iter().map(|(f, key, stamp)| (*f, stamped(key, *stamp, self.ids))).collect();
-        let (options, distance, on_duplicate) = self.upsert_options();
+        let (distance, on_duplicate) = self.condition();
         let mut seen = Vec::new();
         let is_abandoned = self.rng.one_in(8);
-        let outcomes = self.db().upsert_if_novel_batch(&documents, &options, |outcomes| {
-            seen = outcomes.to_vec();
-            if is_abandoned { Err(std::io::Error::other("abandoned")) } else { Ok(()) }
-        });
+        let outcomes = self
+            .db()
+            .write(&documents)
+            .unless_near(distance)
+            .or_update(on_duplicate)
+            .before_commit(|outcomes| {
+                seen = outcomes.to_vec();
+                if is_abandoned { Err(std::io::Error::other("abandoned")) } else { Ok(()) }
+            })
+            .run();
         if is_abandoned {
             assert_eq!(outcomes.unwrap_err().kind(), ErrorKind::Io);
             return;
@@ -230,7 +239,7 @@ impl<F: Fingerprint> Run<F> {
             true => Entry { fingerprint: self.fingerprint(), id: DocId(self.rng.below(9)) },
             false => self.rng.pick(&known),
         };
-        let removed = self.db().remove(entry.fingerprint, entry.id).unwrap();
+        let removed = self.db().remove_entry(entry.fingerprint, entry.id).unwrap();
         assert_eq!(removed, self.model.remove_entry(entry));
     }
 
@@ -238,12 +247,12 @@ impl<F: Fingerprint> Run<F> {
         let key = self.key();
         let known = self.model.documents.get(&key).copied();
         let removed = match (self.ids, self.rng.one_in(2)) {
-            (Ids::Names, true) => self.db().remove_by_name(std::str::from_utf8(&key).unwrap()),
+            (Ids::Names, true) => self.db().remove(std::str::from_utf8(&key).unwrap()),
             (Ids::Names, false) => {
                 let id = known.map_or(DocId(self.model.next_id + 3), |known| known.id);
-                self.db().remove_by_id(id)
+                self.db().remove(id)
             }
-            _ => self.db().remove_by_id(u64::from_be_bytes(key[..].try_into().unwrap())),
+            _ => self.db().remove(u64::from_be_bytes(key[..].try_into().unwrap())),
         };
         assert_eq!(removed.unwrap(), known.is_some());
         self.model.documents.remove(&key);
@@ -317,8 +326,8 @@ impl<F: Fingerprint> Run<F> {
         let recent: Vec<Match<F>> =
             model.oracle().query(query, self.distance).into_iter().filter(is_recent).collect();
         let options = QueryOptions::within(self.distance).since(since);
-        assert_eq!(snapshot.query_with(query, &options).unwrap(), recent);
-        let first = snapshot.query_with(query, &options.limit(1)).unwrap();
+        assert_eq!(snapshot.query(query, options).unwrap(), recent);
+        let first = snapshot.query(query, options.limit(1)).unwrap();
         assert_eq!(first.first(), recent.first());
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{Db, DocId, ErrorKind, Ids, Key, Match, Novelty, Options, QueryOptions};
+use fpdb::{Db, DocId, ErrorKind, Ids, Key, Match, Options, Outcome, QueryOptions};
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
 
@@ -23,7 +23,7 @@ fn check(db: &Db, oracle: &Oracle<u64>) {
     for e in &oracle.0 {
         assert_answers(&snapshot, oracle, e.fingerprint, 4);
     }
-    let report = snapshot.verify();
+    let report = snapshot.verify().unwrap();
     assert!(report.errors.is_empty(), "{:?}", report.errors);
 }
 
@@ -38,13 +38,13 @@ fn entry_can_be_inserted_and_removed_again_over_many_segments() {
             db.insert(0xff, 1).unwrap();
             oracle.0.insert(entry(0xff, 1));
         } else {
-            assert!(db.remove(0xff, 1).unwrap());
+            assert!(db.remove_entry(0xff, 1).unwrap());
             oracle.0.remove(&entry(0xff, 1));
         }
         db.insert(0xff, 3).unwrap();
-        assert!(db.remove(0xff, 3).unwrap());
+        assert!(db.remove_entry(0xff, 3).unwrap());
         if round == 3 {
-            assert!(db.remove(0xfe, 2).unwrap());
+            assert!(db.remove_entry(0xfe, 2).unwrap());
         }
         db.insert(0xfe, 2).unwrap();
         oracle.0.insert(entry(0xfe, 2));
@@ -62,17 +62,17 @@ fn entry_can_be_inserted_and_removed_again_over_many_segments() {
 fn entry_in_an_older_segment_can_be_removed() {
     let sim = Sim::new();
     let db = create(&sim);
-    db.insert_batch(&[(7, Key::from(1)), (7, Key::from(2)), (8, Key::from(1))]).unwrap();
+    db.write(&[(7, Key::from(1)), (7, Key::from(2)), (8, Key::from(1))]).run().unwrap();
     db.flush().unwrap();
     db.insert(9, 1).unwrap();
     db.flush().unwrap();
-    assert!(db.remove(7, 1).unwrap());
-    assert!(!db.remove(7, 1).unwrap());
+    assert!(db.remove_entry(7, 1).unwrap());
+    assert!(!db.remove_entry(7, 1).unwrap());
     let oracle = Oracle([entry(7, 2), entry(8, 1), entry(9, 1)].into());
     check(&db, &oracle);
     db.flush().unwrap();
     check(&db, &oracle);
-    assert!(!db.remove(7, 1).unwrap());
+    assert!(!db.remove_entry(7, 1).unwrap());
     drop(db);
     check(&options(&sim).open("sim").unwrap(), &oracle);
 }
@@ -89,12 +89,12 @@ fn tombstones_for_older_segments_survive_the_merge_of_a_run() {
     oracle.0.extend(&old);
     let oldest = db.stats().segments[0].id;
     for i in 0..40u64 {
-        assert!(db.remove(i << 20, i).unwrap());
+        assert!(db.remove_entry(i << 20, i).unwrap());
         db.insert(i << 20 | 1, i).unwrap();
         oracle.0.remove(&entry(i << 20, i));
         oracle.0.insert(entry(i << 20 | 1, i));
         if i % 3 == 0 {
-            // Inserted again, in a segment other than that of its tombstone.
+            // Inserted again, in a segment other than its tombstone's.
             db.insert((i / 2) << 20, i / 2).unwrap();
             oracle.0.insert(entry((i / 2) << 20, i / 2));
         }
@@ -117,8 +117,8 @@ fn empty_database_can_be_flushed_compacted_verified_and_reopened() {
         assert_eq!((report.segments_before, report.segments_after), (0, 0));
         check(&db, &Oracle::default());
         assert_eq!(db.bulk_load([]).unwrap().inserted, 0);
-        assert_eq!(db.insert_batch::<u64>(&[]).unwrap(), []);
-        assert_eq!(db.insert_if_novel_batch::<u64>(&[]).unwrap(), []);
+        assert_eq!(db.write::<u64>(&[]).run().unwrap(), []);
+        assert_eq!(db.write::<u64>(&[]).unless_near(3).run().unwrap(), []);
     }
     db.close().unwrap();
     check(&options(&sim).open("sim").unwrap(), &Oracle::default());
@@ -132,7 +132,7 @@ fn database_with_everything_removed_compacts_to_nothing() {
         db.insert(i % 50, i).unwrap();
     }
     for i in 0..200u64 {
-        assert!(db.remove(i % 50, i).unwrap());
+        assert!(db.remove_entry(i % 50, i).unwrap());
     }
     check(&db, &Oracle::default());
     db.compact().unwrap();
@@ -152,22 +152,22 @@ fn names_of_removed_documents_disappear_and_their_ids_are_never_reused() {
         assert_eq!(db.insert(i, &format!("n{i}")).unwrap(), DocId(i));
     }
     for i in 0..20u64 {
-        assert!(db.remove(i, i).unwrap());
+        assert!(db.remove_entry(i, i).unwrap());
     }
     db.compact().unwrap();
     check(&db, &Oracle::default());
     assert_eq!(db.stats().bytes_names, 0);
-    assert!((0..20u64).all(|i| db.name(DocId(i)).unwrap().is_none()));
+    assert!((0..20u64).all(|i| db.snapshot().name(DocId(i)).unwrap().is_none()));
     for start in [20u64, 21] {
         let name = format!("again {start}");
         assert_eq!(db.insert(5, &name).unwrap(), DocId(start));
-        assert_eq!(db.name(DocId(start)).unwrap(), Some(name));
-        assert_eq!(db.name(DocId(3)).unwrap(), None);
-        assert_eq!(db.name(DocId(start + 1)).unwrap(), None);
+        assert_eq!(db.snapshot().name(DocId(start)).unwrap(), Some(name));
+        assert_eq!(db.snapshot().name(DocId(3)).unwrap(), None);
+        assert_eq!(db.snapshot().name(DocId(start + 1)).unwrap(), None);
         db.close().unwrap();
         db = named().open("sim").unwrap();
     }
-    assert_eq!(db.ids(5).unwrap(), [DocId(20), DocId(21)]);
+    assert_eq!(db.snapshot().ids(5).unwrap(), [DocId(20), DocId(21)]);
 }
 
 /// A flush that failed leaves its memtable frozen, and another memtable accepts the writes.
@@ -186,12 +186,12 @@ fn limited_query_skips_entries_removed_from_the_frozen_memtable() {
     sim.set_contents(&format!("{:016x}.t00", ((last >> 24) + 2) << 24), b"in the way");
     assert_eq!(db.insert(1 << 40, 9).unwrap_err().kind(), ErrorKind::AlreadyExists);
     assert_eq!(db.stats().segments, []);
-    db.remove(7, 1).unwrap();
+    db.remove_entry(7, 1).unwrap();
     let one = QueryOptions::within(0).limit(1);
     let expected = Match { distance: 0, fingerprint: 7, id: DocId(2) };
-    assert_eq!(db.snapshot().query_with(7, &one).unwrap(), [expected]);
-    assert!(db.contains(7).unwrap());
-    assert_eq!(db.insert_if_novel(7, 9).unwrap(), Novelty::Duplicate(expected));
+    assert_eq!(db.snapshot().query(7, one).unwrap(), [expected]);
+    assert!(db.snapshot().contains(7).unwrap());
+    assert_eq!(db.insert_if_novel(7, 9).unwrap(), Outcome::Duplicate(expected));
 }
 
 #[test]
@@ -204,14 +204,14 @@ fn huge_group_of_equal_fingerprints_is_returned_in_full_and_up_to_a_limit() {
     for part in 0..4u64 {
         let ids: Vec<u64> = (0..2500).map(|i| i * 4 + part).collect();
         let documents: Vec<(u64, Key<'_>)> = ids.iter().map(|&id| (42, Key::from(id))).collect();
-        db.insert_batch(&documents).unwrap();
+        db.write(&documents).run().unwrap();
         oracle.0.extend(ids.iter().map(|&id| entry(42, id)));
         db.insert(43, part).unwrap();
         oracle.0.insert(entry(43, part));
     }
     for _ in 0..300 {
         let id = rng.below(10_000);
-        assert_eq!(db.remove(42, id).unwrap(), oracle.0.remove(&entry(42, id)));
+        assert_eq!(db.remove_entry(42, id).unwrap(), oracle.0.remove(&entry(42, id)));
     }
     assert_answers(&db.snapshot(), &oracle, 42, 3);
     assert_answers(&db.snapshot(), &oracle, 43, 3);
@@ -219,7 +219,7 @@ fn huge_group_of_equal_fingerprints_is_returned_in_full_and_up_to_a_limit() {
     assert_entries(&db.snapshot(), &oracle);
     assert_answers(&db.snapshot(), &oracle, 42, 3);
     for limit in [1, 127, 1000, 9_000] {
-        let found = db.snapshot().query_with(43, &QueryOptions::within(3).limit(limit)).unwrap();
+        let found = db.snapshot().query(43, QueryOptions::within(3).limit(limit)).unwrap();
         assert_eq!(found, oracle.query(43, 3)[..limit]);
     }
 }

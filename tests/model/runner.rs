@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fpdb::storage::{Disk, Sim, Storage};
 use fpdb::{
-    BlockCode, Db, DocId, Durability, Entry, Fingerprint, Layout, Novelty, Options, Snapshot,
+    BlockCode, Db, DocId, Durability, Entry, Fingerprint, Layout, Options, Outcome, Snapshot,
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
@@ -176,10 +176,10 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         id
     }
 
-    fn insert_if_novel(&mut self, fingerprint: F, id: DocId) -> Novelty<F> {
+    fn insert_if_novel(&mut self, fingerprint: F, id: DocId) -> Outcome<F> {
         match self.oracle.nearest(fingerprint, self.setup.distance) {
-            Some(found) => Novelty::Duplicate(found),
-            None => Novelty::Inserted(self.insert(fingerprint, id)),
+            Some(found) => Outcome::Duplicate(found),
+            None => Outcome::Inserted(self.insert(fingerprint, id)),
         }
     }
 
@@ -199,9 +199,14 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     }
 
     fn insert_batch(&mut self, documents: &[(F, DocId)]) {
-        let ids = self.db().insert_batch(documents).unwrap();
-        let expected: Vec<DocId> = documents.iter().map(|&(f, id)| self.insert(f, id)).collect();
-        assert_eq!(ids, expected);
+        let outcomes = self.db().write(documents).run().unwrap();
+        let outcome =
+            |&(f, id): &(F, DocId)| match self.oracle.0.contains(&Entry { fingerprint: f, id }) {
+                true => Outcome::Unchanged(id),
+                false => Outcome::Inserted(self.insert(f, id)),
+            };
+        let expected: Vec<Outcome<F>> = documents.iter().map(outcome).collect();
+        assert_eq!(outcomes, expected);
     }
 
     fn step(&mut self) {
@@ -260,8 +265,8 @@ impl<'a, F: Fingerprint> Run<'a, F> {
                 *fingerprint = centre ^ self.rng.error(u32::try_from(weight).unwrap());
             }
         }
-        let novelties = self.db().insert_if_novel_batch(&documents).unwrap();
-        let expected: Vec<Novelty<F>> =
+        let novelties = self.db().write(&documents).unless_near(self.setup.distance).run().unwrap();
+        let expected: Vec<Outcome<F>> =
             documents.iter().map(|&(f, key)| self.insert_if_novel(f, key)).collect();
         assert_eq!(novelties, expected, "{documents:#x?}");
     }
@@ -277,7 +282,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
                 Entry { fingerprint: found.fingerprint, id: found.id }
             }
         };
-        let removed = self.db().remove(entry.fingerprint, entry.id).unwrap();
+        let removed = self.db().remove_entry(entry.fingerprint, entry.id).unwrap();
         assert_eq!(removed, self.oracle.0.remove(&entry), "remove {entry:#x?}");
         self.check(entry.fingerprint);
     }

@@ -13,7 +13,7 @@ use crate::width::Width;
 
 /// Builds a recipe of your own from parts: a SimHash or a one-bit MinHash.
 ///
-/// The default settings are those of `words/1`.
+/// The default settings are the settings of `words/1`.
 ///
 /// The recipe's [name](Recipe::name) is the name that you give, a `#`, and a digest of all
 /// settings. A database stores this full name, so a changed definition under the same name is not

@@ -61,8 +61,8 @@ macro_rules! checked_with_zh {
     };
 }
 
-/// All recipes, in the order in which they are listed: this crate's own, then those of other
-/// programs.
+/// All recipes, in the order in which they are listed: this crate's own, then other programs'
+/// recipes.
 pub(crate) const CATALOGUE: &[Entry] = &[
     Entry {
         name: "pairs/1",

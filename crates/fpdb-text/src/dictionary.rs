@@ -92,8 +92,8 @@ impl Rarity {
 
     /// Returns the inverse document frequency of each word that is in the table.
     ///
-    /// The words must be those of a segmentation: distinct, of at least two characters, and without
-    /// punctuation in Chinese words.
+    /// The words must come from a segmentation: they are distinct, have at least two characters,
+    /// and Chinese words contain no punctuation.
     pub(crate) fn of(&self, words: &[&str]) -> Vec<Option<f64>> {
         let mut alone = Jieba::empty();
         for word in words {

@@ -41,13 +41,13 @@
 
 #![deny(missing_docs)]
 
-// From the bottom up; tests/layering.rs checks that a module uses modules of lower layers only.
+// What the modules contain. The engine's test `layering` lists their layers and checks them.
 //
 // error fingerprinted hash normalization segment tokens width
 //                                 errors, results and widths; hashing, normalizing, cutting texts
-// cut dictionary feature_hash jaccard minhash simhash
-//                                 tokens and dictionaries; from features to fingerprints
-// explain                         explanations of fingerprints
+// dictionary feature_hash jaccard minhash simhash
+//                                 the dictionary; from features to fingerprints
+// cut explain                     tokens of texts; explanations of fingerprints
 // method                          what every recipe can do
 // pairs pipeline recipe sentences weighted
 //                                 the methods, and what a recipe is

@@ -21,7 +21,8 @@ pub fn resolve(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name)
 }
 
-/// Returns whether a name is that of a built-in recipe or one of its [aliases](Recipe::aliases).
+/// Returns whether a built-in recipe has this name, as its own or as one of its
+/// [aliases](Recipe::aliases).
 ///
 /// Recipes of any width count, and also those whose cargo feature this build lacks.
 ///

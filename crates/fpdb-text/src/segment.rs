@@ -34,8 +34,8 @@ pub enum Segment {
     /// The sample of tokens that trafilatura takes. A token is a run of characters between white
     /// space that, without ASCII punctuation at its ends, consists of letters and numbers only. If
     /// there is no such token, it is any such run between white space and punctuation. The sample
-    /// has the tokens of more than 4 characters if there are at least 32 of them, else those of
-    /// more than 3, 2 or 1 characters, else all.
+    /// has the tokens of more than 4 characters if there are at least 32 of them, else the tokens
+    /// of more than 3, 2 or 1 characters, else all.
     TrafilaturaSample = 7,
 }
 

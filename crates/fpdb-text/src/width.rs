@@ -46,8 +46,8 @@ pub(crate) use sealed::PerWidth;
 mod sealed {
     use std::ops::{BitAnd, BitOr, BitXor};
 
-    /// What this crate does with fingerprints. The names differ from those of the engine's trait
-    /// for fingerprints, so that generic code can use both traits without ambiguity.
+    /// What this crate does with fingerprints. The names differ from the names in the engine's
+    /// trait for fingerprints, so that generic code can use both traits without ambiguity.
     pub trait Bits:
         Sized + BitXor<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self>
     {

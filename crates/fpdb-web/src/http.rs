@@ -66,7 +66,8 @@ impl<'a> Response<'a> {
     ///
     /// ```
     /// use fpdb_web::{Limits, Response};
-    /// assert!(Response::with_limits(b"HTTP/1.0 200 OK", &Limits::default().max_header(4)).is_err());
+    /// let limits = Limits::default().max_header(4);
+    /// assert!(Response::with_limits(b"HTTP/1.0 200 OK", &limits).is_err());
     /// ```
     pub fn with_limits(bytes: &'a [u8], limits: &Limits) -> Result<Self> {
         let (head, body) = split_header(bytes);
@@ -140,7 +141,8 @@ impl<'a> Response<'a> {
     /// ```
     /// use fpdb_web::{Limits, Response};
     ///
-    /// let response = Response::parse(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n<p>plain")?;
+    /// let bytes = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n<p>plain";
+    /// let response = Response::parse(bytes)?;
     /// // The crawler has undone the coding already.
     /// assert_eq!(response.decode_body(&Limits::default())?.as_deref(), Some(&b"<p>plain"[..]));
     /// assert_eq!(response.decode_body(&Limits::default().max_record(3))?, None);

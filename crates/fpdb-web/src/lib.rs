@@ -54,4 +54,4 @@ pub use http::Response;
 #[cfg(feature = "language")]
 pub use language::language;
 pub use limits::Limits;
-pub use page::{Extractor, Outcome, Page, SkipReason};
+pub use page::{Extracted, Extractor, Page, SkipReason};

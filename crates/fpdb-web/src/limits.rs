@@ -2,9 +2,9 @@
 
 /// Limits on the memory and time that one record may take.
 ///
-/// Records that exceed the limits of size or expansion are skipped, not errors; everything else that
-/// exceeds a limit is an error of kind [`Limit`](crate::ErrorKind::Limit), and reading continues with the
-/// next record.
+/// Records that exceed the limits of size or expansion are skipped, not errors; everything else
+/// that exceeds a limit is an error of kind [`Limit`](crate::ErrorKind::Limit), and reading
+/// continues with the next record.
 ///
 /// # Examples
 ///
@@ -30,8 +30,8 @@ pub struct Limits {
 const ALWAYS: usize = 1 << 20;
 
 impl Limits {
-    /// The default limits: records of 64 MiB, headers of 1 MiB and 4096 lines, 8 codings, and bodies
-    /// that become at most 1024 times as large by decoding.
+    /// The default limits: records of 64 MiB, headers of 1 MiB and 4096 lines, 8 codings, and
+    /// bodies that become at most 1024 times as large by decoding.
     ///
     /// # Examples
     ///
@@ -48,11 +48,11 @@ impl Limits {
     /// # Examples
     ///
     /// ```
-    /// use fpdb_web::{Extractor, Limits, Outcome, SkipReason};
+    /// use fpdb_web::{Extractor, Limits, Extracted, SkipReason};
     ///
     /// let extractor = Extractor::default().limits(Limits::default().max_record(10));
     /// let outcome = extractor.document("http://a.example/", "text/html", b"<p>twelve bytes");
-    /// assert_eq!(outcome, Outcome::Skipped(SkipReason::TooLarge));
+    /// assert_eq!(outcome, Extracted::Skipped(SkipReason::TooLarge));
     /// ```
     pub const fn max_record(self, bytes: usize) -> Self {
         Self { record: bytes, ..self }

@@ -18,7 +18,8 @@ use crate::limits::Limits;
 /// use fpdb_web::{CharsetSource, Extractor};
 ///
 /// let body = b"<meta charset=big5><p>\xa4\xa4\xa4\xe5";
-/// let page = Extractor::default().document("http://a.example/", "text/html", body).page().unwrap();
+/// let outcome = Extractor::default().document("http://a.example/", "text/html", body);
+/// let page = outcome.page().unwrap();
 /// assert_eq!(page.url, "http://a.example/");
 /// assert_eq!(page.text, "中文");
 /// assert_eq!((page.charset, page.charset_source), ("Big5", CharsetSource::Meta));
@@ -44,22 +45,22 @@ pub struct Page {
 /// # Examples
 ///
 /// ```
-/// use fpdb_web::{Extractor, Outcome, SkipReason};
+/// use fpdb_web::{Extractor, Extracted, SkipReason};
 ///
 /// let outcome = Extractor::default().response("u", b"HTTP/1.1 404 Not Found\r\n\r\n")?;
-/// assert_eq!(outcome, Outcome::Skipped(SkipReason::Status(404)));
+/// assert_eq!(outcome, Extracted::Skipped(SkipReason::Status(404)));
 /// assert!(outcome.page().is_none());
 /// # Ok::<(), fpdb_web::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Extracted {
     /// A page.
     Page(Page),
     /// Nothing is wrong with the record, but it holds no page, or a page beyond the size limit.
     Skipped(SkipReason),
 }
 
-impl Outcome {
+impl Extracted {
     /// Returns the page, if there is one.
     ///
     /// # Examples
@@ -141,7 +142,8 @@ fn kind(content_type: &str, bytes: &[u8]) -> Option<Kind> {
 /// ```
 /// use fpdb_web::{Extraction, Extractor, Limits};
 ///
-/// let extractor = Extractor::new(Extraction::STRIP_1).limits(Limits::default().max_record(1 << 20));
+/// let limits = Limits::default().max_record(1 << 20);
+/// let extractor = Extractor::new(Extraction::STRIP_1).limits(limits);
 /// let html = b"<nav>menu</nav><p>text";
 /// let document = extractor.document("http://a.example/", "text/html", html);
 /// assert_eq!(document.page().unwrap().text, "menu\ntext");
@@ -209,26 +211,26 @@ impl Extractor {
     /// # Examples
     ///
     /// ```no_run
-    /// use fpdb_web::{Archive, Extractor, Outcome};
+    /// use fpdb_web::{Archive, Extractor, Extracted};
     ///
     /// let extractor = Extractor::default();
     /// for record in Archive::new(std::fs::File::open("crawl.warc.gz")?)? {
-    ///     if let Outcome::Page(page) = extractor.record(&record?)? {
+    ///     if let Extracted::Page(page) = extractor.record(&record?)? {
     ///         println!("{}: {} bytes of text", page.url, page.text.len());
     ///     }
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn record(&self, record: &Record) -> Result<Outcome> {
+    pub fn record(&self, record: &Record) -> Result<Extracted> {
         let is_capture = matches!(
             record.kind(),
             RecordKind::Response | RecordKind::Resource | RecordKind::Conversion
         );
         if !is_capture {
-            return Ok(Outcome::Skipped(SkipReason::Record(record.kind())));
+            return Ok(Extracted::Skipped(SkipReason::Record(record.kind())));
         }
         if record.is_truncated() {
-            return Ok(Outcome::Skipped(SkipReason::TooLarge));
+            return Ok(Extracted::Skipped(SkipReason::TooLarge));
         }
         if essence(record.content_type()) == "application/http" {
             let outcome = self.response(record.url(), record.block());
@@ -254,19 +256,19 @@ impl Extractor {
     /// assert_eq!(outcome.page().unwrap().text, "Hello");
     /// # Ok::<(), fpdb_web::Error>(())
     /// ```
-    pub fn response(&self, url: &str, bytes: &[u8]) -> Result<Outcome> {
+    pub fn response(&self, url: &str, bytes: &[u8]) -> Result<Extracted> {
         let response = Response::with_limits(bytes, &self.limits)?;
         if response.status() != 200 {
-            return Ok(Outcome::Skipped(SkipReason::Status(response.status())));
+            return Ok(Extracted::Skipped(SkipReason::Status(response.status())));
         }
         let content_type = response.header("Content-Type").unwrap_or_default();
         // Checked before the body is decoded, which takes time.
         if !content_type.is_empty() && kind(content_type, &[]).is_none() {
-            return Ok(Outcome::Skipped(SkipReason::MediaType));
+            return Ok(Extracted::Skipped(SkipReason::MediaType));
         }
         Ok(match response.decode_body(&self.limits)? {
             Some(body) => self.document(url, content_type, &body),
-            None => Outcome::Skipped(SkipReason::TooLarge),
+            None => Extracted::Skipped(SkipReason::TooLarge),
         })
     }
 
@@ -280,22 +282,23 @@ impl Extractor {
     ///
     /// ```
     /// let extractor = fpdb_web::Extractor::default();
-    /// let outcome = extractor.document("http://a.example/", "text/html; charset=gbk", b"\xd6\xd0");
+    /// let kind = "text/html; charset=gbk";
+    /// let outcome = extractor.document("http://a.example/", kind, b"\xd6\xd0");
     /// assert_eq!(outcome.page().unwrap().text, "中");
     /// ```
-    pub fn document(&self, url: &str, content_type: &str, bytes: &[u8]) -> Outcome {
+    pub fn document(&self, url: &str, content_type: &str, bytes: &[u8]) -> Extracted {
         if bytes.len() > self.limits.record {
-            return Outcome::Skipped(SkipReason::TooLarge);
+            return Extracted::Skipped(SkipReason::TooLarge);
         }
         let Some(kind) = kind(content_type, bytes) else {
-            return Outcome::Skipped(SkipReason::MediaType);
+            return Extracted::Skipped(SkipReason::MediaType);
         };
         let decoded = decode_with(bytes, Hints { content_type, url, html: kind == Kind::Html });
         let text = match kind {
             Kind::Html => self.extraction.text(&decoded.text),
             Kind::Plain => plain_text(&decoded.text),
         };
-        Outcome::Page(Page {
+        Extracted::Page(Page {
             url: url.to_owned(),
             text,
             charset: decoded.charset,

@@ -5,9 +5,9 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use fpdb_web::{Archive, Error, ErrorKind, Extractor, Limits, Outcome, Page};
+use fpdb_web::{Archive, Error, ErrorKind, Extracted, Extractor, Limits, Page};
 
-type Outcomes = Vec<Result<Outcome, Error>>;
+type Outcomes = Vec<Result<Extracted, Error>>;
 
 fn outcomes(bytes: &[u8], limits: Limits) -> Outcomes {
     let extractor = Extractor::default().limits(limits);
@@ -17,7 +17,7 @@ fn outcomes(bytes: &[u8], limits: Limits) -> Outcomes {
 
 fn pages(outcomes: &Outcomes) -> Vec<&Page> {
     let page = |outcome| match outcome {
-        &Ok(Outcome::Page(ref page)) => Some(page),
+        &Ok(Extracted::Page(ref page)) => Some(page),
         _ => None,
     };
     outcomes.iter().filter_map(page).collect()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
-use fpdb_web::{Archive, Extraction, Extractor, Outcome, Page};
+use fpdb_web::{Archive, Extracted, Extraction, Extractor, Page};
 use serde_json::Value;
 
 const PAGES: &[u8] = include_bytes!("pages/pages.warc.gz");
@@ -13,8 +13,8 @@ const TEXTS: &[u8] = include_bytes!("pages/texts.ndjson.gz");
 fn pages(extraction: Extraction) -> Vec<Page> {
     let extractor = Extractor::new(extraction);
     let page = |record| match extractor.record(&record).unwrap() {
-        Outcome::Page(page) => page,
-        Outcome::Skipped(reason) => panic!("{}: {reason}", record.url()),
+        Extracted::Page(page) => page,
+        Extracted::Skipped(reason) => panic!("{}: {reason}", record.url()),
     };
     Archive::new(PAGES).unwrap().map(Result::unwrap).map(page).collect()
 }

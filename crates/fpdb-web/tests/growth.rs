@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use fpdb_web::{Archive, Extraction, Extractor, Outcome};
+use fpdb_web::{Archive, Extracted, Extraction, Extractor};
 
 /// Returns the processor time that this thread has used, in nanoseconds, which does not depend on
 /// what else the machine does; or the time of day where that is unknown.
@@ -67,7 +67,7 @@ fn pages_of_one_repeated_part_take_linear_time() {
         for extraction in [Extraction::MAIN_1, Extraction::STRIP_1] {
             let outcome =
                 Extractor::new(extraction).document("http://a.example/", "text/html", page);
-            assert!(matches!(outcome, Outcome::Page(_)));
+            assert!(matches!(outcome, Extracted::Page(_)));
         }
     };
     for part in [
@@ -246,7 +246,7 @@ fn archives_take_linear_time() {
     let swallows = record(40, b"<p>text");
     let arc = b"http://a/ 127.0.0.1 20140216050221 text/html 3\nabc\n";
     let arc_start = b"filedesc://x 127.0.0.1 20140216050221 text/plain 3\n1 0\n\n";
-    // The header of a gzip member, and that of a stored block of 65,535 bytes.
+    // The headers of a gzip member and of a stored block of 65,535 bytes.
     let false_member = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\xff\xff\0\0";
     for (name, before, part) in [
         ("records", vec![], good.clone()),

@@ -1,7 +1,7 @@
 """An embedded database that finds near-duplicates exactly.
 
 It stores 64- or 128-bit fingerprints of documents, which are similar for similar documents, and
-returns all that differ from a given one in at most k bits.
+returns all that are within a distance of a given one, in bits.
 
 >>> import fpdb_engine as fpdb
 >>> path = folder / "crawl.fpdb"
@@ -10,14 +10,13 @@ returns all that differ from a given one in at most k bits.
 ...         ("https://a.example/", "Insert the disc, close the tray, and wait for the green light."),
 ...         ("https://b.example/", "Insert the disc; close the tray and wait for the green light!"),
 ...     ]:
-...         novelty = db.insert_text_if_novel(text, url)
-...         if novelty is None:
+...         outcome = db.insert_text_if_novel(text, url)
+...         if outcome is None:
 ...             print(url, "has too little text to compare")
-...         elif novelty:
+...         elif outcome:
 ...             print(url, "is new")
 ...         else:
-...             earlier = novelty.duplicate_of
-...             print(url, "is", earlier.distance, "bits from", db.name(earlier.id))
+...             print(url, "is", outcome.distance, "bits from", db.name(outcome.id))
 https://a.example/ is new
 https://b.example/ is 0 bits from https://a.example/
 
@@ -49,7 +48,6 @@ from ._native import (
     Document,
     EntryIterator,
     Match,
-    Novelty,
     Outcome,
     Page,
     PairIterator,
@@ -66,15 +64,17 @@ from ._native import (
     fingerprint_batch,
     recipes,
 )
-from ._open import open
 from ._results import (
     Answers,
     Clusters,
     Entries,
     ExpireReport,
     LoadReport,
-    Novelties,
+    OutcomeKind,
+    Outcomes,
     Pairs,
+    SegmentStats,
+    Stats,
     VerifyReport,
 )
 
@@ -99,9 +99,9 @@ __all__ = [
     "Match",
     "NoSpaceError",
     "NotFoundError",
-    "Novelties",
-    "Novelty",
     "Outcome",
+    "OutcomeKind",
+    "Outcomes",
     "Page",
     "PairIterator",
     "Pairs",
@@ -109,7 +109,9 @@ __all__ = [
     "ReadOnlyDb",
     "Reader",
     "ReplacedError",
+    "SegmentStats",
     "Snapshot",
+    "Stats",
     "UnfinishedError",
     "UnsupportedError",
     "VerifyReport",
@@ -121,6 +123,5 @@ __all__ = [
     "extract_html",
     "fingerprint",
     "fingerprint_batch",
-    "open",
     "recipes",
 ]

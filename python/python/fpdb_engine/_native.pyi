@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final
+from typing import Literal, Protocol, SupportsIndex, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,9 @@ from ._results import (
     Entries,
     ExpireReport,
     LoadReport,
-    Novelties,
+    Outcomes,
     Pairs,
+    Stats,
     VerifyReport,
 )
 
@@ -25,7 +26,6 @@ __all__ = [
     "Document",
     "EntryIterator",
     "Match",
-    "Novelty",
     "Outcome",
     "Page",
     "PairIterator",
@@ -84,13 +84,13 @@ class Reader:
     def query(
         self,
         fingerprint: SupportsIndex,
-        k: int | None = None,
+        distance: int | None = None,
         *,
         limit: int | None = None,
         since: int | None = None,
     ) -> list[Match]: ...
-    def nearest(self, fingerprint: SupportsIndex, k: int | None = None) -> Match | None: ...
-    def query_batch(self, fingerprints: _Numbers, k: int | None = None) -> Answers: ...
+    def nearest(self, fingerprint: SupportsIndex, distance: int | None = None) -> Match | None: ...
+    def query_batch(self, fingerprints: _Numbers, distance: int | None = None) -> Answers: ...
     def ids(self, fingerprint: SupportsIndex) -> npt.NDArray[np.uint64]: ...
     def get(self, key: _Key) -> Document | None: ...
     def name(self, id: int) -> str | None: ...
@@ -98,19 +98,19 @@ class Reader:
     def snapshot(self) -> Snapshot: ...
     def pairs(
         self,
-        k: int | None = None,
+        distance: int | None = None,
         *,
         expand: bool = False,
         memory: int | None = None,
         threads: int | None = None,
     ) -> PairIterator: ...
     def count_pairs(
-        self, k: int | None = None, *, memory: int | None = None, threads: int | None = None
+        self, distance: int | None = None, *, memory: int | None = None, threads: int | None = None
     ) -> list[int]: ...
     def join(
         self,
         other: Reader | _Numbers,
-        k: int | None = None,
+        distance: int | None = None,
         *,
         nearest: bool = False,
         memory: int | None = None,
@@ -118,7 +118,7 @@ class Reader:
     ) -> PairIterator: ...
     def clusters(
         self,
-        k: int | None = None,
+        distance: int | None = None,
         *,
         method: Literal["keep-first", "components"] | None = None,
         memory: int | None = None,
@@ -206,55 +206,27 @@ class Db(Reader):
         bulk_memory: int | None = None,
     ) -> Db: ...
     def insert(self, fingerprint: SupportsIndex, key: _Key, *, stamp: int | None = None) -> int: ...
-    def insert_batch(
+    def write(
         self,
         fingerprints: _Numbers,
         ids: _Numbers | None = None,
         *,
         names: _Strings | None = None,
         stamps: _Numbers | None = None,
-    ) -> npt.NDArray[np.uint64]: ...
+        unless_near: int | None = None,
+        or_update: Literal["keep", "remove", "remember"] | None = None,
+    ) -> Outcomes: ...
     def insert_if_novel(
-        self,
-        fingerprint: SupportsIndex,
-        key: _Key,
-        *,
-        k: int | None = None,
-        stamp: int | None = None,
-    ) -> Novelty: ...
-    def insert_if_novel_batch(
-        self,
-        fingerprints: _Numbers,
-        ids: _Numbers | None = None,
-        *,
-        names: _Strings | None = None,
-        stamps: _Numbers | None = None,
-        k: int | None = None,
-    ) -> Novelties: ...
-    def upsert_if_novel(
-        self,
-        fingerprint: SupportsIndex,
-        key: _Key,
-        *,
-        k: int | None = None,
-        stamp: int | None = None,
-        on_duplicate: Literal["keep", "remove", "remember"] | None = None,
+        self, fingerprint: SupportsIndex, key: _Key, *, stamp: int | None = None
     ) -> Outcome: ...
-    def upsert_if_novel_batch(
-        self,
-        fingerprints: _Numbers,
-        ids: _Numbers | None = None,
-        *,
-        names: _Strings | None = None,
-        stamps: _Numbers | None = None,
-        k: int | None = None,
-        on_duplicate: Literal["keep", "remove", "remember"] | None = None,
-    ) -> list[Outcome]: ...
+    def upsert_if_novel(
+        self, fingerprint: SupportsIndex, key: _Key, *, stamp: int | None = None
+    ) -> Outcome: ...
     def insert_text_if_novel(
-        self, text: str, key: _Key, *, k: int | None = None, stamp: int | None = None
-    ) -> Novelty | None: ...
-    def remove(self, fingerprint: SupportsIndex, id: int) -> bool: ...
-    def remove_key(self, key: _Key) -> bool: ...
+        self, text: str, key: _Key, *, stamp: int | None = None
+    ) -> Outcome | None: ...
+    def remove(self, key: _Key) -> bool: ...
+    def remove_entry(self, fingerprint: SupportsIndex, id: int) -> bool: ...
     def touch(self, key: _Key, stamp: int) -> bool: ...
     def expire(self, before: int) -> ExpireReport: ...
     def bulk_load(self, fingerprints: _Numbers, ids: _Numbers) -> LoadReport: ...
@@ -263,7 +235,7 @@ class Db(Reader):
     def flush(self) -> None: ...
     def compact(self) -> None: ...
     def backup(self, path: _Path) -> None: ...
-    def stats(self) -> dict[str, Any]: ...
+    def stats(self) -> Stats: ...
 
 @final
 class ReadOnlyDb(Reader):
@@ -282,7 +254,7 @@ class ReadOnlyDb(Reader):
     ) -> ReadOnlyDb: ...
     def refresh(self) -> bool: ...
     def load_index(self) -> int: ...
-    def stats(self) -> dict[str, Any]: ...
+    def stats(self) -> Stats: ...
 
 @final
 class Snapshot(Reader):
@@ -329,32 +301,20 @@ class Document:
     def __hash__(self) -> int: ...
 
 @final
-class Novelty:
-    """Whether a document was inserted. True in conditions if it was."""
-
-    @property
-    def id(self) -> int | None: ...
-    @property
-    def duplicate_of(self) -> Match | None: ...
-    def __bool__(self) -> bool: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-
-@final
 class Outcome:
-    """What became of a document that was inserted or updated."""
+    """What became of a document that was written. True in conditions unless it is a duplicate."""
 
     @property
     def kind(self) -> Literal["inserted", "unchanged", "updated", "duplicate"]: ...
     @property
-    def id(self) -> int | None: ...
+    def id(self) -> int: ...
     @property
     def replaced(self) -> int | None: ...
     @property
     def distance(self) -> int | None: ...
     @property
     def duplicate_of(self) -> Match | None: ...
+    def __bool__(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...

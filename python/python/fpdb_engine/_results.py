@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import typing
 from typing import NamedTuple
 
 import numpy as np
@@ -17,15 +19,35 @@ class Answers(NamedTuple):
     distances: npt.NDArray[np.uint8]
 
 
-class Novelties(NamedTuple):
-    """What insert_if_novel_batch() decided, for each document."""
+class OutcomeKind(enum.IntEnum):
+    """What became of a document that was written: the numbers in Outcomes.kinds.
+
+    >>> OutcomeKind(3)
+    <OutcomeKind.DUPLICATE: 3>
+    """
+
+    INSERTED = 0
+    """The key was new."""
+    UNCHANGED = 1
+    """The document existed with this fingerprint."""
+    UPDATED = 2
+    """The key existed with another fingerprint, which was replaced."""
+    DUPLICATE = 3
+    """Another document is within the distance, so this one was not inserted."""
+
+
+class Outcomes(NamedTuple):
+    """What became of the documents of a write(), one after the other."""
 
     novel: npt.NDArray[np.bool_]
-    """Whether the document was inserted."""
+    """Whether the document is not a duplicate: a mask for the rows of a frame."""
     ids: npt.NDArray[np.uint64]
-    """Its id if it was inserted, or else the id of the nearest earlier document."""
+    """The id of the document, or of the one that it duplicates."""
     distances: npt.NDArray[np.uint8]
-    """The distance from that earlier document, or 0."""
+    """The number of bits in which its fingerprint differs from the one that it duplicates or replaced, or
+    0."""
+    kinds: npt.NDArray[np.uint8]
+    """Which OutcomeKind it is."""
 
 
 class Pairs(NamedTuple):
@@ -80,3 +102,58 @@ class VerifyReport(NamedTuple):
     """Number of bytes read."""
     errors: list[str]
     """All damage that was found."""
+
+
+class SegmentStats(typing.TypedDict):
+    """A segment in Stats."""
+
+    id: int
+    entries: int
+    fingerprints: int
+    removed: int
+    bytes: int
+    files: dict[str, int]
+
+
+class Stats(typing.TypedDict):
+    """What stats() returns: the fields of the Rust library's Stats. Sizes are in bytes."""
+
+    entries: int
+    fingerprints: int
+    removed: int
+    documents: int
+    duplicates: int
+    generation: int
+    bits: int
+    max_distance: int
+    layout: str
+    tables: int
+    block_size: int
+    recipe: str | None
+    extraction: str | None
+    ids: str
+    code: str
+    bytes_total: int
+    bytes_tables: int
+    bytes_ids: int
+    bytes_documents: int
+    bytes_names: int
+    bytes_tombstones: int
+    bytes_log: int
+    bytes_flushed: int
+    bytes_compacted: int
+    write_amplification: float
+    bits_per_fingerprint_per_table: float
+    entropy_bound_bits: float
+    bits_per_id: float
+    ids_bound_bits: float
+    index_memory_bytes: int
+    index_budget_bytes: int
+    index_loaded_bytes: int
+    page_budget_bytes: int
+    page_memory_bytes: int
+    memtable_entries: int
+    memtable_bytes: int
+    background_error: str | None
+    stalled_seconds: float
+    segments: list[SegmentStats]

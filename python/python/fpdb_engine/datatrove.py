@@ -101,18 +101,16 @@ class NearDuplicateFilter(BaseFilter):
         self.stat_update("too_short", value=len(batch) - len(rows))
         if not len(rows):
             return results
-        outcomes = self._db.upsert_if_novel_batch(
-            values[rows], names=[str(batch[row].id) for row in rows.tolist()]
+        novel, ids, distances, _ = self._db.write(
+            values[rows],
+            names=[str(batch[row].id) for row in rows.tolist()],
+            unless_near=self._db.max_distance,
+            or_update="keep",
         )
-        duplicates = [
-            (row, outcome.duplicate_of)
-            for row, outcome in zip(rows.tolist(), outcomes, strict=True)
-            if outcome.duplicate_of is not None
-        ]
-        names = self._db.names([match.id for _, match in duplicates])
-        for (row, match), earlier in zip(duplicates, names, strict=True):
+        duplicates = rows[~novel].tolist(), self._db.names(ids[~novel]), distances[~novel].tolist()
+        for row, earlier, distance in zip(*duplicates, strict=True):
             batch[row].metadata["duplicate_of"] = earlier
-            batch[row].metadata["duplicate_distance"] = match.distance
+            batch[row].metadata["duplicate_distance"] = distance
             results[row] = (False, "near_duplicate")
         return results
 

@@ -127,12 +127,12 @@ class NearDuplicatePipeline:
             self.stats.inc_value("fpdb/too_short")
             return item
         self.stats.inc_value(f"fpdb/{outcome[0].kind}")
-        match = outcome[0].duplicate_of
-        if match is None:
+        if outcome[0]:
             return item
-        self.stats.inc_value(f"fpdb/duplicate/distance/{match.distance}")
+        distance = outcome[0].distance
+        self.stats.inc_value(f"fpdb/duplicate/distance/{distance}")
         if self.action == "drop":
-            raise DropItem(f"near-duplicate of {outcome[1]}, {match.distance} bits apart: {key}")
+            raise DropItem(f"near-duplicate of {outcome[1]}, {distance} bits apart: {key}")
         try:
             adapter[self.tag_field] = outcome[1]
         except KeyError as error:
@@ -153,8 +153,7 @@ class NearDuplicatePipeline:
         if value is None:
             return None
         outcome = db.upsert_if_novel(value, key)
-        match = outcome.duplicate_of
-        return outcome, None if match is None else db.name(match.id)
+        return outcome, None if outcome else db.name(outcome.id)
 
     def _pass_without(self, item: Any, kind: str, field: str, value: Any) -> Any:
         self.stats.inc_value(f"fpdb/{kind}")

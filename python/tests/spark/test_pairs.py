@@ -78,6 +78,6 @@ def test_no_rows_have_no_pairs(spark: Any) -> None:
 
 def test_impossible_settings_are_refused(spark: Any) -> None:
     df = spark.createDataFrame([(1, 1)], "id long, fingerprint long")
-    for arguments in [{"k": 16}, {"k": -1}, {"tasks": 0}, {"tasks": 1 << 17}]:
+    for arguments in [{"distance": 16}, {"distance": -1}, {"tasks": 0}, {"tasks": 1 << 17}]:
         with pytest.raises(fpdb.InvalidArgumentError):
             jobs.pairs(df, **arguments)

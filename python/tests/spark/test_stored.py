@@ -128,7 +128,7 @@ def test_a_database_is_moved_to_another_file_system(
     monkeypatch.setattr(Path, "rename", refuse)
     _parts.move(tmp_path / "db", tmp_path / "moved")
     monkeypatch.undo()
-    with fpdb.open(tmp_path / "moved") as db:
+    with fpdb.ReadOnlyDb.open(tmp_path / "moved") as db:
         assert len(db) == 5 and not db.verify().errors
 
 

@@ -6,12 +6,13 @@ use crate::codec::huffman::{Code, MAX_LENGTH, MAX_SYMBOLS};
 use crate::cpu;
 use crate::fingerprint::Fingerprint;
 
-/// Bytes after a block that codewords may write zeros to, because they are written a word at a time.
+/// Bytes after a block that codewords may write zeros to, because they are written a word at a
+/// time.
 const SLACK: usize = 8;
 
 /// Builds one block after another. It counts bits while fingerprints are added, and encodes all of
-/// them when the block is full. The count of a block cannot overflow, because a codeword has at least
-/// one bit.
+/// them when the block is full. The count of a block cannot overflow, because a codeword has at
+/// least one bit.
 #[derive(Debug)]
 pub(crate) struct Builder<F> {
     size: usize,

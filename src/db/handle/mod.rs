@@ -1,23 +1,30 @@
 //! The public handle.
 
 mod maintenance;
+pub(crate) mod open;
+pub(crate) mod read_only;
 mod reads;
+#[cfg(feature = "text")]
+mod text;
 mod writes;
 
+use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use super::core::Core;
-use super::locks::lock;
-use super::recover::RecoveryReport;
-use super::snapshot::Snapshot;
-use super::stats::Stats;
-use super::{background, close, sync};
+use crate::db::read::snapshot::Snapshot;
+use crate::db::read::stats::{Description, Stats};
+use crate::db::recovery::recover::RecoveryReport;
+use crate::db::state::core::Core;
+use crate::db::state::locks::lock;
+use crate::db::upkeep::background;
+use crate::db::upkeep::close;
+use crate::db::upkeep::sync;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::Layout;
-use crate::settings::Ids;
+use crate::progress::{Progress, Watch};
 
 /// A database, open for reading and writing: a folder that one process at a time writes to.
 ///
@@ -46,36 +53,40 @@ use crate::settings::Ids;
 /// # Examples
 ///
 /// ```
-/// use fpdb::{Db, Ids, Novelty};
-/// # let folder = tempfile::tempdir()?;
-/// let db = Db::options().ids(Ids::Names).create(folder.path().join("crawl.fpdb"))?;
-/// assert!(matches!(db.insert_if_novel(0b1100, "https://a/")?, Novelty::Inserted(_)));
-/// match db.insert_if_novel(0b1110, "https://b/")? {
-///     Novelty::Inserted(id) => unreachable!("{id} is one bit from the first"),
-///     Novelty::Duplicate(m) => {
-///         assert_eq!((m.distance, db.name(m.id)?.as_deref()), (1, Some("https://a/")));
-///     }
-/// }
+/// use fpdb::{Db, DocId, Ids, Outcome};
+/// let db = Db::options().ids(Ids::Names).in_memory()?;
+/// assert_eq!(db.insert_if_novel(0b1100, "https://a.example/")?, Outcome::Inserted(DocId(0)));
+/// let second = db.insert_if_novel(0b1110, "https://b.example/")?;
+/// let Outcome::Duplicate(found) = second else { panic!("{second:?}") };
+/// assert_eq!(found.distance, 1);
+/// assert_eq!(db.snapshot().name(found.id)?.as_deref(), Some("https://a.example/"));
 /// db.close()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), fpdb::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Db<F: Fingerprint = u64> {
     handle: Arc<Handle<F>>,
+    watch: Watch,
+}
+
+/// Shows the folder only: the rest would fill pages.
+impl<F: Fingerprint> fmt::Debug for Db<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Db").field("path", &self.path()).finish_non_exhaustive()
+    }
 }
 
 impl<F: Fingerprint> Clone for Db<F> {
     fn clone(&self) -> Self {
-        Self { handle: self.handle.clone() }
+        Self { handle: self.handle.clone(), watch: self.watch.clone() }
     }
 }
 
 /// The shared state and its threads, which end with the last clone.
-#[derive(Debug)]
 struct Handle<F: Fingerprint> {
     core: Arc<Core<F>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     recovery: RecoveryReport,
+    description: Description,
 }
 
 impl<F: Fingerprint> Handle<F> {
@@ -109,39 +120,65 @@ impl<F: Fingerprint> Drop for Handle<F> {
 }
 
 impl<F: Fingerprint> Db<F> {
-    pub(super) fn start(core: Core<F>, recovery: RecoveryReport) -> Result<Self> {
+    pub(crate) fn start(core: Core<F>, recovery: RecoveryReport, watch: Watch) -> Result<Self> {
         let threads = Mutex::new(Vec::new());
-        let handle = Handle { core: Arc::new(core), threads, recovery };
+        let description = Description::of(lock(&core.manifest).clone());
+        let handle = Handle { core: Arc::new(core), threads, recovery, description };
         background::start(&handle.core, &mut lock(&handle.threads))?;
         handle.core.indexes.offer(&handle.core.current.get());
-        Ok(Self { handle: Arc::new(handle) })
-    }
-
-    /// Returns a snapshot for one read, in the process that opened the database.
-    fn readable(&self) -> Result<Snapshot<F>> {
-        self.writable().map(|_| self.snapshot())
+        Ok(Self { handle: Arc::new(handle), watch })
     }
 
     /// Returns the shared state, in the process that opened the database. In a child, locks may be
     /// held by threads that do not exist there.
-    fn writable(&self) -> Result<&Core<F>> {
+    fn in_own_process(&self) -> Result<&Core<F>> {
         let core = self.core();
         core.poison.process().expect_current()?;
         Ok(core)
     }
 
-    pub(super) fn core(&self) -> &Core<F> {
+    pub(crate) fn core(&self) -> &Core<F> {
         &self.handle.core
+    }
+
+    /// Returns a handle of the same database whose long operations report their progress to
+    /// `report`, and end with the error `Cancelled` if it breaks: [`compact`](Self::compact),
+    /// [`verify`](Self::verify), [`backup`](Self::backup), [`expire`](Self::expire),
+    /// [`bulk_load`](Self::bulk_load), and everything long that its [snapshots](Self::snapshot) do.
+    ///
+    /// `report` may be called from any of the [threads](crate::Options::threads) of an operation,
+    /// by one at a time, while the others wait for it. It must not write to this database: it might
+    /// wait for itself.
+    ///
+    /// ```
+    /// use fpdb::{Db, DocId, Entry, ErrorKind, Ids};
+    /// use std::ops::ControlFlow;
+    ///
+    /// let db = Db::options().ids(Ids::User).in_memory()?;
+    /// let watched = db.on_progress(|progress| {
+    ///     eprintln!("{}: {} of {:?}", progress.phase, progress.done, progress.total);
+    ///     ControlFlow::Break(()) // a real program breaks when the user cancels
+    /// });
+    /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
+    /// assert_eq!(watched.bulk_load(entries).unwrap_err().kind(), ErrorKind::Cancelled);
+    /// assert!(db.snapshot().is_empty());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_progress(
+        &self,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { handle: self.handle.clone(), watch: Watch::new(report) }
     }
 
     /// Returns the database as it is now, for reading.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// # let db = fpdb::Db::options().in_memory()?;
     /// let before = db.snapshot();
     /// db.insert(7, 1)?;
-    /// assert!(before.is_empty() && db.contains(7)?);
+    /// assert!(before.is_empty() && db.snapshot().contains(7)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -150,14 +187,14 @@ impl<F: Fingerprint> Db<F> {
         let (version, seq) = core.visible_version();
         let (settings, planner) = (core.settings.clone(), core.planner.clone());
         let renewed = OnceLock::new();
-        Snapshot { settings, planner, version, renewed, seq, threads: core.threads() }
+        let (watch, threads) = (self.watch.clone(), core.threads());
+        Snapshot { settings, planner, version, renewed, seq, watch, threads }
     }
 
     /// Returns statistics about the database.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// # let db = fpdb::Db::options().in_memory()?;
     /// db.insert(7, 1)?;
     /// assert_eq!((db.stats().entries, db.stats().memtable_entries), (1, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -193,41 +230,17 @@ impl<F: Fingerprint> Db<F> {
         self.core().storage.root()
     }
 
-    /// Returns the distance that the database was created for.
-    #[must_use]
-    pub fn max_distance(&self) -> u32 {
-        self.core().settings.max_distance
-    }
-
-    /// Returns the tables and their bit orders.
-    #[must_use]
-    pub fn layout(&self) -> &Layout {
-        &self.core().settings.layout
-    }
-
-    /// Returns the recipe that the fingerprints come from, if one was named.
-    #[must_use]
-    pub fn recipe(&self) -> Option<&str> {
-        self.core().settings.recipe.as_deref()
-    }
-
-    /// Returns the extraction that the texts come from, if one was named.
+    /// Returns what the database is, as it was when the handle was opened: its distance, kind of ids,
+    /// layout, recipe and so on.
     ///
     /// ```
-    /// let folder = tempfile::tempdir()?;
-    /// let db = fpdb::Db::options().create(folder.path().join("crawl.fpdb"))?;
-    /// assert_eq!(db.extraction(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// let db = fpdb::Db::options().max_distance(6).in_memory()?;
+    /// assert_eq!((db.description().bits, db.description().max_distance), (64, 6));
+    /// # Ok::<(), fpdb::Error>(())
     /// ```
     #[must_use]
-    pub fn extraction(&self) -> Option<&str> {
-        self.core().settings.extraction.as_deref()
-    }
-
-    /// Returns whether the caller numbers documents or names them.
-    #[must_use]
-    pub fn id_kind(&self) -> Ids {
-        self.core().settings.ids
+    pub fn description(&self) -> &Description {
+        &self.handle.description
     }
 
     /// Flushes everything, ends the background threads and closes the database, also for the other
@@ -253,7 +266,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn close(self) -> Result<()> {
-        self.writable()?;
+        self.in_own_process()?;
         self.handle.stop_threads();
         close::close(self.core())
     }

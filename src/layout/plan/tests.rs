@@ -52,7 +52,7 @@ fn finds_all<F: Fingerprint>(layout: &Layout, plan: &Plan<F>, distance: u32, rng
 }
 
 fn every_preset_finds_all<F: Fingerprint>() {
-    let mut rng = Rng(11);
+    let mut rng = Rng::new(11);
     for name in Layout::preset_names() {
         let layout = Layout::preset(name, F::BITS).unwrap();
         for distance in 0..=10 {
@@ -101,7 +101,7 @@ fn random_layout(rng: &mut Rng) -> Layout {
 
 #[test]
 fn random_layouts_find_every_planted_pattern_once() {
-    let mut rng = Rng(12);
+    let mut rng = Rng::new(12);
     for _ in 0..60 {
         let layout = random_layout(&mut rng);
         let distance = rng.below(6);
@@ -113,7 +113,7 @@ fn random_layouts_find_every_planted_pattern_once() {
 
 #[test]
 fn rings_of_the_narrowest_cells_are_planned_within_bounds() {
-    let mut rng = Rng(13);
+    let mut rng = Rng::new(13);
     for (width, cells) in [(1u8, 64u16), (4, 16)] {
         let around = |first| (first..first + cells).map(|cell| cell % cells).collect();
         let orders: Vec<Vec<u16>> = (0..cells).map(around).collect();
@@ -176,9 +176,6 @@ fn predictions_agree_with_an_independent_calculation() {
         ("half-2", 3, 3.8, 4.2, 6.0),
         ("ring-3", 3, 2.4, 3.5, 19.0),
         ("ring-4", 3, 2.1, 3.0, 5.8),
-        ("tri-6", 3, 1.1, 1.8, 5.6),
-        ("quad-8", 3, 1.1, 1.3, 5.4),
-        ("biplane-11", 3, 1.3, 1.4, 2.4),
         ("half-2", 6, 121.0, 180.0, 415.0),
         ("ring-4", 6, 35.0, 94.0, 377.0),
     ];
@@ -219,7 +216,7 @@ fn few_entries_or_many_errors_are_scanned() {
 
 #[test]
 fn more_errors_never_take_less_time() {
-    for name in ["half-2", "ring-3", "ring-4", "tri-6"] {
+    for name in ["half-2", "ring-3", "ring-4", "paper-10"] {
         let layout = Layout::preset(name, 64).unwrap();
         let ns = |distance| layout.plan_for::<u64>(1 << 26, distance, &Terms::default()).work().ns;
         let times: Vec<f64> = (0..=16).map(ns).collect();

@@ -24,7 +24,7 @@ use crate::layout::{Costs, Plan, Prefix};
 use crate::paged::Sequential;
 use crate::parallel;
 use crate::segment::Segment;
-use crate::table::{MOST_BLOCKS_OF_VALUE, Table};
+use crate::table::{MAX_BLOCKS_OF_VALUE, Table};
 use region::Region;
 use table::{PermutedQuery, ProbeQueries, TableSweep};
 
@@ -43,6 +43,10 @@ const PART: u64 = if cfg!(test) { 1 } else { 256 };
 /// Most queries with which a thread compares all fingerprints of a scan at a time.
 const SCAN_QUERIES: usize = 1024;
 
+/// Comparisons of a scan, which take about a millisecond, after which it is checked again whether the
+/// caller wants no more.
+const COMPARISONS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
+
 /// How a segment is searched for many queries.
 enum Method {
     /// Compares every fingerprint with every query.
@@ -56,7 +60,7 @@ enum Method {
 pub(super) fn pays<F: Fingerprint>(view: &View<'_, F>, queries: usize, distance: u32) -> bool {
     let costs = view.planner.costs();
     let segments = &view.version.segments;
-    // The time of each plan is that of a query of one segment alone.
+    // The time of each plan is for a query of one segment alone.
     let further = segments.len().saturating_sub(1) as f64;
     let (mut together, mut single) = (0.0, further * (costs.segment_ns - costs.least_ns()));
     for segment in segments {
@@ -135,7 +139,13 @@ fn scan<F: Fingerprint>(
     let found = Mutex::new(Vec::new());
     parallel::for_each(threads, parts.into_iter(), Vec::new, |own, (first, queries)| {
         (batch.check)()?;
+        let mut unchecked = 0;
         table.scan(|some| {
+            unchecked += some.len() * queries.len();
+            if unchecked >= COMPARISONS {
+                unchecked = 0;
+                (batch.check)()?;
+            }
             cpu::with_native_instructions(
                 #[inline(always)]
                 || {
@@ -151,6 +161,7 @@ fn scan<F: Fingerprint>(
                     }
                 },
             );
+            Ok(())
         })?;
         found.lock().unwrap_or_else(PoisonError::into_inner).append(own);
         Ok(())
@@ -238,12 +249,12 @@ impl<F: Fingerprint> Worker<'_, F> {
         Ok(())
     }
 
-    /// Returns the number of blocks in a region. Splitting a part further would not always result in
-    /// fewer than [`MOST_BLOCKS_OF_VALUE`].
+    /// Returns the number of blocks in a region. Splitting a part further would not always result
+    /// in fewer than [`MAX_BLOCKS_OF_VALUE`].
     fn region_blocks(&self) -> u64 {
         let table = self.sweep.table;
         let blocks = REGION * table.blocks() as u64 / table.count().max(1);
-        blocks.max(MOST_BLOCKS_OF_VALUE as u64)
+        blocks.max(MAX_BLOCKS_OF_VALUE as u64)
     }
 
     /// Returns whether decoding only the blocks that are needed costs less than decoding all.

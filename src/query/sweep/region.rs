@@ -20,7 +20,7 @@ const QUERIES: usize = 64;
 /// bits after the prefix.
 #[derive(Debug, Default)]
 pub(super) struct Region<F> {
-    /// Those of the part are followed by at least [`GROUP`] others.
+    /// The fingerprints of the part are followed by at least [`GROUP`] others.
     decoded: Vec<F>,
     /// Where in `decoded` the fingerprints of the part are.
     within: Range<usize>,

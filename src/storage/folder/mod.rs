@@ -1,8 +1,8 @@
 //! An open folder of the file system.
 //!
 //! On Unix, the files of a folder are reached through its handle and not through its path, so they
-//! are always those of the folder that was opened, even if another one has taken its place. Files
-//! that are not regular (links, pipes, devices) are not opened.
+//! are always in the folder that was opened, even if another one has taken its place. Files that
+//! are not regular (links, pipes, devices) are not opened.
 
 #[cfg(not(unix))]
 mod paths;

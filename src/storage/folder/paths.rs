@@ -25,13 +25,13 @@ impl Folder {
         Ok(Self(path))
     }
 
-    /// Returns whether the path at which the folder was opened still leads to it. A folder with open
-    /// files keeps its name.
+    /// Returns whether the path at which the folder was opened still leads to it. A folder with
+    /// open files keeps its name.
     pub(in crate::storage) fn is_in_place(&self) -> io::Result<bool> {
         self.0.try_exists()
     }
 
-    /// Returns whether the name is still that of the open file. An open file keeps its name.
+    /// Returns whether the open file still has this name. An open file keeps its name.
     pub(in crate::storage) fn has(&self, name: &str, _: &File) -> io::Result<bool> {
         self.0.join(name).try_exists()
     }

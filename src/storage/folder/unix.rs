@@ -14,7 +14,8 @@ use super::not_a_file;
 /// Flags of every file: no link is followed, and a pipe does not wait for its other end.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
-/// An open folder. Calls that a signal interrupts are repeated; `tools/power/syscalls.py` tests that.
+/// An open folder. Calls that a signal interrupts are repeated; `tools/power/syscalls.py` tests
+/// that.
 #[derive(Debug)]
 pub(in crate::storage) struct Folder {
     fd: File,
@@ -38,7 +39,7 @@ impl Folder {
         is_same(&rustix::fs::fstat(&self.fd)?, found)
     }
 
-    /// Returns whether the name is still that of the open file.
+    /// Returns whether the open file still has this name.
     pub(in crate::storage) fn has(&self, name: &str, file: &File) -> io::Result<bool> {
         let named = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
         is_same(&rustix::fs::fstat(file)?, named)

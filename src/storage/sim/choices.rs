@@ -43,7 +43,7 @@ impl Choices {
             only_one[place] = all[place];
             list.extend([but_one, only_one]);
         }
-        let mut random = Random(seed);
+        let mut random = Random(fastrand::Rng::with_seed(seed));
         list.extend((0..samples).map(|n| random.choice(&radix, [10, 50, 90][n % 3])));
         Self::Selected(list.into_iter())
     }
@@ -72,22 +72,13 @@ impl Iterator for Choices {
     }
 }
 
-/// Splitmix64.
-struct Random(u64);
+struct Random(fastrand::Rng);
 
 impl Random {
-    fn below(&mut self, bound: u16) -> u16 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let [low, high, ..] = (z ^ (z >> 31)).to_le_bytes();
-        u16::from_le_bytes([low, high]) % bound
-    }
-
     /// Keeps each change entirely with this probability, and otherwise loses it or keeps a part.
     fn choice(&mut self, radix: &[u16], percent: u16) -> Choice {
-        let mut digit = |r: u16| if self.below(100) < percent { r - 1 } else { self.below(r - 1) };
+        let mut digit =
+            |r: u16| if self.0.u16(..100) < percent { r - 1 } else { self.0.u16(..r - 1) };
         radix.iter().map(|&r| if r < 2 { 0 } else { digit(r) }).collect()
     }
 }

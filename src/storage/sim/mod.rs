@@ -37,7 +37,7 @@ use world::{FileId, Op, World, lock};
 pub use faults::Fault;
 pub use states::{CrashLimits, CrashStates};
 
-/// A [`Storage`] in memory for crash tests: those of fpdb, and those of programs that embed it.
+/// A [`Storage`] in memory for crash tests of fpdb, and of programs that embed it.
 ///
 /// Run a workload on it once. Then open the database in every [state](Sim::crash_states) that a
 /// crash after any [operation](Sim::operations) could have left, and check that everything
@@ -222,7 +222,8 @@ impl Sim {
     }
 
     /// Sets the most that [`free_space`](Storage::free_space) returns, in bytes (2^40 at first). It
-    /// does not limit writes: see [`limit_space`](Sim::limit_space) and [`Fault::NoSpace`] for that.
+    /// does not limit writes: see [`limit_space`](Sim::limit_space) and [`Fault::NoSpace`] for
+    /// that.
     ///
     /// # Examples
     ///
@@ -388,7 +389,7 @@ impl Storage for Sim {
     }
 }
 
-/// The lock of a folder: that of its lock file.
+/// The lock of a folder: the lock on its lock file.
 #[derive(Debug)]
 struct SimLock {
     folder: Sim,

@@ -201,7 +201,8 @@ impl World {
 
     /// Returns the last file of the same folder and kind (with the same extension) that was created
     /// before this one. A file system may put the new file where that one was on the disk. Files of
-    /// other folders are left out: a database rightly refuses a file with the header of another one.
+    /// other folders are left out: a database rightly refuses a file with the header of another
+    /// one.
     pub(super) fn predecessor(&self, file: FileId) -> Option<FileId> {
         fn kind(file: &SimFile) -> Option<&str> {
             file.name.rsplit_once('.').map(|(_, kind)| kind)

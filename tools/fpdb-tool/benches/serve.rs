@@ -1,10 +1,10 @@
-//! How many synced `FP.ADDNX` per second `serve` answers, and how long they take, next to `SET` of a
-//! Redis server that syncs every write.
+//! How many synced `FP.ADDNX` per second `serve` answers, and how long they take, next to `SET` of
+//! a Redis server that syncs every write.
 //!
-//! `cargo bench -p fpdb-tool --bench serve [-- --seconds N --connections N --other TOOL]`. The numbers of
-//! each line are of one run: all servers take turns, several times. With `--other`, another build of
-//! the tool takes part. The last column is the processor time of the server per command, on Linux. It
-//! depends less on what else the machine does.
+//! `cargo bench -p fpdb-tool --bench serve [-- --seconds N --connections N --other TOOL]`. The
+//! numbers of each line are of one run: all servers take turns, several times. With `--other`,
+//! another build of the tool takes part. The last column is the processor time of the server per
+//! command, on Linux. It depends less on what else the machine does.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 
@@ -210,11 +210,8 @@ fn skip_reply(replies: &mut impl BufRead) {
     }
 }
 
-/// Returns the next number of the splitmix64 generator.
+/// Returns the next of a series of numbers that look random.
 fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    *state = fastrand::Rng::with_seed(*state).u64(..);
+    *state
 }

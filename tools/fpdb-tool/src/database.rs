@@ -6,6 +6,8 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use fpdb::{BlockCode, Description, DocId, ErrorKind, Fingerprint, Ids, Key, Layout, Options};
 
+use crate::numbers::parse_count;
+
 /// Evaluates an expression with options of a database's width: `u64` or `u128`.
 macro_rules! by_width {
     ($bits:expr, |$options:ident| $body:expr) => {
@@ -28,13 +30,13 @@ pub(crate) struct NewDatabase {
     #[arg(short = 'k', long, value_name = "BITS", help_heading = "A new database")]
     max_distance: Option<u32>,
 
-    /// Layout of the tables: a preset such as ring-4 or half-2, a ring as `plan` lists them, such as
-    /// ring:25/19/20, or `auto`, which chooses by distance and expected entries [default: auto]
+    /// Layout of the tables: a preset such as ring-4 or half-2, a ring as `plan` lists them, such
+    /// as ring:25/19/20, or `auto`, which chooses by distance and expected entries [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "A new database")]
     layout: Option<String>,
 
     /// Expected number of entries, from which `--layout auto` chooses the layout [default: 1000000]
-    #[arg(long = "expected", value_name = "ENTRIES", help_heading = "A new database")]
+    #[arg(long = "expected", value_name = "ENTRIES", value_parser = parse_count, help_heading = "A new database")]
     expected_entries: Option<u64>,
 
     /// Size of a table's blocks in bytes, a power of two from 128 to 4096. Small blocks are faster
@@ -112,8 +114,7 @@ pub(crate) fn id_kind(ids: Ids) -> &'static str {
 }
 
 /// Returns the version of a database's format, such as `1.0`.
-pub(crate) fn format_version(description: &Description) -> String {
-    let (major, minor) = description.format_version;
+pub(crate) fn format_version((major, minor): (u16, u16)) -> String {
     format!("{major}.{minor}")
 }
 
@@ -140,7 +141,7 @@ pub(crate) fn width(existing: Option<&Description>, requested: Option<u32>) -> R
 /// Returns the description of a database, or `None` if there is none yet or its creation was
 /// interrupted.
 pub(crate) fn find(path: &Path) -> Result<Option<Description>> {
-    match fpdb::describe(path) {
+    match fpdb::Description::read(path) {
         Ok(description) => Ok(Some(description)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
@@ -176,7 +177,6 @@ pub(crate) fn parse_key(ids: Ids, text: &str) -> Result<Key<'_>> {
     if ids == Ids::Names { Ok(Key::Name(text)) } else { Ok(Key::Id(parse_id(text)?)) }
 }
 
-/// Parses an id.
 pub(crate) fn parse_id(text: &str) -> Result<DocId> {
     let id = text.trim().parse().map(DocId);
     id.with_context(|| format!("{text:?} is not a number from 0 to {}", u64::MAX))

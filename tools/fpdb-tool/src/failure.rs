@@ -14,17 +14,17 @@ const NEWER_FORMAT: u8 = 4;
 
 /// How a command ended that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Exit {
     Done,
     /// The command checked something, and the check failed.
     CheckFailed,
 }
 
 /// Returns the exit code of a run. Writes an error to `err`.
-pub(crate) fn exit_code(result: Result<Outcome>, err: &mut dyn Write) -> u8 {
+pub(crate) fn exit_code(result: Result<Exit>, err: &mut dyn Write) -> u8 {
     match result {
-        Ok(Outcome::Done) => 0,
-        Ok(Outcome::CheckFailed) => CHECK_FAILED,
+        Ok(Exit::Done) => 0,
+        Ok(Exit::CheckFailed) => CHECK_FAILED,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             // If standard error fails too, there is nowhere to report that.
@@ -48,7 +48,7 @@ pub(crate) fn usage(stop: &clap::Error, out: &mut dyn Write, err: &mut dyn Write
         return ERROR;
     }
     let written = write!(out, "{}", stop.render()).and_then(|()| out.flush());
-    exit_code(written.map(|()| Outcome::Done).map_err(Into::into), err)
+    exit_code(written.map(|()| Exit::Done).map_err(Into::into), err)
 }
 
 /// Returns the error and its causes on one line. Leaves out a cause that the message before it
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_missing_database_is_an_error_with_a_sentence() {
-        let missing = fpdb::describe("no/such/database").unwrap_err();
+        let missing = fpdb::Description::read("no/such/database").unwrap_err();
         let mut err = Vec::new();
         assert_eq!(exit_code(Err(missing.into()), &mut err), ERROR);
         assert!(err.starts_with(b"fpdb-tool: "), "{}", String::from_utf8_lossy(&err));

@@ -10,7 +10,7 @@ const STYLE: &str = "\
 :root{color-scheme:light dark}
 body{font-family:sans-serif;font-size:14px;line-height:1.45;margin:24px;color:#222;background:#fff}
 h1{font-size:20px}h2{font-size:16px;margin-top:28px}figure{margin:16px 0;overflow-x:auto}
-p,ul{max-width:110ch}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+p{max-width:110ch}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{padding:3px 10px;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
 th{font-weight:bold}tbody th{font-weight:normal}.n{text-align:right;white-space:nowrap}
 @media(prefers-color-scheme:dark){body{color:#eee;background:#16181c}th,td{border-color:#383b42}}";
@@ -41,16 +41,6 @@ impl Page {
 
     pub(crate) fn paragraph(&mut self, text: &str) {
         self.element("p", text);
-    }
-
-    /// Appends a list of sentences, or nothing if there are none.
-    pub(crate) fn list(&mut self, sentences: &[String]) {
-        if sentences.is_empty() {
-            return;
-        }
-        self.0 += "<ul>\n";
-        sentences.iter().for_each(|sentence| self.element("li", sentence));
-        self.0 += "</ul>\n";
     }
 
     /// Appends a chart, which is an SVG document.
@@ -117,7 +107,6 @@ mod tests {
         let mut page = Page::new("a < b");
         page.heading("<h>");
         page.paragraph("<p>");
-        page.list(&["<l>".to_owned()]);
         page.facts(&[("<f>", "<w>".to_owned())]);
         page.table(&["<c>"], &[["<v>".to_owned()]]);
         let html = page.finish();
@@ -125,7 +114,6 @@ mod tests {
         for text in [
             "<h2>&lt;h&gt;</h2>",
             "<p>&lt;p&gt;</p>",
-            "<li>&lt;l&gt;</li>",
             "<th>&lt;f&gt;</th><td>&lt;w&gt;</td>",
             "<th>&lt;c&gt;</th>",
             "<td>&lt;v&gt;</td>",

@@ -11,7 +11,6 @@
 #![deny(missing_docs)]
 
 mod cmd;
-mod count;
 mod database;
 mod document;
 mod escape;
@@ -19,6 +18,7 @@ mod failure;
 mod html;
 mod input;
 mod memory;
+mod numbers;
 mod output;
 mod pair_writer;
 mod progress;
@@ -33,7 +33,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use clap::{CommandFactory, Parser};
 
 use escape::Terminal;
-use failure::Outcome;
+use failure::Exit;
 use output::Context;
 use standard_output::StandardOutput;
 
@@ -67,8 +67,8 @@ struct Cli {
     command: cmd::Command,
 }
 
-/// Runs the tool as the program of this process, and returns its exit code. The first argument is the
-/// program's name.
+/// Runs the tool as the program of this process, and returns its exit code. The first argument is
+/// the program's name.
 pub fn run_in_terminal(args: impl IntoIterator<Item = OsString>) -> u8 {
     let out: Box<dyn Write> = if io::stdout().is_terminal() {
         Box::new(Terminal::new(StandardOutput::open()))
@@ -80,8 +80,8 @@ pub fn run_in_terminal(args: impl IntoIterator<Item = OsString>) -> u8 {
     run(args, &mut out, &mut io::stderr())
 }
 
-/// Runs the tool with these arguments, and returns its exit code. The first argument is the program's
-/// name.
+/// Runs the tool with these arguments, and returns its exit code. The first argument is the
+/// program's name.
 ///
 /// Writes results to `out`, which it flushes, and everything else to `err`. Only progress bars go
 /// directly to the standard error of the process, if that is a terminal.
@@ -96,7 +96,7 @@ pub fn run(
     };
     let mut context =
         Context { out, err, json: cli.json, quiet: cli.quiet, command_line: Cli::command };
-    let result = cli.command.run(&mut context).and_then(|outcome: Outcome| {
+    let result = cli.command.run(&mut context).and_then(|outcome: Exit| {
         context.out.flush()?;
         Ok(outcome)
     });

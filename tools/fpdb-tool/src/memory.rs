@@ -6,13 +6,13 @@ use std::path::Path;
 use clap::ValueEnum;
 use fpdb::{Access, Fingerprint, Options};
 
-use crate::input::parse_size;
+use crate::numbers::parse_size;
 
 /// Options of commands that read a database.
 #[derive(clap::Args, Clone, Default)]
 pub(crate) struct MemoryArgs {
-    /// How the files of the database are read [default: cold if they are longer than the memory that
-    /// this process may use, with the limits of its control groups, otherwise cached]
+    /// How the files of the database are read [default: cold if they are longer than the memory
+    /// that this process may use, with the limits of its control groups, otherwise cached]
     #[arg(long, value_name = "HOW", value_enum, help_heading = "Memory")]
     access: Option<AccessArg>,
 

@@ -41,8 +41,16 @@ pub(crate) fn of_operation(context: &Context<'_>) -> ProgressBar {
     bar
 }
 
+/// Returns a function that shows the progress of an operation of the database on a bar.
+pub(crate) fn on(
+    bar: &ProgressBar,
+) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static {
+    let bar = bar.clone();
+    move |progress| show(&bar, progress)
+}
+
 /// Shows the progress of an operation on a bar. Never cancels the operation.
-pub(crate) fn show(bar: &ProgressBar, progress: Progress) -> ControlFlow<()> {
+fn show(bar: &ProgressBar, progress: Progress) -> ControlFlow<()> {
     if progress.done < bar.position() {
         // The speed of the last step says nothing about the next one.
         bar.reset_eta();
@@ -84,7 +92,7 @@ mod tests {
         let loaded = db.bulk_load(entries).unwrap();
         assert_eq!(loaded.inserted, 1000);
         let bar = ProgressBar::hidden();
-        let report = db.snapshot().verify_with(|progress| show(&bar, progress)).unwrap();
+        let report = db.snapshot().on_progress(on(&bar)).verify().unwrap();
         assert!(report.errors.is_empty());
         assert!(bar.position() > 0);
         assert_eq!(Some(bar.position()), bar.length());

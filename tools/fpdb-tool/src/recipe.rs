@@ -60,8 +60,8 @@ pub(crate) fn open<F: Width>(
         db => db,
     };
     match db {
-        // The format is supported, because the manifest was read before. So this is about the recipe
-        // or the extraction.
+        // The format is supported, because the manifest was read before. So this is about the
+        // recipe or the extraction.
         Err(error) if error.kind() == ErrorKind::Unsupported => Err(failure::as_usage(&error)),
         db => Ok((db?, recipe)),
     }

@@ -26,8 +26,8 @@ impl Temporary {
     pub(crate) fn new(parent: Option<&Path>) -> Result<Self> {
         remove_when_ended()?;
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
-        // Locked before the folder is created: a Ctrl-C before its path is recorded must not leave it
-        // on disk.
+        // Locked before the folder is created: a Ctrl-C before its path is recorded must not leave
+        // it on disk.
         let mut folders = folders();
         let folder = tempfile::Builder::new().prefix("fpdb-tool-").tempdir_in(&parent);
         let folder = folder.with_context(|| format!("cannot write to {}", parent.display()))?;

@@ -1,7 +1,7 @@
 //! Fuzz targets: functions that take any bytes and panic if fpdb breaks a promise.
 //!
-//! `tools/fuzz/run` runs them with libFuzzer. The test of this crate replays the committed corpora, and
-//! needs no fuzzer.
+//! `tools/fuzz/run` runs them with libFuzzer. The test of the crate in `replay` replays the
+//! committed corpora, and needs no fuzzer.
 
 mod database;
 mod repair;
@@ -16,7 +16,7 @@ use peak_alloc::PeakAlloc;
 
 /// A function that takes any bytes.
 pub struct Target {
-    /// The name, which is that of the folder of its corpus.
+    /// The name, which the folder of its corpus has too.
     pub name: &'static str,
     run: fn(&[u8]),
     /// Bytes of memory that it may take per byte of its input.
@@ -33,7 +33,7 @@ impl Target {
         Self { name, run, factor: 16, fixed: MIB }
     }
 
-    /// Needs more memory than its input, such as that of a database.
+    /// Needs memory beside its input, for a database, say.
     const fn with_memory(name: &'static str, run: fn(&[u8]), fixed: usize) -> Self {
         Self { name, run, factor: 16, fixed }
     }
@@ -70,8 +70,9 @@ pub const TARGETS: &[Target] = &[
     Target::with_memory("text", text::fingerprint, 8 * MIB),
 ];
 
-/// Returns seeds made from the files of a new database: names of targets and files, and contents. After a
-/// change of the format, `cargo run -p fpdb-fuzz --example seeds` writes them to the corpora again.
+/// Returns seeds made from the files of a new database: names of targets and files, and contents.
+/// After a change of the format, `cargo run -p fpdb-fuzz --example seeds` writes them to the
+/// corpora again.
 #[must_use]
 pub fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut seeds = Vec::new();
@@ -92,7 +93,8 @@ pub fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
 /// The longest that an input may take.
 const MAX_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 5 });
 
-/// Runs a target, and panics if it takes too much memory or time. `memory` is the program's allocator.
+/// Runs a target, and panics if it takes too much memory or time. `memory` is the program's
+/// allocator.
 pub fn check(target: &Target, bytes: &[u8], memory: &PeakAlloc) {
     memory.reset_peak_usage();
     let (before, start) = (memory.current_usage(), Instant::now());

@@ -1,11 +1,12 @@
-//! Makes the checksums of damaged files right, as storage-format.md describes them. Otherwise a fuzzer
-//! would only ever test that damage is noticed.
+//! Makes the checksums of damaged files right, as storage-format.md describes them. Otherwise a
+//! fuzzer would only ever test that damage is noticed.
 
 const HEADER: usize = 64;
 const PAGE: usize = 4096;
 const SUMS: usize = PAGE / 4 - 1;
 
-/// Runs `check` with the input as it is if its first byte is even, and otherwise with right checksums.
+/// Runs `check` with the input as it is if its first byte is even, and otherwise with right
+/// checksums.
 pub(crate) fn with_and_without(input: &[u8], repair: fn(&mut [u8]), check: impl Fn(&[u8])) {
     let Some((choice, bytes)) = input.split_first() else { return };
     let mut bytes = bytes.to_vec();
@@ -65,8 +66,8 @@ pub(crate) fn log(bytes: &mut [u8]) {
     }
 }
 
-/// Repairs a paged file, if its trailer says where its parts are. The trailer's fields may be wrong: then
-/// those of the meta are kept, and the body is all before it that leaves room for the page sums.
+/// Repairs a paged file, if its trailer says where its parts are. If the lengths in the trailer do
+/// not add up, only the header is repaired.
 pub(crate) fn paged(bytes: &mut [u8]) {
     header(bytes);
     let Some(trailer) = bytes.len().checked_sub(24) else { return };

@@ -1,5 +1,5 @@
-//! The readers of fpdb-tool: a file is read by a command as a user runs it. Whatever is in the file,
-//! nothing that a terminal would obey is printed.
+//! The readers of fpdb-tool: a file is read by a command as a user runs it. Whatever is in the
+//! file, nothing that a terminal would obey is printed.
 
 use std::ffi::OsString;
 use std::path::Path;

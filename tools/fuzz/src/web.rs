@@ -1,6 +1,6 @@
 //! Archives, responses, pages and encodings.
 
-use fpdb_web::{Archive, Extraction, Extractor, Limits, Outcome, decode};
+use fpdb_web::{Archive, Extracted, Extraction, Extractor, Limits, decode};
 
 /// Bytes of text per byte of a page: an entity of four bytes can become six.
 const GROWTH: usize = 4;
@@ -18,7 +18,7 @@ pub(crate) fn warc(input: &[u8]) {
         records += 1;
         let Ok(record) = record else { continue };
         assert!(record.block().len() <= 1 << 20);
-        if let Ok(Outcome::Page(page)) = extractor.record(&record) {
+        if let Ok(Extracted::Page(page)) = extractor.record(&record) {
             assert!(page.text.len() <= (GROWTH << 20) + record.size());
         }
     }

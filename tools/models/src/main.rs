@@ -1,12 +1,12 @@
 //! Tries the interleavings of small models of fpdb's threads.
 //!
-//! The models include the library's `src/db/group.rs` itself, compiled against the primitives of
-//! loom (every interleaving of few threads) and of shuttle (random ones of more threads). The code
-//! around it follows `sync.rs`, `rotate.rs` and `close.rs`, without files.
+//! The models include the library's `src/db/state/group.rs` itself, compiled against the primitives
+//! of loom (every interleaving of few threads) and of shuttle (random ones of more threads). The
+//! code around it follows `sync.rs`, `rotate.rs` and `close.rs`, without files.
 //!
 //!     cargo run --release --manifest-path tools/models/Cargo.toml -- 100000
 //!
-//! The number is that of shuttle's schedules per model.
+//! The number says how many schedules shuttle tries per model.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,7 +16,7 @@ macro_rules! models_with {
         #[path = "."]
         mod $name {
             use $explorer as explorer;
-            #[path = "../../../src/db/group.rs"]
+            #[path = "../../../src/db/state/group.rs"]
             #[allow(dead_code, reason = "the models use a part")]
             mod group;
             pub mod models;

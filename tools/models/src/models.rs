@@ -208,8 +208,8 @@ impl Database {
     }
 }
 
-/// A reader sees every visible commit exactly once, and never fewer than before, while others commit
-/// and flush.
+/// A reader sees every visible commit exactly once, and never fewer than before, while others
+/// commit and flush.
 pub fn publication(threads: usize, rounds: usize) {
     let database = Database::new();
     let flusher = database.clone();

@@ -1,4 +1,4 @@
-//! Replaces `src/db/wake.rs`: the same signal, of the primitives that a model uses.
+//! Replaces `src/db/state/wake.rs`: the same signal, of the primitives that a model uses.
 
 use super::explorer::sync::{Arc, Condvar, Mutex};
 

@@ -20,8 +20,8 @@ const REGIONS: [(u32, u32); 5] = [(0, 64), (0, 16), (16, 16), (32, 16), (48, 16)
 
 /// `Uniform` has neighbours only by chance; `Clustered` consists of families of near neighbours (up
 /// to 8 bits apart) of very different sizes around uniform centres; `Real` is the fingerprints of
-/// lines of real documents; `Zh` and `En` are those of Chinese and English documents and their
-/// paragraphs.
+/// lines of real documents; `Zh` and `En` are the fingerprints of Chinese and English documents and
+/// their paragraphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     Uniform,

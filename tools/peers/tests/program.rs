@@ -41,7 +41,7 @@ fn json_record_has_exactly_the_documented_keys() {
     assert_eq!(records[3]["n"], 256);
 }
 
-/// The answers of all rows are compared with those of the scan.
+/// The answers of all rows are compared with the scan's.
 #[test]
 fn both_codes_give_the_same_answers_and_only_the_non_default_one_is_named() {
     let line = "--n 11 --k 3,6 --data clustered --queries 100 --peers fpdb,linear \

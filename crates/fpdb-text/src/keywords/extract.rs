@@ -39,9 +39,9 @@ const JIEBA_UNKNOWN: f64 = 11.9547675029;
 /// dictionaries and its Chinese and English stop words.
 ///
 /// (Later versions of cppjieba also join letters to the digits before them, as in `5G`.) The
-/// keywords are in descending order of weight. Among words of equal weight, the choice and the
-/// order are those of cppjieba when it is built with libstdc++. The weight of a word is its number
-/// of occurrences times its rarity.
+/// keywords are in descending order of weight. Words of equal weight are chosen and ordered as by
+/// cppjieba when it is built with libstdc++. The weight of a word is its number of occurrences
+/// times its rarity.
 ///
 /// # Errors
 ///

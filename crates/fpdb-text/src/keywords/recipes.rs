@@ -16,7 +16,7 @@ type MethodResult = Result<Arc<dyn Method<u64>>>;
 /// Returns the recipe of yanyiwu's `simhash` (C++), and of programs that wrap it, with up to `top`
 /// keywords.
 ///
-/// The keywords are those of [`cppjieba`](crate::keywords::cppjieba()). Their weights are summed as
+/// The keywords come from [`cppjieba`](crate::keywords::cppjieba()). Their weights are summed as
 /// `f64`, and their hash is Jenkins' lookup3.
 ///
 /// Three numbers of keywords are built-in recipes, `yanyiwu-5/1`, `yanyiwu-20/1` and

@@ -294,8 +294,8 @@ mod tests {
     }
 
     /// Compares the mean distance of `pairs` pairs with the rule, within 5 standard errors. The
-    /// standard error is that of independent bits, although the bits of one fingerprint are not
-    /// quite independent.
+    /// standard error assumes independent bits, although the bits of one fingerprint are not quite
+    /// independent.
     fn assert_rule<F: Width>(size: u64, jaccard: f64, pairs: u64) {
         let (shared, exact) = shared(size, jaccard);
         let total: u32 = (0..pairs)

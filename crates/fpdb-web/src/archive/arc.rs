@@ -41,7 +41,7 @@ fn parse_line(line: &[u8]) -> Option<Header> {
     }
     let (kind, content_type) = match scheme.to_ascii_lowercase().as_str() {
         "filedesc" => (RecordKind::Warcinfo, media_type),
-        // The media type is that of the body, whose own header says it too.
+        // The media type describes the body, whose own header says it too.
         "http" | "https" => (RecordKind::Response, "application/http"),
         _ => (RecordKind::Resource, media_type),
     };

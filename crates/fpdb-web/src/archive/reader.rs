@@ -32,7 +32,7 @@ const SHARED_MEMBER: &str = "a gzip member holds several records, so they cannot
 /// # Examples
 ///
 /// ```
-/// use fpdb_web::{Archive, Extractor, Outcome};
+/// use fpdb_web::{Archive, Extractor, Extracted};
 ///
 /// let archive = b"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: http://a.example/\r\n\
 ///     Content-Type: text/html\r\nContent-Length: 8\r\n\r\n<p>Hello\r\n\r\n";
@@ -40,8 +40,8 @@ const SHARED_MEMBER: &str = "a gzip member holds several records, so they cannot
 /// let mut texts = Vec::new();
 /// for record in Archive::new(&archive[..])? {
 ///     match record.and_then(|record| extractor.record(&record)) {
-///         Ok(Outcome::Page(page)) => texts.push(page.text),
-///         Ok(Outcome::Skipped(_)) => {}
+///         Ok(Extracted::Page(page)) => texts.push(page.text),
+///         Ok(Extracted::Skipped(_)) => {}
 ///         Err(error) => eprintln!("{error}"),
 ///     }
 /// }

@@ -134,8 +134,8 @@ impl Record {
         &self.url
     }
 
-    /// Returns the media type of the block: `application/http` for an HTTP message, or that of
-    /// the document. It is empty if the record does not say it.
+    /// Returns the media type of the block: `application/http` for an HTTP message, and otherwise
+    /// the document's media type. It is empty if the record does not say it.
     ///
     /// # Examples
     ///

@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The names of the standard, whose list will not grow: one per line, with the code points in
-/// hexadecimal. Names with a star may be written without a semicolon.
-const NAMES: &str = include_str!("entities.txt");
+use entities::ENTITIES;
 
 /// A bound on the bytes of a name.
 const MAX_NAME: usize = 32;
@@ -61,18 +59,22 @@ fn common(name: &str) -> Option<Characters> {
     Some(c.into())
 }
 
+/// Returns the names of the standard with their characters, and whether they may be written without
+/// a semicolon.
 fn names() -> &'static HashMap<&'static str, (Characters, bool)> {
     static MAP: OnceLock<HashMap<&str, (Characters, bool)>> = OnceLock::new();
-    MAP.get_or_init(|| NAMES.lines().filter_map(name).collect())
-}
-
-fn name(line: &'static str) -> Option<(&'static str, (Characters, bool))> {
-    let mut words = line.split(' ');
-    let name = words.next()?;
-    let bare = name.strip_prefix('*');
-    let mut points = words.filter_map(|hex| char::from_u32(u32::from_str_radix(hex, 16).ok()?));
-    let characters = Characters { first: points.next()?, second: points.next() };
-    Some((bare.unwrap_or(name), (characters, bare.is_some())))
+    MAP.get_or_init(|| {
+        let mut names = HashMap::with_capacity(ENTITIES.len());
+        for entity in &ENTITIES {
+            let name = entity.entity.trim_start_matches('&');
+            let mut characters = entity.characters.chars();
+            let Some(first) = characters.next() else { continue };
+            let characters = Characters { first, second: characters.next() };
+            let is_bare = !name.ends_with(';');
+            names.entry(name.trim_end_matches(';')).or_insert((characters, false)).1 |= is_bare;
+        }
+        names
+    })
 }
 
 fn numeric(text: &str) -> Option<(char, usize)> {

@@ -225,7 +225,7 @@ class SimhashIndex:
         while batch := list(islice(objs, _BATCH)):
             values = [self._value(simhash) for _, simhash in batch]
             names = [_name(obj_id, simhash) for obj_id, simhash in batch]
-            self._db.insert_batch(self._array(values), names=names)
+            self._db.write(self._array(values), names=names)
             count += len(batch)
             self.log.info("%s added", count)
 
@@ -253,7 +253,7 @@ class SimhashIndex:
     def delete(self, obj_id: Any, simhash: Simhash) -> None:
         """Deletes an id with a fingerprint, if it is in the index."""
         self._value(simhash)
-        self._db.remove_key(_name(obj_id, simhash))
+        self._db.remove(_name(obj_id, simhash))
 
     @property
     def offsets(self) -> list[int]:

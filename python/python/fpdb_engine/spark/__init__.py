@@ -7,11 +7,11 @@ Spark has no unsigned numbers. A fingerprint is a column of type long with the s
 id. Ids are ordered as unsigned numbers, as everywhere in fpdb.
 
     pages = fingerprint(pages, "text", recipe="default")
-    near = pairs(pages, k=3)                    # a, b, distance
+    near = pairs(pages, distance=3)             # a, b, distance
     same = clusters(near)                       # id, cluster
 
     build(pages, "/shared/crawl-2026-11", segments=64)
-    found = batch(new_pages, "/shared/crawl-2026-11", k=3)       # query, id, distance
+    found = batch(new_pages, "/shared/crawl-2026-11", distance=3)  # query, id, distance
 
 docs/scale.md has the settings that matter, and measured costs.
 """

@@ -28,18 +28,19 @@ ROWS = 1 << 16
 def batch(
     queries: DataFrame,
     path: str | os.PathLike[str],
-    k: int | None = None,
+    distance: int | None = None,
     *,
     fingerprint_column: str = "fingerprint",
     id_column: str = "id",
     scratch: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
-    """Returns all stored entries within k bits of a query: columns query (its id), id and distance.
+    """Returns all stored entries within a distance of a query: columns query (its id), id and
+    distance.
 
     The path is what build() made, or one database. Each database is one task. The queries are collected
     and sent to all tasks, so nothing that is stored is shuffled. More than a million queries are written
     to a file in the folder scratch, which every worker must see; remove it after the result is
-    computed. By default, k is the distance that the databases were made for.
+    computed. By default, the distance is the one that the databases were made for.
     """
     stored = parts(path)
     table = entries(queries, fingerprint_column, id_column).toArrow()
@@ -50,7 +51,7 @@ def batch(
         fingerprints, ids = load()
         for numbers in batches:
             for number in numbers.column(0).to_pylist():
-                yield from _answers(stored[number].path, fingerprints, ids, k)
+                yield from _answers(stored[number].path, fingerprints, ids, distance)
 
     session = queries.sparkSession
     tasks = session.range(0, len(stored), 1, max(len(stored), 1))
@@ -92,11 +93,11 @@ def _passed_on(
     return _InFile(fingerprints, ids, Path(scratch).absolute())
 
 
-def _answers(path: str, fingerprints: Words, ids: Words, k: int | None) -> Iterator[Any]:
+def _answers(path: str, fingerprints: Words, ids: Words, distance: int | None) -> Iterator[Any]:
     with ReadOnlyDb.open(path, threads=1) as db:
         for start in range(0, len(ids), QUERIES):
             asked = ids[start : start + QUERIES]
-            found = db.query_batch(fingerprints[start : start + QUERIES], k)
+            found = db.query_batch(fingerprints[start : start + QUERIES], distance)
             query = np.repeat(asked, np.diff(found.offsets))
             distances = pa.array(found.distances.astype(np.int32))
             yield from batches_of(

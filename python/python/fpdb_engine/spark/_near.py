@@ -19,34 +19,36 @@ ROWS = 256
 
 Positions = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.uint8]
+Near = Iterator[tuple[Positions, Positions, Distances]]
 
 
-def near(fingerprints: Words, k: int) -> Iterator[tuple[Positions, Positions, Distances]]:
-    """Finds all pairs of different fingerprints within k bits: their positions, and their distance."""
+def near(fingerprints: Words, distance: int) -> Near:
+    """Finds all pairs of different fingerprints within a distance: their positions, and how far they are
+    apart."""
     compare = _compared if len(fingerprints) <= DIRECT else _searched
-    return compare(fingerprints, k)
+    return compare(fingerprints, distance)
 
 
-def _compared(fingerprints: Words, k: int) -> Iterator[tuple[Positions, Positions, Distances]]:
+def _compared(fingerprints: Words, distance: int) -> Near:
     for start in range(0, len(fingerprints), ROWS):
         some, others = fingerprints[start : start + ROWS], fingerprints[start:]
         distances = np.bitwise_count(some[:, None] ^ others[None, :])
-        a, b = np.nonzero(distances <= k)
+        a, b = np.nonzero(distances <= distance)
         a, b = a[a < b], b[a < b]
         yield a + start, b + start, distances[a, b]
 
 
-def _searched(fingerprints: Words, k: int) -> Iterator[tuple[Positions, Positions, Distances]]:
+def _searched(fingerprints: Words, distance: int) -> Near:
     count = len(fingerprints)
     with tempfile.TemporaryDirectory(prefix="fpdb-pairs-") as folder:
         with Db.create(
             Path(folder) / "db",
-            max_distance=k,
+            max_distance=distance,
             durability="buffered",
             threads=1,
             background=False,
             expected_entries=count,
         ) as db:
             db.bulk_load(fingerprints, np.arange(count, dtype=np.uint64))
-            for a, b, distances in db.pairs(k, threads=1):
+            for a, b, distances in db.pairs(distance, threads=1):
                 yield a.view(np.int64), b.view(np.int64), distances

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::by_width;
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, iec};
 use crate::progress;
@@ -48,8 +48,8 @@ struct Report {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let bits = fpdb::describe(&self.path)?.bits;
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
+        let bits = fpdb::Description::read(&self.path)?.bits;
         let bar = progress::of_operation(context);
         let copied = by_width!(bits, |options| self.copy(options, &bar));
         bar.finish_and_clear();
@@ -59,14 +59,14 @@ impl Args {
         let sentence =
             format!("copied {} to {path}: {files} files, {}", self.path.display(), iec(bytes));
         context.conclude(&Report { schema: "fpdb.backup/1", path, files, bytes }, sentence)?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn copy<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<()> {
         // Nothing is compacted just because a backup opens the database.
         let options = options.background(false).index_memory(0);
         let db = self.memory.apply(options, &self.path).open(&self.path)?;
-        db.backup_with(&self.destination, |progress| progress::show(bar, progress))?;
+        db.on_progress(progress::on(bar)).backup(&self.destination)?;
         db.close()?;
         Ok(())
     }

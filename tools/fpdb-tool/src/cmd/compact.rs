@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::by_width;
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, iec};
 use crate::progress;
@@ -20,8 +20,8 @@ Example:
 /// Merges all segments into one
 ///
 /// This returns the space of removed entries to the disk, and leaves queries only one segment to
-/// search. While it runs, it needs disk space for a second copy, or somewhat more. Other processes can
-/// read the database at the same time, but not write to it.
+/// search. While it runs, it needs disk space for a second copy, or somewhat more. Other processes
+/// can read the database at the same time, but not write to it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -44,9 +44,9 @@ struct Report {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let bar = progress::of_operation(context);
-        let bits = fpdb::describe(&self.path)?.bits;
+        let bits = fpdb::Description::read(&self.path)?.bits;
         let done = by_width!(bits, |options| self.compact(options, &bar));
         bar.finish_and_clear();
         let (before, after) = done?;
@@ -65,7 +65,7 @@ impl Args {
             report.segments_after
         );
         context.conclude(&report, sentence)?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn compact<F: Fingerprint>(
@@ -75,7 +75,7 @@ impl Args {
     ) -> Result<(Stats, Stats)> {
         let db = self.memory.apply(options.index_memory(0), &self.path).open(&self.path)?;
         let before = db.stats();
-        db.compact_with(|progress| progress::show(bar, progress))?;
+        db.on_progress(progress::on(bar)).compact()?;
         let after = db.stats();
         db.close()?;
         Ok((before, after))

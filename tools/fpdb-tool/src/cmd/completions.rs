@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap_complete::{Shell, generate};
 
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::output::Context;
 
 const EXAMPLE: &str = "\
@@ -22,11 +22,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         // Into memory, because `generate` panics when a write fails.
         let mut script = Vec::new();
         generate(self.shell, &mut (context.command_line)(), "fpdb-tool", &mut script);
         context.out.write_all(&script)?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 }

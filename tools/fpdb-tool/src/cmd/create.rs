@@ -9,7 +9,7 @@ use fpdb_web::Extraction;
 use serde::Serialize;
 
 use crate::database::{self, IdKind, NewDatabase, by_width};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::input::web;
 use crate::output::Context;
 use crate::recipe::Width;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     recipe: Option<String>,
 
     /// Extraction of texts from web pages, main/1 or strip/1. The database then refuses texts of
-    /// another extraction [default: that of the first documents]
+    /// another extraction [default: as named by the first documents]
     #[arg(long, value_name = "NAME", help_heading = "A new database", value_parser = web::parse_extraction)]
     extraction: Option<Extraction>,
 }
@@ -66,9 +66,9 @@ struct Created<'a> {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let known = by_width!(self.bits, |options| self.create(options))?;
-        let description = fpdb::describe(&self.path)?;
+        let description = fpdb::Description::read(&self.path)?;
         if let Some(name) = self.recipe.filter(|_| !known) {
             context.say(format_args!(
                 "note: this tool has no recipe {name}, so dedup cannot use the database"
@@ -100,7 +100,7 @@ impl Args {
             created.ids
         );
         context.conclude(&created, sentence)?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     /// Creates the database. Returns whether it has a recipe that the tool knows.

@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::{self, by_width};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::Context;
 use crate::progress;
@@ -23,11 +23,11 @@ Examples:
 
 /// Removes documents with old stamps
 ///
-/// Removes all documents whose stamp is less than STAMP. A stamp is a number that dedup --stamp gave
-/// the document when it was last seen: a time in seconds, the number of a crawl, or whatever you
-/// choose. Documents without a stamp stay. Documents are removed a thousand at a time, so an
-/// interrupted run has removed some of them, and another run removes the rest. `compact` returns the
-/// space to the disk.
+/// Removes all documents whose stamp is less than STAMP. A stamp is a number that dedup --stamp
+/// gave the document when it was last seen: a time in seconds, the number of a crawl, or whatever
+/// you choose. Documents without a stamp stay. Documents are removed a thousand at a time, so an
+/// interrupted run has removed some of them, and another run removes the rest. `compact` returns
+/// the space to the disk.
 ///
 /// With --dry-run, opens the database read-only and only counts.
 #[derive(clap::Args)]
@@ -60,8 +60,8 @@ struct Report {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let description = fpdb::describe(&self.path)?;
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
+        let description = fpdb::Description::read(&self.path)?;
         database::need_documents(&description, "expire")?;
         let bar = progress::of_operation(context);
         let done = by_width!(description.bits, |options| {
@@ -75,14 +75,14 @@ impl Args {
         let verb = if dry_run { "would be removed" } else { "removed" };
         let sentence = format!("examined {examined} documents: {removed} {verb}");
         context.conclude(&report, sentence)?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     /// Removes the old documents. Returns how many it examined and removed.
     fn expire<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<(u64, u64)> {
         // One sync at the end serves all removals.
         let db = options.durability(Durability::Buffered).open(&self.path)?;
-        let expired = db.expire_with(self.before, |progress| progress::show(bar, progress));
+        let expired = db.on_progress(progress::on(bar)).expire(self.before);
         // Removals before an error are kept.
         let closed = db.sync().and_then(|()| db.close());
         let report = match expired {

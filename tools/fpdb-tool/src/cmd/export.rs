@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::database::{self, by_width};
 use crate::document;
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, json_line};
 
@@ -36,13 +36,13 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "csv")]
     format: ExportFormat,
 
-    /// Write documents instead of entries, with their stamps. The database needs ids of kind `names`
-    /// or `unique`
+    /// Write documents instead of entries, with their stamps. The database needs ids of kind
+    /// `names` or `unique`
     #[arg(long)]
     documents: bool,
 
-    /// Make the CSV safe to open in a spreadsheet program: a name that begins with = + - @, a tab or a
-    /// carriage return, which would be run as a formula, gets an apostrophe before it
+    /// Make the CSV safe to open in a spreadsheet program: a name that begins with = + - @, a tab
+    /// or a carriage return, which would be run as a formula, gets an apostrophe before it
     #[arg(long)]
     spreadsheet: bool,
 
@@ -53,11 +53,12 @@ pub(crate) struct Args {
 /// `--format`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum ExportFormat {
-    /// A header and one line per entry: fingerprint,id or, with names, fingerprint,id,name. Documents
-    /// also have stamp,duplicate_of, which is empty for an original and else the id of its original
+    /// A header and one line per entry: fingerprint,id or, with names, fingerprint,id,name.
+    /// Documents also have stamp,duplicate_of, which is empty for an original and else the id of
+    /// its original
     Csv,
-    /// One record per entry or document, and a summary record last. The records of documents are like
-    /// those of `get`
+    /// One record per entry or document, and a summary record last. The records of documents are
+    /// like the records of `get`
     Ndjson,
     /// One fingerprint per line, in hex
     Hex,
@@ -85,8 +86,8 @@ struct DocumentSummary {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let description = fpdb::describe(&self.path)?;
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
+        let description = fpdb::Description::read(&self.path)?;
         let format = if context.json { ExportFormat::Ndjson } else { self.format };
         if self.spreadsheet && format != ExportFormat::Csv {
             bail!("--spreadsheet is for CSV: leave it out, or use --format csv");
@@ -98,7 +99,7 @@ impl Args {
             bail!("--format hex is for entries: leave out --documents");
         }
         by_width!(description.bits, |options| self.export(options, &description, format, context))?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn export<F: Fingerprint>(
@@ -154,8 +155,8 @@ fn write_csv(
     Ok(())
 }
 
-/// Returns the name as a value of CSV, in which a spreadsheet program finds no formula if `spreadsheet`
-/// is set.
+/// Returns the name as a value of CSV, in which a spreadsheet program finds no formula if
+/// `spreadsheet` is set.
 fn cell(name: Option<String>, spreadsheet: bool) -> String {
     let mut name = name.unwrap_or_default();
     if spreadsheet && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {

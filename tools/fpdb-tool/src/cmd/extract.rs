@@ -10,10 +10,11 @@ use fpdb_web::{Extraction, Extractor, Page, Record};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::failure::{self, Outcome};
+use crate::failure::{self, Exit};
 use crate::input::pool::{self, Emit};
 use crate::input::walk::Walk;
-use crate::input::{self, Compression, Input, parse_size, parse_threads, web};
+use crate::input::{self, Compression, Input, parse_threads, web};
+use crate::numbers::parse_size;
 use crate::output::{self, Context};
 use crate::progress;
 
@@ -129,7 +130,7 @@ struct Made {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         input::check_all(&self.files)?;
         let bar = progress::over_files(context, &self.files);
         let reading = Reading {
@@ -159,7 +160,7 @@ impl Args {
             context.out.flush()?;
             bail!("skipped {} broken records; all others were read", summary.broken);
         }
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 }
 
@@ -209,11 +210,11 @@ fn make(batch: Batch, extractor: &Extractor) -> Result<Made> {
     let mut made = Made::default();
     for record in batch.records {
         match record.and_then(|record| extractor.record(&record)) {
-            Ok(fpdb_web::Outcome::Page(page)) => {
+            Ok(fpdb_web::Extracted::Page(page)) => {
                 made.pages += 1;
                 output::json_line(&mut made.lines, &Line::of(&page))?;
             }
-            Ok(fpdb_web::Outcome::Skipped(reason)) => {
+            Ok(fpdb_web::Extracted::Skipped(reason)) => {
                 *made.skipped.entry(reason.to_string()).or_default() += 1;
             }
             Err(error) => {

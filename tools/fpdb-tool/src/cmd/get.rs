@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::database::{self, by_width};
 use crate::document::{Original, Record};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::{self, Context, json_line};
 
@@ -19,15 +19,15 @@ Examples:
 
 /// Finds documents by their names
 ///
-/// Shows the id, the fingerprint and the stamp of each document, in the order given. For a duplicate
-/// that dedup has remembered, also shows the document that it duplicates. In a database with unique
-/// ids, documents are found by their ids instead of names. Names that are not in the database are
-/// reported on standard error.
+/// Shows the id, the fingerprint and the stamp of each document, in the order given. For a
+/// duplicate that dedup has remembered, also shows the document that it duplicates. In a database
+/// with unique ids, documents are found by their ids instead of names. Names that are not in the
+/// database are reported on standard error.
 ///
 /// With --json, prints one record per name: {"type":"document","name":"...","id":0,
 /// "fingerprint":"0x...","stamp":null,"duplicate_of":null} or {"type":"missing","name":"..."}. The
-/// field duplicate_of of a duplicate is {"id":0,"name":"..."}, and its name is null if that document
-/// has been removed. A summary record comes last.
+/// field duplicate_of of a duplicate is {"id":0,"name":"..."}, and its name is null if that
+/// document has been removed. A summary record comes last.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -65,8 +65,8 @@ struct Summary {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let description = fpdb::describe(&self.path)?;
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
+        let description = fpdb::Description::read(&self.path)?;
         database::need_documents(&description, "get")?;
         by_width!(description.bits, |options| self.get(options, &description, context))
     }
@@ -76,7 +76,7 @@ impl Args {
         options: Options<F>,
         description: &Description,
         context: &mut Context<'_>,
-    ) -> Result<Outcome> {
+    ) -> Result<Exit> {
         let keys = self.names.iter().map(|name| database::parse_key(description.ids, name));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let options = self.memory.apply(options.index_memory(0), &self.path);
@@ -98,7 +98,7 @@ impl Args {
             json_line(context.out, &summary)?;
         }
         let failed = self.exit_status && summary.missing > 0;
-        Ok(if failed { Outcome::CheckFailed } else { Outcome::Done })
+        Ok(if failed { Exit::CheckFailed } else { Exit::Done })
     }
 }
 

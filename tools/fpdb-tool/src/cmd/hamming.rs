@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database;
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::input::fingerprints::{self, FingerprintFormat};
 use crate::input::lines::Lines;
 use crate::input::{Compression, Input};
@@ -79,7 +79,7 @@ struct Summary {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         if matches!(self.fp_format, FingerprintFormat::BinLe | FingerprintFormat::BinBe) {
             bail!("hamming reads fingerprints as text, not in binary");
         }
@@ -95,7 +95,7 @@ impl Args {
             [dash] if dash == "-" => self.answer_all(context)?,
             _ => bail!("expected two fingerprints, or `-`"),
         }
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn answer_all(&self, context: &mut Context<'_>) -> Result<()> {

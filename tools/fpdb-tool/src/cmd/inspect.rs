@@ -8,7 +8,7 @@ use fpdb::{Description, Layout, SegmentStats};
 use serde::Serialize;
 
 use crate::database::{by_width, format_version, id_kind};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::output::{self, Context, iec};
 
 const EXAMPLE: &str = "\
@@ -75,15 +75,15 @@ struct FileReport {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let description = fpdb::describe(&self.path)?;
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
+        let description = fpdb::Description::read(&self.path)?;
         let stats = by_width!(description.bits, |options| options
             .index_memory(0)
             .open_read_only(&self.path)?
             .stats());
         let report = Report {
             schema: "fpdb.inspect/1",
-            format_version: format_version(&description),
+            format_version: format_version(description.format_version),
             bits: description.bits,
             ids: id_kind(description.ids),
             max_distance: description.max_distance,
@@ -100,7 +100,7 @@ impl Args {
         } else {
             print(&report, &description, context)?;
         }
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 }
 

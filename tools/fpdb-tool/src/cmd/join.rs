@@ -6,14 +6,14 @@ use anyhow::{Context as _, Result, bail};
 use fpdb::{
     Description, DocId, Entry, Fingerprint, Ids, Join, JoinReport, Options, Pair, Snapshot,
 };
-use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::{by_width, parse_id};
-use crate::failure::Outcome;
+use crate::failure::Exit;
+use crate::input::MAX_RATIO;
 use crate::input::fingerprints::{ListArgs, Listed, Lists};
-use crate::input::{MAX_RATIO, parse_size};
 use crate::memory::MemoryArgs;
+use crate::numbers::parse_size;
 use crate::output::{Context, json_line};
 use crate::pair_writer::{Batch, Form, Writer};
 use crate::progress;
@@ -24,21 +24,21 @@ Examples:
   fpdb-tool join known.fpdb new.fpdb --all --csv > pairs.csv
   fpdb-tool join known.fpdb new.txt --id-column 2";
 
-/// Finds the documents of one database that are near those of another, or of a list
+/// Finds the documents of one database that are near documents of another, or of a list
 ///
 /// B is a database, or a file with a list of fingerprints, whose ids are their positions from 0, or
 /// numbers in the column --id-column. A list is kept in memory.
 ///
-/// Prints a line per entry of B that has a near-duplicate in A: the distance, the nearest entry of A,
-/// and the entry of B. Of several that are equally near, it is the one with the lowest fingerprint and
-/// id. With --all, every pair is printed. Pairs come in the order of B's fingerprints. It is fastest
-/// if A is the larger database.
+/// Prints a line per entry of B that has a near-duplicate in A: the distance, the nearest entry of
+/// A, and the entry of B. Of several that are equally near, it is the one with the lowest
+/// fingerprint and id. With --all, every pair is printed. Pairs come in the order of B's
+/// fingerprints. It is fastest if A is the larger database.
 ///
-/// With --json, prints a record per pair, {"type":"pair","a":1,"b":2,"distance":3}, with "a_name" and
-/// "b_name" if A and B have names. The last record is a summary.
+/// With --json, prints a record per pair, {"type":"pair","a":1,"b":2,"distance":3}, with "a_name"
+/// and "b_name" if A and B have names. The last record is a summary.
 ///
-/// A and B must have the same width, and fingerprints of the same recipe. Databases are read as they
-/// are at one moment, even if other processes are writing to them.
+/// A and B must have the same width, and fingerprints of the same recipe. Databases are read as
+/// they are at one moment, even if other processes are writing to them.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -62,7 +62,8 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
 
-    /// The column of the list with the ids, counted from 1. Fingerprints are in the first other column
+    /// The column of the list with the ids, counted from 1. Fingerprints are in the first other
+    /// column
     #[arg(
         long,
         value_name = "N",
@@ -93,15 +94,15 @@ struct Summary<'a> {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let form = Form::new(context.json, self.csv)?;
-        let a = fpdb::describe(&self.a)?;
-        let b = self.b.is_dir().then(|| fpdb::describe(&self.b)).transpose()?;
+        let a = fpdb::Description::read(&self.a)?;
+        let b = self.b.is_dir().then(|| fpdb::Description::read(&self.b)).transpose()?;
         if let Some(b) = &b {
             self.compare(&a, b)?;
         }
         by_width!(a.bits, |options| self.search(options, &a, b.as_ref(), form, context))?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     /// Refuses databases whose fingerprints have nothing to do with each other.
@@ -142,7 +143,8 @@ impl Args {
         form: Form,
         context: &mut Context<'_>,
     ) -> Result<()> {
-        let options = options.index_memory(0);
+        let bar = progress::of_operation(context);
+        let options = options.index_memory(0).on_progress(progress::on(&bar));
         let open = |path: &Path| -> fpdb::Result<Snapshot<F>> {
             Ok(self.reading.apply(options.clone(), path).open_read_only(path)?.snapshot())
         };
@@ -163,8 +165,7 @@ impl Args {
         let has_names = |of: &Description| of.ids == Ids::Names;
         let names =
             [has_names(a).then_some(&of_a), of_b.as_ref().filter(|_| b.is_some_and(has_names))];
-        let bar = progress::of_operation(context);
-        let report = self.write(&join, &bar, Writer::new(form, names, context.out))?;
+        let report = self.write(&join, Writer::new(form, names, context.out))?;
         bar.finish_and_clear();
         let (pairs, documents) = (report.pairs.iter().sum(), report.documents);
         if context.json {
@@ -199,13 +200,11 @@ impl Args {
     fn write<F: Fingerprint>(
         &self,
         join: &Join<'_, F>,
-        bar: &ProgressBar,
         writer: Writer<'_, F>,
     ) -> Result<JoinReport> {
         writer.write_all(|pass_on| {
             let visit = |pairs: &[Pair<F>]| pass_on(Batch::Pairs(pairs.to_vec()));
-            let report = |progress| progress::show(bar, progress);
-            if self.all { join.visit_with(visit, report) } else { join.nearest_with(visit, report) }
+            if self.all { join.visit(visit) } else { join.nearest(visit) }
         })
     }
 }

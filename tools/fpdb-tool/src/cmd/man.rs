@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap_mangen::Man;
 
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::output::Context;
 
 const EXAMPLE: &str = "\
@@ -27,16 +27,16 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let command_line = (context.command_line)();
         let Some(folder) = &self.out else {
             Man::new(command_line).render(&mut context.out)?;
-            return Ok(Outcome::Done);
+            return Ok(Exit::Done);
         };
         let written = fs::create_dir_all(folder)
             .and_then(|()| clap_mangen::generate_to(command_line, folder));
         written.with_context(|| format!("cannot write manual pages to {}", folder.display()))?;
         context.say(format_args!("wrote the manual pages to {}", folder.display()));
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 }

@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::{NewDatabase, by_width};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::Context;
 use crate::progress;
@@ -25,12 +25,12 @@ Example:
 /// Combines databases into a new one
 ///
 /// All databases must have the same width, recipe, extraction and kind of ids. Options that are not
-/// given are those of the first database.
+/// given are taken from the first database.
 ///
 /// User ids and unique ids stay as they are. Names stay as they are, and so do the ids of the first
-/// database; the ids of each further one are raised by the number of ids that those before it have assigned. If
-/// several databases have a document with the same name or unique id, the one with the greatest
-/// stamp is taken, and of equal stamps the last one.
+/// database; the ids of each further one are raised by the number of ids that those before it have
+/// assigned. If several databases have a document with the same name or unique id, the one with the
+/// greatest stamp is taken, and of equal stamps the last one.
 ///
 /// The databases are not changed, and can be in use. If the merge fails, what it wrote is removed.
 #[derive(clap::Args)]
@@ -100,14 +100,14 @@ struct Merge<'a> {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let Self { sources, out, drop_duplicates, new, memory } = &self;
         Merge { sources, out, drop_duplicates: *drop_duplicates, new, memory }.run(context)
     }
 }
 
 impl RebuildArgs {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let Self { source, out, new, memory } = &self;
         let sources = std::slice::from_ref(source);
         Merge { sources, out, drop_duplicates: false, new, memory }.run(context)
@@ -115,9 +115,9 @@ impl RebuildArgs {
 }
 
 impl Merge<'_> {
-    fn run(&self, context: &mut Context<'_>) -> Result<Outcome> {
+    fn run(&self, context: &mut Context<'_>) -> Result<Exit> {
         let first = self.sources.first().map_or(Path::new(""), PathBuf::as_path);
-        let bits = fpdb::describe(first)?.bits;
+        let bits = fpdb::Description::read(first)?.bits;
         let bar = progress::of_operation(context);
         let merged = by_width!(bits, |options| self.merge(options, first, &bar));
         bar.finish_and_clear();
@@ -132,7 +132,7 @@ impl Merge<'_> {
         let schema = "fpdb.merge/1";
         let report = Report { schema, out, sources, read, written, dropped };
         context.conclude(&report, sentence)?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn merge<F: Fingerprint>(
@@ -142,7 +142,10 @@ impl Merge<'_> {
         bar: &ProgressBar,
     ) -> Result<MergeReport> {
         let options = self.memory.apply(self.new.options(options)?.index_memory(0), first);
-        let show = |progress| progress::show(bar, progress);
-        Ok(options.merge_with(self.sources, self.out, self.drop_duplicates, show)?)
+        let options = options.on_progress(progress::on(bar));
+        Ok(match self.drop_duplicates {
+            true => options.merge_novel(self.sources, self.out)?,
+            false => options.merge(self.sources, self.out)?,
+        })
     }
 }

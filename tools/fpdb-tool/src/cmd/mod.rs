@@ -32,7 +32,7 @@ mod verify;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::output::Context;
 
 #[derive(Subcommand)]
@@ -63,14 +63,13 @@ pub(crate) enum Command {
     Hamming(hamming::Args),
     Recipes(recipes::Args),
     Ratio(measure::ratio::Args),
-    Bench(measure::bench::Args),
     Plan(plan::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
 
 impl Command {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         match self {
             Self::Create(args) => args.run(context),
             Self::Import(args) => args.run(context),
@@ -98,7 +97,6 @@ impl Command {
             Self::Hamming(args) => args.run(context),
             Self::Recipes(args) => args.run(context),
             Self::Ratio(args) => args.run(context),
-            Self::Bench(args) => args.run(context),
             Self::Plan(args) => args.run(context),
             Self::Completions(args) => args.run(context),
             Self::Man(args) => args.run(context),

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, PairsReport};
-use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::by_width;
-use crate::failure::Outcome;
-use crate::input::parse_size;
+use crate::failure::Exit;
 use crate::memory::MemoryArgs;
+use crate::numbers::parse_size;
 use crate::output::{self, Context, json_line};
 use crate::pair_writer::{Batch, Form, Writer};
 use crate::progress;
@@ -22,16 +21,16 @@ Examples:
 
 /// Finds all pairs of entries within a distance
 ///
-/// Prints each pair once, in no particular order. Entries with the same fingerprint are a group, and
-/// their first entry stands for all of them in pairs with others. In CSV and without --json, a group
-/// is printed as pairs of its first entry with each other one, at distance 0. With --expand, every
-/// pair of entries is printed, and there are no groups: a thousand equal fingerprints are half a
-/// million pairs.
+/// Prints each pair once, in no particular order. Entries with the same fingerprint are a group,
+/// and their first entry stands for all of them in pairs with others. In CSV and without --json, a
+/// group is printed as pairs of its first entry with each other one, at distance 0. With --expand,
+/// every pair of entries is printed, and there are no groups: a thousand equal fingerprints are
+/// half a million pairs.
 ///
-/// With --json, prints a record per pair, {"type":"pair","a":1,"b":2,"distance":3}, with "a_name" and
-/// "b_name" in a database with names, and a record per group, {"type":"group",
-/// "fingerprint":"0x...","ids":[...]}, where a group of more than 65,536 comes in several parts. The
-/// last record is a summary.
+/// With --json, prints a record per pair, {"type":"pair","a":1,"b":2,"distance":3}, with "a_name"
+/// and "b_name" in a database with names, and a record per group, {"type":"group",
+/// "fingerprint":"0x...","ids":[...]}, where a group of more than 65,536 comes in several parts.
+/// The last record is a summary.
 ///
 /// The database is read as it is at one moment, even if another process is writing to it.
 #[derive(clap::Args)]
@@ -75,11 +74,11 @@ struct Summary<'a> {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let form = Form::new(context.json, self.csv)?;
-        let description = fpdb::describe(&self.path)?;
+        let description = fpdb::Description::read(&self.path)?;
         by_width!(description.bits, |options| self.search(options, &description, form, context))?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn search<F: Fingerprint>(
@@ -90,21 +89,22 @@ impl Args {
         context: &mut Context<'_>,
     ) -> Result<()> {
         let options = self.reading.apply(options.index_memory(0), &self.path);
+        let bar = progress::of_operation(context);
+        let options = options.on_progress(progress::on(&bar));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         let distance = self.distance.unwrap_or(description.max_distance);
         let mut pairs = snapshot.pairs(distance).expand(self.expand);
         if let Some(bytes) = self.memory {
             pairs = pairs.memory(bytes as u64);
         }
-        let bar = progress::of_operation(context);
         if self.count {
-            let counts = pairs.count_with(|progress| progress::show(&bar, progress))?;
+            let counts = pairs.count()?;
             bar.finish_and_clear();
             return print_counts(&counts, context);
         }
         let names = (description.ids == Ids::Names).then_some(&snapshot);
         let writer = Writer::new(form, [names; 2], context.out);
-        let PairsReport { pairs: by_distance, groups, .. } = write(&pairs, &bar, writer)?;
+        let PairsReport { pairs: by_distance, groups, .. } = write(&pairs, writer)?;
         bar.finish_and_clear();
         let total = by_distance.iter().sum();
         if context.json {
@@ -119,11 +119,7 @@ impl Args {
 }
 
 /// Writes what the search finds.
-fn write<F: Fingerprint>(
-    pairs: &Pairs<'_, F>,
-    bar: &ProgressBar,
-    writer: Writer<'_, F>,
-) -> Result<PairsReport> {
+fn write<F: Fingerprint>(pairs: &Pairs<'_, F>, writer: Writer<'_, F>) -> Result<PairsReport> {
     writer.write_all(|pass_on| {
         let visit = |found: Found<'_, F>| {
             pass_on(match found {
@@ -131,7 +127,7 @@ fn write<F: Fingerprint>(
                 Found::Group { fingerprint, ids } => Batch::Group(fingerprint, ids.to_vec()),
             })
         };
-        pairs.visit_with(visit, |progress| progress::show(bar, progress))
+        pairs.visit(visit)
     })
 }
 

@@ -9,10 +9,10 @@ use fpdb::layout::{Costs, Goal, Needs, Proposal, Proposals};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::count;
 use crate::database;
-use crate::failure::Outcome;
-use crate::input::parse_size;
+use crate::failure::Exit;
+use crate::numbers::parse_count;
+use crate::numbers::parse_size;
 use crate::output::{self, Context, iec};
 use crate::temporary::Temporary;
 
@@ -22,10 +22,9 @@ Example:
 
 /// Lists the best layouts for a number of entries and a distance
 ///
-/// Considers the presets, rings of cells whose widths are tuned to the number of entries, and rings
-/// of covering designs, with and without prefix filters and with blocks of 128 to 1024 bytes. Lists
-/// each layout that no other matches in time, storage and memory at once, the best one for the goal
-/// first.
+/// Considers the presets and rings of cells whose widths are tuned to the number of entries, with
+/// and without prefix filters and with blocks of 128 to 1024 bytes. Lists each layout that no other
+/// matches in time, storage and memory at once, the best one for the goal first.
 ///
 /// The figures are predictions for evenly distributed fingerprints in one segment:
 ///
@@ -44,7 +43,7 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// Number of entries, such as 50000000 or 1e9
-    #[arg(short, long = "entries", value_name = "NUMBER", value_parser = count::parse)]
+    #[arg(short, long = "entries", value_name = "NUMBER", value_parser = parse_count)]
     n: u64,
 
     /// Distance of the queries in bits, from 0 to 10
@@ -71,7 +70,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 16)]
     top: usize,
 
-    /// First measure what queries cost on this machine, which takes some seconds and 300 MiB of disk
+    /// First measure what queries cost on this machine, which takes some seconds and 300 MiB of
+    /// disk
     #[arg(long, conflicts_with = "costs")]
     calibrate: bool,
 
@@ -129,7 +129,7 @@ struct Row {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         if self.save_costs.is_some() && !self.calibrate {
             bail!("--save-costs needs --calibrate, which measures the costs");
         }
@@ -151,10 +151,10 @@ impl Args {
         let report = self.report(&proposals, self.create(best), &costs);
         if context.json {
             output::json_line(context.out, &report)?;
-            return Ok(Outcome::Done);
+            return Ok(Exit::Done);
         }
         report.print(self.top, context)?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn costs(&self, context: &mut Context<'_>) -> Result<Costs> {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use fpdb::text::{Recipe, Width};
 use serde::Serialize;
 
-use crate::failure::{self, Outcome};
+use crate::failure::{self, Exit};
 use crate::output::{self, Context, json_line};
 
 const EXAMPLE: &str = "\
@@ -52,7 +52,7 @@ struct LeftOut {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let (recipes, left_out) = match &self.name {
             Some(name) => (vec![line(name)?], Vec::new()),
             None => (all()?, left_out()),
@@ -63,7 +63,7 @@ impl Args {
         } else {
             report.print(context)?;
         }
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 }
 

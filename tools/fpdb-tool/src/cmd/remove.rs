@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::{self, by_width, parse_id};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::input;
 use crate::input::fingerprints::{self, ListArgs, Listed, Lists};
 use crate::input::names;
@@ -34,15 +34,15 @@ fpdb-tool remove [OPTIONS] <DB> --name <NAME>
 /// Removes documents by name or id, or entries by fingerprint and id
 ///
 /// --name removes the document with this name, and --id alone the document with this id. In a
-/// database with names, the id is the number that export, query and get show. In a database with user
-/// ids, --id alone removes all entries with this id, and reads all entries to find them.
+/// database with names, the id is the number that export, query and get show. In a database with
+/// user ids, --id alone removes all entries with this id, and reads all entries to find them.
 ///
-/// With --fingerprint and --id, only the entry with exactly this fingerprint and this id is removed:
-/// other ids of the fingerprint and near fingerprints stay.
+/// With --fingerprint and --id, only the entry with exactly this fingerprint and this id is
+/// removed: other ids of the fingerprint and near fingerprints stay.
 ///
-/// With --from names, names come from files, one per line, or ids in a database with unique ids. With
-/// --from fp, entries come from files in the form that `import` and `export` use: one entry per line,
-/// in columns. If a line cannot be read, what the lines before it name is removed.
+/// With --from names, names come from files, one per line, or ids in a database with unique ids.
+/// With --from fp, entries come from files in the form that `import` and `export` use: one entry
+/// per line, in columns. If a line cannot be read, what the lines before it name is removed.
 ///
 /// What is not in the database counts as not found, which is not an error. `compact` returns the
 /// space to the disk.
@@ -126,9 +126,9 @@ struct Report {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         input::check_all(&self.files)?;
-        let description = fpdb::describe(&self.path)?;
+        let description = fpdb::Description::read(&self.path)?;
         if self.name.is_some() {
             database::need_ids(&description, Ids::Names, "remove --name")?;
         }
@@ -136,7 +136,7 @@ impl Args {
             database::need_documents(&description, "remove --from names")?;
         }
         by_width!(description.bits, |options| self.remove(options, &description, context))?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn remove<F: Fingerprint>(
@@ -222,9 +222,8 @@ enum Target<'a, F> {
 impl Report {
     fn remove<F: Fingerprint>(&mut self, db: &Db<F>, target: Target<'_, F>) -> Result<()> {
         let removed = match target {
-            Target::Entry(fingerprint, id) => db.remove(fingerprint, id)?,
-            Target::Document(Key::Id(id)) => db.remove_by_id(id)?,
-            Target::Document(Key::Name(name)) => db.remove_by_name(name)?,
+            Target::Entry(fingerprint, id) => db.remove_entry(fingerprint, id)?,
+            Target::Document(key) => db.remove(key)?,
         };
         self.read += 1;
         self.removed += u64::from(removed);

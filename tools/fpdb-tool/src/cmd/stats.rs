@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Description, Ids, SegmentStats, Stats};
+use fpdb::{Ids, SegmentStats, Stats};
 use serde::Serialize;
 
 use crate::database::{by_width, format_version, id_kind};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::output::{self, Context, iec};
 
 const EXAMPLE: &str = "\
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 
 /// `fpdb.stats/1`. Sizes are in bytes.
 #[derive(Serialize)]
-pub(super) struct Report<'a> {
+struct Report<'a> {
     schema: &'static str,
     format_version: String,
     bits: u32,
@@ -94,31 +94,31 @@ impl From<&SegmentStats> for Segment {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let description = fpdb::describe(&self.path)?;
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
+        let description = fpdb::Description::read(&self.path)?;
         let stats = by_width!(description.bits, |options| options
             .index_memory(0)
             .open_read_only(&self.path)?
             .stats());
         if context.json {
-            output::json_line(context.out, &report(&description, &stats))?;
+            output::json_line(context.out, &report(&stats))?;
         } else {
-            output::rows(context.out, &rows(&description, &stats))?;
+            output::rows(context.out, &rows(&stats))?;
         }
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 }
 
-pub(super) fn report<'a>(description: &'a Description, stats: &'a Stats) -> Report<'a> {
+fn report(stats: &Stats) -> Report<'_> {
     Report {
         schema: "fpdb.stats/1",
-        format_version: format_version(description),
-        bits: description.bits,
-        ids: id_kind(description.ids),
-        max_distance: description.max_distance,
+        format_version: format_version(stats.format_version),
+        bits: stats.bits,
+        ids: id_kind(stats.ids),
+        max_distance: stats.max_distance,
         layout: &stats.layout,
         tables: stats.tables,
-        block_size: description.block_size,
+        block_size: stats.block_size,
         code: stats.code.name(),
         recipe: stats.recipe.as_deref(),
         extraction: stats.extraction.as_deref(),
@@ -154,19 +154,19 @@ pub(super) fn report<'a>(description: &'a Description, stats: &'a Stats) -> Repo
     }
 }
 
-fn rows(description: &Description, stats: &Stats) -> Vec<(&'static str, String)> {
-    let keeps_documents = description.ids != Ids::User;
+fn rows(stats: &Stats) -> Vec<(&'static str, String)> {
+    let keeps_documents = stats.ids != Ids::User;
     let mut rows = vec![("entries", stats.entries.to_string())];
     if keeps_documents {
         let duplicates = stats.duplicates;
         rows.push(("documents", format!("{} ({duplicates} duplicates)", stats.documents)));
     }
     rows.extend([
-        ("fingerprints", format!("{} of {} bits", stats.fingerprints, description.bits)),
-        ("ids", id_kind(description.ids).to_owned()),
-        ("max distance", description.max_distance.to_string()),
+        ("fingerprints", format!("{} of {} bits", stats.fingerprints, stats.bits)),
+        ("ids", id_kind(stats.ids).to_owned()),
+        ("max distance", stats.max_distance.to_string()),
         ("layout", format!("{} ({} tables)", stats.layout, stats.tables)),
-        ("block size", iec(description.block_size as u64)),
+        ("block size", iec(stats.block_size as u64)),
         ("block code", stats.code.name().to_owned()),
         ("recipe", stats.recipe.clone().unwrap_or_else(|| "none".to_owned())),
         ("extraction", stats.extraction.clone().unwrap_or_else(|| "none".to_owned())),
@@ -178,7 +178,7 @@ fn rows(description: &Description, stats: &Stats) -> Vec<(&'static str, String)>
     if keeps_documents {
         rows.push(("  documents", per_document(stats.bytes_documents, stats)));
     }
-    if description.ids == Ids::Names {
+    if stats.ids == Ids::Names {
         rows.push(("    names", per_document(stats.bytes_names, stats)));
     }
     rows.extend([

@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::by_width;
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, iec, json_line, printable};
 use crate::progress;
@@ -62,7 +62,7 @@ impl From<&Error> for Damage {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let bar = progress::of_operation(context);
         let report = self.verify(&bar);
         bar.finish_and_clear();
@@ -72,11 +72,11 @@ impl Args {
         } else {
             report.print(context)?;
         }
-        Ok(if report.clean { Outcome::Done } else { Outcome::CheckFailed })
+        Ok(if report.clean { Exit::Done } else { Exit::CheckFailed })
     }
 
     fn verify(&self, bar: &ProgressBar) -> Result<Report> {
-        let description = match fpdb::describe(&self.path) {
+        let description = match fpdb::Description::read(&self.path) {
             Ok(description) => description,
             Err(error) if error.kind() == ErrorKind::Corruption => return Ok(unreadable(&error)),
             Err(error) => return Err(error.into()),
@@ -104,7 +104,7 @@ impl Args {
     ) -> fpdb::Result<VerifyReport> {
         let options = self.memory.apply(options.index_memory(0), &self.path);
         let snapshot = options.open_read_only(&self.path)?.snapshot();
-        snapshot.verify_with(|progress| progress::show(bar, progress))
+        snapshot.on_progress(progress::on(bar)).verify()
     }
 }
 

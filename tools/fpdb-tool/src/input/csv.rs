@@ -56,7 +56,8 @@ impl Rows {
         self.csv.line()
     }
 
-    /// Returns the next row. Nothing follows an error, because the start of the next row is unknown.
+    /// Returns the next row. Nothing follows an error, because the start of the next row is
+    /// unknown.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>> {
         self.skip_blank_lines().map_err(read_error)?;
         let mut row = Row { line: self.csv.line(), ..Row::default() };
@@ -134,8 +135,8 @@ fn fill(input: &mut Input) -> io::Result<&[u8]> {
     input.fill_buf()
 }
 
-/// The header row of a table: the columns with a document's id and text and, if it is requested, its
-/// stamp.
+/// The header row of a table: the columns with a document's id and text and, if it is requested,
+/// its stamp.
 pub(super) struct Header {
     id: usize,
     text: usize,

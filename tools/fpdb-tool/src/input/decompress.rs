@@ -17,8 +17,8 @@ use super::{is_stdin, label, open_file};
 pub(super) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 pub(super) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The largest ratio of a compressed list's content to its size, where no option sets it. A list that
-/// exceeds it is a mistake, because lists are read into memory.
+/// The largest ratio of a compressed list's content to its size, where no option sets it. A list
+/// that exceeds it is a mistake, because lists are read into memory.
 pub(crate) const MAX_RATIO: u64 = 1000;
 
 /// Bytes of the content that [`Input::head`] returns.
@@ -43,8 +43,8 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Opens a file, or standard input for `-`. The bar counts the bytes read from it. Reading fails
-    /// once there are more than `max_ratio` bytes per compressed byte.
+    /// Opens a file, or standard input for `-`. The bar counts the bytes read from it. Reading
+    /// fails once there are more than `max_ratio` bytes per compressed byte.
     pub(crate) fn open(
         path: &Path,
         compression: Compression,

@@ -1,16 +1,14 @@
-//! The pieces that one thread takes from a file, and their conversion to documents, which any thread
-//! can do.
+//! The pieces that one thread takes from a file, and their conversion to documents, which any
+//! thread can do.
 
 use std::fmt;
 use std::sync::Arc;
 
+use fpdb::Key;
 use fpdb_web::{Extractor, SkipReason};
 
 use super::ndjson::Fields;
 use super::values::Values;
-
-/// Bytes of the longest name that a database accepts.
-pub(super) const MAX_ID: usize = 65_535;
 
 /// A text, from which a fingerprint is computed, and its id.
 #[derive(Debug)]
@@ -106,7 +104,7 @@ impl Content {
 
 /// The result of converting a piece to a document.
 #[derive(Debug)]
-pub(crate) enum Outcome<T> {
+pub(crate) enum Converted<T> {
     Document(T),
     /// The header row of a table.
     Header(Vec<u8>),
@@ -130,7 +128,7 @@ pub(super) struct Rules {
 
 impl Rules {
     /// Converts a piece to a document, if a database can store it.
-    pub(super) fn apply(&self, content: Content) -> Outcome<Document> {
+    pub(super) fn apply(&self, content: Content) -> Converted<Document> {
         let found = match content {
             Content::Json(raw) => self.fields.parse(&raw).and_then(|(values, extraction)| {
                 self.check_extraction(extraction.as_deref())?;
@@ -142,12 +140,12 @@ impl Rules {
                 .map(|text| Document::of(Values { id, text, stamp: None }, None)),
             #[cfg(feature = "parquet")]
             Content::Values(values) => Ok(Document::of(values, None)),
-            Content::Header(raw) => return Outcome::Header(raw),
+            Content::Header(raw) => return Converted::Header(raw),
             Content::Bad(message) => Err(message),
             Content::Web(record) => {
                 let outcome = record.and_then(|record| self.extractor.record(&record));
                 match outcome {
-                    Ok(fpdb_web::Outcome::Page(page)) => {
+                    Ok(fpdb_web::Extracted::Page(page)) => {
                         let extraction = Some(page.extraction.name());
                         self.check_extraction(extraction).map(|()| Document {
                             id: page.url,
@@ -157,20 +155,20 @@ impl Rules {
                             stamp: None,
                         })
                     }
-                    Ok(fpdb_web::Outcome::Skipped(SkipReason::TooLarge)) => {
+                    Ok(fpdb_web::Extracted::Skipped(SkipReason::TooLarge)) => {
                         let message = format!("more than {} bytes", self.max_document);
-                        return Outcome::Broken(message + " (--max-document)");
+                        return Converted::Broken(message + " (--max-document)");
                     }
-                    Ok(fpdb_web::Outcome::Skipped(reason)) => {
-                        return Outcome::Ignored(reason.to_string());
+                    Ok(fpdb_web::Extracted::Skipped(reason)) => {
+                        return Converted::Ignored(reason.to_string());
                     }
-                    Err(error) => return Outcome::Broken(error.message().to_owned()),
+                    Err(error) => return Converted::Broken(error.message().to_owned()),
                 }
             }
         };
         match found.and_then(|document| self.check(document)) {
-            Ok(document) => Outcome::Document(document),
-            Err(message) => Outcome::Bad(message),
+            Ok(document) => Converted::Document(document),
+            Err(message) => Converted::Bad(message),
         }
     }
 
@@ -186,11 +184,9 @@ impl Rules {
 
     fn check(&self, document: Document) -> Result<Document, String> {
         let Document { id, text, .. } = &document;
-        if !(1..=MAX_ID).contains(&id.len()) {
-            return Err(format!(
-                "an id must have 1 to {MAX_ID} bytes, but this one has {}",
-                id.len()
-            ));
+        let (length, most) = (id.len(), Key::MAX_NAME_LEN);
+        if !(1..=most).contains(&length) {
+            return Err(format!("an id must have 1 to {most} bytes, but this one has {length}"));
         }
         if text.len() > self.max_document {
             return Err(format!(

@@ -5,7 +5,7 @@ use std::vec;
 
 use anyhow::{Result, bail};
 
-use super::document::{Outcome, Place};
+use super::document::{Converted, Place};
 use super::pool::Ordered;
 use crate::output::Context;
 
@@ -20,13 +20,13 @@ pub(crate) struct Item<T> {
     pub(crate) tabular: bool,
 }
 
-pub(super) type Results<T> = Vec<(Place, Outcome<Item<T>>)>;
+pub(super) type Results<T> = Vec<(Place, Converted<Item<T>>)>;
 
 /// The results for the documents, in order.
 pub(crate) struct Intake<T> {
     results: Ordered<Results<T>>,
     /// Results that arrived and were not returned yet.
-    arrived: vec::IntoIter<(Place, Outcome<Item<T>>)>,
+    arrived: vec::IntoIter<(Place, Converted<Item<T>>)>,
     skip_bad: bool,
     /// Set by a command that prints rows, which must all fit one header.
     pub(crate) one_table: bool,
@@ -117,26 +117,26 @@ impl<T> Intake<T> {
     fn accept(
         &mut self,
         place: &Place,
-        outcome: Outcome<Item<T>>,
+        outcome: Converted<Item<T>>,
         context: &mut Context<'_>,
     ) -> Result<Option<Item<T>>> {
         match outcome {
-            Outcome::Document(item) => {
+            Converted::Document(item) => {
                 self.has_other |= !item.tabular;
                 self.check_one_table(place)?;
                 return Ok(Some(item));
             }
-            Outcome::Header(raw) => self.accept_header(place, raw)?,
-            Outcome::Bad(message) if !self.skip_bad => bail!("{}", at_place(place, &message)),
-            Outcome::Bad(message) => {
+            Converted::Header(raw) => self.accept_header(place, raw)?,
+            Converted::Bad(message) if !self.skip_bad => bail!("{}", at_place(place, &message)),
+            Converted::Bad(message) => {
                 self.counts.bad += 1;
                 context.say(format_args!("skipped {}", at_place(place, &message)));
             }
-            Outcome::Broken(message) => {
+            Converted::Broken(message) => {
                 self.counts.broken += 1;
                 context.say(format_args!("broken: {}", at_place(place, &message)));
             }
-            Outcome::Ignored(reason) => *self.counts.ignored.entry(reason).or_default() += 1,
+            Converted::Ignored(reason) => *self.counts.ignored.entry(reason).or_default() += 1,
         }
         Ok(None)
     }
@@ -145,7 +145,7 @@ impl<T> Intake<T> {
         match &self.header {
             Some(header) if self.one_table && header.trim_ascii_end() != raw.trim_ascii_end() => {
                 bail!(
-                    "{place}: this header differs from that of the table before, so the output would \
+                    "{place}: this header differs from the header of the table before, so the output would \
                      not be one table: give --print id, or run dedup once per file"
                 );
             }

@@ -130,8 +130,8 @@ impl Kind {
         }
     }
 
-    /// Refuses a file whose first bytes show another kind. It would be fingerprinted by accident, or
-    /// be an error on every line.
+    /// Refuses a file whose first bytes show another kind. It would be fingerprinted by accident,
+    /// or be an error on every line.
     pub(super) fn check(self, head: &[u8]) -> Result<()> {
         let Some(look) = Look::of(head) else { return Ok(()) };
         let text = matches!(self, Self::Text | Self::Lines);

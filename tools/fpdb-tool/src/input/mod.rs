@@ -19,7 +19,6 @@ mod ndjson;
 mod parquet;
 pub(crate) mod pool;
 mod reader;
-mod size;
 mod source;
 mod text;
 mod values;
@@ -35,7 +34,6 @@ pub(crate) use decompress::{Compression, Input, MAX_RATIO};
 pub(crate) use document::Document;
 pub(crate) use intake::{Intake, Item};
 pub(crate) use kind::{DocumentFormat, InputFormat, is_html};
-pub(crate) use size::parse_size;
 pub(crate) use source::{DocumentArgs, all_cores, parse_threads};
 
 /// Fails if one of these files cannot be opened. Called before a database is created for their

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use fpdb::Key;
 use indicatif::ProgressBar;
 
 use super::decompress::{Compression, Input, read_error};
-use super::document::{At, MAX_ID, Place};
+use super::document::{At, Place};
 use super::kind::Kind;
 use super::lines::Lines;
 
@@ -31,7 +32,8 @@ fn for_each_in(
     let file: Arc<str> = Arc::from(super::label(path));
     let input = Input::open(path, Compression::ByContent, max_ratio, bar)?;
     Kind::Lines.check(input.head()).with_context(|| file.to_string())?;
-    let mut lines = Lines::new(input, MAX_ID);
+    let most = Key::MAX_NAME_LEN;
+    let mut lines = Lines::new(input, most);
     loop {
         let line = lines.next_line().map_err(read_error);
         let place = Place { file: Arc::clone(&file), at: At::Line(lines.number()) };
@@ -39,7 +41,7 @@ fn for_each_in(
             return Ok(());
         };
         if line.too_long {
-            bail!("{place}: a line of more than {MAX_ID} bytes is not a name");
+            bail!("{place}: a line of more than {most} bytes is not a name");
         }
         let name = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
         let name = name.strip_suffix(b"\r").unwrap_or(name);

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use super::values::Values;
 
-/// The fields with a document's id and text and, if it is requested, its stamp. Each is the name of a
-/// field or, if it starts with `/`, a JSON pointer through objects.
+/// The fields with a document's id and text and, if it is requested, its stamp. Each is the name of
+/// a field or, if it starts with `/`, a JSON pointer through objects.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     id: Vec<String>,
@@ -21,9 +21,9 @@ impl Fields {
         Self { id: path(id), text: path(text), stamp: stamp.map(path) }
     }
 
-    /// Parses the values on a line. The id is a string, or a number, which becomes a string as it is
-    /// written. Also returns the extraction that made the text, if the line names it. The error says
-    /// what is wrong with the line.
+    /// Parses the values on a line. The id is a string, or a number, which becomes a string as it
+    /// is written. Also returns the extraction that made the text, if the line names it. The error
+    /// says what is wrong with the line.
     pub(crate) fn parse(&self, line: &[u8]) -> Result<(Values, Option<String>), String> {
         // Checked for the entire line, because serde_json does not check the strings that it skips.
         let line = std::str::from_utf8(line)

@@ -6,11 +6,11 @@
 //!
 //! Memory is bounded for two reasons. Each input has a queue of [`QUEUED`] parts, in which a part
 //! takes a place when it is read and frees it when its result is taken. And at most as many inputs
-//! as there are readers are being read, while as many again are read to their end and wait for their
-//! turn.
+//! as there are readers are being read, while as many again are read to their end and wait for
+//! their turn.
 //!
-//! There is no deadlock: inputs are started in order, so the current input has a reader, and workers
-//! wait for no other thread.
+//! There is no deadlock: inputs are started in order, so the current input has a reader, and
+//! workers wait for no other thread.
 //!
 //! The threads are not joined. A reader that waits for standard input would keep the process from
 //! ending. The others end by themselves when the iterator is dropped.
@@ -183,9 +183,8 @@ mod tests {
 
     /// Returns the next of a series of numbers that look random.
     fn random(state: &mut u64) -> u64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z ^ (z >> 27)
+        *state = fastrand::Rng::with_seed(*state).u64(..);
+        *state
     }
 
     fn emit_all(parts: Vec<u64>, emit: Emit<'_, u64>) -> Result<()> {

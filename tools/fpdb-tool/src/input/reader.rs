@@ -30,8 +30,8 @@ pub(super) struct Reading {
     pub(super) max_line: usize,
     pub(super) max_document: usize,
     pub(super) max_ratio: u64,
-    /// Turns a fault in a piece, or in a file before its first piece, into a bad piece instead of an
-    /// error.
+    /// Turns a fault in a piece, or in a file before its first piece, into a bad piece instead of
+    /// an error.
     pub(super) skip_bad: bool,
     pub(super) bar: ProgressBar,
 }

@@ -7,13 +7,14 @@ use anyhow::Result;
 use fpdb_web::Extraction;
 use indicatif::ProgressBar;
 
-use super::document::{Content, Document, Outcome, Piece, Place, Rules};
+use super::document::{Content, Converted, Document, Piece, Place, Rules};
 use super::intake::{Intake, Item, Results};
 use super::kind::DocumentFormat;
 use super::ndjson::Fields;
 use super::reader::Reading;
 use super::walk::Walk;
-use super::{MAX_RATIO, parse_size, pool, web};
+use super::{MAX_RATIO, pool, web};
+use crate::numbers::parse_size;
 
 /// How documents are read from files.
 #[derive(clap::Args, Debug, Clone)]
@@ -42,8 +43,8 @@ pub(crate) struct DocumentArgs {
     #[arg(long)]
     pub(crate) skip_bad: bool,
 
-    /// Largest size of a line or table row. About four lines or documents per thread can be in memory
-    /// at once
+    /// Largest size of a line or table row. About four lines or documents per thread can be in
+    /// memory at once
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_line: usize,
 
@@ -72,8 +73,8 @@ pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
 
 impl DocumentArgs {
     /// Starts to read the documents of these files and folders, in order, and to apply `convert` to
-    /// each, on several threads. Texts of another extraction than the requested one or `stored`, that
-    /// of the database they are for, are refused.
+    /// each, on several threads. Texts of another extraction than the requested one or `stored`,
+    /// the extraction of the database they are for, are refused.
     pub(crate) fn start<T: Send + 'static>(
         &self,
         files: &[PathBuf],
@@ -122,20 +123,20 @@ fn convert_piece<T>(
     piece: Piece,
     rules: &Rules,
     convert: &impl Fn(Document) -> T,
-) -> (Place, Outcome<Item<T>>) {
+) -> (Place, Converted<Item<T>>) {
     let Piece { place, content } = piece;
     let (bytes, tabular) = (content.len(), matches!(content, Content::Row(..)));
     let outcome = match rules.apply(content) {
-        Outcome::Document(document) => Outcome::Document(Item {
+        Converted::Document(document) => Converted::Document(Item {
             value: convert(document),
             place: place.clone(),
             bytes,
             tabular,
         }),
-        Outcome::Header(raw) => Outcome::Header(raw),
-        Outcome::Bad(message) => Outcome::Bad(message),
-        Outcome::Broken(message) => Outcome::Broken(message),
-        Outcome::Ignored(reason) => Outcome::Ignored(reason),
+        Converted::Header(raw) => Converted::Header(raw),
+        Converted::Bad(message) => Converted::Bad(message),
+        Converted::Broken(message) => Converted::Broken(message),
+        Converted::Ignored(reason) => Converted::Ignored(reason),
     };
     (place, outcome)
 }

@@ -39,7 +39,8 @@ pub(crate) fn open_archive(path: &Path, limits: Limits, bar: &ProgressBar) -> Re
     archive.map_err(|error| anyhow::anyhow!("cannot read {}: {}", label(path), error.message()))
 }
 
-/// Reads a file that is one document. Stops after `limit` + 1 bytes, which show that it is too large.
+/// Reads a file that is one document. Stops after `limit` + 1 bytes, which show that it is too
+/// large.
 pub(crate) fn read_whole(path: &Path, input: &mut Input, limit: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = input.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);

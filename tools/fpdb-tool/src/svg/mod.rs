@@ -1,9 +1,9 @@
 //! Charts as SVG: panels of lines, and bars.
 //!
 //! They are drawn here rather than by the crate `plotters`, because its SVG output writes each
-//! colour into each element, so that a chart cannot follow the reader's light or dark theme, and has
-//! neither a title for screen readers nor tooltips. Charts made here scale, name no font, and are
-//! the same to the byte for the same figures.
+//! colour into each element, so that a chart cannot follow the reader's light or dark theme, and
+//! has neither a title for screen readers nor tooltips. Charts made here scale, name no font, and
+//! are the same to the byte for the same figures.
 //!
 //! All lengths are in pixels. All text that comes from outside is escaped, and all numbers written
 //! are finite.

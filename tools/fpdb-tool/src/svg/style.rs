@@ -1,8 +1,8 @@
 //! The style sheet of the charts.
 
 /// The style sheet. `s0` to `s8` are lines, `f0` to `f8` are areas in the same colours, which start
-/// with those of Okabe and Ito: readers with any kind of colour vision can tell them apart. Lines
-/// differ in their dashes too.
+/// with the palette of Okabe and Ito: readers with any kind of colour vision can tell them apart.
+/// Lines differ in their dashes too.
 pub(super) const STYLE: &str = "\
 svg{font-family:sans-serif;font-size:12px}
 svg text{fill:#222}svg .title{font-size:15px;font-weight:bold}.panel{font-size:13px;font-weight:bold}

@@ -107,13 +107,10 @@ pub(crate) fn records(text: &str) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// Returns the next number of the splitmix64 generator.
+/// Returns the next of a series of numbers that look random.
 pub(crate) fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    *state = fastrand::Rng::with_seed(*state).u64(..);
+    *state
 }
 
 /// Returns a text of `words` random words. Texts of different seeds have almost nothing in common.

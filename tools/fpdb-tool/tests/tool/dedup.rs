@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::common::{Folder, document, gzip, records, text};
 
-/// Returns twenty documents, each followed by a copy in capitals under another id; and the originals.
+/// Returns twenty documents, each followed by a copy in capitals under another id; and the
+/// originals.
 fn with_copies() -> (Vec<String>, Vec<String>) {
     let mut lines = Vec::new();
     let mut novel = Vec::new();

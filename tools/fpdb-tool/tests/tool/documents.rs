@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use fpdb::{Db, DocId, Ids, OnDuplicate, Stamped, UpsertOptions};
+use fpdb::{Db, DocId, Ids, OnDuplicate, Stamped};
 use serde_json::{Value, json};
 
 use crate::common::Folder;
 
-/// A folder with a database of three names: two originals with the stamps 7 and 8, and one remembered
-/// duplicate without a stamp.
+/// A folder with a database of three names: two originals with the stamps 7 and 8, and one
+/// remembered duplicate without a stamp.
 fn named() -> Folder {
     let folder = Folder::new();
     let db = Db::options().ids(Ids::Names).create(folder.file("db")).unwrap();
     db.insert(0x00ff, Stamped::new("http://a/", 7)).unwrap();
     db.insert(0xff00, Stamped::new("http://b/", 8)).unwrap();
-    let remember = UpsertOptions::new().on_duplicate(OnDuplicate::Remember);
-    let _ = db.upsert_if_novel_with(0x00fe, "http://copy/", &remember).unwrap();
+    let copy = [(0x00fe, "http://copy/")];
+    db.write(&copy).unless_near(3).or_update(OnDuplicate::Remember).run().unwrap();
     db.close().unwrap();
     folder
 }
@@ -25,14 +25,14 @@ fn numbered() -> Folder {
     let folder = Folder::new();
     let db = fpdb::Options::bits128().ids(Ids::Unique).create(folder.file("db")).unwrap();
     db.insert(0xff, 7).unwrap();
-    let remember = UpsertOptions::new().on_duplicate(OnDuplicate::Remember);
-    let _ = db.upsert_if_novel_with(0xfe, Stamped::new(9, 5), &remember).unwrap();
+    let copy = [(0xfe, Stamped::new(9, 5))];
+    db.write(&copy).unless_near(3).or_update(OnDuplicate::Remember).run().unwrap();
     db.close().unwrap();
     folder
 }
 
 fn has(path: &Path, name: &str) -> bool {
-    Db::open(path).unwrap().contains_name(name).unwrap()
+    Db::open(path).unwrap().get(name).unwrap().is_some()
 }
 
 #[test]

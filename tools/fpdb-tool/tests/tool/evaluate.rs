@@ -9,8 +9,8 @@ use crate::common::{Folder, document, gzip, text};
 use crate::corpus;
 use crate::markup;
 
-/// Creates documents whose distances are 0, undefined, or those of unrelated texts. `words/1` ignores
-/// the order of words, and needs more than two.
+/// Creates documents whose distances are 0, undefined, or as large as between unrelated texts.
+/// `words/1` ignores the order of words, and needs more than two.
 fn folder() -> Folder {
     let (a, b, c) = (text(1, 60), text(2, 60), text(3, 60));
     let reversed = b.split(' ').rev().collect::<Vec<_>>().join(" ");
@@ -202,8 +202,8 @@ fn real_edits_are_scored_as_by_a_simple_loop() {
     scores_are_those_of_a_simple_loop(&files, &data.join("variants_zh_labels.tsv"), 400);
 }
 
-/// Compares the tool's scores with those of a loop over the labels, of which more than `at_least`
-/// are duplicates.
+/// Compares the tool's scores with the results of a loop over the labels, of which more than
+/// `at_least` are duplicates.
 fn scores_are_those_of_a_simple_loop(files: &[PathBuf], labels: &Path, at_least: usize) {
     let recipe = Recipe::named("words/1").unwrap();
     let listed = std::fs::read_to_string(labels).unwrap();

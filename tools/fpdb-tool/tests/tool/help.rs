@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 29] = [
     "create",
     "import",
     "dedup",
@@ -29,7 +29,6 @@ const COMMANDS: [&str; 30] = [
     "hamming",
     "recipes",
     "ratio",
-    "bench",
     "plan",
     "completions",
     "man",

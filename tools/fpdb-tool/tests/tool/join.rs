@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::common::Folder;
 
-/// Two databases. Of b's entries, two with the same fingerprint are near several of a's, one is near
-/// one, and one is near none.
+/// Two databases. Of b's entries, two with the same fingerprint are near several of a's, one is
+/// near one, and one is near none.
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("list-a", "0x07,1\n0x07,2\n0x06,3\n0xff00000000,5\n");

@@ -1,4 +1,4 @@
-//! How well our recipes find duplicates in real texts, compared with those of other programs.
+//! How well our recipes find duplicates in real texts, compared with other programs' recipes.
 //!
 //! The ordinary run compares with the best of the others, `FPDB_FULL=1` with all of them. The small
 //! sample in the repository has few pairs, so the comparison says more where the larger collection

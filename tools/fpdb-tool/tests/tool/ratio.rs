@@ -18,8 +18,8 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
-/// Each figure is computed again from the bytes; those of raw fingerprints and the bound of uniform
-/// data are computed from n.
+/// Each figure is computed again from the bytes; the figures of raw fingerprints and the bound of
+/// uniform data are computed from n.
 #[test]
 fn figures_agree_with_the_bytes() {
     let folder = Folder::new();
@@ -70,8 +70,8 @@ fn figures_agree_with_the_bytes() {
             let slots = (blocks / 26.0).ceil() * 64.0;
             assert!((slots..slots * 1.1 + 64.0).contains(&number(&table["bytes_index"])), "{row}");
         }
-        // One code is the paper's without the bits that are known, and with a count in each block; the
-        // other takes no more.
+        // One code is the paper's without the bits that are known, and with a count in each block;
+        // the other takes no more.
         let taken = number(&row["bytes_blocks"]) * 8.0 / number(&row["n"]) / list.len() as f64;
         let paper = number(&row["paper_bits"]);
         let expected = match row["codec"].as_str() {
@@ -183,7 +183,7 @@ fn file_of_fingerprints_is_measured_as_it_is() {
     assert_eq!(number(&rows[0]["bytes_total"]), 16.0 * number(&rows[0]["fingerprints"]));
 }
 
-/// The bound is that of the data: clusters have a lower one than uniform data.
+/// The bound depends on the data: clusters have a lower one than uniform data.
 #[test]
 fn entropy_bound_is_that_of_the_measured_fingerprints() {
     let folder = Folder::new();
@@ -224,7 +224,7 @@ fn invalid_options_are_refused() {
     let folder = Folder::new();
     folder.write("empty", "");
     for (args, message) in [
-        ("--n 0", "expected a number from 1 to 1e10"),
+        ("--n 0", "expected a whole number from 1 to 1e10"),
         ("--n 1000 --max-n 1e5", "cannot be used with"),
         ("--max-n 9999", "--max-n is below 1e4"),
         ("--layouts half", "no layout is named \"half\""),

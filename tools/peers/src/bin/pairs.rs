@@ -1,6 +1,6 @@
 //! Measures how long it takes to find all pairs: fpdb's search from its files, fpdb's batch of
-//! queries, mih-rs with one query per fingerprint, and two Python packages, in one run. All must find
-//! the same number of pairs.
+//! queries, mih-rs with one query per fingerprint, and two Python packages, in one run. All must
+//! find the same number of pairs.
 //!
 //! The time to build an index counts for no row that has one: fpdb and mih-rs are built before.
 
@@ -58,8 +58,8 @@ struct Args {
     #[arg(long)]
     python: Option<PathBuf>,
 
-    /// Packages of Python, separated by commas. At 10 million fingerprints, hammingbird takes more than
-    /// 20 GB of memory
+    /// Packages of Python, separated by commas. At 10 million fingerprints, hammingbird takes more
+    /// than 20 GB of memory
     #[arg(long, value_delimiter = ',', default_value = "hammingbird,simhash-pybind")]
     packages: Vec<String>,
 

@@ -26,8 +26,8 @@ use txtfp::{Canonicalizer, CjkTokenizer, Fingerprinter, SimHashFingerprinter, Wo
 /// per second
 #[derive(Parser)]
 struct Args {
-    /// Gzipped NDJSON files with a field `text`, with one table per file [default: the demo's texts,
-    /// separately for Chinese and English]
+    /// Gzipped NDJSON files with a field `text`, with one table per file [default: the demo's
+    /// texts, separately for Chinese and English]
     files: Vec<PathBuf>,
 
     /// Recipes, separated by commas

@@ -2,8 +2,8 @@
 //!
 //! It finds what is *less* than its distance away. To find everything within k bits, it gets the
 //! distance k + 1 and, since each differing bit may spoil a block, k + 2 blocks. `gaoya-plain` is
-//! what its parameters' names suggest, distance k and k + 1 blocks: it misses what is exactly k bits
-//! away.
+//! what its parameters' names suggest, distance k and k + 1 blocks: it misses what is exactly k
+//! bits away.
 
 use anyhow::{Result, ensure};
 use gaoya::simhash::SimHashIndex;

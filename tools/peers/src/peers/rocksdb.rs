@@ -1,6 +1,6 @@
-//! Rotated tables in RocksDB, a log-structured store in C++. All tables share one key space, in which
-//! keys begin with the table's number. The store is loaded from a sorted file, compressed with LZ4,
-//! and has all blocks in its cache.
+//! Rotated tables in RocksDB, a log-structured store in C++. All tables share one key space, in
+//! which keys begin with the table's number. The store is loaded from a sorted file, compressed
+//! with LZ4, and has all blocks in its cache.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The paper's simplest tables as people keep them in a key-value store: k + 1 sorted copies of the
-//! fingerprints, each rotated so that another block leads. Whichever k bits differ, one of the k + 1
-//! blocks has no difference, so a range scan of the leading block in each copy finds every match. At
-//! k = 3 these are 4 tables with prefixes of 16 bits.
+//! fingerprints, each rotated so that another block leads. Whichever k bits differ, one of the k +
+//! 1 blocks has no difference, so a range scan of the leading block in each copy finds every match.
+//! At k = 3 these are 4 tables with prefixes of 16 bits.
 
 use anyhow::Result;
 

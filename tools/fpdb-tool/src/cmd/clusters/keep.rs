@@ -81,7 +81,7 @@ impl DocumentFiles {
             more = intake.fill(&mut batch, BATCH, usize::MAX, context)?;
             for Item { value: (id, value), place, .. } in batch.drain(..) {
                 let id = match ids {
-                    Ids::Names => snapshot.id_of(&id)?,
+                    Ids::Names => snapshot.get(&id)?.map(|found| found.id),
                     _ => Some(DocId(
                         id.parse().with_context(|| format!("{place}: {id:?} is no id"))?,
                     )),
@@ -121,8 +121,8 @@ impl<'a, F: Fingerprint> Keeper<'a, F> {
         })
     }
 
-    /// Returns the member to keep: of several, the one with the lowest id. A member without a stamp or
-    /// text comes last.
+    /// Returns the member to keep: of several, the one with the lowest id. A member without a stamp
+    /// or text comes last.
     pub(super) fn kept(&self, cluster: &Cluster<'_, F>) -> Result<Entry<F>> {
         let mut kept = (None, cluster.first);
         for &member in cluster.members {

@@ -20,9 +20,9 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::by_width;
-use crate::failure::Outcome;
-use crate::input::parse_size;
+use crate::failure::Exit;
 use crate::memory::MemoryArgs;
+use crate::numbers::parse_size;
 use crate::output::{Context, json_line, printable};
 use crate::progress;
 use keep::{DocumentFiles, Keep, Keeper};
@@ -39,20 +39,21 @@ Examples:
 
 /// Finds clusters of near-duplicates, and the documents to keep
 ///
-/// By default, documents are taken in the order of their ids. Each is kept unless a document that was
-/// kept before is within the distance, and then it belongs to the cluster of the earliest of these:
-/// what `dedup` would have done. With --method components, every document belongs to the cluster of
-/// all documents within the distance of it, so chains of pairs may connect documents that have little
-/// in common. The last line says how many clusters have a member that is not within the distance of
-/// the first one.
+/// By default, documents are taken in the order of their ids. Each is kept unless a document that
+/// was kept before is within the distance, and then it belongs to the cluster of the earliest of
+/// these: what `dedup` would have done. With --method components, every document belongs to the
+/// cluster of all documents within the distance of it, so chains of pairs may connect documents
+/// that have little in common. The last line says how many clusters have a member that is not
+/// within the distance of the first one.
 ///
 /// Prints a line per cluster: the number of documents, and the first of them. With --json, prints a
-/// record per cluster, {"type":"cluster","first":1,"radius":3,"ids":[1,5,9]}, with "names" in a database
-/// with names, and a summary record last. "radius" is the largest distance from the first document.
+/// record per cluster, {"type":"cluster","first":1,"radius":3,"ids":[1,5,9]}, with "names" in a
+/// database with names, and a summary record last. "radius" is the largest distance from the first
+/// document.
 ///
-/// With --keep, prints the documents to keep instead: of each cluster the first one, the newest or the
-/// longest, and all that are in no cluster. One per line, by name or, without names, by id. Texts are
-/// not in the database: --keep longest reads them again from DOCS.
+/// With --keep, prints the documents to keep instead: of each cluster the first one, the newest or
+/// the longest, and all that are in no cluster. One per line, by name or, without names, by id.
+/// Texts are not in the database: --keep longest reads them again from DOCS.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -127,14 +128,14 @@ struct Summary<'a> {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         if self.keep.is_some() && context.json {
             bail!("--keep prints a list of documents: leave out --json");
         }
         if self.html.as_ref().is_some_and(|path| path.as_os_str() == "-") {
             bail!("standard output is for the clusters: give --html a file");
         }
-        let description = fpdb::describe(&self.path)?;
+        let description = fpdb::Description::read(&self.path)?;
         self.files.check(self.keep, description.ids)?;
         if let Some(folder) = &self.remove_lists {
             if description.ids == Ids::Names {
@@ -145,7 +146,7 @@ impl Args {
             }
         }
         by_width!(description.bits, |options| self.search(options, &description, context))?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn search<F: Fingerprint>(
@@ -154,7 +155,9 @@ impl Args {
         description: &Description,
         context: &mut Context<'_>,
     ) -> Result<()> {
-        let options = self.reading.apply(options.index_memory(0), &self.path);
+        let bar = progress::of_operation(context);
+        let options = options.index_memory(0).on_progress(progress::on(&bar));
+        let options = self.reading.apply(options, &self.path);
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         let distance = self.distance.unwrap_or(description.max_distance);
         let mut clusters = snapshot.clusters(distance).method(match self.method {
@@ -168,7 +171,7 @@ impl Args {
             clusters = clusters.scratch_folder(folder);
         }
         let names = (description.ids == Ids::Names).then_some(&snapshot);
-        let (bar, mut largest) = (progress::of_operation(context), Largest::default());
+        let mut largest = Largest::default();
         let mut search = |visit: &mut dyn FnMut(&Cluster<'_, F>) -> Result<()>| {
             for_each(&clusters, &bar, |cluster| {
                 if self.html.is_some() {
@@ -230,14 +233,11 @@ fn for_each<F: Fingerprint>(
     mut visit: impl FnMut(Cluster<'_, F>) -> Result<()>,
 ) -> Result<ClusterReport> {
     let mut result = Ok(());
-    let report = clusters.visit_with(
-        |cluster| {
-            bar.finish_and_clear();
-            result = visit(cluster);
-            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        },
-        |progress| progress::show(bar, progress),
-    );
+    let report = clusters.visit(|cluster| {
+        bar.finish_and_clear();
+        result = visit(cluster);
+        if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
     bar.finish_and_clear();
     result?;
     Ok(report?)

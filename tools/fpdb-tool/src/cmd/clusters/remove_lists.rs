@@ -16,7 +16,8 @@ pub(super) struct RemoveLists {
     clusters: u32,
 }
 
-/// A document of a cluster. Ordered by its id: by rank, and then by the position in the rank's input.
+/// A document of a cluster. Ordered by its id: by rank, and then by the position in the rank's
+/// input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Document {
     id: DocId,
@@ -62,8 +63,8 @@ impl RemoveLists {
     }
 }
 
-/// Writes the files of one rank. All numbers are little-endian, of 4 bytes: positions to remove; each
-/// position with the number of its cluster; each with the size of its cluster.
+/// Writes the files of one rank. All numbers are little-endian, of 4 bytes: positions to remove;
+/// each position with the number of its cluster; each with the size of its cluster.
 fn write_rank(folder: &Path, documents: &[Document]) -> Result<()> {
     let Some(first) = documents.first() else { return Ok(()) };
     let (rank, _) = first.place();

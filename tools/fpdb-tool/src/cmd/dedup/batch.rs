@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anyhow::Result;
-use fpdb::{Db, DocId, Key, Match, Novelty, Outcome, Stamped, UpsertOptions};
+use fpdb::{Db, DocId, Key, Match, OnDuplicate, Outcome, Stamped};
 
 use super::report::Report;
 use crate::input::{Intake, Item};
@@ -33,7 +33,7 @@ pub(super) struct Deduplicator<'a, F: Width> {
 /// How documents that exist are updated.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recrawl {
-    pub(super) options: UpsertOptions,
+    pub(super) on_duplicate: OnDuplicate,
     /// Updates of at most this many bits are not printed.
     pub(super) changed_by: Option<u32>,
 }
@@ -99,8 +99,9 @@ impl<F: Width> Deduplicator<'_, F> {
         let mut verdicts = Vec::with_capacity(batch.len());
         let (db, recrawl, keep_skipped) = (self.db, self.recrawl, self.keep_skipped);
         let printer = &mut self.printer;
-        let mut print = |outcomes: &[Outcome<F>]| {
-            let judge = Judge { db, changed_by: recrawl.and_then(|recrawl| recrawl.changed_by) };
+        let print = |outcomes: &[Outcome<F>]| {
+            let changed_by = recrawl.and_then(|recrawl| recrawl.changed_by);
+            let judge = Judge { db, recrawls: recrawl.is_some(), changed_by };
             verdicts = judge.verdicts(batch, outcomes).map_err(io::Error::other)?;
             let printed = batch.iter().zip(&verdicts).filter(|(_, verdict)| match verdict {
                 Verdict::Inserted => true,
@@ -110,18 +111,12 @@ impl<F: Width> Deduplicator<'_, F> {
             });
             printer.print(printed.map(|(item, _)| item.value.output.as_slice()), out)
         };
-        match recrawl {
-            _ if documents.is_empty() => print(&[])?,
-            Some(Recrawl { options, .. }) => {
-                db.upsert_if_novel_batch(&documents, &options, print)?;
-            }
-            None => {
-                let print = |novelties: &[Novelty<F>]| {
-                    print(&novelties.iter().map(outcome).collect::<Vec<_>>())
-                };
-                db.insert_if_novel_batch_with(&documents, db.max_distance(), print)?;
-            }
-        }
+        let write = db.write(&documents).unless_near(db.description().max_distance);
+        let write = match recrawl {
+            Some(Recrawl { on_duplicate, .. }) => write.or_update(on_duplicate),
+            None => write,
+        };
+        write.before_commit(print).run()?;
         Ok(verdicts)
     }
 
@@ -129,7 +124,8 @@ impl<F: Width> Deduplicator<'_, F> {
         for (item, verdict) in batch.iter().zip(verdicts) {
             match verdict {
                 Verdict::Duplicate { of, name } => {
-                    let name = name.map_or_else(|| self.db.name(of.id), |name| Ok(Some(name)))?;
+                    let name =
+                        name.map_or_else(|| self.db.snapshot().name(of.id), |name| Ok(Some(name)))?;
                     let name = name.unwrap_or_default();
                     self.report.duplicate(&item.value.id, &name, of.distance)?;
                 }
@@ -149,16 +145,10 @@ fn document<F: Width>(item: &Item<Prepared<F>>) -> Option<(F, Stamped<'_>)> {
     Some(((*fingerprint)?, Stamped { key: Key::Name(id), stamp: *stamp }))
 }
 
-fn outcome<F: Width>(novelty: &Novelty<F>) -> Outcome<F> {
-    match *novelty {
-        Novelty::Inserted(id) => Outcome::Inserted(id),
-        Novelty::Duplicate(of) => Outcome::Duplicate(of),
-    }
-}
-
 /// Reaches verdicts before a batch is committed, while the database is as it was before the batch.
 struct Judge<'a, F: Width> {
     db: &'a Db<F>,
+    recrawls: bool,
     changed_by: Option<u32>,
 }
 
@@ -195,7 +185,12 @@ impl<F: Width> Judge<'_, F> {
                 inserted.insert(number, id);
                 Verdict::Inserted
             }
-            Outcome::Unchanged => Verdict::Unchanged,
+            // Without --recrawl, a document with other content under the same id is novel.
+            Outcome::Updated { id: number, .. } if !self.recrawls => {
+                inserted.insert(number, id);
+                Verdict::Inserted
+            }
+            Outcome::Unchanged(_) => Verdict::Unchanged,
             Outcome::Updated { distance, .. } => {
                 let is_small = self.changed_by.is_some_and(|bits| distance <= bits);
                 // A duplicate that becomes an original has never been printed.
@@ -207,7 +202,7 @@ impl<F: Width> Judge<'_, F> {
             Outcome::Duplicate(of) => {
                 let name = match inserted.get(&of.id) {
                     Some(&name) => Some(name.to_owned()),
-                    None => self.db.name(of.id)?,
+                    None => self.db.snapshot().name(of.id)?,
                 };
                 Verdict::Duplicate { of, name }
             }

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::text::Recipe;
-use fpdb::{Durability, OnDuplicate, Options, UpsertOptions};
+use fpdb::{Durability, OnDuplicate, Options};
 use serde::Serialize;
 
 use crate::database::{self, NewDatabase, by_width};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat};
 use crate::memory::MemoryArgs;
 use crate::output::{self, Context, printable};
@@ -45,10 +45,10 @@ Examples:
 /// of the same files are duplicates.
 ///
 /// With --recrawl, a document whose id is stored already is compared with all documents except its
-/// own old version. If its fingerprint is the same, the document is unchanged and not printed. If it
-/// differs and no other document is near, the document is updated: it gets the new fingerprint, and
-/// is printed. The summary counts these documents, too. Use this to visit the same pages again and
-/// again.
+/// own old version. If its fingerprint is the same, the document is unchanged and not printed. If
+/// it differs and no other document is near, the document is updated: it gets the new fingerprint,
+/// and is printed. The summary counts these documents, too. Use this to visit the same pages again
+/// and again.
 ///
 /// With --stamp, the documents that are stored get a stamp and, with --recrawl, also those that are
 /// stored already. `expire` removes documents with old stamps.
@@ -101,8 +101,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, requires = "recrawl", help_heading = "Visiting documents again")]
     on_duplicate: Option<OnDuplicateArg>,
 
-    /// Do not print documents that changed by at most this many bits of the fingerprint since the last
-    /// run. They are updated and counted all the same
+    /// Do not print documents that changed by at most this many bits of the fingerprint since the
+    /// last run. They are updated and counted all the same
     #[arg(
         long,
         value_name = "BITS",
@@ -111,8 +111,8 @@ pub(crate) struct Args {
     )]
     changed_by: Option<u32>,
 
-    /// The documents' stamps: `now`, which is the time at the start of the run in seconds since 1970,
-    /// or the field or column with a whole number, in NDJSON, tables and Parquet only
+    /// The documents' stamps: `now`, which is the time at the start of the run in seconds since
+    /// 1970, or the field or column with a whole number, in NDJSON, tables and Parquet only
     #[arg(
         long,
         value_name = "now|FIELD",
@@ -164,8 +164,8 @@ enum OnDuplicateArg {
     Keep,
     /// Its old version is removed
     Remove,
-    /// It is stored as a duplicate, also if it is new, so that the next run knows it. Queries do not
-    /// find it, and nothing is a duplicate of it
+    /// It is stored as a duplicate, also if it is new, so that the next run knows it. Queries do
+    /// not find it, and nothing is a duplicate of it
     Remember,
 }
 
@@ -180,7 +180,7 @@ impl From<OnDuplicateArg> for OnDuplicate {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         input::check_all(&self.files)?;
         input::check_apart("the database", &self.path, &self.files)?;
         self.check_report()?;
@@ -203,8 +203,7 @@ impl Args {
 
     fn recrawl(&self) -> Option<Recrawl> {
         let on_duplicate = self.on_duplicate.map(OnDuplicate::from).unwrap_or_default();
-        let options = UpsertOptions::new().on_duplicate(on_duplicate);
-        self.recrawl.then_some(Recrawl { options, changed_by: self.changed_by })
+        self.recrawl.then_some(Recrawl { on_duplicate, changed_by: self.changed_by })
     }
 
     fn dedup<F: Width>(
@@ -212,7 +211,7 @@ impl Args {
         options: Options<F>,
         existing: Option<&fpdb::Description>,
         context: &mut Context<'_>,
-    ) -> Result<Outcome> {
+    ) -> Result<Exit> {
         let options = options.durability(match self.durability {
             DurabilityArg::Sync => Durability::Sync,
             DurabilityArg::Buffered => Durability::Buffered,
@@ -233,8 +232,13 @@ impl Args {
             None => None,
         };
         let prepare = move |document| prepare(document, &recipe, print, now);
-        let mut documents =
-            reading.start(&self.files, self.from, db.extraction(), &bar, prepare)?;
+        let mut documents = reading.start(
+            &self.files,
+            self.from,
+            db.description().extraction.as_deref(),
+            &bar,
+            prepare,
+        )?;
         documents.one_table = print == Print::Document;
         let mut deduplicator = Deduplicator {
             db: &db,
@@ -259,7 +263,7 @@ impl Args {
             context.say(summary);
         }
         documents.verdict()?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 }
 
@@ -273,8 +277,8 @@ struct Line<'a> {
     extraction: Option<&'static str>,
 }
 
-/// Computes the fingerprint of a document and what to print if it is novel. Its stamp is `now` unless
-/// a field has it.
+/// Computes the fingerprint of a document and what to print if it is novel. Its stamp is `now`
+/// unless a field has it.
 fn prepare<F: Width>(
     document: Document,
     recipe: &Recipe<F>,

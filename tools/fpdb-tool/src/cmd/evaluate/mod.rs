@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fpdb::text::Recipe;
 
 use crate::database;
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::input::{DocumentArgs, DocumentFormat};
 use crate::output::{self, Context};
 use crate::progress;
@@ -88,7 +88,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let in_order = 0.0 < self.different && self.different <= self.duplicate;
         ensure!(in_order && self.duplicate <= 1.0, "expected 0 < --different <= --duplicate <= 1");
         if self.svg.as_ref().is_some_and(|svg| svg.as_os_str() == "-") {
@@ -113,7 +113,7 @@ impl Args {
                  the best k mean little: list more, or use --complete if the list is complete",
             );
         }
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn evaluate<F: Width>(&self, context: &mut Context<'_>) -> Result<Report> {

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::score::{self, Group, Outcome, Score, Summary};
+use super::score::{self, Group, Score, Scores, Summary};
 use crate::output::{printable, table};
 
 /// The distance in the paper, at which kinds are compared.
 const PAPER_K: usize = 3;
 
-/// `fpdb.evaluate/1`. Distances are in bits. Shares are from 0 to 1, or null for a share of nothing.
+/// `fpdb.evaluate/1`. Distances are in bits. Shares are from 0 to 1, or null for a share of
+/// nothing.
 #[derive(Serialize)]
 pub(super) struct Report {
     pub(super) schema: &'static str,
@@ -77,7 +78,7 @@ impl GroupReport {
 
 impl RecipeReport {
     /// Returns the results for the distances from 0 to `max`.
-    pub(super) fn new(recipe: &str, outcome: &Outcome, max: u32) -> Self {
+    pub(super) fn new(recipe: &str, outcome: &Scores, max: u32) -> Self {
         let all = GroupReport::new(&outcome.all, max);
         let kinds = outcome.kinds.iter();
         Self {

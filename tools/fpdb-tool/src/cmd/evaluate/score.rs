@@ -95,7 +95,7 @@ pub(super) struct Summary {
     pub(super) max: Option<u32>,
 }
 
-/// All pairs, or those of one kind, by label.
+/// All pairs, or all pairs of one kind, by label.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
     pub(super) duplicate: Distances,
@@ -161,22 +161,22 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// The results of one recipe.
-pub(super) struct Outcome {
+pub(super) struct Scores {
     pub(super) without_fingerprint: u64,
     pub(super) all: Group,
     /// The pairs by kind, in the order in which kinds first occur.
     pub(super) kinds: Vec<(String, Group)>,
 }
 
-/// Fingerprints all texts and measures the pairs. If the list is `complete`, pairs that are not in it
-/// are different, and every pair of documents is measured, which takes time proportional to the square
-/// of their number.
+/// Fingerprints all texts and measures the pairs. If the list is `complete`, pairs that are not in
+/// it are different, and every pair of documents is measured, which takes time proportional to the
+/// square of their number.
 pub(super) fn measure<F: Width>(
     recipe: &Recipe<F>,
     texts: &[String],
     pairs: &[Pair],
     complete: bool,
-) -> Outcome {
+) -> Scores {
     let fingerprints = fingerprint_all(recipe, texts);
     let (mut all, mut kinds) = (Group::default(), Vec::<(String, Group)>::new());
     for pair in pairs {
@@ -195,7 +195,7 @@ pub(super) fn measure<F: Width>(
         all.different.add_rest(&all_distances(&fingerprints), known);
     }
     let without_fingerprint = fingerprints.iter().filter(|f| f.is_none()).count() as u64;
-    Outcome { without_fingerprint, all, kinds }
+    Scores { without_fingerprint, all, kinds }
 }
 
 fn distance<F: Fingerprint>(a: Option<F>, b: Option<F>) -> Option<u32> {

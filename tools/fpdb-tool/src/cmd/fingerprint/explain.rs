@@ -35,7 +35,7 @@ struct Bit {
 }
 
 impl ExplanationRecord {
-    /// Keeps at most `limit` features, those of the largest weight.
+    /// Keeps at most `limit` features: the ones of the largest weight.
     pub(super) fn new<F: Width>(explanation: Explanation<F>, limit: usize) -> Self {
         let features = explanation.features.into_iter().take(limit).map(|feature| Feature {
             feature: feature.text,

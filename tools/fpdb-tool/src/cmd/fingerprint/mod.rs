@@ -9,7 +9,7 @@ use fpdb::text::Recipe;
 use serde::Serialize;
 
 use crate::database;
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
 use crate::output::{Context, json_line, printable};
 use crate::progress;
@@ -106,14 +106,14 @@ struct Summary<'a> {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         match self.bits {
             128 => self.print_all::<u128>(context),
             _ => self.print_all::<u64>(context),
         }
     }
 
-    fn print_all<F: Width>(&self, context: &mut Context<'_>) -> Result<Outcome> {
+    fn print_all<F: Width>(&self, context: &mut Context<'_>) -> Result<Exit> {
         let recipe = recipe::named::<F>(&self.recipe)?;
         input::check_all(&self.files)?;
         let bar = progress::over_files(context, &self.files);
@@ -147,7 +147,7 @@ impl Args {
             ));
         }
         documents.verdict()?;
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 }
 

@@ -3,7 +3,6 @@
 mod bits;
 mod report;
 mod survey;
-mod verdict;
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +11,12 @@ use clap::ValueEnum;
 use fpdb::{Description, DocId, Entry, Fingerprint, Ids, Options};
 
 use crate::database::{self, by_width};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::input::fingerprints::{FingerprintFormat, ListArgs, Lists};
 use crate::memory::MemoryArgs;
 use crate::output::{self, Context};
 use crate::{input, progress};
-use report::{Report, Source as Origin};
+use report::Report;
 use survey::{Reservoir, Survey};
 
 const EXAMPLE: &str = "\
@@ -26,16 +25,14 @@ Example:
 
 /// Checks the quality of fingerprints
 ///
-/// Looks for bits that never change, halves that are copies of each other, bits that are rarely or
-/// mostly set, correlated bits, and frequent fingerprints and prefixes. Bits are judged by distinct
-/// fingerprints.
+/// Looks for bits that tell nothing and for a fingerprint that many entries share. Bits are judged
+/// by up to 131,072 distinct fingerprints, chosen at random.
 ///
-/// The exit code is 1 if there is a fault: half of the bits are the same in all fingerprints, one
-/// half is a copy or the opposite of the other (in 99 % of the fingerprints), or one bit in eight
-/// never changes or is a copy of another (correlation 0.99). The following are only warnings: fewer
-/// such bits; bits set in less than a quarter or more than three quarters of the fingerprints;
-/// correlations of 0.5; a fingerprint shared by 1 % of the entries, and by at least 100; 16 leading
-/// bits that are shared 4 times as often as in random fingerprints.
+/// A bit is constant if it is the same in 99 % of them. A bit is a copy if it is equal to a lower
+/// bit in 99 % of them, or opposite to it. The exit code is 1 if one bit in eight is constant or a
+/// copy, as after a hash of half the width. The following are only warnings: fewer such bits; bits
+/// set in less than a quarter or more than three quarters of the fingerprints; a fingerprint shared
+/// by 1 % of the entries, and by at least 100.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -77,7 +74,7 @@ fn parse_sample(text: &str) -> Result<usize, String> {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let report = match (self.from, self.paths.as_slice()) {
             (Some(Source::Fp), _) if self.bits == Some(128) => self.of_files::<u128>(context)?,
             (Some(Source::Fp), _) => self.of_files::<u64>(context)?,
@@ -85,7 +82,7 @@ impl Args {
                 bail!("--fp-format is for files: use it with --from fp")
             }
             (None, [path]) => {
-                let description = fpdb::describe(path)?;
+                let description = fpdb::Description::read(path)?;
                 by_width!(description.bits, |options| of_database(
                     self.memory.apply(options.index_memory(0), path),
                     path,
@@ -100,7 +97,7 @@ impl Args {
         } else {
             report.print(context.out)?;
         }
-        Ok(if report.is_faulty() { Outcome::CheckFailed } else { Outcome::Done })
+        Ok(if report.is_faulty() { Exit::CheckFailed } else { Exit::Done })
     }
 
     fn of_files<F: Fingerprint>(&self, context: &Context<'_>) -> Result<Report> {
@@ -117,8 +114,7 @@ impl Args {
         entries.sort_unstable();
         let mut survey = Survey::new();
         entries.into_iter().for_each(|entry| survey.add(entry));
-        let origin = Origin { read: sample.seen, recipe: None };
-        Report::new(origin, &survey.finish(), |_| Ok(None))
+        Report::new(sample.seen, None, &survey, |_| Ok(None))
     }
 }
 
@@ -135,8 +131,8 @@ fn of_database<F: Fingerprint>(
         survey.add(entry.with_context(|| format!("cannot read {}", path.display()))?);
     }
     bar.finish_and_clear();
-    let found = survey.finish();
-    let origin = Origin { read: found.entries, recipe: description.recipe.clone() };
     let names = description.ids == Ids::Names;
-    Report::new(origin, &found, |id| Ok(if names { snapshot.name(id)? } else { None }))
+    Report::new(survey.entries, description.recipe.clone(), &survey, |id| {
+        Ok(if names { snapshot.name(id)? } else { None })
+    })
 }

@@ -44,8 +44,13 @@ impl Args {
         let bar = progress::over_files(context, &self.files);
         let fingerprint =
             move |document: Document| (document.id, recipe.fingerprint(&document.text).fingerprint);
-        let mut documents =
-            self.documents.start(&self.files, from, db.extraction(), &bar, fingerprint)?;
+        let mut documents = self.documents.start(
+            &self.files,
+            from,
+            db.description().extraction.as_deref(),
+            &bar,
+            fingerprint,
+        )?;
         let stored = store(&db, &mut documents, context);
         bar.finish_and_clear();
         let closed = db.close();
@@ -81,7 +86,7 @@ fn store<F: Width>(
             .filter_map(|item| Some((item.value.1?, Key::Name(&item.value.0))))
             .collect();
         if !entries.is_empty() {
-            db.insert_batch(&entries)?;
+            db.write(&entries).run()?;
         }
         inserted += entries.len() as u64;
         too_short += (batch.len() - entries.len()) as u64;

@@ -65,7 +65,8 @@ impl Args {
         Ok(())
     }
 
-    /// Returns the entries of a list, with the ids that it contains or those of their positions.
+    /// Returns the entries of a list, with the ids that it contains, or with their positions as
+    /// ids.
     fn entries<F: Fingerprint>(
         &self,
         list: impl Iterator<Item = Result<Listed<F>>>,
@@ -99,14 +100,16 @@ impl Args {
             entry.map_err(|e| fpdb::Error::from_input(io::Error::other(failure::sentence(&e))))
         });
         let bar = progress::of_operation(context);
-        let loaded = db.bulk_load_with(entries, |progress| {
+        let (reading, show) = (reading.clone(), progress::on(&bar));
+        let db = db.on_progress(move |progress| {
             // While files are read, their own bar shows how far that is.
             if progress.phase == Phase::Read {
                 return ControlFlow::Continue(());
             }
             reading.finish_and_clear();
-            progress::show(&bar, progress)
+            show(progress)
         });
+        let loaded = db.bulk_load(entries);
         bar.finish_and_clear();
         let loaded = loaded?;
         Ok((loaded.read, loaded.inserted))
@@ -146,7 +149,7 @@ fn insert<F: Fingerprint, K>(
             return Ok(inserted);
         }
         let keyed: Vec<_> = batch.iter().map(|(f, id)| (*f, key(id))).collect();
-        db.insert_batch(&keyed)?;
+        db.write(&keyed).run()?;
         inserted += batch.len() as u64;
     }
 }

@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use crate::database::{self, NewDatabase, by_width};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::input::fingerprints::ListArgs;
-use crate::input::{self, DocumentArgs, InputFormat, parse_size};
+use crate::input::{self, DocumentArgs, InputFormat};
 use crate::memory::MemoryArgs;
+use crate::numbers::parse_size;
 use crate::output::Context;
 
 const EXAMPLE: &str = "\
@@ -23,10 +24,11 @@ Examples:
 ///
 /// Unlike dedup, import also stores near-duplicates. The database is created if it is missing.
 ///
-/// Lists of fingerprints (--from fp): the id of a fingerprint is its position. Positions start at 0,
-/// or at --first-id, and continue from one file to the next. With --id-column, the list contains the
-/// ids. An entry that is already in the database is not stored again, so you can repeat an import.
-/// If a line cannot be read, nothing is loaded. This is for databases with ids of kind `user`.
+/// Lists of fingerprints (--from fp): the id of a fingerprint is its position. Positions start at
+/// 0, or at --first-id, and continue from one file to the next. With --id-column, the list contains
+/// the ids. An entry that is already in the database is not stored again, so you can repeat an
+/// import. If a line cannot be read, nothing is loaded. This is for databases with ids of kind
+/// `user`.
 ///
 /// In a database with ids of kind `unique`, or with --id-column also of kind `names`, where the
 /// column contains names, an id or name that exists gets the new fingerprint. Entries are stored
@@ -35,8 +37,8 @@ Examples:
 /// Documents (all other values of --from): the recipe computes a fingerprint of each document, and
 /// the document's id becomes its name in the database, which needs ids of kind `names`. A document
 /// whose id is stored already gets the new fingerprint. Documents with too few features for a
-/// fingerprint count as skipped. Documents are stored batch by batch. If the run fails, the documents
-/// before the error are stored, and another run updates them.
+/// fingerprint count as skipped. Documents are stored batch by batch. If the run fails, the
+/// documents before the error are stored, and another run updates them.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -44,9 +46,9 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Files, plain or compressed with gzip or zstd, and folders of documents, in which hidden files
-    /// are left out; `-` is standard input. The name of a compressed binary list must end in .gz or
-    /// .zst
+    /// Files, plain or compressed with gzip or zstd, and folders of documents, in which hidden
+    /// files are left out; `-` is standard input. The name of a compressed binary list must end in
+    /// .gz or .zst
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -107,7 +109,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         input::check_all(&self.files)?;
         input::check_apart("the database", &self.path, &self.files)?;
         let existing = database::find(&self.path)?;
@@ -121,7 +123,7 @@ impl Args {
                 InputFormat::Fingerprints => self.list(options, existing.as_ref(), context)?,
             }
         });
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     /// Refuses options that do not apply to documents.

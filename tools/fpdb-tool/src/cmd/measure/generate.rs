@@ -10,30 +10,21 @@ use crate::input::fingerprints::{ListArgs, Lists};
 use crate::output::Context;
 use crate::{input, progress};
 
-/// The generator splitmix64.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(super) struct Random(fastrand::Rng);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        Self(fastrand::Rng::with_seed(seed))
     }
 
     /// Returns a number below `n`, which must not be 0.
     pub(super) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.0.u64(..n)
     }
 
     pub(super) fn fingerprint<F: Fingerprint>(&mut self) -> F {
-        F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
+        F::from_u128(self.0.u128(..))
     }
 
     /// Returns the fingerprint with `count` of its bits flipped, or all of them if it has fewer.
@@ -119,7 +110,8 @@ impl<F: Fingerprint> Source<F> {
         }
     }
 
-    /// Returns the first `n` fingerprints, the same in each call. Generated ones differ for each `n`.
+    /// Returns the first `n` fingerprints, the same in each call. Generated ones differ for each
+    /// `n`.
     pub(super) fn fingerprints(&self, n: u64) -> Box<dyn Iterator<Item = F> + '_> {
         let mut random = Random::new(n);
         let n = usize::try_from(n).unwrap_or(usize::MAX);

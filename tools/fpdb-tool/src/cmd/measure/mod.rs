@@ -1,5 +1,4 @@
-//! Commands that measure the library on data of a chosen kind and size, and what they share.
+//! The command that measures the library on data of a chosen kind and size, and its data.
 
-pub(super) mod bench;
 mod generate;
 pub(super) mod ratio;

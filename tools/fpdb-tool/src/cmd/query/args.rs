@@ -13,14 +13,14 @@ Examples:
 
 /// Finds the entries within a distance of fingerprints, or of documents
 ///
-/// Answers queries in the order given, and completely unless --limit is given. Matches are sorted by
-/// distance, then by fingerprint and id.
+/// Answers queries in the order given, and completely unless --limit is given. Matches are sorted
+/// by distance, then by fingerprint and id.
 ///
-/// With --json, prints one record per query, {"type":"query","i":0,"query":"0x...","matches":[...]},
-/// and a summary record last. For a document, the record also has its id, "document":"...", and the
-/// query is null if the document has too few features for a fingerprint. In the table, the
-/// document's id replaces the query. With --explain, prints one record per query,
-/// {"type":"explain","query":"0x...",...}.
+/// With --json, prints one record per query,
+/// {"type":"query","i":0,"query":"0x...","matches":[...]}, and a summary record last. For a
+/// document, the record also has its id, "document":"...", and the query is null if the document
+/// has too few features for a fingerprint. In the table, the document's id replaces the query. With
+/// --explain, prints one record per query, {"type":"explain","query":"0x...",...}.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -45,8 +45,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MATCHES")]
     pub(super) limit: Option<usize>,
 
-    /// Return only documents with this stamp or a greater one. Needs a database with names or unique
-    /// ids
+    /// Return only documents with this stamp or a greater one. Needs a database with names or
+    /// unique ids
     #[arg(long, value_name = "STAMP")]
     pub(super) since: Option<u64>,
 

@@ -11,7 +11,7 @@ use fpdb::{Description, Fingerprint, Ids, Match, Options, QueryOptions, Snapshot
 use serde::Serialize;
 
 use crate::database::{self, by_width};
-use crate::failure::Outcome;
+use crate::failure::Exit;
 use crate::input;
 use crate::output::{Context, json_line, printable};
 use crate::progress;
@@ -47,8 +47,8 @@ struct Summary {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
-        let description = fpdb::describe(&self.path)?;
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
+        let description = fpdb::Description::read(&self.path)?;
         by_width!(description.bits, |options| self.answer_all(options, &description, context))
     }
 
@@ -57,7 +57,7 @@ impl Args {
         options: Options<F>,
         description: &Description,
         context: &mut Context<'_>,
-    ) -> Result<Outcome> {
+    ) -> Result<Exit> {
         if self.limit == Some(0) {
             bail!("--limit must be at least 1");
         }
@@ -106,7 +106,7 @@ impl Args {
         }
         queries.verdict(context)?;
         let failed = self.exit_status && printer.summary.matched == 0;
-        Ok(if failed { Outcome::CheckFailed } else { Outcome::Done })
+        Ok(if failed { Exit::CheckFailed } else { Exit::Done })
     }
 
     fn options(&self, distance: u32) -> QueryOptions {
@@ -130,7 +130,7 @@ impl Args {
             }
             _ => {
                 let options = self.options(distance);
-                let answer = |&query: &F| snapshot.query_with(query, &options);
+                let answer = |&query: &F| snapshot.query(query, options);
                 fingerprints.iter().map(answer).collect::<fpdb::Result<_>>()?
             }
         };

@@ -5,34 +5,29 @@ use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 
-use super::resp::Limits;
-use crate::input::parse_size;
+use fpdb_server::Options;
+
 use crate::memory::MemoryArgs;
+use crate::numbers::parse_size;
 
 const EXAMPLE: &str = "\
 Example:
   fpdb-tool serve crawl.fpdb --listen 127.0.0.1:6380
   redis-cli -p 6380 FP.ADDNX https://example.org/ 0x0123456789abcdef";
 
-/// The most arguments of a request.
-const MAX_ARGUMENTS: usize = 1 << 16;
-
-/// What clients may send before they have given the password.
-const UNAUTHENTICATED: Limits = Limits { arguments: 16, bulk: 4 << 10, request: 16 << 10 };
-
 /// Serves a database to programs in any language, by the Redis protocol
 ///
 /// Clients of Redis can insert and find documents: FP.ADDNX inserts a document unless a
 /// near-duplicate exists, FP.UPSERT inserts or updates one, FP.QUERY and FP.MQUERY find
-/// near-duplicates, FP.GET and FP.DEL find and remove documents by their keys, and FP.STATS describes
-/// the database. docs/serve.md describes all commands and replies.
+/// near-duplicates, FP.GET and FP.DEL find and remove documents by their keys, and FP.STATS
+/// describes the database. docs/serve.md describes all commands and replies.
 ///
 /// A write is acknowledged after it is synced. Writes that arrive together share a sync.
 ///
-/// A public address requires a password. Connections are not encrypted: for that, run a TLS proxy on
-/// the same machine. SIGTERM and Ctrl-C stop the server: it answers the commands that have arrived,
-/// closes the database and exits with code 0. A second Ctrl-C ends it at once. That loses nothing that
-/// was acknowledged.
+/// A public address requires a password. Connections are not encrypted: for that, run a TLS proxy
+/// on the same machine. SIGTERM and Ctrl-C stop the server: it answers the commands that have
+/// arrived, closes the database and exits with code 0. A second Ctrl-C ends it at once. That loses
+/// nothing that was acknowledged.
 ///
 /// With --json, prints the addresses as {"type":"listening","address":"127.0.0.1:6380",
 /// "metrics":null} when it is ready.
@@ -51,10 +46,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) password_file: Option<PathBuf>,
 
-    /// The address at which to serve figures for Prometheus, without a password. They say nothing about
-    /// single documents
+    /// The address at which to serve figures for Prometheus, without a password. They say nothing
+    /// about single documents
     #[arg(long, value_name = "ADDRESS")]
-    pub(super) metrics: Option<String>,
+    metrics: Option<String>,
 
     /// The most connections at the same time
     #[arg(
@@ -94,7 +89,7 @@ pub(crate) struct Args {
         value_parser = parse_limit,
         help_heading = "Limits"
     )]
-    pub(super) request_memory: usize,
+    request_memory: usize,
 
     /// Close connections that send nothing for this many seconds; 0 means never
     #[arg(
@@ -106,8 +101,8 @@ pub(crate) struct Args {
     )]
     timeout: u64,
 
-    /// Close connections if a request is not complete after this many seconds, or the password is not
-    /// given
+    /// Close connections if a request is not complete after this many seconds, or the password is
+    /// not given
     #[arg(
         long,
         value_name = "SECONDS",
@@ -131,41 +126,21 @@ pub(crate) struct Args {
     pub(super) memory: MemoryArgs,
 }
 
-/// How long a connection may take.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Timeouts {
-    /// Between requests.
-    pub(super) idle: Option<Duration>,
-    /// For a request that has begun, and for the password.
-    pub(super) request: Duration,
-    /// To read some of a reply.
-    pub(super) write: Duration,
-}
-
 impl Args {
-    /// Returns what a client may send, depending on whether it may use the database.
-    pub(super) fn limits(&self, is_authenticated: bool) -> Limits {
-        let all = Limits {
-            arguments: MAX_ARGUMENTS,
-            bulk: self.max_bulk.min(self.max_request),
-            request: self.max_request,
-        };
-        if is_authenticated {
-            return all;
+    /// Returns what the server allows, apart from the password.
+    pub(super) fn options(&self, max_connections: usize) -> Options {
+        let mut options = Options::new()
+            .max_connections(max_connections)
+            .max_bulk(self.max_bulk)
+            .max_request(self.max_request)
+            .request_memory(self.request_memory)
+            .timeout(Duration::from_secs(self.timeout))
+            .request_timeout(Duration::from_secs(self.request_timeout))
+            .write_timeout(Duration::from_secs(self.write_timeout));
+        if let Some(address) = &self.metrics {
+            options = options.metrics(address);
         }
-        Limits {
-            arguments: UNAUTHENTICATED.arguments,
-            bulk: UNAUTHENTICATED.bulk.min(all.bulk),
-            request: UNAUTHENTICATED.request.min(all.request),
-        }
-    }
-
-    pub(super) fn timeouts(&self) -> Timeouts {
-        Timeouts {
-            idle: (self.timeout > 0).then(|| Duration::from_secs(self.timeout)),
-            request: Duration::from_secs(self.request_timeout),
-            write: Duration::from_secs(self.write_timeout),
-        }
+        options
     }
 }
 

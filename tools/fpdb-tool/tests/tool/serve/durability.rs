@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fpdb::{Db, Ids};
 
-use super::client::{Client, Server, hex, request};
+use super::client::{Client, hex, request};
+use super::server::Server;
 use crate::common::Folder;
 
 /// Documents that each client sends before it waits for the replies.
 const PIPELINED: u64 = 20;
 
-/// Returns fingerprints that are far from each other: multiples of an odd number have few in common.
+/// Returns fingerprints that are far from each other: multiples of an odd number have few in
+/// common.
 fn fingerprint(at: u64) -> u64 {
     let mut state = at;
     crate::common::random(&mut state)
@@ -98,31 +100,6 @@ fn sigterm_under_load_answers_what_has_arrived_and_exits_with_0() {
 #[test]
 fn sigkill_under_load_loses_nothing_that_was_acknowledged() {
     end_under_load(Server::kill);
-}
-
-#[test]
-fn commands_of_several_connections_are_committed_together() {
-    let folder = Folder::new();
-    folder.ok("create db --ids names");
-    let mut server = Server::start(&folder, &[]);
-    let (clients, commands) = (20, 50);
-    std::thread::scope(|scope| {
-        for client in 0..clients {
-            let mut connection = server.connect();
-            scope.spawn(move || {
-                for number in client * commands..(client + 1) * commands {
-                    let words = ["FP.ADDNX", &number.to_string(), &hex(fingerprint(number))];
-                    assert_eq!(connection.call(&words).word(), "inserted");
-                }
-            });
-        }
-    });
-    server.kill();
-    let db = Db::<u64>::options().open(folder.file("db")).unwrap();
-    assert_eq!(db.stats().entries, clients * commands);
-    let commits = db.recovery().commits;
-    // How many share a commit depends on how long a sync takes, but some do.
-    assert!(commits < clients * commands, "{commits}");
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use fpdb::Db;
 
-use super::client::{Client, Reply, Server, hex, request};
+use super::client::{Client, Reply, hex, request};
+use super::server::Server;
 use crate::common::{Folder, random};
 
 /// A mounted file system.

@@ -1,10 +1,11 @@
-//! Bad, slow and greedy clients harm only themselves.
+//! The limits that the command line sets.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::client::{Client, Reply, Server, bulk, request};
+use super::client::{Client, bulk, request};
+use super::server::Server;
 use crate::common::Folder;
 
 fn database() -> Folder {
@@ -14,97 +15,46 @@ fn database() -> Folder {
 }
 
 #[test]
-fn a_malformed_request_gets_an_error_and_ends_its_connection_only() {
+fn every_limit_of_the_command_line_holds() {
     let folder = database();
-    let server = Server::start(&folder, &["--max-bulk", "1KiB", "--max-request", "2KiB"]);
-    let mut other = server.connect();
-    let cases: [(&[u8], &str); 7] = [
-        (b"*1\r\n$-1\r\n", "invalid length of an argument"),
-        (b"*-1\r\n", "invalid count of arguments"),
-        (b"*100000\r\n", "100000 arguments, more than 65536"),
-        (b"*1\r\n$1025\r\n", "an argument of 1025 bytes, more than 1024"),
-        (b"*3\r\n$4\r\nECHO\r\n$1024\r\n", "an argument does not end with CR LF"),
-        (b"*1\r\n:1\r\n", "expected '$', got ':'"),
-        (b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\nFP.ADDNX a 0x1\r\n", "not an HTTP server"),
-    ];
-    for (bytes, error) in cases {
+    let limits =
+        "--max-bulk 300KiB --max-request 400KiB --request-memory 128KiB --request-timeout 1";
+    let limits: Vec<&str> = limits.split(' ').collect();
+    let server = Server::start(&folder, &limits);
+    let error = |sent: &[u8]| {
         let mut client = server.connect();
-        client.send(&request(&["PING"]));
-        client.send(bytes);
-        if error.contains("CR LF") {
-            client.send(&[b'x'; 1026]);
-        }
-        assert_eq!(client.read().text(), "PONG");
-        let reply = client.read();
-        assert!(reply.text().starts_with("ERR Protocol error: "), "{reply:?}");
-        assert!(reply.text().contains(error), "{reply:?}");
+        client.send(sent);
+        let error = client.read().text().to_owned();
         client.expect_end();
-        assert_eq!(other.call(&["PING"]).text(), "PONG");
-    }
-    assert_eq!(other.call(&["FP.STATS"]).items().len() % 2, 0);
-}
-
-#[test]
-fn an_incomplete_request_at_the_end_of_a_connection_is_not_executed() {
-    let folder = database();
-    let server = Server::start(&folder, &[]);
-    let whole = request(&["FP.ADDNX", "a", "0x1"]);
-    for end in [1, whole.len() / 2, whole.len() - 1] {
-        let mut client = server.connect();
-        client.send(&whole[..end]);
-        client.half_close();
-        client.expect_end();
-    }
-    assert_eq!(server.connect().call(&["FP.GET", "a"]), Reply::Null);
-}
-
-#[test]
-fn a_half_closed_connection_gets_its_replies() {
-    let folder = database();
-    let server = Server::start(&folder, &[]);
-    let mut client = server.connect();
-    let count = 5000;
-    for at in 0..count {
-        client.send(&request(&["FP.ADDNX", &format!("page {at}"), "0x1"]));
-    }
-    client.half_close();
-    assert_eq!(client.read().word(), "inserted");
-    for _ in 1..count {
-        assert_eq!(client.read().word(), "duplicate");
-    }
-    client.expect_end();
-}
-
-#[test]
-fn a_request_that_is_never_completed_ends_with_an_error() {
-    let folder = database();
-    let server = Server::start(&folder, &["--request-timeout", "1"]);
-    let mut idle = server.connect();
-    let mut slow = server.connect();
-    slow.send(b"*2\r\n$4\r\nECHO\r\n$100\r\nabc");
-    let reply = slow.read();
-    assert!(reply.text().contains("not complete after 1 seconds"), "{reply:?}");
-    slow.expect_end();
-    // A connection without a request has no such limit.
-    assert_eq!(idle.call(&["PING"]).text(), "PONG");
+        error
+    };
+    let bulk_limit = error(b"*2\r\n$4\r\nECHO\r\n$307201\r\n");
+    assert!(bulk_limit.ends_with("an argument of 307201 bytes, more than 307200"), "{bulk_limit}");
+    let most = "x".repeat(100_000);
+    assert_eq!(server.connect().call(&["ECHO", &most]), bulk(&most));
+    // Memory doubles from 16 KiB, so 256 KiB would need 240 KiB of the budget.
+    let memory_limit = error(&request(&["ECHO", &"x".repeat(140_000)])[..131_073]);
+    assert!(memory_limit.contains("request-memory"), "{memory_limit}");
+    let slow = error(b"*2\r\n$4\r\nECHO\r\n$10\r\nabc");
+    assert!(slow.contains("not complete after 1 seconds"), "{slow}");
     drop(server);
-    let server = Server::start(&folder, &["--timeout", "1"]);
+    let server = Server::start(&folder, &["--max-request", "1KiB", "--timeout", "1"]);
+    let mut client = server.connect();
+    client.send(b"*3\r\n$4\r\nECHO\r\n$1020\r\n");
+    assert!(client.read().text().ends_with("a request of more than 1024 bytes"));
     server.connect().expect_end();
 }
 
 #[test]
-fn requests_share_limited_memory() {
+fn figures_are_served_where_the_command_line_says() {
     let folder = database();
-    let server = Server::start(&folder, &["--request-memory", "512KiB"]);
-    let mut client = server.connect();
-    let small = "x".repeat(200_000);
-    assert_eq!(client.call(&["ECHO", &small]), bulk(&small));
-    let mut greedy = server.connect();
-    let sent = greedy.stream.write_all(&request(&["ECHO", &"x".repeat(2_000_000)]));
-    drop(sent); // The server may have closed the connection already.
-    let reply = greedy.read();
-    assert!(reply.text().contains("--request-memory"), "{reply:?}");
-    assert_eq!(client.call(&["ECHO", &small]), bulk(&small));
+    let server = Server::start(&folder, &["--metrics", "127.0.0.1:0"]);
+    let mut stream = TcpStream::connect(server.metrics.unwrap()).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+    assert!(response.contains("\nfpdb_connections 0\n"), "{response}");
 }
 
 #[test]
@@ -134,64 +84,6 @@ fn a_client_that_does_not_read_takes_little_memory_and_delays_nobody() {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     assert!(peak < 64 << 10, "{peak} KiB");
-}
-
-/// Sends commands whose replies take about 24 MB, more than the buffers of the systems.
-fn write_without_reading(client: &mut Client) -> usize {
-    let name = "x".repeat(60_000);
-    client.call(&["FP.ADDNX", &name, "0xff"]);
-    let requests = 400;
-    client.send(&request(&["FP.ADDNX", "copy", "0xff"]).repeat(requests));
-    requests
-}
-
-#[test]
-fn clients_that_do_not_read_the_replies_to_writes_delay_nobody_and_can_read_them_later() {
-    let folder = database();
-    // Only the write timeout would end a wait for these clients.
-    let server = Server::start(&folder, &["--write-timeout", "600"]);
-    let mut slow: Vec<Client> = (0..4).map(|_| server.connect()).collect();
-    let requests: Vec<usize> = slow.iter_mut().map(write_without_reading).collect();
-    let mut other = server.connect();
-    for _ in 0..10 {
-        assert_eq!(other.call(&["FP.ADDNX", "copy", "0xfe"]).word(), "duplicate");
-    }
-    for (client, requests) in slow.iter_mut().zip(requests) {
-        for _ in 0..requests {
-            let reply = client.read();
-            assert_eq!((reply.word(), reply.items()[1].text().len()), ("duplicate", 60_000));
-        }
-        assert_eq!(client.call(&["PING"]).text(), "PONG");
-    }
-}
-
-#[test]
-fn a_client_that_waits_for_its_replies_is_not_idle() {
-    let folder = database();
-    let server = Server::start(&folder, &["--timeout", "3"]);
-    let mut client = server.connect();
-    let requests = write_without_reading(&mut client);
-    std::thread::sleep(Duration::from_secs(4));
-    for _ in 0..requests {
-        assert_eq!(client.read().word(), "duplicate");
-    }
-    assert_eq!(client.call(&["PING"]).text(), "PONG");
-    client.expect_end();
-}
-
-#[test]
-fn a_client_that_never_reads_the_replies_to_writes_is_cut_off() {
-    let folder = database();
-    let server = Server::start(&folder, &["--write-timeout", "1"]);
-    let mut slow = server.connect();
-    let requests = write_without_reading(&mut slow);
-    let (mut other, start) = (server.connect(), Instant::now());
-    while !other.call(&["INFO"]).text().contains("connected_clients:1\r\n") {
-        assert!(start.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let received = std::iter::from_fn(|| slow.try_read()).count();
-    assert!(received < requests, "{received}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! `serve`, over real connections.
+//! `serve` as a program: its arguments, its signals and its end. The server itself is tested in its
+//! crate.
 
-mod answers;
 mod auth;
+#[path = "../../../../../crates/fpdb-server/tests/wire/client.rs"]
 mod client;
-mod documented;
 mod durability;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod limits;
-mod metrics;
+mod server;
+mod stats;

@@ -80,8 +80,8 @@ impl Branches {
     /// Returns the bits per fingerprint that the paper's code (Manku, Jain, Das Sarma 2007, section
     /// 3.2) takes for this set in blocks of `block_size` bytes. A block holds its first fingerprint
     /// in full; for each of the others, it holds the Huffman code of h, the position of the highest
-    /// bit in which the fingerprint differs from the one before, and the h bits below. The paper has
-    /// neither an index nor checksums on disk.
+    /// bit in which the fingerprint differs from the one before, and the h bits below. The paper
+    /// has neither an index nor checksums on disk.
     pub(super) fn paper(&self, block_size: usize) -> f64 {
         let (n, block) = (self.fingerprints.max(1) as f64, 8.0 * block_size as f64);
         let Some(next) = self.paper_next() else { return block };
@@ -190,7 +190,7 @@ mod tests {
 
     fn random(n: usize) -> Vec<u64> {
         let mut random = Random::new(7);
-        (0..n).map(|_| random.next()).collect()
+        (0..n).map(|_| random.fingerprint::<u64>()).collect()
     }
 
     /// What uniformly random fingerprints are expected to have. Of the 2^d prefixes, each half has

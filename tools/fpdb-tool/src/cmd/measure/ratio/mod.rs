@@ -14,9 +14,9 @@ use fpdb::{BlockCode, Fingerprint, Layout};
 use indicatif::ProgressBar;
 
 use crate::cmd::measure::generate::{Data, Source};
-use crate::count;
-use crate::failure::{self, Outcome};
+use crate::failure::{self, Exit};
 use crate::input::fingerprints::{FingerprintFormat, ListArgs};
+use crate::numbers::parse_count;
 use crate::output::{self, Context};
 use crate::temporary::{self, Temporary};
 use crate::{database, progress};
@@ -31,30 +31,29 @@ Example:
 /// size
 ///
 /// For each n, layout, code and block size, a database is written, measured and removed; the space
-/// of its blocks, index, filters and ids is reported separately, and each is compared with the least
-/// that it could take: blocks with the entropy bound, a filter with --filter-bits, and ids with the
-/// number of ways to distribute them, about log2(n / e) bits each; index and checksums could take
-/// nothing. For comparison, the report has the
-/// sizes of raw fingerprints and of the differences between sorted neighbours (at full width and as
-/// varints) compressed with Zstandard at level 3, and what the paper's code would take.
+/// of its blocks, index, filters and ids is reported separately, and each is compared with the
+/// least that it could take: blocks with the entropy bound, a filter with --filter-bits, and ids
+/// with the number of ways to distribute them, about log2(n / e) bits each; index and checksums
+/// could take nothing. For comparison, the report has the sizes of raw fingerprints and of the
+/// differences between sorted neighbours (at full width and as varints) compressed with Zstandard
+/// at level 3, and what the paper's code would take.
 ///
-/// The entropy bound is that of the measured fingerprints. It is log2 of the number of sets whose
-/// sorted neighbours first differ at each bit position as often as those of the measured set,
-/// divided by the number of fingerprints. The uniform bound is that of uniformly random
-/// fingerprints, log2(C(2^bits, n)) / n. The more the fingerprints cluster, the further the entropy
-/// bound is below it.
+/// The entropy bound depends on the measured fingerprints. It is log2 of the number of sets whose
+/// sorted neighbours first differ at each bit position as often as theirs do, divided by the number
+/// of fingerprints. The uniform bound is for uniformly random fingerprints: log2(C(2^bits, n)) / n.
+/// The more the fingerprints cluster, the further the entropy bound is below it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// Numbers of entries, such as 50000 or 1e6 [default: the powers of ten from 1e4 to --max-n, or
     /// all entries of a file]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = count::parse,
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_count,
         conflicts_with = "max_n")]
     n: Vec<u64>,
 
     /// The largest power of ten to measure; the default takes about a minute, 1e8 a quarter of an
     /// hour
-    #[arg(long, value_name = "NUMBER", value_parser = count::parse, default_value = "1e7")]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_count, default_value = "1e7")]
     max_n: u64,
 
     /// Layouts to measure, by name
@@ -108,7 +107,7 @@ fn parse_block(text: &str) -> Result<usize, String> {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Outcome> {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         for (name, path) in [("--csv", &self.csv), ("--html", &self.html)] {
             if path.as_ref().is_some_and(|path| path.as_os_str() == "-") {
                 bail!("standard output is for the results: give {name} a file");
@@ -135,7 +134,7 @@ impl Args {
         if let Some(path) = &self.html {
             write(path, page::html(&report).as_bytes())?;
         }
-        Ok(Outcome::Done)
+        Ok(Exit::Done)
     }
 
     fn measure<F: Fingerprint>(&self, context: &Context<'_>) -> Result<Report> {

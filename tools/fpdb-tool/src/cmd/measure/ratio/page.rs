@@ -185,7 +185,7 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Returns `None` for a row that is not that of a database.
+    /// Returns `None` for a row that is not about a database.
     fn of(row: &'a Row) -> Option<Self> {
         Some(Self { layout: row.layout.as_deref()?, codec: row.codec })
     }

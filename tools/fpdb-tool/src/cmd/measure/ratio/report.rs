@@ -26,9 +26,9 @@ pub(super) struct Row {
     pub(super) n: u64,
     /// The number of distinct fingerprints, which figures per fingerprint are divided by.
     pub(super) fingerprints: u64,
-    /// The name of the code; for a database, that of its blocks.
+    /// The name of the code; for a database, the code of its blocks.
     pub(super) codec: &'static str,
-    /// Missing unless the row is that of a database.
+    /// Missing unless the row is about a database.
     pub(super) layout: Option<String>,
     pub(super) block_size: Option<usize>,
     pub(super) tables: usize,
@@ -56,7 +56,8 @@ pub(super) struct Row {
     pub(super) payload_bits: Option<f64>,
     /// Bits of the postings per fingerprint.
     pub(super) ids_bits: f64,
-    /// The least that ids can take, in bits per fingerprint: see [`IdBound`](super::bound::IdBound).
+    /// The least that ids can take, in bits per fingerprint: see
+    /// [`IdBound`](super::bound::IdBound).
     pub(super) ids_bound_bits: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) table_list: Vec<Table>,
@@ -181,11 +182,11 @@ fingerprint: all tables and the ids.";
 
 /// What the bounds are.
 pub(super) const BOUNDS: &str = "\
-The entropy bound is that of the measured fingerprints: log2 of the number of sets whose sorted
+The entropy bound of the measured fingerprints is log2 of the number of sets whose sorted
 neighbours first differ at each bit as often as theirs do, divided by the number of fingerprints. A
 code goes below it, and over is negative, only if it uses other patterns in the data, such as bits
 that neighbours have in common, or sorts by another order of the bits, as all tables but the first
-do. The uniform bound is that of uniformly random fingerprints, log2(C(2^bits, n)) / n. The more the
+do. The uniform bound, for uniformly random fingerprints, is log2(C(2^bits, n)) / n. The more the
 fingerprints cluster, the further the entropy bound is below it.";
 
 impl Report {
@@ -207,8 +208,8 @@ impl Report {
         lines
     }
 
-    /// Returns the report as CSV with one header. It contains the bytes that all other figures follow
-    /// from.
+    /// Returns the report as CSV with one header. It contains the bytes that all other figures
+    /// follow from.
     pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut csv = csv::Writer::from_writer(Vec::new());
         csv.write_record(CSV_COLUMNS)?;

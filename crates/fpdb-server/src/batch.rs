@@ -1,0 +1,172 @@
+//! `FP.ADDNX` and `FP.UPSERT`. Adjacent commands of a client form a batch, which the threads of
+//! `commits.rs` commit together with batches of other clients.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+use std::{thread, vec};
+
+use fpdb::{DocId, Key, Outcome};
+
+use crate::command::Command;
+use crate::failure::Result;
+use crate::matches::{self, Keys};
+use crate::output::{Lent, Output};
+use crate::resp::Replies;
+use crate::width::Width;
+
+/// The most commands of a batch.
+pub(crate) const MAX_COMMANDS: usize = 512;
+
+/// Adjacent commands of a client, all of one kind.
+pub(crate) struct Batch<F> {
+    pub(crate) command: Command,
+    start: Instant,
+    /// What each command writes: a document, or nothing because its text is too short.
+    written: Vec<Result<Option<(F, StoredKey)>>>,
+    /// The names of all documents, one after the other.
+    names: String,
+}
+
+/// A key that outlives the request it comes from.
+enum StoredKey {
+    Id(DocId),
+    /// Where the name is.
+    Name(Range<usize>),
+}
+
+impl<F: Width> Batch<F> {
+    /// Begins a batch of about this many commands.
+    pub(crate) fn new(command: Command, commands: usize) -> Self {
+        let written = Vec::with_capacity(commands);
+        Self { command, start: Instant::now(), written, names: String::new() }
+    }
+
+    /// Adds what a command writes.
+    pub(crate) fn push(&mut self, written: Result<Option<(F, Key<'_>)>>) {
+        let names = &mut self.names;
+        let stored = |(fingerprint, key)| match key {
+            Key::Id(id) => (fingerprint, StoredKey::Id(id)),
+            Key::Name(name) => {
+                let start = names.len();
+                names.push_str(name);
+                (fingerprint, StoredKey::Name(start..names.len()))
+            }
+        };
+        self.written.push(written.map(|document| document.map(stored)));
+    }
+
+    /// Returns the documents to write.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (F, Key<'_>)> {
+        self.written.iter().filter_map(|written| {
+            let (fingerprint, key) = written.as_ref().ok()?.as_ref()?;
+            let key = match key {
+                StoredKey::Id(id) => Key::Id(*id),
+                StoredKey::Name(range) => Key::Name(&self.names[range.clone()]),
+            };
+            Some((*fingerprint, key))
+        })
+    }
+
+    /// Returns the number of commands.
+    pub(crate) fn len(&self) -> usize {
+        self.written.len()
+    }
+}
+
+/// The replies to a batch that was committed.
+pub(crate) struct Answers<F: Width> {
+    command: Command,
+    written: vec::IntoIter<Result<Option<(F, StoredKey)>>>,
+    /// What became of the documents.
+    outcomes: vec::IntoIter<Result<Outcome<F>>>,
+    keys: Arc<Keys<F>>,
+    lent: Lent,
+}
+
+impl<F: Width> Answers<F> {
+    pub(crate) fn new(
+        batch: Batch<F>,
+        outcomes: Vec<Result<Outcome<F>>>,
+        keys: Arc<Keys<F>>,
+        lent: Lent,
+    ) -> Self {
+        let Batch { command, start, written, .. } = batch;
+        if command == Command::AddNx {
+            lent.output.metrics().addnx.add(written.len(), start.elapsed());
+        }
+        let (written, outcomes) = (written.into_iter(), outcomes.into_iter());
+        Self { command, written, outcomes, keys, lent }
+    }
+
+    /// Sends the replies without waiting for the client. If it does not take them at once, another
+    /// thread waits for it.
+    pub(crate) fn deliver(mut self) {
+        if self.write(Output::try_send) {
+            return;
+        }
+        let wait = move || {
+            self.write(|output| {
+                output.send();
+                true
+            });
+        };
+        // If there is no thread, the connection ends.
+        let _ = thread::Builder::new().name("slow client".to_owned()).spawn(wait);
+    }
+
+    /// Writes the rest of the replies. Returns false as soon as `send` could not send some of them.
+    fn write(&mut self, mut send: impl FnMut(&mut Output) -> bool) -> bool {
+        loop {
+            let output = &mut self.lent.output;
+            if output.is_full() && !send(output) {
+                return false;
+            }
+            let Some(written) = self.written.next() else { break };
+            let outcome = match written {
+                Ok(Some(_)) => self.outcomes.next().transpose(),
+                Ok(None) => Ok(None),
+                Err(failure) => Err(failure),
+            };
+            let replied =
+                outcome.and_then(|outcome| reply(outcome, &self.keys, &mut output.replies));
+            if let Err(failure) = replied {
+                failure.write(&mut output.replies);
+                output.metrics().of(self.command).errors.add(1);
+            }
+        }
+        let is_complete = send(&mut self.lent.output);
+        self.lent.is_complete = is_complete;
+        is_complete
+    }
+}
+
+/// Writes what became of a document, or that its text is too short.
+fn reply<F: Width>(
+    outcome: Option<Outcome<F>>,
+    keys: &Keys<F>,
+    replies: &mut Replies,
+) -> Result<()> {
+    match outcome {
+        None => word(replies, 0, "too-short"),
+        Some(Outcome::Inserted(_)) => word(replies, 0, "inserted"),
+        Some(Outcome::Unchanged(_)) => word(replies, 0, "unchanged"),
+        Some(Outcome::Updated { from, distance, .. }) => {
+            word(replies, 2, "updated");
+            replies.integer(distance.into());
+            replies.bulk(from.to_hex().as_bytes());
+        }
+        Some(Outcome::Duplicate(found)) => {
+            let key = keys.find(found.id)?;
+            word(replies, 3, "duplicate");
+            matches::write_parts(key.as_deref(), &found, replies);
+        }
+    }
+    Ok(())
+}
+
+/// Begins an array: a word, and this number of details.
+fn word(replies: &mut Replies, details: usize, word: &str) {
+    replies.array(1 + details);
+    replies.bulk(word.as_bytes());
+}

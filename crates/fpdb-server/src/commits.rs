@@ -1,0 +1,82 @@
+//! Commits batches of all connections together.
+//!
+//! A connection hands over its batch and its output, and goes on to wait for the next request. A
+//! few threads take what has gathered, commit it, and send the replies. So many connections share
+//! the lookups, the frame in the log and the sync of a commit, and no thread of a connection has to
+//! wake up for it. While one thread waits for the disk, batches for the next one gather.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use fpdb::{Key, OnDuplicate, Outcome};
+
+use crate::batch::Answers;
+use crate::command::Command;
+use crate::failure::Result;
+use crate::matches::Keys;
+use crate::queue::Submission;
+use crate::service::Service;
+use crate::width::Width;
+
+/// How many threads commit: one works while another one waits for the disk.
+pub(crate) const THREADS: usize = 2;
+
+/// Commits batches until the server ends.
+pub(crate) fn run<F: Width>(service: &Arc<Service<F>>) {
+    while let Some(group) = service.queue.next() {
+        // After a panic, the connections of the group end, because they get their output back
+        // without the replies.
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| execute(service, group)));
+    }
+}
+
+/// Commits batches of one kind, and sends the replies.
+fn execute<F: Width>(service: &Service<F>, group: Vec<Submission<F>>) {
+    let Some(command) = group.first().map(|first| first.batch.command) else { return };
+    let counts: Vec<usize> =
+        group.iter().map(|submission| submission.batch.documents().count()).collect();
+    let documents: Vec<(F, Key<'_>)> =
+        group.iter().flat_map(|submission| submission.batch.documents()).collect();
+    let mut outcomes = Vec::with_capacity(documents.len());
+    commit(service, command, &documents, &mut outcomes);
+    let mut outcomes = outcomes.into_iter();
+    let keys = Arc::new(Keys::new(service.db.snapshot(), service.db.description().ids));
+    for (Submission { batch, lent }, count) in group.into_iter().zip(counts) {
+        let own = outcomes.by_ref().take(count).collect();
+        Answers::new(batch, own, keys.clone(), lent).deliver();
+    }
+}
+
+/// Writes documents in one commit. If that fails, writes each half by itself, so that in the end, a
+/// command fails only if it would have failed alone.
+fn commit<F: Width>(
+    service: &Service<F>,
+    command: Command,
+    documents: &[(F, Key<'_>)],
+    outcomes: &mut Vec<Result<Outcome<F>>>,
+) {
+    if documents.is_empty() {
+        return;
+    }
+    match commit_together(service, command, documents) {
+        Ok(all) => outcomes.extend(all.into_iter().map(Ok)),
+        Err(error) if documents.len() == 1 => outcomes.push(Err(error.into())),
+        Err(_) => {
+            let (first, second) = documents.split_at(documents.len() / 2);
+            commit(service, command, first, outcomes);
+            commit(service, command, second, outcomes);
+        }
+    }
+}
+
+fn commit_together<F: Width>(
+    service: &Service<F>,
+    command: Command,
+    documents: &[(F, Key<'_>)],
+) -> fpdb::Result<Vec<Outcome<F>>> {
+    let write = service.db.write(documents).unless_near(service.db.description().max_distance);
+    match command {
+        Command::Upsert => write.or_update(OnDuplicate::Keep).run(),
+        _ => write.run(),
+    }
+}

@@ -1,0 +1,83 @@
+//! Why a server cannot start.
+
+use std::{fmt, io, result};
+
+use crate::password;
+
+/// Why a server cannot start.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_server::{Error, Options, Server};
+/// let error = Server::bind("0.0.0.0:6380", &Options::new()).unwrap_err();
+/// assert!(matches!(error, Error::NeedsPassword { .. }));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A text is not an address and a port.
+    Address {
+        /// The text.
+        address: String,
+        /// What the system says about it.
+        source: io::Error,
+    },
+    /// Other machines can reach the address, and there is no password.
+    NeedsPassword {
+        /// The address.
+        address: String,
+    },
+    /// The password is empty or too long.
+    Password {
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// The address is not free, or not of this machine.
+    Listen {
+        /// The address.
+        address: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The system allows no more threads.
+    Thread {
+        /// The reason.
+        source: io::Error,
+    },
+}
+
+/// A result with an [`Error`] of the server.
+pub type Result<T> = result::Result<T, Error>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address { address, .. } => {
+                write!(f, "{address:?} is not an address and a port, such as 127.0.0.1:6380")
+            }
+            Self::NeedsPassword { address } => write!(
+                f,
+                "other machines can reach {address}: set a password, or listen on 127.0.0.1, which \
+                 only this machine can reach"
+            ),
+            Self::Password { length } => {
+                let most = password::MAX_LEN;
+                write!(f, "a password has 1 to {most} bytes, and this one has {length}")
+            }
+            Self::Listen { address, .. } => write!(f, "cannot listen on {address}"),
+            Self::Thread { .. } => write!(f, "cannot start a thread"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Address { source, .. }
+            | Self::Listen { source, .. }
+            | Self::Thread { source } => Some(source),
+            Self::NeedsPassword { .. } | Self::Password { .. } => None,
+        }
+    }
+}

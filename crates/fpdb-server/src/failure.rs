@@ -1,0 +1,55 @@
+//! Errors as replies.
+
+use fpdb::ErrorKind;
+
+use crate::command::Command;
+use crate::resp::Replies;
+
+/// A command that failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// One word in capitals, by which programs recognize the error.
+    code: &'static str,
+    message: String,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    /// An error in the command, or one without a code of its own.
+    pub(crate) fn general(message: impl Into<String>) -> Self {
+        Self::new("ERR", message)
+    }
+
+    /// A number of arguments that the command does not take.
+    pub(crate) fn arity(command: Command) -> Self {
+        let name = command.definition().name;
+        Self::general(format!("wrong number of arguments for '{name}' command"))
+    }
+
+    pub(crate) fn syntax() -> Self {
+        Self::general("syntax error")
+    }
+
+    pub(crate) fn write(&self, replies: &mut Replies) {
+        replies.error(self.code, &self.message);
+    }
+}
+
+impl From<fpdb::Error> for Failure {
+    fn from(error: fpdb::Error) -> Self {
+        let code = match error.kind() {
+            ErrorKind::NoSpace => "NOSPACE",
+            ErrorKind::Corruption => "CORRUPTION",
+            ErrorKind::Io => "IOERR",
+            // The server has to be started again.
+            ErrorKind::Poisoned | ErrorKind::Closed | ErrorKind::Replaced => "UNWRITABLE",
+            _ => "ERR",
+        };
+        Self::new(code, error.to_string())
+    }
+}

@@ -1,0 +1,151 @@
+//! What the server says about itself: `INFO`, and figures for Prometheus.
+
+use std::fmt::{Display, Write};
+
+use crate::metrics::Metrics;
+use crate::service::Service;
+use crate::width::Width;
+
+/// Returns the reply to `INFO`.
+pub(crate) fn info<F: Width>(service: &Service<F>) -> String {
+    let shared = &service.shared;
+    let metrics = &shared.metrics;
+    let stats = service.db.stats();
+    let mut text = String::new();
+    section(
+        &mut text,
+        "Server",
+        &[
+            ("fpdb_version", &env!("CARGO_PKG_VERSION")),
+            ("redis_mode", &"standalone"),
+            ("process_id", &std::process::id()),
+            ("tcp_port", &shared.address.port()),
+            ("uptime_in_seconds", &metrics.started.elapsed().as_secs()),
+        ],
+    );
+    section(
+        &mut text,
+        "Clients",
+        &[("connected_clients", &shared.clients.len()), ("maxclients", &shared.max_connections)],
+    );
+    section(
+        &mut text,
+        "Stats",
+        &[
+            ("total_connections_received", &metrics.connections.get()),
+            ("rejected_connections", &metrics.connections_refused.get()),
+            ("total_commands_processed", &calls(metrics)),
+            ("total_error_replies", &errors(metrics)),
+            ("total_net_input_bytes", &metrics.bytes_received.get()),
+            ("total_net_output_bytes", &metrics.bytes_sent.get()),
+        ],
+    );
+    section(
+        &mut text,
+        "Database",
+        &[
+            ("entries", &stats.entries),
+            ("documents", &stats.documents),
+            ("segments", &stats.segments.len()),
+            ("bytes", &stats.bytes_total),
+            ("background_error", &stats.background_error.as_deref().unwrap_or("none")),
+        ],
+    );
+    text
+}
+
+fn section(text: &mut String, title: &str, rows: &[(&str, &dyn Display)]) {
+    let _ = write!(text, "# {title}\r\n");
+    for (name, value) in rows {
+        let _ = write!(text, "{name}:{value}\r\n");
+    }
+    *text += "\r\n";
+}
+
+fn calls(metrics: &Metrics) -> u64 {
+    metrics.commands().map(|(_, counted)| counted.calls.get()).sum::<u64>() + metrics.unknown.get()
+}
+
+fn errors(metrics: &Metrics) -> u64 {
+    metrics.commands().map(|(_, counted)| counted.errors.get()).sum::<u64>() + metrics.unknown.get()
+}
+
+/// Returns all figures in the text format of Prometheus.
+pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
+    let shared = &service.shared;
+    let metrics = &shared.metrics;
+    let stats = service.db.stats();
+    let mut text = String::new();
+    let mut commands = String::new();
+    let mut failures = String::new();
+    for (name, counted) in metrics.commands() {
+        let (calls, errors) = (counted.calls.get(), counted.errors.get());
+        let _ = writeln!(commands, "fpdb_commands_total{{command=\"{name}\"}} {calls}");
+        let _ = writeln!(failures, "fpdb_command_errors_total{{command=\"{name}\"}} {errors}");
+    }
+    family(&mut text, "fpdb_commands_total", "counter", "Commands by name.", &commands);
+    family(
+        &mut text,
+        "fpdb_command_errors_total",
+        "counter",
+        "Error replies by command.",
+        &failures,
+    );
+    let single: [(&str, &str, &str, u64); 13] = [
+        (
+            "unknown_commands_total",
+            "counter",
+            "Commands with an unknown name.",
+            metrics.unknown.get(),
+        ),
+        ("connections", "gauge", "Open connections.", shared.clients.len() as u64),
+        ("connections_total", "counter", "Accepted connections.", metrics.connections.get()),
+        (
+            "connections_refused_total",
+            "counter",
+            "Connections refused because too many were open.",
+            metrics.connections_refused.get(),
+        ),
+        ("received_bytes_total", "counter", "Bytes of requests.", metrics.bytes_received.get()),
+        ("sent_bytes_total", "counter", "Bytes of replies.", metrics.bytes_sent.get()),
+        ("uptime_seconds", "gauge", "Time since the start.", metrics.started.elapsed().as_secs()),
+        ("entries", "gauge", "Entries in the database.", stats.entries),
+        ("documents", "gauge", "Documents in the database, with duplicates.", stats.documents),
+        ("segments", "gauge", "Segments on disk.", stats.segments.len() as u64),
+        ("disk_bytes", "gauge", "Size of all files.", stats.bytes_total),
+        ("memtable_bytes", "gauge", "Memory for recent changes.", stats.memtable_bytes as u64),
+        (
+            "background_failure",
+            "gauge",
+            "Whether flush or compaction fails.",
+            stats.background_error.is_some().into(),
+        ),
+    ];
+    for (name, kind, help, value) in single {
+        let name = format!("fpdb_{name}");
+        family(&mut text, &name, kind, help, &format!("{name} {value}\n"));
+    }
+    let stalled = format!("fpdb_stalled_seconds_total {}\n", stats.stalled.as_secs_f64());
+    let help = "Time that writes have waited for flush and compaction.";
+    family(&mut text, "fpdb_stalled_seconds_total", "counter", help, &stalled);
+    let help = "Time to execute FP.ADDNX, with the sync.";
+    family(&mut text, "fpdb_addnx_seconds", "histogram", help, &histogram(metrics));
+    text
+}
+
+/// Writes the samples of a metric after its description.
+fn family(text: &mut String, name: &str, kind: &str, help: &str, samples: &str) {
+    let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{samples}");
+}
+
+fn histogram(metrics: &Metrics) -> String {
+    let addnx = &metrics.addnx;
+    let mut text = String::new();
+    for (bound, count) in addnx.buckets() {
+        let _ = writeln!(text, "fpdb_addnx_seconds_bucket{{le=\"{bound}\"}} {count}");
+    }
+    let (count, seconds) = (addnx.count(), addnx.seconds());
+    let _ = writeln!(text, "fpdb_addnx_seconds_bucket{{le=\"+Inf\"}} {count}");
+    let _ = writeln!(text, "fpdb_addnx_seconds_sum {seconds}\nfpdb_addnx_seconds_count {count}");
+    text
+}

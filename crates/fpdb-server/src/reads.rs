@@ -1,0 +1,150 @@
+//! The commands that read the database.
+
+use std::str::FromStr;
+
+use fpdb::QueryOptions;
+
+use crate::failure::{Failure, Result};
+use crate::matches::{self, Keys};
+use crate::output::Output;
+use crate::resp::Replies;
+use crate::service::Service;
+use crate::width::Width;
+
+/// The most matches of one reply. They are in memory while the reply is sent.
+const MAX_MATCHES: usize = 100_000;
+
+/// `FP.QUERY fingerprint|TEXT text [k] [LIMIT n]`
+pub(crate) fn query<F: Width>(
+    service: &Service<F>,
+    words: &[&[u8]],
+    output: &mut Output,
+) -> Result<()> {
+    let mut rest = &words[1..];
+    let fingerprint = service.document(&mut rest)?;
+    let (distance, rest) = match *rest {
+        [distance, ref rest @ ..] if !distance.eq_ignore_ascii_case(b"limit") => {
+            (parse_distance::<F>(distance)?, rest)
+        }
+        _ => (service.db.description().max_distance, rest),
+    };
+    let limit = match *rest {
+        [] => None,
+        [limit, number] if limit.eq_ignore_ascii_case(b"limit") => Some(parse_limit(number)?),
+        _ => return Err(Failure::syntax()),
+    };
+    let Some(fingerprint) = fingerprint else {
+        output.replies.null();
+        return Ok(());
+    };
+    let keys = Keys::new(service.db.snapshot(), service.db.description().ids);
+    let mut search = Search { keys, distance, limit, left: MAX_MATCHES };
+    search.write(fingerprint, output)
+}
+
+/// `FP.MQUERY k fingerprint...`
+pub(crate) fn query_many<F: Width>(
+    service: &Service<F>,
+    words: &[&[u8]],
+    output: &mut Output,
+) -> Result<()> {
+    let distance = parse_distance::<F>(words[1])?;
+    let fingerprints = words[2..].iter().map(|word| Service::<F>::fingerprint(word));
+    let fingerprints = fingerprints.collect::<Result<Vec<F>>>()?;
+    let keys = Keys::new(service.db.snapshot(), service.db.description().ids);
+    let mut search = Search { keys, distance, limit: None, left: MAX_MATCHES };
+    output.replies.array(fingerprints.len());
+    for fingerprint in fingerprints {
+        // The reply has begun, so an error takes the place of one answer.
+        if let Err(failure) = search.write(fingerprint, output) {
+            failure.write(&mut output.replies);
+        }
+        if output.is_broken() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A search for near-duplicates in one snapshot.
+struct Search<F: Width> {
+    keys: Keys<F>,
+    distance: u32,
+    limit: Option<usize>,
+    /// How many more matches the reply may have.
+    left: usize,
+}
+
+impl<F: Width> Search<F> {
+    /// Writes the array of the matches of a fingerprint, nearest first.
+    fn write(&mut self, fingerprint: F, output: &mut Output) -> Result<()> {
+        let most = self.limit.unwrap_or(usize::MAX).min(self.left + 1);
+        let options = QueryOptions::within(self.distance).limit(most);
+        let found = self.keys.snapshot().query(fingerprint, options)?;
+        self.left = self.left.checked_sub(found.len()).ok_or_else(|| {
+            Failure::general(format!("more than {MAX_MATCHES} matches: use FP.QUERY with LIMIT"))
+        })?;
+        output.replies.array(found.len());
+        for found in found {
+            // The reply has begun, so an error takes the place of one match.
+            match self.keys.find(found.id) {
+                Ok(key) => {
+                    output.replies.array(3);
+                    matches::write_parts(key.as_deref(), &found, &mut output.replies);
+                }
+                Err(failure) => failure.write(&mut output.replies),
+            }
+            output.send_if_full();
+            if output.is_broken() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parse_distance<F: Width>(word: &[u8]) -> Result<u32> {
+    let bits = F::BITS;
+    let distance = number(word).filter(|&distance| distance <= bits);
+    distance.ok_or_else(|| Failure::general(format!("expected a distance from 0 to {bits}")))
+}
+
+fn parse_limit(word: &[u8]) -> Result<usize> {
+    let limit = number(word).filter(|limit| (1..=MAX_MATCHES).contains(limit));
+    limit.ok_or_else(|| Failure::general(format!("expected a LIMIT from 1 to {MAX_MATCHES}")))
+}
+
+fn number<T: FromStr>(word: &[u8]) -> Option<T> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+/// `FP.GET key`
+pub(crate) fn get<F: Width>(
+    service: &Service<F>,
+    words: &[&[u8]],
+    replies: &mut Replies,
+) -> Result<()> {
+    let key = service.key(words[1])?;
+    let snapshot = service.db.snapshot();
+    let Some(document) = snapshot.get(key)? else {
+        replies.null();
+        return Ok(());
+    };
+    let keys = Keys::new(snapshot, service.db.description().ids);
+    let original = document.duplicate_of.map(|id| keys.find(id)).transpose()?.flatten();
+    replies.map(5);
+    let number = |number: u64| Some(number.to_string());
+    let is_duplicate = document.duplicate_of.is_some();
+    let values = [
+        ("id", number(document.id.0)),
+        ("fingerprint", Some(document.fingerprint.to_hex())),
+        ("stamp", document.stamp.and_then(number)),
+        ("status", Some(if is_duplicate { "duplicate" } else { "original" }.to_owned())),
+        ("duplicate_of", original),
+    ];
+    for (name, value) in values {
+        replies.bulk(name.as_bytes());
+        replies.optional(value.as_deref());
+    }
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! Parses requests: arrays of bulk strings, or lines such as a person types them.
+//!
+//! A request may arrive in any number of pieces. The parser remembers how far it came, so that a
+//! client that sends single bytes does not make it start over each time. It allocates nothing for
+//! what was only announced.
+
+use std::fmt;
+use std::ops::Range;
+
+use memchr::memchr;
+
+/// The most bytes of the line that announces a count or a length.
+const MAX_HEADER: usize = 32;
+
+/// The most bytes of a request that is a line.
+const MAX_LINE: usize = 64 << 10;
+
+/// What a request may consist of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) arguments: usize,
+    /// Bytes of an argument.
+    pub(crate) bulk: usize,
+    /// Bytes of the request as it is sent.
+    pub(crate) request: usize,
+}
+
+/// A complete request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// Its bytes, with all line ends.
+    pub(crate) length: usize,
+    /// Where its arguments are, counted from its first byte. Empty for a request that gets no
+    /// reply.
+    pub(crate) arguments: Vec<Range<usize>>,
+}
+
+/// Why bytes are not a request. There is no way to find the next request after them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Malformed(String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Protocol error: {}", self.0)
+    }
+}
+
+/// Parses one request after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Parser {
+    /// How many bytes of the request were parsed.
+    at: usize,
+    arguments: Vec<Range<usize>>,
+    next: Next,
+}
+
+/// What the bytes after the parsed ones should be.
+#[derive(Debug, Default, Clone, Copy)]
+enum Next {
+    #[default]
+    Start,
+    Line,
+    /// The length of the next argument, of which this many are missing.
+    Length {
+        missing: usize,
+    },
+    Argument {
+        missing: usize,
+        length: usize,
+    },
+}
+
+impl Parser {
+    /// Parses the request at the beginning of `bytes`. Returns `None` if it is incomplete: then the
+    /// next call must have the same bytes and more.
+    pub(crate) fn parse(
+        &mut self,
+        bytes: &[u8],
+        limits: Limits,
+    ) -> Result<Option<Request>, Malformed> {
+        loop {
+            match self.next {
+                Next::Start => match bytes.first() {
+                    None => return Ok(None),
+                    Some(b'*') => {
+                        let Some(count) = self.header(bytes, "count of arguments")? else {
+                            return Ok(None);
+                        };
+                        if count > limits.arguments {
+                            let most = limits.arguments;
+                            return malformed(format!("{count} arguments, more than {most}"));
+                        }
+                        self.next = Next::Length { missing: count };
+                    }
+                    Some(_) => self.next = Next::Line,
+                },
+                Next::Line => return self.line(bytes, limits),
+                Next::Length { missing: 0 } => return Ok(Some(self.finish(self.at))),
+                Next::Length { missing } => {
+                    let Some(&first) = bytes.get(self.at) else { return Ok(None) };
+                    if first != b'$' {
+                        let found = first.escape_ascii();
+                        return malformed(format!("expected '$', got '{found}'"));
+                    }
+                    let Some(length) = self.header(bytes, "length of an argument")? else {
+                        return Ok(None);
+                    };
+                    if length > limits.bulk {
+                        let most = limits.bulk;
+                        return malformed(format!(
+                            "an argument of {length} bytes, more than {most}"
+                        ));
+                    }
+                    if self.at + length + 2 > limits.request {
+                        let most = limits.request;
+                        return malformed(format!("a request of more than {most} bytes"));
+                    }
+                    self.next = Next::Argument { missing, length };
+                }
+                Next::Argument { missing, length } => {
+                    let end = self.at + length;
+                    let Some(line_end) = bytes.get(end..end + 2) else { return Ok(None) };
+                    if line_end != b"\r\n" {
+                        return malformed("an argument does not end with CR LF".to_owned());
+                    }
+                    self.arguments.push(self.at..end);
+                    self.at = end + 2;
+                    self.next = Next::Length { missing: missing - 1 };
+                }
+            }
+        }
+    }
+
+    /// Parses the line that announces a number, after its first byte. Returns `None` if it is
+    /// incomplete.
+    fn header(&mut self, bytes: &[u8], what: &str) -> Result<Option<usize>, Malformed> {
+        let rest = bytes.get(self.at + 1..).unwrap_or_default();
+        let line = &rest[..rest.len().min(MAX_HEADER)];
+        let Some(length) = memchr(b'\n', line) else {
+            if line.len() == MAX_HEADER {
+                return malformed(format!("invalid {what}"));
+            }
+            return Ok(None);
+        };
+        let number = line[..length].strip_suffix(b"\r").filter(|digits| is_number(digits));
+        let number = number.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+        let Some(number) = number else { return malformed(format!("invalid {what}")) };
+        self.at += 1 + length + 1;
+        Ok(Some(number))
+    }
+
+    fn line(&mut self, bytes: &[u8], limits: Limits) -> Result<Option<Request>, Malformed> {
+        let most = MAX_LINE.min(limits.request);
+        let line = &bytes[..bytes.len().min(most)];
+        let Some(length) =
+            memchr(b'\n', line.get(self.at..).unwrap_or_default()).map(|found| self.at + found)
+        else {
+            if line.len() == most {
+                return malformed(format!("a line of more than {most} bytes"));
+            }
+            self.at = line.len();
+            return Ok(None);
+        };
+        let line = line[..length].strip_suffix(b"\r").unwrap_or(&line[..length]);
+        self.arguments = words(line)?;
+        if self.arguments.len() > limits.arguments {
+            return malformed(format!("more than {} arguments", limits.arguments));
+        }
+        let first = self.arguments.first().map(|word| &line[word.clone()]);
+        if first.is_some_and(is_http) {
+            return malformed("this is not an HTTP server".to_owned());
+        }
+        Ok(Some(self.finish(length + 1)))
+    }
+
+    fn finish(&mut self, length: usize) -> Request {
+        let Self { arguments, .. } = std::mem::take(self);
+        Request { length, arguments }
+    }
+}
+
+fn malformed<T>(reason: String) -> Result<T, Malformed> {
+    Err(Malformed(reason))
+}
+
+fn is_number(digits: &[u8]) -> bool {
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Returns whether a line begins like one of an HTTP request. A web page can make a browser send
+/// such a request to a local address, with commands in its body.
+fn is_http(word: &[u8]) -> bool {
+    word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
+}
+
+/// Splits a line at white space. A word in quotes may contain white space. There are no escapes.
+fn words(line: &[u8]) -> Result<Vec<Range<usize>>, Malformed> {
+    let mut words = Vec::new();
+    let mut at = 0;
+    while at < line.len() {
+        match line[at] {
+            quote @ (b'"' | b'\'') => {
+                let start = at + 1;
+                let Some(length) = memchr(quote, &line[start..]) else {
+                    return malformed("unbalanced quotes".to_owned());
+                };
+                words.push(start..start + length);
+                at = start + length + 1;
+                if line.get(at).is_some_and(|byte| !byte.is_ascii_whitespace()) {
+                    return malformed("unbalanced quotes".to_owned());
+                }
+            }
+            byte if byte.is_ascii_whitespace() => at += 1,
+            _ => {
+                let length = line[at..].iter().position(u8::is_ascii_whitespace);
+                let end = length.map_or(line.len(), |length| at + length);
+                words.push(at..end);
+                at = end;
+            }
+        }
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { arguments: 4, bulk: 16, request: 64 };
+
+    fn arguments<'a>(bytes: &'a [u8], request: &Request) -> Vec<&'a [u8]> {
+        request.arguments.iter().map(|range| &bytes[range.clone()]).collect()
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Option<Request>, Malformed> {
+        Parser::default().parse(bytes, LIMITS)
+    }
+
+    const REQUESTS: [&[u8]; 6] = [
+        b"*1\r\n$4\r\nPING\r\n",
+        b"*2\r\n$4\r\nECHO\r\n$0\r\n\r\n",
+        b"*3\r\n$3\r\na\r\n\r\n$2\r\n$1\r\n$4\r\n\0\xff*1\r\n",
+        b"*0\r\n",
+        b"ECHO \"a b\" c\r\n",
+        b"\r\n",
+    ];
+
+    #[test]
+    fn requests_are_split_into_arguments() {
+        let expected: [&[&[u8]]; 6] = [
+            &[b"PING"],
+            &[b"ECHO", b""],
+            &[b"a\r\n", b"$1", b"\0\xff*1"],
+            &[],
+            &[b"ECHO", b"a b", b"c"],
+            &[],
+        ];
+        for (bytes, expected) in REQUESTS.iter().zip(expected) {
+            // What follows is not touched.
+            let longer = [bytes, &b"*1\r\nrest"[..]].concat();
+            let request = parse(&longer).unwrap().unwrap();
+            assert_eq!(arguments(&longer, &request), expected, "{bytes:?}");
+            assert_eq!(request.length, bytes.len(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn every_truncation_is_incomplete_and_can_be_continued() {
+        for bytes in REQUESTS {
+            let whole = parse(bytes).unwrap();
+            for end in 0..bytes.len() {
+                assert_eq!(parse(&bytes[..end]), Ok(None), "{end} of {bytes:?}");
+                // The same parser continues, however the rest arrives.
+                let mut parser = Parser::default();
+                assert_eq!(parser.parse(&bytes[..end], LIMITS), Ok(None));
+                assert_eq!(parser.parse(bytes, LIMITS).unwrap(), whole);
+            }
+            let mut parser = Parser::default();
+            let pieces = (0..=bytes.len()).map(|end| parser.parse(&bytes[..end], LIMITS).unwrap());
+            assert_eq!(pieces.flatten().collect::<Vec<_>>(), [whole.unwrap()]);
+        }
+    }
+
+    #[test]
+    fn malformed_requests_are_refused() {
+        let long_line = vec![b'x'; 64];
+        let long_header = [b"*".as_slice(), &[b'1'; MAX_HEADER]].concat();
+        let cases: [(&[u8], &str); 19] = [
+            (b"*-1\r\n", "invalid count of arguments"),
+            (b"*+1\r\n", "invalid count of arguments"),
+            (b"*\r\n", "invalid count of arguments"),
+            (b"*1x\r\n", "invalid count of arguments"),
+            (b"*1\n$4\r\nPING\r\n", "invalid count of arguments"),
+            (b"*99999999999999999999999\r\n", "invalid count of arguments"),
+            (&long_header, "invalid count of arguments"),
+            (b"*5\r\n", "5 arguments, more than 4"),
+            (b"*18446744073709551615\r\n", "18446744073709551615 arguments, more than 4"),
+            (b"*1\r\n:4\r\n", "expected '$', got ':'"),
+            (b"*1\r\n\xff", "expected '$', got '\\xff'"),
+            (b"*1\r\n$-1\r\n", "invalid length of an argument"),
+            (b"*1\r\n$17\r\n", "an argument of 17 bytes, more than 16"),
+            (
+                b"*1\r\n$18446744073709551615\r\n",
+                "an argument of 18446744073709551615 bytes, more than 16",
+            ),
+            (b"*1\r\n$4\r\nPINGPI", "an argument does not end with CR LF"),
+            (b"*1\r\n$4\r\nPING\n\n", "an argument does not end with CR LF"),
+            (&long_line, "a line of more than 64 bytes"),
+            (b"ECHO \"a\r\n", "unbalanced quotes"),
+            (b"POST / HTTP/1.1\r\n", "this is not an HTTP server"),
+        ];
+        for (bytes, reason) in cases {
+            assert_eq!(parse(bytes).unwrap_err().0, reason, "{bytes:?}");
+        }
+        let most = b"*4\r\n$16\r\n0123456789abcdef\r\n$16\r\n0123456789abcdef\r\n$16\r\n";
+        assert_eq!(parse(most).unwrap_err().0, "a request of more than 64 bytes");
+    }
+
+    #[test]
+    fn nothing_is_allocated_for_what_was_announced() {
+        let limits =
+            Limits { arguments: usize::MAX, bulk: usize::MAX / 4, request: usize::MAX / 2 };
+        let mut parser = Parser::default();
+        assert_eq!(parser.parse(b"*1000000000\r\n$1000000000\r\nx", limits), Ok(None));
+        assert_eq!(parser.arguments.capacity(), 0);
+    }
+
+    #[test]
+    fn no_bytes_make_the_parser_panic() {
+        let mut state = 7_u64;
+        for _ in 0..20_000 {
+            let mut bytes = Vec::new();
+            for _ in 0..24 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let alphabet = b"*$0123\r\n-\"' P\xff";
+                bytes.push(alphabet[(state >> 33) as usize % alphabet.len()]);
+            }
+            let mut parser = Parser::default();
+            for end in 0..bytes.len() {
+                match parser.parse(&bytes[..end], LIMITS) {
+                    Ok(None) => {}
+                    Ok(Some(request)) => {
+                        assert!(request.length <= end);
+                        break;
+                    }
+                    Err(_) => break,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The server as its caller sees it.
+
+use std::net::{SocketAddr, TcpListener};
+
+use fpdb::Db;
+
+use crate::address;
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::service::{Service, Shared};
+use crate::stop::Stop;
+use crate::threads::Threads;
+use crate::width::Width;
+
+/// A server that is bound to an address. [`serve`](Self::serve) gives it a database.
+///
+/// # Examples
+///
+/// A client without a library, since commands can be lines:
+///
+/// ```
+/// use std::io::{Read, Write};
+/// use std::net::TcpStream;
+///
+/// use fpdb::Db;
+/// use fpdb_server::{Options, Server, Stop};
+/// # let folder = tempfile::tempdir()?;
+/// let db = Db::options().create(folder.path().join("db"))?;
+/// db.insert(0xff, 7)?;
+/// let server = Server::bind("127.0.0.1:0", &Options::new())?;
+/// let (address, stop) = (server.local_addr(), Stop::new());
+/// let serving = std::thread::spawn({
+///     let (db, stop) = (db.clone(), stop.clone());
+///     move || server.serve(db, &stop)
+/// });
+/// let mut client = TcpStream::connect(address)?;
+/// client.write_all(b"FP.DEL 7 0xff\r\nQUIT\r\n")?;
+/// let mut replies = String::new();
+/// client.read_to_string(&mut replies)?;
+/// assert_eq!(replies, ":1\r\n+OK\r\n");
+/// stop.request();
+/// assert_eq!(serving.join().unwrap()?, 1); // connection
+/// assert!(!db.snapshot().contains(0xff)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    metrics: Option<(TcpListener, SocketAddr)>,
+    shared: Shared,
+}
+
+impl Server {
+    /// Listens on an address: an IP address or a name, and a port, where 0 means any free one.
+    /// Clients that connect from now on wait until the server [serves](Self::serve).
+    ///
+    /// # Errors
+    ///
+    /// If the address or the one for figures is wrong or not free, if other machines can reach the
+    /// address and there is no password, or if the password is empty or too long: see
+    /// [`Error`](crate::Error).
+    ///
+    /// ```
+    /// use fpdb_server::{Error, Options, Server};
+    /// let server = Server::bind("127.0.0.1:0", &Options::new())?;
+    /// let address = server.local_addr().to_string();
+    /// let second = Server::bind(&address, &Options::new());
+    /// assert!(matches!(second, Err(Error::Listen { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn bind(address: &str, options: &Options) -> Result<Self> {
+        let addresses = address::resolve(address)?;
+        match &options.password {
+            Some(password) if password.is_possible() => {}
+            Some(password) => return Err(Error::Password { length: password.len() }),
+            None => address::expect_loopback(address, &addresses)?,
+        }
+        let (listener, address) = address::listen(address, &addresses)?;
+        let metrics = options.metrics.as_deref();
+        let metrics = metrics.map(|text| address::listen(text, &address::resolve(text)?));
+        Ok(Self { listener, metrics: metrics.transpose()?, shared: Shared::new(address, options) })
+    }
+
+    /// Returns the address, with the port that the system has chosen if 0 was requested.
+    ///
+    /// ```
+    /// # use fpdb_server::{Options, Server};
+    /// let server = Server::bind("127.0.0.1:0", &Options::new())?;
+    /// assert_ne!(server.local_addr().port(), 0);
+    /// # Ok::<(), fpdb_server::Error>(())
+    /// ```
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// Returns the address of the figures for Prometheus, if they are served.
+    ///
+    /// ```
+    /// # use fpdb_server::{Options, Server};
+    /// let server = Server::bind("127.0.0.1:0", &Options::new().metrics("127.0.0.1:0"))?;
+    /// println!("http://{}/metrics", server.metrics_addr().unwrap());
+    /// # Ok::<(), fpdb_server::Error>(())
+    /// ```
+    #[must_use]
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(|&(_, address)| address)
+    }
+
+    /// Serves a database until `stop` is requested. Returns the number of connections that there
+    /// were. Leaves the database open.
+    ///
+    /// Give it a clone of the handle to go on using the database, while it is served and
+    /// afterwards. If it is closed in the meantime, the clients' writes fail.
+    ///
+    /// To stop, the server accepts no more connections and answers the commands that have arrived.
+    /// It cuts off clients that go on sending for a second, or do not read their replies for ten
+    /// more. Then its threads have ended. The exception is a command that takes even longer, such
+    /// as a query of a large distance: it ends by itself, without a reply, and nothing that the
+    /// client sent after it is executed.
+    ///
+    /// # Errors
+    ///
+    /// [`Thread`](crate::Error::Thread) if the system allows no threads; then nothing was served.
+    ///
+    /// See the example of [`Server`].
+    pub fn serve(self, db: impl Into<Database>, stop: &Stop) -> Result<u64> {
+        // Here the code for both widths is compiled, once, and not with the caller.
+        match db.into() {
+            Database::Bits64(db) => self.serve_width(db, stop),
+            Database::Bits128(db) => self.serve_width(db, stop),
+        }
+    }
+
+    fn serve_width<F: Width>(self, db: Db<F>, stop: &Stop) -> Result<u64> {
+        let Self { listener, metrics, shared } = self;
+        let mut threads = Threads::new(Service::new(db, shared));
+        let started = threads.start(listener, metrics);
+        if started.is_ok() {
+            stop.wait();
+        }
+        let connections = threads.end();
+        started.map(|()| connections)
+    }
+}

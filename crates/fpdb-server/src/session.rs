@@ -1,0 +1,181 @@
+//! Executes a client's commands in their order.
+
+use std::sync::Arc;
+
+use crate::batch;
+use crate::clients::Client;
+use crate::command::Command;
+use crate::failure::{Failure, Result};
+use crate::handshake::{self, Handshake};
+use crate::info;
+use crate::output::{Loan, Output};
+use crate::reads;
+use crate::service::Service;
+use crate::stats;
+use crate::width::Width;
+use crate::writes;
+
+/// A connection's state.
+pub(crate) struct Session<'a, F: Width> {
+    service: &'a Service<F>,
+    pub(crate) handshake: Handshake<'a>,
+    /// Only for use while nothing is being committed, because until then it is lent.
+    pub(crate) output: Output,
+    loan: Arc<Loan>,
+    /// Whether commands are being committed whose replies are not sent yet.
+    is_committing: bool,
+    /// The client has sent `QUIT`.
+    pub(crate) has_quit: bool,
+}
+
+impl<'a, F: Width> Session<'a, F> {
+    pub(crate) fn new(service: &'a Service<F>, client: &'a Arc<Client>) -> Self {
+        Self {
+            service,
+            handshake: Handshake::new(&service.shared, client),
+            output: Output::new(client.clone(), service.shared.metrics.clone()),
+            loan: Arc::default(),
+            is_committing: false,
+            has_quit: false,
+        }
+    }
+
+    /// Returns whether commands are being committed whose replies are not sent yet.
+    pub(crate) fn is_committing(&self) -> bool {
+        self.is_committing
+    }
+
+    /// Waits until the replies to all commands so far are sent or in `output`.
+    pub(crate) fn settle(&mut self) {
+        if self.is_committing {
+            self.output = self.loan.wait();
+            self.is_committing = false;
+        }
+    }
+
+    /// Executes commands in their order. Each is a list of at least one word. Returns before the
+    /// last ones are executed if they are writes.
+    pub(crate) fn execute(&mut self, requests: &[Vec<&[u8]>]) {
+        let mut at = 0;
+        while at < requests.len() && !self.has_quit && !self.service.shared.clients.is_cut_off() {
+            self.settle();
+            let words = &requests[at];
+            let Some(command) = Command::find(words[0]) else {
+                self.unknown(words[0]);
+                at += 1;
+                continue;
+            };
+            let mut calls = 1;
+            if command.is_batched() && self.handshake.is_authenticated() {
+                let same = |words: &&Vec<&[u8]>| Command::find(words[0]) == Some(command);
+                calls = requests[at..].iter().take(batch::MAX_COMMANDS).take_while(same).count();
+            }
+            self.count_and_run(command, &requests[at..at + calls]);
+            at += calls;
+            if !self.is_committing {
+                self.output.send_if_full();
+            }
+        }
+    }
+
+    fn unknown(&mut self, name: &[u8]) {
+        self.service.shared.metrics.unknown.add(1);
+        let failure = if self.handshake.is_authenticated() {
+            let name = String::from_utf8_lossy(&name[..name.len().min(64)]);
+            Failure::general(format!("unknown command '{name}'"))
+        } else {
+            no_auth()
+        };
+        failure.write(&mut self.output.replies);
+    }
+
+    /// Runs one command, or has several of them committed together.
+    fn count_and_run(&mut self, command: Command, requests: &[Vec<&[u8]>]) {
+        let metrics = &self.service.shared.metrics;
+        let counted = metrics.of(command);
+        counted.calls.add(requests.len() as u64);
+        let errors = if command.is_batched() && self.handshake.is_authenticated() {
+            let batch = writes::batch(self.service, command, requests);
+            self.service.queue.submit(batch, self.output.lend(&self.loan));
+            self.is_committing = true;
+            // Counted by the thread that finds them.
+            0
+        } else if let Err(failure) = self.run(command, &requests[0]) {
+            failure.write(&mut self.output.replies);
+            1
+        } else {
+            0
+        };
+        counted.errors.add(errors);
+    }
+
+    fn run(&mut self, command: Command, words: &[&[u8]]) -> Result<()> {
+        if !self.handshake.is_authenticated() && !command.is_open() {
+            return Err(no_auth());
+        }
+        if !command.takes(words.len()) {
+            return Err(Failure::arity(command));
+        }
+        let service = self.service;
+        let replies = &mut self.output.replies;
+        match command {
+            // These are written together with their neighbours.
+            Command::AddNx | Command::Upsert => {}
+            Command::Query => return reads::query(service, words, &mut self.output),
+            Command::MQuery => return reads::query_many(service, words, &mut self.output),
+            Command::Get => return reads::get(service, words, replies),
+            Command::Del => return writes::delete(service, words, replies),
+            Command::Stats => stats::write(&service.db.stats(), replies),
+            Command::Ping => match words.get(1) {
+                None => replies.simple("PONG"),
+                Some(text) => replies.bulk(text),
+            },
+            Command::Echo => replies.bulk(words[1]),
+            Command::Info => replies.bulk(info::info(service).as_bytes()),
+            Command::Hello => return self.handshake.hello(words, replies),
+            Command::Auth => return self.handshake.auth(words, replies),
+            Command::Client => return self.handshake.client(words, replies),
+            Command::Commands => return handshake::commands(words, replies),
+            Command::Select if words[1] == b"0" => replies.simple("OK"),
+            Command::Select => return Err(Failure::general("DB index is out of range")),
+            Command::Quit => {
+                replies.simple("OK");
+                self.has_quit = true;
+            }
+            Command::Reset => self.handshake.reset(replies),
+        }
+        Ok(())
+    }
+}
+
+fn no_auth() -> Failure {
+    Failure::new("NOAUTH", "Authentication required.")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::options::Options;
+    use crate::service::Shared;
+
+    #[test]
+    fn a_client_that_was_cut_off_executes_nothing_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = fpdb::Db::options().create(folder.path().join("db")).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stream = TcpStream::connect(address).unwrap();
+        let service = Service::<u64>::new(db.clone(), Shared::new(address, &Options::new()));
+        let clients = &service.shared.clients;
+        let registered = clients.register(stream, address, 1).unwrap();
+        let mut session = Session::new(&service, &registered.client);
+        db.insert(0xff, 7).unwrap();
+        session.execute(&[vec![b"PING"]]);
+        assert_eq!(session.output.replies.bytes(), b"+PONG\r\n");
+        clients.cut_off();
+        session.execute(&[vec![b"FP.DEL", b"7", b"0xff"]]);
+        assert!(db.snapshot().contains(0xff).unwrap());
+    }
+}

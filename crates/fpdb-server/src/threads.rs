@@ -1,0 +1,85 @@
+//! The threads of a server that are not for one connection: their start and their end.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::service::Service;
+use crate::width::Width;
+use crate::{accept, commits, connection, http};
+
+/// How long connections have to answer what has arrived when the server stops, after the time in
+/// which they may receive more.
+const FINISH: Duration = Duration::from_secs(10);
+
+/// The threads that run.
+pub(crate) struct Threads<F: Width> {
+    service: Arc<Service<F>>,
+    commits: Vec<JoinHandle<()>>,
+    /// These wait for connections at an address.
+    accepts: Option<(JoinHandle<()>, SocketAddr)>,
+    metrics: Option<(JoinHandle<()>, SocketAddr)>,
+}
+
+impl<F: Width> Threads<F> {
+    pub(crate) fn new(service: Service<F>) -> Self {
+        Self { service: Arc::new(service), commits: Vec::new(), accepts: None, metrics: None }
+    }
+
+    /// Starts all threads. If that fails, some may run.
+    pub(crate) fn start(
+        &mut self,
+        listener: TcpListener,
+        metrics: Option<(TcpListener, SocketAddr)>,
+    ) -> Result<()> {
+        for _ in 0..commits::THREADS {
+            self.commits.push(self.spawn("commit", commits::run)?);
+        }
+        if let Some((listener, address)) = metrics {
+            let thread = self.spawn("metrics", move |service| http::run(&listener, service))?;
+            self.metrics = Some((thread, address));
+        }
+        let thread = self.spawn("accept", move |service| accept::run(&listener, service))?;
+        self.accepts = Some((thread, self.service.shared.address));
+        Ok(())
+    }
+
+    fn spawn(
+        &self,
+        name: &str,
+        work: impl FnOnce(&Arc<Service<F>>) + Send + 'static,
+    ) -> Result<JoinHandle<()>> {
+        let service = self.service.clone();
+        let thread = thread::Builder::new().name(name.to_owned());
+        thread.spawn(move || work(&service)).map_err(|source| Error::Thread { source })
+    }
+
+    /// Lets the connections answer what has arrived, and ends all threads. Returns the number of
+    /// connections that there were.
+    pub(crate) fn end(self) -> u64 {
+        let shared = &self.service.shared;
+        shared.clients.stop();
+        end_accepting(self.accepts);
+        let have_ended = shared.clients.wait(connection::GRACE + FINISH);
+        shared.clients.cut_off();
+        if !have_ended {
+            shared.clients.wait(Duration::from_secs(1));
+        }
+        self.service.queue.end();
+        for thread in self.commits {
+            let _ = thread.join();
+        }
+        end_accepting(self.metrics);
+        shared.metrics.connections.get()
+    }
+}
+
+/// Ends a thread that waits for connections, which ends at the next one.
+fn end_accepting(thread: Option<(JoinHandle<()>, SocketAddr)>) {
+    let Some((thread, address)) = thread else { return };
+    if accept::wake(address) {
+        let _ = thread.join();
+    }
+}

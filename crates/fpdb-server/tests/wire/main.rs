@@ -1,0 +1,10 @@
+//! The server over the wire, within the process that has the database open.
+
+mod answers;
+mod auth;
+mod client;
+mod common;
+mod documented;
+mod embedded;
+mod limits;
+mod metrics;

@@ -1,0 +1,61 @@
+//! Answers a batch of queries: in one sweep, or one by one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::db::read::snapshot::Snapshot;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::parallel;
+use crate::query::{Answers, Batch, QueryOptions};
+
+/// Queries that a thread answers one by one before it takes more. Starting the thread takes less
+/// time than they do.
+const QUERIES: usize = 256;
+
+impl<F: Fingerprint> Snapshot<F> {
+    /// Answers the queries in the way that is predicted to be faster. Returns `None` if more is
+    /// found than the batch allows.
+    pub(crate) fn answers(&self, batch: &Batch<'_, F>) -> Result<Option<Answers<F>>> {
+        if self.read(|view| view.sweep_pays(batch.queries.len(), batch.distance)) {
+            return self.read(|view| view.sweep(batch));
+        }
+        self.answers_one_by_one(batch)
+    }
+
+    fn answers_one_by_one(&self, batch: &Batch<'_, F>) -> Result<Option<Answers<F>>> {
+        let options = QueryOptions::within(batch.distance);
+        let options = if batch.nearest { options.limit(1) } else { options };
+        let matches = AtomicUsize::new(0);
+        let is_full = || matches.load(Ordering::Relaxed) > batch.most;
+        let parts = Mutex::new(Vec::new());
+        let chunks = batch.queries.chunks(QUERIES).enumerate();
+        parallel::for_each(
+            batch.threads,
+            chunks,
+            || (),
+            |(), (number, queries)| {
+                let mut part = Answers::new();
+                for &query in queries {
+                    (batch.check)()?;
+                    if is_full() {
+                        return Ok(());
+                    }
+                    let found = self.read(|view| view.query(query, options))?;
+                    matches.fetch_add(found.len(), Ordering::Relaxed);
+                    part.push(&found);
+                }
+                parts.lock().unwrap_or_else(PoisonError::into_inner).push((number, part));
+                Ok(())
+            },
+        )?;
+        if is_full() {
+            return Ok(None);
+        }
+        let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        parts.sort_unstable_by_key(|&(number, _)| number);
+        let mut answers = Answers::new();
+        parts.iter().for_each(|(_, part)| answers.append(part));
+        Ok(Some(answers))
+    }
+}

@@ -1,0 +1,46 @@
+//! The entries that are looked up in the database that is searched.
+
+use std::fmt;
+
+use crate::db::read::snapshot::Snapshot;
+use crate::error::Result;
+use crate::fingerprint::{Entry, Fingerprint};
+
+/// What a snapshot is joined with.
+pub(super) enum Other<'a, F> {
+    Snapshot(&'a Snapshot<F>),
+    /// Sorted.
+    List(Vec<Entry<F>>),
+}
+
+impl<'a, F: Fingerprint> Other<'a, F> {
+    pub(super) fn list(mut entries: Vec<Entry<F>>) -> Self {
+        entries.sort_unstable();
+        Self::List(entries)
+    }
+
+    /// Returns the number of entries.
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.len(),
+            Self::List(entries) => entries.len() as u64,
+        }
+    }
+
+    /// Returns the entries by fingerprint, and then by id.
+    pub(super) fn iter(&self) -> Box<dyn Iterator<Item = Result<Entry<F>>> + '_> {
+        match self {
+            Self::Snapshot(snapshot) => Box::new(snapshot.iter()),
+            Self::List(entries) => Box::new(entries.iter().map(|&entry| Ok(entry))),
+        }
+    }
+}
+
+impl<F> fmt::Debug for Other<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Snapshot(_) => f.write_str("Snapshot"),
+            Self::List(entries) => write!(f, "List of {} entries", entries.len()),
+        }
+    }
+}

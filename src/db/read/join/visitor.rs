@@ -1,0 +1,70 @@
+//! Passes the pairs of a join to the caller's function.
+
+use std::ops::ControlFlow;
+
+use super::report::JoinReport;
+use crate::db::read::pairs::Pair;
+use crate::error::Result;
+use crate::fingerprint::{Entry, Fingerprint, Match};
+use crate::progress::Meter;
+
+/// Pairs that are passed on at a time, at most.
+const PAIRS: usize = if cfg!(test) { 1 << 4 } else { 1 << 14 };
+
+/// The caller's function, what it was passed, and what it is passed next.
+pub(super) struct Visitor<'a, F, V> {
+    visit: V,
+    meter: &'a Meter<'a>,
+    pairs: Vec<Pair<F>>,
+    /// Entries of which all pairs were added.
+    added: u64,
+    report: JoinReport,
+}
+
+impl<'a, F: Fingerprint, V: FnMut(&[Pair<F>]) -> ControlFlow<()>> Visitor<'a, F, V> {
+    pub(super) fn new(visit: V, distance: u32, meter: &'a Meter<'a>) -> Self {
+        let pairs = vec![0; distance.min(F::BITS) as usize + 1];
+        let report = JoinReport { pairs, documents: 0, entries: 0, is_stopped: false };
+        Self { visit, meter, pairs: Vec::new(), added: 0, report }
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.report.is_stopped
+    }
+
+    /// Adds the pairs of entries with the same fingerprint, and passes on those that are many
+    /// enough.
+    pub(super) fn add(&mut self, entries: &[Entry<F>], matches: &[Match<F>]) -> Result<()> {
+        for &b in entries {
+            for (number, &Match { distance, fingerprint, id }) in matches.iter().enumerate() {
+                if self.pairs.len() == PAIRS {
+                    self.pass_on()?;
+                }
+                if self.is_stopped() {
+                    return Ok(());
+                }
+                self.pairs.push(Pair { a: Entry { fingerprint, id }, b, distance });
+                self.report.documents += u64::from(number == 0);
+            }
+            self.added += 1;
+        }
+        Ok(())
+    }
+
+    /// Passes on the pairs that were added.
+    pub(super) fn pass_on(&mut self) -> Result<()> {
+        if self.is_stopped() {
+            return Ok(());
+        }
+        let Self { visit, pairs, report, .. } = self;
+        pairs.iter().for_each(|pair| report.pairs[pair.distance as usize] += 1);
+        report.entries = self.added;
+        report.is_stopped = !pairs.is_empty() && visit(pairs).is_break();
+        pairs.clear();
+        self.meter.check()
+    }
+
+    pub(super) fn into_report(self) -> JoinReport {
+        self.report
+    }
+}

@@ -1,0 +1,10 @@
+//! Reading: a snapshot, and everything that it answers.
+
+pub(crate) mod batch;
+pub(crate) mod clusters;
+pub(crate) mod join;
+pub(crate) mod lookup;
+pub(crate) mod pairs;
+pub(crate) mod snapshot;
+pub(crate) mod stats;
+pub(crate) mod verify;

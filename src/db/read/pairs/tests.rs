@@ -1,0 +1,247 @@
+use super::*;
+use crate::db::state::random::Random;
+use crate::db::{Db, Options};
+use crate::fingerprint::Entry;
+use crate::layout::Layout;
+
+/// Data sets by name.
+fn data<F: Fingerprint>(n: usize) -> Vec<(&'static str, Vec<F>)> {
+    let mut random = Random(7);
+    let uniform = (0..n).map(|_| random.fingerprint()).collect();
+    let mut clustered: Vec<F> = Vec::new();
+    while clustered.len() < n {
+        let centre = random.fingerprint();
+        for _ in 0..1 << random.below(8) {
+            let errors = random.below(12);
+            clustered.push(random.flip(centre, errors));
+        }
+    }
+    let one = random.fingerprint::<F>();
+    let all_equal = vec![one; n / 8];
+    let crowd = (0..n / 4)
+        .map(|_| {
+            let errors = random.below(2);
+            random.flip(one, errors)
+        })
+        .collect();
+    let mut last = one;
+    let chain = (0..n / 2)
+        .map(|_| {
+            last = random.flip(last, 1);
+            last
+        })
+        .collect();
+    let prefix = F::prefix_mask(F::BITS / 2 + 9);
+    let one_prefix = (0..n).map(|_| one & prefix | random.fingerprint::<F>() & !prefix);
+    let one_prefix = one_prefix.collect();
+    // Every bit pair is the only difference of some pair.
+    let bits = (0..F::BITS).map(|bit| one ^ F::ONE << bit).collect();
+    vec![
+        ("uniform", uniform),
+        ("clustered", clustered),
+        ("all equal", all_equal),
+        ("all near each other", crowd),
+        ("chain of one-bit steps", chain),
+        ("one full prefix", one_prefix),
+        ("each bit", bits),
+    ]
+}
+
+/// All pairs of the entries, compared one by one.
+fn brute_force<F: Fingerprint>(entries: &[Entry<F>], distance: u32) -> Vec<Pair<F>> {
+    let mut sorted = entries.to_vec();
+    sorted.sort_unstable();
+    let mut pairs = Vec::new();
+    for (position, &a) in sorted.iter().enumerate() {
+        for &b in &sorted[position + 1..] {
+            let found = a.fingerprint.distance(b.fingerprint);
+            if found <= distance {
+                pairs.push(Pair { a, b, distance: found });
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+fn expanded<F: Fingerprint>(snapshot: &Snapshot<F>, distance: u32) -> Vec<Pair<F>> {
+    let mut found = Vec::new();
+    let report = snapshot.pairs(distance).expand(true).memory(1 << 12).visit(|some| {
+        match some {
+            Found::Pairs(pairs) => found.extend_from_slice(pairs),
+            Found::Group { .. } => panic!("groups must be expanded"),
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(report.unwrap().next, None);
+    found.sort_unstable();
+    found
+}
+
+/// The fingerprints with ids from 0.
+fn numbered<F: Fingerprint>(fingerprints: &[F]) -> Vec<Entry<F>> {
+    (0..).map(DocId).zip(fingerprints).map(|(id, &fingerprint)| Entry { fingerprint, id }).collect()
+}
+
+fn insert<F: Fingerprint>(db: &Db<F>, entries: &[Entry<F>]) {
+    let documents: Vec<(F, u64)> = entries.iter().map(|e| (e.fingerprint, e.id.0)).collect();
+    db.write(&documents).run().unwrap();
+}
+
+fn check_all<F: Fingerprint>(options: impl Fn() -> Options<F>, layout: &str, distances: &[u32]) {
+    for (name, fingerprints) in data::<F>(600) {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::preset(layout, F::BITS).unwrap();
+        let db = options().layout(layout).create(folder.path().join("db")).unwrap();
+        let entries = numbered(&fingerprints);
+        // Two segments and a memtable.
+        let (first, rest) = entries.split_at(entries.len() / 2);
+        let (second, third) = rest.split_at(rest.len() / 2);
+        for some in [first, second] {
+            insert(&db, some);
+            db.flush().unwrap();
+        }
+        insert(&db, third);
+        for &distance in distances {
+            let expected = brute_force(&entries, distance);
+            let snapshot = db.snapshot();
+            let found = expanded(&snapshot, distance);
+            assert_eq!(found.len(), expected.len(), "{name}, distance {distance}");
+            assert_eq!(found, expected, "{name}, distance {distance}");
+            let mut counts = vec![0; distance as usize + 1];
+            expected.iter().for_each(|pair| counts[pair.distance as usize] += 1);
+            assert_eq!(snapshot.pairs(distance).count().unwrap(), counts, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_pair_is_found_once_at_64_bits() {
+    check_all(Db::options, "half-2", &[0, 1, 2, 3, 4, 6]);
+    check_all(Db::options, "ring-3", &[3, 5, 6, 10]);
+    check_all(Db::options, "single", &[0, 3]);
+}
+
+#[test]
+fn every_pair_is_found_once_at_128_bits() {
+    check_all(Options::bits128, "half-2", &[0, 3]);
+    check_all(Options::bits128, "ring-3", &[6, 10]);
+}
+
+#[test]
+fn removed_entries_are_in_no_pair_before_and_after_a_restart() {
+    for (name, fingerprints) in data::<u64>(600) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let mut db = Db::options().create(&path).unwrap();
+        let entries = numbered(&fingerprints);
+        let (first, second) = entries.split_at(entries.len() / 2);
+        insert(&db, first);
+        db.flush().unwrap();
+        insert(&db, second);
+        let mut random = Random(3);
+        let mut live = entries.clone();
+        for round in 0..3 {
+            live.retain(|entry| {
+                let stays = random.below(5) > 0;
+                assert!(stays || db.remove_entry(entry.fingerprint, entry.id).unwrap());
+                stays
+            });
+            if round == 1 {
+                db.flush().unwrap();
+            }
+            assert_eq!(expanded(&db.snapshot(), 3), brute_force(&live, 3), "{name}");
+            db.close().unwrap();
+            db = Db::open(&path).unwrap();
+            assert_eq!(expanded(&db.snapshot(), 3), brute_force(&live, 3), "{name}");
+        }
+    }
+}
+
+#[test]
+fn groups_stand_for_all_pairs_of_entries_with_equal_fingerprints() {
+    let mut fingerprints = vec![5u64; 40];
+    fingerprints.extend([4, 4, 1 << 40]);
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::options().create(folder.path().join("db")).unwrap();
+    insert(&db, &numbered(&fingerprints));
+    let (mut ids, mut pairs) = (Vec::new(), Vec::new());
+    let report = db.snapshot().pairs(3).visit(|found| {
+        match found {
+            Found::Group { fingerprint, ids: some } => {
+                ids.extend(some.iter().map(|id| (fingerprint, id.0)));
+            }
+            Found::Pairs(some) => pairs.extend_from_slice(some),
+        }
+        ControlFlow::Continue(())
+    });
+    let report = report.unwrap();
+    let expected = (40..42).map(|id| (4, id)).chain((0..40).map(|id| (5, id)));
+    assert!(ids.into_iter().eq(expected));
+    // 40 ids come in parts of 16 here.
+    assert_eq!(report.groups, 1 + 3);
+    let entry = |fingerprint, id| Entry { fingerprint, id: DocId(id) };
+    let near = |a: Entry<u64>, b: Entry<u64>| Pair {
+        a,
+        b,
+        distance: a.fingerprint.distance(b.fingerprint),
+    };
+    pairs.sort_unstable();
+    assert_eq!(
+        pairs,
+        [
+            near(entry(4, 40), entry(5, 0)),
+            near(entry(4, 40), entry(1 << 40, 42)),
+            near(entry(5, 0), entry(1 << 40, 42)),
+        ]
+    );
+    assert_eq!(report.pairs, [0, 1, 1, 1]);
+}
+
+#[test]
+fn stopping_and_resuming_passes_on_each_pair_once() {
+    for (name, fingerprints) in data::<u64>(600) {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::options().create(folder.path().join("db")).unwrap();
+        let entries = numbered(&fingerprints);
+        insert(&db, &entries);
+        let snapshot = db.snapshot();
+        let (mut found, mut next, mut rounds) = (Vec::new(), None, 0);
+        loop {
+            // Each time with other parts.
+            let search = snapshot.pairs(4).expand(true).threads(1 + rounds % 3);
+            let search = search.memory(1 << (10 + rounds % 5));
+            let search = match next {
+                Some(position) => search.resume(position),
+                None => search,
+            };
+            let mut visits = 0;
+            let report = search.visit(|some| {
+                if let Found::Pairs(pairs) = some {
+                    found.extend_from_slice(pairs);
+                }
+                visits += 1;
+                if visits == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            let Some(position) = report.unwrap().next else { break };
+            next = Some(position.to_string().parse().unwrap());
+            rounds += 1;
+        }
+        found.sort_unstable();
+        assert_eq!(found, brute_force(&entries, 4), "{name}, {rounds} rounds");
+        assert!(rounds > 1 || name != "clustered");
+    }
+}
+
+#[test]
+fn a_position_of_another_search_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::options().create(folder.path().join("db")).unwrap();
+    insert(&db, &numbered(&[1u64, 2, 3]));
+    let position: PairsPosition = "3:4:1:0".parse().unwrap();
+    let error = db.snapshot().pairs(3).resume(position).count().unwrap_err();
+    assert!(error.to_string().contains("3 in 4 entries"), "{error}");
+    for text in ["", "3:4:1", "3:4:1:g", "3:4:1:0:0", "-3:4:1:0"] {
+        assert!(text.parse::<PairsPosition>().is_err(), "{text}");
+    }
+}

@@ -1,0 +1,375 @@
+//! Statistics about a database.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use crate::codec::block_code::BlockCode;
+use crate::db::state::core::Core;
+use crate::db::state::index_loader::IndexLoader;
+use crate::db::state::locks::lock;
+use crate::documents::Documents;
+use crate::fingerprint::Fingerprint;
+use crate::manifest::Manifest;
+use crate::paged::FileSummary;
+use crate::segment::{Segment, SegmentMeta};
+use crate::settings::{Ids, Settings};
+use crate::table::Table;
+use crate::version::Version;
+
+/// Statistics about a database; see [`Db::stats`](crate::Db::stats). Sizes are in bytes.
+///
+/// # Examples
+///
+/// ```
+/// # let db = fpdb::Db::options().in_memory()?;
+/// db.insert(7, 1)?;
+/// db.insert(7, 2)?;
+/// db.flush()?;
+/// let stats = db.stats();
+/// assert_eq!((stats.entries, stats.fingerprints), (2, 1));
+/// println!("{} bytes, {} segments", stats.bytes_total, stats.segments.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Exact number of entries.
+    pub entries: u64,
+    /// Number of rows that each table has, over all segments. A fingerprint counts once per segment
+    /// that has it, and until compaction it counts even if all its entries were removed. Entries in
+    /// memory do not count.
+    pub fingerprints: u64,
+    /// Number of tombstones that compaction has not dropped yet.
+    pub removed: u64,
+    /// The segments, oldest first.
+    pub segments: Vec<SegmentStats>,
+    /// Number of tables in the layout.
+    pub tables: usize,
+    /// Size of all files.
+    pub bytes_total: u64,
+    /// Size of the table files, with their keys, checksums and filters.
+    pub bytes_tables: u64,
+    /// Size of the postings, which hold the ids.
+    pub bytes_ids: u64,
+    /// Exact number of documents, with remembered duplicates; 0 in a database with user ids, which
+    /// keeps none.
+    pub documents: u64,
+    /// Number of these that are duplicates of others, and so have no entry.
+    pub duplicates: u64,
+    /// Size of the files of documents.
+    pub bytes_documents: u64,
+    /// The part of these that holds the names, and finds documents by name and by id.
+    pub bytes_names: u64,
+    /// Size of the tombstones.
+    pub bytes_tombstones: u64,
+    /// Size of the live logs.
+    pub bytes_log: u64,
+    /// Bits of the table files per fingerprint, per table; 0 without fingerprints. Without
+    /// compression, this would be the width.
+    pub bits_per_fingerprint_per_table: f64,
+    /// The same for the best possible code of a random set of this size:
+    /// width - log2(fingerprints) + 1.443.
+    pub entropy_bound_bits: f64,
+    /// Bits of the postings per id that they hold; 0 without ids.
+    pub bits_per_id: f64,
+    /// The same for the best possible code of ids that are the numbers below their count in random
+    /// order: log2(count) - 1.443.
+    pub ids_bound_bits: f64,
+    /// Size of what should be in memory for fast answers: directories, filters, the checksums of
+    /// pages, the bitmaps of pages in memory, and the fingerprints of small segments.
+    pub index_memory_bytes: u64,
+    /// How many bytes of memory copies of directories, filters and small segments may take; see
+    /// [`Options::index_memory`](crate::Options::index_memory).
+    pub index_budget_bytes: u64,
+    /// How many they take.
+    pub index_loaded_bytes: u64,
+    /// How many bytes of memory the pages of files may take; see
+    /// [`Options::page_memory`](crate::Options::page_memory).
+    pub page_budget_bytes: u64,
+    /// How many they take, with those that earlier snapshots keep, and with memory that is set
+    /// aside for entire files.
+    pub page_memory_bytes: u64,
+    /// Number of recent changes in memory.
+    pub memtable_entries: usize,
+    /// About how much memory they take.
+    pub memtable_bytes: usize,
+    /// Name of the layout.
+    pub layout: String,
+    /// The recipe, if the database has one.
+    pub recipe: Option<String>,
+    /// The extraction, if the database has one.
+    pub extraction: Option<String>,
+    /// Whether documents are numbered by the caller or named.
+    pub ids: Ids,
+    /// Width of fingerprints in bits.
+    pub bits: u32,
+    /// The distance that the database was created for.
+    pub max_distance: u32,
+    /// Bytes per block of new segments.
+    pub block_size: usize,
+    /// Code of the blocks of new segments.
+    pub code: BlockCode,
+    /// Version of the format, major and minor.
+    pub format_version: (u16, u16),
+    /// Bytes of all segments that flushes have written since the database was created. Bulk loads
+    /// do not count.
+    pub bytes_flushed: u64,
+    /// Bytes of all segments that compaction has written since then.
+    pub bytes_compacted: u64,
+    /// How often each byte was written: bytes flushed and compacted, divided by bytes flushed; 0
+    /// before the first flush.
+    pub write_amplification: f64,
+    /// How long writers have waited for flush and compaction since the database was opened.
+    pub stalled: Duration,
+    /// Number of changes to the set of files.
+    pub generation: u64,
+    /// The last failure of flush, compaction or the copying of indexes to memory in the background,
+    /// unless it has succeeded since.
+    pub background_error: Option<String>,
+}
+
+/// Statistics about a segment.
+///
+/// # Examples
+///
+/// ```
+/// # let db = fpdb::Db::options().in_memory()?;
+/// db.insert(7, 1)?;
+/// db.flush()?;
+/// for segment in &db.stats().segments {
+///     println!("{}: {} entries, {} bytes", segment.id, segment.entries, segment.bytes);
+///     assert_eq!(segment.bytes, segment.files.iter().map(|(_, bytes)| bytes).sum());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SegmentStats {
+    /// Its number, with which the names of its files begin.
+    pub id: u64,
+    /// Number of entries. Newer segments may have removed some of them.
+    pub entries: u64,
+    /// Number of different fingerprints.
+    pub fingerprints: u64,
+    /// Number of entries in older segments that it removes.
+    pub removed: u64,
+    /// Size of all its files.
+    pub bytes: u64,
+    /// Names and sizes of its files.
+    pub files: Vec<(String, u64)>,
+    /// Its tables, in the order of the layout.
+    pub tables: Vec<TableStats>,
+}
+
+/// Statistics about the file of a table.
+///
+/// # Examples
+///
+/// ```
+/// # let db = fpdb::Db::options().in_memory()?;
+/// db.insert(7, 1)?;
+/// db.flush()?;
+/// let table = db.stats().segments[0].tables[0];
+/// assert!(table.bytes > table.bytes_blocks + table.bytes_index + table.bytes_filter);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableStats {
+    /// Size of the file: the parts below, and its header, checksums and footer.
+    pub bytes: u64,
+    /// Size of the blocks.
+    pub bytes_blocks: u64,
+    /// Size of the index: the directory over the block keys.
+    pub bytes_index: u64,
+    /// Size of the prefix filter; 0 without one.
+    pub bytes_filter: u64,
+}
+
+impl SegmentStats {
+    fn of<F: Fingerprint>(segment: &Segment<F>) -> Self {
+        let meta = segment.meta();
+        let files: Vec<(String, u64)> =
+            meta.files().iter().map(|(name, file)| (name.to_string(), file.len)).collect();
+        Self {
+            id: meta.id,
+            entries: meta.entries,
+            fingerprints: meta.fingerprints,
+            removed: meta.removed,
+            bytes: meta.bytes(),
+            files,
+            tables: segment.tables().iter().zip(&meta.tables).map(TableStats::of).collect(),
+        }
+    }
+}
+
+impl TableStats {
+    fn of<F: Fingerprint>((table, file): (&Table<F>, &FileSummary)) -> Self {
+        let (bytes_blocks, bytes_index, bytes_filter) = table.part_sizes();
+        Self { bytes: file.len, bytes_blocks, bytes_index, bytes_filter }
+    }
+}
+
+impl Stats {
+    /// Returns the figures of a version and its files.
+    pub(crate) fn gather<F: Fingerprint>(
+        settings: &Settings,
+        version: &Version<F>,
+        (entries, documents): (u64, u64),
+        manifest: &Manifest,
+        bytes_log: u64,
+        indexes: &IndexLoader<F>,
+    ) -> Self {
+        let metas = || version.segments.iter().map(|s| s.meta());
+        let sum = |of: &dyn Fn(&SegmentMeta) -> u64| metas().map(of).sum::<u64>();
+        let bytes_tables = sum(&|m| m.tables.iter().map(|file| file.len).sum());
+        let bytes_ids = sum(&|m| m.postings.len);
+        let bytes_documents = sum(&|m| m.documents.map_or(0, |documents| documents.file.len));
+        let files = version.segments.iter().filter_map(|s| s.documents());
+        let bytes_names = files.map(Documents::names_bytes).sum();
+        let bytes_tombstones = sum(&|m| m.tombstones.map_or(0, |file| file.len));
+        let ids = sum(&|m| m.entries);
+        let (rows, tables) = (sum(&|m| m.fingerprints), settings.layout.tables());
+        Self {
+            entries,
+            fingerprints: rows,
+            removed: sum(&|m| m.removed),
+            segments: version.segments.iter().map(|s| SegmentStats::of(s)).collect(),
+            tables,
+            bytes_total: bytes_tables + bytes_ids + bytes_documents + bytes_tombstones + bytes_log,
+            bytes_tables,
+            bytes_ids,
+            documents,
+            duplicates: if settings.ids.identify_documents() {
+                documents.saturating_sub(entries)
+            } else {
+                0
+            },
+            bytes_documents,
+            bytes_names,
+            bytes_tombstones,
+            bytes_log,
+            bits_per_fingerprint_per_table: share(bytes_tables * 8, rows * tables as u64),
+            entropy_bound_bits: entropy_bound(settings.layout.bits(), rows),
+            bits_per_id: share(bytes_ids * 8, ids),
+            ids_bound_bits: ids_bound(ids),
+            index_memory_bytes: version.segments.iter().map(|s| s.index_memory()).sum(),
+            index_budget_bytes: indexes.budget(),
+            index_loaded_bytes: version.loaded_indexes_len(),
+            page_budget_bytes: version.pages.limit(),
+            page_memory_bytes: version.pages.used(),
+            memtable_entries: version.memtables().map(|m| m.len()).sum(),
+            memtable_bytes: version.memtables().map(|m| m.memory()).sum(),
+            layout: settings.layout.name().to_owned(),
+            recipe: settings.recipe.clone(),
+            extraction: settings.extraction.clone(),
+            ids: settings.ids,
+            bits: settings.layout.bits(),
+            max_distance: settings.max_distance,
+            block_size: settings.block_size,
+            code: settings.code,
+            format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
+            bytes_flushed: manifest.bytes_flushed,
+            bytes_compacted: manifest.bytes_compacted,
+            write_amplification: share(
+                manifest.bytes_flushed + manifest.bytes_compacted,
+                manifest.bytes_flushed,
+            ),
+            stalled: Duration::ZERO,
+            generation: manifest.generation,
+            background_error: indexes.failure(),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+fn share(whole: u64, parts: u64) -> f64 {
+    if parts == 0 { 0.0 } else { whole as f64 / parts as f64 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+fn entropy_bound(bits: u32, rows: u64) -> f64 {
+    if rows == 0 { 0.0 } else { f64::from(bits) - (rows as f64).log2() + std::f64::consts::LOG2_E }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+fn ids_bound(ids: u64) -> f64 {
+    // For very few ids, it would be negative.
+    if ids == 0 { 0.0 } else { ((ids as f64).log2() - std::f64::consts::LOG2_E).max(0.0) }
+}
+
+impl Stats {
+    /// Returns the figures of a database that is open for writing.
+    pub(crate) fn of_core<F: Fingerprint>(
+        core: &Core<F>,
+        entries: (u64, u64),
+        version: &Version<F>,
+    ) -> Self {
+        let log = core.log.bytes.load(Relaxed);
+        let manifest = lock(&core.manifest).clone();
+        Self {
+            stalled: Duration::from_nanos(core.stalled.load(Relaxed)),
+            background_error: core.signals.message().or_else(|| core.indexes.failure()),
+            ..Self::gather(&core.settings, version, entries, &manifest, log, &core.indexes)
+        }
+    }
+}
+
+/// What the manifest alone says about a database of any width; see
+/// [`read`](Self::read).
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("db");
+/// fpdb::Db::options().max_distance(6).create(&path)?.close()?;
+/// let found = fpdb::Description::read(&path)?;
+/// assert_eq!((found.bits, found.max_distance), (64, 6));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Description {
+    /// Width of fingerprints in bits: 64 or 128.
+    pub bits: u32,
+    /// Whether documents are numbered by the caller or named.
+    pub ids: Ids,
+    /// The recipe, if the database has one.
+    pub recipe: Option<String>,
+    /// The extraction, if the database has one.
+    pub extraction: Option<String>,
+    /// The tables and their bit orders.
+    pub layout: crate::Layout,
+    /// The distance that the database was created for.
+    pub max_distance: u32,
+    /// Bytes per block of new segments.
+    pub block_size: usize,
+    /// Code of the blocks of new segments.
+    pub code: BlockCode,
+    /// Bits per fingerprint of the prefix filters; 0 without filters.
+    pub filter_bits: u32,
+    /// Version of the format, major and minor.
+    pub format_version: (u16, u16),
+    /// Number of changes to the set of files.
+    pub generation: u64,
+}
+
+impl Description {
+    pub(crate) fn of(manifest: Manifest) -> Self {
+        let settings = manifest.settings;
+        Self {
+            bits: settings.layout.bits(),
+            ids: settings.ids,
+            recipe: settings.recipe,
+            extraction: settings.extraction,
+            layout: settings.layout,
+            max_distance: settings.max_distance,
+            block_size: settings.block_size,
+            code: settings.code,
+            filter_bits: settings.filter_bits,
+            format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
+            generation: manifest.generation,
+        }
+    }
+}

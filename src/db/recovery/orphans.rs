@@ -1,0 +1,141 @@
+//! Orphans: files that the manifest does not name. storage-format.md, "Orphan removal".
+//!
+//! A crash leaves files that were not yet, or are no longer, in the manifest. They are removed when
+//! the database is opened for writing. But a file may also be missing from the manifest because
+//! somebody put back a manifest from an earlier time or from a copy. Then nothing is removed.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_names::{FileId, FileName, MANIFEST, generation_of};
+use crate::fingerprint::Fingerprint;
+use crate::log::{FIRST_FRAME, MAX_LOG_LEN, ReadMode, read_log};
+use crate::manifest::Manifest;
+use crate::storage::{LockedFolder, Storage};
+
+/// Removes what a crash left: numbered files that the manifest does not name. Returns how many
+/// there were.
+///
+/// Fails without removing any file if one of them cannot be the remains of a crash.
+pub(crate) fn remove<F: Fingerprint>(folder: &LockedFolder, manifest: &Manifest) -> Result<u64> {
+    let storage = &**folder.storage();
+    let names = storage.list()?.unwrap_or_default();
+    refuse_newer(storage, &names, manifest)?;
+    let orphans = of(&names, manifest);
+    // An interrupted open may have used some numbers of this generation.
+    let kept = orphans.iter().filter(|name| name.is_kept());
+    folder.skip_numbers(kept.map(|name| name.number()).max().unwrap_or(0));
+    for &name in &orphans {
+        refuse_foreign(storage, name, manifest)?;
+        if let FileName::Log(number) = name
+            && generation_of(number) == manifest.generation
+        {
+            refuse_commits::<F>(storage, number, manifest)?;
+        }
+    }
+    folder.check()?;
+    // Only after all checks: a newer manifest that is restored needs what this one does not name.
+    orphans.iter().try_for_each(|name| storage.remove(&name.to_string()))?;
+    Ok(orphans.len() as u64)
+}
+
+/// Returns the numbered files that the manifest does not name.
+fn of(names: &[String], manifest: &Manifest) -> Vec<FileName> {
+    let mut live: BTreeSet<FileName> =
+        manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
+    live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id.number)));
+    names
+        .iter()
+        .filter_map(|name| FileName::parse(name))
+        .filter(|name| !live.contains(name))
+        .collect()
+}
+
+/// Refuses to continue if one of these files was created after a later manifest was installed. Then
+/// an older manifest was put back.
+pub(crate) fn refuse_newer(
+    storage: &dyn Storage,
+    names: &[String],
+    manifest: &Manifest,
+) -> Result<()> {
+    let newer = names
+        .iter()
+        .filter_map(|name| FileName::parse(name))
+        .find(|name| name.is_kept() && generation_of(name.number()) > manifest.generation);
+    match newer {
+        None => Ok(()),
+        Some(name) => Err(put_back(storage, name, "is newer than the manifest")),
+    }
+}
+
+/// Refuses to continue if a file comes from a writer that the manifest does not know. Then it is
+/// the manifest of a copy, or the file is from a copy or from another database.
+fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) -> Result<()> {
+    let kind = match name {
+        FileName::Log(_) => FileKind::Log,
+        FileName::Table(..) => FileKind::Table,
+        FileName::Postings(_) => FileKind::Postings,
+        FileName::Tombstones(_) => FileKind::Tombstones,
+        FileName::Documents(_) => FileKind::Documents,
+        FileName::Run(_) => return Ok(()),
+    };
+    let file = storage.open(&name.to_string())?;
+    let mut bytes = [0; HEADER_LEN];
+    let found = match file.read_at(0, &mut bytes) {
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+        Err(e) => return Err(Error::io("read", &storage.root().join(name.to_string()), e)),
+        Ok(()) => FileHeader::decode(kind, &bytes),
+    };
+    let header = match found {
+        Ok(header) => header,
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            return Err(error.at_path(storage.root().join(name.to_string())));
+        }
+        // Without a header, its creation was interrupted.
+        Err(_) => return Ok(()),
+    };
+    let is_ours = header.database_id == manifest.settings.database_id
+        && manifest.may_have_left(
+            FileId { number: name.number(), nonce: header.nonce },
+            kind == FileKind::Log,
+        );
+    if is_ours {
+        Ok(())
+    } else {
+        Err(put_back(storage, name, "is not from the writers that the manifest knows"))
+    }
+}
+
+/// Refuses to continue if an orphan log has commits. A manifest names a log before anything is
+/// committed to it, so an older manifest was put back.
+fn refuse_commits<F: Fingerprint>(
+    storage: &dyn Storage,
+    number: u64,
+    manifest: &Manifest,
+) -> Result<()> {
+    let name = FileName::Log(number).to_string();
+    let (path, bytes) = (storage.root().join(&name), storage.read(&name, MAX_LOG_LEN)?);
+    // No manifest names its nonce.
+    let nonce = FileHeader::decode(FileKind::Log, &bytes).map_or(0, |header| header.nonce);
+    let header = manifest.settings.header(FileKind::Log, 0, FileId { number, nonce });
+    match read_log::<F>(&bytes, &path, &header, None, ReadMode::Recover) {
+        Ok(contents) if !contents.commits.is_empty() => Err(put_back(
+            storage,
+            FileName::Log(number),
+            "has commits that the manifest does not know",
+        )),
+        Err(error) if error.offset() >= Some(FIRST_FRAME as u64) => Err(error),
+        // Unreadable from the beginning: its creation was interrupted.
+        _ => Ok(()),
+    }
+}
+
+fn put_back(storage: &dyn Storage, name: FileName, what: &str) -> Error {
+    let message = format!(
+        "this file {what}, so a {MANIFEST} from an earlier time or from a copy was put back: nothing was removed. \
+         Put the right {MANIFEST} back, or move away all files with this number if you want to go on without them"
+    );
+    Error::new(ErrorKind::Corruption, message).at_path(storage.root().join(name.to_string()))
+}

@@ -1,0 +1,75 @@
+//! Compares the options of a call with what a database has stored.
+
+use std::fmt::Display;
+
+use crate::db::state::options::Options;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fingerprint::Fingerprint;
+use crate::settings::Settings;
+
+impl<F: Fingerprint> Options<F> {
+    /// Refuses stored options that differ from the database's.
+    pub(crate) fn check_agreement(&self, settings: &Settings) -> Result<()> {
+        if settings.layout.bits() != F::BITS {
+            return Err(other_width::<F>(settings.layout.bits()));
+        }
+        if let (Some(requested), Some(found)) = (&self.recipe, &settings.recipe)
+            && requested != found
+        {
+            return Err(other_recipe(requested, Some(found)));
+        }
+        if let (Some(requested), Some(found)) = (&self.extraction, &settings.extraction)
+            && requested != found
+        {
+            return Err(other_extraction(requested, Some(found)));
+        }
+        agree("max distance", self.max_distance.as_ref(), &settings.max_distance)?;
+        agree("layout", self.layout.as_ref(), &settings.layout)?;
+        agree("ids", self.ids.as_ref(), &settings.ids)?;
+        agree("block size", self.block_size.as_ref(), &settings.block_size)?;
+        agree("block code", self.code.as_ref(), &settings.code)?;
+        agree("filter bits", self.filter_bits.as_ref(), &settings.filter_bits)
+    }
+}
+
+/// Refuses a requested option that differs from the stored one.
+fn agree<T: PartialEq + Display>(what: &str, requested: Option<&T>, stored: &T) -> Result<()> {
+    match requested {
+        Some(requested) if requested != stored => Err(Error::invalid(format!(
+            "{what} {requested} was requested, but the database has {stored}: leave the option out"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the error for a database of another width.
+fn other_width<F: Fingerprint>(found: u32) -> Error {
+    let options = if found == 128 { "Options::bits128()" } else { "Db::options()" };
+    let message = format!(
+        "the database has {found}-bit fingerprints, but {}-bit ones were requested: use {options}",
+        F::BITS
+    );
+    Error::new(ErrorKind::Unsupported, message)
+}
+
+/// Returns the error for a recipe that did not make the fingerprints in the database.
+pub(crate) fn other_recipe(requested: &str, found: Option<&str>) -> Error {
+    other_origin("recipe", "fingerprints", requested, found)
+}
+
+/// Returns the error for an extraction that did not make the texts in the database.
+pub(crate) fn other_extraction(requested: &str, found: Option<&str>) -> Error {
+    other_origin("extraction", "texts", requested, found)
+}
+
+fn other_origin(what: &str, made: &str, requested: &str, found: Option<&str>) -> Error {
+    let found = match found {
+        Some(found) => format!("{what} {found}"),
+        None => format!("no named {what}"),
+    };
+    let message = format!(
+        "{what} {requested} was requested, but the {made} in the database come from {found}: they \
+         cannot be compared"
+    );
+    Error::new(ErrorKind::Unsupported, message)
+}

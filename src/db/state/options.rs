@@ -1,0 +1,474 @@
+//! The options with which a database is created and opened.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::codec::block_code::BlockCode;
+use crate::db::state::recipe_name::RecipeName;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::layout::{Costs, Layout};
+use crate::progress::{Progress, Watch};
+use crate::settings::Ids;
+use crate::storage::{Access, Disk, Storage};
+
+/// Which failures an acknowledged write survives.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, Durability};
+/// let db = Db::options().durability(Durability::Buffered).in_memory()?;
+/// for id in 0..1000u64 {
+///     db.insert(id << 32, id)?; // none of these waits for the disk
+/// }
+/// db.sync()?; // this makes them all durable
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Durability {
+    /// A write returns once it is on the disk. It survives a crash of the process or the system,
+    /// and a loss of power. Threads that write at the same time share a sync.
+    #[default]
+    Sync,
+    /// A write returns once the operating system has it. It survives a crash of the process. The
+    /// log is synced at [intervals](Options::sync_interval), by [`Db::sync`](crate::Db::sync) and
+    /// by [`Db::close`](crate::Db::close). A loss of power destroys what was written after the last
+    /// sync, and nothing else. Other processes that read see what has been synced.
+    Buffered,
+}
+
+/// Choices that are not stored in the database.
+#[derive(Debug, Clone)]
+pub(crate) struct Tuning {
+    pub(crate) memtable_entries: usize,
+    pub(crate) durability: Durability,
+    pub(crate) sync_interval: Duration,
+    pub(crate) bulk_memory: usize,
+    pub(crate) background: bool,
+    /// `None` for the default.
+    pub(crate) threads: Option<usize>,
+    pub(crate) access: Access,
+    pub(crate) index_memory: u64,
+    pub(crate) page_memory: Option<u64>,
+}
+
+impl Tuning {
+    /// Replaces the default of [`Options::threads`] by a number.
+    pub(crate) fn resolved(self, on_disk: bool) -> Self {
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.unwrap_or_else(|| if on_disk { processors() } else { 1 });
+        Self { threads: Some(threads), ..self }
+    }
+}
+
+/// Options for creating and opening a database. [`Db::options`](crate::Db::options) returns those
+/// for 64-bit fingerprints and [`Options::bits128`] those for 128-bit ones.
+///
+/// *Stored* options are fixed when the database is created. If they are given again when it is
+/// opened, they must agree.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, DocId, Durability};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("crawl.fpdb");
+/// let db = Db::options()
+///     .max_distance(6)
+///     .expected_entries(50_000_000)
+///     .durability(Durability::Buffered)
+///     .open_or_create(path)?;
+/// db.insert(0x2c2a_1290_908a_898a, DocId(1))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Options<F = u64> {
+    pub(crate) max_distance: Option<u32>,
+    pub(crate) layout: Option<Layout>,
+    pub(crate) expected_entries: u64,
+    pub(crate) ids: Option<Ids>,
+    pub(crate) recipe: Option<String>,
+    /// What is wrong with these options, for the call that uses them.
+    invalid: Option<Error>,
+    pub(crate) extraction: Option<String>,
+    pub(crate) block_size: Option<usize>,
+    pub(crate) code: Option<BlockCode>,
+    pub(crate) filter_bits: Option<u32>,
+    pub(crate) costs: Costs,
+    pub(crate) tuning: Tuning,
+    pub(crate) storage: Option<Arc<dyn Storage>>,
+    pub(crate) watch: Watch,
+    width: std::marker::PhantomData<F>,
+}
+
+/// Maximum distance of a new database.
+pub(crate) const DEFAULT_DISTANCE: u32 = 3;
+/// Bytes per block of a new database.
+pub(crate) const DEFAULT_BLOCK: usize = 128;
+const DEFAULT_EXPECTED: u64 = 1_000_000;
+const DEFAULT_MEMTABLE: usize = 1 << 17;
+const DEFAULT_INDEX_MEMORY: u64 = 1 << 30;
+const DEFAULT_BULK_MEMORY: usize = 256 << 20;
+const DEFAULT_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Options<u128> {
+    /// Returns options for a database of 128-bit fingerprints.
+    ///
+    /// ```
+    /// let db = fpdb::Options::bits128().in_memory()?;
+    /// db.insert(1u128 << 100, 7)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn bits128() -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Fingerprint> Default for Options<F> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Fingerprint> Options<F> {
+    /// Returns the defaults.
+    ///
+    /// ```
+    /// let options = fpdb::Options::<u128>::new();
+    /// assert_eq!(options.in_memory()?.description().max_distance, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new() -> Self {
+        Self {
+            max_distance: None,
+            layout: None,
+            expected_entries: DEFAULT_EXPECTED,
+            ids: None,
+            recipe: None,
+            invalid: None,
+            extraction: None,
+            block_size: None,
+            code: None,
+            filter_bits: None,
+            costs: Costs::default(),
+            tuning: Tuning {
+                memtable_entries: DEFAULT_MEMTABLE,
+                durability: Durability::Sync,
+                sync_interval: DEFAULT_SYNC_INTERVAL,
+                bulk_memory: DEFAULT_BULK_MEMORY,
+                background: true,
+                access: Access::default(),
+                index_memory: DEFAULT_INDEX_MEMORY,
+                page_memory: None,
+                threads: None,
+            },
+            storage: None,
+            watch: Watch::default(),
+            width: std::marker::PhantomData,
+        }
+    }
+
+    /// Sets the distance in bits within which two documents count as near-duplicates, and up to
+    /// which queries are fast. A larger one finds more near-duplicates, but also more unrelated
+    /// documents, and takes more time. 0 to 10; default 3; stored.
+    ///
+    /// ```
+    /// use fpdb::Db;
+    /// let db = Db::options().max_distance(6).in_memory()?;
+    /// db.insert(0b0011_1111, 1)?;
+    /// assert_eq!(db.query(0, 6)?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn max_distance(self, distance: u32) -> Self {
+        Self { max_distance: Some(distance), ..self }
+    }
+
+    /// Sets the tables and their bit orders. More tables take more space and can save time.
+    /// Default: [`Layout::auto`] for the distance and the expected entries; stored.
+    ///
+    /// ```
+    /// use fpdb::{Db, Layout};
+    /// let layout = Layout::preset("ring-3", 64)?;
+    /// let db = Db::options().max_distance(6).layout(layout).in_memory()?;
+    /// assert_eq!(db.description().layout.tables(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn layout(self, layout: Layout) -> Self {
+        Self { layout: Some(layout), ..self }
+    }
+
+    /// Sets for how many entries the default layout and filter are chosen. The database works with
+    /// any number. Default: a million; not stored.
+    ///
+    /// ```
+    /// use fpdb::Db;
+    /// let db = Db::options().expected_entries(1_000_000_000).in_memory()?;
+    /// println!("{} tables", db.description().layout.tables());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn expected_entries(self, entries: u64) -> Self {
+        Self { expected_entries: entries, ..self }
+    }
+
+    /// Sets whether the caller numbers documents or names them. Default: [`Ids::User`]; stored.
+    ///
+    /// ```
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// db.insert(7, "https://example.org/")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ids(self, ids: Ids) -> Self {
+        Self { ids: Some(ids), ..self }
+    }
+
+    /// Sets the recipe that makes the fingerprints from text: a built-in recipe's name, a
+    /// `&Recipe`, or a [name of your own](RecipeName::custom). Fingerprints of different recipes
+    /// cannot be compared, so opening a database with a recipe other than its own fails. An unknown
+    /// name is refused. An empty database without a recipe takes this one. Default: none, which
+    /// agrees with any; stored.
+    ///
+    /// ```
+    /// # #[cfg(feature = "text")] {
+    /// let db = fpdb::Db::options().recipe("default").in_memory()?;
+    /// assert_eq!(db.description().recipe.as_deref(), Some("pairs/1"));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recipe(self, recipe: impl Into<RecipeName>) -> Self {
+        match recipe.into().get() {
+            Ok(name) => Self { recipe: Some(name), ..self },
+            Err(error) => Self { invalid: Some(error), ..self },
+        }
+    }
+
+    /// Sets the name of the extraction that makes the texts from web pages, as `fpdb_web` names
+    /// them. Texts of different extractions cannot be compared, so opening a database with an
+    /// extraction other than its own fails. An empty database without an extraction takes this one.
+    /// Default: none, which agrees with any; stored.
+    ///
+    /// ```
+    /// use fpdb::{Db, ErrorKind};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("crawl.fpdb");
+    /// let db = Db::options().extraction("main/1").create(&path)?;
+    /// assert_eq!(db.description().extraction.as_deref(), Some("main/1"));
+    /// db.close()?;
+    /// let error = Db::options().extraction("strip/1").open(&path).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Unsupported);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn extraction(self, name: impl Into<String>) -> Self {
+        Self { extraction: Some(name.into()), ..self }
+    }
+
+    /// Sets the bytes per block, the unit of decompression: a power of two from 128 to 4096.
+    /// Smaller blocks make queries faster, the index in memory larger, and files slightly larger.
+    /// Default: 128; stored.
+    ///
+    /// ```
+    /// use fpdb::Db;
+    /// let db = Db::options().block_size(1024).in_memory()?;
+    /// assert_eq!(db.stats().block_size, 1024);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn block_size(self, bytes: usize) -> Self {
+        Self { block_size: Some(bytes), ..self }
+    }
+
+    /// Sets how fingerprints are encoded in blocks. It does not change any answer. Default:
+    /// [`BlockCode::Huffman`]; stored.
+    ///
+    /// ```
+    /// use fpdb::{BlockCode, Db};
+    /// let db = Db::options().code(BlockCode::Huffman).in_memory()?;
+    /// assert_eq!(db.stats().code, BlockCode::Huffman);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn code(self, code: BlockCode) -> Self {
+        Self { code: Some(code), ..self }
+    }
+
+    /// Sets the size of the prefix filters in bits per fingerprint, per table: 0 to 32. Filters
+    /// avoid most probes that would find nothing, and take that much disk space and memory. They do
+    /// not change any answer. 8 is a good choice, and 0 means no filters. Default: 8 if, for the
+    /// layout and the expected entries, filters save more time than their space is worth, by the
+    /// rule of [`Layout::auto`], and 0 otherwise; stored.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// Db::options().filter_bits(8).create(&path)?.close()?;
+    /// assert_eq!(fpdb::Description::read(&path)?.filter_bits, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn filter_bits(self, bits: u32) -> Self {
+        Self { filter_bits: Some(bits), ..self }
+    }
+
+    /// Sets what queries cost on this machine. Queries are planned by these costs, which decide how
+    /// fast answers are found, but never which answers. Default: the costs measured on one server;
+    /// not stored.
+    ///
+    /// ```
+    /// use fpdb::Db;
+    /// use fpdb::layout::Costs;
+    /// let costs = Costs::default().cold(0.5); // half of the blocks must be read from the disk
+    /// let db = Db::options().costs(costs).in_memory()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn costs(self, costs: Costs) -> Self {
+        Self { costs, ..self }
+    }
+
+    /// Sets how many recent entries are kept in memory before they are written as a segment. More
+    /// entries mean fewer and larger segments, more memory (about 150 to 300 bytes per entry), and
+    /// a longer log to replay.
+    ///
+    /// While that many entries are being written, the same number can be inserted at full speed.
+    /// After that, the same number again can be inserted more and more slowly, with a delay of up
+    /// to a millisecond per write. At least 1; default: 131,072; not stored.
+    pub fn memtable_entries(mut self, entries: usize) -> Self {
+        self.tuning.memtable_entries = entries.max(1);
+        self
+    }
+
+    /// Sets which failures an acknowledged write survives. Default: [`Durability::Sync`]; not
+    /// stored.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.tuning.durability = durability;
+        self
+    }
+
+    /// Sets how often the log is synced under [`Durability::Buffered`], from a millisecond to a
+    /// day. Default: every second; not stored.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use fpdb::{Db, Durability};
+    /// let options = Db::options().durability(Durability::Buffered);
+    /// let db = options.sync_interval(Duration::from_millis(100)).in_memory()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sync_interval(mut self, interval: Duration) -> Self {
+        self.tuning.sync_interval = interval.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
+        self
+    }
+
+    /// Sets how many bytes a bulk load may use for sorting and for building prefix filters, in all
+    /// its [threads](Self::threads) together. Beyond that it uses scratch files, which takes half
+    /// as long again. About 30 bytes per entry of 64 bits and 60 per entry of 128 bits keep
+    /// everything in memory; up to twice as much if several threads write three or more tables.
+    /// Default: 256 MiB; not stored.
+    ///
+    /// In addition, a bulk load takes up to 4 MiB, and 4 MiB for each of its threads (at most one
+    /// per table), no matter how many entries there are: mainly buffers of the files that it is
+    /// writing.
+    ///
+    /// ```
+    /// use fpdb::{Db, DocId, Entry};
+    /// let db = Db::options().bulk_memory(1 << 30).in_memory()?;
+    /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
+    /// assert_eq!(db.bulk_load(entries)?.inserted, 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn bulk_memory(mut self, bytes: usize) -> Self {
+        self.tuning.bulk_memory = bytes;
+        self
+    }
+
+    /// Sets how many threads a bulk load and a full compaction use to sort and to write tables in
+    /// parallel, and a [batch of queries](crate::Db::query_batch) to answer. Compaction in the
+    /// background uses one fewer, but at least one. The number does not change what is written or
+    /// answered. With 1, all of this work is done in the calling thread. Default: the number of
+    /// processors available to the process, and 1 on a storage other than the disk, so that
+    /// simulations can be repeated; not stored.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.tuning.threads = Some(threads.max(1));
+        self
+    }
+
+    /// Sets whether flush, compaction and the syncs of [`Durability::Buffered`] run in background
+    /// threads, and indexes are [copied](Self::index_memory) there. Otherwise they run in the
+    /// caller's thread: a write that finds the memtable full flushes and compacts, and an explicit
+    /// flush or bulk load compacts too. Only [`load_index`](crate::Db::load_index) copies indexes,
+    /// and opening and flushing under [`Access::Cold`]. The log is then synced at a flush, by
+    /// [`Db::sync`](crate::Db::sync) and by [`Db::close`](crate::Db::close). Default: true; not
+    /// stored.
+    ///
+    /// ```
+    /// use fpdb::Db;
+    /// let db = Db::options().background(false).in_memory()?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?; // also compacts, in this thread
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn background(mut self, background: bool) -> Self {
+        self.tuning.background = background;
+        self
+    }
+
+    /// Sets the function to which long operations report their progress: all operations of the
+    /// handle that is opened, [`merge`](Self::merge), and [`rebuild`](Self::rebuild). See
+    /// [`Db::on_progress`](crate::Db::on_progress). Default: none; not stored.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// let db = fpdb::Db::options()
+    ///     .on_progress(|progress| {
+    ///         eprintln!("{}: {} of {:?}", progress.phase, progress.done, progress.total);
+    ///         ControlFlow::Continue(())
+    ///     })
+    ///     .in_memory()?;
+    /// db.compact()?;
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn on_progress(
+        self,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { watch: Watch::new(report), ..self }
+    }
+
+    /// Sets a storage other than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
+    /// with the feature `sim`.
+    ///
+    /// ```
+    /// use fpdb::storage::Sim;
+    /// let db = fpdb::Db::options().storage(Sim::new()).create("in memory")?;
+    /// db.insert(7, 1)?;
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[cfg(feature = "sim")]
+    pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
+        Self { storage: Some(storage), ..self }
+    }
+
+    /// Fails if an option has a value that no database can have.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.invalid.clone().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn storage_at(&self, path: &Path) -> Arc<dyn Storage> {
+        match &self.storage {
+            Some(storage) => storage.at(path),
+            None => {
+                let disk = Disk::new(path).access(self.tuning.access);
+                Arc::new(match self.tuning.page_memory {
+                    Some(bytes) => disk.page_memory(bytes),
+                    None => disk,
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Compaction: replaces segments by their merge. storage-format.md, "Compaction".
+//!
+//! Which segments to merge is decided in `compaction/policy.rs`, and `compaction/merger.rs` merges
+//! them. This file connects both with a live database.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::compaction::{MergeSizes, Merger, Weight, no_space, pick, pick_smaller};
+use crate::db::state::core::Core;
+use crate::db::state::locks::lock;
+use crate::db::upkeep::flush;
+use crate::db::upkeep::install;
+use crate::db::upkeep::space;
+use crate::error::{Error, ErrorKind, Result};
+use crate::events::Event;
+use crate::fingerprint::Fingerprint;
+use crate::progress::{Meter, Phase, Watch};
+use crate::segment::{Segment, SegmentMeta};
+use crate::storage::LockedFolder;
+use crate::version::Version;
+
+/// What a full compaction did.
+///
+/// # Examples
+///
+/// ```
+/// # let db = fpdb::Db::options().in_memory()?;
+/// db.insert(7, 1)?;
+/// db.flush()?;
+/// db.insert(9, 2)?;
+/// let report = db.compact()?;
+/// assert_eq!((report.segments_before, report.segments_after), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactReport {
+    /// Number of segments before.
+    pub segments_before: usize,
+    /// Number of segments after.
+    pub segments_after: usize,
+    /// Bytes of all segments before.
+    pub bytes_before: u64,
+    /// Bytes of all segments after.
+    pub bytes_after: u64,
+}
+
+/// Called during a merge after each batch of rows, with their number: may do more urgent work
+/// first, and ends the merge by an error.
+type Pause<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
+
+/// Merges the run of segments that the policy chooses, or a smaller one if there is too little free
+/// space for it. Returns false if the policy chooses none.
+pub(crate) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> Result<bool> {
+    let _one_at_a_time = lock(&core.compacting);
+    let segments = core.current.get().segments.clone();
+    let weights: Vec<Weight> = segments.iter().map(|s| weight(s.meta())).collect();
+    let Some(mut run) = pick(&weights) else { return Ok(false) };
+    let folder = &*install::own_folder(core)?;
+    // One processor is left to writes and queries.
+    let threads = core.threads().saturating_sub(1).max(1);
+    let (sizes, mut usable) =
+        (MergeSizes::new(&core.settings, &segments), space::usable_for_merge(core)?);
+    loop {
+        if !sizes.fits(run.clone(), usable) {
+            run = pick_smaller(&weights, |run| sizes.fits(run, usable))
+                .ok_or_else(|| no_space(sizes.most(run), usable, &*core.storage))?;
+        }
+        match merge(core, folder, &segments[run.clone()], run.start == 0, pause, threads) {
+            // A quota is used up, or another program took the space: a smaller merge may fit.
+            Err(error) if is_full(core, &error) => {
+                usable = usable.min(sizes.most(run.clone())) / 2;
+                if pick_smaller(&weights, |run| sizes.fits(run, usable)).is_none() {
+                    return Err(error);
+                }
+            }
+            merged => return merged.map(|()| true),
+        }
+    }
+}
+
+/// Returns the size of a segment: the larger of its entries and documents.
+fn weight(meta: &SegmentMeta) -> Weight {
+    let (live, gone) = meta.documents.map_or((0, 0), |d| (d.live, d.removed.max(d.replaced)));
+    Weight { entries: meta.entries.max(live), removed: meta.removed.max(gone) }
+}
+
+/// Whether a merge failed for lack of space only.
+fn is_full<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
+    error.kind() == ErrorKind::NoSpace && !core.poison.is_set()
+}
+
+/// Merges as long as the policy chooses anything, in the calling thread.
+pub(crate) fn compact_until_done<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    while compact_once(core, &|_| Ok(()))? {}
+    Ok(())
+}
+
+/// Keeps the number of segments small after a call that added one. If that fails, the call has
+/// still succeeded: `stats` shows the failure, and the next call tries again.
+pub(crate) fn compact_as_needed<F: Fingerprint>(core: &Core<F>) {
+    if core.tuning.background {
+        return core.signals.request_work();
+    }
+    let compacted = compact_until_done(core);
+    if let Err(error) = &compacted {
+        Event::BackgroundFailed { path: core.storage.root(), error }.report();
+    }
+    core.signals.compacted(&compacted);
+}
+
+/// Merges all segments into one.
+pub(crate) fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactReport> {
+    let _one_at_a_time = lock(&core.compacting);
+    let folder = &*install::own_folder(core)?;
+    let before = core.current.get().segments.clone();
+    let is_reduced = before.iter().all(|s| weight(s.meta()).removed == 0);
+    if before.len() > 1 || !is_reduced {
+        let (sizes, usable) =
+            (MergeSizes::new(&core.settings, &before), space::usable_for_merge(core)?);
+        if !sizes.fits(0..before.len(), usable) {
+            return Err(no_space(sizes.most(0..before.len()), usable, &*core.storage));
+        }
+        let work = Merger::work(&core.settings, &before);
+        let meter = Meter::new(watch, Phase::Write, Some(work));
+        let pause = |rows| {
+            core.poison.check()?;
+            meter.advance(rows)?;
+            flush_if_urgent(core)
+        };
+        merge(core, folder, &before, true, &pause, core.threads())?;
+        core.signals.compacted(&Ok(()));
+        meter.finish();
+    }
+    let after = core.current.get().segments.clone();
+    Ok(CompactReport {
+        segments_before: before.len(),
+        segments_after: after.len(),
+        bytes_before: bytes(&before),
+        bytes_after: bytes(&after),
+    })
+}
+
+fn bytes<F: Fingerprint>(segments: &[Arc<Segment<F>>]) -> u64 {
+    segments.iter().map(|s| s.meta().bytes()).sum()
+}
+
+/// Flushes during a merge, for writers that may be waiting: the background thread cannot while it
+/// waits for another thread's merge to end.
+pub(crate) fn flush_if_urgent<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    if !core.signals.is_urgent() {
+        return Ok(());
+    }
+    core.signals.begin_urgent();
+    flush::flush_frozen(core)
+}
+
+/// Replaces a run of segments by their merge.
+fn merge<F: Fingerprint>(
+    core: &Core<F>,
+    folder: &LockedFolder,
+    inputs: &[Arc<Segment<F>>],
+    is_oldest: bool,
+    pause: Pause<'_>,
+    threads: usize,
+) -> Result<()> {
+    let start = Instant::now();
+    let settings = &*core.settings;
+    let merger = Merger { folder, settings, inputs, is_oldest, pause, threads };
+    let written = merger.run(core.next_number(folder)?)?;
+    let output = written.map(|meta| install::open_new(core, folder, meta)).transpose()?;
+    let ids: Vec<u64> = inputs.iter().map(|s| s.meta().id).collect();
+    let is_input = |id: u64| ids.contains(&id);
+    let meta = output.as_ref().map(|s| s.meta().clone());
+    let (output_id, bytes_out) = meta.as_ref().map_or((None, 0), |m| (Some(m.id), m.bytes()));
+    install::segment(core, folder, output.as_deref(), |manifest| {
+        let at = manifest.segments.iter().position(|s| is_input(s.id)).unwrap_or(0);
+        manifest.segments.retain(|s| !is_input(s.id));
+        manifest.bytes_compacted += bytes_out;
+        manifest.segments.splice(at..at, meta);
+    })?;
+    install::version(core, |version| {
+        let mut segments = version.segments.clone();
+        let at = segments.iter().position(|s| is_input(s.meta().id)).unwrap_or(0);
+        segments.retain(|s| !is_input(s.meta().id));
+        segments.splice(at..at, output);
+        Version { segments, ..version.clone() }
+    });
+    inputs.iter().for_each(|segment| install::remove_segment(folder, segment.meta()));
+    Event::Compacted {
+        path: core.storage.root(),
+        inputs: &ids,
+        output: output_id,
+        bytes_in: bytes(inputs),
+        bytes_out,
+        duration: start.elapsed(),
+    }
+    .report();
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Flush: writes memtables as segments. storage-format.md, "Flush".
+
+use std::sync::MutexGuard;
+use std::time::Instant;
+
+use crate::db::state::core::{Core, Writer};
+use crate::db::state::locks::lock;
+use crate::db::upkeep::install;
+use crate::db::upkeep::rotate;
+use crate::db::upkeep::sync;
+use crate::documents::SymbolTable;
+use crate::error::Result;
+use crate::events::Event;
+use crate::file_names::FileName;
+use crate::fingerprint::{Entry, Fingerprint};
+use crate::layout::Permutation;
+use crate::memtable::{Memtable, RecentDocument};
+use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::settings::Settings;
+use crate::storage::LockedFolder;
+use crate::table::Profile;
+use crate::version::Version;
+
+/// Writes everything in memory as segments, and returns the writer: while it is held, nothing else
+/// is written.
+pub(crate) fn flush_all<F: Fingerprint>(core: &Core<F>) -> Result<MutexGuard<'_, Writer>> {
+    core.poison.check()?;
+    // First without the permit, because others may wait for it.
+    flush_frozen(core)?;
+    let permit = sync::permit(core);
+    core.poison.check()?;
+    flush_frozen(core)?;
+    let writer = lock(&core.log.writer);
+    if core.current.get().active.is_empty() {
+        return Ok(writer);
+    }
+    drop(writer);
+    let writer = rotate::rotate(core, &permit)?;
+    flush_frozen(core)?;
+    Ok(writer)
+}
+
+/// Writes everything in memory as segments, and replaces the log even if it is empty.
+pub(crate) fn end_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    let permit = sync::permit(core);
+    core.poison.check()?;
+    flush_frozen(core)?;
+    drop(rotate::rotate(core, &permit)?);
+    flush_frozen(core)
+}
+
+/// Writes the frozen memtable as a segment, if there is one. If that fails, the memtable stays
+/// frozen, and the next call tries again.
+pub(crate) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    let _one_at_a_time = lock(&core.flushing);
+    let Some(frozen) = core.current.get().frozen.clone() else { return Ok(()) };
+    let flushed = write_and_install(core, &frozen);
+    core.signals.flushed(&flushed);
+    flushed
+}
+
+fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Result<()> {
+    let folder = &*install::own_folder(core)?;
+    let start = Instant::now();
+    let written = write_memtable(folder, &core.settings, core.next_number(folder)?, frozen)?;
+    let segment = written.map(|meta| install::open_new(core, folder, meta)).transpose()?;
+    let meta = segment.as_ref().map(|segment| segment.meta().clone());
+    let bytes = meta.as_ref().map_or(0, SegmentMeta::bytes);
+    let mut ended = Vec::new();
+    install::segment(core, folder, segment.as_deref(), |manifest| {
+        manifest.bytes_flushed += bytes;
+        manifest.segments.extend(meta.clone());
+        // Everything in the logs before the last one is in segments now.
+        let last = manifest.logs.pop();
+        ended = std::mem::take(&mut manifest.logs);
+        manifest.logs.extend(last);
+        manifest.next_doc = manifest.next_doc.max(frozen.next_doc());
+        manifest.last_seq = manifest.last_seq.max(frozen.last_seq());
+    })?;
+    install::version(core, |version| Version {
+        segments: version.segments.iter().cloned().chain(segment).collect(),
+        frozen: None,
+        flushed: version.flushed.max(frozen.last_seq()),
+        ..version.clone()
+    });
+    ended.iter().for_each(|log| install::remove_file(folder, FileName::Log(log.id.number)));
+    let (path, duration) = (core.storage.root(), start.elapsed());
+    let (segment, entries) = (meta.as_ref().map(|m| m.id), meta.as_ref().map_or(0, |m| m.entries));
+    Event::Flushed { path, segment, entries, bytes, duration }.report();
+    Ok(())
+}
+
+/// Writes the changes of a memtable as segment `id`. Returns `None` if there are no changes.
+pub(crate) fn write_memtable<F: Fingerprint>(
+    folder: &LockedFolder,
+    settings: &Settings,
+    id: u64,
+    memtable: &Memtable<F>,
+) -> Result<Option<SegmentMeta>> {
+    let changes = memtable.net_changes(u64::MAX);
+    let documents = memtable.documents(u64::MAX);
+    let inserted = changes.iter().filter(|(_, net)| net.inserted).map(|&(entry, _)| entry);
+    let removed = changes.iter().filter(|(_, net)| net.removes_older).map(|&(entry, _)| entry);
+    let (entries, tombstones): (Vec<Entry<F>>, Vec<Entry<F>>) =
+        (inserted.collect(), removed.collect());
+    if entries.is_empty() && tombstones.is_empty() && documents.is_empty() {
+        return Ok(None);
+    }
+    let contents = Contents::new(settings, &entries);
+    let mut writer = SegmentWriter::new(folder, settings, id);
+    writer.tables(&contents, 1)?;
+    writer.tombstones(&tombstones)?;
+    write_documents(&mut writer, &documents)?;
+    writer.finish().map(Some)
+}
+
+fn write_documents<F: Fingerprint>(
+    writer: &mut SegmentWriter<'_>,
+    documents: &[RecentDocument<F>],
+) -> Result<()> {
+    if documents.is_empty() {
+        return Ok(());
+    }
+    let keys: Vec<&[u8]> = documents.iter().map(|recent| &*recent.key).collect();
+    let symbols = SymbolTable::train_sorted(&keys);
+    let replaced = documents.iter().filter(|recent| recent.replaces).count() as u64;
+    writer.documents(symbols, documents.len() as u64, |builder| {
+        for recent in documents {
+            builder.push(&recent.key, recent.document.as_ref())?;
+        }
+        Ok(replaced)
+    })
+}
+
+/// The contents of a memtable as a segment.
+struct Contents<'a, F> {
+    permutations: Vec<Permutation<F>>,
+    entries: &'a [Entry<F>],
+    /// The fingerprints of the entries, each once.
+    fingerprints: Vec<F>,
+}
+
+impl<'a, F: Fingerprint> Contents<'a, F> {
+    fn new(settings: &Settings, entries: &'a [Entry<F>]) -> Self {
+        let mut fingerprints: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
+        fingerprints.dedup();
+        Self { permutations: settings.permutations(), entries, fingerprints }
+    }
+}
+
+impl<F: Fingerprint> SegmentContents<F> for Contents<'_, F> {
+    type Table<'s>
+        = SortedTable<F>
+    where
+        Self: 's;
+
+    fn profile(&self) -> Result<Profile> {
+        Ok(Profile::of(&self.fingerprints))
+    }
+
+    fn for_each_entry(&self, mut push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
+        push(self.entries)
+    }
+
+    fn table(&self, table: usize) -> Result<SortedTable<F>> {
+        let permutation = &self.permutations[table];
+        let mut permuted: Vec<F> =
+            self.fingerprints.iter().map(|&f| permutation.apply(f)).collect();
+        permuted.sort_unstable();
+        Ok(SortedTable(permuted))
+    }
+}
+
+/// The contents of a table, in memory.
+struct SortedTable<F>(Vec<F>);
+
+impl<F: Fingerprint> TableContents<F> for SortedTable<F> {
+    fn profile(&self) -> Result<Profile> {
+        Ok(Profile::of(&self.0))
+    }
+
+    fn for_each(&self, mut push: impl FnMut(&[F]) -> Result<()>) -> Result<()> {
+        push(&self.0)
+    }
+}

@@ -1,0 +1,142 @@
+//! A write of several documents, with its conditions.
+
+use std::{fmt, io};
+
+use crate::db::state::core::Core;
+use crate::db::state::key::Stamped;
+use crate::db::write::outcome::{OnDuplicate, Outcome};
+use crate::db::write::rule::{BeforeCommit, Rule};
+use crate::db::write::write;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+
+/// A write of several documents in one commit: [`Db::write`](crate::Db::write) prepares it, its
+/// methods add conditions, and [`run`](Self::run) does it.
+///
+/// The documents are decided in turn, as if each were written by itself: a document may be a
+/// duplicate of one before it, and a key may occur again. After a crash, either all of them are
+/// there or none.
+///
+/// # Examples
+///
+/// A batch of a crawl, whose novel pages are stored elsewhere before they count as seen:
+///
+/// ```
+/// use fpdb::{Db, Ids, OnDuplicate};
+///
+/// let db = Db::options().ids(Ids::Names).in_memory()?;
+/// let pages = [(0b0000, "https://a.example/"), (0b0001, "https://b.example/")];
+/// let mut novel = 0;
+/// let outcomes = db
+///     .write(&pages)
+///     .unless_near(3)
+///     .or_update(OnDuplicate::Keep)
+///     .before_commit(|outcomes| {
+///         novel = outcomes.iter().filter(|outcome| !outcome.is_duplicate()).count();
+///         Ok(()) // a real program prints or stores them here
+///     })
+///     .run()?;
+/// assert_eq!((outcomes.len(), novel), (2, 1));
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[must_use = "nothing is written until `run` is called"]
+pub struct Write<'a, F: Fingerprint = u64> {
+    core: &'a Core<F>,
+    documents: Vec<(F, Stamped<'a>)>,
+    rule: Rule,
+    before_commit: Option<BeforeCommit<'a, F>>,
+}
+
+impl<F: Fingerprint> fmt::Debug for Write<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Write")
+            .field("documents", &self.documents.len())
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a, F: Fingerprint> Write<'a, F> {
+    pub(crate) fn new(core: &'a Core<F>, documents: Vec<(F, Stamped<'a>)>) -> Self {
+        Self { core, documents, rule: Rule::default(), before_commit: None }
+    }
+
+    /// Writes a document only if no document is within `distance` bits of it, inclusive. Otherwise
+    /// it is a [`Duplicate`](Outcome::Duplicate). Without this, every document is written.
+    ///
+    /// A document that has the same key counts, too: a page that has not changed since the last
+    /// crawl is a duplicate of itself. [`or_update`](Self::or_update) changes that.
+    ///
+    /// ```
+    /// let db = fpdb::Db::options().in_memory()?;
+    /// let outcomes = db.write(&[(0b0000, 1), (0b0001, 2), (0b1111, 3)]).unless_near(3).run()?;
+    /// assert_eq!(outcomes.iter().filter(|outcome| outcome.is_duplicate()).count(), 1);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn unless_near(self, distance: u32) -> Self {
+        Self { rule: Rule { unless_near: Some(distance), ..self.rule }, ..self }
+    }
+
+    /// Updates documents whose key exists: the old version of a document does not make the new one
+    /// a duplicate. If another document does, `on_duplicate` says what becomes of the key. Has no
+    /// effect without [`unless_near`](Self::unless_near), because then every document is written
+    /// anyway.
+    ///
+    /// ```
+    /// use fpdb::{Db, Ids, OnDuplicate, Outcome};
+    ///
+    /// let db = Db::options().ids(Ids::Unique).in_memory()?;
+    /// db.write(&[(0b0000_0000, 1), (0b1111_0000, 2)]).run()?;
+    /// // Document 2 is now like document 1, so its old version goes.
+    /// let outcomes =
+    ///     db.write(&[(0b0001, 2)]).unless_near(3).or_update(OnDuplicate::Remove).run()?;
+    /// assert!(matches!(outcomes[0], Outcome::Duplicate(found) if found.id.0 == 1));
+    /// assert_eq!(db.get(2)?, None);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn or_update(self, on_duplicate: OnDuplicate) -> Self {
+        Self { rule: Rule { or_update: Some(on_duplicate), ..self.rule }, ..self }
+    }
+
+    /// Shows the outcomes to `look` before anything is written. Whatever it does with the novel
+    /// documents is done before they count as seen.
+    ///
+    /// Other writers wait in the meantime. So `look` must not write to this database: it would wait
+    /// for itself.
+    ///
+    /// ```
+    /// use fpdb::ErrorKind;
+    /// let db = fpdb::Db::options().in_memory()?;
+    /// let full = |_: &[_]| Err(std::io::ErrorKind::StorageFull.into());
+    /// let error = db.write(&[(7, 1)]).before_commit(full).run().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Io);
+    /// assert!(db.snapshot().is_empty());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn before_commit(self, look: impl FnOnce(&[Outcome<F>]) -> io::Result<()> + 'a) -> Self {
+        Self { before_commit: Some(Box::new(look)), ..self }
+    }
+
+    /// Writes the documents, and returns what became of each.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a key of the wrong kind or length, a stamp or
+    /// [`or_update`](Self::or_update) in a database with [user ids](crate::Ids::User), and for more
+    /// than 2 GiB of documents; the error of [`before_commit`](Self::before_commit); `Poisoned`
+    /// after a failed write; `Closed`; `Replaced`; `Corruption`; `NoSpace`; `Io`. Then nothing is
+    /// written.
+    ///
+    /// ```
+    /// use fpdb::{DocId, Outcome};
+    /// let db = fpdb::Db::options().in_memory()?;
+    /// let outcomes = db.write(&[(0b0001, 1), (0b0011, 2)]).run()?;
+    /// assert_eq!(outcomes, [Outcome::Inserted(DocId(1)), Outcome::Inserted(DocId(2))]);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn run(self) -> Result<Vec<Outcome<F>>> {
+        let Self { core, documents, rule, before_commit } = self;
+        core.poison.process().expect_current()?;
+        write(core, &documents, rule, before_commit)
+    }
+}

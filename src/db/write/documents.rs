@@ -1,0 +1,261 @@
+//! Writes in databases that keep documents.
+//!
+//! As `write/mod.rs` says, a write looks up without a lock whatever is expensive. Under the
+//! writer's lock, it looks up only what was committed since, and decides what each document
+//! becomes. Within a batch, each document sees what becomes of those before it.
+
+use std::sync::MutexGuard;
+
+use crate::db::state::core::{Core, Writer};
+use crate::db::state::key::DocumentKey;
+use crate::db::write::backpressure::writer_with_room;
+use crate::db::write::outcome::{OnDuplicate, Outcome};
+use crate::db::write::rule::{BeforeCommit, Rule, ask};
+use crate::db::write::since::{Near, Since};
+use crate::error::{Error, Result};
+use crate::fingerprint::{DocId, Document, Fingerprint, Match};
+use crate::log::{Before, DocumentChange, Op};
+use crate::manifest::COUNTER_LIMIT;
+use crate::query::{QueryOptions, View};
+use crate::version::Version;
+
+/// A document that the caller gives, with a key that fits the database.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'k, F> {
+    pub(super) fingerprint: F,
+    pub(super) key: DocumentKey<'k>,
+    pub(super) stamp: Option<u64>,
+}
+
+/// Writes documents in turn, in one commit.
+pub(super) fn write<F: Fingerprint>(
+    core: &Core<F>,
+    documents: &[Given<'_, F>],
+    rule: Rule,
+    before_commit: Option<BeforeCommit<'_, F>>,
+) -> Result<Vec<Outcome<F>>> {
+    loop {
+        let (version, seq) = core.visible_version();
+        let view = View { version: &version, seq, planner: &core.planner };
+        let lookups = look_up_all(core, view, documents, rule)?;
+        let writer = writer_with_room(core)?;
+        let now = core.current.get();
+        if now.outgrows(&version, seq) {
+            continue;
+        }
+        let mut batch = Batch::new(core, &now, seq, writer.next_doc, documents.len());
+        let outcomes = documents.iter().zip(&lookups);
+        let outcomes = outcomes.map(|(document, lookup)| batch.decide(document, lookup, rule));
+        let outcomes = outcomes.collect::<Result<Vec<_>>>()?;
+        ask(core, before_commit, &outcomes)?;
+        batch.commit(writer)?;
+        return Ok(outcomes);
+    }
+}
+
+/// What becomes of an existing document.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Edit {
+    Keep,
+    Stamp(u64),
+    Remove,
+}
+
+/// Edits the documents with these keys, in one commit. Returns for each whether it was stamped or
+/// removed.
+pub(super) fn edit<F: Fingerprint>(
+    core: &Core<F>,
+    keys: &[DocumentKey<'_>],
+    edit: impl Fn(&Document<F>) -> Edit,
+) -> Result<Vec<bool>> {
+    loop {
+        let (version, seq) = core.visible_version();
+        let lookups = keys.iter().map(|key| version.document(&key.to_bytes(), seq));
+        let lookups = lookups.collect::<Result<Vec<_>>>()?;
+        let writer = writer_with_room(core)?;
+        let now = core.current.get();
+        if now.outgrows(&version, seq) {
+            continue;
+        }
+        let mut batch = Batch::new(core, &now, seq, writer.next_doc, keys.len());
+        let edited = keys.iter().zip(&lookups).map(|(&key, lookup)| {
+            let old = batch.since.document(key, *lookup);
+            match old.map(|old| (old, edit(&old))) {
+                Some((old, Edit::Remove)) => batch.change(key, old.id, Some(old), None)?,
+                Some((old, Edit::Stamp(stamp))) => {
+                    let new = Document { stamp: Some(stamp), ..old };
+                    batch.change(key, old.id, Some(old), Some(new))?;
+                }
+                Some((_, Edit::Keep)) | None => return Ok(false),
+            }
+            Ok(true)
+        });
+        let edited = edited.collect::<Result<Vec<_>>>()?;
+        batch.commit(writer)?;
+        return Ok(edited);
+    }
+}
+
+/// What was found without a lock.
+struct Lookup<F> {
+    /// The document with the key.
+    old: Option<Document<F>>,
+    /// The nearest other document, unless none was searched for.
+    nearest: Option<Option<Match<F>>>,
+}
+
+/// Looks up all documents of a batch.
+fn look_up_all<F: Fingerprint>(
+    core: &Core<F>,
+    view: View<'_, F>,
+    documents: &[Given<'_, F>],
+    rule: Rule,
+) -> Result<Vec<Lookup<F>>> {
+    if let Rule { unless_near: Some(distance), or_update: None } = rule
+        && documents.len() > 1
+    {
+        let queries: Vec<F> = documents.iter().map(|document| document.fingerprint).collect();
+        let nearest = view.nearest_of_each(&queries, distance, core.threads())?;
+        let lookup = |(document, nearest): (&Given<'_, F>, _)| {
+            let old = view.version.document(&document.key.to_bytes(), view.seq)?;
+            Ok(Lookup { old, nearest: Some(nearest) })
+        };
+        return documents.iter().zip(nearest).map(lookup).collect();
+    }
+    documents.iter().map(|document| look_up(view, document, rule)).collect()
+}
+
+fn look_up<F: Fingerprint>(
+    view: View<'_, F>,
+    &Given { fingerprint, key, .. }: &Given<'_, F>,
+    rule: Rule,
+) -> Result<Lookup<F>> {
+    let old = view.version.document(&key.to_bytes(), view.seq)?;
+    let Some(distance) = rule.unless_near else { return Ok(Lookup { old, nearest: None }) };
+    let own = match (rule.or_update, old) {
+        // Nothing depends on other documents.
+        (Some(_), Some(old)) if is_unchanged_original(&old, fingerprint) => {
+            return Ok(Lookup { old: Some(old), nearest: None });
+        }
+        (Some(_), Some(old)) => old.entry(),
+        _ => None,
+    };
+    // One more than is needed, because the key's own entry may be the nearest.
+    let limit = 1 + usize::from(own.is_some());
+    let found = view.query(fingerprint, QueryOptions::within(distance).limit(limit))?;
+    let nearest = found.into_iter().find(|found| Some(found.entry()) != own);
+    Ok(Lookup { old, nearest: Some(nearest) })
+}
+
+fn is_unchanged_original<F: Fingerprint>(old: &Document<F>, fingerprint: F) -> bool {
+    old.fingerprint == fingerprint && old.duplicate_of.is_none()
+}
+
+/// A batch whose documents are decided in turn.
+struct Batch<'a, F> {
+    since: Since<'a, F>,
+    core: &'a Core<F>,
+    /// The id of the next document with a new name.
+    next_doc: u64,
+}
+
+impl<'a, F: Fingerprint> Batch<'a, F> {
+    fn new(
+        core: &'a Core<F>,
+        version: &'a Version<F>,
+        seen: u64,
+        next_doc: u64,
+        documents: usize,
+    ) -> Self {
+        let since = Since::new(core, version, seen, next_doc, documents);
+        Self { since, core, next_doc }
+    }
+
+    fn commit(self, writer: MutexGuard<'_, Writer>) -> Result<()> {
+        self.since.commit(writer)
+    }
+
+    /// Decides what a document becomes, and adds the change to the commit.
+    fn decide(
+        &mut self,
+        given: &Given<'_, F>,
+        lookup: &Lookup<F>,
+        rule: Rule,
+    ) -> Result<Outcome<F>> {
+        let &Given { fingerprint, key, stamp } = given;
+        let old = self.since.document(key, lookup.old);
+        let stamp = stamp.or(old.and_then(|old| old.stamp));
+        let is_same = old.is_some_and(|old| is_unchanged_original(&old, fingerprint));
+        let nearest = match rule {
+            Rule { unless_near: None, .. } => None,
+            Rule { or_update: Some(_), .. } if is_same => None,
+            Rule { unless_near: Some(distance), or_update } => {
+                let own = old.filter(|_| or_update.is_some()).and_then(Document::entry);
+                self.since.nearest(Near { fingerprint, distance, own }, lookup.nearest)?
+            }
+        };
+        if let Some(found) = nearest {
+            return match rule.or_update {
+                None => Ok(Outcome::Duplicate(found)),
+                Some(choice) => self.duplicate(&Given { stamp, ..*given }, old, found, choice),
+            };
+        }
+        let id = old.map_or_else(|| key.id(self.next_doc), |old| old.id);
+        self.change(key, id, old, Some(Document { fingerprint, id, stamp, duplicate_of: None }))?;
+        Ok(match old {
+            Some(_) if is_same => Outcome::Unchanged(id),
+            Some(Document { fingerprint: from, .. }) => {
+                Outcome::Updated { id, from, distance: from.distance(fingerprint) }
+            }
+            None => Outcome::Inserted(id),
+        })
+    }
+
+    /// Decides what becomes of the key of a duplicate.
+    fn duplicate(
+        &mut self,
+        &Given { fingerprint, key, stamp }: &Given<'_, F>,
+        old: Option<Document<F>>,
+        found: Match<F>,
+        on_duplicate: OnDuplicate,
+    ) -> Result<Outcome<F>> {
+        if let Some(old) = old.filter(|old| old.fingerprint == fingerprint) {
+            // A remembered duplicate that is still one.
+            self.change(key, old.id, Some(old), Some(Document { stamp, ..old }))?;
+            return Ok(Outcome::Unchanged(old.id));
+        }
+        let id = old.map_or_else(|| key.id(self.next_doc), |old| old.id);
+        let new = match on_duplicate {
+            OnDuplicate::Keep => old.map(|kept| Document { stamp, ..kept }),
+            OnDuplicate::Remove => None,
+            OnDuplicate::Remember => {
+                Some(Document { fingerprint, id, stamp, duplicate_of: Some(found.id) })
+            }
+        };
+        self.change(key, id, old, new)?;
+        Ok(Outcome::Duplicate(found))
+    }
+
+    /// Adds the change of a document to the commit, unless nothing changes.
+    fn change(
+        &mut self,
+        key: DocumentKey<'_>,
+        id: DocId,
+        before: Option<Document<F>>,
+        after: Option<Document<F>>,
+    ) -> Result<()> {
+        if before == after {
+            return Ok(());
+        }
+        let name = key.name().map(Into::into);
+        if name.is_some() && before.is_none() {
+            self.next_doc = id.0 + 1;
+            if self.next_doc >= COUNTER_LIMIT {
+                return Err(Error::invalid("there are not enough ids left for these documents")
+                    .at_path(self.core.storage.root()));
+            }
+        }
+        let before = Before::of(before);
+        self.since.push(Op::Change(DocumentChange { name, id, before, after }))
+    }
+}

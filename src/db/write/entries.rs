@@ -1,0 +1,136 @@
+//! Writes in databases whose ids do not identify documents: their entries are a set.
+
+use std::collections::BTreeSet;
+
+use crate::db::state::core::Core;
+use crate::db::upkeep::sync::acknowledge;
+use crate::db::write::backpressure::writer_with_room;
+use crate::db::write::commit::commit;
+use crate::db::write::outcome::Outcome;
+use crate::db::write::rule::{BeforeCommit, Rule, ask};
+use crate::db::write::since::{Near, Since};
+use crate::error::Result;
+use crate::fingerprint::{Entry, Fingerprint, Match};
+use crate::log::Op;
+use crate::query::{QueryOptions, View};
+use crate::version::Version;
+
+/// Writes entries in turn, in one commit.
+pub(super) fn write<F: Fingerprint>(
+    core: &Core<F>,
+    entries: &[Entry<F>],
+    rule: Rule,
+    before_commit: Option<BeforeCommit<'_, F>>,
+) -> Result<Vec<Outcome<F>>> {
+    match rule.unless_near {
+        None => insert(core, entries, before_commit),
+        Some(distance) => insert_unless_near(core, entries, distance, before_commit),
+    }
+}
+
+/// Inserts entries. Those that exist already are left as they are.
+fn insert<F: Fingerprint>(
+    core: &Core<F>,
+    entries: &[Entry<F>],
+    before_commit: Option<BeforeCommit<'_, F>>,
+) -> Result<Vec<Outcome<F>>> {
+    loop {
+        let (version, seq) = core.visible_version();
+        let existing = entries.iter().map(|&entry| version.contains(entry, seq));
+        let existing: Vec<bool> = existing.collect::<Result<_>>()?;
+        let mut writer = writer_with_room(core)?;
+        let now = core.current.get();
+        if now.outgrows(&version, seq) {
+            continue;
+        }
+        let (outcomes, ops) = decide(&now, entries, &existing);
+        ask(core, before_commit, &outcomes)?;
+        let seq = if ops.is_empty() { writer.seq } else { commit(core, &mut writer, &ops)? };
+        // An entry that exists already may be another writer's and not yet durable.
+        acknowledge(core, writer, seq)?;
+        return Ok(outcomes);
+    }
+}
+
+/// Decides which entries are new.
+fn decide<F: Fingerprint>(
+    version: &Version<F>,
+    entries: &[Entry<F>],
+    existing: &[bool],
+) -> (Vec<Outcome<F>>, Vec<Op<F>>) {
+    let (mut batch, mut ops) = (BTreeSet::new(), Vec::with_capacity(entries.len()));
+    let outcome = |(&entry, &existed): (&Entry<F>, &bool)| {
+        let newer = version.memtables().rev().find_map(|m| m.state(entry, u64::MAX));
+        if newer.unwrap_or(existed) || !batch.insert(entry) {
+            return Outcome::Unchanged(entry.id);
+        }
+        ops.push(Op::Insert { fingerprint: entry.fingerprint, id: entry.id });
+        Outcome::Inserted(entry.id)
+    };
+    let outcomes = entries.iter().zip(existing).map(outcome).collect();
+    (outcomes, ops)
+}
+
+/// Inserts the entries that have nothing within `distance`.
+fn insert_unless_near<F: Fingerprint>(
+    core: &Core<F>,
+    entries: &[Entry<F>],
+    distance: u32,
+    before_commit: Option<BeforeCommit<'_, F>>,
+) -> Result<Vec<Outcome<F>>> {
+    loop {
+        let (version, seq) = core.visible_version();
+        let lookups = look_up(core, &version, seq, entries, distance)?;
+        let writer = writer_with_room(core)?;
+        let now = core.current.get();
+        if now.outgrows(&version, seq) {
+            continue;
+        }
+        let mut since = Since::new(core, &now, seq, 0, entries.len());
+        let mut outcomes = Vec::with_capacity(entries.len());
+        for (&Entry { fingerprint, id }, &lookup) in entries.iter().zip(&lookups) {
+            let near = Near { fingerprint, distance, own: None };
+            outcomes.push(match since.nearest(near, Some(lookup))? {
+                Some(found) => Outcome::Duplicate(found),
+                None => {
+                    since.push(Op::Insert { fingerprint, id })?;
+                    Outcome::Inserted(id)
+                }
+            });
+        }
+        ask(core, before_commit, &outcomes)?;
+        since.commit(writer)?;
+        return Ok(outcomes);
+    }
+}
+
+/// Returns the nearest match of each entry, searched without a lock.
+fn look_up<F: Fingerprint>(
+    core: &Core<F>,
+    version: &Version<F>,
+    seq: u64,
+    entries: &[Entry<F>],
+    distance: u32,
+) -> Result<Vec<Option<Match<F>>>> {
+    let view = View { version, seq, planner: &core.planner };
+    if let [entry] = entries {
+        let options = QueryOptions::within(distance).limit(1);
+        return Ok(vec![view.query(entry.fingerprint, options)?.pop()]);
+    }
+    let queries: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
+    view.nearest_of_each(&queries, distance, core.threads())
+}
+
+/// Removes an entry. Returns false if it does not exist.
+pub(super) fn remove<F: Fingerprint>(core: &Core<F>, entry: Entry<F>) -> Result<bool> {
+    let Entry { fingerprint, id } = entry;
+    let mut writer = writer_with_room(core)?;
+    let exists = core.current.get().contains(entry, u64::MAX)?;
+    let seq = match exists {
+        true => commit(core, &mut writer, &[Op::Remove { fingerprint, id }])?,
+        // Another writer may have removed it, in a commit that is not yet durable.
+        false => writer.seq,
+    };
+    acknowledge(core, writer, seq)?;
+    Ok(exists)
+}

@@ -1,0 +1,452 @@
+//! Bulk load: writes many entries as one segment, sorted within a given amount of memory, without
+//! the log. storage-format.md, "Bulk load".
+
+use std::sync::mpsc;
+
+use crate::db::state::core::Core;
+use crate::db::upkeep::compact;
+use crate::db::upkeep::flush;
+use crate::db::upkeep::install;
+use crate::db::upkeep::space;
+use crate::db::write::backpressure;
+use crate::documents::SymbolTable;
+use crate::error::{Error, Result};
+use crate::fingerprint::{Document, Entry, Fingerprint};
+use crate::progress::{Meter, Phase, Watch};
+use crate::scratch::{Scratch, ScratchFiles};
+use crate::segment::bound::{Expected, most_bytes};
+use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::settings::Ids;
+use crate::sorter::{Record, Sorted, Sorter};
+use crate::storage::LockedFolder;
+use crate::table::{Profile, Sample};
+use crate::version::Version;
+
+/// How many entries are read at a time. There are up to four batches in memory.
+const BATCH: usize = 1 << 13;
+
+// The memory is shared in sixteenths. If it holds all entries of 64 bits, it holds the rows of one
+// table too, which are half as long, and filters of 8 bits for two.
+const FOR_ENTRIES: usize = 9;
+/// For the rows of all tables that are sorted at the same time.
+const FOR_ROWS: usize = 5;
+/// For the filters of all tables that are written at the same time; more if the others leave some.
+const FOR_FILTERS: usize = 2;
+
+/// Bytes of a filter that is in memory even if it exceeds its share.
+const MIN_FILTER: usize = 1 << 20;
+
+/// What a bulk load did.
+///
+/// # Examples
+///
+/// ```
+/// # let db = fpdb::Db::options().in_memory()?;
+/// use fpdb::{DocId, Entry};
+/// let entry = Entry { fingerprint: 7, id: DocId(1) };
+/// let report = db.bulk_load([Ok(entry), Ok(entry)])?;
+/// assert_eq!((report.read, report.inserted), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+#[non_exhaustive]
+pub struct LoadReport {
+    /// Number of entries read.
+    pub read: u64,
+    /// Number of entries that are new in the database.
+    pub inserted: u64,
+}
+
+/// Loads entries as one segment, which is durable afterwards. Other writers wait while tables are
+/// written.
+pub(crate) fn load<F: Fingerprint>(
+    core: &Core<F>,
+    entries: impl IntoIterator<Item = Result<Entry<F>>>,
+    watch: &Watch,
+) -> Result<LoadReport> {
+    if core.settings.ids != Ids::User {
+        return Err(Error::invalid(
+            "only a database with user ids can be bulk loaded, because a document with a name or a \
+             unique id may replace another one: insert in batches instead",
+        )
+        .at_path(core.storage.root()));
+    }
+    let folder = &*install::own_folder(core)?;
+    let entries = entries.into_iter();
+    let total = match entries.size_hint() {
+        (low, Some(high)) if low == high => Some(low as u64),
+        _ => None,
+    };
+    let load = Load {
+        core,
+        folder,
+        threads: core.threads(),
+        meter: Meter::new(watch, Phase::Read, total),
+    };
+    let (sorter, ReadSoFar { read, greatest_id }) = load.read(entries)?;
+    backpressure::wait_for_flush(core)?;
+    let writer = flush::flush_all(core)?;
+    load.meter.begin(Phase::Sort, read)?;
+    let sorted = sorter.finish(|more| load.meter.advance(more))?;
+    let written = load.write(load.only_new(sorted)?, read, greatest_id)?;
+    let inserted = written.as_ref().map_or(0, |meta| meta.entries);
+    written.map_or(Ok(()), |meta| add_segment(core, folder, meta, 0))?;
+    load.meter.finish();
+    drop(writer);
+    end(core);
+    Ok(LoadReport { read, inserted })
+}
+
+/// Documents to load, in the order of their keys.
+pub(crate) struct DocumentsToLoad<I> {
+    pub(crate) documents: I,
+    /// At most this many follow.
+    pub(crate) most: u64,
+    /// About as many bytes as they take.
+    pub(crate) bytes: u64,
+    /// Made from some of the keys.
+    pub(crate) symbols: SymbolTable,
+    /// The next id of a database with names.
+    pub(crate) next_doc: u64,
+}
+
+/// Loads documents into a database that has none, as one segment, which is durable afterwards.
+/// Returns their number.
+pub(crate) fn load_documents<F: Fingerprint>(
+    core: &Core<F>,
+    given: DocumentsToLoad<impl Iterator<Item = Result<(Vec<u8>, Document<F>)>>>,
+    watch: &Watch,
+) -> Result<u64> {
+    let DocumentsToLoad { documents, most, bytes, symbols, next_doc } = given;
+    let mut documents = documents.peekable();
+    if documents.peek().is_none() {
+        return Ok(0);
+    }
+    let folder = &*install::own_folder(core)?;
+    let meter = Meter::new(watch, Phase::Read, Some(most));
+    let load = Load { core, folder, threads: core.threads(), meter };
+    let mut writer = flush::flush_all(core)?;
+    load.require_space(most, u64::MAX, load.sorts(), bytes)?;
+    let mut segment = SegmentWriter::new(folder, &core.settings, core.next_number(folder)?);
+    segment.set_scratch(Scratch { files: load.scratch_files(), filter_memory: MIN_FILTER });
+    let (mut entries, mut count) = (None, 0);
+    segment.documents(symbols, most, |file| {
+        let originals = documents.filter_map(|document| {
+            let pushed = document.and_then(|(key, document)| {
+                count += 1;
+                file.push(&key, Some(&document))?;
+                Ok(document.entry())
+            });
+            pushed.transpose()
+        });
+        entries = Some(load.read(originals)?);
+        Ok(0)
+    })?;
+    if let Some((sorter, read)) = entries {
+        load.meter.begin(Phase::Sort, read.read)?;
+        let sorted = sorter.finish(|more| load.meter.advance(more))?;
+        load.write_tables(&mut segment, sorted, read.read)?;
+    }
+    writer.next_doc = next_doc;
+    add_segment(core, folder, segment.finish()?, next_doc)?;
+    load.meter.finish();
+    drop(writer);
+    end(core);
+    Ok(count)
+}
+
+/// Does what follows a load.
+fn end<F: Fingerprint>(core: &Core<F>) {
+    // Manifests without the new segment name this log. Once it is removed, they are refused if one
+    // is put back. If this fails, the load has still succeeded.
+    let _ = flush::end_log(core);
+    compact::compact_as_needed(core);
+}
+
+/// Adds the new segment, newer than all others.
+fn add_segment<F: Fingerprint>(
+    core: &Core<F>,
+    folder: &LockedFolder,
+    meta: SegmentMeta,
+    next_doc: u64,
+) -> Result<()> {
+    let segment = install::open_new(core, folder, meta)?;
+    install::segment(core, folder, Some(&segment), |manifest| {
+        manifest.segments.push(segment.meta().clone());
+        manifest.next_doc = manifest.next_doc.max(next_doc);
+    })?;
+    core.current.update(|version| Version {
+        segments: version.segments.iter().chain([&segment]).cloned().collect(),
+        loads: version.loads + 1,
+        ..version.clone()
+    });
+    Ok(())
+}
+
+/// A bulk load in progress.
+struct Load<'a, F> {
+    core: &'a Core<F>,
+    folder: &'a LockedFolder,
+    threads: usize,
+    meter: Meter<'a>,
+}
+
+impl<'a, F: Fingerprint> Load<'a, F> {
+    fn scratch_files(&self) -> ScratchFiles<'a> {
+        ScratchFiles::InDatabase(self.folder)
+    }
+
+    /// Returns this many sixteenths of the memory.
+    fn memory(&self, sixteenths: usize) -> usize {
+        self.core.tuning.bulk_memory / 16 * sixteenths
+    }
+
+    /// Returns a sorter for entries.
+    fn sorter(&self, sixteenths: usize) -> Sorter<'a, Entry<F>> {
+        Sorter::new(self.scratch_files(), self.memory(sixteenths), self.threads)
+    }
+
+    /// Returns a sorter for the rows of one of `tables` tables that are sorted at the same time.
+    fn row_sorter(&self, tables: usize) -> Sorter<'a, F> {
+        Sorter::new(self.scratch_files(), self.memory(FOR_ROWS) / tables, 1)
+    }
+
+    /// Puts all entries into a sorter, and returns what they have in common. With more than one
+    /// thread, another thread sorts while this one gets entries from the iterator.
+    fn read(
+        &self,
+        entries: impl Iterator<Item = Result<Entry<F>>>,
+    ) -> Result<(Sorter<'a, Entry<F>>, ReadSoFar)> {
+        let mut entries = Batches { entries, so_far: ReadSoFar::default() };
+        let mut sorter = self.sorter(FOR_ENTRIES);
+        let mut batch = entries.fill(Vec::with_capacity(BATCH))?;
+        if self.threads > 1 && batch.len() == BATCH {
+            let sorter = self.read_in_parallel(sorter, batch, &mut entries)?;
+            return Ok((sorter, entries.so_far));
+        }
+        while !batch.is_empty() {
+            push_all(&mut sorter, &batch)?;
+            self.meter.advance(batch.len() as u64)?;
+            batch = entries.fill(batch)?;
+        }
+        Ok((sorter, entries.so_far))
+    }
+
+    fn read_in_parallel(
+        &self,
+        mut sorter: Sorter<'a, Entry<F>>,
+        first: Vec<Entry<F>>,
+        entries: &mut Batches<impl Iterator<Item = Result<Entry<F>>>>,
+    ) -> Result<Sorter<'a, Entry<F>>> {
+        let (to_sort, batches) = mpsc::sync_channel::<Vec<Entry<F>>>(1);
+        let (sorted, to_fill) = mpsc::channel();
+        std::thread::scope(|scope| {
+            let sort = scope.spawn(move || {
+                for batch in batches {
+                    push_all(&mut sorter, &batch)?;
+                    // Nobody needs the memory of the last batches.
+                    let _ = sorted.send(batch);
+                }
+                Ok(sorter)
+            });
+            let read = || {
+                let mut batch = first;
+                while !batch.is_empty() {
+                    let len = batch.len() as u64;
+                    if to_sort.send(batch).is_err() {
+                        // The other thread has failed, and returns its error.
+                        return Ok(());
+                    }
+                    self.meter.advance(len)?;
+                    batch = entries.fill(to_fill.try_recv().unwrap_or_default())?;
+                }
+                Ok(())
+            };
+            let read = read();
+            drop(to_sort);
+            let sorter = sort.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            read.and(sorter)
+        })
+    }
+
+    /// Returns the entries that the database does not have. They are looked up in order.
+    fn only_new(&self, entries: Sorted<'a, Entry<F>>) -> Result<Sorted<'a, Entry<F>>> {
+        let version = self.core.current.get();
+        if version.segments.is_empty() {
+            return Ok(entries);
+        }
+        let mut new = self.sorter(FOR_ROWS + FOR_FILTERS);
+        entries.for_each(|some| {
+            some.iter().try_for_each(|&entry| match version.contains(entry, u64::MAX)? {
+                true => Ok(()),
+                false => new.push(entry),
+            })
+        })?;
+        drop(entries);
+        new.finish(|_| Ok(()))
+    }
+
+    /// Requires enough free space for the segment and its scratch files, before the first is
+    /// written.
+    fn require_space(
+        &self,
+        entries: u64,
+        greatest_id: u64,
+        sorts: usize,
+        documents: u64,
+    ) -> Result<()> {
+        let core = self.core;
+        let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
+        let rows = entries * F::BYTES as u64;
+        let hashes = if core.settings.filter_bits > 0 { entries * 8 } else { 0 };
+        let is_in_memory = rows * sorts as u64 <= self.memory(FOR_ROWS) as u64;
+        let scratch = if is_in_memory { 0 } else { (rows + hashes) * sorts as u64 };
+        let needed = most_bytes::<F>(&core.settings, &expected) + scratch;
+        space::require(&*core.storage, needed, "a bulk load")
+    }
+
+    fn write(
+        &self,
+        entries: Sorted<'a, Entry<F>>,
+        read: u64,
+        greatest_id: u64,
+    ) -> Result<Option<SegmentMeta>> {
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let core = self.core;
+        self.require_space(entries.len(), greatest_id, self.sorts(), 0)?;
+        let mut writer =
+            SegmentWriter::new(self.folder, &core.settings, core.next_number(self.folder)?);
+        self.write_tables(&mut writer, entries, read)?;
+        writer.finish().map(Some)
+    }
+
+    /// Returns how many tables are sorted at a time.
+    fn sorts(&self) -> usize {
+        self.threads.min(self.core.settings.layout.tables() - 1)
+    }
+
+    fn write_tables(
+        &self,
+        writer: &mut SegmentWriter<'a>,
+        entries: Sorted<'a, Entry<F>>,
+        read: u64,
+    ) -> Result<()> {
+        let core = self.core;
+        let tables = core.settings.layout.tables();
+        self.meter.begin(Phase::Write, read * tables as u64)?;
+        // Entries on disk need less than their share while they are read. The rest is for filters.
+        let used = entries.memory() + self.memory(FOR_ROWS);
+        let left = core.tuning.bulk_memory.saturating_sub(used).max(self.memory(FOR_FILTERS));
+        let filter_memory = (left / self.threads.min(tables)).max(MIN_FILTER);
+        writer.set_scratch(Scratch { files: self.scratch_files(), filter_memory });
+        let contents = Contents { load: self, entries, sorts: self.sorts() };
+        writer.tables(&contents, self.threads)
+    }
+}
+
+/// The entries to read.
+struct Batches<I> {
+    entries: I,
+    so_far: ReadSoFar,
+}
+
+/// What is known of the entries that have been read.
+#[derive(Debug, Clone, Copy, Default)]
+struct ReadSoFar {
+    /// How many there are.
+    read: u64,
+    greatest_id: u64,
+}
+
+impl<F: Fingerprint, I: Iterator<Item = Result<Entry<F>>>> Batches<I> {
+    /// Replaces the contents of `batch` with the next entries; with none at the end.
+    fn fill(&mut self, mut batch: Vec<Entry<F>>) -> Result<Vec<Entry<F>>> {
+        batch.clear();
+        for entry in self.entries.by_ref().take(BATCH) {
+            batch.push(entry?);
+        }
+        self.so_far.read += batch.len() as u64;
+        let greatest = batch.iter().map(|entry| entry.id.0).max().unwrap_or(0);
+        self.so_far.greatest_id = self.so_far.greatest_id.max(greatest);
+        Ok(batch)
+    }
+}
+
+fn push_all<R: Record>(sorter: &mut Sorter<'_, R>, records: &[R]) -> Result<()> {
+    records.iter().try_for_each(|&record| sorter.push(record))
+}
+
+/// The contents of the new segment.
+struct Contents<'l, 'a, F: Fingerprint> {
+    load: &'l Load<'a, F>,
+    entries: Sorted<'a, Entry<F>>,
+    /// How many tables are sorted at a time, sharing the memory.
+    sorts: usize,
+}
+
+impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
+    type Table<'s>
+        = TableRows<'s, 'a, F>
+    where
+        Self: 's;
+
+    fn profile(&self) -> Result<Profile> {
+        let mut sample = Sample::default();
+        self.entries.sample(|some| {
+            sample.add(some.iter().map(|entry| entry.fingerprint));
+            Ok(())
+        })?;
+        Ok(Profile::estimate::<F>(&sample, self.entries.len()))
+    }
+
+    fn for_each_entry(&self, mut push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
+        self.entries.for_each(|some| {
+            push(some)?;
+            self.load.meter.advance(some.len() as u64)
+        })
+    }
+
+    fn table(&self, table: usize) -> Result<TableRows<'_, 'a, F>> {
+        let permutation = &self.load.core.planner.permutations()[table];
+        let mut rows = self.load.row_sorter(self.sorts);
+        let mut last = None;
+        self.entries.for_each_unordered(|some| {
+            for entry in some {
+                if last != Some(entry.fingerprint) {
+                    last = Some(entry.fingerprint);
+                    rows.push(permutation.apply(entry.fingerprint))?;
+                }
+            }
+            Ok(())
+        })?;
+        let rows = rows.finish(|_| Ok(()))?;
+        Ok(TableRows { meter: &self.load.meter, rows })
+    }
+}
+
+/// The contents of one table of the new segment.
+struct TableRows<'s, 'a, F: Fingerprint> {
+    meter: &'s Meter<'a>,
+    rows: Sorted<'a, F>,
+}
+
+impl<F: Fingerprint> TableContents<F> for TableRows<'_, '_, F> {
+    fn profile(&self) -> Result<Profile> {
+        let mut sample = Sample::default();
+        self.rows.sample(|some| {
+            sample.add(some.iter().copied());
+            Ok(())
+        })?;
+        Ok(Profile::estimate::<F>(&sample, self.rows.len()))
+    }
+
+    fn for_each(&self, mut push: impl FnMut(&[F]) -> Result<()>) -> Result<()> {
+        self.rows.for_each(|some| {
+            push(some)?;
+            self.meter.advance(some.len() as u64)
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! Writes: insert, insert unless something is near, update, remove.
+//!
+//! A write looks up what it has to know, decides, commits (`commit.rs`) and waits until the commit
+//! may be acknowledged (`sync.rs`). The expensive part is the search for near-duplicates among the
+//! visible entries. It runs without a lock. Under the writer's lock only newer commits are
+//! searched (`since.rs`).
+//!
+//! `entries.rs` does this for databases whose ids do not identify documents, and `documents.rs` for
+//! all others.
+
+mod backpressure;
+pub(crate) mod builder;
+pub(crate) mod commit;
+mod documents;
+mod entries;
+pub(crate) mod expire;
+pub(crate) mod load;
+pub(crate) mod outcome;
+pub(crate) mod rule;
+mod since;
+
+use documents::{Edit, Given};
+use outcome::Outcome;
+use rule::{BeforeCommit, Rule};
+
+use crate::db::read::snapshot::Snapshot;
+use crate::db::state::core::Core;
+use crate::db::state::key::{DocumentKey, Key, Stamped, entry_id, expect_documents};
+use crate::error::{Error, Result};
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+
+/// Writes documents in turn, in one commit. `before_commit` sees the outcomes before anything is
+/// written, and its error abandons the commit.
+pub(crate) fn write<F: Fingerprint>(
+    core: &Core<F>,
+    documents: &[(F, Stamped<'_>)],
+    rule: Rule,
+    before_commit: Option<BeforeCommit<'_, F>>,
+) -> Result<Vec<Outcome<F>>> {
+    let at_root = |error: Error| error.at_path(core.storage.root());
+    if core.settings.ids.identify_documents() {
+        let mut all = Vec::with_capacity(documents.len());
+        for &document in documents {
+            all.push(given(core, document).map_err(at_root)?);
+        }
+        return documents::write(core, &all, rule, before_commit);
+    }
+    if rule.or_update.is_some() {
+        expect_documents(core.settings.ids, "cannot update documents").map_err(at_root)?;
+    }
+    let mut entries = Vec::with_capacity(documents.len());
+    for &document in documents {
+        entries.push(entry(core, document).map_err(at_root)?);
+    }
+    entries::write(core, &entries, rule, before_commit)
+}
+
+/// Writes one document.
+pub(crate) fn write_one<F: Fingerprint>(
+    core: &Core<F>,
+    document: (F, Stamped<'_>),
+    rule: Rule,
+) -> Result<Outcome<F>> {
+    let outcomes = write(core, &[document], rule, None)?;
+    outcomes.into_iter().next().ok_or_else(|| Error::invalid("the document was not written"))
+}
+
+fn given<'k, F: Fingerprint>(
+    core: &Core<F>,
+    (fingerprint, Stamped { key, stamp }): (F, Stamped<'k>),
+) -> Result<Given<'k, F>> {
+    let key = DocumentKey::new(core.settings.ids, key, "has no documents")?;
+    Ok(Given { fingerprint, key, stamp })
+}
+
+fn entry<F: Fingerprint>(
+    core: &Core<F>,
+    (fingerprint, Stamped { key, stamp }): (F, Stamped<'_>),
+) -> Result<Entry<F>> {
+    if stamp.is_some() {
+        expect_documents(core.settings.ids, "has no stamps")?;
+    }
+    Ok(Entry { fingerprint, id: entry_id(key)? })
+}
+
+/// Removes the document with a key, which may be an id that a database with names assigned. With
+/// user ids, removes all entries with the id. Returns false if there is nothing to remove.
+pub(crate) fn remove<F: Fingerprint>(
+    core: &Core<F>,
+    snapshot: &Snapshot<F>,
+    key: Key<'_>,
+) -> Result<bool> {
+    match key {
+        Key::Id(id) if !core.settings.ids.identify_documents() => {
+            remove_all_with_id(core, snapshot, id)
+        }
+        Key::Id(id) => remove_if(core, id, |_| true),
+        Key::Name(_) => {
+            let key = DocumentKey::new(core.settings.ids, key, "has no names");
+            let key = key.map_err(|e| e.at_path(core.storage.root()))?;
+            let removed = documents::edit(core, &[key], |_| Edit::Remove)?;
+            Ok(removed == [true])
+        }
+    }
+}
+
+/// Removes an entry. Returns false if there is none.
+pub(crate) fn remove_entry<F: Fingerprint>(core: &Core<F>, entry: Entry<F>) -> Result<bool> {
+    if !core.settings.ids.identify_documents() {
+        return entries::remove(core, entry);
+    }
+    remove_if(core, entry.id, |fingerprint| fingerprint == Some(entry.fingerprint))
+}
+
+/// Removes the document with an id if its entry has a fingerprint that `accept` accepts. A
+/// remembered duplicate has no entry.
+fn remove_if<F: Fingerprint>(
+    core: &Core<F>,
+    id: DocId,
+    accept: impl Fn(Option<F>) -> bool,
+) -> Result<bool> {
+    let (version, seq) = core.visible_version();
+    let Some((name, _)) = version.document_by_id(id, seq)? else {
+        return core.poison.check().map(|()| false);
+    };
+    let key = DocumentKey::of_stored(name.as_deref(), id);
+    let removed = documents::edit(core, &[key], |document| {
+        let fingerprint = document.entry().map(|entry| entry.fingerprint);
+        if document.id == id && accept(fingerprint) { Edit::Remove } else { Edit::Keep }
+    })?;
+    Ok(removed == [true])
+}
+
+/// Reads all entries to find those with the id.
+fn remove_all_with_id<F: Fingerprint>(
+    core: &Core<F>,
+    snapshot: &Snapshot<F>,
+    id: DocId,
+) -> Result<bool> {
+    let mut any = false;
+    for entry in snapshot.iter() {
+        let entry = entry?;
+        if entry.id == id {
+            any |= entries::remove(core, entry)?;
+        }
+    }
+    Ok(any)
+}
+
+/// Gives a document a new stamp. Returns false if there is none with this key.
+pub(crate) fn touch<F: Fingerprint>(core: &Core<F>, key: Key<'_>, stamp: u64) -> Result<bool> {
+    let key = DocumentKey::new(core.settings.ids, key, "has no stamps");
+    let key = key.map_err(|e| e.at_path(core.storage.root()))?;
+    let touched = documents::edit(core, &[key], |_| Edit::Stamp(stamp))?;
+    Ok(touched == [true])
+}

@@ -1,0 +1,108 @@
+//! What became of a document that was written.
+
+use crate::fingerprint::{DocId, Match};
+
+/// What became of a document that was written.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, DocId, Ids, Outcome};
+///
+/// let db = Db::options().ids(Ids::Names).in_memory()?;
+/// let page = "https://a.example/";
+/// assert_eq!(db.upsert_if_novel(0b0000, page)?, Outcome::Inserted(DocId(0)));
+/// assert_eq!(db.upsert_if_novel(0b0000, page)?, Outcome::Unchanged(DocId(0)));
+/// let updated = Outcome::Updated { id: DocId(0), from: 0b0000, distance: 1 };
+/// assert_eq!(db.upsert_if_novel(0b0001, page)?, updated);
+/// let copy = db.upsert_if_novel(0b0001, "https://b.example/")?;
+/// assert!(copy.is_duplicate() && copy.id() == DocId(0));
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum Outcome<F = u64> {
+    /// The key was new. The document is in the database now, under this id.
+    Inserted(DocId),
+    /// The document existed with this fingerprint.
+    Unchanged(DocId),
+    /// The key existed with another fingerprint, which was replaced.
+    Updated {
+        /// The document.
+        id: DocId,
+        /// The fingerprint before.
+        from: F,
+        /// The number of bits in which it differs from the new one.
+        distance: u32,
+    },
+    /// The nearest other document within the distance. The new document was not inserted. What
+    /// became of the key's own old version is the caller's choice: see [`OnDuplicate`].
+    Duplicate(Match<F>),
+}
+
+impl<F> Outcome<F> {
+    /// Returns the id of the document, or of the one that it duplicates.
+    ///
+    /// ```
+    /// let db = fpdb::Options::<u64>::new().in_memory()?;
+    /// assert_eq!(db.insert_if_novel(0b00, 7)?.id(), fpdb::DocId(7));
+    /// assert_eq!(db.insert_if_novel(0b01, 8)?.id(), fpdb::DocId(7));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn id(&self) -> DocId {
+        match self {
+            Self::Inserted(id) | Self::Unchanged(id) | Self::Updated { id, .. } => *id,
+            Self::Duplicate(found) => found.id,
+        }
+    }
+
+    /// Returns whether another document is within the distance.
+    ///
+    /// ```
+    /// let db = fpdb::Options::<u64>::new().in_memory()?;
+    /// assert!(!db.insert_if_novel(0b00, 7)?.is_duplicate());
+    /// assert!(db.insert_if_novel(0b01, 8)?.is_duplicate());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_duplicate(&self) -> bool {
+        matches!(self, Self::Duplicate(_))
+    }
+}
+
+/// What becomes of a key whose document turns out to be a duplicate of another one.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, DocId, Ids, OnDuplicate, Outcome};
+///
+/// let db = Db::options().ids(Ids::Names).in_memory()?;
+/// let write = |page| db.write(&[page]).unless_near(3).or_update(OnDuplicate::Remember).run();
+/// assert_eq!(write((0b0000, "https://a.example/"))?, [Outcome::Inserted(DocId(0))]);
+/// assert!(write((0b0001, "https://b.example/"))?[0].is_duplicate());
+/// // The next crawl knows the copy.
+/// assert_eq!(db.get("https://b.example/")?.unwrap().duplicate_of, Some(DocId(0)));
+/// assert_eq!(write((0b0001, "https://b.example/"))?, [Outcome::Unchanged(DocId(1))]);
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum OnDuplicate {
+    /// The key keeps its old version, if it has one, with the new stamp.
+    #[default]
+    Keep,
+    /// The key's old version is removed.
+    Remove,
+    /// The key is kept with the new fingerprint and the id of the document that it duplicates. It
+    /// is not an original any more: queries do not find it, and it makes no other document a
+    /// duplicate.
+    ///
+    /// A remembered duplicate that is written again with the same fingerprint is unchanged, whatever
+    /// is chosen then, as long as another document is near.
+    ///
+    /// A remembered duplicate becomes an original when it is written again and no other document is
+    /// near any more. The outcome is then `Updated`, with distance 0 if its fingerprint is the
+    /// same.
+    Remember,
+}

@@ -1,0 +1,31 @@
+//! The conditions of a write.
+
+use std::io;
+
+use crate::db::state::core::Core;
+use crate::db::write::outcome::{OnDuplicate, Outcome};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+/// When a document is written, and what becomes of its old version.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Rule {
+    /// The distance within which another document prevents this. `None`: nothing prevents it.
+    pub(crate) unless_near: Option<u32>,
+    /// What becomes of the key of a duplicate. With it, the old version of a document does not make
+    /// it a duplicate.
+    pub(crate) or_update: Option<OnDuplicate>,
+}
+
+/// What the caller does once everything is decided and nothing is written yet.
+pub(crate) type BeforeCommit<'a, F> = Box<dyn FnOnce(&[Outcome<F>]) -> io::Result<()> + 'a>;
+
+/// Shows the outcomes to the caller, whose error ends the write.
+pub(super) fn ask<F: Fingerprint>(
+    core: &Core<F>,
+    before_commit: Option<BeforeCommit<'_, F>>,
+    outcomes: &[Outcome<F>],
+) -> Result<()> {
+    let Some(before_commit) = before_commit else { return Ok(()) };
+    before_commit(outcomes).map_err(|source| Error::ended_by_caller(core.storage.root(), source))
+}

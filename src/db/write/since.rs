@@ -1,0 +1,163 @@
+//! What a write has to know beyond its lookup.
+
+use std::sync::MutexGuard;
+
+use crate::db::state::core::{Core, Writer};
+use crate::db::state::key::DocumentKey;
+use crate::db::upkeep::sync::acknowledge;
+use crate::db::write::commit::commit;
+use crate::error::Result;
+use crate::fingerprint::{Document, Entry, Fingerprint, Match};
+use crate::log::Op;
+use crate::memtable::Memtable;
+use crate::query::{QueryOptions, View};
+use crate::version::Version;
+
+/// Answers what was committed since the lookup of a write, and what became of earlier documents in
+/// its batch. Exists under the writer's lock, so nothing is committed in the meantime.
+pub(super) struct Since<'a, F> {
+    core: &'a Core<F>,
+    version: &'a Version<F>,
+    /// The last commit that the lookup saw.
+    seen: u64,
+    ops: Vec<Op<F>>,
+    /// What `ops` change. A batch of one has nothing before it.
+    changes: Option<Memtable<F>>,
+    /// The last commit that must be acknowledged with this one.
+    depends_on: u64,
+}
+
+/// A search for the nearest other document.
+#[derive(Clone, Copy)]
+pub(super) struct Near<F> {
+    pub(super) fingerprint: F,
+    pub(super) distance: u32,
+    /// The entry of the document itself, which does not count.
+    pub(super) own: Option<Entry<F>>,
+}
+
+impl<'a, F: Fingerprint> Since<'a, F> {
+    /// Begins a batch of `documents` documents, whose lookup saw the commits up to `seen`. The next
+    /// document with a new name gets the id `next_doc`.
+    pub(super) fn new(
+        core: &'a Core<F>,
+        version: &'a Version<F>,
+        seen: u64,
+        next_doc: u64,
+        documents: usize,
+    ) -> Self {
+        let memtable = || Memtable::for_batch(documents, core.planner.permutations(), next_doc);
+        let changes = (documents > 1).then(memtable);
+        Self { core, version, seen, ops: Vec::new(), changes, depends_on: 0 }
+    }
+
+    /// Adds an operation to the commit.
+    pub(super) fn push(&mut self, op: Op<F>) -> Result<()> {
+        if let Some(changes) = &self.changes {
+            changes.apply(self.ops.len() as u64 + 1, std::slice::from_ref(&op))?;
+        }
+        self.ops.push(op);
+        Ok(())
+    }
+
+    /// Commits and acknowledges the operations.
+    pub(super) fn commit(self, mut writer: MutexGuard<'_, Writer>) -> Result<()> {
+        let Self { core, ops, depends_on, .. } = self;
+        let committed = if ops.is_empty() { 0 } else { commit(core, &mut writer, &ops)? };
+        acknowledge(core, writer, committed.max(depends_on))
+    }
+
+    /// Returns the document with this key now. `seen` is what the lookup found.
+    pub(super) fn document(
+        &mut self,
+        key: DocumentKey<'_>,
+        seen: Option<Document<F>>,
+    ) -> Option<Document<F>> {
+        let key = key.to_bytes();
+        let in_batch = self.changes.as_ref().and_then(|changes| changes.document(&key, u64::MAX));
+        if let Some((_, document)) = in_batch {
+            return document;
+        }
+        let mut newer = self.version.memtables().rev().filter(|m| m.last_seq() > self.seen);
+        match newer.find_map(|m| m.document(&key, u64::MAX)) {
+            Some((seq, document)) if seq > self.seen => {
+                self.depends_on = self.depends_on.max(seq);
+                document
+            }
+            _ => seen,
+        }
+    }
+
+    /// Returns the nearest match now. `lookup` is what the lookup found, if it searched.
+    pub(super) fn nearest(
+        &mut self,
+        near: Near<F>,
+        lookup: Option<Option<Match<F>>>,
+    ) -> Result<Option<Match<F>>> {
+        let seen = match lookup {
+            Some(found) if found.is_none_or(|found| self.is_live(&found, near)) => found,
+            // It was not searched for, or it was removed or updated since.
+            _ => self.search_again(near)?,
+        };
+        let nearest = [seen.map(|found| (found, 0)), self.newer(near), self.in_batch(near)];
+        let nearest = nearest.into_iter().flatten().min();
+        self.depends_on = nearest.map_or(0, |(_, seq)| seq).max(self.depends_on);
+        Ok(nearest.map(|(found, _)| found))
+    }
+
+    /// Returns whether an entry counts: it is not the document's own, and the batch did not remove
+    /// it.
+    fn counts(&self, entry: Entry<F>, near: Near<F>) -> bool {
+        Some(entry) != near.own && !self.changes.as_ref().is_some_and(|m| is_gone(m, entry))
+    }
+
+    /// Returns whether what the lookup found is still there, and counts.
+    fn is_live(&self, found: &Match<F>, near: Near<F>) -> bool {
+        let mut memtables = self.version.memtables().rev();
+        let state = memtables.find_map(|m| m.state(found.entry(), u64::MAX));
+        self.counts(found.entry(), near) && state != Some(false)
+    }
+
+    fn search_again(&mut self, near: Near<F>) -> Result<Option<Match<F>>> {
+        let view = View { version: self.version, seq: u64::MAX, planner: &self.core.planner };
+        let found = view.query(near.fingerprint, QueryOptions::within(near.distance))?;
+        self.depends_on = self.depends_on.max(self.version.active.last_seq());
+        Ok(found.into_iter().find(|found| self.counts(found.entry(), near)))
+    }
+
+    /// Returns the nearest of the entries that were committed since the lookup, and its commit.
+    fn newer(&self, near: Near<F>) -> Option<(Match<F>, u64)> {
+        let Version { frozen, active, .. } = self.version;
+        let recent = self.nearest_in(active, near, self.seen, |entry| self.counts(entry, near));
+        let older = frozen.as_ref().and_then(|frozen| {
+            let counts = |entry| self.counts(entry, near) && !is_gone(active, entry);
+            self.nearest_in(frozen, near, self.seen, counts)
+        });
+        recent.into_iter().chain(older).min()
+    }
+
+    /// Returns the nearest of the earlier documents in the batch. It belongs to no earlier commit.
+    fn in_batch(&self, near: Near<F>) -> Option<(Match<F>, u64)> {
+        let changes = self.changes.as_ref()?;
+        let found = self.nearest_in(changes, near, 0, |entry| Some(entry) != near.own)?;
+        Some((found.0, 0))
+    }
+
+    fn nearest_in(
+        &self,
+        memtable: &Memtable<F>,
+        near: Near<F>,
+        after: u64,
+        accept: impl Fn(Entry<F>) -> bool,
+    ) -> Option<(Match<F>, u64)> {
+        let Near { fingerprint, distance, .. } = near;
+        let plan = |entries| self.core.planner.plan_in_memory(entries, distance);
+        let (seq, Entry { fingerprint, id }, distance) =
+            memtable.newer_match(fingerprint, plan, distance, after, accept)?;
+        Some((Match { distance, fingerprint, id }, seq))
+    }
+}
+
+fn is_gone<F: Fingerprint>(memtable: &Memtable<F>, entry: Entry<F>) -> bool {
+    memtable.state(entry, u64::MAX) == Some(false)
+}

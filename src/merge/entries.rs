@@ -1,0 +1,349 @@
+//! Merging: the entries of several sources as one sequence, in order of fingerprint and id.
+//!
+//! Sources have an age, and the changes of a newer source apply on top of the changes of older
+//! ones. Snapshots iterate over all sources, a flush over one, a compaction over a run of segments.
+
+use crate::error::Result;
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::memtable::Net;
+use crate::paged::Sequential;
+use crate::postings::Postings;
+use crate::segment::Segment;
+use crate::table::Cursor;
+
+/// An entry with the sum of its changes in all sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Merged<F> {
+    pub entry: Entry<F>,
+    pub net: Net,
+    /// Whether some source holds the entry, even if a newer source removes it. If so, its
+    /// fingerprint has a row in that source's tables.
+    pub held: bool,
+}
+
+impl<F> Merged<F> {
+    /// Applies the changes of a newer source. Always returns true, for use in `dedup_by`.
+    fn add(&mut self, newer: &Self) -> bool {
+        if newer.net.removes_older {
+            self.net.apply(false);
+        }
+        if newer.net.inserted {
+            self.net.apply(true);
+            self.held = true;
+        }
+        true
+    }
+}
+
+/// The changes of one source to an entry.
+pub(crate) type EntryChange<F> = (Entry<F>, Net);
+
+/// Entries of a source that are prepared at a time.
+const STEP: usize = 4096;
+
+/// A source, whose entries are read in order.
+pub(crate) trait Source<F> {
+    /// Returns the next changes, ascending, as far as they are prepared. Empty only at the end.
+    fn ready(&self) -> &[EntryChange<F>];
+    /// Skips the next `count` of these changes.
+    fn skip(&mut self, count: usize) -> Result<()>;
+}
+
+/// A source of changes that are all in memory.
+#[derive(Debug)]
+pub(crate) struct Changes<F>(std::vec::IntoIter<EntryChange<F>>);
+
+impl<F> Changes<F> {
+    /// Makes a source of `changes`, which ascend.
+    pub(crate) fn new(changes: Vec<EntryChange<F>>) -> Self {
+        Self(changes.into_iter())
+    }
+}
+
+impl<F: Fingerprint> Source<F> for Changes<F> {
+    fn ready(&self) -> &[EntryChange<F>] {
+        let rest = self.0.as_slice();
+        &rest[..rest.len().min(STEP)]
+    }
+
+    fn skip(&mut self, count: usize) -> Result<()> {
+        self.0.by_ref().take(count).for_each(drop);
+        Ok(())
+    }
+}
+
+/// A source of the entries and tombstones of a segment.
+pub(crate) struct SegmentSource<'a, F> {
+    postings: Sequential<'a, Postings>,
+    cursor: Cursor<'a, F>,
+    tombstones: Box<dyn Iterator<Item = Result<Entry<F>>> + Send + 'a>,
+    /// The next tombstone.
+    removed: Option<Entry<F>>,
+    ready: Vec<EntryChange<F>>,
+    at: usize,
+}
+
+impl<'a, F: Fingerprint> SegmentSource<'a, F> {
+    /// Starts at the first entry whose fingerprint is at least `low`. Returns `None` for an empty
+    /// segment.
+    pub(crate) fn new(segment: &'a Segment<F>, low: F) -> Result<Option<Self>> {
+        let Some(table) = segment.identity_table() else { return Ok(None) };
+        let cursor = table.cursor(low)?;
+        let mut tombstones: Box<dyn Iterator<Item = _> + Send> = match segment.tombstones() {
+            Some(tombstones) => {
+                let from = tombstones.lower_bound(Entry { fingerprint: low, id: DocId(0) })?;
+                Box::new(tombstones.iter_from(from))
+            }
+            None => Box::new(std::iter::empty()),
+        };
+        let removed = tombstones.next().transpose()?;
+        let postings = segment.postings();
+        let mut source = Self { postings, cursor, tombstones, removed, ready: Vec::new(), at: 0 };
+        source.fill()?;
+        Ok(Some(source))
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        self.ready.clear();
+        self.at = 0;
+        self.prepare_entries()?;
+        let entries = self.ready.len();
+        self.prepare_tombstones()?;
+        if entries < self.ready.len() {
+            self.ready.sort_by_key(|&(entry, _)| entry);
+            self.ready.dedup_by(|(entry, net), (first, sum)| {
+                sum.inserted |= *entry == *first && net.inserted;
+                sum.removes_older |= *entry == *first && net.removes_older;
+                *entry == *first
+            });
+        }
+        Ok(())
+    }
+
+    /// Prepares the entries of the blocks that the cursor has decoded.
+    fn prepare_entries(&mut self) -> Result<()> {
+        const HOLDS: Net = Net { removes_older: false, inserted: true };
+        let Self { postings, cursor, ready, .. } = self;
+        let postings = postings.get()?;
+        postings.prefetch(cursor.block_numbers())?;
+        for (block, len, rows) in cursor.blocks() {
+            let skipped = len.saturating_sub(rows.len());
+            postings.id_group(block, len)?.for_each(|index, id| {
+                if let Some(&fingerprint) = index.checked_sub(skipped).and_then(|i| rows.get(i)) {
+                    ready.push((Entry { fingerprint, id }, HOLDS));
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Prepares the tombstones among these entries, and moves the cursor past the entries.
+    fn prepare_tombstones(&mut self) -> Result<()> {
+        const REMOVES: Net = Net { removes_older: true, inserted: false };
+        let last = self.cursor.rows().last().copied();
+        let most = if last.is_some() { usize::MAX } else { STEP };
+        for _ in 0..most {
+            let belongs = |entry: &Entry<F>| last.is_none_or(|last| entry.fingerprint <= last);
+            let Some(entry) = self.removed.filter(belongs) else { break };
+            self.ready.push((entry, REMOVES));
+            self.removed = self.tombstones.next().transpose()?;
+        }
+        self.cursor.skip(self.cursor.rows().len())
+    }
+}
+
+impl<F: Fingerprint> Source<F> for SegmentSource<'_, F> {
+    fn ready(&self) -> &[EntryChange<F>] {
+        &self.ready[self.at..]
+    }
+
+    fn skip(&mut self, count: usize) -> Result<()> {
+        self.at += count;
+        if self.at == self.ready.len() && count > 0 { self.fill() } else { Ok(()) }
+    }
+}
+
+/// Merges sources, which are given oldest first. Ends after an error.
+///
+/// It merges in batches. A batch has the prepared changes of all sources, up to the least of their
+/// last entries. It is sorted with a sort that is fast for a few ascending runs.
+pub(crate) struct Merge<'a, F> {
+    sources: Vec<Box<dyn Source<F> + Send + 'a>>,
+    batch: Vec<Merged<F>>,
+    /// Position of the iterator in `batch`.
+    at: usize,
+}
+
+impl<'a, F: Fingerprint> Merge<'a, F> {
+    /// Merges segments, oldest first, from the first entry whose fingerprint is at least `low`.
+    pub(crate) fn of_segments(
+        segments: impl IntoIterator<Item = &'a Segment<F>>,
+        low: F,
+    ) -> Result<Self> {
+        let mut sources: Vec<Box<dyn Source<F> + Send + 'a>> = Vec::new();
+        for segment in segments {
+            if let Some(source) = SegmentSource::new(segment, low)? {
+                sources.push(Box::new(source));
+            }
+        }
+        Ok(Self::new(sources))
+    }
+
+    fn new(sources: Vec<Box<dyn Source<F> + Send + 'a>>) -> Self {
+        Self { sources, batch: Vec::new(), at: 0 }
+    }
+
+    /// Adds a source newer than the others.
+    pub(crate) fn push(&mut self, source: impl Source<F> + Send + 'a) {
+        self.sources.push(Box::new(source));
+    }
+
+    /// Returns the next batch of entries. Empty at the end.
+    pub(crate) fn next_batch(&mut self) -> Result<&[Merged<F>]> {
+        self.batch.clear();
+        self.at = 0;
+        let ready = self.sources.iter().filter_map(|s| s.ready().last());
+        let Some(bound) = ready.map(|&(entry, _)| entry).min() else { return Ok(&[]) };
+        for source in &mut self.sources {
+            let ready = source.ready();
+            let count = ready.partition_point(|&(entry, _)| entry <= bound);
+            let merged = |&(entry, net): &EntryChange<F>| Merged { entry, net, held: net.inserted };
+            self.batch.extend(ready[..count].iter().map(merged));
+            source.skip(count)?;
+        }
+        if self.sources.len() > 1 {
+            // The sort is stable: among equal entries, the one from the oldest source comes first.
+            self.batch.sort_by_key(|merged| merged.entry);
+            self.batch.dedup_by(|newer, sum| newer.entry == sum.entry && sum.add(newer));
+        }
+        Ok(&self.batch)
+    }
+}
+
+impl<F: Fingerprint> Iterator for Merge<'_, F> {
+    type Item = Result<Merged<F>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at == self.batch.len()
+            && let Err(error) = self.next_batch()
+        {
+            self.sources.clear();
+            self.batch.clear();
+            return Some(Err(error));
+        }
+        let merged = *self.batch.get(self.at)?;
+        self.at += 1;
+        Some(Ok(merged))
+    }
+}
+
+/// The fingerprints of several tables with the same bit order, as one ascending sequence.
+pub(crate) struct Rows<'a, F> {
+    cursors: Vec<Cursor<'a, F>>,
+    batch: Vec<F>,
+    /// How many fingerprints of the batch were left out because another table holds them too.
+    repeated: usize,
+}
+
+impl<'a, F: Fingerprint> Rows<'a, F> {
+    /// Reads table `table` of these segments from the first fingerprint that is at least `low`.
+    pub(crate) fn of_segments(
+        segments: impl IntoIterator<Item = &'a Segment<F>>,
+        table: usize,
+        low: F,
+    ) -> Result<Self> {
+        let tables = segments.into_iter().filter_map(|segment| segment.tables().get(table));
+        let cursors = tables.map(|table| table.cursor(low)).collect::<Result<_>>()?;
+        Ok(Self { cursors, batch: Vec::new(), repeated: 0 })
+    }
+
+    /// Returns the next batch of fingerprints, each once. Empty at the end. Works as
+    /// [`Merge::next_batch`] does.
+    pub(crate) fn next_batch(&mut self) -> Result<&[F]> {
+        self.batch.clear();
+        let ready = self.cursors.iter().filter_map(|cursor| cursor.rows().last());
+        let Some(&bound) = ready.min() else { return Ok(&[]) };
+        for cursor in &mut self.cursors {
+            let rows = cursor.rows();
+            let count = rows.partition_point(|&row| row <= bound);
+            self.batch.extend_from_slice(&rows[..count]);
+            cursor.skip(count)?;
+        }
+        self.batch.sort();
+        let len = self.batch.len();
+        self.batch.dedup();
+        self.repeated = len - self.batch.len();
+        Ok(&self.batch)
+    }
+
+    /// Returns how many fingerprints were left out of the last batch because another table holds
+    /// them too.
+    pub(crate) fn repeated(&self) -> usize {
+        self.repeated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    const HOLDS: Net = Net { removes_older: false, inserted: true };
+    const REMOVES: Net = Net { removes_older: true, inserted: false };
+    const REPLACES: Net = Net { removes_older: true, inserted: true };
+
+    fn changes(list: &[(u64, u64, Net)]) -> Box<dyn Source<u64> + Send> {
+        let entry = |f, id| Entry { fingerprint: f, id: DocId(id) };
+        Box::new(Changes::new(list.iter().map(|&(f, id, net)| (entry(f, id), net)).collect()))
+    }
+
+    #[test]
+    fn changes_of_newer_sources_apply_on_top_of_older_ones() {
+        let oldest = changes(&[(1, 1, HOLDS), (2, 1, HOLDS), (5, 1, REMOVES), (6, 6, HOLDS)]);
+        let middle = changes(&[(1, 1, REMOVES), (2, 2, HOLDS), (5, 1, HOLDS)]);
+        let newest = changes(&[(1, 1, HOLDS), (2, 1, REMOVES), (4, 4, REMOVES), (6, 6, REPLACES)]);
+        let merged: Vec<_> = Merge::new(vec![oldest, middle, newest]).map(Result::unwrap).collect();
+        let as_tuple = |m: &Merged<u64>| (m.entry.fingerprint, m.entry.id.0, m.net, m.held);
+        let gone = Net::default();
+        assert_eq!(
+            merged.iter().map(as_tuple).collect::<Vec<_>>(),
+            [
+                (1, 1, HOLDS, true),
+                (2, 1, gone, true),
+                (2, 2, HOLDS, true),
+                (4, 4, REMOVES, false),
+                (5, 1, REPLACES, true),
+                (6, 6, HOLDS, true),
+            ]
+        );
+    }
+
+    struct Broken;
+
+    impl Source<u64> for Broken {
+        fn ready(&self) -> &[EntryChange<u64>] {
+            &[(Entry { fingerprint: 0, id: DocId(0) }, HOLDS)]
+        }
+        fn skip(&mut self, _: usize) -> Result<()> {
+            Err(Error::corruption("broken"))
+        }
+    }
+
+    #[test]
+    fn merge_ends_after_an_error() {
+        let mut merge = Merge::new(vec![Box::new(Broken), changes(&[(7, 7, HOLDS)])]);
+        assert!(merge.next().unwrap().is_err());
+        assert!(merge.next().is_none());
+    }
+
+    #[test]
+    fn sources_of_many_batches_are_merged_completely() {
+        let list = |step: usize| -> Vec<(u64, u64, Net)> {
+            (0..30_000).step_by(step).map(|f| (f, f % 3, HOLDS)).collect()
+        };
+        let merged: Vec<_> = Merge::new(vec![changes(&list(7)), changes(&list(1))])
+            .map(|merged| merged.unwrap().entry.fingerprint)
+            .collect();
+        assert!(merged.into_iter().eq(0..30_000));
+    }
+}
