@@ -10,7 +10,15 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for u64 {}
     impl Sealed for u128 {}
+
+    /// A kind of value that exists once per width.
+    pub trait PerWidth {
+        /// The type of the value at a width.
+        type At<F: super::Fingerprint>;
+    }
 }
+
+pub(crate) use sealed::PerWidth;
 
 /// A fingerprint: `u64` or `u128`. Similar documents have fingerprints at a small [distance].
 ///
@@ -86,6 +94,9 @@ pub trait Fingerprint:
     fn put_le(self, to: &mut [u8]);
     /// Writes the value to the first `BYTES` bytes in big-endian byte order, if there are as many.
     fn put_be(self, to: &mut [u8]);
+    /// Returns the one of two values that is for this width.
+    #[doc(hidden)]
+    fn choose<P: PerWidth>(narrow: P::At<u64>, wide: P::At<u128>) -> P::At<Self>;
 
     /// Returns the Hamming distance: the number of bits in which two fingerprints differ.
     fn distance(self, other: Self) -> u32 {
@@ -125,7 +136,7 @@ pub trait Fingerprint:
 }
 
 macro_rules! fingerprint {
-    ($type:ty, $top64:expr) => {
+    ($type:ty, $top64:expr, $narrow:ident, $wide:ident => $chosen:ident) => {
         impl Fingerprint for $type {
             const BITS: u32 = <$type>::BITS;
             const BYTES: usize = size_of::<$type>();
@@ -198,12 +209,16 @@ macro_rules! fingerprint {
                     *to = self.to_be_bytes();
                 }
             }
+            #[inline]
+            fn choose<P: PerWidth>($narrow: P::At<u64>, $wide: P::At<u128>) -> P::At<Self> {
+                $chosen
+            }
         }
     };
 }
 
-fingerprint!(u64, |v: u64| v);
-fingerprint!(u128, top_half);
+fingerprint!(u64, |v: u64| v, narrow, _wide => narrow);
+fingerprint!(u128, top_half, _narrow, wide => wide);
 
 fn top_half(value: u128) -> u64 {
     (value >> 64) as u64

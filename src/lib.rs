@@ -46,13 +46,12 @@
 //!
 //! # Debug builds
 //!
-//! The code that searches and inserts is generic, so Cargo compiles most of it with *your* crate,
-//! and without optimization a query takes ten to twenty times as long. An `opt-level` for this
-//! package alone does not help; set one for yours:
+//! Without optimization, a query takes twenty times as long. The engine is compiled with this
+//! package and not with yours, so it suffices to optimize this one:
 //!
 //! ```toml
-//! [profile.dev]
-//! opt-level = 1
+//! [profile.dev.package.fpdb]
+//! opt-level = 3
 //! ```
 
 #![deny(missing_docs)]

@@ -128,7 +128,7 @@ pub(crate) fn pairs<F: Bits>(
 }
 
 /// What a database is joined with.
-pub(crate) enum Other<F> {
+pub(crate) enum Other<F: Bits> {
     Database(Snapshot<F>),
     List(Vec<Entry<F>>),
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::codec::block_code::BlockCode;
-use crate::db::handle::Db;
-use crate::db::read::snapshot::Snapshot;
+use crate::db::api::{Db, Snapshot};
 use crate::db::state::options::Options;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
@@ -176,7 +175,7 @@ impl Run {
     fn observe(&self) -> Result<Observation> {
         let mut seen = Observation {
             ns: self.best.as_secs_f64() * 1e9,
-            segments: self.snapshot.version.segments.len() as f64,
+            segments: self.snapshot.reader().version.segments.len() as f64,
             questions: 0.0,
             lookups: 0.0,
             entries: 0.0,

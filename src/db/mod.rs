@@ -9,10 +9,12 @@
 //! | `upkeep` | sync, flush, compaction, backup, close, and the threads that run them |
 //! | `write` | writes with and without conditions, expiry, bulk loads |
 //! | `recovery` | from files to the state of a handle |
-//! | `handle` | `Db` and `ReadOnlyDb` |
+//! | `handle` | databases that are open |
 //! | `merge` | documents of several databases in one |
+//! | `api` | the public types, and the engine behind them, compiled once |
 //! | `calibrate` | measuring what queries cost |
 
+mod api;
 mod calibrate;
 mod handle;
 mod merge;
@@ -22,14 +24,11 @@ mod state;
 mod upkeep;
 mod write;
 
-pub use handle::Db;
-pub use handle::read_only::ReadOnlyDb;
+pub use api::{Clusters, Db, Documents, Iter, Join, Pairs, ReadOnlyDb, Snapshot, Write};
 pub use merge::MergeReport;
-pub use read::clusters::{Cluster, ClusterMethod, ClusterReport, Clusters};
-pub use read::join::{Join, JoinReport};
-pub use read::lookup::Documents;
-pub use read::pairs::{Found, Pair, Pairs, PairsPosition, PairsReport};
-pub use read::snapshot::{Iter, Snapshot};
+pub use read::clusters::{Cluster, ClusterMethod, ClusterReport};
+pub use read::join::JoinReport;
+pub use read::pairs::{Found, Pair, PairsPosition, PairsReport};
 pub use read::stats::{Description, SegmentStats, Stats, TableStats};
 pub use read::verify::VerifyReport;
 pub use recovery::recover::RecoveryReport;
@@ -37,7 +36,6 @@ pub use state::key::{Key, Stamped};
 pub use state::options::{Durability, Options};
 pub use state::recipe_name::RecipeName;
 pub use upkeep::compact::CompactReport;
-pub use write::builder::Write;
 pub use write::expire::ExpireReport;
 pub use write::load::LoadReport;
 pub use write::outcome::{OnDuplicate, Outcome};

@@ -252,7 +252,7 @@ impl<'a> Parts<'a> {
             return Ok(None);
         }
         let bitmap = Bitmap(self.bytes(count.div_ceil(8))?);
-        let set = bitmap.0.iter().map(|byte| byte.count_ones() as usize).sum();
+        let set: usize = bitmap.0.iter().map(|byte| byte.count_ones() as usize).sum();
         let is_sound = set > 0 && bitmap.count_before(count) == set;
         is_sound.then_some(Some(bitmap)).ok_or(BAD_BITMAP)
     }

@@ -420,7 +420,7 @@ mod tests {
         let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let entries = (0..1 << 17).map(|i| Ok(Entry { fingerprint: spread(i), id: DocId(i) }));
         let _ = db.bulk_load(entries).unwrap();
-        db.snapshot().read(|view| {
+        db.snapshot().reader().read(|view| {
             let search = PairSearch::new(view, 1, &[], &[], 1 << 30, 1).unwrap();
             let report = |pairs: &[(u64, u64, u32)]| {
                 assert!(pairs.is_empty());

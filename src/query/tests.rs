@@ -187,7 +187,7 @@ fn a_scan_for_a_batch_is_cancelled_long_before_its_end() {
     };
     let (distance, nearest, most, threads) = (30, false, usize::MAX, 1);
     let batch = Batch { queries: &queries, distance, nearest, most, threads, check };
-    assert!(db.snapshot().read(|view| view.sweep(&batch)).is_err());
+    assert!(db.snapshot().reader().read(|view| view.sweep(&batch)).is_err());
     assert_eq!(checks.into_inner(), 3);
 }
 
@@ -225,7 +225,10 @@ fn check_insert_if_novel(ids: Ids, queries: usize) {
         db
     });
     let snapshot = together.snapshot();
-    assert!(snapshot.read(|view| view.sweep_pays(queries, 3)), "a batch of {queries} is not swept");
+    assert!(
+        snapshot.reader().read(|view| view.sweep_pays(queries, 3)),
+        "a batch of {queries} is not swept"
+    );
     let novelties = together.write(new).unless_near(3).run().unwrap();
     for (&(fingerprint, key), novelty) in new.iter().zip(&novelties) {
         assert_eq!(*novelty, one_by_one.insert_if_novel(fingerprint, key).unwrap());

@@ -1,95 +1,50 @@
-//! The public handle.
+//! Databases that are open.
 
-mod maintenance;
 pub(crate) mod open;
 pub(crate) mod read_only;
-mod reads;
-#[cfg(feature = "text")]
-mod text;
-mod writes;
 
 use std::fmt;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
 use crate::db::recovery::recover::RecoveryReport;
 use crate::db::state::core::Core;
 use crate::db::state::locks::lock;
 use crate::db::upkeep::background;
 use crate::db::upkeep::close;
+use crate::db::upkeep::compact;
+use crate::db::upkeep::flush;
 use crate::db::upkeep::sync;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::progress::{Progress, Watch};
+use crate::progress::Watch;
 
-/// A database, open for reading and writing: a folder that one process at a time writes to.
-///
-/// A handle is cheap to clone and can be used from many threads; every method takes `&self`. Reads
-/// see what was acknowledged when they began.
-///
-/// Recent entries are in memory and in the log. A background thread writes them as segments
-/// (*flush*) and merges segments (*compaction*). If that fails, because of a full disk or a damaged
-/// segment, inserts continue as long as there is room for them in memory and in the log, and the
-/// thread tries again. In the meantime [`Stats::background_error`] shows the failure, and queries
-/// get slower with the number of segments.
-///
-/// A handle works only in the process that opened it: after a `fork()`, the child's calls fail with
-/// `Closed`, and it must open the database itself, for reading if its parent goes on. The folder
-/// stays locked until both have ended or closed the handle.
-///
-/// When the disk is nearly full, inserts fail with [`NoSpace`](crate::ErrorKind::NoSpace) while
-/// there is still room to flush recent entries, and 1 MiB more: for removals, for closing the
-/// database and for opening it again. The same handle continues once there is space. If other
-/// programs use up that reserve too, a write to the log can fail, after which the handle accepts no
-/// more writes; then the database has to be opened again.
-///
-/// [`close`](Self::close) flushes and reports errors. Dropping the last clone only syncs the log,
-/// and ignores errors.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb::{Db, DocId, Ids, Outcome};
-/// let db = Db::options().ids(Ids::Names).in_memory()?;
-/// assert_eq!(db.insert_if_novel(0b1100, "https://a.example/")?, Outcome::Inserted(DocId(0)));
-/// let second = db.insert_if_novel(0b1110, "https://b.example/")?;
-/// let Outcome::Duplicate(found) = second else { panic!("{second:?}") };
-/// assert_eq!(found.distance, 1);
-/// assert_eq!(db.snapshot().name(found.id)?.as_deref(), Some("https://a.example/"));
-/// db.close()?;
-/// # Ok::<(), fpdb::Error>(())
-/// ```
-pub struct Db<F: Fingerprint = u64> {
-    handle: Arc<Handle<F>>,
-    watch: Watch,
+/// A database that is open for writing.
+pub(crate) struct WriteHandle<F: Fingerprint> {
+    shared: Arc<Shared<F>>,
+    /// Gets the progress of long operations.
+    pub(crate) watch: Watch,
 }
 
 /// Shows the folder only: the rest would fill pages.
-impl<F: Fingerprint> fmt::Debug for Db<F> {
+impl<F: Fingerprint> fmt::Debug for WriteHandle<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Db").field("path", &self.path()).finish_non_exhaustive()
+        f.debug_struct("WriteHandle").field("path", &self.path()).finish_non_exhaustive()
     }
 }
 
-impl<F: Fingerprint> Clone for Db<F> {
-    fn clone(&self) -> Self {
-        Self { handle: self.handle.clone(), watch: self.watch.clone() }
-    }
-}
-
-/// The shared state and its threads, which end with the last clone.
-struct Handle<F: Fingerprint> {
+/// The shared state and its threads, which end with the last handle.
+struct Shared<F: Fingerprint> {
     core: Arc<Core<F>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     recovery: RecoveryReport,
     description: Description,
 }
 
-impl<F: Fingerprint> Handle<F> {
+impl<F: Fingerprint> Shared<F> {
     /// Ends the threads. A child of the process has none.
     fn stop_threads(&self) {
         if !self.core.poison.process().is_current() {
@@ -105,7 +60,7 @@ impl<F: Fingerprint> Handle<F> {
     }
 }
 
-impl<F: Fingerprint> Drop for Handle<F> {
+impl<F: Fingerprint> Drop for Shared<F> {
     fn drop(&mut self) {
         if !self.core.poison.process().is_current() {
             // There are no threads to wait for, and waiting would never end.
@@ -119,155 +74,95 @@ impl<F: Fingerprint> Drop for Handle<F> {
     }
 }
 
-impl<F: Fingerprint> Db<F> {
+impl<F: Fingerprint> WriteHandle<F> {
     pub(crate) fn start(core: Core<F>, recovery: RecoveryReport, watch: Watch) -> Result<Self> {
         let threads = Mutex::new(Vec::new());
         let description = Description::of(lock(&core.manifest).clone());
-        let handle = Handle { core: Arc::new(core), threads, recovery, description };
-        background::start(&handle.core, &mut lock(&handle.threads))?;
-        handle.core.indexes.offer(&handle.core.current.get());
-        Ok(Self { handle: Arc::new(handle), watch })
+        let shared = Shared { core: Arc::new(core), threads, recovery, description };
+        background::start(&shared.core, &mut lock(&shared.threads))?;
+        shared.core.indexes.offer(&shared.core.current.get());
+        Ok(Self { shared: Arc::new(shared), watch })
     }
 
     /// Returns the shared state, in the process that opened the database. In a child, locks may be
     /// held by threads that do not exist there.
-    fn in_own_process(&self) -> Result<&Core<F>> {
+    pub(crate) fn in_own_process(&self) -> Result<&Core<F>> {
         let core = self.core();
         core.poison.process().expect_current()?;
         Ok(core)
     }
 
     pub(crate) fn core(&self) -> &Core<F> {
-        &self.handle.core
+        &self.shared.core
     }
 
-    /// Returns a handle of the same database whose long operations report their progress to
-    /// `report`, and end with the error `Cancelled` if it breaks: [`compact`](Self::compact),
-    /// [`verify`](Self::verify), [`backup`](Self::backup), [`expire`](Self::expire),
-    /// [`bulk_load`](Self::bulk_load), and everything long that its [snapshots](Self::snapshot) do.
-    ///
-    /// `report` may be called from any of the [threads](crate::Options::threads) of an operation,
-    /// by one at a time, while the others wait for it. It must not write to this database: it might
-    /// wait for itself.
-    ///
-    /// ```
-    /// use fpdb::{Db, DocId, Entry, ErrorKind, Ids};
-    /// use std::ops::ControlFlow;
-    ///
-    /// let db = Db::options().ids(Ids::User).in_memory()?;
-    /// let watched = db.on_progress(|progress| {
-    ///     eprintln!("{}: {} of {:?}", progress.phase, progress.done, progress.total);
-    ///     ControlFlow::Break(()) // a real program breaks when the user cancels
-    /// });
-    /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
-    /// assert_eq!(watched.bulk_load(entries).unwrap_err().kind(), ErrorKind::Cancelled);
-    /// assert!(db.snapshot().is_empty());
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
-    #[must_use]
-    pub fn on_progress(
-        &self,
-        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Self {
-        Self { handle: self.handle.clone(), watch: Watch::new(report) }
+    /// Returns the same database with another function for the progress of long operations.
+    pub(crate) fn watched(&self, watch: Watch) -> Self {
+        Self { shared: self.shared.clone(), watch }
     }
 
-    /// Returns the database as it is now, for reading.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// let before = db.snapshot();
-    /// db.insert(7, 1)?;
-    /// assert!(before.is_empty() && db.snapshot().contains(7)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn snapshot(&self) -> Snapshot<F> {
+    /// Returns the database as it is now, in the process that opened it.
+    pub(crate) fn read(&self) -> Result<Reader<F>> {
+        self.in_own_process().map(|_| self.reader())
+    }
+
+    /// Returns the database as it is now.
+    pub(crate) fn reader(&self) -> Reader<F> {
         let core = self.core();
         let (version, seq) = core.visible_version();
         let (settings, planner) = (core.settings.clone(), core.planner.clone());
         let renewed = OnceLock::new();
         let (watch, threads) = (self.watch.clone(), core.threads());
-        Snapshot { settings, planner, version, renewed, seq, watch, threads }
+        Reader { settings, planner, version, renewed, seq, watch, threads }
+    }
+
+    /// Copies the indexes of all segments to memory, and returns how many bytes they take there.
+    pub(crate) fn load_index(&self) -> Result<u64> {
+        let core = self.in_own_process()?;
+        let version = core.current.get();
+        core.indexes.copy(&version)?;
+        Ok(version.loaded_indexes_len())
+    }
+
+    /// Writes everything in memory as segments.
+    pub(crate) fn flush(&self) -> Result<()> {
+        let core = self.in_own_process()?;
+        drop(flush::flush_all(core)?);
+        compact::compact_as_needed(core);
+        Ok(())
     }
 
     /// Returns statistics about the database.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(7, 1)?;
-    /// assert_eq!((db.stats().entries, db.stats().memtable_entries), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        // Taking a snapshot may free pages.
+    pub(crate) fn stats(&self) -> Stats {
+        // Reading may free pages.
         let page_memory_bytes = self.core().storage.page_budget().used();
-        let snapshot = self.snapshot();
-        let stats = Stats::of_core(self.core(), snapshot.counts(), &snapshot.version);
+        let reader = self.reader();
+        let stats = Stats::of_core(self.core(), reader.counts(), &reader.version);
         Stats { page_memory_bytes, ..stats }
     }
 
     /// Returns what opening the database found in its log.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// let db = fpdb::Db::options().create(&path)?;
-    /// db.insert(7, 1)?;
-    /// drop(db); // without closing it
-    /// assert_eq!(fpdb::Db::open(&path)?.recovery().operations, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn recovery(&self) -> RecoveryReport {
-        self.handle.recovery
+    pub(crate) fn recovery(&self) -> RecoveryReport {
+        self.shared.recovery
     }
 
     /// Returns the folder of the database.
-    #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.core().storage.root()
     }
 
     /// Returns what the database is, as it was when the handle was opened: its distance, kind of ids,
     /// layout, recipe and so on.
-    ///
-    /// ```
-    /// let db = fpdb::Db::options().max_distance(6).in_memory()?;
-    /// assert_eq!((db.description().bits, db.description().max_distance), (64, 6));
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
-    #[must_use]
-    pub fn description(&self) -> &Description {
-        &self.handle.description
+    pub(crate) fn description(&self) -> &Description {
+        &self.shared.description
     }
 
     /// Flushes everything, ends the background threads and closes the database, also for the other
     /// clones of the handle. From now on their writes fail with `Closed`. They can still read, and
     /// see what was written up to now, because files that are open stay as they are.
-    ///
-    /// The next open finds no log to replay, and finds the folder unlocked, even if clones are
-    /// left. If another thread is in the middle of a bulk load or a full compaction, the folder
-    /// stays locked until that has failed.
-    ///
-    /// # Errors
-    ///
-    /// `Poisoned` after a failed write; `Closed` the second time; `Replaced`; `NoSpace`; `Io`. The
-    /// handle is closed in any case, and what was acknowledged is safe.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// let db = fpdb::Db::options().create(&path)?;
-    /// db.insert(7, 1)?;
-    /// db.close()?;
-    /// assert_eq!(fpdb::Db::open(&path)?.recovery().commits, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn close(self) -> Result<()> {
+    pub(crate) fn close(&self) -> Result<()> {
         self.in_own_process()?;
-        self.handle.stop_threads();
+        self.shared.stop_threads();
         close::close(self.core())
     }
 }

@@ -5,20 +5,22 @@ mod union;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::db::handle::Db;
+use crate::db::handle::WriteHandle;
 use crate::db::handle::open;
 use crate::db::merge::union::Union;
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::db::state::key::Stamped;
 use crate::db::state::options::{Durability, Options};
 use crate::db::upkeep::install;
 use crate::db::upkeep::new_folder::NewFolder;
 use crate::db::write::load::{DocumentsToLoad, load_documents};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
+use crate::db::write::rule::Rule;
+use crate::db::write::write;
 use crate::documents::SymbolTable;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileName, MANIFEST};
-use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
+use crate::fingerprint::{Document, Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Watch};
 use crate::settings::Ids;
 use crate::storage::{LockedFolder, Storage};
@@ -57,130 +59,23 @@ pub struct MergeReport {
     pub dropped: u64,
 }
 
-impl<F: Fingerprint> Options<F> {
-    /// Combines databases into a new one. Other processes may write to them; the new database gets
-    /// what is committed when the merge begins.
-    ///
-    /// All databases must have the same width, recipe, extraction and kind of ids. Options that are
-    /// not set are taken from the first one. What becomes of ids depends on their kind:
-    ///
-    /// - [User ids](Ids::User) stay as they are. Equal entries become one.
-    /// - [Unique ids](Ids::Unique) stay as they are. If several databases have a document with the
-    ///   same id, the one with the greatest stamp is taken, and of equal stamps the last one.
-    /// - [Names](Ids::Names) stay as they are, and the same document is taken. The ids of the first
-    ///   database stay, too. The ids of each further database are raised by the number of ids that
-    ///   the databases before it have assigned. A name that several databases have keeps the id
-    ///   that it has in the first of them.
-    ///
-    /// Reads and writes in order, within [`bulk_memory`](Options::bulk_memory). After an error,
-    /// nothing of the new database is left, unless its last sync failed after it was complete. If
-    /// the process ends before the merge does, the new database cannot be opened; the same merge
-    /// can be repeated.
-    ///
-    /// # Errors
-    ///
-    /// `AlreadyExists` if there is anything at `out`; `Unsupported` for databases of different
-    /// recipes, extractions or widths; `InvalidArgument` without sources, for different kinds of
-    /// ids, or for options that no database can have; the errors of opening the sources; `NoSpace`;
-    /// `Corruption`; `Io`.
-    ///
-    /// ```
-    /// use fpdb::{Db, Ids};
-    /// # let folder = tempfile::tempdir()?;
-    /// let [a, b, out] = ["a", "b", "out"].map(|name| folder.path().join(name));
-    /// for (path, name) in [(&a, "https://a.example/"), (&b, "https://b.example/")] {
-    ///     let db = Db::options().ids(Ids::Names).create(path)?;
-    ///     db.insert(0x00ff, name)?;
-    ///     db.close()?;
-    /// }
-    /// let report = Db::options().merge(&[&a, &b], &out)?;
-    /// assert_eq!(report.written, 2);
-    /// let merged = Db::open(&out)?;
-    /// assert_eq!(merged.snapshot().name(fpdb::DocId(1))?.as_deref(), Some("https://b.example/"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn merge<P: AsRef<Path>>(
-        self,
-        sources: &[P],
-        out: impl AsRef<Path>,
-    ) -> Result<MergeReport> {
-        merge(self, sources, out.as_ref(), false)
-    }
-
-    /// Does the same as [`merge`](Options::merge), but inserts the documents of each database
-    /// except the first only if nothing that is already there is within the maximum distance, as if
-    /// by [`upsert_if_novel`](crate::Db::upsert_if_novel). This takes about as long as inserting
-    /// them.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`merge`](Options::merge).
-    ///
-    /// ```
-    /// use fpdb::Db;
-    /// # let folder = tempfile::tempdir()?;
-    /// let [a, b, out] = ["a", "b", "out"].map(|name| folder.path().join(name));
-    /// for (path, fingerprint, id) in [(&a, 0b0000, 1), (&b, 0b0001, 2)] {
-    ///     let db = Db::options().create(path)?;
-    ///     db.insert(fingerprint, id)?;
-    ///     db.close()?;
-    /// }
-    /// let report = Db::options().merge_novel(&[&a, &b], &out)?;
-    /// assert_eq!((report.written, report.dropped), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn merge_novel<P: AsRef<Path>>(
-        self,
-        sources: &[P],
-        out: impl AsRef<Path>,
-    ) -> Result<MergeReport> {
-        merge(self, sources, out.as_ref(), true)
-    }
-
-    /// Writes a database again with other options: another layout, maximum distance, block size,
-    /// code or filter. Options that are not set stay as they are, except that a new maximum
-    /// distance without a layout leads to the layout that a new database would have. Ids, names and
-    /// stamps stay. The source is not changed.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`merge`](Options::merge).
-    ///
-    /// ```
-    /// use fpdb::{Db, Layout};
-    /// # let folder = tempfile::tempdir()?;
-    /// let [small, fast] = ["small", "fast"].map(|name| folder.path().join(name));
-    /// let db = Db::options().layout(Layout::preset("single", 64)?).create(&small)?;
-    /// db.insert(7, 1)?;
-    /// db.close()?;
-    /// let _ = Db::options().layout(Layout::preset("half-2", 64)?).rebuild(&small, &fast)?;
-    /// let db = Db::open(&fast)?;
-    /// assert_eq!((db.description().layout.tables(), db.snapshot().contains(7)?), (2, true));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn rebuild(self, source: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<MergeReport> {
-        self.merge(&[source.as_ref()], out)
-    }
-}
-
-fn merge<F: Fingerprint, P: AsRef<Path>>(
+pub(crate) fn merge<F: Fingerprint>(
     options: Options<F>,
-    sources: &[P],
+    sources: &[&Path],
     out: &Path,
     drop_duplicates: bool,
 ) -> Result<MergeReport> {
-    let sources: &[&Path] = &sources.iter().map(AsRef::as_ref).collect::<Vec<_>>();
-    let snapshots: Vec<Snapshot<F>> = sources
+    let readers: Vec<Reader<F>> = sources
         .iter()
-        .map(|path| Ok(options.for_reading().open_read_only(path)?.snapshot()))
+        .map(|path| Ok(open::open_read_only(options.for_reading(), path)?.reader()))
         .collect::<Result<_>>()?;
-    let options = options.like(sources, &snapshots, out)?;
+    let options = options.like(sources, &readers, out)?;
     let folder = NewFolder::new(&options.storage_at(out))?;
     remove_unfinished(folder.storage())?;
     let is_empty = folder.is_empty()?;
     let watch = options.watch.clone();
     let merged = open::create_unfinished(options, out).and_then(|db| {
-        let report = fill(&db, &snapshots, drop_duplicates, &watch)?;
+        let report = fill(&db, &readers, drop_duplicates, &watch)?;
         db.finish().map(|()| report)
     });
     merged.inspect_err(|_| {
@@ -230,7 +125,7 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Takes what is not set from the first source, after comparing all of them.
-    fn like(mut self, paths: &[&Path], sources: &[Snapshot<F>], out: &Path) -> Result<Self> {
+    fn like(mut self, paths: &[&Path], sources: &[Reader<F>], out: &Path) -> Result<Self> {
         let (Some(first), Some(first_path)) = (sources.first(), paths.first()) else {
             let message = "there is nothing to merge: give at least one database";
             return Err(Error::invalid(message).at_path(out));
@@ -270,7 +165,7 @@ impl<F: Fingerprint> Options<F> {
         self.extraction = self.extraction.or_else(|| first.extraction.clone());
         self.block_size = self.block_size.or(Some(first.block_size));
         self.code = self.code.or(Some(first.code));
-        let entries = sources.iter().map(Snapshot::len).sum();
+        let entries = sources.iter().map(Reader::len).sum();
         self.expected_entries = self.expected_entries.max(entries);
         if keeps_layout {
             self.layout = Some(first.layout.clone());
@@ -300,13 +195,13 @@ impl<F: Fingerprint> Options<F> {
 
 /// Writes everything into the new database.
 fn fill<F: Fingerprint>(
-    db: &Db<F>,
-    sources: &[Snapshot<F>],
+    db: &WriteHandle<F>,
+    sources: &[Reader<F>],
     drop_duplicates: bool,
     watch: &Watch,
 ) -> Result<MergeReport> {
     let has_documents = db.description().ids.identify_documents();
-    let count = |source: &Snapshot<F>| match has_documents {
+    let count = |source: &Reader<F>| match has_documents {
         true => source.version.documents(source.seq),
         false => source.len(),
     };
@@ -322,18 +217,22 @@ fn fill<F: Fingerprint>(
             dropped += add_documents(db, source, watch)?;
         }
     } else {
-        let entries = together.iter().flat_map(Snapshot::iter);
+        let entries = together.iter().flat_map(Reader::iter);
         let _ = crate::db::write::load::load(db.core(), entries, watch)?;
         for source in one_by_one {
             dropped += add_entries(db, source, watch)?;
         }
     }
-    let written = count(&db.snapshot());
+    let written = count(&db.reader());
     Ok(MergeReport { read, written, dropped })
 }
 
 /// Loads the documents of all sources.
-fn load_union<F: Fingerprint>(db: &Db<F>, sources: &[Snapshot<F>], watch: &Watch) -> Result<()> {
+fn load_union<F: Fingerprint>(
+    db: &WriteHandle<F>,
+    sources: &[Reader<F>],
+    watch: &Watch,
+) -> Result<()> {
     let files = || sources.iter().flat_map(|s| &s.version.segments).filter_map(|s| s.documents());
     let mut sample = Vec::new();
     for documents in files() {
@@ -357,7 +256,11 @@ fn load_union<F: Fingerprint>(db: &Db<F>, sources: &[Snapshot<F>], watch: &Watch
 }
 
 /// Adds the entries of a source that have nothing near. Returns the number of the others.
-fn add_entries<F: Fingerprint>(db: &Db<F>, source: &Snapshot<F>, watch: &Watch) -> Result<u64> {
+fn add_entries<F: Fingerprint>(
+    db: &WriteHandle<F>,
+    source: &Reader<F>,
+    watch: &Watch,
+) -> Result<u64> {
     let meter = Meter::new(watch, Phase::Write, Some(source.len()));
     let mut dropped = 0;
     let mut entries = source.iter();
@@ -367,8 +270,11 @@ fn add_entries<F: Fingerprint>(db: &Db<F>, source: &Snapshot<F>, watch: &Watch) 
             meter.finish();
             return Ok(dropped);
         }
-        let documents: Vec<(F, DocId)> = batch.iter().map(|e| (e.fingerprint, e.id)).collect();
-        let outcomes = db.write(&documents).unless_near(db.description().max_distance).run()?;
+        let documents = batch.iter().map(|entry| (entry.fingerprint, entry.id.into()));
+        let documents: Vec<(F, Stamped<'_>)> = documents.collect();
+        let unless_near = Some(db.description().max_distance);
+        let rule = Rule { unless_near, or_update: None };
+        let outcomes = write(db.core(), &documents, rule, None)?;
         dropped += duplicates(&outcomes);
         meter.advance(batch.len() as u64)?;
     }
@@ -376,7 +282,11 @@ fn add_entries<F: Fingerprint>(db: &Db<F>, source: &Snapshot<F>, watch: &Watch) 
 
 /// Adds the documents of a source that have nothing near: originals first, then what was remembered
 /// as a duplicate. Returns the number of those left out.
-fn add_documents<F: Fingerprint>(db: &Db<F>, source: &Snapshot<F>, watch: &Watch) -> Result<u64> {
+fn add_documents<F: Fingerprint>(
+    db: &WriteHandle<F>,
+    source: &Reader<F>,
+    watch: &Watch,
+) -> Result<u64> {
     let meter = Meter::new(watch, Phase::Write, Some(2 * source.version.documents(source.seq)));
     let mut dropped = 0;
     for (is_duplicate, on_duplicate) in [(false, OnDuplicate::Keep), (true, OnDuplicate::Remember)]
@@ -396,13 +306,14 @@ fn add_documents<F: Fingerprint>(db: &Db<F>, source: &Snapshot<F>, watch: &Watch
                     None => id.into(),
                 };
                 if duplicate_of.is_some() == is_duplicate
-                    && db.get(key.key)?.is_none_or(|there| there.stamp <= stamp)
+                    && db.read()?.get(key.key)?.is_none_or(|there| there.stamp <= stamp)
                 {
                     documents.push((fingerprint, Stamped { stamp, ..key }));
                 }
             }
-            let write = db.write(&documents).unless_near(db.description().max_distance);
-            let outcomes = write.or_update(on_duplicate).run()?;
+            let unless_near = Some(db.description().max_distance);
+            let rule = Rule { unless_near, or_update: Some(on_duplicate) };
+            let outcomes = write(db.core(), &documents, rule, None)?;
             if !is_duplicate {
                 dropped += duplicates(&outcomes);
             }
@@ -416,7 +327,7 @@ fn duplicates<F>(outcomes: &[Outcome<F>]) -> u64 {
     outcomes.iter().filter(|outcome| outcome.is_duplicate()).count() as u64
 }
 
-impl<F: Fingerprint> Db<F> {
+impl<F: Fingerprint> WriteHandle<F> {
     /// Makes everything durable, lets others open the database, and closes it.
     fn finish(self) -> Result<()> {
         self.flush()?;

@@ -1,13 +1,13 @@
 //! The documents of several databases as one sequence, in the order of their keys.
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Fingerprint};
 use crate::merge::DocumentMerge;
 
 /// A database and its next document.
 struct Source<'a, F> {
-    snapshot: &'a Snapshot<F>,
+    reader: &'a Reader<F>,
     merge: DocumentMerge<'a, F>,
     /// Added to its ids.
     raised: u64,
@@ -37,14 +37,14 @@ pub(crate) struct Union<'a, F> {
 }
 
 impl<'a, F: Fingerprint> Union<'a, F> {
-    pub(crate) fn new(snapshots: &'a [Snapshot<F>], has_names: bool) -> Result<Self> {
+    pub(crate) fn new(readers: &'a [Reader<F>], has_names: bool) -> Result<Self> {
         let (mut sources, mut next_doc) = (Vec::new(), 0);
-        for snapshot in snapshots {
-            let (merge, raised) = (snapshot.document_merge()?, next_doc);
-            let mut source = Source { snapshot, merge, raised, next: None };
+        for reader in readers {
+            let (merge, raised) = (reader.document_merge()?, next_doc);
+            let mut source = Source { reader, merge, raised, next: None };
             source.advance()?;
             sources.push(source);
-            next_doc += snapshot.version.active.next_doc();
+            next_doc += reader.version.active.next_doc();
         }
         Ok(Self { sources, has_names, next_doc, failed: false })
     }
@@ -79,9 +79,9 @@ impl<'a, F: Fingerprint> Union<'a, F> {
     fn new_id(&self, at: usize, id: DocId) -> Result<DocId> {
         let Some(source) = self.sources.get(at).filter(|_| self.has_names) else { return Ok(id) };
         let raised = DocId(id.0 + source.raised);
-        let Some(name) = source.snapshot.name(id)? else { return Ok(raised) };
+        let Some(name) = source.reader.name(id)? else { return Ok(raised) };
         for earlier in self.sources.iter().take(at) {
-            if let Some(found) = earlier.snapshot.get(&name)? {
+            if let Some(found) = earlier.reader.get(name.as_str().into())? {
                 return Ok(DocId(found.id.0 + earlier.raised));
             }
         }

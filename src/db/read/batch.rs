@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::parallel;
@@ -13,7 +13,7 @@ use crate::query::{Answers, Batch, QueryOptions};
 /// time than they do.
 const QUERIES: usize = 256;
 
-impl<F: Fingerprint> Snapshot<F> {
+impl<F: Fingerprint> Reader<F> {
     /// Answers the queries in the way that is predicted to be faster. Returns `None` if more is
     /// found than the batch allows.
     pub(crate) fn answers(&self, batch: &Batch<'_, F>) -> Result<Option<Answers<F>>> {

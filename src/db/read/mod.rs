@@ -5,6 +5,6 @@ pub(crate) mod clusters;
 pub(crate) mod join;
 pub(crate) mod lookup;
 pub(crate) mod pairs;
-pub(crate) mod snapshot;
+pub(crate) mod reader;
 pub(crate) mod stats;
 pub(crate) mod verify;

@@ -3,7 +3,7 @@
 
 use twox_hash::XxHash3_64;
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::inspection::Inspection;
@@ -57,25 +57,10 @@ fn hash<F: Fingerprint>(Entry { fingerprint, id }: Entry<F>) -> u64 {
     XxHash3_64::oneshot(&bytes)
 }
 
-impl<F: Fingerprint> Snapshot<F> {
+impl<F: Fingerprint> Reader<F> {
     /// Reads and checks every byte of every segment: checksums, order, counts, and that all tables
     /// contain the same fingerprints. Takes as long as reading and decoding all files.
-    ///
-    /// Damage is reported once. If a page of a file is damaged, that page is reported, and not what
-    /// follows from it.
-    ///
-    /// # Errors
-    ///
-    /// Only `Cancelled`. Damage is not an error: the returned report lists it.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(7, 1)?;
-    /// db.flush()?;
-    /// assert!(db.snapshot().verify()?.errors.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn verify(&self) -> Result<VerifyReport> {
+    pub(crate) fn verify(&self) -> Result<VerifyReport> {
         let files: u64 = self.version.segments.iter().map(|s| s.bytes_to_verify()).sum();
         let total = files + self.bytes_to_compare();
         let meter = Meter::new(&self.watch, Phase::Check, Some(total));

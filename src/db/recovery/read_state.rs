@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::db::recovery::orphans;
 use crate::db::recovery::recover::{explain_missing, open_segments, replay};
 use crate::error::{Error, ErrorKind, Result};
@@ -24,14 +24,14 @@ const ATTEMPTS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct State<F> {
     pub(crate) manifest: Manifest,
-    pub(crate) snapshot: Snapshot<F>,
+    pub(crate) reader: Reader<F>,
     pub(crate) bytes_log: u64,
 }
 
 impl<F> State<F> {
     /// Greater for a later state.
     pub(crate) fn age(&self) -> (u64, u64) {
-        (self.manifest.generation, self.snapshot.seq)
+        (self.manifest.generation, self.reader.seq)
     }
 }
 
@@ -121,7 +121,7 @@ fn load_once<F: Fingerprint>(
     let (active, pages) = (Arc::new(memtable), storage.page_budget());
     let ids = settings.ids;
     let version = Version { segments, frozen: None, active, flushed, loads: 0, pages, ids };
-    let snapshot = Snapshot {
+    let reader = Reader {
         settings: Arc::new(settings.clone()),
         planner: planner.clone(),
         version: Arc::new(version),
@@ -130,5 +130,5 @@ fn load_once<F: Fingerprint>(
         watch: Watch::default(),
         threads,
     };
-    Ok(State { manifest: manifest.clone(), snapshot, bytes_log })
+    Ok(State { manifest: manifest.clone(), reader, bytes_log })
 }

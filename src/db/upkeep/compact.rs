@@ -110,8 +110,16 @@ pub(crate) fn compact_as_needed<F: Fingerprint>(core: &Core<F>) {
     core.signals.compacted(&compacted);
 }
 
-/// Merges all segments into one.
-pub(crate) fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactReport> {
+/// Flushes, and merges all segments into one.
+pub(crate) fn flush_and_compact_all<F: Fingerprint>(
+    core: &Core<F>,
+    watch: &Watch,
+) -> Result<CompactReport> {
+    drop(flush::flush_all(core)?);
+    compact_all(core, watch)
+}
+
+fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactReport> {
     let _one_at_a_time = lock(&core.compacting);
     let folder = &*install::own_folder(core)?;
     let before = core.current.get().segments.clone();

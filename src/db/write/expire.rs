@@ -1,6 +1,6 @@
 //! Expiry: removes documents whose stamp is old.
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::db::state::core::Core;
 use crate::db::state::key::{DocumentKey, expect_documents};
 use crate::db::write::documents::{self, Edit};
@@ -43,21 +43,21 @@ pub struct ExpireReport {
 /// Removes the documents with an older stamp than `before`, a batch at a time.
 pub(crate) fn expire<F: Fingerprint>(
     core: &Core<F>,
-    snapshot: &Snapshot<F>,
+    reader: &Reader<F>,
     before: u64,
 ) -> Result<ExpireReport> {
-    let (version, seq) = (&snapshot.version, snapshot.seq);
+    let (version, seq) = (&reader.version, reader.seq);
     let at_root = |error: Error| error.at_path(core.storage.root());
     expect_documents(core.settings.ids, "has no stamps").map_err(at_root)?;
     let total = version.documents(seq);
-    if total > 0 && !has_stamps(snapshot)? {
+    if total > 0 && !has_stamps(reader)? {
         let message = "no document has a stamp: give stamps when inserting or updating";
         return Err(at_root(Error::invalid(message)));
     }
-    let meter = Meter::new(&snapshot.watch, Phase::Check, Some(total));
+    let meter = Meter::new(&reader.watch, Phase::Check, Some(total));
     let mut expiry = Expiry { core, before, old: Vec::new(), old_bytes: 0, removed: 0 };
-    // What is removed in the meantime is still in the snapshot.
-    let mut merge = snapshot.document_merge()?;
+    // What is removed in the meantime is still in the reader.
+    let mut merge = reader.document_merge()?;
     let mut examined = 0;
     while let Some((key, document)) = merge.next()? {
         let Some(document) = document else { continue };
@@ -126,11 +126,11 @@ impl<F: Fingerprint> Expiry<'_, F> {
 }
 
 /// Returns whether any document has a stamp.
-fn has_stamps<F: Fingerprint>(snapshot: &Snapshot<F>) -> Result<bool> {
-    let mut files = snapshot.version.segments.iter().filter_map(|s| s.documents());
+fn has_stamps<F: Fingerprint>(reader: &Reader<F>) -> Result<bool> {
+    let mut files = reader.version.segments.iter().filter_map(|s| s.documents());
     if files.any(|documents: &Documents<F>| documents.stamped() > 0) {
         return Ok(true);
     }
-    let recent = snapshot.version.memtables().flat_map(|m| m.documents(snapshot.seq));
+    let recent = reader.version.memtables().flat_map(|m| m.documents(reader.seq));
     Ok(recent.into_iter().any(|r| r.document.is_some_and(|d| d.stamp.is_some())))
 }

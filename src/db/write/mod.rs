@@ -9,7 +9,6 @@
 //! all others.
 
 mod backpressure;
-pub(crate) mod builder;
 pub(crate) mod commit;
 mod documents;
 mod entries;
@@ -23,7 +22,7 @@ use documents::{Edit, Given};
 use outcome::Outcome;
 use rule::{BeforeCommit, Rule};
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::db::state::core::Core;
 use crate::db::state::key::{DocumentKey, Key, Stamped, entry_id, expect_documents};
 use crate::error::{Error, Result};
@@ -87,12 +86,12 @@ fn entry<F: Fingerprint>(
 /// user ids, removes all entries with the id. Returns false if there is nothing to remove.
 pub(crate) fn remove<F: Fingerprint>(
     core: &Core<F>,
-    snapshot: &Snapshot<F>,
+    reader: &Reader<F>,
     key: Key<'_>,
 ) -> Result<bool> {
     match key {
         Key::Id(id) if !core.settings.ids.identify_documents() => {
-            remove_all_with_id(core, snapshot, id)
+            remove_all_with_id(core, reader, id)
         }
         Key::Id(id) => remove_if(core, id, |_| true),
         Key::Name(_) => {
@@ -134,11 +133,11 @@ fn remove_if<F: Fingerprint>(
 /// Reads all entries to find those with the id.
 fn remove_all_with_id<F: Fingerprint>(
     core: &Core<F>,
-    snapshot: &Snapshot<F>,
+    reader: &Reader<F>,
     id: DocId,
 ) -> Result<bool> {
     let mut any = false;
-    for entry in snapshot.iter() {
+    for entry in reader.iter() {
         let entry = entry?;
         if entry.id == id {
             any |= entries::remove(core, entry)?;

@@ -59,7 +59,7 @@ struct GroupRecord<'a> {
     names: Option<Vec<&'a str>>,
 }
 
-pub(crate) struct Writer<'a, F> {
+pub(crate) struct Writer<'a, F: Fingerprint> {
     form: Form,
     /// The names of the first documents of pairs and of the second ones, if their databases have
     /// names.

@@ -11,8 +11,8 @@ pub use found::{Cluster, ClusterMethod, ClusterReport};
 use graph::{Graph, GraphBuilder, Room};
 use nodes::Nodes;
 
-use crate::db::read::pairs::{Found, Pairs};
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::pairs::{self, Found, PairOptions};
+use crate::db::read::reader::Reader;
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::progress::{Meter, Phase};
@@ -24,159 +24,46 @@ const MEMORY: u64 = 1 << 30;
 /// Clusters whose entries are read together, with at least this many fingerprints in all.
 const TOGETHER: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
 
-/// A search for clusters of near-duplicates. Made by [`Snapshot::clusters`].
-///
-/// # Examples
-///
-/// ```
-/// use std::ops::ControlFlow;
-/// use fpdb::ClusterMethod;
-///
-/// let db = fpdb::Db::options().in_memory()?;
-/// // Each is 2 bits from the one before.
-/// db.write(&[(0b0000, 1), (0b0011, 2), (0b1111, 3)]).run()?;
-/// let snapshot = db.snapshot();
-/// let all = snapshot.clusters(3).method(ClusterMethod::Components);
-/// assert_eq!(all.visit(|_| ControlFlow::Continue(()))?.duplicates, 2);
-/// // The third is 4 bits from the first, so it stays.
-/// assert_eq!(snapshot.clusters(3).visit(|_| ControlFlow::Continue(()))?.duplicates, 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// What to search for, and with what.
+#[derive(Debug, Clone)]
+pub(crate) struct ClusterOptions {
+    pub(crate) distance: u32,
+    /// Bytes of memory for near fingerprints and pairs.
+    pub(crate) memory: u64,
+    /// The folder for scratch files, unless it is the system's.
+    pub(crate) scratch: Option<PathBuf>,
+    pub(crate) method: ClusterMethod,
+    pub(crate) threads: usize,
+}
+
+impl ClusterOptions {
+    pub(crate) fn new(distance: u32, threads: usize) -> Self {
+        let method = ClusterMethod::KeepFirst;
+        Self { distance, memory: MEMORY, scratch: None, method, threads }
+    }
+}
+
+/// A search for clusters.
 #[derive(Debug)]
-#[must_use = "a search for clusters does nothing until its visit is called"]
-pub struct Clusters<'a, F = u64> {
-    snapshot: &'a Snapshot<F>,
-    pairs: Pairs<'a, F>,
-    memory: u64,
-    scratch: Option<PathBuf>,
-    method: ClusterMethod,
-    distance: u32,
+pub(crate) struct Search<'a, F> {
+    pub(crate) reader: &'a Reader<F>,
+    pub(crate) options: &'a ClusterOptions,
 }
 
-impl<F: Fingerprint> Snapshot<F> {
-    /// Prepares a search for clusters of entries within `distance` bits of each other. Nothing is
-    /// read before [`visit`](Clusters::visit).
-    ///
-    /// All [pairs](Self::pairs) are found first. Fingerprints that are near another one are kept in
-    /// memory, at 48 bytes each (64 at 128 bits), and pairs in scratch files if memory is short.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// db.write(&[(0b0000, 1), (0b0011, 2), (1 << 60, 3)]).run()?;
-    /// db.snapshot().clusters(3).visit(|cluster| {
-    ///     println!("keep {}, drop {:?}", cluster.first.id, &cluster.members[1..]);
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn clusters(&self, distance: u32) -> Clusters<'_, F> {
-        Clusters {
-            snapshot: self,
-            pairs: self.pairs(distance),
-            memory: MEMORY,
-            scratch: None,
-            method: ClusterMethod::KeepFirst,
-            distance,
-        }
-    }
-}
-
-impl<F: Fingerprint> Clusters<'_, F> {
-    /// Sets what a cluster is. The default is [`ClusterMethod::KeepFirst`].
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// use fpdb::ClusterMethod;
-    /// let snapshot = db.snapshot();
-    /// let search = snapshot.clusters(3).method(ClusterMethod::Components);
-    /// assert_eq!(search.visit(|_| ControlFlow::Continue(()))?.clusters, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn method(self, method: ClusterMethod) -> Self {
-        Self { method, ..self }
-    }
-
-    /// Sets how many bytes of memory near fingerprints and their pairs may take. The default is 1
-    /// GiB. The search for pairs takes up to 512 MiB more.
-    ///
-    /// Pairs that do not fit are written to [scratch files](Self::scratch_folder), with 24 bytes
-    /// per pair of different fingerprints, 40 at 128 bits.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// db.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// let error = db.snapshot().clusters(3).memory(10).visit(|_| ControlFlow::Continue(()));
-    /// assert!(error.unwrap_err().to_string().contains("memory"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn memory(self, bytes: u64) -> Self {
-        Self { memory: bytes, ..self }
-    }
-
-    /// Sets the folder for scratch files. The default is the system's, [`std::env::temp_dir`].
-    /// Scratch files have no names, and are gone when the search ends, even if the process is
-    /// killed.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
-    /// use std::ops::ControlFlow;
-    /// let search = db.snapshot();
-    /// let search = search.clusters(3).memory(256 << 20).scratch_folder(folder.path());
-    /// assert_eq!(search.visit(|_| ControlFlow::Continue(()))?.clusters, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn scratch_folder(self, folder: impl Into<PathBuf>) -> Self {
-        Self { scratch: Some(folder.into()), ..self }
-    }
-
-    /// Sets the number of threads, at least one. Default: as many as the database uses.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// let report = db.snapshot().clusters(3).threads(1).visit(|_| ControlFlow::Continue(()))?;
-    /// assert_eq!(report.clusters, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn threads(self, threads: usize) -> Self {
-        Self { pairs: self.pairs.threads(threads), ..self }
-    }
-
+impl<F: Fingerprint> Search<'_, F> {
     /// Finds all clusters of at least two entries, and passes each to `visit`, ascending by the id
     /// of its first entry. Stops if `visit` breaks.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidArgument` if the near fingerprints take more than the [memory](Self::memory), or
-    /// there are more than 2^32 - 1 of them; `NoSpace` if the scratch files fill the disk;
-    /// `Corruption` or `Io`.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// db.write(&[(7, 1), (7, 2), (6, 3)]).run()?;
-    /// let report = db.snapshot().clusters(3).visit(|cluster| {
-    ///     assert_eq!((cluster.first.id.0, cluster.members.len()), (1, 3));
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// assert_eq!((report.clusters, report.duplicates), (1, 2));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn visit(
+    pub(crate) fn visit(
         &self,
-        mut visit: impl FnMut(Cluster<'_, F>) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(Cluster<'_, F>) -> ControlFlow<()>,
     ) -> Result<ClusterReport> {
-        let folder = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = self.options.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let files = ScratchFiles::InFolder(&folder);
-        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
-        let room = Room { files, memory, threads: self.pairs.threads };
+        let memory = usize::try_from(self.options.memory).unwrap_or(usize::MAX);
+        let room = Room { files, memory, threads: self.options.threads };
         let (graph, pairs) = self.graph(room)?;
-        let meter = Meter::new(&self.snapshot.watch, Phase::Sort, Some(pairs.iter().sum()));
-        let (nodes, firsts) = match self.method {
+        let meter = Meter::new(&self.reader.watch, Phase::Sort, Some(pairs.iter().sum()));
+        let (nodes, firsts) = match self.options.method {
             ClusterMethod::KeepFirst => graph.keep_first(&meter)?,
             ClusterMethod::Components => graph.components(&meter)?,
         };
@@ -201,7 +88,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
                 let radius =
                     cluster.iter().map(|e| e.fingerprint.distance(first.fingerprint)).max();
                 let radius = radius.unwrap_or(0);
-                report.add(cluster.len() as u64, radius > self.distance);
+                report.add(cluster.len() as u64, radius > self.options.distance);
                 if visit(Cluster { first, members: &cluster, radius }).is_break() {
                     return Ok(report);
                 }
@@ -213,14 +100,16 @@ impl<F: Fingerprint> Clusters<'_, F> {
     /// Finds all pairs and groups. Returns the number of pairs at each distance with them.
     fn graph<'r>(&self, room: Room<'r>) -> Result<(Graph<'r, F>, Vec<u64>)> {
         let (mut builder, mut result) = (GraphBuilder::new(room), Ok(()));
-        let visit = |found: Found<'_, F>| {
+        let mut visit = |found: Found<'_, F>| {
             // After a break, what other threads have found is still passed on.
             if result.is_ok() {
                 result = builder.add(found);
             }
             if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let pairs = self.pairs.visit(visit)?.pairs;
+        let options = PairOptions::new(self.options.distance, self.options.threads);
+        let search = pairs::Search { reader: self.reader, options };
+        let pairs = search.visit(&mut visit)?.pairs;
         result?;
         Ok((builder.finish()?, pairs))
     }
@@ -232,7 +121,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
         let mut groups: Vec<F> = groups.collect();
         groups.sort_unstable();
         let mut entries = Vec::with_capacity(2 * groups.len());
-        self.snapshot.read(|view| view.ids_of_each(&groups, usize::MAX, &mut entries))?;
+        self.reader.read(|view| view.ids_of_each(&groups, usize::MAX, &mut entries))?;
         Ok(EntriesOfGroups(entries))
     }
 }

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::db::Db;
 use crate::db::state::random::Random;
+use crate::db::{Clusters, Db};
 use crate::error::ErrorKind;
 use crate::fingerprint::DocId;
 use crate::progress::Progress;

@@ -6,221 +6,65 @@ mod other;
 mod report;
 mod visitor;
 
-use std::ops::ControlFlow;
-
 use batches::Batches;
-use other::Other;
+pub(crate) use other::Other;
 pub use report::JoinReport;
+pub(crate) use visitor::Visit;
 use visitor::Visitor;
 
-use crate::db::read::pairs::Pair;
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::error::Result;
-use crate::fingerprint::{Entry, Fingerprint};
+use crate::fingerprint::Fingerprint;
 use crate::progress::{Meter, Phase};
 use crate::query::Batch;
 
 /// Memory for a join, unless set.
 const MEMORY: u64 = 512 << 20;
 
-/// A search for the entries of one database that are near entries of another, or of a list. Made by
-/// [`Snapshot::join`] and [`Snapshot::join_list`].
-///
-/// # Examples
-///
-/// ```
-/// use std::ops::ControlFlow;
-///
-/// let folder = tempfile::tempdir()?;
-/// let known = fpdb::Db::options().create(folder.path().join("known.fpdb"))?;
-/// known.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-/// let new = fpdb::Db::options().create(folder.path().join("new.fpdb"))?;
-/// new.write(&[(0b0111, 1), (u64::MAX, 2)]).run()?;
-/// let (known, new) = (known.snapshot(), new.snapshot());
-/// known.join(&new, 3).nearest(|pairs| {
-///     for pair in pairs {
-///         println!("new document {} is near known document {}", pair.b.id, pair.a.id);
-///     }
-///     ControlFlow::Continue(())
-/// })?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-#[must_use = "a join does nothing until its visit or nearest is called"]
-pub struct Join<'a, F = u64> {
-    snapshot: &'a Snapshot<F>,
-    other: Other<'a, F>,
-    distance: u32,
-    memory: u64,
-    threads: usize,
+/// How to join.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JoinOptions {
+    pub(crate) distance: u32,
+    /// Bytes of memory for queries and answers.
+    pub(crate) memory: u64,
+    pub(crate) threads: usize,
+    /// Whether only the nearest match of each entry is passed on.
+    pub(crate) nearest: bool,
 }
 
-impl<F: Fingerprint> Snapshot<F> {
-    /// Prepares a search in this snapshot for all entries within `distance` bits of an entry of
-    /// `other`. Nothing is read before [`visit`](Join::visit) or [`nearest`](Join::nearest).
-    ///
-    /// Exact at any distance. Fastest if this is the larger of the two: the entries of `other` are
-    /// read in order, as many at a time as memory permits, and each table is read once for all of
-    /// them.
-    ///
-    /// Manku, Jain, Das Sarma: "Detecting Near-Duplicates for Web Crawling", WWW 2007, section 3.3.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let a = fpdb::Db::options().create(folder.path().join("a"))?;
-    /// # let b = fpdb::Db::options().create(folder.path().join("b"))?;
-    /// use std::ops::ControlFlow;
-    /// a.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// b.insert(0b0111, 3)?;
-    /// let report = a.snapshot().join(&b.snapshot(), 3).visit(|pairs| {
-    ///     pairs.iter().for_each(|pair| println!("{} {}", pair.a.id, pair.b.id));
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// assert_eq!(report.pairs, [0, 1, 0, 1]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn join<'a>(&'a self, other: &'a Self, distance: u32) -> Join<'a, F> {
-        self.join_with(Other::Snapshot(other), distance)
-    }
-
-    /// Does the same as [`join`](Self::join) for a list of entries in any order, which is sorted
-    /// now. An entry that is in the list twice is passed on twice.
-    ///
-    /// In contrast to [`query_batch`](Self::query_batch), what is found is passed on as it is
-    /// found, in bounded memory.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// use fpdb::{DocId, Entry};
-    /// db.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// let list = vec![Entry { fingerprint: 0b0111, id: DocId(0) }];
-    /// let snapshot = db.snapshot();
-    /// let report = snapshot.join_list(list, 3).nearest(|pairs| {
-    ///     assert_eq!((pairs[0].a.id, pairs[0].b.id), (DocId(2), DocId(0)));
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// assert_eq!(report.documents, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn join_list(&self, entries: Vec<Entry<F>>, distance: u32) -> Join<'_, F> {
-        self.join_with(Other::list(entries), distance)
-    }
-
-    fn join_with<'a>(&'a self, other: Other<'a, F>, distance: u32) -> Join<'a, F> {
-        Join { snapshot: self, other, distance, memory: MEMORY, threads: self.threads }
+impl JoinOptions {
+    pub(crate) fn new(distance: u32, threads: usize) -> Self {
+        Self { distance, memory: MEMORY, threads, nearest: false }
     }
 }
 
-impl<F: Fingerprint> Join<'_, F> {
-    /// Sets about how many bytes of memory a batch of entries and its matches may take. The default
-    /// is 512 MiB. The matches of one fingerprint are in memory at the same time, however many they
-    /// are, and pages of files count towards
-    /// [`Options::page_memory`](crate::Options::page_memory).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// let snapshot = db.snapshot();
-    /// let join = snapshot.join(&snapshot, 3).memory(64 << 20);
-    /// assert_eq!(join.visit(|_| ControlFlow::Continue(()))?.pairs, [0; 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn memory(self, bytes: u64) -> Self {
-        Self { memory: bytes, ..self }
-    }
-
-    /// Sets the number of threads, at least one. Default: as many as the searched database uses.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// let snapshot = db.snapshot();
-    /// let join = snapshot.join(&snapshot, 3).threads(1);
-    /// assert_eq!(join.visit(|_| ControlFlow::Continue(()))?.pairs, [0; 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn threads(self, threads: usize) -> Self {
-        Self { threads: threads.max(1), ..self }
-    }
-
-    /// Passes all pairs of an entry of this database and one of the other to `visit`, at most
-    /// 16,384 at a time: in the order of the other's entries, and for each by distance, fingerprint
-    /// and id. In each pair, `b` is the entry of the other.
-    ///
-    /// If `visit` breaks, it is not called again, and the report says how many of the other's
-    /// entries were done.
-    ///
-    /// # Errors
-    ///
-    /// `Corruption` or `Io`.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let a = fpdb::Db::options().create(folder.path().join("a"))?;
-    /// # let b = fpdb::Db::options().create(folder.path().join("b"))?;
-    /// use std::ops::ControlFlow;
-    /// a.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// b.write(&[(0b0111, 3), (u64::MAX, 4)]).run()?;
-    /// let report = a.snapshot().join(&b.snapshot(), 3).visit(|_| ControlFlow::Continue(()))?;
-    /// assert_eq!((report.documents, report.pairs), (1, vec![0, 1, 0, 1]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn visit(&self, visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>) -> Result<JoinReport> {
-        self.run(false, visit)
-    }
-
-    /// Does the same as [`visit`](Self::visit), but passes on only the nearest match of each of the
-    /// other's entries: of several, the one with the lowest fingerprint and id. Entries without a
-    /// match are left out.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`visit`](Self::visit).
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let a = fpdb::Db::options().create(folder.path().join("a"))?;
-    /// # let b = fpdb::Db::options().create(folder.path().join("b"))?;
-    /// use std::ops::ControlFlow;
-    /// a.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// b.write(&[(0b0111, 3), (u64::MAX, 4)]).run()?;
-    /// a.snapshot().join(&b.snapshot(), 3).nearest(|pairs| {
-    ///     assert_eq!((pairs.len(), pairs[0].a.id.0, pairs[0].distance), (1, 2, 1));
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn nearest(&self, visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>) -> Result<JoinReport> {
-        self.run(true, visit)
-    }
-
-    fn run(
-        &self,
-        nearest: bool,
-        visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
-    ) -> Result<JoinReport> {
-        let Self { snapshot, ref other, distance, memory, threads } = *self;
-        let meter = Meter::new(&snapshot.watch, Phase::Search, Some(other.len()));
-        let mut visitor = Visitor::new(visit, distance, &meter);
-        let mut batches = Batches::new(other.iter(), memory);
-        while !visitor.is_stopped() && batches.read()? {
-            let (queries, most) = (batches.queries(), batches.most_matches());
-            let check = &|| meter.check();
-            let batch = Batch { queries, distance, nearest, most, threads, check };
-            let Some(answers) = snapshot.answers(&batch)? else {
-                batches.shrink();
-                continue;
-            };
-            for (entries, matches) in batches.entries_of_queries().zip(answers.iter()) {
-                visitor.add(entries, matches)?;
-            }
-            visitor.pass_on()?;
-            meter.advance(batches.finish(answers.matches().len()) as u64)?;
+/// Passes the pairs of an entry of `reader` and one of `other` to `visit`.
+pub(crate) fn join<F: Fingerprint>(
+    reader: &Reader<F>,
+    other: &Other<'_, F>,
+    options: JoinOptions,
+    visit: &mut Visit<'_, F>,
+) -> Result<JoinReport> {
+    let JoinOptions { distance, memory, threads, nearest } = options;
+    let meter = Meter::new(&reader.watch, Phase::Search, Some(other.len()));
+    let mut visitor = Visitor::new(visit, distance, &meter);
+    let mut batches = Batches::new(other.iter(), memory);
+    while !visitor.is_stopped() && batches.read()? {
+        let (queries, most) = (batches.queries(), batches.most_matches());
+        let check = &|| meter.check();
+        let batch = Batch { queries, distance, nearest, most, threads, check };
+        let Some(answers) = reader.answers(&batch)? else {
+            batches.shrink();
+            continue;
+        };
+        for (entries, matches) in batches.entries_of_queries().zip(answers.iter()) {
+            visitor.add(entries, matches)?;
         }
-        meter.finish();
-        Ok(visitor.into_report())
+        visitor.pass_on()?;
+        meter.advance(batches.finish(answers.matches().len()) as u64)?;
     }
+    meter.finish();
+    Ok(visitor.into_report())
 }
 
 #[cfg(test)]

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
 
 /// What a snapshot is joined with.
-pub(super) enum Other<'a, F> {
-    Snapshot(&'a Snapshot<F>),
+pub(crate) enum Other<'a, F> {
+    Snapshot(&'a Reader<F>),
     /// Sorted.
     List(Vec<Entry<F>>),
 }
 
 impl<'a, F: Fingerprint> Other<'a, F> {
-    pub(super) fn list(mut entries: Vec<Entry<F>>) -> Self {
+    pub(crate) fn list(mut entries: Vec<Entry<F>>) -> Self {
         entries.sort_unstable();
         Self::List(entries)
     }
@@ -22,7 +22,7 @@ impl<'a, F: Fingerprint> Other<'a, F> {
     /// Returns the number of entries.
     pub(super) fn len(&self) -> u64 {
         match self {
-            Self::Snapshot(snapshot) => snapshot.len(),
+            Self::Snapshot(reader) => reader.len(),
             Self::List(entries) => entries.len() as u64,
         }
     }
@@ -30,7 +30,7 @@ impl<'a, F: Fingerprint> Other<'a, F> {
     /// Returns the entries by fingerprint, and then by id.
     pub(super) fn iter(&self) -> Box<dyn Iterator<Item = Result<Entry<F>>> + '_> {
         match self {
-            Self::Snapshot(snapshot) => Box::new(snapshot.iter()),
+            Self::Snapshot(reader) => Box::new(reader.iter()),
             Self::List(entries) => Box::new(entries.iter().map(|&entry| Ok(entry))),
         }
     }

@@ -1,6 +1,9 @@
+use std::ops::ControlFlow;
+
 use super::*;
+use crate::db::read::pairs::Pair;
 use crate::db::state::random::Random;
-use crate::db::{Db, Options};
+use crate::db::{Db, Join, Options};
 use crate::error::ErrorKind;
 use crate::fingerprint::{DocId, Entry};
 use crate::layout::Layout;
@@ -80,8 +83,13 @@ fn brute_force<F: Fingerprint>(a: &[Entry<F>], b: &[Entry<F>], distance: u32) ->
     pairs
 }
 
-/// What `visit` or `nearest` passes on, with its report checked.
-fn found<F: Fingerprint>(join: &Join<'_, F>, nearest: bool) -> Vec<Pair<F>> {
+/// What `visit` or `nearest` passes on, with its report checked. The other side has `entries`.
+fn found<F: Fingerprint>(
+    join: &Join<'_, F>,
+    distance: u32,
+    entries: u64,
+    nearest: bool,
+) -> Vec<Pair<F>> {
     let mut found = Vec::new();
     let visit = |pairs: &[Pair<F>]| {
         assert!(!pairs.is_empty() && pairs.len() <= 16);
@@ -89,11 +97,10 @@ fn found<F: Fingerprint>(join: &Join<'_, F>, nearest: bool) -> Vec<Pair<F>> {
         ControlFlow::Continue(())
     };
     let report = if nearest { join.nearest(visit) } else { join.visit(visit) }.unwrap();
-    let mut counts = vec![0; join.distance as usize + 1];
+    let mut counts = vec![0; distance as usize + 1];
     found.iter().for_each(|pair| counts[pair.distance as usize] += 1);
     let documents = found.chunk_by(|a, b| a.b == b.b).count() as u64;
-    let expected =
-        JoinReport { pairs: counts, documents, entries: join.other.len(), is_stopped: false };
+    let expected = JoinReport { pairs: counts, documents, entries, is_stopped: false };
     assert_eq!(report, expected);
     found
 }
@@ -116,8 +123,10 @@ fn check_all<F: Fingerprint>(options: impl Fn() -> Options<F>, layout: &str, dis
                 nearest.dedup_by_key(|pair| pair.b);
                 for join in [a.join(&b, distance), a.join_list(others.clone(), distance)] {
                     let join = join.memory(memory).threads(1 + number % 3);
-                    assert!(found(&join, false) == expected, "{name}, {distance}, {memory} bytes");
-                    assert!(found(&join, true) == nearest, "{name}, {distance}, {memory} bytes");
+                    for (is_nearest, expected) in [(false, &expected), (true, &nearest)] {
+                        let found = found(&join, distance, b.len(), is_nearest);
+                        assert!(found == *expected, "{name}, {distance}, {memory} bytes");
+                    }
                 }
             }
         }
@@ -143,7 +152,7 @@ fn a_join_with_itself_finds_each_pair_from_both_sides_and_each_entry() {
         let db = Db::options().create(folder.path().join("db")).unwrap();
         let live = filled(&db, &fingerprints);
         let snapshot = db.snapshot();
-        let found = found(&snapshot.join(&snapshot, 3).memory(1 << 13), false);
+        let found = found(&snapshot.join(&snapshot, 3).memory(1 << 13), 3, snapshot.len(), false);
         assert!(found == brute_force(&live, &live, 3), "{name}");
         let pairs: u64 = snapshot.pairs(3).count().unwrap().iter().sum();
         assert_eq!(found.len() as u64, 2 * pairs + live.len() as u64, "{name}");
@@ -198,8 +207,8 @@ fn a_join_with_an_empty_database_finds_nothing() {
     let (a, b) = (create("a"), create("b"));
     filled(&a, &[1, 2, 3]);
     let (a, b) = (a.snapshot(), b.snapshot());
-    assert!(found(&a.join(&b, 3), false).is_empty());
-    assert!(found(&b.join(&a, 3), true).is_empty());
+    assert!(found(&a.join(&b, 3), 3, b.len(), false).is_empty());
+    assert!(found(&b.join(&a, 3), 3, a.len(), true).is_empty());
 }
 
 #[test]

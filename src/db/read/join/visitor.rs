@@ -8,12 +8,15 @@ use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match};
 use crate::progress::Meter;
 
+/// The caller's function.
+pub(crate) type Visit<'v, F> = dyn FnMut(&[Pair<F>]) -> ControlFlow<()> + 'v;
+
 /// Pairs that are passed on at a time, at most.
 const PAIRS: usize = if cfg!(test) { 1 << 4 } else { 1 << 14 };
 
 /// The caller's function, what it was passed, and what it is passed next.
-pub(super) struct Visitor<'a, F, V> {
-    visit: V,
+pub(super) struct Visitor<'a, 'v, F> {
+    visit: &'a mut Visit<'v, F>,
     meter: &'a Meter<'a>,
     pairs: Vec<Pair<F>>,
     /// Entries of which all pairs were added.
@@ -21,8 +24,8 @@ pub(super) struct Visitor<'a, F, V> {
     report: JoinReport,
 }
 
-impl<'a, F: Fingerprint, V: FnMut(&[Pair<F>]) -> ControlFlow<()>> Visitor<'a, F, V> {
-    pub(super) fn new(visit: V, distance: u32, meter: &'a Meter<'a>) -> Self {
+impl<'a, 'v, F: Fingerprint> Visitor<'a, 'v, F> {
+    pub(super) fn new(visit: &'a mut Visit<'v, F>, distance: u32, meter: &'a Meter<'a>) -> Self {
         let pairs = vec![0; distance.min(F::BITS) as usize + 1];
         let report = JoinReport { pairs, documents: 0, entries: 0, is_stopped: false };
         Self { visit, meter, pairs: Vec::new(), added: 0, report }

@@ -1,6 +1,6 @@
 //! The entries that have the fingerprints of some pairs.
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
 
@@ -17,17 +17,13 @@ pub(super) struct EntriesOfPairs<F> {
 
 impl<F: Fingerprint> EntriesOfPairs<F> {
     /// Reads the entries with the fingerprints of these pairs, at most `limit` each.
-    pub(super) fn read(
-        snapshot: &Snapshot<F>,
-        pairs: &[(F, F, u32)],
-        limit: usize,
-    ) -> Result<Self> {
+    pub(super) fn read(reader: &Reader<F>, pairs: &[(F, F, u32)], limit: usize) -> Result<Self> {
         let mut numbers = Numbers::new(2 * pairs.len());
         pairs.iter().flat_map(|&(a, b, _)| [a, b]).for_each(|f| numbers.add(f));
         let mut sorted = numbers.fingerprints.clone();
         sorted.sort_unstable();
         let mut entries = Vec::with_capacity(sorted.len());
-        snapshot.read(|view| view.ids_of_each(&sorted, limit, &mut entries))?;
+        reader.read(|view| view.ids_of_each(&sorted, limit, &mut entries))?;
         let mut ranges = vec![(0, 0); sorted.len()];
         let mut start = 0;
         for group in entries.chunk_by(|a, b| a.fingerprint == b.fingerprint) {

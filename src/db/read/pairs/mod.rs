@@ -4,14 +4,14 @@ mod entries;
 mod found;
 mod visitor;
 
-use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use entries::EntriesOfPairs;
 pub use found::{Found, Pair, PairsPosition, PairsReport};
+pub(crate) use visitor::Visit;
 use visitor::{PAIRS, Sink, Visitor};
 
-use crate::db::read::snapshot::Snapshot;
+use crate::db::read::reader::Reader;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Fingerprint};
 use crate::layout::Prefix;
@@ -27,148 +27,38 @@ const DIVIDE_FROM: u64 = 1 << 16;
 /// Leading bits by which it is divided then.
 const DIVIDE_BITS: u32 = 8;
 
-/// A search for all pairs of entries within a distance. Made by [`Snapshot::pairs`].
-///
-/// # Examples
-///
-/// ```
-/// let db = fpdb::Db::options().in_memory()?;
-/// db.write(&[(0b0000, 1), (0b0011, 2), (0b1111, 3)]).run()?;
-/// // Two pairs are 2 bits apart. The third pair, 4 bits apart, is not counted.
-/// assert_eq!(db.snapshot().pairs(3).count()?, [0, 0, 2, 0]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-#[must_use = "a search for pairs does nothing until its visit or count is called"]
-pub struct Pairs<'a, F = u64> {
-    snapshot: &'a Snapshot<F>,
-    distance: u32,
-    memory: u64,
+/// What to search for, and with what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PairOptions {
+    pub(crate) distance: u32,
+    /// Bytes of memory for the parts of tables that are compared.
+    pub(crate) memory: u64,
     pub(crate) threads: usize,
-    expand: bool,
-    resume: Option<PairsPosition>,
+    /// Whether every pair of entries is passed on, and no groups.
+    pub(crate) expand: bool,
+    pub(crate) resume: Option<PairsPosition>,
 }
 
-impl<F: Fingerprint> Snapshot<F> {
-    /// Prepares a search for all pairs of entries within `distance` bits of each other. Nothing is
-    /// read before [`visit`](Pairs::visit) or [`count`](Pairs::count).
-    ///
-    /// Exact at any distance. Much faster than a query per entry, because each table is searched
-    /// for its own fingerprints in one pass. Up to the database's distance, the time grows about
-    /// linearly with the number of entries and of pairs.
-    ///
-    /// Manku, Jain, Das Sarma: "Detecting Near-Duplicates for Web Crawling", WWW 2007, section 3.3.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// use fpdb::Found;
-    /// db.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// db.snapshot().pairs(3).visit(|found| {
-    ///     if let Found::Pairs(pairs) = found {
-    ///         pairs.iter().for_each(|pair| println!("{} {}", pair.a.id, pair.b.id));
-    ///     }
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
-        Pairs {
-            snapshot: self,
-            distance,
-            memory: MEMORY,
-            threads: self.threads,
-            expand: false,
-            resume: None,
-        }
+impl PairOptions {
+    pub(crate) fn new(distance: u32, threads: usize) -> Self {
+        Self { distance, memory: MEMORY, threads, expand: false, resume: None }
     }
 }
 
-impl<F: Fingerprint> Pairs<'_, F> {
-    /// Sets how many bytes of memory all threads together may take for the parts of tables that
-    /// they compare. The default is 512 MiB. In addition, each thread keeps some thousand pairs,
-    /// each fingerprint without a live entry takes 8 or 16 bytes per table, and pages of files
-    /// count towards [`Options::page_memory`](crate::Options::page_memory).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// assert_eq!(db.snapshot().pairs(3).memory(64 << 20).count()?, [0; 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn memory(self, bytes: u64) -> Self {
-        Self { memory: bytes, ..self }
-    }
+/// A search for all pairs of entries.
+#[derive(Debug)]
+pub(crate) struct Search<'a, F> {
+    pub(crate) reader: &'a Reader<F>,
+    pub(crate) options: PairOptions,
+}
 
-    /// Sets the number of threads, at least one. Default: as many as the database uses.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// assert_eq!(db.snapshot().pairs(3).threads(1).count()?, [0; 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn threads(self, threads: usize) -> Self {
-        Self { threads: threads.max(1), ..self }
-    }
-
-    /// Passes on every pair of entries, including those with equal fingerprints, and no groups. A
-    /// thousand entries with the same fingerprint are half a million pairs. All ids of a
-    /// fingerprint are in memory at the same time.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// db.write(&[(7, 1), (7, 2), (6, 3)]).run()?;
-    /// let report = db.snapshot().pairs(3).expand(true).visit(|_| ControlFlow::Continue(()))?;
-    /// assert_eq!((report.pairs, report.groups), (vec![1, 2, 0, 0], 0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn expand(self, expand: bool) -> Self {
-        Self { expand, ..self }
-    }
-
-    /// Begins where an earlier search was stopped. Both together pass on each pair once, if the
-    /// entries are the same: keep the snapshot, or open a database that nobody writes to.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// let snapshot = db.snapshot();
-    /// let report = snapshot.pairs(3).visit(|_| ControlFlow::Break(()))?;
-    /// if let Some(next) = report.next {
-    ///     snapshot.pairs(3).resume(next).visit(|_| ControlFlow::Continue(()))?;
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn resume(self, position: PairsPosition) -> Self {
-        Self { resume: Some(position), ..self }
-    }
-
+impl<F: Fingerprint> Search<'_, F> {
     /// Passes everything that is found to `visit`, some thousand pairs at a time. Several threads
     /// search, and call `visit` one at a time.
-    ///
-    /// If `visit` breaks, no further region of a table is begun. What is found in the regions that
-    /// were begun is still passed on, so that the search can be [resumed](Self::resume) without a
-    /// gap or a repetition.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidArgument` for a position of another search; `Corruption` or `Io`.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// db.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// let report = db.snapshot().pairs(3).visit(|_| ControlFlow::Continue(()))?;
-    /// assert_eq!(report.pairs, [0, 0, 1, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn visit(
-        &self,
-        visit: impl FnMut(Found<'_, F>) -> ControlFlow<()> + Send,
-    ) -> Result<PairsReport> {
-        let visitor = Visitor::new(visit, self.distance);
+    pub(crate) fn visit(&self, visit: &mut Visit<'_, F>) -> Result<PairsReport> {
+        let visitor = Visitor::new(visit, self.options.distance);
         let sink = Sink {
-            group: &|fingerprint, ids| match self.expand {
+            group: &|fingerprint, ids| match self.options.expand {
                 true => visitor.all_of_group(fingerprint, ids),
                 false => visitor.group(fingerprint, ids),
             },
@@ -180,24 +70,13 @@ impl<F: Fingerprint> Pairs<'_, F> {
 
     /// Returns the number of pairs of entries at each distance, from 0. Entries with equal
     /// fingerprints are counted as pairs at distance 0.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`visit`](Self::visit).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.write(&[(7, 1), (7, 2), (6, 3)]).run()?;
-    /// assert_eq!(db.snapshot().pairs(3).count()?, [1, 2, 0, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn count(&self) -> Result<Vec<u64>> {
-        let counts = Mutex::new(vec![0; self.distance.min(F::BITS) as usize + 1]);
+    pub(crate) fn count(&self) -> Result<Vec<u64>> {
+        let counts = Mutex::new(vec![0; self.options.distance.min(F::BITS) as usize + 1]);
         let add = |more: &mut dyn Iterator<Item = (u32, u64)>| {
             let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
             more.for_each(|(distance, pairs)| counts[distance as usize] += pairs);
         };
-        let is_shared = self.snapshot.read(|view| EntryPass::new(view).is_needed());
+        let is_shared = self.reader.read(|view| EntryPass::new(view).is_needed());
         let sink = Sink {
             group: &|_, ids| {
                 let count = ids.len() as u64;
@@ -209,13 +88,14 @@ impl<F: Fingerprint> Pairs<'_, F> {
                     add(&mut pairs.iter().map(|&(_, _, distance)| (distance, 1)));
                     return Ok(());
                 }
-                let entries = EntriesOfPairs::read(self.snapshot, pairs, usize::MAX)?;
+                let entries = EntriesOfPairs::read(self.reader, pairs, usize::MAX)?;
                 let count = |fingerprint| entries.of(fingerprint).len() as u64;
                 add(&mut pairs.iter().map(|&(a, b, distance)| (distance, count(a) * count(b))));
                 Ok(())
             },
         };
-        Self { expand: true, resume: self.resume, ..*self }.run(&sink, &|| false)?;
+        let options = PairOptions { expand: true, ..self.options };
+        Self { options, ..*self }.run(&sink, &|| false)?;
         Ok(counts.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -228,8 +108,8 @@ impl<F: Fingerprint> Pairs<'_, F> {
         let start = self.start()?;
         let position = |step, low: F| PairsPosition { step, low: low.to_u128(), ..start };
         let first = F::from_u128(start.low);
-        self.snapshot.read(|view| {
-            let meter = Meter::new(&self.snapshot.watch, Phase::Read, None);
+        self.reader.read(|view| {
+            let meter = Meter::new(&self.reader.watch, Phase::Read, None);
             let entries = EntryPass::new(view);
             let mut gone = Vec::new();
             if entries.is_needed() {
@@ -243,7 +123,7 @@ impl<F: Fingerprint> Pairs<'_, F> {
                         (0, fingerprint) if fingerprint >= first => (sink.group)(fingerprint, ids),
                         _ => Ok(()),
                     };
-                    let read = entries.read(part, self.expand, group, |f| gone.push(f))?;
+                    let read = entries.read(part, self.options.expand, group, |f| gone.push(f))?;
                     all_gone.lock().unwrap_or_else(PoisonError::into_inner).append(&mut gone);
                     meter.advance(read)
                 })?;
@@ -251,9 +131,15 @@ impl<F: Fingerprint> Pairs<'_, F> {
                     return Ok(Some(position(0, part.low())));
                 }
             }
-            let (memory, threads) = (self.memory, self.threads);
-            let search =
-                PairSearch::new(view, self.distance, &entries.recent(), &gone, memory, threads)?;
+            let (memory, threads) = (self.options.memory, self.options.threads);
+            let search = PairSearch::new(
+                view,
+                self.options.distance,
+                &entries.recent(),
+                &gone,
+                memory,
+                threads,
+            )?;
             let mut regions: Vec<_> = search.regions().collect();
             meter.begin(Phase::Search, search.rows())?;
             regions.retain(|region| {
@@ -290,8 +176,8 @@ impl<F: Fingerprint> Pairs<'_, F> {
             Some(item)
         };
         parallel::for_each(
-            self.threads,
-            0..self.threads,
+            self.options.threads,
+            0..self.options.threads,
             || (),
             |(), _| {
                 while let Some(item) = take() {
@@ -305,9 +191,9 @@ impl<F: Fingerprint> Pairs<'_, F> {
 
     /// Returns where the search begins.
     fn start(&self) -> Result<PairsPosition> {
-        let Self { distance, .. } = *self;
-        let entries = self.snapshot.len();
-        let Some(position) = self.resume else {
+        let distance = self.options.distance;
+        let entries = self.reader.len();
+        let Some(position) = self.options.resume else {
             return Ok(PairsPosition { distance, entries, step: 0, low: 0 });
         };
         if (position.distance, position.entries) != (distance, entries) {
@@ -320,9 +206,9 @@ impl<F: Fingerprint> Pairs<'_, F> {
         Ok(position)
     }
 
-    fn add_ids(&self, pairs: &[(F, F, u32)], visitor: &Visitor<'_, F>) -> Result<()> {
-        let limit = if self.expand { usize::MAX } else { 1 };
-        let entries = EntriesOfPairs::read(self.snapshot, pairs, limit)?;
+    fn add_ids(&self, pairs: &[(F, F, u32)], visitor: &Visitor<'_, '_, F>) -> Result<()> {
+        let limit = if self.options.expand { usize::MAX } else { 1 };
+        let entries = EntriesOfPairs::read(self.reader, pairs, limit)?;
         let mut some = Vec::with_capacity(PAIRS.min(pairs.len()));
         for &(a, b, distance) in pairs {
             for &a in entries.of(a) {

@@ -18,27 +18,25 @@ pub(super) struct Sink<'a, F> {
 }
 
 /// The caller's function, and what was passed to it.
-pub(super) struct Visitor<'a, F>(Mutex<Visits<'a, F>>);
+pub(super) struct Visitor<'a, 'v, F>(Mutex<Visits<'a, 'v, F>>);
 
-type Visit<'a, F> = dyn FnMut(Found<'_, F>) -> ControlFlow<()> + Send + 'a;
+/// The caller's function.
+pub(crate) type Visit<'v, F> = dyn FnMut(Found<'_, F>) -> ControlFlow<()> + Send + 'v;
 
-struct Visits<'a, F> {
-    visit: Box<Visit<'a, F>>,
+struct Visits<'a, 'v, F> {
+    visit: &'a mut Visit<'v, F>,
     pairs: Vec<u64>,
     groups: u64,
     is_stopped: bool,
 }
 
-impl<'a, F: Fingerprint> Visitor<'a, F> {
-    pub(super) fn new(
-        visit: impl FnMut(Found<'_, F>) -> ControlFlow<()> + Send + 'a,
-        distance: u32,
-    ) -> Self {
+impl<'a, 'v, F: Fingerprint> Visitor<'a, 'v, F> {
+    pub(super) fn new(visit: &'a mut Visit<'v, F>, distance: u32) -> Self {
         let pairs = vec![0; distance.min(F::BITS) as usize + 1];
-        Self(Mutex::new(Visits { visit: Box::new(visit), pairs, groups: 0, is_stopped: false }))
+        Self(Mutex::new(Visits { visit, pairs, groups: 0, is_stopped: false }))
     }
 
-    fn visit(&self, found: Found<'_, F>, count: impl FnOnce(&mut Visits<'a, F>)) {
+    fn visit(&self, found: Found<'_, F>, count: impl FnOnce(&mut Visits<'a, 'v, F>)) {
         let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         count(&mut visits);
         visits.is_stopped |= (visits.visit)(found).is_break();

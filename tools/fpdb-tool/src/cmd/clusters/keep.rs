@@ -98,7 +98,7 @@ impl DocumentFiles {
 }
 
 /// Finds the document of a cluster to keep.
-pub(super) enum Keeper<'a, F> {
+pub(super) enum Keeper<'a, F: Fingerprint> {
     First,
     /// By stamps in the database.
     Newest(&'a Snapshot<F>),

@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use super::Db;
+use crate::db::api::db::Db;
 use crate::db::read::verify::VerifyReport;
-use crate::db::upkeep::backup;
-use crate::db::upkeep::compact::{self, CompactReport};
-use crate::db::upkeep::flush;
-use crate::db::upkeep::sync;
+use crate::db::upkeep::compact::CompactReport;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 
@@ -27,7 +24,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn sync(&self) -> Result<()> {
-        sync::sync_log(self.in_own_process()?)
+        self.engine().sync()
     }
 
     /// Copies the directories and filters of all tables to memory and decodes small segments, as
@@ -48,9 +45,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load_index(&self) -> Result<u64> {
-        let version = self.in_own_process()?.current.get();
-        self.in_own_process()?.indexes.copy(&version)?;
-        Ok(version.loaded_indexes_len())
+        self.engine().load_index()
     }
 
     /// Writes all recent entries as a segment.
@@ -67,9 +62,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn flush(&self) -> Result<()> {
-        drop(flush::flush_all(self.in_own_process()?)?);
-        compact::compact_as_needed(self.core());
-        Ok(())
+        self.engine().flush()
     }
 
     /// Merges everything into one segment and frees the space of removed entries. Does not begin
@@ -93,8 +86,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn compact(&self) -> Result<CompactReport> {
-        drop(flush::flush_all(self.in_own_process()?)?);
-        compact::compact_all(self.in_own_process()?, &self.watch)
+        self.engine().compact()
     }
 
     /// Flushes, then reads and checks every byte of every segment; see
@@ -113,10 +105,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn verify(&self) -> Result<VerifyReport> {
-        if !self.core().poison.is_set() {
-            self.flush()?;
-        }
-        self.snapshot().verify()
+        self.engine().verify()
     }
 
     /// Copies the database, as it is now, into an empty or missing folder. Writers wait while
@@ -139,6 +128,6 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<()> {
-        backup::backup(self.in_own_process()?, path.as_ref(), &self.watch)
+        self.engine().backup(path.as_ref())
     }
 }

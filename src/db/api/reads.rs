@@ -1,17 +1,12 @@
 //! The reads that everybody needs, each on a new snapshot. A snapshot has all other reads, too.
 
-use super::Db;
-use crate::db::read::snapshot::Snapshot;
+use crate::db::api::db::Db;
 use crate::db::state::key::Key;
 use crate::error::Result;
 use crate::fingerprint::{Document, Fingerprint, Match};
 use crate::query::{Answers, QueryOptions};
 
 impl<F: Fingerprint> Db<F> {
-    fn read(&self) -> Result<Snapshot<F>> {
-        self.in_own_process().map(|_| self.snapshot())
-    }
-
     /// Returns every entry within a distance of `fingerprint`, in bits, sorted by distance,
     /// fingerprint and id. The same as [`Snapshot::query`](crate::Snapshot::query) on a new
     /// snapshot.
@@ -29,7 +24,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query(&self, fingerprint: F, options: impl Into<QueryOptions>) -> Result<Vec<Match<F>>> {
-        self.read()?.query(fingerprint, options)
+        self.engine().query(fingerprint, options.into())
     }
 
     /// Returns the answers to several queries, in their order. The same as
@@ -48,7 +43,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
-        self.read()?.query_batch(fingerprints, distance)
+        self.engine().query_batch(fingerprints, distance)
     }
 
     /// Returns the nearest entry within `distance` bits. The same as
@@ -67,7 +62,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.read()?.nearest(fingerprint, distance)
+        self.engine().nearest(fingerprint, distance)
     }
 
     /// Returns what is known about the document with this key; see [`Snapshot::get`].
@@ -87,6 +82,6 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// [`Snapshot::get`]: crate::Snapshot::get
     pub fn get<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<Document<F>>> {
-        self.read()?.get(key)
+        self.engine().get(key.into())
     }
 }

@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
-use crate::merge::{Changes, Merge};
-use crate::progress::{Meter, Phase, Progress, Watch};
-use crate::query::{Answers, BATCH, Batch, Explain, Planner, QueryOptions, View};
-use crate::settings::Settings;
-use crate::version::{Current, Version};
+use crate::db::api::engine::ReadEngine;
+use crate::db::api::iterators::{Documents, Iter};
+use crate::db::read::reader::Reader;
+use crate::db::read::verify::VerifyReport;
+use crate::db::state::key::Key;
+use crate::error::Result;
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match};
+use crate::progress::{Progress, Watch};
+use crate::query::{Answers, Explain, QueryOptions};
 
 /// The database as it was when [`Db::snapshot`](crate::Db::snapshot) was called. A snapshot is
 /// cheap to take and to clone, holds no lock and never changes. The files that it reads are not
@@ -28,48 +30,27 @@ use crate::version::{Current, Version};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct Snapshot<F = u64> {
-    pub(crate) settings: Arc<Settings>,
-    pub(crate) planner: Arc<Planner<F>>,
-    pub(crate) version: Arc<Version<F>>,
-    /// What reads use instead of the version once the pages in memory have exceeded their limit.
-    pub(crate) renewed: OnceLock<Arc<Current<F>>>,
-    pub(crate) seq: u64,
-    /// Gets the progress of long operations.
-    pub(crate) watch: Watch,
-    /// How many threads a batch of queries may use.
-    pub(crate) threads: usize,
+pub struct Snapshot<F: Fingerprint = u64> {
+    engine: Arc<dyn ReadEngine<F>>,
 }
 
-/// Shows what distinguishes it from other snapshots of the database: the rest would fill pages.
-impl<F> fmt::Debug for Snapshot<F> {
+impl<F: Fingerprint> fmt::Debug for Snapshot<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot")
-            .field("commit", &self.seq)
-            .field("segments", &self.version.segments.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Snapshot").field("commit", &self.reader().seq).finish_non_exhaustive()
     }
 }
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// Lets `read` read the version.
-    pub(crate) fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
-        let view = |version| View { version, seq: self.seq, planner: &self.planner };
-        if self.renewed.get().is_none() && !self.version.pages.is_exceeded() {
-            return read(&view(&self.version));
-        }
-        read(&view(&self.renewed_version()))
+    pub(crate) fn new(engine: Arc<dyn ReadEngine<F>>) -> Self {
+        Self { engine }
     }
 
-    /// Returns the version with memory for pages that can be freed.
-    #[cold]
-    fn renewed_version(&self) -> Arc<Version<F>> {
-        let current = self.renewed.get_or_init(|| {
-            let renewed = self.version.renewed().map_or_else(|_| self.version.clone(), Arc::new);
-            renewed.pages.accept_rest();
-            Arc::new(Current::new(renewed, |_| {}))
-        });
-        current.get()
+    pub(crate) fn reader(&self) -> &Reader<F> {
+        self.engine.reader()
+    }
+
+    pub(super) fn engine(&self) -> &dyn ReadEngine<F> {
+        &*self.engine
     }
 
     /// Returns this snapshot with a function for the progress of its long operations: large batches
@@ -94,7 +75,7 @@ impl<F: Fingerprint> Snapshot<F> {
         self,
         report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
-        Self { watch: Watch::new(report), ..self }
+        Self { engine: self.engine.watched(Watch::new(report)) }
     }
 
     /// Returns every entry within a distance of `fingerprint`, each once, sorted by distance,
@@ -121,9 +102,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query(&self, fingerprint: F, options: impl Into<QueryOptions>) -> Result<Vec<Match<F>>> {
-        let options = options.into();
-        self.expect_stamps(&options)?;
-        self.read(|view| view.query(fingerprint, options))
+        self.engine.query(fingerprint, options.into())
     }
 
     /// Runs a query and returns what it did: its plan, what it read, and how long each step took.
@@ -143,8 +122,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self, fingerprint: F, options: &QueryOptions) -> Result<Explain> {
-        self.expect_stamps(options)?;
-        self.read(|view| view.explain(fingerprint, *options))
+        self.engine.explain(fingerprint, *options)
     }
 
     /// Returns the answers to several queries, in their order.
@@ -170,21 +148,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
-        let meter = Meter::new(&self.watch, Phase::Search, Some(fingerprints.len() as u64));
-        let check = &|| meter.check();
-        let mut answers = Answers::new();
-        for queries in fingerprints.chunks(BATCH) {
-            let (nearest, most, threads) = (false, usize::MAX, self.threads);
-            let batch = Batch { queries, distance, nearest, most, threads, check };
-            match self.answers(&batch)? {
-                Some(some) if answers.is_empty() => answers = some,
-                Some(some) => answers.append(&some),
-                None => {}
-            }
-            meter.advance(queries.len() as u64)?;
-        }
-        meter.finish();
-        Ok(answers)
+        self.engine.query_batch(fingerprints, distance)
     }
 
     /// Returns the nearest entry within `distance` bits. If several are equally near, returns
@@ -202,7 +166,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.read(|view| view.nearest(fingerprint, distance))
+        self.engine.nearest(fingerprint, distance)
     }
 
     /// Returns whether any entry has exactly this fingerprint.
@@ -238,12 +202,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
-        self.read(|view| view.ids(fingerprint))
-    }
-
-    /// Returns the numbers of entries and of documents.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.len(), self.version.documents(self.seq))
+        self.engine.ids(fingerprint)
     }
 
     /// Returns an iterator over all entries, by fingerprint and then id. It ends after an error.
@@ -260,18 +219,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     #[must_use]
     pub fn iter(&self) -> Iter<'_, F> {
-        match self.merge(F::ZERO) {
-            Ok(merge) => Iter { merge: Some(merge), error: None },
-            Err(error) => Iter { merge: None, error: Some(error) },
-        }
-    }
-
-    fn merge(&self, low: F) -> Result<Merge<'_, F>> {
-        let mut merge = Merge::of_segments(self.version.segments.iter().map(|s| &**s), low)?;
-        for memtable in self.version.memtables() {
-            merge.push(Changes::new(memtable.net_changes(self.seq)));
-        }
-        Ok(merge)
+        Iter(self.engine.iter())
     }
 
     /// Returns the number of entries.
@@ -284,10 +232,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     #[must_use]
     pub fn len(&self) -> u64 {
-        let in_segments: u64 = self.version.segments.iter().map(|s| s.meta().entries).sum();
-        let removed: u64 = self.version.segments.iter().map(|s| s.meta().removed).sum();
-        let recent: i64 = self.version.memtables().map(|m| m.net_entries(self.seq)).sum();
-        in_segments.saturating_sub(removed).saturating_add_signed(recent)
+        self.engine.len()
     }
 
     /// Returns whether there are no entries.
@@ -301,6 +246,107 @@ impl<F: Fingerprint> Snapshot<F> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Returns what is known about the document with this key. Finds originals and remembered
+    /// duplicates. Takes a few microseconds, or one or two reads of the disk per segment that has
+    /// the key.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a key of the wrong kind, and in a database with
+    /// [user ids](crate::Ids::User); otherwise the same as [`query`](Self::query).
+    ///
+    /// ```
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// db.insert(7, "https://example.org/")?;
+    /// let snapshot = db.snapshot();
+    /// assert_eq!(snapshot.get("https://example.org/")?.map(|found| found.fingerprint), Some(7));
+    /// assert_eq!(snapshot.get("https://example.com/")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<Document<F>>> {
+        self.engine.get(key.into())
+    }
+
+    /// Returns the name of a document, in a database with names; `None` if no document has this id.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`query`](Self::query).
+    ///
+    /// ```
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// let id = db.insert(7, "https://example.org/")?;
+    /// assert_eq!(db.snapshot().name(id)?.as_deref(), Some("https://example.org/"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn name(&self, id: DocId) -> Result<Option<String>> {
+        self.engine.name(id)
+    }
+
+    /// Returns the names of several documents, in the order of `ids`.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`query`](Self::query).
+    ///
+    /// ```
+    /// use fpdb::{Db, DocId, Ids};
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// let id = db.insert(7, "https://example.org/")?;
+    /// let names = db.snapshot().names(&[DocId(9), id])?;
+    /// assert_eq!(names, [None, Some("https://example.org/".to_owned())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn names(&self, ids: &[DocId]) -> Result<Vec<Option<String>>> {
+        self.engine.names(ids)
+    }
+
+    /// Returns an iterator over all documents with their names, in the order of names or, in a
+    /// database with unique ids, of ids. It ends after an error.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` in a database with [user ids](crate::Ids::User); otherwise the same as
+    /// [`query`](Self::query).
+    ///
+    /// ```
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// db.insert(7, "https://b.example/")?;
+    /// db.insert(9, "https://a.example/")?;
+    /// let snapshot = db.snapshot();
+    /// let names: fpdb::Result<Vec<_>> = snapshot.documents()?.map(|d| Ok(d?.0)).collect();
+    /// let expected = ["https://a.example/", "https://b.example/"];
+    /// assert_eq!(names?.into_iter().flatten().collect::<Vec<_>>(), expected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn documents(&self) -> Result<Documents<'_, F>> {
+        self.engine.documents().map(Documents)
+    }
+
+    /// Reads and checks every byte of every segment: checksums, order, counts, and that all tables
+    /// contain the same fingerprints. Takes as long as reading and decoding all files.
+    ///
+    /// Damage is reported once. If a page of a file is damaged, that page is reported, and not what
+    /// follows from it.
+    ///
+    /// # Errors
+    ///
+    /// Only `Cancelled`. Damage is not an error: the returned report lists it.
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().in_memory()?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// assert!(db.snapshot().verify()?.errors.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn verify(&self) -> Result<VerifyReport> {
+        self.engine.verify()
+    }
 }
 
 impl<'a, F: Fingerprint> IntoIterator for &'a Snapshot<F> {
@@ -311,51 +357,3 @@ impl<'a, F: Fingerprint> IntoIterator for &'a Snapshot<F> {
         self.iter()
     }
 }
-
-/// An iterator over the entries of a snapshot, by fingerprint and then id; see [`Snapshot::iter`].
-///
-/// # Examples
-///
-/// ```
-/// # let db = fpdb::Db::options().in_memory()?;
-/// db.insert(9, 1)?;
-/// db.insert(7, 2)?;
-/// let snapshot = db.snapshot();
-/// let entries: fpdb::Result<Vec<_>> = snapshot.iter().collect();
-/// assert_eq!(entries?[0].fingerprint, 7);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub struct Iter<'a, F = u64> {
-    merge: Option<Merge<'a, F>>,
-    error: Option<Error>,
-}
-
-impl<F> std::fmt::Debug for Iter<'_, F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Iter").field("error", &self.error).finish_non_exhaustive()
-    }
-}
-
-impl<F: Fingerprint> Iterator for Iter<'_, F> {
-    type Item = Result<Entry<F>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let Some(error) = self.error.take() {
-            return Some(Err(error));
-        }
-        let merge = self.merge.as_mut()?;
-        loop {
-            match merge.next() {
-                Some(Ok(merged)) if merged.net.inserted => return Some(Ok(merged.entry)),
-                Some(Ok(_)) => {}
-                Some(Err(error)) => return Some(Err(error)),
-                None => {
-                    self.merge = None;
-                    return None;
-                }
-            }
-        }
-    }
-}
-
-impl<F: Fingerprint> std::iter::FusedIterator for Iter<'_, F> {}

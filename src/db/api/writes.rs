@@ -1,13 +1,12 @@
 //! The writing methods of a handle.
 
-use super::Db;
+use crate::db::api::db::Db;
+use crate::db::api::write::Write;
 use crate::db::state::key::{Key, Stamped};
-use crate::db::write::builder::Write;
-use crate::db::write::expire::{self, ExpireReport};
-use crate::db::write::load::{self, LoadReport};
+use crate::db::write::expire::ExpireReport;
+use crate::db::write::load::LoadReport;
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::rule::Rule;
-use crate::db::write::{remove, remove_entry, touch, write_one};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 
@@ -33,8 +32,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn insert<'k>(&self, fingerprint: F, key: impl Into<Stamped<'k>>) -> Result<DocId> {
-        let outcome =
-            write_one(self.in_own_process()?, (fingerprint, key.into()), Rule::default())?;
+        let outcome = self.engine().write_one(fingerprint, key.into(), Rule::default())?;
         Ok(outcome.id())
     }
 
@@ -54,7 +52,7 @@ impl<F: Fingerprint> Db<F> {
         &'k K: Into<Stamped<'k>>,
     {
         let documents = documents.iter().map(|(fingerprint, key)| (*fingerprint, key.into()));
-        Write::new(self.core(), documents.collect())
+        Write::new(self.engine(), documents.collect())
     }
 
     /// Inserts a document unless one is within the database's distance of it. Of two such
@@ -78,7 +76,7 @@ impl<F: Fingerprint> Db<F> {
         key: impl Into<Stamped<'k>>,
     ) -> Result<Outcome<F>> {
         let rule = Rule { unless_near: Some(self.description().max_distance), or_update: None };
-        write_one(self.in_own_process()?, (fingerprint, key.into()), rule)
+        self.engine().write_one(fingerprint, key.into(), rule)
     }
 
     /// Removes the document with a key: an original or a remembered duplicate. Returns false if
@@ -104,7 +102,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn remove<'k>(&self, key: impl Into<Key<'k>>) -> Result<bool> {
-        remove(self.in_own_process()?, &self.snapshot(), key.into())
+        self.engine().remove(key.into())
     }
 
     /// Removes one entry. Returns false if it does not exist. With [user ids](crate::Ids::User),
@@ -124,7 +122,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn remove_entry(&self, fingerprint: F, id: impl Into<DocId>) -> Result<bool> {
-        remove_entry(self.in_own_process()?, Entry { fingerprint, id: id.into() })
+        self.engine().remove_entry(Entry { fingerprint, id: id.into() })
     }
 
     /// Inserts or updates a document, unless another one is within the database's distance of it.
@@ -153,13 +151,9 @@ impl<F: Fingerprint> Db<F> {
         fingerprint: F,
         key: impl Into<Stamped<'k>>,
     ) -> Result<Outcome<F>> {
-        let (unless_near, or_update) =
-            (Some(self.description().max_distance), Some(OnDuplicate::Keep));
-        write_one(
-            self.in_own_process()?,
-            (fingerprint, key.into()),
-            Rule { unless_near, or_update },
-        )
+        let unless_near = Some(self.description().max_distance);
+        let rule = Rule { unless_near, or_update: Some(OnDuplicate::Keep) };
+        self.engine().write_one(fingerprint, key.into(), rule)
     }
 
     /// Gives a document a new stamp. Returns false if there is no document with this key.
@@ -178,7 +172,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn touch<'k>(&self, key: impl Into<Key<'k>>, stamp: u64) -> Result<bool> {
-        touch(self.in_own_process()?, key.into(), stamp)
+        self.engine().touch(key.into(), stamp)
     }
 
     /// Removes all documents whose stamp is less than `before`. Those without a stamp stay.
@@ -203,7 +197,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn expire(&self, before: u64) -> Result<ExpireReport> {
-        expire::expire(self.in_own_process()?, &self.snapshot(), before)
+        self.engine().expire(before)
     }
 
     /// Loads many entries at once, in any order and without the log: sorts them within
@@ -230,6 +224,6 @@ impl<F: Fingerprint> Db<F> {
         &self,
         entries: impl IntoIterator<Item = Result<Entry<F>>>,
     ) -> Result<LoadReport> {
-        load::load(self.in_own_process()?, entries, &self.watch)
+        self.engine().bulk_load(&mut entries.into_iter())
     }
 }

@@ -2,7 +2,7 @@
 
 use fpdb_text::{Recipe, Width};
 
-use crate::db::handle::Db;
+use crate::db::api::db::Db;
 use crate::db::state::key::Stamped;
 use crate::db::write::outcome::Outcome;
 use crate::error::{Error, ErrorKind, Result};

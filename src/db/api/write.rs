@@ -2,11 +2,10 @@
 
 use std::{fmt, io};
 
-use crate::db::state::core::Core;
+use crate::db::api::engine::WriteEngine;
 use crate::db::state::key::Stamped;
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::rule::{BeforeCommit, Rule};
-use crate::db::write::write;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 
@@ -41,7 +40,7 @@ use crate::fingerprint::Fingerprint;
 /// ```
 #[must_use = "nothing is written until `run` is called"]
 pub struct Write<'a, F: Fingerprint = u64> {
-    core: &'a Core<F>,
+    engine: &'a dyn WriteEngine<F>,
     documents: Vec<(F, Stamped<'a>)>,
     rule: Rule,
     before_commit: Option<BeforeCommit<'a, F>>,
@@ -57,8 +56,8 @@ impl<F: Fingerprint> fmt::Debug for Write<'_, F> {
 }
 
 impl<'a, F: Fingerprint> Write<'a, F> {
-    pub(crate) fn new(core: &'a Core<F>, documents: Vec<(F, Stamped<'a>)>) -> Self {
-        Self { core, documents, rule: Rule::default(), before_commit: None }
+    pub(super) fn new(engine: &'a dyn WriteEngine<F>, documents: Vec<(F, Stamped<'a>)>) -> Self {
+        Self { engine, documents, rule: Rule::default(), before_commit: None }
     }
 
     /// Writes a document only if no document is within `distance` bits of it, inclusive. Otherwise
@@ -135,8 +134,7 @@ impl<'a, F: Fingerprint> Write<'a, F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn run(self) -> Result<Vec<Outcome<F>>> {
-        let Self { core, documents, rule, before_commit } = self;
-        core.poison.process().expect_current()?;
-        write(core, &documents, rule, before_commit)
+        let Self { engine, documents, rule, before_commit } = self;
+        engine.write(&documents, rule, before_commit)
     }
 }

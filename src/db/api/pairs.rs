@@ -1,0 +1,158 @@
+//! Searching for all pairs.
+
+use std::ops::ControlFlow;
+
+use crate::db::api::snapshot::Snapshot;
+use crate::db::read::pairs::{Found, PairOptions, PairsPosition, PairsReport};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+
+/// A search for all pairs of entries within a distance. Made by [`Snapshot::pairs`].
+///
+/// # Examples
+///
+/// ```
+/// let db = fpdb::Db::options().in_memory()?;
+/// db.write(&[(0b0000, 1), (0b0011, 2), (0b1111, 3)]).run()?;
+/// // Two pairs are 2 bits apart. The third pair, 4 bits apart, is not counted.
+/// assert_eq!(db.snapshot().pairs(3).count()?, [0, 0, 2, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "a search for pairs does nothing until its visit or count is called"]
+pub struct Pairs<'a, F: Fingerprint = u64> {
+    snapshot: &'a Snapshot<F>,
+    options: PairOptions,
+}
+
+impl<F: Fingerprint> Snapshot<F> {
+    /// Prepares a search for all pairs of entries within `distance` bits of each other. Nothing is
+    /// read before [`visit`](Pairs::visit) or [`count`](Pairs::count).
+    ///
+    /// Exact at any distance. Much faster than a query per entry, because each table is searched
+    /// for its own fingerprints in one pass. Up to the database's distance, the time grows about
+    /// linearly with the number of entries and of pairs.
+    ///
+    /// Manku, Jain, Das Sarma: "Detecting Near-Duplicates for Web Crawling", WWW 2007, section 3.3.
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().in_memory()?;
+    /// use std::ops::ControlFlow;
+    /// use fpdb::Found;
+    /// db.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
+    /// db.snapshot().pairs(3).visit(|found| {
+    ///     if let Found::Pairs(pairs) = found {
+    ///         pairs.iter().for_each(|pair| println!("{} {}", pair.a.id, pair.b.id));
+    ///     }
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
+        let options = PairOptions::new(distance, self.reader().threads);
+        Pairs { snapshot: self, options }
+    }
+}
+
+impl<F: Fingerprint> Pairs<'_, F> {
+    /// Sets how many bytes of memory all threads together may take for the parts of tables that
+    /// they compare. The default is 512 MiB. In addition, each thread keeps some thousand pairs,
+    /// each fingerprint without a live entry takes 8 or 16 bytes per table, and pages of files
+    /// count towards [`Options::page_memory`](crate::Options::page_memory).
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().in_memory()?;
+    /// assert_eq!(db.snapshot().pairs(3).memory(64 << 20).count()?, [0; 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn memory(self, bytes: u64) -> Self {
+        Self { options: PairOptions { memory: bytes, ..self.options }, ..self }
+    }
+
+    /// Sets the number of threads, at least one. Default: as many as the database uses.
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().in_memory()?;
+    /// assert_eq!(db.snapshot().pairs(3).threads(1).count()?, [0; 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn threads(self, threads: usize) -> Self {
+        Self { options: PairOptions { threads: threads.max(1), ..self.options }, ..self }
+    }
+
+    /// Passes on every pair of entries, including those with equal fingerprints, and no groups. A
+    /// thousand entries with the same fingerprint are half a million pairs. All ids of a
+    /// fingerprint are in memory at the same time.
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().in_memory()?;
+    /// use std::ops::ControlFlow;
+    /// db.write(&[(7, 1), (7, 2), (6, 3)]).run()?;
+    /// let report = db.snapshot().pairs(3).expand(true).visit(|_| ControlFlow::Continue(()))?;
+    /// assert_eq!((report.pairs, report.groups), (vec![1, 2, 0, 0], 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn expand(self, expand: bool) -> Self {
+        Self { options: PairOptions { expand, ..self.options }, ..self }
+    }
+
+    /// Begins where an earlier search was stopped. Both together pass on each pair once, if the
+    /// entries are the same: keep the snapshot, or open a database that nobody writes to.
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().in_memory()?;
+    /// use std::ops::ControlFlow;
+    /// let snapshot = db.snapshot();
+    /// let report = snapshot.pairs(3).visit(|_| ControlFlow::Break(()))?;
+    /// if let Some(next) = report.next {
+    ///     snapshot.pairs(3).resume(next).visit(|_| ControlFlow::Continue(()))?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resume(self, position: PairsPosition) -> Self {
+        Self { options: PairOptions { resume: Some(position), ..self.options }, ..self }
+    }
+
+    /// Passes everything that is found to `visit`, some thousand pairs at a time. Several threads
+    /// search, and call `visit` one at a time.
+    ///
+    /// If `visit` breaks, no further region of a table is begun. What is found in the regions that
+    /// were begun is still passed on, so that the search can be [resumed](Self::resume) without a
+    /// gap or a repetition.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a position of another search; `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().in_memory()?;
+    /// use std::ops::ControlFlow;
+    /// db.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
+    /// let report = db.snapshot().pairs(3).visit(|_| ControlFlow::Continue(()))?;
+    /// assert_eq!(report.pairs, [0, 0, 1, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn visit(
+        &self,
+        mut visit: impl FnMut(Found<'_, F>) -> ControlFlow<()> + Send,
+    ) -> Result<PairsReport> {
+        self.snapshot.engine().pairs(self.options, &mut visit)
+    }
+
+    /// Returns the number of pairs of entries at each distance, from 0. Entries with equal
+    /// fingerprints are counted as pairs at distance 0.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`visit`](Self::visit).
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().in_memory()?;
+    /// db.write(&[(7, 1), (7, 2), (6, 3)]).run()?;
+    /// assert_eq!(db.snapshot().pairs(3).count()?, [1, 2, 0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn count(&self) -> Result<Vec<u64>> {
+        self.snapshot.engine().count_pairs(self.options)
+    }
+}

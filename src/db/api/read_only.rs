@@ -1,0 +1,221 @@
+//! Reading a database while another process may write to it.
+
+use std::sync::Arc;
+
+use crate::db::api::engine::FollowEngine;
+use crate::db::api::snapshot::Snapshot;
+use crate::db::read::stats::{Description, Stats};
+use crate::db::state::key::Key;
+use crate::error::Result;
+use crate::fingerprint::{Document, Fingerprint, Match};
+use crate::query::{Answers, QueryOptions};
+
+/// A database that was opened for reading only, with [`Options::open_read_only`]. Another process
+/// may write to it at the same time. Takes no lock and writes nothing.
+///
+/// It shows the state at the time when it was opened, until [`refresh`](Self::refresh) is called:
+/// everything in segments, and of the log what is known to be durable. Under
+/// [`Durability::Buffered`](crate::Durability::Buffered) that is what the writer has synced.
+///
+/// A clone shares its state, so refreshing one refreshes all.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("db");
+/// let db = fpdb::Db::options().create(&path)?;
+/// let reader = fpdb::Db::options().open_read_only(&path)?;
+/// db.insert(7, 1)?;
+/// assert!(reader.query(7, 0)?.is_empty());
+/// assert!(reader.refresh()?);
+/// assert_eq!(reader.query(7, 0)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ReadOnlyDb<F: Fingerprint = u64> {
+    engine: Arc<dyn FollowEngine<F>>,
+}
+
+impl<F: Fingerprint> Clone for ReadOnlyDb<F> {
+    fn clone(&self) -> Self {
+        Self { engine: self.engine.clone() }
+    }
+}
+
+impl<F: Fingerprint> ReadOnlyDb<F> {
+    pub(super) fn new(engine: Arc<dyn FollowEngine<F>>) -> Self {
+        Self { engine }
+    }
+
+    /// Reads the state that the writer has reached. Returns true if there is anything new.
+    /// Snapshots taken before stay as they are. Opens the new files and reads the log.
+    ///
+    /// # Errors
+    ///
+    /// `Replaced` if the database in the folder is now another one, or an older state of this one,
+    /// or if the folder was moved or removed: open it again. Otherwise the same as opening. The
+    /// previous state then stays.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// assert!(!reader.refresh()?);
+    /// db.insert(7, 1)?;
+    /// assert!(reader.refresh()? && reader.snapshot().contains(7)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refresh(&self) -> Result<bool> {
+        self.engine.refresh()
+    }
+
+    /// Copies the directories and filters of all tables to memory, decodes small segments, and
+    /// returns how many bytes all of that takes; see [`Db::load_index`](crate::Db::load_index).
+    ///
+    /// # Errors
+    ///
+    /// `Corruption` or `Io`, for the first table that cannot be copied.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// assert_eq!(reader.load_index()?, reader.stats().index_loaded_bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load_index(&self) -> Result<u64> {
+        self.engine.load_index()
+    }
+
+    /// Returns the current state as a snapshot.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// let before = reader.snapshot();
+    /// db.insert(7, 1)?;
+    /// reader.refresh()?;
+    /// assert_eq!((before.len(), reader.snapshot().len()), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<F> {
+        Snapshot::new(self.engine.snapshot())
+    }
+
+    /// Returns every entry within `distance` bits of `fingerprint`, sorted by distance, fingerprint
+    /// and id; see [`Snapshot::query`].
+    ///
+    /// # Errors
+    ///
+    /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// let matches = reader.query(0b1101, 1)?;
+    /// assert_eq!((matches.len(), matches[0].distance), (2, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn query(&self, fingerprint: F, options: impl Into<QueryOptions>) -> Result<Vec<Match<F>>> {
+        self.snapshot().query(fingerprint, options)
+    }
+
+    /// Returns the answers to several queries, in their order; see [`Snapshot::query_batch`].
+    ///
+    /// # Errors
+    ///
+    /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// let answers = reader.query_batch(&[0b1100, 0b0000], 1)?;
+    /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
+        self.snapshot().query_batch(fingerprints, distance)
+    }
+
+    /// Returns the nearest entry within `distance` bits; see [`Snapshot::nearest`].
+    ///
+    /// # Errors
+    ///
+    /// `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(0b1100, 1)?;
+    /// db.insert(0b1111, 2)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// let nearest = reader.nearest(0b1110, 3)?;
+    /// assert_eq!(nearest.map(|m| (m.id.0, m.distance)), Some((1, 1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
+        self.snapshot().nearest(fingerprint, distance)
+    }
+
+    /// Returns what is known about the document with this key; see [`Snapshot::get`].
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a key of the wrong kind, and in a database with
+    /// [user ids](crate::Ids::User); `Corruption` or `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, DocId, Ids};
+    /// let db = Db::options().ids(Ids::Names).create(&path)?;
+    /// db.insert(7, "https://example.org/")?;
+    /// let reader = Db::open_read_only(&path)?;
+    /// assert_eq!(reader.get("https://example.org/")?.map(|found| found.id), Some(DocId(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<Document<F>>> {
+        self.snapshot().get(key)
+    }
+
+    /// Returns statistics about the database.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
+    /// db.insert(7, 1)?;
+    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
+    /// assert_eq!(reader.stats().entries, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.engine.stats()
+    }
+
+    /// Returns what the database is, as it was when the handle was opened.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// # fpdb::Db::options().create(&path)?.close()?;
+    /// let reader = fpdb::Db::open_read_only(&path)?;
+    /// assert_eq!(reader.description().max_distance, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn description(&self) -> &Description {
+        self.engine.description()
+    }
+}

@@ -1,0 +1,146 @@
+//! Reading the database as it was at one moment.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::error::Result;
+use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
+use crate::merge::{Changes, Merge};
+use crate::progress::{Meter, Phase, Watch};
+use crate::query::{Answers, BATCH, Batch, Explain, Planner, QueryOptions, View};
+use crate::settings::Settings;
+use crate::version::{Current, Version};
+
+/// The database as it was at one moment. Shared by all clones of a [`Snapshot`](crate::Snapshot).
+#[derive(Clone)]
+pub(crate) struct Reader<F> {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) planner: Arc<Planner<F>>,
+    pub(crate) version: Arc<Version<F>>,
+    /// What reads use instead of the version once the pages in memory have exceeded their limit.
+    pub(crate) renewed: OnceLock<Arc<Current<F>>>,
+    pub(crate) seq: u64,
+    /// Gets the progress of long operations.
+    pub(crate) watch: Watch,
+    /// How many threads a batch of queries may use.
+    pub(crate) threads: usize,
+}
+
+/// Shows what distinguishes it from others of the database: the rest would fill pages.
+impl<F> fmt::Debug for Reader<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader")
+            .field("commit", &self.seq)
+            .field("segments", &self.version.segments.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<F: Fingerprint> Reader<F> {
+    /// Lets `read` read the version.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
+        let view = |version| View { version, seq: self.seq, planner: &self.planner };
+        if self.renewed.get().is_none() && !self.version.pages.is_exceeded() {
+            return read(&view(&self.version));
+        }
+        read(&view(&self.renewed_version()))
+    }
+
+    /// Returns the version with memory for pages that can be freed.
+    #[cold]
+    fn renewed_version(&self) -> Arc<Version<F>> {
+        let current = self.renewed.get_or_init(|| {
+            let renewed = self.version.renewed().map_or_else(|_| self.version.clone(), Arc::new);
+            renewed.pages.accept_rest();
+            Arc::new(Current::new(renewed, |_| {}))
+        });
+        current.get()
+    }
+
+    /// Returns every entry within a distance of `fingerprint`, each once, sorted by distance,
+    /// fingerprint and id. `options` is the distance in bits, or [`QueryOptions`], which can also
+    /// limit the number of matches.
+    pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
+        self.expect_stamps(options)?;
+        self.read(|view| view.query(fingerprint, options))
+    }
+
+    /// Runs a query and returns what it did: its plan, what it read, and how long each step took.
+    /// Takes longer than the query alone.
+    pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
+        self.expect_stamps(options)?;
+        self.read(|view| view.explain(fingerprint, options))
+    }
+
+    /// Returns the answers to several queries, in their order.
+    pub(crate) fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
+        let meter = Meter::new(&self.watch, Phase::Search, Some(fingerprints.len() as u64));
+        let check = &|| meter.check();
+        let mut answers = Answers::new();
+        for queries in fingerprints.chunks(BATCH) {
+            let (nearest, most, threads) = (false, usize::MAX, self.threads);
+            let batch = Batch { queries, distance, nearest, most, threads, check };
+            match self.answers(&batch)? {
+                Some(some) if answers.is_empty() => answers = some,
+                Some(some) => answers.append(&some),
+                None => {}
+            }
+            meter.advance(queries.len() as u64)?;
+        }
+        meter.finish();
+        Ok(answers)
+    }
+
+    /// Returns the nearest entry within `distance` bits. If several are equally near, returns
+    /// the one with the lowest fingerprint and, among those, the lowest id.
+    pub(crate) fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
+        self.read(|view| view.nearest(fingerprint, distance))
+    }
+
+    /// Returns the ids of all entries with exactly this fingerprint, ascending.
+    pub(crate) fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
+        self.read(|view| view.ids(fingerprint))
+    }
+
+    /// Returns the numbers of entries and of documents.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.len(), self.version.documents(self.seq))
+    }
+
+    /// Returns an iterator over all entries, by fingerprint and then id. It ends after an error.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<Entry<F>>> + Send {
+        let (mut merge, mut error) = match self.merge(F::ZERO) {
+            Ok(merge) => (Some(merge), None),
+            Err(error) => (None, Some(error)),
+        };
+        std::iter::from_fn(move || {
+            if let Some(error) = error.take() {
+                return Some(Err(error));
+            }
+            loop {
+                match merge.as_mut()?.next() {
+                    Some(Ok(merged)) if merged.net.inserted => return Some(Ok(merged.entry)),
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => return Some(Err(error)),
+                    None => merge = None,
+                }
+            }
+        })
+    }
+
+    fn merge(&self, low: F) -> Result<Merge<'_, F>> {
+        let mut merge = Merge::of_segments(self.version.segments.iter().map(|s| &**s), low)?;
+        for memtable in self.version.memtables() {
+            merge.push(Changes::new(memtable.net_changes(self.seq)));
+        }
+        Ok(merge)
+    }
+
+    /// Returns the number of entries.
+    pub(crate) fn len(&self) -> u64 {
+        let in_segments: u64 = self.version.segments.iter().map(|s| s.meta().entries).sum();
+        let removed: u64 = self.version.segments.iter().map(|s| s.meta().removed).sum();
+        let recent: i64 = self.version.memtables().map(|m| m.net_entries(self.seq)).sum();
+        in_segments.saturating_sub(removed).saturating_add_signed(recent)
+    }
+}
