@@ -1,7 +1,5 @@
 //! Databases at their limits: each works, or is refused with an error that says why.
 
-use std::collections::BTreeSet;
-
 use fpdb::storage::Sim;
 use fpdb::{Db, DocId, Entry, ErrorKind, Ids, Key, Outcome};
 
@@ -106,21 +104,6 @@ fn duplicates_within_a_batch_are_decided_in_order() {
     assert_eq!((novel, db.stats().entries), (1, 1));
     db.write(&[(0u64, 9u64); 5000]).run().unwrap();
     assert_eq!(db.stats().entries, 1);
-}
-
-#[test]
-fn name_has_1_to_65_535_bytes() {
-    let db = Db::options().ids(Ids::Names).storage(Sim::new()).create("sim").unwrap();
-    for len in [0, 65_536, 1 << 20] {
-        let error = db.insert(1, "n".repeat(len).as_str()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-    }
-    let ids: BTreeSet<DocId> =
-        [1, 65_535].iter().map(|&len| db.insert(1, "n".repeat(len).as_str()).unwrap()).collect();
-    db.flush().unwrap();
-    for (id, len) in ids.iter().zip([1, 65_535]) {
-        assert_eq!(db.snapshot().name(*id).unwrap().unwrap().len(), len);
-    }
 }
 
 /// The file of names gets longer than 4 GiB. Takes 10 GB of disk and memory, so `FPDB_FULL=1` runs

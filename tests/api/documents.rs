@@ -76,11 +76,14 @@ fn empty_and_overlong_names_are_refused_and_their_batch_with_them() {
         assert_refused(refused, "a name must have 1 to 65535 bytes");
     }
     assert_eq!(db.stats().documents, 0);
-    let longest = &long[1..];
-    let id = db.insert(1, longest).unwrap();
+    let (shortest, longest) = ("n", &long[1..]);
+    let ids = [shortest, longest].map(|name| db.insert(1, name).unwrap());
+    assert_eq!(ids, [DocId(0), DocId(1)], "no number is lost to a refused name");
     db.flush().unwrap();
-    assert_eq!(db.get(longest).unwrap().map(|found| found.id), Some(id));
-    assert_eq!(db.snapshot().name(id).unwrap().as_deref(), Some(longest));
+    for (id, name) in ids.into_iter().zip([shortest, longest]) {
+        assert_eq!(db.get(name).unwrap().map(|found| found.id), Some(id));
+        assert_eq!(db.snapshot().name(id).unwrap().as_deref(), Some(name));
+    }
 }
 
 #[test]

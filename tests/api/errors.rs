@@ -367,25 +367,10 @@ fn keys_of_the_wrong_kind_are_refused_and_nothing_of_their_batch_is_inserted() {
     let sim = closed(Db::options().ids(Ids::Names));
     let db = on(&sim).open("sim").unwrap();
     let words = ["assigns ids itself", "name", "sim"];
-    refused(db.insert(1, 1), ErrorKind::InvalidArgument, &words);
     refused(db.write(&batch).run(), ErrorKind::InvalidArgument, &words);
-    refused(db.insert_if_novel(1 << 40, 1), ErrorKind::InvalidArgument, &words);
     let given = [Ok(entry(1, 1))];
     refused(db.bulk_load(given), ErrorKind::InvalidArgument, &["bulk load", "a name", "sim"]);
     assert_eq!(db.stats().entries, 1);
-}
-
-#[test]
-fn empty_and_overlong_names_are_refused() {
-    let sim = closed(Db::options().ids(Ids::Names));
-    let db = on(&sim).open("sim").unwrap();
-    let (longest, too_long) = ("x".repeat(65_535), "x".repeat(65_536));
-    refused(db.insert(1, ""), ErrorKind::InvalidArgument, &["1 to 65535 bytes", "0"]);
-    refused(db.insert(1, &too_long), ErrorKind::InvalidArgument, &["1 to 65535 bytes", "65536"]);
-    let id = db.insert(1, &longest).unwrap();
-    assert_eq!(id, DocId(1), "no number is lost to a refused name");
-    db.close().unwrap();
-    assert_eq!(on(&sim).open("sim").unwrap().snapshot().name(id).unwrap(), Some(longest));
 }
 
 #[test]

@@ -129,7 +129,7 @@ impl<F: Fingerprint> Clusters<'_, F> {
     ///
     /// `InvalidArgument` if the near fingerprints take more than the [memory](Self::memory), or
     /// there are more than 2^32 - 1 of them; `NoSpace` if the scratch files fill the disk;
-    /// `Corruption` or `Io`.
+    /// `Corruption`; `Io`; `Cancelled`.
     ///
     /// ```
     /// # let db = fpdb::Db::options().in_memory()?;

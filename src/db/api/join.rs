@@ -134,7 +134,7 @@ impl<F: Fingerprint> Join<'_, F> {
     ///
     /// # Errors
     ///
-    /// `Corruption` or `Io`.
+    /// `Corruption`; `Io`; `Cancelled`.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

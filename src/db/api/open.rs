@@ -176,10 +176,10 @@ impl<F: Fingerprint> Options<F> {
     /// All databases must have the same width, recipe, extraction and kind of ids. Options that are
     /// not set are taken from the first one. What becomes of ids depends on their kind:
     ///
-    /// - [User ids](Ids::User) stay as they are. Equal entries become one.
-    /// - [Unique ids](Ids::Unique) stay as they are. If several databases have a document with the
+    /// - [User ids](crate::Ids::User) stay as they are. Equal entries become one.
+    /// - [Unique ids](crate::Ids::Unique) stay as they are. If several databases have a document with the
     ///   same id, the one with the greatest stamp is taken, and of equal stamps the last one.
-    /// - [Names](Ids::Names) stay as they are, and the same document is taken. The ids of the first
+    /// - [Names](crate::Ids::Names) stay as they are, and the same document is taken. The ids of the first
     ///   database stay, too. The ids of each further database are raised by the number of ids that
     ///   the databases before it have assigned. A name that several databases have keeps the id
     ///   that it has in the first of them.

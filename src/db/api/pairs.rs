@@ -122,7 +122,7 @@ impl<F: Fingerprint> Pairs<'_, F> {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a position of another search; `Corruption` or `Io`.
+    /// `InvalidArgument` for a position of another search; `Corruption`; `Io`; `Cancelled`.
     ///
     /// ```
     /// # let db = fpdb::Db::options().in_memory()?;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::fingerprint::{Document, Fingerprint, Match};
 use crate::query::{Answers, QueryOptions};
 
-/// A database that was opened for reading only, with [`Options::open_read_only`]. Another process
+/// A database that was opened for reading only, with [`Options::open_read_only`](crate::Options::open_read_only). Another process
 /// may write to it at the same time. Takes no lock and writes nothing.
 ///
 /// It shows the state at the time when it was opened, until [`refresh`](Self::refresh) is called:

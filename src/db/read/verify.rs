@@ -12,7 +12,7 @@ use crate::progress::{Meter, Phase};
 /// The bytes that the comparison counts as checked per entry and per document.
 const BYTES_PER_RECORD: u64 = 16;
 
-/// What [`Snapshot::verify`] read and found.
+/// What [`Snapshot::verify`](crate::Snapshot::verify) read and found.
 ///
 /// # Examples
 ///

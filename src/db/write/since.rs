@@ -161,3 +161,30 @@ impl<'a, F: Fingerprint> Since<'a, F> {
 fn is_gone<F: Fingerprint>(memtable: &Memtable<F>, entry: Entry<F>) -> bool {
     memtable.state(entry, u64::MAX) == Some(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Db;
+    use crate::fingerprint::DocId;
+
+    /// With the writer's lock, another thread cannot remove it any more.
+    #[test]
+    fn a_match_that_was_removed_since_the_lookup_is_searched_for_again() {
+        let db = Db::options().in_memory().unwrap();
+        db.write(&[(0b0001, 1), (0b0111, 2)]).run().unwrap();
+        let (core, near) = (db.core(), Near { fingerprint: 0, distance: 3, own: None });
+        let (_, seen) = core.visible_version();
+        let lookup = db.nearest(0, 3).unwrap();
+        assert_eq!(lookup.map(|found| found.id), Some(DocId(1)));
+        for (removed, left) in [((0b0001, 1), Some(DocId(2))), ((0b0111, 2), None)] {
+            assert!(db.remove_entry(removed.0, removed.1).unwrap());
+            let now = core.current.get();
+            let mut since = Since::new(core, &now, seen, 0, 1);
+            let found = since.nearest(near, Some(lookup)).unwrap();
+            assert_eq!(found.map(|found| found.id), left);
+            // The answer depends on the removal, which must be durable first.
+            assert_eq!(since.depends_on, now.active.last_seq());
+        }
+    }
+}
