@@ -53,6 +53,9 @@ pub(crate) enum Event<'a> {
     Stalled { path: &'a Path, duration: Duration },
     /// A flush or compaction failed that no caller waits for. `Stats` shows it.
     BackgroundFailed { path: &'a Path, error: &'a Error },
+    /// A write was refused because the disk is full, and the one before was not. The error has the
+    /// path.
+    Refused { error: &'a Error },
     /// A handle accepts no more writes. The error has the path.
     Poisoned { error: &'a Error },
 }
@@ -110,6 +113,9 @@ impl Event<'_> {
                 error = %error,
                 "flush or compaction failed"
             ),
+            Self::Refused { error } => {
+                warn!(target: TARGET, error = %error, "writes are refused");
+            }
             Self::Poisoned { error } => {
                 error!(target: TARGET, error = %error, "no more writes are accepted");
             }

@@ -25,10 +25,14 @@ impl<'a, F: Fingerprint> MergeSizes<'a, F> {
         Self { settings, segments, most_ids: OnceCell::new() }
     }
 
-    /// Returns whether the merge of a run takes at most `usable` bytes. Reads nothing if it takes
-    /// fewer even if all ids have 64 bits.
-    pub(crate) fn fits(&self, run: Range<usize>, usable: u64) -> bool {
-        self.bytes(run.clone(), None) <= usable || self.most(run) <= usable
+    /// Returns how many bytes the merge of a run takes, if these are at most `usable`. Reads nothing
+    /// if it takes at most half of them even if all ids have 64 bits.
+    pub(crate) fn within(&self, run: Range<usize>, usable: u64) -> Option<u64> {
+        let with_long_ids = self.bytes(run.clone(), None);
+        if with_long_ids <= usable / 2 {
+            return Some(with_long_ids);
+        }
+        Some(self.most(run)).filter(|&most| most <= usable)
     }
 
     /// Returns the most bytes that the merge of a run takes. The first call reads the heads of all

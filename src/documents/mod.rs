@@ -7,6 +7,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bound;
 mod builder;
 mod column;
 mod cursor;
@@ -23,6 +24,7 @@ mod symbols;
 mod train;
 mod verify;
 
+pub(crate) use bound::{MOST_FIXED_BYTES, most_record_bytes};
 pub(crate) use builder::DocumentsBuilder;
 pub(crate) use cursor::DocumentsCursor;
 pub(crate) use filter::{KeyHash, key_hash};

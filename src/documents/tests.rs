@@ -100,12 +100,21 @@ fn neighbours(key: &[u8]) -> Vec<Vec<u8>> {
     all
 }
 
+/// Returns the most bytes that the file may take.
+fn most_bytes<F: Fingerprint>(records: &Records<F>) -> u64 {
+    let bytes: u64 = records.keys().map(|key| most_record_bytes::<F>(key.len())).sum();
+    // With the checksums of its pages.
+    (MOST_FIXED_BYTES + bytes) * 1000 / 999
+}
+
 /// Writes the records and checks everything that a reader returns.
 fn check<F: Fingerprint>(ids: Ids, records: &Records<F>) -> Documents<F> {
     let sim = sim();
     let mut last = None;
     for symbols in [SymbolTable::none(), symbols_for(records)] {
         let summary = write(&sim, ids, records, symbols, None).unwrap();
+        let most = most_bytes(records);
+        assert!(summary.len <= most, "{} bytes instead of {most}", summary.len);
         let documents = open::<F>(&sim, ids, summary.len).unwrap();
         check_open(ids, records, &documents, summary);
         last = Some(documents);
@@ -702,4 +711,47 @@ fn symbol_table_and_leaf_of_the_format_are_the_documented_ones() {
     let (symbols, leaf) = example_file();
     assert_eq!(symbols, example("symbols"), "{symbols:02x?}");
     assert_eq!(leaf, example("leaf"), "{leaf:02x?}");
+}
+
+/// Keys of all lengths, with long common prefixes or none, compressible or not, and short keys among
+/// long ones.
+#[test]
+fn a_file_never_takes_more_bytes_than_its_bound() {
+    let mut next = random(5);
+    let mut tightest = f64::MAX;
+    for longest in [1, 20, 100, 200, 300, 600, 900, 1500, 2100, 4000, 4200, 9000, 65_535] {
+        for kind in 0..6 {
+            let mut records = Records::<u64>::new();
+            for i in 0..(2_000_000 / (longest as u64 + 500)).min(4000) {
+                let len = match kind {
+                    0..=2 => longest,
+                    3 if i % 2 == 0 => 3,
+                    _ => 1 + next() as usize % longest,
+                };
+                let mut key: Vec<u8> = match kind {
+                    0 => vec![b'a'; len],
+                    1 | 4 => (0..len).map(|_| next() as u8).collect(),
+                    _ => (0..len).map(|at| (at as u64 * i % 251) as u8).collect(),
+                };
+                let number = i.to_be_bytes();
+                let at = key.len().saturating_sub(if kind == 0 { 8 } else { 8 + key.len() / 2 });
+                key[at..]
+                    .iter_mut()
+                    .zip(&number[8 - number.len().min(len)..])
+                    .for_each(|(to, from)| *to = *from);
+                let mut document = original(if kind == 5 { next() >> 8 } else { i });
+                document.stamp = (kind == 5).then(&mut next);
+                records.insert(key, Some(document));
+            }
+            let (sim, most) = (sim(), most_bytes(&records));
+            let summary = write(&sim, Ids::Names, &records, symbols_for(&records), None).unwrap();
+            assert!(
+                summary.len <= most,
+                "{longest}, {kind}: {} bytes instead of {most}",
+                summary.len
+            );
+            tightest = tightest.min(most as f64 / summary.len as f64);
+        }
+    }
+    assert!(tightest < 2.5, "the bound is {tightest:.1} times the need");
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::documents::{MOST_FIXED_BYTES, most_record_bytes};
 use crate::fingerprint::{DocId, Document, Fingerprint, Record};
 use crate::log::{Before, DocumentChange};
 
@@ -41,6 +42,8 @@ pub(super) struct Documents<F> {
     by_id: HashMap<DocId, usize>,
     histories: Vec<History<F>>,
     key_bytes: usize,
+    /// The most bytes that the records take in a segment.
+    most_bytes: u64,
     changes: usize,
     /// By how much the number of documents is greater than in the older sources.
     gain: i64,
@@ -51,7 +54,16 @@ pub(super) struct Documents<F> {
 impl<F: Fingerprint> Documents<F> {
     pub(super) fn new(next_doc: u64) -> Self {
         let (by_key, by_id, histories) = (HashMap::new(), HashMap::new(), Vec::new());
-        Self { by_key, by_id, histories, key_bytes: 0, changes: 0, gain: 0, next_doc }
+        Self {
+            by_key,
+            by_id,
+            histories,
+            key_bytes: 0,
+            most_bytes: 0,
+            changes: 0,
+            gain: 0,
+            next_doc,
+        }
     }
 
     /// Returns the problem of a change that no log can have after those applied so far.
@@ -71,6 +83,7 @@ impl<F: Fingerprint> Documents<F> {
             None => {
                 let (key, at): (Arc<[u8]>, _) = (key.into(), self.histories.len());
                 self.key_bytes += key.len();
+                self.most_bytes += most_record_bytes::<F>(key.len());
                 self.by_key.insert(key.clone(), at);
                 self.histories.push(History { key, replaces, states: Vec::with_capacity(1) });
                 at
@@ -122,6 +135,11 @@ impl<F: Fingerprint> Documents<F> {
 
     pub(super) fn key_bytes(&self) -> usize {
         self.key_bytes
+    }
+
+    /// Returns the most bytes that these documents take in a segment.
+    pub(super) fn most_bytes(&self) -> u64 {
+        if self.histories.is_empty() { 0 } else { MOST_FIXED_BYTES + self.most_bytes }
     }
 
     /// Returns about how many bytes this occupies.

@@ -10,8 +10,8 @@ mod documents;
 pub(crate) use documents::RecentDocument;
 
 use std::collections::{BTreeMap, btree_map};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use buckets::Buckets;
 use documents::Documents;
@@ -152,6 +152,8 @@ pub(crate) struct Memtable<F> {
     entries: AtomicUsize,
     /// Whether any entry was ever removed here. If not, readers need not check each id.
     has_removals: AtomicBool,
+    /// Bytes of its segment that are written already.
+    flushed: Arc<AtomicU64>,
     inner: RwLock<Inner<F>>,
 }
 
@@ -170,7 +172,8 @@ impl<F: Fingerprint> Memtable<F> {
         };
         let has_removals = AtomicBool::new(false);
         let entries = AtomicUsize::new(0);
-        Self { permutations, entries, has_removals, inner: RwLock::new(inner) }
+        let flushed = Arc::default();
+        Self { permutations, entries, has_removals, flushed, inner: RwLock::new(inner) }
     }
 
     /// Makes an empty memtable for the changes of a batch of this many documents, in which only
@@ -246,6 +249,16 @@ impl<F: Fingerprint> Memtable<F> {
     pub(crate) fn fill(&self) -> usize {
         let inner = self.read();
         inner.changes.max(inner.documents.key_bytes() / LONG_NAME)
+    }
+
+    /// Returns the most bytes that the documents changed here take in a segment.
+    pub(crate) fn most_document_bytes(&self) -> u64 {
+        self.read().documents.most_bytes()
+    }
+
+    /// Counts the bytes of its segment that are written already, while it is flushed.
+    pub(crate) fn flushed(&self) -> &Arc<AtomicU64> {
+        &self.flushed
     }
 
     /// Returns whether nothing was ever changed here.

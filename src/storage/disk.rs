@@ -223,6 +223,11 @@ impl Storage for Disk {
         free.map_err(|e| failed("get the free space of the folder", &self.root, e))
     }
 
+    fn file_system(&self) -> Result<u64> {
+        let number = self.folder().and_then(|folder| folder.file_system());
+        number.map_err(|e| failed("find the file system of the folder", &self.root, e))
+    }
+
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
         let pages = Arc::new(PageBudget::new(self.pages.limit()));
         Arc::new(Self { access: self.access, pages, ..Self::new(root) })

@@ -132,6 +132,10 @@ impl Storage for InMemory {
         Ok(u64::MAX)
     }
 
+    fn file_system(&self) -> Result<u64> {
+        Ok(u64::MAX)
+    }
+
     /// Returns this folder for its own name, and otherwise a folder of the disk: a backup of a
     /// database in memory is a database on the disk.
     fn at(&self, root: &Path) -> Arc<dyn Storage> {

@@ -14,6 +14,7 @@
 
 mod access;
 mod available;
+mod counted;
 mod disk;
 mod folder;
 mod in_memory;
@@ -153,6 +154,13 @@ pub trait Storage: Debug + Send + Sync {
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io) and other I/O errors.
     fn free_space(&self) -> Result<u64>;
+
+    /// Returns a number that folders share if they share their free space, and may share
+    /// otherwise.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) and other I/O errors.
+    fn file_system(&self) -> Result<u64>;
 
     /// Returns the same kind of storage in another folder.
     fn at(&self, root: &Path) -> Arc<dyn Storage>;

@@ -148,6 +148,10 @@ impl Storage for Counting {
         self.inner.free_space()
     }
 
+    fn file_system(&self) -> Result<u64> {
+        self.inner.file_system()
+    }
+
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
         Arc::new(Self { inner: self.inner.at(root), control: self.control.clone() })
     }

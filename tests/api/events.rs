@@ -218,3 +218,24 @@ fn failed_compaction_of_a_call_that_succeeds_is_reported() {
     assert_eq!((failed.level, failed.get("path")), (Level::ERROR, "sim"));
     assert_eq!(Some(failed.get("error")), db.stats().background_error.as_deref());
 }
+
+#[test]
+fn a_full_disk_is_reported_once_until_a_write_succeeds_again() {
+    let sim = Sim::new();
+    let db = options(&sim).create("sim").unwrap();
+    let all = events(|| {
+        for _ in 0..2 {
+            sim.set_free_space(1000);
+            (0..3).for_each(|i| drop(db.insert(i << 40, i).unwrap_err()));
+            sim.set_free_space(1 << 30);
+            db.insert(7, 7).unwrap();
+            // What the write was granted in advance ends with the log.
+            db.flush().unwrap();
+        }
+    });
+    let refused = with_message(&all, "writes are refused");
+    assert_eq!(refused.len(), 2, "{all:?}");
+    assert_eq!(refused[0].level, Level::WARN);
+    assert!(refused[0].get("error").contains("the disk is full"), "{all:?}");
+    assert_eq!(db.stats().refused_writes, 6);
+}

@@ -29,6 +29,7 @@ mod progress;
 #[cfg(target_os = "linux")]
 mod real_disk;
 mod replaced;
+mod shared_space;
 mod truth;
 mod upsert;
 mod waiting;

@@ -30,9 +30,10 @@ use crate::progress::{Progress, Watch};
 ///
 /// When the disk is nearly full, inserts fail with [`NoSpace`](crate::ErrorKind::NoSpace) while
 /// there is still room to flush recent entries, and 1 MiB more: for removals, for closing the
-/// database and for opening it again. The same handle continues once there is space. If other
-/// programs use up that reserve too, a write to the log can fail, after which the handle accepts no
-/// more writes; then the database has to be opened again.
+/// database and for opening it again. Before that, recent entries are flushed, which may free
+/// space. The same handle continues once there is space. If other programs use up that reserve
+/// too, a write to the log can fail, after which the handle accepts no more writes; then the
+/// database has to be opened again.
 ///
 /// [`close`](Self::close) flushes and reports errors. Dropping the last clone only syncs the log,
 /// and ignores errors.

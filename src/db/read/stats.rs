@@ -121,6 +121,9 @@ pub struct Stats {
     pub write_amplification: f64,
     /// How long writers have waited for flush and compaction since the database was opened.
     pub stalled: Duration,
+    /// How many writes were refused with [`NoSpace`](crate::ErrorKind::NoSpace) since the database
+    /// was opened.
+    pub refused_writes: u64,
     /// Number of changes to the set of files.
     pub generation: u64,
     /// The last failure of flush, compaction or the copying of indexes to memory in the background,
@@ -276,6 +279,7 @@ impl Stats {
                 manifest.bytes_flushed,
             ),
             stalled: Duration::ZERO,
+            refused_writes: 0,
             generation: manifest.generation,
             background_error: indexes.failure(),
         }
@@ -309,6 +313,7 @@ impl Stats {
         let manifest = lock(&core.manifest).clone();
         Self {
             stalled: Duration::from_nanos(core.stalled.load(Relaxed)),
+            refused_writes: core.refused.load(Relaxed),
             background_error: core.signals.message().or_else(|| core.indexes.failure()),
             ..Self::gather(&core.settings, version, entries, &manifest, log, &core.indexes)
         }

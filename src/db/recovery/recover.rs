@@ -122,6 +122,7 @@ pub(crate) fn recover<F: Fingerprint>(
         folder: Mutex::new(Some(Arc::new(folder))),
         indexes,
         stalled: AtomicU64::new(0),
+        refused: AtomicU64::new(0),
         storage,
         settings,
         tuning: options.tuning.resolved(options.storage.is_none()),

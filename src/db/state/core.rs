@@ -4,7 +4,7 @@
 //!
 //! # Lock order
 //!
-//! `log.permit`, `log.writer`, `compacting`, `flushing`, `manifest`, and then the locks inside
+//! `compacting`, `log.permit`, `log.writer`, `flushing`, `manifest`, and then the locks inside
 //! `current`, `signals`, `indexes`, the memtables and the planner. A thread that holds one of the
 //! later locks never takes an earlier one, so a writer may wait for the background thread. Under
 //! `manifest` the only storage calls are those that compare or install it.
@@ -13,6 +13,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
+use crate::db::state::disk_space::DiskSpace;
 use crate::db::state::group::Groups;
 use crate::db::state::index_loader::IndexLoader;
 use crate::db::state::locks::lock;
@@ -54,6 +55,8 @@ pub(crate) struct Core<F> {
     pub(crate) indexes: Arc<IndexLoader<F>>,
     /// Nanoseconds that writers have waited for flush and compaction.
     pub(crate) stalled: AtomicU64,
+    /// How many writes were refused because the disk is full.
+    pub(crate) refused: AtomicU64,
 }
 
 /// Shows the folder only: everything else would fill pages.
@@ -97,17 +100,15 @@ pub(crate) struct Writer {
     pub(crate) sync_requested: bool,
     /// The threads that wait for commits to be synced.
     pub(crate) groups: Groups,
-    /// Bytes of disk space that commits may still use before the free space is read again
-    /// (`space.rs`).
-    pub(crate) grant: u64,
+    pub(crate) space: DiskSpace,
 }
 
 impl Writer {
     /// A writer to a log that has no commits yet.
     pub(crate) fn new(log: LogWriter, log_id: FileId, seq: u64, next_doc: u64) -> Self {
         let (committed_end, groups) = (log.len(), Groups::default());
-        let (sync_requested, grant) = (false, 0);
-        Self { log, log_id, committed_end, seq, next_doc, sync_requested, groups, grant }
+        let (sync_requested, space) = (false, DiskSpace::default());
+        Self { log, log_id, committed_end, seq, next_doc, sync_requested, groups, space }
     }
 }
 

@@ -3,6 +3,7 @@
 //! commits that share a sync (`group`).
 
 pub(crate) mod core;
+pub(crate) mod disk_space;
 pub(crate) mod group;
 pub(crate) mod index_loader;
 pub(crate) mod key;

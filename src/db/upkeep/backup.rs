@@ -1,6 +1,7 @@
 //! Backup: copies a database while it is in use.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::db::state::core::Core;
 use crate::db::state::locks::lock;
@@ -14,23 +15,56 @@ use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
 use crate::progress::{Meter, Phase, Watch};
 use crate::segment::SegmentMeta;
-use crate::storage::LockedFolder;
+use crate::storage::{LockedFolder, Storage};
 use crate::version::Version;
 
 /// Bytes that a file system may need for a file in addition to its contents.
 const PER_FILE: u64 = 8192;
 
+/// What needs space, for messages.
+const OPERATION: &str = "the backup";
+
 /// Copies everything acknowledged so far into another folder, as an independent database.
 pub(crate) fn backup<F: Fingerprint>(core: &Core<F>, path: &Path, watch: &Watch) -> Result<()> {
     core.poison.check()?;
-    let folder = NewFolder::new(&core.storage.at(path))?;
+    let target = core.storage.at(path);
+    into_new_folder(&target, |target, created| {
+        let mut writer = flush::flush_all(core)?;
+        // While the writer is held, everything acknowledged is in the segments. Compaction may
+        // replace some of them during the copy, so all are taken from one version, which keeps
+        // their files.
+        let version = core.current.get();
+        let manifest = lock(&core.manifest).clone();
+        let source = Source { version: &version, manifest };
+        let most = source.bytes() + source.files() * PER_FILE;
+        let is_shared = target.storage().file_system()? == core.storage.file_system()?;
+        let claim = match is_shared {
+            true => space::claim(core, &mut writer, most, OPERATION)?,
+            false => {
+                space::require(&**target.storage(), most, OPERATION)?;
+                writer.space.claim(0)
+            }
+        };
+        drop(writer);
+        let target = target.counting(claim.written().clone());
+        source.copy(&target, watch, created)
+    })
+}
+
+/// Has `copy` fill a folder with everything but the name of the manifest, without which there is no
+/// database. Whatever it creates, it adds to the list, so that it is removed if anything fails.
+fn into_new_folder(
+    target: &Arc<dyn Storage>,
+    copy: impl FnOnce(&LockedFolder, &mut Vec<FileName>) -> Result<()>,
+) -> Result<()> {
+    let folder = NewFolder::new(target)?;
     expect_empty(&folder)?;
     let mut created = Vec::new();
     let prepared = folder.storage().create_root().and_then(|()| {
         let target = LockedFolder::lock(folder.storage())?;
         // Again: another process may have written to it before it released the lock.
         expect_empty(&folder)?;
-        copy(core, &target, watch, &mut created).map(|()| target)
+        copy(&target, &mut created).map(|()| target)
     });
     let target = prepared.inspect_err(|_| {
         folder.discard(|target| {
@@ -42,33 +76,47 @@ pub(crate) fn backup<F: Fingerprint>(core: &Core<F>, path: &Path, watch: &Watch)
     Manifest::publish(&**target.storage())
 }
 
-/// Copies everything but the name of the manifest, without which there is no database.
-fn copy<F: Fingerprint>(
-    core: &Core<F>,
-    target: &LockedFolder,
-    watch: &Watch,
-    created: &mut Vec<FileName>,
-) -> Result<()> {
-    let writer = flush::flush_all(core)?;
-    // While the writer is held, everything acknowledged is in the segments. Compaction may replace
-    // some of them during the copy, so all are taken from one version, which keeps their files.
-    let version = core.current.get();
-    let mut manifest = lock(&core.manifest).clone();
-    drop(writer);
-    manifest.logs.clear();
-    manifest.segments = version.segments.iter().map(|s| s.meta().clone()).collect();
-    // The files are of earlier generations. What this database creates now is not in the copy.
-    manifest.begin_session(target.session(), manifest.generation - 1);
-    manifest.generation += 1;
-    let bytes: u64 = manifest.segments.iter().map(SegmentMeta::bytes).sum();
-    let files = manifest.segments.iter().map(|meta| meta.files().len() as u64).sum::<u64>() + 1;
-    space::require(&**target.storage(), bytes + files * PER_FILE, "the backup")?;
-    let meter = Meter::new(watch, Phase::Copy, Some(bytes));
-    copy_segments(&version, target, &meter, created)?;
-    target.check()?;
-    manifest.prepare(&**target.storage())?;
-    meter.finish();
-    Ok(())
+/// What a backup copies.
+struct Source<'a, F> {
+    version: &'a Version<F>,
+    /// The last manifest.
+    manifest: Manifest,
+}
+
+impl<F: Fingerprint> Source<'_, F> {
+    fn metas(&self) -> impl Iterator<Item = &SegmentMeta> {
+        self.version.segments.iter().map(|segment| segment.meta())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.metas().map(SegmentMeta::bytes).sum()
+    }
+
+    /// Returns the number of files, with the manifest.
+    fn files(&self) -> u64 {
+        self.metas().map(|meta| meta.files().len() as u64).sum::<u64>() + 1
+    }
+
+    fn copy(
+        mut self,
+        target: &LockedFolder,
+        watch: &Watch,
+        created: &mut Vec<FileName>,
+    ) -> Result<()> {
+        let meter = Meter::new(watch, Phase::Copy, Some(self.bytes()));
+        copy_segments(self.version, target, &meter, created)?;
+        let segments: Vec<SegmentMeta> = self.metas().cloned().collect();
+        let manifest = &mut self.manifest;
+        manifest.logs.clear();
+        manifest.segments = segments;
+        // The files are of earlier generations. What this database creates now is not in the copy.
+        manifest.begin_session(target.session(), manifest.generation - 1);
+        manifest.generation += 1;
+        target.check()?;
+        manifest.prepare(&**target.storage())?;
+        meter.finish();
+        Ok(())
+    }
 }
 
 /// Returns an error if the folder contains anything but what an interrupted backup may leave.

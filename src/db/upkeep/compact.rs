@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use crate::compaction::{MergeSizes, Merger, Weight, no_space, pick, pick_smaller};
 use crate::db::state::core::Core;
+use crate::db::state::disk_space::Claim;
 use crate::db::state::locks::lock;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::install;
@@ -63,15 +64,22 @@ pub(crate) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
     let (sizes, mut usable) =
         (MergeSizes::new(&core.settings, &segments), space::usable_for_merge(core)?);
     loop {
-        if !sizes.fits(run.clone(), usable) {
-            run = pick_smaller(&weights, |run| sizes.fits(run, usable))
+        let Some(most) = sizes.within(run.clone(), usable) else {
+            run = pick_smaller(&weights, |run| sizes.within(run, usable).is_some())
                 .ok_or_else(|| no_space(sizes.most(run), usable, &*core.storage))?;
-        }
+            continue;
+        };
+        let Some(claim) = space::claim_for_merge(core, most)? else {
+            // Somebody else was faster.
+            usable = space::usable_for_merge(core)?.min(most - 1);
+            continue;
+        };
+        let folder = &folder.counting(claim.written().clone());
         match merge(core, folder, &segments[run.clone()], run.start == 0, pause, threads) {
             // A quota is used up, or another program took the space: a smaller merge may fit.
             Err(error) if is_full(core, &error) => {
-                usable = usable.min(sizes.most(run.clone())) / 2;
-                if pick_smaller(&weights, |run| sizes.fits(run, usable)).is_none() {
+                usable = usable.min(most) / 2;
+                if pick_smaller(&weights, |run| sizes.within(run, usable).is_some()).is_none() {
                     return Err(error);
                 }
             }
@@ -125,11 +133,8 @@ fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactR
     let before = core.current.get().segments.clone();
     let is_reduced = before.iter().all(|s| weight(s.meta()).removed == 0);
     if before.len() > 1 || !is_reduced {
-        let (sizes, usable) =
-            (MergeSizes::new(&core.settings, &before), space::usable_for_merge(core)?);
-        if !sizes.fits(0..before.len(), usable) {
-            return Err(no_space(sizes.most(0..before.len()), usable, &*core.storage));
-        }
+        let claim = claim_for_all(core, &before)?;
+        let folder = &folder.counting(claim.written().clone());
         let work = Merger::work(&core.settings, &before);
         let meter = Meter::new(watch, Phase::Write, Some(work));
         let pause = |rows| {
@@ -148,6 +153,21 @@ fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactR
         bytes_before: bytes(&before),
         bytes_after: bytes(&after),
     })
+}
+
+/// Claims space for the merge of all segments.
+fn claim_for_all<F: Fingerprint>(
+    core: &Core<F>,
+    segments: &[Arc<Segment<F>>],
+) -> Result<Arc<Claim>> {
+    let (sizes, all) = (MergeSizes::new(&core.settings, segments), 0..segments.len());
+    let usable = space::usable_for_merge(core)?;
+    if let Some(most) = sizes.within(all.clone(), usable)
+        && let Some(claim) = space::claim_for_merge(core, most)?
+    {
+        return Ok(claim);
+    }
+    Err(no_space(sizes.most(all), usable, &*core.storage))
 }
 
 fn bytes<F: Fingerprint>(segments: &[Arc<Segment<F>>]) -> u64 {

@@ -1,6 +1,7 @@
 //! Flush: writes memtables as segments. storage-format.md, "Flush".
 
 use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::db::state::core::{Core, Writer};
@@ -55,6 +56,10 @@ pub(crate) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let _one_at_a_time = lock(&core.flushing);
     let Some(frozen) = core.current.get().frozen.clone() else { return Ok(()) };
     let flushed = write_and_install(core, &frozen);
+    if flushed.is_err() {
+        // What was written has been removed.
+        frozen.flushed().store(0, Ordering::Relaxed);
+    }
     core.signals.flushed(&flushed);
     flushed
 }
@@ -62,7 +67,8 @@ pub(crate) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Result<()> {
     let folder = &*install::own_folder(core)?;
     let start = Instant::now();
-    let written = write_memtable(folder, &core.settings, core.next_number(folder)?, frozen)?;
+    let counting = folder.counting(frozen.flushed().clone());
+    let written = write_memtable(&counting, &core.settings, core.next_number(folder)?, frozen)?;
     let segment = written.map(|meta| install::open_new(core, folder, meta)).transpose()?;
     let meta = segment.as_ref().map(|segment| segment.meta().clone());
     let bytes = meta.as_ref().map_or(0, SegmentMeta::bytes);

@@ -81,6 +81,8 @@ fn switch_logs<F: Fingerprint>(
     let committed_end = log.len();
     (writer.log, writer.log_id, writer.committed_end) = (log, log_id, committed_end);
     writer.sync_requested = false;
+    // It did not include the files of another segment.
+    writer.space.grant = 0;
     core.log.bytes.store(writer.committed_end, Ordering::Relaxed);
     let active = Arc::new(Memtable::new(core.settings.permutations(), writer.next_doc));
     core.current.update(|version| Version {

@@ -9,11 +9,12 @@ use crate::db::state::locks::lock;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::rotate;
+use crate::db::upkeep::space;
 use crate::db::upkeep::sync;
 use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
-use crate::log::{MAX_COMMIT_LEN, MAX_LOG_LEN};
+use crate::log::{MAX_COMMIT_LEN, MAX_LOG_LEN, Op};
 use crate::version::Version;
 
 /// Writes wait for compaction when there are more segments. The policy keeps far fewer; more means
@@ -49,6 +50,23 @@ pub(crate) fn writer_with_room<F: Fingerprint>(core: &Core<F>) -> Result<MutexGu
         drop(writer);
         make_room(core)?;
     }
+}
+
+/// Makes sure that there is disk space for a commit, and returns the writer. Returns `None` after a
+/// flush, which has freed space: then the caller decides again what to commit.
+pub(crate) fn writer_with_space<'c, F: Fingerprint>(
+    core: &'c Core<F>,
+    mut writer: MutexGuard<'c, Writer>,
+    ops: &[Op<F>],
+) -> Result<Option<MutexGuard<'c, Writer>>> {
+    core.poison.check()?;
+    if ops.is_empty() || space::admit(core, &mut writer, ops)? {
+        return Ok(Some(writer));
+    }
+    drop(writer);
+    drop(flush::flush_all(core)?);
+    compact::compact_as_needed(core);
+    Ok(None)
 }
 
 /// Whether the memtable takes another commit. While the background thread is behind, it grows up to

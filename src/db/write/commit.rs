@@ -9,12 +9,12 @@ use std::sync::atomic::Ordering;
 
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::options::Durability;
-use crate::db::upkeep::space;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::log::Op;
 
-/// Commits operations and returns the number of the commit. The caller waits for it with
+/// Commits operations and returns the number of the commit. There must be
+/// [space](crate::db::upkeep::space::admit) for them. The caller waits for the commit with
 /// [`acknowledge`](crate::db::upkeep::sync::acknowledge).
 pub(crate) fn commit<F: Fingerprint>(
     core: &Core<F>,
@@ -22,7 +22,6 @@ pub(crate) fn commit<F: Fingerprint>(
     ops: &[Op<F>],
 ) -> Result<u64> {
     core.poison.check()?;
-    space::admit(core, &mut writer.grant, ops)?;
     let is_buffered = core.tuning.durability == Durability::Buffered;
     let seq = writer.seq + 1;
     writer.committed_end = writer.log.append(seq, ops)?;

@@ -8,7 +8,7 @@ use std::sync::MutexGuard;
 
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::key::DocumentKey;
-use crate::db::write::backpressure::writer_with_room;
+use crate::db::write::backpressure::{writer_with_room, writer_with_space};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::rule::{BeforeCommit, Rule, ask};
 use crate::db::write::since::{Near, Since};
@@ -47,6 +47,7 @@ pub(super) fn write<F: Fingerprint>(
         let outcomes = documents.iter().zip(&lookups);
         let outcomes = outcomes.map(|(document, lookup)| batch.decide(document, lookup, rule));
         let outcomes = outcomes.collect::<Result<Vec<_>>>()?;
+        let Some(writer) = writer_with_space(core, writer, batch.since.ops())? else { continue };
         ask(core, before_commit, &outcomes)?;
         batch.commit(writer)?;
         return Ok(outcomes);
@@ -91,6 +92,7 @@ pub(super) fn edit<F: Fingerprint>(
             Ok(true)
         });
         let edited = edited.collect::<Result<Vec<_>>>()?;
+        let Some(writer) = writer_with_space(core, writer, batch.since.ops())? else { continue };
         batch.commit(writer)?;
         return Ok(edited);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::db::state::core::Core;
 use crate::db::upkeep::sync::acknowledge;
-use crate::db::write::backpressure::writer_with_room;
+use crate::db::write::backpressure::{writer_with_room, writer_with_space};
 use crate::db::write::commit::commit;
 use crate::db::write::outcome::Outcome;
 use crate::db::write::rule::{BeforeCommit, Rule, ask};
@@ -38,12 +38,13 @@ fn insert<F: Fingerprint>(
         let (version, seq) = core.visible_version();
         let existing = entries.iter().map(|&entry| version.contains(entry, seq));
         let existing: Vec<bool> = existing.collect::<Result<_>>()?;
-        let mut writer = writer_with_room(core)?;
+        let writer = writer_with_room(core)?;
         let now = core.current.get();
         if now.outgrows(&version, seq) {
             continue;
         }
         let (outcomes, ops) = decide(&now, entries, &existing);
+        let Some(mut writer) = writer_with_space(core, writer, &ops)? else { continue };
         ask(core, before_commit, &outcomes)?;
         let seq = if ops.is_empty() { writer.seq } else { commit(core, &mut writer, &ops)? };
         // An entry that exists already may be another writer's and not yet durable.
@@ -98,6 +99,7 @@ fn insert_unless_near<F: Fingerprint>(
                 }
             });
         }
+        let Some(writer) = writer_with_space(core, writer, since.ops())? else { continue };
         ask(core, before_commit, &outcomes)?;
         since.commit(writer)?;
         return Ok(outcomes);
@@ -124,13 +126,15 @@ fn look_up<F: Fingerprint>(
 /// Removes an entry. Returns false if it does not exist.
 pub(super) fn remove<F: Fingerprint>(core: &Core<F>, entry: Entry<F>) -> Result<bool> {
     let Entry { fingerprint, id } = entry;
-    let mut writer = writer_with_room(core)?;
-    let exists = core.current.get().contains(entry, u64::MAX)?;
-    let seq = match exists {
-        true => commit(core, &mut writer, &[Op::Remove { fingerprint, id }])?,
-        // Another writer may have removed it, in a commit that is not yet durable.
-        false => writer.seq,
-    };
-    acknowledge(core, writer, seq)?;
-    Ok(exists)
+    loop {
+        let writer = writer_with_room(core)?;
+        let exists = core.current.get().contains(entry, u64::MAX)?;
+        let ops = [Op::Remove { fingerprint, id }];
+        let ops = if exists { &ops[..] } else { &[] };
+        let Some(mut writer) = writer_with_space(core, writer, ops)? else { continue };
+        // Without one, another writer may have removed it, in a commit that is not yet durable.
+        let seq = if exists { commit(core, &mut writer, ops)? } else { writer.seq };
+        acknowledge(core, writer, seq)?;
+        return Ok(exists);
+    }
 }

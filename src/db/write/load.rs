@@ -3,7 +3,9 @@
 
 use std::sync::mpsc;
 
-use crate::db::state::core::Core;
+use crate::db::state::core::{Core, Writer};
+use crate::db::state::disk_space::Claim;
+use crate::db::state::locks::lock;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::install;
@@ -21,6 +23,9 @@ use crate::sorter::{Record, Sorted, Sorter};
 use crate::storage::LockedFolder;
 use crate::table::{Profile, Sample};
 use crate::version::Version;
+
+/// What needs space, for messages.
+const OPERATION: &str = "a bulk load";
 
 /// How many entries are read at a time. There are up to four batches in memory.
 const BATCH: usize = 1 << 13;
@@ -72,7 +77,9 @@ pub(crate) fn load<F: Fingerprint>(
         )
         .at_path(core.storage.root()));
     }
-    let folder = &*install::own_folder(core)?;
+    let folder = install::own_folder(core)?;
+    let claim = space::claim(core, &mut lock(&core.log.writer), 0, OPERATION)?;
+    let folder = &folder.counting(claim.written().clone());
     let entries = entries.into_iter();
     let total = match entries.size_hint() {
         (low, Some(high)) if low == high => Some(low as u64),
@@ -83,13 +90,16 @@ pub(crate) fn load<F: Fingerprint>(
         folder,
         threads: core.threads(),
         meter: Meter::new(watch, Phase::Read, total),
+        claim: Some(&claim),
     };
     let (sorter, ReadSoFar { read, greatest_id }) = load.read(entries)?;
     backpressure::wait_for_flush(core)?;
-    let writer = flush::flush_all(core)?;
+    let mut writer = flush::flush_all(core)?;
+    // While the writer is held, nobody else asks for space.
+    claim.end();
     load.meter.begin(Phase::Sort, read)?;
     let sorted = sorter.finish(|more| load.meter.advance(more))?;
-    let written = load.write(load.only_new(sorted)?, read, greatest_id)?;
+    let written = load.write(&mut writer, load.only_new(sorted)?, read, greatest_id)?;
     let inserted = written.as_ref().map_or(0, |meta| meta.entries);
     written.map_or(Ok(()), |meta| add_segment(core, folder, meta, 0))?;
     load.meter.finish();
@@ -125,9 +135,9 @@ pub(crate) fn load_documents<F: Fingerprint>(
     }
     let folder = &*install::own_folder(core)?;
     let meter = Meter::new(watch, Phase::Read, Some(most));
-    let load = Load { core, folder, threads: core.threads(), meter };
+    let load = Load { core, folder, threads: core.threads(), meter, claim: None };
     let mut writer = flush::flush_all(core)?;
-    load.require_space(most, u64::MAX, load.sorts(), bytes)?;
+    load.require_space(&mut writer, most, u64::MAX, load.sorts(), bytes)?;
     let mut segment = SegmentWriter::new(folder, &core.settings, core.next_number(folder)?);
     segment.set_scratch(Scratch { files: load.scratch_files(), filter_memory: MIN_FILTER });
     let (mut entries, mut count) = (None, 0);
@@ -190,6 +200,8 @@ struct Load<'a, F> {
     folder: &'a LockedFolder,
     threads: usize,
     meter: Meter<'a>,
+    /// The disk space for what does not fit in memory, as long as others write, too.
+    claim: Option<&'a Claim>,
 }
 
 impl<'a, F: Fingerprint> Load<'a, F> {
@@ -226,11 +238,23 @@ impl<'a, F: Fingerprint> Load<'a, F> {
             return Ok((sorter, entries.so_far));
         }
         while !batch.is_empty() {
+            self.claim_space(entries.so_far.read)?;
             push_all(&mut sorter, &batch)?;
             self.meter.advance(batch.len() as u64)?;
             batch = entries.fill(batch)?;
         }
         Ok((sorter, entries.so_far))
+    }
+
+    /// Claims the disk space for this many entries, unless they fit in memory.
+    fn claim_space(&self, entries: u64) -> Result<()> {
+        let Some(claim) = self.claim else { return Ok(()) };
+        let bytes = entries * Entry::<F>::LEN as u64;
+        let is_in_memory = bytes <= self.memory(FOR_ENTRIES) as u64 / 2;
+        if is_in_memory || bytes <= claim.most() {
+            return Ok(());
+        }
+        space::grow(self.core, claim, bytes - claim.most(), OPERATION)
     }
 
     fn read_in_parallel(
@@ -254,6 +278,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
                 let mut batch = first;
                 while !batch.is_empty() {
                     let len = batch.len() as u64;
+                    self.claim_space(entries.so_far.read)?;
                     if to_sort.send(batch).is_err() {
                         // The other thread has failed, and returns its error.
                         return Ok(());
@@ -291,6 +316,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
     /// written.
     fn require_space(
         &self,
+        writer: &mut Writer,
         entries: u64,
         greatest_id: u64,
         sorts: usize,
@@ -303,11 +329,12 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         let is_in_memory = rows * sorts as u64 <= self.memory(FOR_ROWS) as u64;
         let scratch = if is_in_memory { 0 } else { (rows + hashes) * sorts as u64 };
         let needed = most_bytes::<F>(&core.settings, &expected) + scratch;
-        space::require(&*core.storage, needed, "a bulk load")
+        space::require_alone(core, writer, needed, OPERATION)
     }
 
     fn write(
         &self,
+        writer: &mut Writer,
         entries: Sorted<'a, Entry<F>>,
         read: u64,
         greatest_id: u64,
@@ -316,11 +343,11 @@ impl<'a, F: Fingerprint> Load<'a, F> {
             return Ok(None);
         }
         let core = self.core;
-        self.require_space(entries.len(), greatest_id, self.sorts(), 0)?;
-        let mut writer =
+        self.require_space(writer, entries.len(), greatest_id, self.sorts(), 0)?;
+        let mut segment =
             SegmentWriter::new(self.folder, &core.settings, core.next_number(self.folder)?);
-        self.write_tables(&mut writer, entries, read)?;
-        writer.finish().map(Some)
+        self.write_tables(&mut segment, entries, read)?;
+        segment.finish().map(Some)
     }
 
     /// Returns how many tables are sorted at a time.

@@ -60,6 +60,11 @@ impl<'a, F: Fingerprint> Since<'a, F> {
         Ok(())
     }
 
+    /// Returns the operations so far.
+    pub(super) fn ops(&self) -> &[Op<F>] {
+        &self.ops
+    }
+
     /// Commits and acknowledges the operations.
     pub(super) fn commit(self, mut writer: MutexGuard<'_, Writer>) -> Result<()> {
         let Self { core, ops, depends_on, .. } = self;

@@ -93,6 +93,11 @@ impl Folder {
         fs2::available_space(&self.0)
     }
 
+    /// Other systems do not say, so all folders may be on the same one.
+    pub(in crate::storage) fn file_system(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+
     /// Other systems do not say.
     pub(in crate::storage) fn network_file_system(&self) -> io::Result<Option<&'static str>> {
         Ok(None)

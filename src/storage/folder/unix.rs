@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
@@ -114,6 +115,11 @@ impl Folder {
     pub(in crate::storage) fn free_space(&self) -> io::Result<u64> {
         let found = retry_on_intr(|| rustix::fs::fstatvfs(&self.fd))?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    /// Returns the number of the file system.
+    pub(in crate::storage) fn file_system(&self) -> io::Result<u64> {
+        Ok(self.fd.metadata()?.dev())
     }
 
     /// Returns the name of the file system if it is one of another machine.

@@ -1,6 +1,6 @@
 //! What the running process sees, and the record of the operations that led to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -117,6 +117,14 @@ impl SimFile {
         }
     }
 
+    /// Returns whether somebody reads the file.
+    fn is_open(&self) -> bool {
+        match &self.bytes {
+            Bytes::Fixed(bytes) | Bytes::Growing(_, Some(bytes)) => Arc::strong_count(bytes) > 1,
+            Bytes::Growing(_, None) => false,
+        }
+    }
+
     /// Returns the current bytes. They are copied only if they grew since the last call.
     pub(super) fn share(&mut self) -> Arc<[u8]> {
         match &mut self.bytes {
@@ -176,8 +184,11 @@ impl World {
     /// Returns how many more bytes can be written.
     pub(super) fn free(&self) -> u64 {
         let Some(capacity) = self.capacity else { return self.free_space };
-        let files = self.live.values().flat_map(BTreeMap::values);
-        let lens = files.map(|&file| self.files[file].bytes().len() as u64);
+        let named: BTreeSet<FileId> =
+            self.live.values().flat_map(BTreeMap::values).copied().collect();
+        let takes_space = |(id, file): &(FileId, &SimFile)| named.contains(id) || file.is_open();
+        let files = self.files.iter().enumerate().filter(takes_space);
+        let lens = files.map(|(_, file)| file.bytes().len() as u64);
         let used: u64 = lens.map(|len| len.next_multiple_of(ALLOCATED).max(ALLOCATED)).sum();
         self.free_space.min(capacity.saturating_sub(used))
     }
