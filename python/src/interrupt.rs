@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use fpdb::{Db, Progress, Snapshot};
+use fpdb::{Db, Progress, ReadOnlyDb, Snapshot};
 use pyo3::prelude::*;
 
 use crate::errors::{self, OrRaise};
@@ -51,6 +51,12 @@ pub(crate) trait Cancellable: Send + Sync {
 }
 
 impl<F: Bits> Cancellable for Db<F> {
+    fn until(&self, cancel: &Arc<Cancel>) -> Self {
+        self.on_progress(cancel.progress())
+    }
+}
+
+impl<F: Bits> Cancellable for ReadOnlyDb<F> {
     fn until(&self, cancel: &Arc<Cancel>) -> Self {
         self.on_progress(cancel.progress())
     }

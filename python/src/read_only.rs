@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::OrRaise;
+use crate::interrupt::cancellable;
 use crate::options;
 use crate::reader::{Info, Reader};
 use crate::source::{AnySource, AnyWidth, Source, at_width, map_width};
@@ -75,6 +76,17 @@ impl ReadOnlyDb {
             let db = source.read_only()?;
             py.detach(|| db.load_index()).or_raise()
         })
+    }
+
+    /// Copies the database, as this handle shows it, into an empty or missing folder. Works while
+    /// another process writes.
+    ///
+    /// >>> with fpdb.ReadOnlyDb.open(db.path) as reader:
+    /// ...     reader.backup(db.path.with_name("copy-of-a-reader"))
+    fn backup(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
+        let py = slf.py();
+        let source = slf.as_super().get().with_source(Clone::clone)?;
+        at_width!(source, source => cancellable(py, source.read_only()?, |db| db.backup(path)))
     }
 
     /// Returns statistics about the database.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
-use fpdb::{Db, ErrorKind, Options};
+use fpdb::{Db, ErrorKind, Ids, OnDuplicate, Options, Stamped};
 
 fn on(sim: &Arc<Sim>) -> Options {
     Db::options().storage(sim.clone()).background(false)
@@ -71,4 +71,98 @@ fn cancelled_backup_leaves_nothing_that_it_created() {
     }
     assert!(!new.exists());
     assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
+}
+
+/// Segments, a log, removals in both, remembered duplicates and stamps.
+#[test]
+fn backup_of_a_reader_has_what_it_shows_while_the_writer_goes_on() {
+    let sim = Sim::new();
+    let db = on(&sim).ids(Ids::Names).create("sim").unwrap();
+    let reader = on(&sim).open_read_only("sim").unwrap();
+    let name = |n: u64| format!("https://a.example/{n}");
+    let far = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for step in 0..40 {
+        for n in step * 5..step * 5 + 5 {
+            let name = name(n);
+            let page = (far(n / 2), Stamped::new(&*name, step));
+            let write = db.write(std::slice::from_ref(&page)).unless_near(3);
+            let _ = write.or_update(OnDuplicate::Remember).run().unwrap();
+        }
+        db.remove(&*name(step * 3)).unwrap();
+        match step % 7 {
+            3 => db.flush().unwrap(),
+            5 => drop(db.compact().unwrap()),
+            _ => {}
+        }
+        if step % 3 == 0 {
+            reader.refresh().unwrap();
+        }
+        let copy = format!("copy{step}");
+        reader.backup(&copy).unwrap();
+        let copy = on(&sim).open(&copy).unwrap();
+        assert_eq!(copy.recovery().commits, 0, "everything is in segments");
+        let (shown, copied) = (reader.snapshot(), copy.snapshot());
+        assert!(shown.iter().map(Result::unwrap).eq(copied.iter().map(Result::unwrap)));
+        let documents = |snapshot: &fpdb::Snapshot| {
+            snapshot.documents().unwrap().collect::<fpdb::Result<Vec<_>>>().unwrap()
+        };
+        assert_eq!(documents(&shown), documents(&copied));
+        assert!(copy.verify().unwrap().errors.is_empty());
+        // It is a database of its own, whose next ids follow those that it has.
+        let id = copy.insert(step, "new").unwrap();
+        assert_eq!(copy.get("new").unwrap().map(|found| found.id), Some(id));
+        assert!(documents(&shown).iter().all(|(_, document)| document.id != id));
+        copy.close().unwrap();
+    }
+    assert!(reader.backup("sim").is_err_and(|error| error.kind() == ErrorKind::AlreadyExists));
+}
+
+#[test]
+fn failed_backup_of_a_reader_leaves_nothing_or_a_complete_copy() {
+    for call in 0.. {
+        let sim = Sim::new();
+        let db = on(&sim).create("sim").unwrap();
+        db.insert(7, 1).unwrap();
+        db.flush().unwrap();
+        db.insert(8, 2).unwrap();
+        db.sync().unwrap();
+        let reader = on(&sim).open_read_only("sim").unwrap();
+        let copy = sim.folder("copy");
+        sim.fail_at(sim.calls() + call, Fault::NoSpace, true);
+        let result = reader.backup("copy");
+        let reached = sim.first_failed().is_some();
+        sim.fail_no_more();
+        let names = copy.list().unwrap().unwrap_or_default();
+        match on(&sim).open_read_only("copy") {
+            Ok(copy) => assert_eq!(copy.snapshot().len(), reader.snapshot().len()),
+            Err(_) => {
+                assert!(result.is_err(), "call {call}");
+                let is_prepared = names.contains(&"MANIFEST.tmp".to_owned());
+                assert!(is_prepared || names.is_empty(), "call {call}: {names:?}");
+            }
+        }
+        if !reached {
+            result.unwrap();
+            break;
+        }
+    }
+}
+
+/// It is the writer's tables that are damaged, so the copy would be, too.
+#[test]
+fn damaged_file_is_not_copied_by_a_reader() {
+    let sim = Sim::new();
+    let db = on(&sim).create("sim").unwrap();
+    db.insert(7, 1).unwrap();
+    db.close().unwrap();
+    let names = sim.list().unwrap().unwrap();
+    let name =
+        names.iter().find(|name| name.ends_with(".t01")).unwrap_or_else(|| panic!("{names:?}"));
+    let mut bytes = sim.contents(name).unwrap();
+    bytes[100] ^= 1;
+    sim.set_contents(name, &bytes);
+    let reader = on(&sim).open_read_only("sim").unwrap();
+    let error = reader.backup("copy").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert_eq!(sim.folder("copy").list().unwrap(), Some(vec![]));
 }

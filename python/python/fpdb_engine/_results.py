@@ -156,4 +156,5 @@ class Stats(typing.TypedDict):
     memtable_bytes: int
     background_error: str | None
     stalled_seconds: float
+    refused_writes: int
     segments: list[SegmentStats]

@@ -136,6 +136,10 @@ impl<F: Fingerprint> ReadEngine<F> for Reader<F> {
 pub(crate) trait FollowEngine<F: Fingerprint>: Debug + Send + Sync {
     fn handle(&self) -> &ReadOnlyHandle<F>;
 
+    fn watched(&self, watch: Watch) -> Arc<dyn FollowEngine<F>> {
+        Arc::new(self.handle().watched(watch))
+    }
+
     fn snapshot(&self) -> Arc<dyn ReadEngine<F>> {
         Arc::new(self.handle().reader())
     }
@@ -146,6 +150,10 @@ pub(crate) trait FollowEngine<F: Fingerprint>: Debug + Send + Sync {
 
     fn load_index(&self) -> Result<u64> {
         self.handle().load_index()
+    }
+
+    fn backup(&self, path: &Path) -> Result<()> {
+        self.handle().backup(path)
     }
 
     fn stats(&self) -> Stats {

@@ -1,5 +1,7 @@
 //! Reading a database while another process may write to it.
 
+use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::db::api::engine::FollowEngine;
@@ -8,10 +10,12 @@ use crate::db::read::stats::{Description, Stats};
 use crate::db::state::key::Key;
 use crate::error::Result;
 use crate::fingerprint::{Document, Fingerprint, Match};
+use crate::progress::{Progress, Watch};
 use crate::query::{Answers, QueryOptions};
 
-/// A database that was opened for reading only, with [`Options::open_read_only`](crate::Options::open_read_only). Another process
-/// may write to it at the same time. Takes no lock and writes nothing.
+/// A database that was opened for reading only, with
+/// [`Options::open_read_only`](crate::Options::open_read_only). Another process may write to it at
+/// the same time. Takes no lock and writes nothing.
 ///
 /// It shows the state at the time when it was opened, until [`refresh`](Self::refresh) is called:
 /// everything in segments, and of the log what is known to be durable. Under
@@ -88,6 +92,56 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// ```
     pub fn load_index(&self) -> Result<u64> {
         self.engine.load_index()
+    }
+
+    /// Returns a handle of the same database whose long operations report their progress to
+    /// `report`, and end with the error `Cancelled` if it breaks: [`backup`](Self::backup), and
+    /// everything long that its [snapshots](Self::snapshot) do; see
+    /// [`Db::on_progress`](crate::Db::on_progress).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::{Db, ErrorKind};
+    /// use std::ops::ControlFlow;
+    ///
+    /// let db = Db::options().create(&path)?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// let reader = Db::open_read_only(&path)?.on_progress(|_| ControlFlow::Break(()));
+    /// let error = reader.backup(folder.path().join("copy")).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Cancelled);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn on_progress(
+        &self,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { engine: self.engine.watched(Watch::new(report)) }
+    }
+
+    /// Copies the database, as this handle shows it, into an empty or missing folder. Works while
+    /// another process writes. Each file is compared with its checksum during the copy.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if the folder contains anything; `Cancelled`; `Locked`; `Corruption`;
+    /// `NoSpace`; `Io`. A backup that fails removes what it wrote.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// let db = fpdb::Db::options().create(&path)?;
+    /// db.insert(7, 1)?;
+    /// fpdb::Db::open_read_only(&path)?.backup(folder.path().join("copy"))?;
+    /// db.insert(8, 1)?;
+    /// let copy = fpdb::Db::open(folder.path().join("copy"))?;
+    /// assert!(copy.snapshot().contains(7)? && !copy.snapshot().contains(8)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.engine.backup(path.as_ref())
     }
 
     /// Returns the current state as a snapshot.

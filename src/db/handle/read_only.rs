@@ -10,6 +10,7 @@ use crate::db::recovery::read_state::{State, expect_later, load, read_manifest};
 use crate::db::state::index_loader::IndexLoader;
 use crate::db::state::mismatch::{other_extraction, other_recipe};
 use crate::db::state::options::Options;
+use crate::db::upkeep::backup;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::progress::Watch;
@@ -18,22 +19,28 @@ use crate::storage::Storage;
 
 /// A database that is open for reading, while another process may write to it.
 pub(crate) struct ReadOnlyHandle<F> {
+    shared: Arc<Shared<F>>,
+    watch: Watch,
+}
+
+/// What all clones of a handle share.
+struct Shared<F> {
     storage: Arc<dyn Storage>,
     description: Description,
     state: RwLock<State<F>>,
     /// Copies the indexes of the state's version to memory.
     indexes: Arc<IndexLoader<F>>,
-    watch: Watch,
 }
 
 /// Shows the folder only: everything else would fill pages.
 impl<F> fmt::Debug for ReadOnlyHandle<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadOnlyHandle").field("path", &self.storage.root()).finish_non_exhaustive()
+        let path = self.shared.storage.root();
+        f.debug_struct("ReadOnlyHandle").field("path", &path).finish_non_exhaustive()
     }
 }
 
-impl<F> Drop for ReadOnlyHandle<F> {
+impl<F> Drop for Shared<F> {
     fn drop(&mut self) {
         self.indexes.stop();
     }
@@ -57,14 +64,20 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         let indexes = IndexLoader::new(&options.tuning);
         let threads = options.tuning.resolved(options.storage.is_none()).threads.unwrap_or(1);
         let state = RwLock::new(load(&storage, manifest, None, &planner, threads, &[])?);
-        let handle = Self { storage, description, state, indexes, watch: options.watch };
+        let shared = Arc::new(Shared { storage, description, state, indexes });
+        let handle = Self { shared, watch: options.watch };
         handle.offer_indexes();
         Ok(handle)
     }
 
+    /// Returns the same database with another function for the progress of long operations.
+    pub(crate) fn watched(&self, watch: Watch) -> Self {
+        Self { shared: self.shared.clone(), watch }
+    }
+
     /// Reads the state that the writer has reached. Returns true if there is anything new.
     pub(crate) fn refresh(&self) -> Result<bool> {
-        let storage = &self.storage;
+        let storage = &self.shared.storage;
         // In this order: another thread may refresh at the same time.
         let (seen, opened, Reader { version, planner, threads, .. }) =
             self.read(|state| (state.age(), state.manifest.clone(), state.reader.clone()));
@@ -74,7 +87,7 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         let known = &version.segments;
         let state = load(storage, manifest, Some(&opened), &planner, threads, known)?;
         storage.check_root()?;
-        let mut current = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have refreshed in the meantime and seen more.
         if state.age() > current.age() {
             *current = state;
@@ -85,21 +98,28 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         Ok(is_newer)
     }
 
+    /// Copies the state that is shown into another folder.
+    pub(crate) fn backup(&self, path: &Path) -> Result<()> {
+        let (reader, manifest) = self.read(|state| (state.reader.clone(), state.manifest.clone()));
+        let reader = Reader { watch: self.watch.clone(), ..reader };
+        backup::backup_of_reader(&*self.shared.storage, &reader, manifest, path)
+    }
+
     /// Has the indexes of the current state copied in the background.
     fn offer_indexes(&self) {
-        self.indexes.offer(&self.reader().version);
+        self.shared.indexes.offer(&self.reader().version);
     }
 
     /// Copies the directories and filters of all tables to memory, decodes small segments, and
     /// returns how many bytes all of that takes.
     pub(crate) fn load_index(&self) -> Result<u64> {
         let version = self.reader().version;
-        self.indexes.copy(&version)?;
+        self.shared.indexes.copy(&version)?;
         Ok(version.loaded_indexes_len())
     }
 
     fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {
-        look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.shared.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the current state.
@@ -117,7 +137,7 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
     #[cold]
     fn renewed(&self, reader: Reader<F>) -> Reader<F> {
         let Ok(renewed) = reader.version.renewed().map(Arc::new) else { return reader };
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&state.reader.version, &reader.version) {
             state.reader.version = renewed;
         }
@@ -125,7 +145,7 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         drop(state);
         drop(reader);
         current.version.pages.accept_rest();
-        self.indexes.offer(&current.version);
+        self.shared.indexes.offer(&current.version);
         current
     }
 
@@ -134,13 +154,13 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         self.read(|state| {
             let Reader { settings, version, .. } = &state.reader;
             let (entries, manifest) = (state.reader.counts(), &state.manifest);
-            let indexes = &self.indexes;
+            let indexes = &self.shared.indexes;
             Stats::gather(settings, version, entries, manifest, state.bytes_log, indexes)
         })
     }
 
     /// Returns what the database is, as it was when the handle was opened.
     pub(crate) fn description(&self) -> &Description {
-        &self.description
+        &self.shared.description
     }
 }

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::db::state::core::Core;
+use crate::db::read::reader::Reader;
+use crate::db::state::core::{Core, next_number};
 use crate::db::state::locks::lock;
-use crate::db::upkeep::flush;
+use crate::db::upkeep::flush::{self, write_memtable};
 use crate::db::upkeep::install;
 use crate::db::upkeep::new_folder::NewFolder;
 use crate::db::upkeep::space;
@@ -13,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::FileName;
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
+use crate::memtable::Memtable;
 use crate::progress::{Meter, Phase, Watch};
 use crate::segment::SegmentMeta;
 use crate::storage::{LockedFolder, Storage};
@@ -35,7 +37,7 @@ pub(crate) fn backup<F: Fingerprint>(core: &Core<F>, path: &Path, watch: &Watch)
         // their files.
         let version = core.current.get();
         let manifest = lock(&core.manifest).clone();
-        let source = Source { version: &version, manifest };
+        let source = Source { version: &version, manifest, unflushed: None };
         let most = source.bytes() + source.files() * PER_FILE;
         let is_shared = target.storage().file_system()? == core.storage.file_system()?;
         let claim = match is_shared {
@@ -48,6 +50,23 @@ pub(crate) fn backup<F: Fingerprint>(core: &Core<F>, path: &Path, watch: &Watch)
         drop(writer);
         let target = target.counting(claim.written().clone());
         source.copy(&target, watch, created)
+    })
+}
+
+/// Copies what a reading process sees into another folder, as an independent database.
+pub(crate) fn backup_of_reader<F: Fingerprint>(
+    storage: &dyn Storage,
+    reader: &Reader<F>,
+    manifest: Manifest,
+    path: &Path,
+) -> Result<()> {
+    into_new_folder(&storage.at(path), |target, created| {
+        let unflushed = Some(&*reader.version.active);
+        let source = Source { version: &reader.version, manifest, unflushed };
+        let most = source.bytes() + source.files() * PER_FILE;
+        let recent = space::flush_bytes(&reader.settings, &reader.version.active);
+        space::require(&**target.storage(), most + recent, OPERATION)?;
+        source.copy(target, &reader.watch, created)
     })
 }
 
@@ -81,6 +100,8 @@ struct Source<'a, F> {
     version: &'a Version<F>,
     /// The last manifest.
     manifest: Manifest,
+    /// What is not in a segment yet.
+    unflushed: Option<&'a Memtable<F>>,
 }
 
 impl<F: Fingerprint> Source<'_, F> {
@@ -105,8 +126,16 @@ impl<F: Fingerprint> Source<'_, F> {
     ) -> Result<()> {
         let meter = Meter::new(watch, Phase::Copy, Some(self.bytes()));
         copy_segments(self.version, target, &meter, created)?;
-        let segments: Vec<SegmentMeta> = self.metas().cloned().collect();
+        let mut segments: Vec<SegmentMeta> = self.metas().cloned().collect();
         let manifest = &mut self.manifest;
+        if let Some(memtable) = self.unflushed {
+            let number = next_number(target, manifest.generation)?;
+            let written = write_memtable(target, &manifest.settings, number, memtable)?;
+            created.extend(written.iter().flat_map(SegmentMeta::files).map(|(name, _)| name));
+            segments.extend(written);
+            manifest.next_doc = manifest.next_doc.max(memtable.next_doc());
+            manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
+        }
         manifest.logs.clear();
         manifest.segments = segments;
         // The files are of earlier generations. What this database creates now is not in the copy.

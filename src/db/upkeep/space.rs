@@ -221,7 +221,7 @@ fn needed_to_close<F: Fingerprint>(core: &Core<F>) -> u64 {
 }
 
 /// Returns how many bytes the flush of a memtable still takes at most.
-fn flush_bytes<F: Fingerprint>(settings: &Settings, memtable: &Memtable<F>) -> u64 {
+pub(crate) fn flush_bytes<F: Fingerprint>(settings: &Settings, memtable: &Memtable<F>) -> u64 {
     if memtable.is_empty() {
         return 0;
     }
