@@ -18,6 +18,10 @@ pub(crate) enum Command {
     Client,
     Commands,
     Select,
+    Multi,
+    Exec,
+    Discard,
+    Watch,
     Quit,
     Reset,
 }
@@ -31,43 +35,111 @@ pub(crate) struct Definition {
     /// The number of words, with the name.
     least: usize,
     most: usize,
-    /// The effects, as clients of Redis know them.
-    pub(crate) flags: &'static [&'static str],
-    /// Whether the first argument is a key.
-    pub(crate) has_key: bool,
+    pub(crate) effect: Effect,
+    /// The arguments, as the documentation writes them.
+    pub(crate) arguments: &'static str,
+    /// What it does, in a few words.
+    pub(crate) summary: &'static str,
+}
+
+/// What a command does to the database, or what it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Write,
+    Read,
+    /// Neither reads nor writes.
+    Connection,
+    /// The same, before the password is given.
+    NoAuth,
 }
 
 /// The number of commands.
-pub(crate) const COUNT: usize = 17;
+pub(crate) const COUNT: usize = 21;
 
 const ANY: usize = usize::MAX;
-const WRITE: &[&str] = &["write"];
-const READ: &[&str] = &["readonly"];
-const FAST: &[&str] = &["fast"];
-/// Commands that need no password.
-const NO_AUTH: &[&str] = &["no_auth", "fast"];
 
 /// All commands, in the order of [`Command`].
 pub(crate) const ALL: [Definition; COUNT] = {
     use Command::*;
+    use Effect::*;
     [
-        define(AddNx, "fp.addnx", 3, 4, WRITE, true),
-        define(Upsert, "fp.upsert", 3, 4, WRITE, true),
-        define(Query, "fp.query", 2, 6, READ, false),
-        define(MQuery, "fp.mquery", 3, ANY, READ, false),
-        define(Get, "fp.get", 2, 2, READ, true),
-        define(Del, "fp.del", 2, 3, WRITE, true),
-        define(Stats, "fp.stats", 1, 1, READ, false),
-        define(Ping, "ping", 1, 2, FAST, false),
-        define(Echo, "echo", 2, 2, FAST, false),
-        define(Info, "info", 1, ANY, FAST, false),
-        define(Hello, "hello", 1, 7, NO_AUTH, false),
-        define(Auth, "auth", 2, 3, NO_AUTH, false),
-        define(Client, "client", 2, 4, FAST, false),
-        define(Commands, "command", 1, ANY, FAST, false),
-        define(Select, "select", 2, 2, FAST, false),
-        define(Quit, "quit", 1, ANY, NO_AUTH, false),
-        define(Reset, "reset", 1, 1, NO_AUTH, false),
+        define(
+            AddNx,
+            "fp.addnx",
+            3,
+            4,
+            Write,
+            "key document",
+            "Inserts a document unless one is near",
+        ),
+        define(
+            Upsert,
+            "fp.upsert",
+            3,
+            4,
+            Write,
+            "key document",
+            "Inserts or updates a document unless another one is near",
+        ),
+        define(
+            Query,
+            "fp.query",
+            2,
+            6,
+            Read,
+            "document [k] [LIMIT n]",
+            "Finds the entries within a distance",
+        ),
+        define(
+            MQuery,
+            "fp.mquery",
+            3,
+            ANY,
+            Read,
+            "k fingerprint ...",
+            "Finds the entries within a distance of several fingerprints",
+        ),
+        define(Get, "fp.get", 2, 2, Read, "key", "Returns what is known about a document"),
+        define(Del, "fp.del", 2, 3, Write, "key [fingerprint]", "Removes a document"),
+        define(Stats, "fp.stats", 1, 1, Read, "", "Returns statistics about the database"),
+        define(Ping, "ping", 1, 2, Connection, "[text]", "Returns PONG or the text"),
+        define(Echo, "echo", 2, 2, Connection, "text", "Returns the text"),
+        define(
+            Info,
+            "info",
+            1,
+            ANY,
+            Connection,
+            "[section ...]",
+            "Returns the state of the server",
+        ),
+        define(
+            Hello,
+            "hello",
+            1,
+            7,
+            NoAuth,
+            "[version] [AUTH user password] [SETNAME name]",
+            "Chooses the protocol",
+        ),
+        define(Auth, "auth", 2, 3, NoAuth, "[user] password", "Gives the password"),
+        define(Client, "client", 2, 4, Connection, "subcommand ...", "Describes and names clients"),
+        define(
+            Commands,
+            "command",
+            1,
+            ANY,
+            Connection,
+            "[subcommand ...]",
+            "Describes the commands",
+        ),
+        define(Select, "select", 2, 2, Connection, "0", "Does nothing: there is one database"),
+        define(Multi, "multi", 1, 1, Connection, "", "Begins a transaction"),
+        define(Exec, "exec", 1, 1, Connection, "", "Executes the commands of a transaction"),
+        define(Discard, "discard", 1, 1, Connection, "", "Forgets the commands of a transaction"),
+        define(Watch, "watch", 2, ANY, Connection, "key ...", "Not supported"),
+        define(Quit, "quit", 1, ANY, NoAuth, "", "Ends the connection"),
+        define(Reset, "reset", 1, 1, NoAuth, "", "Puts the connection into its first state"),
     ]
 };
 
@@ -76,10 +148,11 @@ const fn define(
     name: &'static str,
     least: usize,
     most: usize,
-    flags: &'static [&'static str],
-    has_key: bool,
+    effect: Effect,
+    arguments: &'static str,
+    summary: &'static str,
 ) -> Definition {
-    Definition { command, name, least, most, flags, has_key }
+    Definition { command, name, least, most, effect, arguments, summary }
 }
 
 impl Command {
@@ -100,7 +173,13 @@ impl Command {
 
     /// Returns whether the command can be used without a password.
     pub(crate) fn is_open(self) -> bool {
-        self.definition().flags.contains(&"no_auth")
+        self.definition().effect == Effect::NoAuth
+    }
+
+    /// Returns whether the command takes effect between `MULTI` and `EXEC`, instead of waiting.
+    pub(crate) fn is_about_transactions(self) -> bool {
+        use Command::{Discard, Exec, Multi, Quit, Reset, Watch};
+        matches!(self, Multi | Exec | Discard | Watch | Quit | Reset)
     }
 
     /// Returns whether adjacent commands of this kind are committed together.
@@ -114,6 +193,21 @@ impl Definition {
     pub(crate) fn arity(&self) -> i64 {
         let least = i64::try_from(self.least).unwrap_or(i64::MAX);
         if self.least == self.most { least } else { -least }
+    }
+
+    /// Returns whether the first argument is a key.
+    pub(crate) fn has_key(&self) -> bool {
+        self.arguments.starts_with("key")
+    }
+
+    /// Returns the effects, as clients of Redis know them.
+    pub(crate) fn flags(&self) -> &'static [&'static str] {
+        match self.effect {
+            Effect::Write => &["write"],
+            Effect::Read => &["readonly"],
+            Effect::Connection => &["fast"],
+            Effect::NoAuth => &["no_auth", "fast"],
+        }
     }
 }
 

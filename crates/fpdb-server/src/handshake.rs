@@ -4,7 +4,6 @@
 use std::time::Instant;
 
 use crate::clients::Client;
-use crate::command::ALL;
 use crate::failure::{Failure, Result};
 use crate::resp::{Limits, Protocol, Replies};
 use crate::service::Shared;
@@ -157,35 +156,6 @@ impl<'a> Handshake<'a> {
         self.client.set_name("");
         self.unauthenticated_since = self.shared.password.as_ref().map(|_| Instant::now());
     }
-}
-
-/// `COMMAND [COUNT|DOCS|LIST]`
-pub(crate) fn commands(words: &[&[u8]], replies: &mut Replies) -> Result<()> {
-    let subcommand = words.get(1).map(|word| word.to_ascii_lowercase());
-    match subcommand.as_deref() {
-        Some(b"count") => replies.integer(ALL.len() as u64),
-        // Clients offer help for commands with it.
-        Some(b"docs") => replies.map(0),
-        Some(b"list") => {
-            replies.array(ALL.len());
-            ALL.iter().for_each(|definition| replies.bulk(definition.name.as_bytes()));
-        }
-        None => {
-            replies.array(ALL.len());
-            for definition in &ALL {
-                let key = u64::from(definition.has_key);
-                replies.array(6);
-                replies.bulk(definition.name.as_bytes());
-                replies.signed(definition.arity());
-                replies.array(definition.flags.len());
-                definition.flags.iter().for_each(|flag| replies.simple(flag));
-                // The first and the last argument that is a key, and the step between keys.
-                (0..3).for_each(|_| replies.integer(key));
-            }
-        }
-        Some(_) => return Err(Failure::general("unknown subcommand of 'command' command")),
-    }
-    Ok(())
 }
 
 /// Parses a name for a client: printable ASCII without spaces, so that a list of clients has one

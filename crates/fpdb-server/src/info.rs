@@ -6,55 +6,70 @@ use crate::metrics::Metrics;
 use crate::service::Service;
 use crate::width::Width;
 
-/// Returns the reply to `INFO`.
-pub(crate) fn info<F: Width>(service: &Service<F>) -> String {
+/// Returns the reply to `INFO`: the sections with these names, and all of them if there are none.
+pub(crate) fn info<F: Width>(service: &Service<F>, names: &[&[u8]]) -> String {
     let shared = &service.shared;
     let metrics = &shared.metrics;
     let stats = service.db.stats();
+    let sections: [(&str, &[Row<'_>]); 4] = [
+        (
+            "Server",
+            &[
+                ("fpdb_version", &env!("CARGO_PKG_VERSION")),
+                ("redis_mode", &"standalone"),
+                ("process_id", &std::process::id()),
+                ("tcp_port", &shared.address.port()),
+                ("uptime_in_seconds", &metrics.started.elapsed().as_secs()),
+            ],
+        ),
+        (
+            "Clients",
+            &[
+                ("connected_clients", &shared.clients.len()),
+                ("maxclients", &shared.max_connections),
+            ],
+        ),
+        (
+            "Stats",
+            &[
+                ("total_connections_received", &metrics.connections.get()),
+                ("rejected_connections", &metrics.connections_refused.get()),
+                ("total_commands_processed", &calls(metrics)),
+                ("total_error_replies", &errors(metrics)),
+                ("total_net_input_bytes", &metrics.bytes_received.get()),
+                ("total_net_output_bytes", &metrics.bytes_sent.get()),
+            ],
+        ),
+        (
+            "Database",
+            &[
+                ("entries", &stats.entries),
+                ("documents", &stats.documents),
+                ("segments", &stats.segments.len()),
+                ("bytes", &stats.bytes_total),
+                ("refused_writes", &stats.refused_writes),
+                ("background_error", &stats.background_error.as_deref().unwrap_or("none")),
+            ],
+        ),
+    ];
+    let is_asked_for = |title: &str| {
+        let is_it = |name: &&[u8]| {
+            let all: [&[u8]; 4] = [b"all", b"default", b"everything", title.as_bytes()];
+            all.iter().any(|known| known.eq_ignore_ascii_case(name))
+        };
+        names.is_empty() || names.iter().any(is_it)
+    };
     let mut text = String::new();
-    section(
-        &mut text,
-        "Server",
-        &[
-            ("fpdb_version", &env!("CARGO_PKG_VERSION")),
-            ("redis_mode", &"standalone"),
-            ("process_id", &std::process::id()),
-            ("tcp_port", &shared.address.port()),
-            ("uptime_in_seconds", &metrics.started.elapsed().as_secs()),
-        ],
-    );
-    section(
-        &mut text,
-        "Clients",
-        &[("connected_clients", &shared.clients.len()), ("maxclients", &shared.max_connections)],
-    );
-    section(
-        &mut text,
-        "Stats",
-        &[
-            ("total_connections_received", &metrics.connections.get()),
-            ("rejected_connections", &metrics.connections_refused.get()),
-            ("total_commands_processed", &calls(metrics)),
-            ("total_error_replies", &errors(metrics)),
-            ("total_net_input_bytes", &metrics.bytes_received.get()),
-            ("total_net_output_bytes", &metrics.bytes_sent.get()),
-        ],
-    );
-    section(
-        &mut text,
-        "Database",
-        &[
-            ("entries", &stats.entries),
-            ("documents", &stats.documents),
-            ("segments", &stats.segments.len()),
-            ("bytes", &stats.bytes_total),
-            ("background_error", &stats.background_error.as_deref().unwrap_or("none")),
-        ],
-    );
+    for (title, rows) in sections.iter().filter(|(title, _)| is_asked_for(title)) {
+        section(&mut text, title, rows);
+    }
     text
 }
 
-fn section(text: &mut String, title: &str, rows: &[(&str, &dyn Display)]) {
+/// A name and its value.
+type Row<'a> = (&'a str, &'a dyn Display);
+
+fn section(text: &mut String, title: &str, rows: &[Row<'_>]) {
     let _ = write!(text, "# {title}\r\n");
     for (name, value) in rows {
         let _ = write!(text, "{name}:{value}\r\n");
@@ -91,7 +106,7 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         "Error replies by command.",
         &failures,
     );
-    let single: [(&str, &str, &str, u64); 13] = [
+    let single: [(&str, &str, &str, u64); 14] = [
         (
             "unknown_commands_total",
             "counter",
@@ -114,6 +129,12 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         ("segments", "gauge", "Segments on disk.", stats.segments.len() as u64),
         ("disk_bytes", "gauge", "Size of all files.", stats.bytes_total),
         ("memtable_bytes", "gauge", "Memory for recent changes.", stats.memtable_bytes as u64),
+        (
+            "refused_writes_total",
+            "counter",
+            "Writes refused because the disk is full.",
+            stats.refused_writes,
+        ),
         (
             "background_failure",
             "gauge",

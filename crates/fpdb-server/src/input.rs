@@ -18,12 +18,13 @@ impl Budget {
         Self { free: AtomicUsize::new(bytes) }
     }
 
-    fn take(&self, bytes: usize) -> bool {
+    /// Takes some of it, if there is enough.
+    pub(crate) fn take(&self, bytes: usize) -> bool {
         let less = |free: usize| free.checked_sub(bytes);
         self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
-    fn give_back(&self, bytes: usize) {
+    pub(crate) fn give_back(&self, bytes: usize) {
         self.free.fetch_add(bytes, Ordering::Relaxed);
     }
 }

@@ -7,7 +7,9 @@
 //! | a connection is accepted, and gets a thread | `accept.rs` |
 //! | its bytes become requests | `connection.rs`, `input.rs`, `resp/request.rs` |
 //! | each request is a command | `session.rs`, `command.rs` |
+//! | after `MULTI`, it waits for `EXEC` | `transaction.rs` |
 //! | commands about the client | `handshake.rs` |
+//! | commands about the commands | `help.rs` |
 //! | commands that read, answered at once | `reads.rs`, `stats.rs` |
 //! | commands that write: parsed, and handed over to other threads | `writes.rs`, `batch.rs`, `queue.rs` |
 //! | these commit the writes of all connections together | `commits.rs` |
@@ -26,6 +28,7 @@ mod database;
 mod error;
 mod failure;
 mod handshake;
+mod help;
 mod http;
 mod info;
 mod input;
@@ -44,6 +47,7 @@ mod stats;
 mod stop;
 mod system;
 mod threads;
+mod transaction;
 mod width;
 mod writes;
 

@@ -6,12 +6,14 @@ use crate::batch;
 use crate::clients::Client;
 use crate::command::Command;
 use crate::failure::{Failure, Result};
-use crate::handshake::{self, Handshake};
+use crate::handshake::Handshake;
+use crate::help;
 use crate::info;
 use crate::output::{Loan, Output};
 use crate::reads;
 use crate::service::Service;
 use crate::stats;
+use crate::transaction::Transaction;
 use crate::width::Width;
 use crate::writes;
 
@@ -24,6 +26,8 @@ pub(crate) struct Session<'a, F: Width> {
     loan: Arc<Loan>,
     /// Whether commands are being committed whose replies are not sent yet.
     is_committing: bool,
+    /// The commands since `MULTI`.
+    transaction: Option<Transaction>,
     /// The client has sent `QUIT`.
     pub(crate) has_quit: bool,
 }
@@ -36,6 +40,7 @@ impl<'a, F: Width> Session<'a, F> {
             output: Output::new(client.clone(), service.shared.metrics.clone()),
             loan: Arc::default(),
             is_committing: false,
+            transaction: None,
             has_quit: false,
         }
     }
@@ -59,34 +64,80 @@ impl<'a, F: Width> Session<'a, F> {
         let mut at = 0;
         while at < requests.len() && !self.has_quit && !self.service.shared.clients.is_cut_off() {
             self.settle();
-            let words = &requests[at];
-            let Some(command) = Command::find(words[0]) else {
-                self.unknown(words[0]);
-                at += 1;
-                continue;
-            };
-            let mut calls = 1;
-            if command.is_batched() && self.handshake.is_authenticated() {
-                let same = |words: &&Vec<&[u8]>| Command::find(words[0]) == Some(command);
-                calls = requests[at..].iter().take(batch::MAX_COMMANDS).take_while(same).count();
-            }
-            self.count_and_run(command, &requests[at..at + calls]);
-            at += calls;
+            at += self.execute_first(&requests[at..]);
             if !self.is_committing {
                 self.output.send_if_full();
             }
         }
     }
 
-    fn unknown(&mut self, name: &[u8]) {
-        self.service.shared.metrics.unknown.add(1);
-        let failure = if self.handshake.is_authenticated() {
-            let name = String::from_utf8_lossy(&name[..name.len().min(64)]);
-            Failure::general(format!("unknown command '{name}'"))
-        } else {
-            no_auth()
+    /// Executes the first of these commands, and those after it that are committed with it. Returns
+    /// their number.
+    fn execute_first(&mut self, requests: &[Vec<&[u8]>]) -> usize {
+        let words = &requests[0];
+        let command = Command::find(words[0]);
+        if let Some(transaction) = &mut self.transaction
+            && !command.is_some_and(Command::is_about_transactions)
+        {
+            match transaction.add(command.ok_or_else(|| unknown(words[0])), words) {
+                Ok(()) => self.output.replies.simple("QUEUED"),
+                Err(failure) => self.refuse(command, &failure),
+            }
+            return 1;
+        }
+        let Some(command) = command else {
+            let is_authenticated = self.handshake.is_authenticated();
+            let failure = if is_authenticated { unknown(words[0]) } else { no_auth() };
+            self.refuse(None, &failure);
+            return 1;
         };
+        let mut calls = 1;
+        if command.is_batched() && self.handshake.is_authenticated() {
+            let same = |words: &&Vec<&[u8]>| Command::find(words[0]) == Some(command);
+            calls = requests.iter().take(batch::MAX_COMMANDS).take_while(same).count();
+        }
+        self.count_and_run(command, &requests[..calls]);
+        calls
+    }
+
+    /// Answers a command that is not executed.
+    fn refuse(&mut self, command: Option<Command>, failure: &Failure) {
+        let metrics = &self.service.shared.metrics;
+        match command {
+            Some(command) => {
+                metrics.of(command).calls.add(1);
+                metrics.of(command).errors.add(1);
+            }
+            None => metrics.unknown.add(1),
+        }
         failure.write(&mut self.output.replies);
+    }
+
+    /// `MULTI`
+    fn begin_transaction(&mut self) -> Result<()> {
+        if self.transaction.is_some() {
+            return Err(Failure::general("MULTI calls can not be nested"));
+        }
+        self.transaction = Some(Transaction::new(self.service.shared.budget.clone()));
+        self.output.replies.simple("OK");
+        Ok(())
+    }
+
+    /// `EXEC`
+    fn end_transaction(&mut self) -> Result<()> {
+        let transaction = self.transaction.take();
+        let transaction = transaction.ok_or_else(|| Failure::general("EXEC without MULTI"))?;
+        let commands = transaction.commands()?;
+        self.output.replies.array(commands.len());
+        self.execute(&commands);
+        Ok(())
+    }
+
+    /// `DISCARD`
+    fn discard_transaction(&mut self) -> Result<()> {
+        self.transaction.take().ok_or_else(|| Failure::general("DISCARD without MULTI"))?;
+        self.output.replies.simple("OK");
+        Ok(())
     }
 
     /// Runs one command, or has several of them committed together.
@@ -119,6 +170,14 @@ impl<'a, F: Width> Session<'a, F> {
         let service = self.service;
         let replies = &mut self.output.replies;
         match command {
+            Command::Multi => return self.begin_transaction(),
+            Command::Exec => return self.end_transaction(),
+            Command::Discard => return self.discard_transaction(),
+            Command::Watch => {
+                return Err(Failure::general(
+                    "WATCH is not supported: FP.ADDNX and FP.UPSERT decide and write in one step",
+                ));
+            }
             // These are written together with their neighbours.
             Command::AddNx | Command::Upsert => {}
             Command::Query => return reads::query(service, words, &mut self.output),
@@ -131,21 +190,29 @@ impl<'a, F: Width> Session<'a, F> {
                 Some(text) => replies.bulk(text),
             },
             Command::Echo => replies.bulk(words[1]),
-            Command::Info => replies.bulk(info::info(service).as_bytes()),
+            Command::Info => replies.bulk(info::info(service, &words[1..]).as_bytes()),
             Command::Hello => return self.handshake.hello(words, replies),
             Command::Auth => return self.handshake.auth(words, replies),
             Command::Client => return self.handshake.client(words, replies),
-            Command::Commands => return handshake::commands(words, replies),
+            Command::Commands => return help::commands(words, replies),
             Command::Select if words[1] == b"0" => replies.simple("OK"),
             Command::Select => return Err(Failure::general("DB index is out of range")),
             Command::Quit => {
                 replies.simple("OK");
                 self.has_quit = true;
             }
-            Command::Reset => self.handshake.reset(replies),
+            Command::Reset => {
+                self.handshake.reset(replies);
+                self.transaction = None;
+            }
         }
         Ok(())
     }
+}
+
+fn unknown(name: &[u8]) -> Failure {
+    let name = String::from_utf8_lossy(&name[..name.len().min(64)]);
+    Failure::general(format!("unknown command '{name}'"))
 }
 
 fn no_auth() -> Failure {

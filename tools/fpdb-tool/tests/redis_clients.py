@@ -1,11 +1,13 @@
-"""Tests `fpdb-tool serve` with clients of Redis: redis-py, redis-cli and redis-benchmark.
+"""Tests `fpdb-tool serve` with clients of Redis: redis-py, redis-cli, redis-benchmark, ioredis and node-redis.
 
-    python redis_clients.py target/debug/fpdb-tool
+    python redis_clients.py target/debug/fpdb-tool [node_modules]
 
-Needs the package `redis`. Without redis-cli or redis-benchmark, says so and skips their tests.
+Needs the package `redis`. Without redis-cli, redis-benchmark or the folder of modules for Node.js, says so and skips
+their tests.
 """
 
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -85,6 +87,24 @@ def redis_py(server, protocol):
             continue
         raise AssertionError(f"{command} is no error")
 
+    # By default, a pipeline is a transaction. If its replies were lost, a second try would find only duplicates.
+    transaction = db.pipeline()
+    for name, value in (("t1", 0xFF), ("t2", 0xFE), ("t3", 0xFF00)):
+        transaction.execute_command("FP.ADDNX", prefix + name, hex(value << (16 * protocol)))
+    first, second, third = transaction.execute()
+    assert (first, second[:2], third) == (["inserted"], ["duplicate", prefix + "t1"], ["inserted"])
+    transaction.execute_command("FP.ADDNX", prefix + "t4", hex(base << 3)).execute_command("SET", "a", "b")
+    try:
+        transaction.execute()
+        raise AssertionError("SET is no error")
+    except redis.ResponseError as error:
+        assert "unknown command" in str(error), error
+    assert run("FP.GET", prefix + "t4") is None
+    described = db.command()
+    assert described["fp.addnx"]["arity"] == -3, described
+    assert db.command_count() == len(described) == len(db.command_list())
+    assert set(db.info("stats")) < set(db.info())
+
     def add(thread):
         pipeline = db.pipeline(transaction=False)
         for at, number in enumerate(numbers):
@@ -149,6 +169,13 @@ def redis_benchmark(server):
         print("redis-benchmark, pipelined by", pipelined + ":", result.split(":")[-1].strip())
 
 
+def node(server, modules):
+    """Pipelines and transactions of ioredis and node-redis."""
+    script = pathlib.Path(__file__).with_name("redis_clients.cjs")
+    environment = {**os.environ, "NODE_PATH": str(pathlib.Path(modules).resolve())}
+    subprocess.run(["node", script, str(server.port)], env=environment, check=True, timeout=120)
+
+
 def main():
     tool = str(pathlib.Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as folder, Server(tool, pathlib.Path(folder)) as server:
@@ -159,6 +186,10 @@ def main():
                 test(server)
             else:
                 print(f"skipped: {program} is not installed")
+        if len(sys.argv) > 2:
+            node(server, sys.argv[2])
+        else:
+            print("skipped: clients for Node.js are not installed")
     with tempfile.TemporaryDirectory() as folder:
         password(tool, pathlib.Path(folder))
     print("clients of Redis: all passed, redis-py", redis.__version__)

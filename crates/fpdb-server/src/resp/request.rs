@@ -166,8 +166,8 @@ impl Parser {
         if self.arguments.len() > limits.arguments {
             return malformed(format!("more than {} arguments", limits.arguments));
         }
-        let first = self.arguments.first().map(|word| &line[word.clone()]);
-        if first.is_some_and(is_http) {
+        let words: Vec<&[u8]> = self.arguments.iter().map(|word| &line[word.clone()]).collect();
+        if is_http(&words) {
             return malformed("this is not an HTTP server".to_owned());
         }
         Ok(Some(self.finish(length + 1)))
@@ -187,10 +187,17 @@ fn is_number(digits: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Returns whether a line begins like one of an HTTP request. A web page can make a browser send
-/// such a request to a local address, with commands in its body.
-fn is_http(word: &[u8]) -> bool {
-    word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
+/// Returns whether a line is one of an HTTP request. A web page can make a browser send such a
+/// request to a local address, with commands in its body.
+fn is_http(words: &[&[u8]]) -> bool {
+    match words {
+        // Whatever the method, such as `HEAD / HTTP/1.1` or `PRI * HTTP/2.0`.
+        [_, _, version] if version.len() >= 5 && version[..5].eq_ignore_ascii_case(b"HTTP/") => {
+            true
+        }
+        [first, ..] => first.eq_ignore_ascii_case(b"post") || first.eq_ignore_ascii_case(b"host:"),
+        [] => false,
+    }
 }
 
 /// Splits a line at white space. A word in quotes may contain white space. There are no escapes.
@@ -285,7 +292,7 @@ mod tests {
     fn malformed_requests_are_refused() {
         let long_line = vec![b'x'; 64];
         let long_header = [b"*".as_slice(), &[b'1'; MAX_HEADER]].concat();
-        let cases: [(&[u8], &str); 19] = [
+        let cases: [(&[u8], &str); 23] = [
             (b"*-1\r\n", "invalid count of arguments"),
             (b"*+1\r\n", "invalid count of arguments"),
             (b"*\r\n", "invalid count of arguments"),
@@ -308,6 +315,10 @@ mod tests {
             (&long_line, "a line of more than 64 bytes"),
             (b"ECHO \"a\r\n", "unbalanced quotes"),
             (b"POST / HTTP/1.1\r\n", "this is not an HTTP server"),
+            (b"HEAD / HTTP/1.1\r\nQUIT\r\n", "this is not an HTTP server"),
+            (b"PRI * HTTP/2.0\r\n\r\nSM\r\n", "this is not an HTTP server"),
+            (b"get /x http/1.0\r\n", "this is not an HTTP server"),
+            (b"Host: localhost\r\n", "this is not an HTTP server"),
         ];
         for (bytes, reason) in cases {
             assert_eq!(parse(bytes).unwrap_err().0, reason, "{bytes:?}");

@@ -8,3 +8,4 @@ mod documented;
 mod embedded;
 mod limits;
 mod metrics;
+mod transactions;
