@@ -102,9 +102,10 @@ mod version;
 pub use codec::block_code::BlockCode;
 pub use db::{
     Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db, Description, Documents,
-    Durability, ExpireReport, Found, Iter, Join, JoinReport, Key, LoadReport, MergeReport,
-    OnDuplicate, Options, Outcome, Pair, Pairs, PairsPosition, PairsReport, ReadOnlyDb, RecipeName,
-    RecoveryReport, SegmentStats, Snapshot, Stamped, Stats, TableStats, VerifyReport, Write,
+    Durability, ExpireReport, ExtractionName, Found, Iter, Join, JoinReport, Key, LoadReport,
+    MergeReport, OnDuplicate, Options, Outcome, Pair, Pairs, PairsPosition, PairsReport,
+    ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot, Stamped, Stats, TableStats,
+    VerifyReport, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};

@@ -35,7 +35,7 @@ fn set<F: Bits>(options: Options<F>, name: &str, value: &Bound<'_, PyAny>) -> Py
         "ids" => options.ids(one_of(name, value, &IDS)?),
         "recipe" => options.recipe(&value.extract::<String>()?),
         "custom_recipe" => options.recipe(RecipeName::custom(value.extract::<String>()?)),
-        "extraction" => options.extraction(extraction(value)?),
+        "extraction" => options.extraction(&extraction(value)?),
         "durability" => options.durability(one_of(name, value, &DURABILITY)?),
         "sync_interval" => options.sync_interval(seconds(value)?),
         "threads" => options.threads(count()?),

@@ -239,8 +239,8 @@ pub trait FolderLock: Debug + Send + Sync {
 pub(crate) const LOCK: &str = "LOCK";
 
 /// Message of a refused lock.
-const LOCK_IS_TAKEN: &str = "another process or another handle is writing to this database: close it, \
-                             or open the database with open_read_only";
+const LOCK_IS_TAKEN: &str = "another process or another handle is writing to this database: wait \
+                             until it has ended, or open the database for reading only";
 
 /// Message of a lock that holds no longer.
 const LOCK_REPLACED: &str = "the lock file was removed or replaced, so another process may be writing to \

@@ -273,7 +273,7 @@ fn options_that_no_database_can_have_are_refused_with_the_range() {
         (&|o| o.max_distance(11), ["11", "0 to 10"]),
         (&|o| o.filter_bits(33), ["33", "0 to 32"]),
         (&|o| o.recipe(RecipeName::custom("")), ["recipe", "1 to 255"]),
-        (&|o| o.extraction(""), ["extraction", "1 to 255"]),
+        (&|o| o.extraction(fpdb::ExtractionName::custom("")), ["extraction", "1 to 255"]),
         (&|o| o.recipe(RecipeName::custom(long.as_str())), ["256", "1 to 255"]),
         (&|o| o.layout(wide()), ["128 bits", "64-bit"]),
     ];
@@ -290,7 +290,7 @@ fn second_handle_in_the_process_is_refused_and_readers_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::options().create(folder.path()).unwrap();
     db.insert(7, 1).unwrap();
-    let words = ["another handle", "open_read_only"];
+    let words = ["another handle", "for reading only"];
     refused(Db::open(folder.path()), ErrorKind::Locked, &words);
     refused(Db::options().open_or_create(folder.path()), ErrorKind::Locked, &words);
     let reader = Db::options().open_read_only(folder.path()).unwrap();

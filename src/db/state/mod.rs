@@ -9,11 +9,11 @@ pub(crate) mod index_loader;
 pub(crate) mod key;
 pub(crate) mod locks;
 pub(crate) mod mismatch;
+pub(crate) mod names;
 pub(crate) mod options;
 pub(crate) mod poison;
 #[cfg(test)]
 pub(crate) mod random;
 pub(crate) mod reading_options;
-pub(crate) mod recipe_name;
 pub(crate) mod signals;
 pub(crate) mod wake;

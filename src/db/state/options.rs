@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::codec::block_code::BlockCode;
-use crate::db::state::recipe_name::RecipeName;
+use crate::db::state::names::{ExtractionName, RecipeName};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Costs, Layout};
@@ -249,10 +249,11 @@ impl<F: Fingerprint> Options<F> {
         }
     }
 
-    /// Sets the name of the extraction that makes the texts from web pages, as `fpdb_web` names
-    /// them. Texts of different extractions cannot be compared, so opening a database with an
-    /// extraction other than its own fails. An empty database without an extraction takes this one.
-    /// Default: none, which agrees with any; stored.
+    /// Sets the extraction that makes the texts from web pages: the name of one of `fpdb-web`, or a
+    /// [name of your own](ExtractionName::custom). Texts of different extractions cannot be
+    /// compared, so opening a database with an extraction other than its own fails. An unknown name
+    /// is refused. An empty database without an extraction takes this one. Default: none, which
+    /// agrees with any; stored.
     ///
     /// ```
     /// use fpdb::{Db, ErrorKind};
@@ -266,8 +267,11 @@ impl<F: Fingerprint> Options<F> {
     /// assert_eq!(error.kind(), ErrorKind::Unsupported);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn extraction(self, name: impl Into<String>) -> Self {
-        Self { extraction: Some(name.into()), ..self }
+    pub fn extraction(self, name: impl Into<ExtractionName>) -> Self {
+        match name.into().get() {
+            Ok(name) => Self { extraction: Some(name), ..self },
+            Err(error) => Self { invalid: Some(error), ..self },
+        }
     }
 
     /// Sets the bytes per block, the unit of decompression: a power of two from 128 to 4096.
