@@ -1,5 +1,6 @@
 //! Finds, describes and creates the database that a command names.
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -7,6 +8,7 @@ use clap::ValueEnum;
 use fpdb::{BlockCode, Description, DocId, ErrorKind, Fingerprint, Ids, Key, Layout, Options};
 
 use crate::numbers::parse_count;
+use crate::suggested;
 
 /// Evaluates an expression with options of a database's width: `u64` or `u128`.
 macro_rules! by_width {
@@ -32,7 +34,7 @@ pub(crate) struct NewDatabase {
 
     /// Layout of the tables: a preset such as ring-4 or half-2, a ring as `plan` lists them, such
     /// as ring:25/19/20, or `auto`, which chooses by distance and expected entries [default: auto]
-    #[arg(long, value_name = "NAME", help_heading = "A new database")]
+    #[arg(long, value_name = "NAME", value_parser = suggested::layouts(), hide_possible_values = true, help_heading = "A new database")]
     layout: Option<String>,
 
     /// Expected number of entries, from which `--layout auto` chooses the layout [default: 1000000]
@@ -80,6 +82,43 @@ impl NewDatabase {
             None | Some("auto") => Ok(options),
             Some(name) => Ok(options.layout(Layout::preset(name, F::BITS)?)),
         }
+    }
+}
+
+/// A database that a run may create.
+pub(crate) struct MaybeCreated<'a> {
+    path: &'a Path,
+    has_folder: bool,
+    has_database: bool,
+}
+
+impl<'a> MaybeCreated<'a> {
+    /// Looks what there is before the run.
+    pub(crate) fn at(path: &'a Path, existing: Option<&Description>) -> Self {
+        Self { path, has_folder: path.exists(), has_database: existing.is_some() }
+    }
+
+    /// After a failed run, removes the database if the run has created it and stored nothing.
+    /// Otherwise the next run would find its settings, which may be what was wrong.
+    pub(crate) fn remove_if_empty(&self) {
+        if self.has_database || !self.is_empty().unwrap_or(false) {
+            return;
+        }
+        // What cannot be removed stays, and is a valid database.
+        for name in ["MANIFEST", "LOCK"] {
+            let _ = fs::remove_file(self.path.join(name));
+        }
+        if !self.has_folder {
+            let _ = fs::remove_dir(self.path);
+        }
+    }
+
+    fn is_empty(&self) -> fpdb::Result<bool> {
+        let description = Description::read(self.path)?;
+        let stats = by_width!(description.bits, |options| {
+            options.index_memory(0).open_read_only(self.path)?.stats()
+        });
+        Ok(stats.entries == 0 && stats.documents == 0)
     }
 }
 

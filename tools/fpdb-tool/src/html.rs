@@ -1,9 +1,10 @@
 //! Reports as one HTML file: text, tables and charts, in the reader's light or dark theme.
 //!
-//! A report has no script and loads nothing, its policy forbids both, and the same figures give the
-//! same bytes. It is well-formed XML too.
+//! A report has no script and loads nothing, and its policy forbids both. It is well-formed XML too.
 
-use crate::output::is_number;
+use std::time::SystemTime;
+
+use crate::output::{is_number, printable};
 use crate::svg;
 
 const STYLE: &str = "\
@@ -33,6 +34,17 @@ impl Page {
              <meta name=\"viewport\" content=\"width=device-width\"/>\n<title>{title}</title>\n\
              <style>\n{STYLE}\n</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
         ))
+    }
+
+    /// Appends what made the report, and when: the version of the tool and its command line, which
+    /// names the database.
+    pub(crate) fn provenance(&mut self) {
+        let time = humantime::format_rfc3339_seconds(SystemTime::now());
+        let words: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let version = env!("CARGO_PKG_VERSION");
+        let line = format!("Made by fpdb-tool {version} on {time}: {}", words.join(" "));
+        self.paragraph(&printable(&line));
     }
 
     pub(crate) fn heading(&mut self, text: &str) {

@@ -23,7 +23,9 @@ mod output;
 mod pair_writer;
 mod progress;
 mod recipe;
+mod stamp;
 mod standard_output;
+mod suggested;
 mod svg;
 mod temporary;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use fpdb::{Fingerprint, Options};
+use fpdb::{ErrorKind, Fingerprint, Options};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -21,8 +21,10 @@ Example:
 /// Copies a database into a new folder
 ///
 /// The copy is a separate database. Each file is compared with its checksum while it is copied,
-/// so a damaged database is not backed up. If the backup fails, what it wrote is removed. Other
-/// processes can read the database while it is copied, but not write to it.
+/// so a damaged database is not backed up. If the backup fails, what it wrote is removed.
+///
+/// This works while another process writes to the database, such as `serve`. Then the copy has what
+/// that process had synced to disk when the backup began.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -65,7 +67,14 @@ impl Args {
     fn copy<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<()> {
         // Nothing is compacted just because a backup opens the database.
         let options = options.background(false).index_memory(0);
-        let db = self.memory.apply(options, &self.path).open(&self.path)?;
+        let options = self.memory.apply(options, &self.path);
+        let db = match options.clone().open(&self.path) {
+            Err(error) if error.kind() == ErrorKind::Locked => {
+                let db = options.open_read_only(&self.path)?;
+                return Ok(db.on_progress(progress::on(bar)).backup(&self.destination)?);
+            }
+            db => db?,
+        };
         db.on_progress(progress::on(bar)).backup(&self.destination)?;
         db.close()?;
         Ok(())

@@ -21,12 +21,25 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
+/// The name of the program for bash. clap_complete names the functions of subcommands in two different
+/// ways if the program's name has a hyphen (clap issue 6421), so nothing is completed after them.
+const WITHOUT_HYPHEN: &str = "fpdb_tool";
+
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
+        let name = if self.shell == Shell::Bash { WITHOUT_HYPHEN } else { "fpdb-tool" };
         // Into memory, because `generate` panics when a write fails.
         let mut script = Vec::new();
-        generate(self.shell, &mut (context.command_line)(), "fpdb-tool", &mut script);
-        context.out.write_all(&script)?;
+        generate(self.shell, &mut (context.command_line)(), name, &mut script);
+        let script = String::from_utf8_lossy(&script);
+        let script = match self.shell {
+            // The command that is completed has the hyphen.
+            Shell::Bash => script.replace(" default fpdb_tool", " default fpdb-tool"),
+            // After a file that may be repeated, options are completed, too.
+            Shell::Zsh => script.replace("'*::", "'*:"),
+            _ => script.into_owned(),
+        };
+        context.out.write_all(script.as_bytes())?;
         Ok(Exit::Done)
     }
 }

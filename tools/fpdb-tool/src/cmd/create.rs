@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::Options;
-use fpdb::text::Recipe;
+use fpdb::{Options, RecipeName};
 use fpdb_web::Extraction;
 use serde::Serialize;
 
@@ -12,7 +11,8 @@ use crate::database::{self, IdKind, NewDatabase, by_width};
 use crate::failure::Exit;
 use crate::input::web;
 use crate::output::Context;
-use crate::recipe::Width;
+use crate::recipe::{self, Width};
+use crate::suggested;
 
 const EXAMPLE: &str = "\
 Example:
@@ -39,10 +39,15 @@ pub(crate) struct Args {
     #[arg(long, default_value = "64", value_parser = database::parse_bits, help_heading = "A new database")]
     bits: u32,
 
-    /// Recipe of the fingerprints, such as pairs/1. The database then refuses documents with
-    /// another recipe [default: none]
-    #[arg(long, value_name = "NAME", help_heading = "A new database")]
+    /// Recipe of the fingerprints, such as pairs/1; `recipes` lists them. The database then refuses
+    /// documents with another recipe [default: none]
+    #[arg(long, value_name = "NAME", value_parser = suggested::recipes(), hide_possible_values = true, help_heading = "A new database")]
     recipe: Option<String>,
+
+    /// Your own name for how another program makes the fingerprints. The database then refuses
+    /// documents with another recipe
+    #[arg(long, value_name = "NAME", conflicts_with = "recipe", help_heading = "A new database")]
+    custom_recipe: Option<String>,
 
     /// Extraction of texts from web pages, main/1 or strip/1. The database then refuses texts of
     /// another extraction [default: as named by the first documents]
@@ -67,13 +72,8 @@ struct Created<'a> {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let known = by_width!(self.bits, |options| self.create(options))?;
+        by_width!(self.bits, |options| self.create(options))?;
         let description = fpdb::Description::read(&self.path)?;
-        if let Some(name) = self.recipe.filter(|_| !known) {
-            context.say(format_args!(
-                "note: this tool has no recipe {name}, so dedup cannot use the database"
-            ));
-        }
         let created = Created {
             schema: "fpdb.create/1",
             path: self.path.display().to_string(),
@@ -103,19 +103,18 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    /// Creates the database. Returns whether it has a recipe that the tool knows.
-    fn create<F: Width>(&self, options: Options<F>) -> Result<bool> {
+    fn create<F: Width>(&self, options: Options<F>) -> Result<()> {
         let mut options = self.new.options(options)?.ids(self.ids.into());
-        let known = self.recipe.as_deref().and_then(|name| Recipe::<F>::find(name).ok());
-        options = match (&known, &self.recipe) {
-            (Some(recipe), _) => options.recipe(recipe),
-            (None, Some(name)) => options.recipe(fpdb::RecipeName::custom(name)),
-            (None, None) => options,
-        };
+        if let Some(name) = &self.recipe {
+            options = options.recipe(&recipe::named::<F>(name)?);
+        }
+        if let Some(name) = &self.custom_recipe {
+            options = options.recipe(RecipeName::custom(name));
+        }
         if let Some(extraction) = self.extraction {
             options = options.extraction(extraction.name());
         }
         options.create(&self.path)?.close()?;
-        Ok(known.is_some())
+        Ok(())
     }
 }

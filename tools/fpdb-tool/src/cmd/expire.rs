@@ -12,14 +12,15 @@ use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::Context;
 use crate::progress;
+use crate::stamp;
 
 /// What to do about a database without stamps.
 const NO_STAMPS: &str = "dedup --stamp gives stamps";
 
 const EXAMPLE: &str = "\
 Examples:
-  fpdb-tool expire crawl.fpdb --before 1767225600 --dry-run
-  fpdb-tool expire crawl.fpdb --before 1767225600";
+  fpdb-tool expire crawl.fpdb --before 30d --dry-run
+  fpdb-tool expire crawl.fpdb --before 2026-01-31";
 
 /// Removes documents with old stamps
 ///
@@ -37,8 +38,9 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Remove documents with a smaller stamp
-    #[arg(long, value_name = "STAMP")]
+    /// Remove documents with a smaller stamp: a number, a time such as 2026-01-31, or a duration such
+    /// as 30d, which means so long ago
+    #[arg(long, value_name = "STAMP", value_parser = stamp::parse)]
     before: u64,
 
     /// Count the documents, and remove none

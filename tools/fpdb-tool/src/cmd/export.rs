@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::database::{self, by_width};
 use crate::document;
+use crate::escape::is_unsafe;
 use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, json_line};
@@ -41,8 +42,9 @@ pub(crate) struct Args {
     #[arg(long)]
     documents: bool,
 
-    /// Make the CSV safe to open in a spreadsheet program: a name that begins with = + - @, a tab
-    /// or a carriage return, which would be run as a formula, gets an apostrophe before it
+    /// Make the CSV safe to open in a spreadsheet program: a name that begins with = + - @, also in
+    /// full width or after white space, or with a tab or a carriage return, which would be run as a
+    /// formula, gets an apostrophe before it
     #[arg(long)]
     spreadsheet: bool,
 
@@ -159,10 +161,20 @@ fn write_csv(
 /// `spreadsheet` is set.
 fn cell(name: Option<String>, spreadsheet: bool) -> String {
     let mut name = name.unwrap_or_default();
-    if spreadsheet && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+    if spreadsheet && may_be_formula(&name) {
         name.insert(0, '\'');
     }
     name
+}
+
+/// Returns whether a spreadsheet program may take a cell for a formula. Some leave out white space
+/// and invisible characters before it, and some accept signs in full width, as Chinese and Japanese
+/// keyboards make them.
+fn may_be_formula(cell: &str) -> bool {
+    let is_invisible = |c: char| c.is_whitespace() || is_unsafe(c);
+    let first = cell.trim_start_matches(is_invisible);
+    cell.starts_with(['\t', '\r'])
+        || first.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
 fn write_documents_csv(

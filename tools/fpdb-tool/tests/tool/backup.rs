@@ -58,3 +58,18 @@ fn a_backup_of_a_damaged_database_fails_and_copies_nothing() {
     folder.exits(2, "backup db copy");
     assert!(!folder.file("copy").exists());
 }
+
+#[test]
+fn a_database_that_another_process_writes_can_be_backed_up() {
+    let folder = folder();
+    let db = fpdb::Db::open(folder.file("db")).unwrap();
+    db.insert(!0, 7).unwrap();
+    // The next commit says in the log that this one is synced.
+    db.insert(!1, 8).unwrap();
+    folder.ok("backup db copy");
+    assert!(db.snapshot().len() == 2002 && db.insert(!2, 9).is_ok());
+    let copied = folder.ok("stats copy --json").json()["entries"].as_u64().unwrap();
+    assert!((2001..=2002).contains(&copied), "{copied}");
+    folder.ok("verify copy");
+    db.close().unwrap();
+}

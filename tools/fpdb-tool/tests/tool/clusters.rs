@@ -172,15 +172,20 @@ fn html_report_shows_pairs_sizes_and_the_largest_clusters_escaped() {
     let html = std::fs::read_to_string(folder.file("report.html")).unwrap();
     for text in [
         "<th>clusters of at least two</th><td>2</td>",
+        "<th>documents with the same fingerprint as an earlier one</th><td>1</td>",
+        // Which database it is about, and when it was made.
+        "clusters db -k 4 --method components --html report.html</p>",
+        "<p>Made by fpdb-tool 0.1.0 on 20",
         // Two pairs at a distance of 2, and two of 4.
         "<td class=\"n\">2</td><td class=\"n\">2</td>",
         "<td class=\"n\">4</td><td class=\"n\">2</td>",
         // The largest cluster is a chain: its radius and diameter are 8.
-        "<td class=\"n\">4</td><td class=\"n\">8</td><td class=\"n\">8</td><td>&lt;one&gt;, two, three, ...</td>",
+        "<td class=\"n\">4</td><td class=\"n\">8</td><td class=\"n\">8</td><td>&lt;one&gt;, two, three, four</td>",
         "<td class=\"n\">2</td><td class=\"n\">0</td><td class=\"n\">0</td><td>a&amp;b, c</td>",
     ] {
         assert!(html.contains(text), "{text}: {html}");
     }
+    assert!(!html.contains("<td class=\"n\">0</td><td class=\"n\">0</td></tr>"), "{html}");
     assert!(html.find("&lt;one&gt;, two") < html.find("a&amp;b"), "the largest is not first");
     folder.exits(2, "clusters db --html -");
     folder.exits(2, "clusters db --html nowhere/report.html");

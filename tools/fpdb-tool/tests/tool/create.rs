@@ -10,7 +10,7 @@ fn create_uses_the_requested_options() {
     assert!(run.out.is_empty() && run.err.contains("crawl.fpdb"), "{run:?}");
 
     let line = "create wide.fpdb -k 5 --bits 128 --ids names --block-size 1024 --code huffman \
-                --recipe words/1 --json";
+                --recipe pairs/1 --json";
     let made = folder.ok(line).json();
     assert_eq!(made["schema"], "fpdb.create/1");
     let stats = folder.ok("stats wide.fpdb --json").json();
@@ -20,7 +20,7 @@ fn create_uses_the_requested_options() {
         ("max_distance", json!(5)),
         ("block_size", json!(1024)),
         ("code", json!("huffman")),
-        ("recipe", json!("words/1")),
+        ("recipe", json!("pairs/1")),
     ] {
         assert_eq!(made[key], value, "{key}");
         assert_eq!(stats[key], value, "{key}");
@@ -93,12 +93,15 @@ fn invalid_options_are_refused() {
 }
 
 #[test]
-fn create_notes_an_unknown_recipe() {
+fn an_unknown_recipe_is_refused_unless_it_is_said_to_be_another_programs() {
     let folder = Folder::new();
-    let run = folder.ok("create a --recipe words/999");
-    assert!(run.err.contains("has no recipe words/999"), "{}", run.err);
-    let run = folder.ok("create b --recipe words/999 --quiet");
-    assert!(run.err.is_empty(), "{}", run.err);
+    for name in ["words/999", "pairs", "pairs/01"] {
+        let run = folder.exits(2, &format!("create a --recipe {name}"));
+        assert!(run.err.contains(&format!("no recipe \"{name}\"; the recipes are: pairs/1")));
+        assert!(!folder.file("a").exists());
+    }
+    folder.ok("create a --custom-recipe acme-simhash/3");
+    assert_eq!(folder.ok("stats a --json").json()["recipe"], "acme-simhash/3");
 }
 
 #[test]

@@ -142,7 +142,10 @@ fn a_bad_line_is_named_and_the_documents_before_it_are_stored() {
         let place = format!("fpdb-tool: docs, line {}: no field \"text\"", at + 1);
         assert!(run.err.contains(&place), "{}", run.err);
         assert_eq!(run.text(), docs[..at].concat());
-        assert_eq!(folder.ok(&format!("stats {db} --json")).json()["entries"], at);
+        match at {
+            0 => assert!(!folder.file(&db).exists()),
+            _ => assert_eq!(folder.ok(&format!("stats {db} --json")).json()["entries"], at),
+        }
         assert_eq!(folder.read("r"), "", "no summary, because the run is incomplete");
     }
 }
@@ -194,7 +197,7 @@ fn recipes_are_never_mixed() {
     folder.ok("dedup a docs");
     assert_eq!(folder.ok("stats a --json").json()["recipe"], "pairs/1");
     folder.exits(2, "dedup a docs --recipe nonsense/1");
-    folder.ok("create b --ids names --recipe words/999");
+    folder.ok("create b --ids names --custom-recipe words/999");
     let run = folder.exits(2, "dedup b docs --recipe words/1");
     assert!(run.err.contains("words/999"), "{}", run.err);
     folder.exits(2, "dedup b docs");
@@ -297,4 +300,80 @@ fn an_empty_database_adopts_the_recipe_of_its_first_run() {
     assert_eq!(folder.ok("stats db --json").json()["recipe"], "pairs/1");
     let refused = folder.exits(2, "dedup db docs.ndjson --recipe jieba/1");
     assert!(refused.err.contains("pairs/1"), "{}", refused.err);
+}
+
+/// A web archive may have two captures of a URL.
+fn captures() -> String {
+    let texts: Vec<String> = (0..12).map(|seed| text(seed, 80)).collect();
+    let ids = ["a", "a", "b", "a", "b", "c", "a", "a", "c", "d", "d", "d"];
+    // The last but one is the first again.
+    let text_of = |at: usize| if at == 10 { &texts[9] } else { &texts[at] };
+    ids.iter().enumerate().map(|(at, id)| document(id, text_of(at))).collect()
+}
+
+#[test]
+fn an_id_may_have_several_contents_and_a_second_run_finds_only_duplicates() {
+    for options in ["", " --recipe words/1"] {
+        let folder = Folder::new();
+        folder.write("docs.ndjson", captures());
+        let line = format!("dedup crawl.fpdb docs.ndjson --report dups{options}");
+        let first = folder.ok(&line);
+        assert_eq!(first.text().lines().count(), 11, "{}", first.err);
+        assert_eq!(records(&folder.read("dups"))[0]["duplicate_of"], "d");
+        let second = folder.ok(&line);
+        assert!(second.out.is_empty(), "{}", second.text());
+        assert!(second.err.contains("0 novel, 12 duplicates"), "{}", second.err);
+        let of: Vec<String> = records(&folder.read("dups"))[..12]
+            .iter()
+            .map(|record| record["duplicate_of"].as_str().unwrap().to_owned())
+            .collect();
+        let expected = "a|a (2)|b|a (3)|b (2)|c|a (4)|a (5)|c (2)|d|d|d (2)";
+        assert_eq!(of.join("|"), expected);
+        folder.ok("remove crawl.fpdb --name d");
+        let third = folder.ok(&line);
+        assert_eq!(third.text().lines().count(), 1, "{}", third.err);
+    }
+}
+
+#[test]
+fn only_the_first_content_of_an_id_is_novel_if_that_is_requested() {
+    let folder = Folder::new();
+    folder.write("docs.ndjson", captures());
+    let line = "dedup crawl.fpdb docs.ndjson --versions first --print id --report dups";
+    assert_eq!(folder.ok(line).text(), "a\nb\nc\nd\n");
+    let report = records(&folder.read("dups"));
+    assert_eq!((&report[0]["id"], &report[0]["duplicate_of"]), (&json!("a"), &json!("a")));
+    assert!(report[0]["distance"].as_u64() > Some(3), "{}", report[0]);
+    assert!(folder.ok(line).out.is_empty());
+    assert_eq!(folder.ok("stats crawl.fpdb --json").json()["documents"], 4);
+    folder.exits(2, "dedup crawl.fpdb docs.ndjson --versions first --recrawl");
+}
+
+/// The message says what to change, and then that must work.
+#[test]
+fn a_run_that_fails_before_it_stores_anything_leaves_no_database() {
+    let folder = Folder::new();
+    folder.write("bad.ndjson", "no json\n");
+    folder.write("good.ndjson", document("a", &text(1, 50)));
+    folder.write("bad.csv", "id,fingerprint\n1,xyz\n");
+    for line in [
+        "dedup db bad.ndjson -k 5 --recipe words/1",
+        "import db bad.ndjson --from ndjson -k 5",
+        "import db bad.csv -k 5",
+    ] {
+        folder.exits(2, line);
+        assert!(!folder.file("db").exists(), "{line}");
+    }
+    std::fs::create_dir(folder.file("db")).unwrap();
+    folder.exits(2, "dedup db bad.ndjson -k 5");
+    assert_eq!(std::fs::read_dir(folder.file("db")).unwrap().count(), 0);
+    folder.ok("dedup db good.ndjson -k 4");
+    // A database that was there before stays, and so does what was stored.
+    folder.exits(2, "dedup db bad.ndjson");
+    assert_eq!(folder.ok("stats db --json").json()["max_distance"], 4);
+    folder.ok("create empty --ids names -k 4");
+    folder.exits(2, "dedup empty bad.ndjson");
+    assert_eq!(folder.ok("stats empty --json").json()["max_distance"], 4);
+    folder.exits(2, "dedup partly good.ndjson bad.ndjson");
+    assert_eq!(folder.ok("stats partly --json").json()["documents"], 1);
 }

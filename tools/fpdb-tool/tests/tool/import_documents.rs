@@ -46,7 +46,7 @@ fn recipes_are_never_mixed() {
     assert_eq!(stored, default.name(), "the recipe's name and never an alias");
     folder.ok("import db --from ndjson docs --recipe default");
     folder.exits(2, "import db --from ndjson docs --recipe nonsense/1");
-    folder.ok("create other --ids names --recipe words/999");
+    folder.ok("create other --ids names --custom-recipe words/999");
     let run = folder.exits(2, "import other --from ndjson docs --recipe words/1");
     assert!(run.err.contains("words/999"), "{}", run.err);
     folder.ok("create user");

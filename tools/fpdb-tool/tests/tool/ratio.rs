@@ -152,7 +152,12 @@ fn table_csv_and_page_agree_and_are_reproducible() {
         assert!(html.contains(name), "{name}");
     }
     assert_eq!(folder.ok(&line).text(), table);
-    assert_eq!((folder.read("ratio.csv"), folder.read("ratio.html")), (csv, html));
+    assert_eq!(folder.read("ratio.csv"), csv);
+    let figures = |html: &str| {
+        let lines = html.lines().filter(|line| !line.starts_with("<p>Made by fpdb-tool "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(figures(&folder.read("ratio.html")) == figures(&html), "the report has changed");
     assert_eq!(files(&folder), ["ratio.csv", "ratio.html"].map(str::to_owned).into());
 }
 

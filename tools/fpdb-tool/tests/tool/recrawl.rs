@@ -307,3 +307,21 @@ fn what_could_not_be_printed_is_not_stored() {
     assert_eq!(get(&folder, "b")["type"], "missing");
     assert_eq!(folder.ok("dedup db docs --recrawl").text().lines().count(), 2);
 }
+
+#[test]
+fn stamps_are_numbers_dates_or_durations() {
+    let folder = Folder::new();
+    folder.write("old", documents(&[("a", 1)]));
+    folder.write("new", documents(&[("b", 2)]));
+    folder.ok("dedup db old --stamp 2026-01-31");
+    folder.ok("dedup db new --stamp now");
+    assert_eq!(get(&folder, "a")["stamp"], 1_769_817_600);
+    let expire = |before: &str| folder.ok(&format!("expire db --dry-run --before {before}")).err;
+    assert!(expire("2026-01-31").contains(": 0 would be removed"), "{}", expire("2026-01-31"));
+    assert!(expire("2026-02-01T00:00:00Z").contains(": 1 would be removed"));
+    assert!(expire("1h").contains(": 1 would be removed"));
+    let found = folder.ok("query db 0 -k 64 --since 30m").text();
+    assert_eq!(found.lines().count(), 2, "a header and a document: {found}");
+    let wrong = folder.exits(2, "expire db --before yesterday");
+    assert!(wrong.err.contains("such as 30d"), "{}", wrong.err);
+}

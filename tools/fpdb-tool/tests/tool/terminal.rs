@@ -27,7 +27,7 @@ fn a_closed_standard_output_is_an_error() {
         assert!(err.contains("cannot write to standard output"), "{line}: {err}");
     }
     // What was not printed was not stored.
-    assert_eq!(folder.ok("stats db --json").json()["entries"], 0);
+    assert!(!folder.file("db").exists());
     // A standard output that discards everything is fine, and so is a closed one that is not used.
     assert_eq!(run("dedup db docs --from ndjson >/dev/null").0, Some(0));
     assert_eq!(run("dedup db docs --from ndjson <>/dev/null >&0").0, Some(0));
@@ -46,7 +46,7 @@ fn control_characters_from_data_are_escaped() {
         folder.run(&["fingerprint", "\u{1b}[2J"]),
         folder.run(&["fingerprint", "--\u{1b}[2J"]),
         folder.run(&["stats", "db\u{1b}[2J"]),
-        folder.run(&["create", "other", "--recipe", "\u{1b}[2J/1"]),
+        folder.run(&["create", "other", "--custom-recipe", "\u{1b}[2J/1"]),
         folder.run(&["stats", "other"]),
         folder.run(&["inspect", "other"]),
         folder.run(&["import", "other", "docs\u{9b}2J"]),
@@ -90,7 +90,8 @@ fn hostile_names_and_recipes_of_a_database_are_escaped_in_every_output() {
         assert!(!printed.lines().any(|line| line.starts_with('x')), "{line}: {printed:?}");
     }
     // The escapes in JSON do not change what it means.
-    assert_eq!(folder.ok("export db --json").records()[0]["name"], NAME);
+    let names: Vec<_> = folder.ok("export db --json").records().to_vec();
+    assert!(names.iter().any(|record| record["name"] == NAME), "{names:?}");
 }
 
 #[cfg(target_os = "linux")]
@@ -118,7 +119,7 @@ fn results_that_do_not_fit_on_the_device_are_an_error() {
         assert_eq!(output.status.code(), Some(2), "{line}: {err}");
         assert!(err.contains("cannot write to standard output"), "{line}: {err}");
     }
-    assert_eq!(folder.ok("stats db --json").json()["entries"], 0);
+    assert!(!folder.file("db").exists());
 }
 
 /// Runs the tool on a terminal of the program `script`, and returns what the terminal gets.

@@ -51,6 +51,7 @@ fn lists_of_fingerprints_and_documents_are_not_confused() {
     let run = folder.exits(2, "dedup other fps");
     assert!(run.err.contains("give --from"), "{}", run.err);
     folder.exits(2, "dedup db fps --from fp");
+    folder.ok("dedup db docs.ndjson");
     folder.exits(2, "query db fps --from ndjson");
     let run = folder.exits(2, "query db docs.ndjson --from fp");
     assert!(run.err.contains("give --from ndjson"), "{}", run.err);

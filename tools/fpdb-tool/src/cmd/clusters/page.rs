@@ -12,7 +12,7 @@ use crate::svg::{Axis, Line, LineChart, Panel, Scale};
 const LARGEST: usize = 20;
 
 /// Members of a cluster that are named.
-const NAMED: usize = 3;
+const NAMED: usize = 10;
 
 /// Distinct fingerprints up to which the diameter of a cluster is computed. It takes the square of
 /// their number.
@@ -30,29 +30,40 @@ struct Large {
 
 /// Collects what the page shows of the clusters.
 #[derive(Default)]
-pub(super) struct Largest(BinaryHeap<Reverse<Large>>);
+pub(super) struct Largest {
+    clusters: BinaryHeap<Reverse<Large>>,
+    /// Documents whose fingerprint an earlier one of their cluster has.
+    equal: u64,
+}
 
 impl Largest {
     pub(super) fn add<F: Fingerprint>(&mut self, cluster: &Cluster<'_, F>) {
+        let distinct = distinct(cluster);
         let (size, first) = (cluster.members.len(), Reverse(cluster.first.id));
+        self.equal += (size - distinct.len()) as u64;
         let is_small = |Reverse(least): &Reverse<Large>| (size, first) < (least.size, least.first);
-        if self.0.len() == LARGEST && self.0.peek().is_some_and(is_small) {
+        if self.clusters.len() == LARGEST && self.clusters.peek().is_some_and(is_small) {
             return;
         }
         let ids = cluster.members.iter().map(|entry| entry.id).take(NAMED).collect();
-        let (radius, diameter) = (cluster.radius, diameter(cluster));
-        self.0.push(Reverse(Large { size, first, radius, diameter, ids }));
-        if self.0.len() > LARGEST {
-            self.0.pop();
+        let (radius, diameter) = (cluster.radius, diameter(distinct));
+        self.clusters.push(Reverse(Large { size, first, radius, diameter, ids }));
+        if self.clusters.len() > LARGEST {
+            self.clusters.pop();
         }
     }
 }
 
-/// Returns the largest distance between any two members.
-fn diameter<F: Fingerprint>(cluster: &Cluster<'_, F>) -> String {
+/// Returns the different fingerprints of a cluster.
+fn distinct<F: Fingerprint>(cluster: &Cluster<'_, F>) -> Vec<F> {
     let mut distinct: Vec<F> = cluster.members.iter().map(|entry| entry.fingerprint).collect();
     distinct.sort_unstable();
     distinct.dedup();
+    distinct
+}
+
+/// Returns the largest distance between any two of these fingerprints.
+fn diameter<F: Fingerprint>(mut distinct: Vec<F>) -> String {
     let is_complete = distinct.len() <= DIAMETER_OF;
     distinct.truncate(DIAMETER_OF);
     let of_one = |(i, a): (usize, &F)| distinct[i..].iter().map(|&b| a.distance(b)).max();
@@ -69,6 +80,7 @@ pub(super) fn html(
     name: impl Fn(DocId) -> anyhow::Result<String>,
 ) -> anyhow::Result<String> {
     let mut page = Page::new("Near-duplicates");
+    page.provenance();
     let pairs: u64 = report.pairs.iter().sum();
     page.facts(&[
         ("documents", documents.to_string()),
@@ -76,6 +88,7 @@ pub(super) fn html(
         ("clusters of at least two", report.clusters.to_string()),
         ("duplicates, which are their other members", report.duplicates.to_string()),
         ("clusters with a member farther from the first", report.chains.to_string()),
+        ("documents with the same fingerprint as an earlier one", largest.equal.to_string()),
         ("pairs of different fingerprints", pairs.to_string()),
     ]);
     if report.chains > 0 {
@@ -87,14 +100,15 @@ pub(super) fn html(
     page.heading("Pairs and clusters");
     page.chart(&chart(report).render());
     let row = |(distance, pairs): (usize, &u64)| [distance.to_string(), pairs.to_string()];
-    let rows: Vec<[String; 2]> = report.pairs.iter().enumerate().map(row).collect();
-    page.table(&["distance", "pairs"], &rows);
+    // Different fingerprints have no distance of 0.
+    let rows: Vec<[String; 2]> = report.pairs.iter().enumerate().skip(1).map(row).collect();
+    page.table(&["distance", "pairs of different fingerprints"], &rows);
     page.heading("The largest clusters");
     let mut lines = Vec::new();
-    for Reverse(large) in largest.0.into_sorted_vec() {
+    for Reverse(large) in largest.clusters.into_sorted_vec() {
         let mut names = large.ids.iter().map(|&id| name(id)).collect::<anyhow::Result<Vec<_>>>()?;
         if large.size > NAMED {
-            names.push("...".to_owned());
+            names.push(format!("and {} more", large.size - NAMED));
         }
         lines.push([
             large.size.to_string(),
@@ -110,10 +124,10 @@ pub(super) fn html(
 /// Returns a chart of the pairs by distance, and one of the clusters by size.
 fn chart(report: &ClusterReport) -> LineChart {
     let pairs: Vec<(f64, f64)> =
-        (0u32..).zip(&report.pairs).map(|(d, &n)| (f64::from(d), n as f64)).collect();
+        (0u32..).zip(&report.pairs).skip(1).map(|(d, &n)| (f64::from(d), n as f64)).collect();
     let sizes: Vec<(f64, f64)> =
         (0..).zip(&report.sizes).map(|(class, &n)| (2f64.powi(class), n as f64)).collect();
-    let last = pairs.len().max(2) - 1;
+    let last = report.pairs.len().max(2) - 1;
     let distances = Axis {
         label: "distance in bits".to_owned(),
         scale: Scale::Linear,

@@ -4,7 +4,8 @@
 //! fingerprint is committed. And if a bad record ends a batch early, all documents before it are
 //! processed.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use anyhow::Result;
@@ -26,6 +27,8 @@ pub(super) struct Deduplicator<'a, F: Width> {
     pub(super) keep_skipped: bool,
     /// Set if documents that exist are updated.
     pub(super) recrawl: Option<Recrawl>,
+    /// Whether a document is a duplicate if its id is stored, whatever its content.
+    pub(super) only_first: bool,
     pub(super) report: Report,
     pub(super) printer: Printer,
 }
@@ -48,6 +51,15 @@ pub(super) struct Prepared<F> {
 }
 
 type Batch<F> = [Item<Prepared<F>>];
+
+/// Where a document would be stored.
+enum Target<'a, F> {
+    Name(Cow<'a, str>),
+    /// Nowhere: its id is stored, for this document.
+    Known(Match<F>),
+    /// Nowhere: it has no fingerprint.
+    TooShort,
+}
 
 /// What dedup decided about a document.
 enum Verdict<F> {
@@ -79,7 +91,9 @@ impl<F: Width> Deduplicator<'_, F> {
             if let Some(header) = documents.take_header() {
                 self.printer.header = Some(header);
             }
-            self.batch(&batch, context)?;
+            for part in parts_without_repeated_ids(&batch) {
+                self.batch(part, context)?;
+            }
             let counts = &documents.counts;
             self.report.set_skipped(counts.bad + counts.broken, counts.ignored());
             if !more? {
@@ -89,20 +103,64 @@ impl<F: Width> Deduplicator<'_, F> {
     }
 
     fn batch(&mut self, batch: &Batch<F>, context: &mut Context<'_>) -> Result<()> {
-        let verdicts = self.check(batch, context.out)?;
+        let targets = batch.iter().map(|item| self.target(&item.value));
+        let targets = targets.collect::<fpdb::Result<Vec<_>>>()?;
+        let verdicts = self.check(batch, &targets, context.out)?;
         self.count(batch, verdicts)
     }
 
+    /// Decides under which name a document would be stored.
+    fn target<'b>(&self, document: &'b Prepared<F>) -> fpdb::Result<Target<'b, F>> {
+        let id = &*document.id;
+        let Some(fingerprint) = document.fingerprint else { return Ok(Target::TooShort) };
+        if self.recrawl.is_some() {
+            return Ok(Target::Name(id.into()));
+        }
+        let Some(stored) = self.db.get(id)? else { return Ok(Target::Name(id.into())) };
+        if self.only_first {
+            let distance = stored.fingerprint.distance(fingerprint);
+            let of = Match { distance, fingerprint: stored.fingerprint, id: stored.id };
+            return Ok(Target::Known(of));
+        }
+        Ok(Target::Name(self.next_version(id)?.into()))
+    }
+
+    /// Returns an unused name for another version of a document. Looks up few names even if there
+    /// are many versions.
+    fn next_version(&self, id: &str) -> fpdb::Result<String> {
+        let name = |version: u64| format!("{id} ({version})");
+        let is_used = |version| self.db.get(&*name(version)).map(|found| found.is_some());
+        let (mut used, mut unused) = (1, 2);
+        while is_used(unused)? {
+            (used, unused) = (unused, 2 * unused);
+        }
+        while unused - used > 1 {
+            let middle = used.midpoint(unused);
+            *(if is_used(middle)? { &mut used } else { &mut unused }) = middle;
+        }
+        Ok(name(unused))
+    }
+
     /// Decides which documents of a batch are novel, prints them, and then commits them.
-    fn check(&mut self, batch: &Batch<F>, out: &mut dyn Write) -> Result<Vec<Verdict<F>>> {
-        let documents: Vec<(F, Stamped<'_>)> = batch.iter().filter_map(document).collect();
+    fn check(
+        &mut self,
+        batch: &Batch<F>,
+        targets: &[Target<'_, F>],
+        out: &mut dyn Write,
+    ) -> Result<Vec<Verdict<F>>> {
+        let documents = batch.iter().zip(targets).filter_map(|(item, target)| {
+            let Prepared { fingerprint, stamp, .. } = item.value;
+            let Target::Name(name) = target else { return None };
+            Some((fingerprint?, Stamped { key: Key::Name(name), stamp }))
+        });
+        let documents: Vec<(F, Stamped<'_>)> = documents.collect();
         let mut verdicts = Vec::with_capacity(batch.len());
         let (db, recrawl, keep_skipped) = (self.db, self.recrawl, self.keep_skipped);
         let printer = &mut self.printer;
         let print = |outcomes: &[Outcome<F>]| {
             let changed_by = recrawl.and_then(|recrawl| recrawl.changed_by);
-            let judge = Judge { db, recrawls: recrawl.is_some(), changed_by };
-            verdicts = judge.verdicts(batch, outcomes).map_err(io::Error::other)?;
+            let judge = Judge { db, changed_by };
+            verdicts = judge.verdicts(batch, targets, outcomes).map_err(io::Error::other)?;
             let printed = batch.iter().zip(&verdicts).filter(|(_, verdict)| match verdict {
                 Verdict::Inserted => true,
                 Verdict::Updated { is_printed } => *is_printed,
@@ -139,40 +197,53 @@ impl<F: Width> Deduplicator<'_, F> {
     }
 }
 
-/// Returns a document as the database takes it, if it has a fingerprint.
-fn document<F: Width>(item: &Item<Prepared<F>>) -> Option<(F, Stamped<'_>)> {
-    let Prepared { id, fingerprint, stamp, .. } = &item.value;
-    Some(((*fingerprint)?, Stamped { key: Key::Name(id), stamp: *stamp }))
+/// Divides a batch so that no id occurs twice in a part: what becomes of the second one depends on
+/// whether the first one is stored.
+fn parts_without_repeated_ids<F>(batch: &Batch<F>) -> Vec<&Batch<F>> {
+    let (mut parts, mut start, mut ids) = (Vec::new(), 0, HashSet::new());
+    for (at, item) in batch.iter().enumerate() {
+        if !ids.insert(&*item.value.id) {
+            parts.push(&batch[start..at]);
+            start = at;
+            ids.clear();
+            ids.insert(&item.value.id);
+        }
+    }
+    parts.push(&batch[start..]);
+    parts
 }
 
 /// Reaches verdicts before a batch is committed, while the database is as it was before the batch.
 struct Judge<'a, F: Width> {
     db: &'a Db<F>,
-    recrawls: bool,
     changed_by: Option<u32>,
 }
 
 impl<F: Width> Judge<'_, F> {
-    /// Returns a verdict for each document of a batch, from the outcomes of those with a
-    /// fingerprint.
+    /// Returns a verdict for each document of a batch, from the outcomes of those that may be
+    /// stored.
     fn verdicts<'b>(
         &self,
-        batch: &'b Batch<F>,
+        batch: &Batch<F>,
+        targets: &'b [Target<'_, F>],
         outcomes: &[Outcome<F>],
     ) -> fpdb::Result<Vec<Verdict<F>>> {
         let mut outcomes = outcomes.iter();
         let mut inserted = HashMap::new();
-        let verdict = |item: &'b Item<Prepared<F>>| {
-            let Prepared { id, fingerprint, .. } = &item.value;
-            match fingerprint.and_then(|_| outcomes.next()) {
-                Some(&outcome) => self.verdict(id, outcome, &mut inserted),
-                None => Ok(Verdict::TooShort),
+        let verdict = |(item, target): (&Item<Prepared<F>>, &'b Target<'_, F>)| match target {
+            Target::TooShort => Ok(Verdict::TooShort),
+            Target::Known(of) => {
+                Ok(Verdict::Duplicate { of: *of, name: Some(item.value.id.clone()) })
             }
+            Target::Name(name) => match outcomes.next() {
+                Some(&outcome) => self.verdict(name, outcome, &mut inserted),
+                None => Ok(Verdict::TooShort),
+            },
         };
-        batch.iter().map(verdict).collect()
+        batch.iter().zip(targets).map(verdict).collect()
     }
 
-    /// Returns the verdict for the document with this id. `inserted` has the names of the documents
+    /// Returns the verdict for the document with this name. `inserted` has the names of the documents
     /// that the batch has inserted so far.
     fn verdict<'b>(
         &self,
@@ -182,11 +253,6 @@ impl<F: Width> Judge<'_, F> {
     ) -> fpdb::Result<Verdict<F>> {
         Ok(match outcome {
             Outcome::Inserted(number) => {
-                inserted.insert(number, id);
-                Verdict::Inserted
-            }
-            // Without --recrawl, a document with other content under the same id is novel.
-            Outcome::Updated { id: number, .. } if !self.recrawls => {
                 inserted.insert(number, id);
                 Verdict::Inserted
             }

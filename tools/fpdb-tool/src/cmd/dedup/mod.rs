@@ -12,13 +12,14 @@ use fpdb::text::Recipe;
 use fpdb::{Durability, OnDuplicate, Options};
 use serde::Serialize;
 
-use crate::database::{self, NewDatabase, by_width};
+use crate::database::{self, MaybeCreated, NewDatabase, by_width};
 use crate::failure::Exit;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat};
 use crate::memory::MemoryArgs;
 use crate::output::{self, Context, printable};
 use crate::progress;
 use crate::recipe::{self, Width};
+use crate::suggested;
 use batch::{Deduplicator, Prepared, Printer, Recrawl};
 use report::Report;
 use stamp::StampSource;
@@ -32,8 +33,7 @@ Examples:
 ///
 /// Reads documents from files and folders, in the order given. A document is a duplicate if its
 /// fingerprint is within the database's max distance of one stored earlier, in this run or before.
-/// All other documents are novel. dedup stores their fingerprints under their ids, in the place of
-/// what was stored under them before, and prints them:
+/// All other documents are novel. dedup stores their fingerprints under their ids, and prints them:
 ///
 /// - lines of NDJSON and text, and rows of tables below their header, as they are in the file
 ///
@@ -44,8 +44,13 @@ Examples:
 /// same files may print some documents again, but none is lost. After a complete run, all documents
 /// of the same files are duplicates.
 ///
+/// An id may occur with several contents, such as a URL that a web archive has captured twice. Each
+/// content that is novel is printed, and stored: the first one under the id, and the others under
+/// the id with a number, such as `https://a.example/ (2)`. With --versions first, a document whose id
+/// is stored already is a duplicate of the stored one, whatever its content.
+///
 /// With --recrawl, a document whose id is stored already is compared with all documents except its
-/// own old version. If its fingerprint is the same, the document is unchanged and not printed. If
+/// own old version, and replaces it. If its fingerprint is the same, the document is unchanged and not printed. If
 /// it differs and no other document is near, the document is updated: it gets the new fingerprint,
 /// and is printed. The summary counts these documents, too. Use this to visit the same pages again
 /// and again.
@@ -75,7 +80,7 @@ pub(crate) struct Args {
     from: DocumentFormat,
 
     /// Recipe that turns texts into fingerprints [default: the database's recipe, else `default`]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = suggested::recipes(), hide_possible_values = true)]
     recipe: Option<String>,
 
     /// What to print of a novel document
@@ -90,6 +95,10 @@ pub(crate) struct Args {
     /// Also print documents with too few features for a fingerprint
     #[arg(long)]
     keep_skipped: bool,
+
+    /// What becomes of documents with an id that is stored already, without --recrawl
+    #[arg(long, value_enum, default_value = "all", conflicts_with = "recrawl")]
+    versions: Versions,
 
     /// Update documents that are stored under the same id, instead of comparing them with their own
     /// old version
@@ -111,11 +120,12 @@ pub(crate) struct Args {
     )]
     changed_by: Option<u32>,
 
-    /// The documents' stamps: `now`, which is the time at the start of the run in seconds since
-    /// 1970, or the field or column with a whole number, in NDJSON, tables and Parquet only
+    /// The documents' stamps: the same for all, which is `now`, the time at the start of the run in
+    /// seconds since 1970, or another stamp as `expire` takes it; or the field or column with a whole
+    /// number, in NDJSON, tables and Parquet only
     #[arg(
         long,
-        value_name = "now|FIELD",
+        value_name = "STAMP|FIELD",
         value_parser = StampSource::parse,
         help_heading = "Visiting documents again"
     )]
@@ -146,6 +156,15 @@ enum Print {
     Document,
     /// The id on one line, with control characters escaped
     Id,
+}
+
+/// `--versions`
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum Versions {
+    /// They are novel unless their content is near that of a stored document
+    All,
+    /// They are duplicates
+    First,
 }
 
 /// `--durability`
@@ -186,10 +205,12 @@ impl Args {
         self.check_report()?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
-        by_width!(bits, |options| {
+        let created = MaybeCreated::at(&self.path, existing.as_ref());
+        let done = by_width!(bits, |options| {
             let options = self.memory.apply(options, &self.path);
             self.dedup(options, existing.as_ref(), context)
-        })
+        });
+        done.inspect_err(|_| created.remove_if_empty())
     }
 
     /// Refuses a report that would go to standard output or replace an input file.
@@ -223,15 +244,15 @@ impl Args {
         let bar = progress::over_files(context, &self.files);
         let print = self.print;
         let mut reading = self.documents.clone();
-        let now = match &self.stamp {
-            Some(StampSource::Now) => Some(stamp::now()?),
+        let given = match &self.stamp {
+            Some(StampSource::Given(stamp)) => Some(*stamp),
             Some(StampSource::Field(field)) => {
                 reading.stamp_field = Some(field.clone());
                 None
             }
             None => None,
         };
-        let prepare = move |document| prepare(document, &recipe, print, now);
+        let prepare = move |document| prepare(document, &recipe, print, given);
         let mut documents = reading.start(
             &self.files,
             self.from,
@@ -244,6 +265,7 @@ impl Args {
             db: &db,
             keep_skipped: self.keep_skipped,
             recrawl: self.recrawl(),
+            only_first: self.versions == Versions::First,
             report,
             printer: Printer::default(),
         };
@@ -277,13 +299,13 @@ struct Line<'a> {
     extraction: Option<&'static str>,
 }
 
-/// Computes the fingerprint of a document and what to print if it is novel. Its stamp is `now`
-/// unless a field has it.
+/// Computes the fingerprint of a document and what to print if it is novel. Its stamp is
+/// `given` unless a field has it.
 fn prepare<F: Width>(
     document: Document,
     recipe: &Recipe<F>,
     print: Print,
-    now: Option<u64>,
+    given: Option<u64>,
 ) -> Prepared<F> {
     let Document { id, text, raw, extraction, stamp } = document;
     let fingerprint = recipe.fingerprint(&text).fingerprint;
@@ -297,5 +319,5 @@ fn prepare<F: Width>(
             line
         }
     };
-    Prepared { id, fingerprint, stamp: stamp.or(now), output }
+    Prepared { id, fingerprint, stamp: stamp.or(given), output }
 }

@@ -55,8 +55,10 @@ impl Args {
             _ => self.load(&db, self.entries(list), &bar, context),
         };
         bar.finish_and_clear();
+        // Closed even if nothing was loaded, so that no log is left.
+        let closed = db.close();
         let (read, inserted) = loaded?;
-        db.close()?;
+        closed?;
         let already_there = read - inserted;
         let report = Report { schema: "fpdb.import/1", read, inserted, already_there };
         let sentence =

@@ -7,13 +7,14 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use crate::database::{self, NewDatabase, by_width};
+use crate::database::{self, MaybeCreated, NewDatabase, by_width};
 use crate::failure::Exit;
 use crate::input::fingerprints::ListArgs;
 use crate::input::{self, DocumentArgs, InputFormat};
 use crate::memory::MemoryArgs;
 use crate::numbers::parse_size;
 use crate::output::Context;
+use crate::suggested;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -91,7 +92,7 @@ pub(crate) struct Args {
     memory: usize,
 
     /// Recipe that turns texts into fingerprints [default: the database's recipe, else `default`]
-    #[arg(long, value_name = "NAME", help_heading = "Reading documents")]
+    #[arg(long, value_name = "NAME", value_parser = suggested::recipes(), hide_possible_values = true, help_heading = "Reading documents")]
     recipe: Option<String>,
 
     #[command(flatten)]
@@ -114,15 +115,17 @@ impl Args {
         input::check_apart("the database", &self.path, &self.files)?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
-        by_width!(bits, |options| {
+        let created = MaybeCreated::at(&self.path, existing.as_ref());
+        let imported = by_width!(bits, |options| {
             let options = self.reading.apply(options.bulk_memory(self.memory), &self.path);
             match self.from {
                 InputFormat::Documents(from) => {
-                    self.documents(from, options, existing.as_ref(), context)?
+                    self.documents(from, options, existing.as_ref(), context)
                 }
-                InputFormat::Fingerprints => self.list(options, existing.as_ref(), context)?,
+                InputFormat::Fingerprints => self.list(options, existing.as_ref(), context),
             }
         });
+        imported.inspect_err(|_| created.remove_if_empty())?;
         Ok(Exit::Done)
     }
 

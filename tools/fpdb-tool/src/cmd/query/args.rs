@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use crate::input::fingerprints::ListArgs;
 use crate::input::{DocumentArgs, InputFormat};
 use crate::memory::MemoryArgs;
+use crate::stamp;
+use crate::suggested;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -45,9 +47,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MATCHES")]
     pub(super) limit: Option<usize>,
 
-    /// Return only documents with this stamp or a greater one. Needs a database with names or
-    /// unique ids
-    #[arg(long, value_name = "STAMP")]
+    /// Return only documents with this stamp or a greater one: a number, a time such as 2026-01-31,
+    /// or a duration such as 30d, which means so long ago. Needs a database with names or unique ids
+    #[arg(long, value_name = "STAMP", value_parser = stamp::parse)]
     pub(super) since: Option<u64>,
 
     /// Show what each query does instead of its matches: prefixes looked up, prefixes that filters
@@ -63,7 +65,7 @@ pub(crate) struct Args {
     pub(super) list: ListArgs,
 
     /// Recipe that turns texts into fingerprints [default: the database's recipe, else `default`]
-    #[arg(long, value_name = "NAME", help_heading = "Reading documents")]
+    #[arg(long, value_name = "NAME", value_parser = suggested::recipes(), hide_possible_values = true, help_heading = "Reading documents")]
     pub(super) recipe: Option<String>,
 
     #[command(flatten)]

@@ -16,6 +16,7 @@ const IN_TOTAL: &str = "Bytes per fingerprint: all tables, and the ids";
 pub(super) fn html(report: &Report) -> String {
     let title = format!("Space per fingerprint: {}, {} bits", report.data, report.bits);
     let mut page = Page::new(&title);
+    page.provenance();
     page.paragraph(&match report.filter_bits {
         0 => "Measured from tables written without a prefix filter.".to_owned(),
         bits => format!(

@@ -1,0 +1,48 @@
+//! Stamps on the command line: numbers, and times as seconds since the beginning of 1970 in UTC.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use humantime::{parse_duration, parse_rfc3339_weak};
+
+/// Parses a stamp: a number, a date or time, `now`, or a duration, which means so long ago.
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let midnight = format!("{text} 00:00:00");
+    let time = if text == "now" {
+        Some(SystemTime::now())
+    } else if let Ok(time) = parse_rfc3339_weak(text).or_else(|_| parse_rfc3339_weak(&midnight)) {
+        Some(time)
+    } else {
+        parse_duration(text).ok().and_then(|ago| SystemTime::now().checked_sub(ago))
+    };
+    let since_1970 = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since_1970.map(|time| time.as_secs()).ok_or_else(|| {
+        "expected a number, a time since 1970 such as 2026-01-31 or 2026-01-31T12:00:00Z, `now`, or a \
+         duration such as 30d, which means so long ago"
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_times_and_durations_are_stamps() {
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        assert_eq!(parse("0"), Ok(0));
+        assert_eq!(parse("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(parse("1970-01-02"), Ok(86_400));
+        assert_eq!(parse("2026-01-31T12:00:00Z"), Ok(1_769_860_800));
+        assert_eq!(parse("2026-01-31 12:00:01"), Ok(1_769_860_801));
+        for (text, ago) in [("now", 0), ("90s", 90), ("30d", 30 * 86_400), ("1h 30m", 5400)] {
+            let (before, stamp, after) = (now() - ago, parse(text).unwrap(), now() - ago);
+            assert!((before..=after).contains(&stamp), "{text}");
+        }
+        for text in ["", "-1", "1.5", "tomorrow", "2026-13-01", "1969-12-31", "9999y", "d30"] {
+            assert!(parse(text).unwrap_err().contains("such as 30d"), "{text}");
+        }
+    }
+}
