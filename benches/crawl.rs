@@ -135,7 +135,10 @@ impl Crawl<'_> {
             let novelty = self.db.insert_if_novel(document, DocId(1 << 40 | id)).unwrap();
             latencies.push(start.elapsed());
             match novelty {
-                Outcome::Inserted(_) | Outcome::Updated { .. } | Outcome::Unchanged(_) => {
+                Outcome::Inserted(_)
+                | Outcome::Updated { .. }
+                | Outcome::Unchanged(_)
+                | Outcome::UnchangedDuplicate { .. } => {
                     assert!(!near || self.old.is_empty(), "{document:x} is near {known:x}");
                     self.novel.fetch_add(1, Ordering::Relaxed);
                     recent.push(document);

@@ -75,7 +75,7 @@ fn crawl(db: &Db, pages: &[Page], stamp: Option<u64>, crawl: &Crawl) -> u64 {
         for (page, outcome) in pages.iter().zip(outcomes) {
             let found = match outcome {
                 Outcome::Inserted(_) => Expected::New,
-                Outcome::Unchanged(_) => Expected::Same,
+                Outcome::Unchanged(_) | Outcome::UnchangedDuplicate { .. } => Expected::Same,
                 Outcome::Updated { .. } => Expected::Changed,
                 Outcome::Duplicate(found) => panic!("{} duplicates {found:?}", page.name),
             };

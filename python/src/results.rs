@@ -144,6 +144,11 @@ impl<F: Bits> From<fpdb::Outcome<F>> for Outcome {
         match outcome {
             fpdb::Outcome::Inserted(_) => of_kind("inserted"),
             fpdb::Outcome::Unchanged(_) => of_kind("unchanged"),
+            fpdb::Outcome::UnchangedDuplicate { of, .. } => Self {
+                distance: Some(of.distance),
+                duplicate_of: Some(of.into()),
+                ..of_kind("unchanged")
+            },
             fpdb::Outcome::Updated { from, distance, .. } => Self {
                 replaced: Some(from.to_u128()),
                 distance: Some(distance),

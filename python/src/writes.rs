@@ -50,6 +50,7 @@ impl Columns {
         let (kind, distance) = match outcome {
             Outcome::Inserted(_) => (0, 0),
             Outcome::Unchanged(_) => (1, 0),
+            Outcome::UnchangedDuplicate { of, .. } => (1, of.distance),
             Outcome::Updated { distance, .. } => (2, *distance),
             Outcome::Duplicate(found) => (3, found.distance),
         };

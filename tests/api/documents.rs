@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpdb::storage::Sim;
 use fpdb::{
-    Db, DocId, ErrorKind, Ids, Key, OnDuplicate, Options, Outcome, QueryOptions, Result, Stamped,
+    Db, DocId, ErrorKind, Ids, Key, Match, OnDuplicate, Options, Outcome, QueryOptions, Result,
+    Stamped,
 };
 
 const REMEMBER: OnDuplicate = OnDuplicate::Remember;
@@ -253,10 +254,38 @@ fn assert_becomes_original(db: &Db) {
 fn remembered_duplicate_is_unchanged_while_its_original_is_there() {
     let db = with_duplicate();
     for _ in 0..2 {
-        assert_eq!(upsert(&db, 1, "b", REMEMBER), Outcome::Unchanged(DocId(1)));
+        assert_eq!(upsert(&db, 1, "b", REMEMBER), unchanged_duplicate_of(DocId(0), 0b0000));
         db.compact().unwrap();
     }
     assert_eq!(db.stats().duplicates, 1);
+}
+
+/// Returns the outcome for `b`, whose fingerprint is 1.
+fn unchanged_duplicate_of(id: DocId, fingerprint: u64) -> Outcome {
+    let of = Match { distance: (fingerprint ^ 1).count_ones(), fingerprint, id };
+    let outcome = Outcome::UnchangedDuplicate { id: DocId(1), of };
+    assert!(outcome.is_duplicate() && outcome.id() == DocId(1));
+    outcome
+}
+
+#[test]
+fn remembered_duplicate_that_is_written_again_is_one_of_the_nearest_document() {
+    let db = with_duplicate();
+    let c = db.insert(0b0111, "c").unwrap();
+    let again = |db: &Db| upsert(db, 1, "b", REMEMBER);
+    assert_eq!(again(&db), unchanged_duplicate_of(DocId(0), 0b0000));
+    // Its original goes, but another document is near.
+    assert!(db.remove("a").unwrap());
+    assert_eq!(db.get("b").unwrap().unwrap().duplicate_of, Some(DocId(0)), "not written again");
+    assert_eq!(again(&db), unchanged_duplicate_of(c, 0b0111));
+    assert_eq!(db.get("b").unwrap().unwrap().duplicate_of, Some(c));
+    // A nearer one takes its place, whatever else is chosen for new duplicates.
+    let d = db.insert(0b0011, "d").unwrap();
+    let write = db.write(&[(1, "b")]).unless_near(3).or_update(OnDuplicate::Remove).run().unwrap();
+    assert_eq!(write, [unchanged_duplicate_of(d, 0b0011)]);
+    db.flush().unwrap();
+    assert_eq!(db.get("b").unwrap().unwrap().duplicate_of, Some(d));
+    assert!(db.verify().unwrap().errors.is_empty());
 }
 
 #[test]

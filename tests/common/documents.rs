@@ -153,7 +153,10 @@ impl<F: Fingerprint> Model<F> {
         };
         if let Some(old) = old.filter(|old| old.fingerprint == fingerprint) {
             restamp(self);
-            return Outcome::Unchanged(old.id);
+            if let Some(known) = self.documents.get_mut(key) {
+                known.duplicate_of = Some(found.id);
+            }
+            return Outcome::UnchangedDuplicate { id: old.id, of: found };
         }
         match on_duplicate {
             OnDuplicate::Remove => drop(self.documents.remove(key)),

@@ -151,6 +151,11 @@ fn reply<F: Width>(
         None => word(replies, 0, "too-short"),
         Some(Outcome::Inserted(_)) => word(replies, 0, "inserted"),
         Some(Outcome::Unchanged(_)) => word(replies, 0, "unchanged"),
+        Some(Outcome::UnchangedDuplicate { of, .. }) => {
+            let key = keys.find(of.id)?;
+            word(replies, 3, "unchanged");
+            matches::write_parts(key.as_deref(), &of, replies);
+        }
         Some(Outcome::Updated { from, distance, .. }) => {
             word(replies, 2, "updated");
             replies.integer(distance.into());

@@ -222,9 +222,10 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
         on_duplicate: OnDuplicate,
     ) -> Result<Outcome<F>> {
         if let Some(old) = old.filter(|old| old.fingerprint == fingerprint) {
-            // A remembered duplicate that is still one.
-            self.change(key, old.id, Some(old), Some(Document { stamp, ..old }))?;
-            return Ok(Outcome::Unchanged(old.id));
+            // A remembered duplicate that is still one. What it was a duplicate of may be gone.
+            let new = Document { stamp, duplicate_of: Some(found.id), ..old };
+            self.change(key, old.id, Some(old), Some(new))?;
+            return Ok(Outcome::UnchangedDuplicate { id: old.id, of: found });
         }
         let id = old.map_or_else(|| key.id(self.next_doc), |old| old.id);
         let new = match on_duplicate {

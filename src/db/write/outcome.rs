@@ -26,6 +26,14 @@ pub enum Outcome<F = u64> {
     Inserted(DocId),
     /// The document existed with this fingerprint.
     Unchanged(DocId),
+    /// The key was remembered as a duplicate, with this fingerprint, and it still is one: see
+    /// [`OnDuplicate::Remember`].
+    UnchangedDuplicate {
+        /// The document.
+        id: DocId,
+        /// The nearest other document within the distance.
+        of: Match<F>,
+    },
     /// The key existed with another fingerprint, which was replaced.
     Updated {
         /// The document.
@@ -41,7 +49,7 @@ pub enum Outcome<F = u64> {
 }
 
 impl<F> Outcome<F> {
-    /// Returns the id of the document, or of the one that it duplicates.
+    /// Returns the id of the document or, if it is not in the database, of the one that it duplicates.
     ///
     /// ```
     /// let db = fpdb::Options::<u64>::new().in_memory()?;
@@ -51,7 +59,10 @@ impl<F> Outcome<F> {
     /// ```
     pub fn id(&self) -> DocId {
         match self {
-            Self::Inserted(id) | Self::Unchanged(id) | Self::Updated { id, .. } => *id,
+            Self::Inserted(id)
+            | Self::Unchanged(id)
+            | Self::UnchangedDuplicate { id, .. }
+            | Self::Updated { id, .. } => *id,
             Self::Duplicate(found) => found.id,
         }
     }
@@ -66,7 +77,7 @@ impl<F> Outcome<F> {
     /// ```
     #[must_use]
     pub fn is_duplicate(&self) -> bool {
-        matches!(self, Self::Duplicate(_))
+        matches!(self, Self::Duplicate(_) | Self::UnchangedDuplicate { .. })
     }
 }
 
@@ -83,7 +94,8 @@ impl<F> Outcome<F> {
 /// assert!(write((0b0001, "https://b.example/"))?[0].is_duplicate());
 /// // The next crawl knows the copy.
 /// assert_eq!(db.get("https://b.example/")?.unwrap().duplicate_of, Some(DocId(0)));
-/// assert_eq!(write((0b0001, "https://b.example/"))?, [Outcome::Unchanged(DocId(1))]);
+/// let again = write((0b0001, "https://b.example/"))?[0];
+/// assert!(matches!(again, Outcome::UnchangedDuplicate { id: DocId(1), .. }));
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -98,8 +110,10 @@ pub enum OnDuplicate {
     /// is not an original any more: queries do not find it, and it makes no other document a
     /// duplicate.
     ///
-    /// A remembered duplicate that is written again with the same fingerprint is unchanged, whatever
-    /// is chosen then, as long as another document is near.
+    /// A remembered duplicate that is written again with the same fingerprint is
+    /// [unchanged](Outcome::UnchangedDuplicate), whatever is chosen then, as long as another document
+    /// is near. From then on, it is a duplicate of the nearest one, because the original that it had
+    /// may be gone.
     ///
     /// A remembered duplicate becomes an original when it is written again and no other document is
     /// near any more. The outcome is then `Updated`, with distance 0 if its fingerprint is the

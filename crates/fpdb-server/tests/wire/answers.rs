@@ -34,6 +34,7 @@ fn expected(db: &Db, words: &[&str]) -> Reply {
     let outcome = |outcome| match outcome {
         Outcome::Inserted(_) => word("inserted", vec![]),
         Outcome::Unchanged(_) => word("unchanged", vec![]),
+        Outcome::UnchangedDuplicate { of, .. } => word("unchanged", match_of(db, of)),
         Outcome::Updated { from, distance, .. } => {
             word("updated", vec![Reply::Integer(distance.into()), bulk(&hex(from))])
         }

@@ -256,7 +256,7 @@ impl<F: Width> Judge<'_, F> {
                 inserted.insert(number, id);
                 Verdict::Inserted
             }
-            Outcome::Unchanged(_) => Verdict::Unchanged,
+            Outcome::Unchanged(_) | Outcome::UnchangedDuplicate { .. } => Verdict::Unchanged,
             Outcome::Updated { distance, .. } => {
                 let is_small = self.changed_by.is_some_and(|bits| distance <= bits);
                 // A duplicate that becomes an original has never been printed.
