@@ -3,7 +3,8 @@
 //!
 //! [`Db`] is a database that is open for reading and writing. [`ReadOnlyDb`] is open for reading
 //! only, while another process may write to it. [`Snapshot`] is the state of either at one moment.
-//! [`Options`] has everything that can be chosen when a database is created or opened.
+//! [`Options`] has everything that can be chosen when a database is created or opened. [`Batcher`]
+//! writes for asynchronous programs.
 //!
 //! # Features
 //!
@@ -101,11 +102,11 @@ mod version;
 
 pub use codec::block_code::BlockCode;
 pub use db::{
-    Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db, Description, Documents,
-    Durability, ExpireReport, ExtractionName, Found, Iter, Join, JoinReport, Key, LoadReport,
-    MergeReport, OnDuplicate, Options, Outcome, Pair, Pairs, PairsPosition, PairsReport,
-    ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot, Stamped, Stats, TableStats,
-    VerifyReport, Write,
+    Batcher, Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db, Decision,
+    Description, Documents, Durability, ExpireReport, ExtractionName, Found, Iter, Join,
+    JoinReport, Key, LoadReport, MergeReport, OnDuplicate, Options, Outcome, Pair, Pairs,
+    PairsPosition, PairsReport, ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot,
+    Stamped, Stats, TableStats, VerifyReport, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};

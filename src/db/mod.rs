@@ -24,7 +24,9 @@ mod state;
 mod upkeep;
 mod write;
 
-pub use api::{Clusters, Db, Documents, Iter, Join, Pairs, ReadOnlyDb, Snapshot, Write};
+pub use api::{
+    Batcher, Clusters, Db, Decision, Documents, Iter, Join, Pairs, ReadOnlyDb, Snapshot, Write,
+};
 pub use merge::MergeReport;
 pub use read::clusters::{Cluster, ClusterMethod, ClusterReport};
 pub use read::join::JoinReport;

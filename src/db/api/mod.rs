@@ -1,5 +1,6 @@
 //! The public types, and the engine behind them.
 
+mod batcher;
 mod clusters;
 mod db;
 mod engine;
@@ -16,6 +17,7 @@ mod text;
 mod write;
 mod writes;
 
+pub use batcher::{Batcher, Decision};
 pub use clusters::Clusters;
 pub use db::Db;
 pub use iterators::{Documents, Iter};

@@ -1,0 +1,241 @@
+//! What waits to be written, and the answers.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::Waker;
+
+use crate::db::api::batcher::Batcher;
+use crate::db::state::key::{Key, Stamped};
+use crate::db::state::locks::lock;
+use crate::db::write::outcome::Outcome;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fingerprint::{DocId, Fingerprint};
+use crate::process::Process;
+
+/// The most documents of a commit.
+const MAX_BATCH: usize = 512;
+
+/// When a document is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Insert,
+    Upsert,
+}
+
+/// A document to write. It is answered in any case: if it is dropped before, with an error.
+pub(super) struct Request<F: Fingerprint> {
+    pub(super) fingerprint: F,
+    key: OwnedKey,
+    stamp: Option<u64>,
+    pub(super) kind: Kind,
+    answer: Arc<Answer<F>>,
+}
+
+/// A key that outlives the call that gave it.
+enum OwnedKey {
+    Id(DocId),
+    Name(Box<str>),
+}
+
+impl<F: Fingerprint> Request<F> {
+    pub(super) fn new(fingerprint: F, key: Stamped<'_>, kind: Kind) -> (Self, Arc<Answer<F>>) {
+        let Stamped { key, stamp } = key;
+        let key = match key {
+            Key::Id(id) => OwnedKey::Id(id),
+            Key::Name(name) => OwnedKey::Name(name.into()),
+        };
+        let answer = Arc::new(Answer::default());
+        (Self { fingerprint, key, stamp, kind, answer: answer.clone() }, answer)
+    }
+
+    pub(super) fn key(&self) -> Stamped<'_> {
+        let key = match &self.key {
+            OwnedKey::Id(id) => Key::Id(*id),
+            OwnedKey::Name(name) => Key::Name(name),
+        };
+        Stamped { key, stamp: self.stamp }
+    }
+
+    pub(super) fn answer(self, result: Result<Outcome<F>>) {
+        self.answer.give(result);
+    }
+}
+
+impl<F: Fingerprint> Drop for Request<F> {
+    fn drop(&mut self) {
+        // Does nothing if it was answered.
+        self.answer.give(Err(Error::new(
+            ErrorKind::Closed,
+            "the batcher ended before it wrote the document",
+        )));
+    }
+}
+
+/// The place for the answer to a request.
+pub(super) struct Answer<F> {
+    state: Mutex<Given<F>>,
+    given: Condvar,
+}
+
+struct Given<F> {
+    result: Option<Result<Outcome<F>>>,
+    is_given: bool,
+    waker: Option<Waker>,
+}
+
+impl<F> Default for Answer<F> {
+    fn default() -> Self {
+        let state = Given { result: None, is_given: false, waker: None };
+        Self { state: Mutex::new(state), given: Condvar::new() }
+    }
+}
+
+impl<F> Answer<F> {
+    /// Gives the answer, unless one was given.
+    fn give(&self, result: Result<Outcome<F>>) {
+        let mut state = lock(&self.state);
+        if state.is_given {
+            return;
+        }
+        (state.is_given, state.result) = (true, Some(result));
+        let waker = state.waker.take();
+        drop(state);
+        self.given.notify_all();
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Takes the answer, or has this waker woken when it is given.
+    pub(super) fn take_or_wake(&self, waker: &Waker) -> Option<Result<Outcome<F>>> {
+        let mut state = lock(&self.state);
+        let result = state.result.take();
+        if result.is_none() {
+            state.waker = Some(waker.clone());
+        }
+        result
+    }
+
+    /// Waits for the answer.
+    pub(super) fn wait(&self) -> Result<Outcome<F>> {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some(result) = state.result.take() {
+                return result;
+            }
+            state = self.given.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The requests that wait.
+pub(super) struct Queue<F: Fingerprint> {
+    state: Mutex<State<F>>,
+    /// Something was added, or the queue was closed.
+    added: Condvar,
+    /// There is room again.
+    room: Condvar,
+    process: Process,
+    /// The folder of the database, for messages.
+    path: PathBuf,
+}
+
+struct State<F: Fingerprint> {
+    waiting: VecDeque<Request<F>>,
+    /// Tasks that wait for room.
+    wakers: Vec<Waker>,
+    is_closed: bool,
+}
+
+impl<F: Fingerprint> Queue<F> {
+    pub(super) fn new(path: PathBuf) -> Self {
+        let state = State { waiting: VecDeque::new(), wakers: Vec::new(), is_closed: false };
+        let (added, room, process) = (Condvar::new(), Condvar::new(), Process::current());
+        Self { state: Mutex::new(state), added, room, process, path }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        lock(&self.state).waiting.len()
+    }
+
+    /// Returns whether this process has the thread.
+    pub(super) fn is_in_own_process(&self) -> bool {
+        self.process.is_current()
+    }
+
+    /// Adds a request. If there is no room, returns it, and has this waker woken when there is.
+    pub(super) fn add(&self, request: Request<F>, waker: &Waker) -> Result<Option<Request<F>>> {
+        self.process.expect_current().map_err(|e| e.at_path(&self.path))?;
+        let mut state = lock(&self.state);
+        if state.is_closed {
+            return Err(self.closed());
+        }
+        if state.waiting.len() >= Batcher::<F>::CAPACITY {
+            state.wakers.push(waker.clone());
+            return Ok(Some(request));
+        }
+        state.waiting.push_back(request);
+        drop(state);
+        self.added.notify_one();
+        Ok(None)
+    }
+
+    /// Adds a request, and waits for room before if necessary.
+    pub(super) fn add_blocking(&self, request: Request<F>) -> Result<()> {
+        self.process.expect_current().map_err(|e| e.at_path(&self.path))?;
+        let mut state = lock(&self.state);
+        while state.waiting.len() >= Batcher::<F>::CAPACITY && !state.is_closed {
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.is_closed {
+            return Err(self.closed());
+        }
+        state.waiting.push_back(request);
+        drop(state);
+        self.added.notify_one();
+        Ok(())
+    }
+
+    fn closed(&self) -> Error {
+        let message = "the batcher has ended: keep a clone of it until every document is decided";
+        Error::new(ErrorKind::Closed, message).at_path(&self.path)
+    }
+
+    /// Waits for requests, and returns those that are written next: of one kind, in their order.
+    /// `None` means that there will be no more.
+    pub(super) fn next(&self) -> Option<Vec<Request<F>>> {
+        let mut state = lock(&self.state);
+        while state.waiting.is_empty() {
+            if state.is_closed {
+                return None;
+            }
+            state = self.added.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let kind = state.waiting.front().map(|request| request.kind);
+        let same = |request: &&Request<F>| Some(request.kind) == kind;
+        let count = state.waiting.iter().take(MAX_BATCH).take_while(same).count();
+        let batch = state.waiting.drain(..count).collect();
+        let wakers = std::mem::take(&mut state.wakers);
+        drop(state);
+        self.room.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
+        Some(batch)
+    }
+
+    /// Accepts no more requests. Those that wait are still written.
+    pub(super) fn close(&self) {
+        let mut state = lock(&self.state);
+        state.is_closed = true;
+        let wakers = std::mem::take(&mut state.wakers);
+        drop(state);
+        self.added.notify_all();
+        self.room.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Accepts no more requests, and answers those that wait with an error.
+    pub(super) fn abandon(&self) {
+        self.close();
+        let waiting = std::mem::take(&mut lock(&self.state).waiting);
+        drop(waiting);
+    }
+}
