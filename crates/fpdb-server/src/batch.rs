@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use std::{thread, vec};
 
-use fpdb::{DocId, Key, Outcome};
+use fpdb::{DocId, Key, OnDuplicate, Outcome, Stamped};
 
 use crate::command::Command;
 use crate::failure::Result;
@@ -18,14 +18,28 @@ use crate::width::Width;
 /// The most commands of a batch.
 pub(crate) const MAX_COMMANDS: usize = 512;
 
+/// What commands have in common that can be committed together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) command: Command,
+    pub(crate) on_duplicate: OnDuplicate,
+}
+
 /// Adjacent commands of a client, all of one kind.
 pub(crate) struct Batch<F> {
-    pub(crate) command: Command,
+    pub(crate) kind: Kind,
     start: Instant,
     /// What each command writes: a document, or nothing because its text is too short.
-    written: Vec<Result<Option<(F, StoredKey)>>>,
+    written: Vec<Result<Option<Stored<F>>>>,
     /// The names of all documents, one after the other.
     names: String,
+}
+
+/// A document that outlives the request it comes from.
+struct Stored<F> {
+    fingerprint: F,
+    key: StoredKey,
+    stamp: Option<u64>,
 }
 
 /// A key that outlives the request it comes from.
@@ -37,34 +51,37 @@ enum StoredKey {
 
 impl<F: Width> Batch<F> {
     /// Begins a batch of about this many commands.
-    pub(crate) fn new(command: Command, commands: usize) -> Self {
+    pub(crate) fn new(kind: Kind, commands: usize) -> Self {
         let written = Vec::with_capacity(commands);
-        Self { command, start: Instant::now(), written, names: String::new() }
+        Self { kind, start: Instant::now(), written, names: String::new() }
     }
 
     /// Adds what a command writes.
-    pub(crate) fn push(&mut self, written: Result<Option<(F, Key<'_>)>>) {
+    pub(crate) fn push(&mut self, written: Result<Option<(F, Stamped<'_>)>>) {
         let names = &mut self.names;
-        let stored = |(fingerprint, key)| match key {
-            Key::Id(id) => (fingerprint, StoredKey::Id(id)),
-            Key::Name(name) => {
-                let start = names.len();
-                names.push_str(name);
-                (fingerprint, StoredKey::Name(start..names.len()))
-            }
+        let stored = |(fingerprint, Stamped { key, stamp }): (F, Stamped<'_>)| {
+            let key = match key {
+                Key::Id(id) => StoredKey::Id(id),
+                Key::Name(name) => {
+                    let start = names.len();
+                    names.push_str(name);
+                    StoredKey::Name(start..names.len())
+                }
+            };
+            Stored { fingerprint, key, stamp }
         };
         self.written.push(written.map(|document| document.map(stored)));
     }
 
     /// Returns the documents to write.
-    pub(crate) fn documents(&self) -> impl Iterator<Item = (F, Key<'_>)> {
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (F, Stamped<'_>)> {
         self.written.iter().filter_map(|written| {
-            let (fingerprint, key) = written.as_ref().ok()?.as_ref()?;
+            let Stored { fingerprint, key, stamp } = written.as_ref().ok()?.as_ref()?;
             let key = match key {
                 StoredKey::Id(id) => Key::Id(*id),
                 StoredKey::Name(range) => Key::Name(&self.names[range.clone()]),
             };
-            Some((*fingerprint, key))
+            Some((*fingerprint, Stamped { key, stamp: *stamp }))
         })
     }
 
@@ -77,7 +94,7 @@ impl<F: Width> Batch<F> {
 /// The replies to a batch that was committed.
 pub(crate) struct Answers<F: Width> {
     command: Command,
-    written: vec::IntoIter<Result<Option<(F, StoredKey)>>>,
+    written: vec::IntoIter<Result<Option<Stored<F>>>>,
     /// What became of the documents.
     outcomes: vec::IntoIter<Result<Outcome<F>>>,
     keys: Arc<Keys<F>>,
@@ -91,7 +108,7 @@ impl<F: Width> Answers<F> {
         keys: Arc<Keys<F>>,
         lent: Lent,
     ) -> Self {
-        let Batch { command, start, written, .. } = batch;
+        let Batch { kind: Kind { command, .. }, start, written, .. } = batch;
         if command == Command::AddNx {
             lent.output.metrics().addnx.add(written.len(), start.elapsed());
         }

@@ -9,7 +9,18 @@ pub(crate) enum Command {
     MQuery,
     Get,
     Del,
+    Touch,
+    Expire,
+    Flush,
+    Compact,
+    Backup,
+    Verify,
     Stats,
+    Multi,
+    Exec,
+    Discard,
+    Watch,
+    Unwatch,
     Ping,
     Echo,
     Info,
@@ -18,10 +29,6 @@ pub(crate) enum Command {
     Client,
     Commands,
     Select,
-    Multi,
-    Exec,
-    Discard,
-    Watch,
     Quit,
     Reset,
 }
@@ -29,117 +36,62 @@ pub(crate) enum Command {
 /// What is fixed about a command.
 #[derive(Debug)]
 pub(crate) struct Definition {
-    command: Command,
+    pub(crate) command: Command,
     /// In lower case.
     pub(crate) name: &'static str,
     /// The number of words, with the name.
     least: usize,
     most: usize,
-    pub(crate) effect: Effect,
-    /// The arguments, as the documentation writes them.
-    pub(crate) arguments: &'static str,
-    /// What it does, in a few words.
-    pub(crate) summary: &'static str,
-}
-
-/// What a command does to the database, or what it needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effect {
-    Write,
-    Read,
-    /// Neither reads nor writes.
-    Connection,
-    /// The same, before the password is given.
-    NoAuth,
+    /// The effects, as clients of Redis know them.
+    pub(crate) flags: &'static [&'static str],
+    /// Whether the first argument is a key.
+    pub(crate) has_key: bool,
 }
 
 /// The number of commands.
-pub(crate) const COUNT: usize = 21;
+pub(crate) const COUNT: usize = 28;
 
 const ANY: usize = usize::MAX;
+const WRITE: &[&str] = &["write"];
+const READ: &[&str] = &["readonly"];
+const ADMIN_WRITE: &[&str] = &["admin", "write"];
+const ADMIN_READ: &[&str] = &["admin", "readonly"];
+const FAST: &[&str] = &["fast"];
+/// Commands that need no password.
+const NO_AUTH: &[&str] = &["no_auth", "fast"];
 
 /// All commands, in the order of [`Command`].
 pub(crate) const ALL: [Definition; COUNT] = {
     use Command::*;
-    use Effect::*;
     [
-        define(
-            AddNx,
-            "fp.addnx",
-            3,
-            4,
-            Write,
-            "key document",
-            "Inserts a document unless one is near",
-        ),
-        define(
-            Upsert,
-            "fp.upsert",
-            3,
-            4,
-            Write,
-            "key document",
-            "Inserts or updates a document unless another one is near",
-        ),
-        define(
-            Query,
-            "fp.query",
-            2,
-            6,
-            Read,
-            "document [k] [LIMIT n]",
-            "Finds the entries within a distance",
-        ),
-        define(
-            MQuery,
-            "fp.mquery",
-            3,
-            ANY,
-            Read,
-            "k fingerprint ...",
-            "Finds the entries within a distance of several fingerprints",
-        ),
-        define(Get, "fp.get", 2, 2, Read, "key", "Returns what is known about a document"),
-        define(Del, "fp.del", 2, 3, Write, "key [fingerprint]", "Removes a document"),
-        define(Stats, "fp.stats", 1, 1, Read, "", "Returns statistics about the database"),
-        define(Ping, "ping", 1, 2, Connection, "[text]", "Returns PONG or the text"),
-        define(Echo, "echo", 2, 2, Connection, "text", "Returns the text"),
-        define(
-            Info,
-            "info",
-            1,
-            ANY,
-            Connection,
-            "[section ...]",
-            "Returns the state of the server",
-        ),
-        define(
-            Hello,
-            "hello",
-            1,
-            7,
-            NoAuth,
-            "[version] [AUTH user password] [SETNAME name]",
-            "Chooses the protocol",
-        ),
-        define(Auth, "auth", 2, 3, NoAuth, "[user] password", "Gives the password"),
-        define(Client, "client", 2, 4, Connection, "subcommand ...", "Describes and names clients"),
-        define(
-            Commands,
-            "command",
-            1,
-            ANY,
-            Connection,
-            "[subcommand ...]",
-            "Describes the commands",
-        ),
-        define(Select, "select", 2, 2, Connection, "0", "Does nothing: there is one database"),
-        define(Multi, "multi", 1, 1, Connection, "", "Begins a transaction"),
-        define(Exec, "exec", 1, 1, Connection, "", "Executes the commands of a transaction"),
-        define(Discard, "discard", 1, 1, Connection, "", "Forgets the commands of a transaction"),
-        define(Watch, "watch", 2, ANY, Connection, "key ...", "Not supported"),
-        define(Quit, "quit", 1, ANY, NoAuth, "", "Ends the connection"),
-        define(Reset, "reset", 1, 1, NoAuth, "", "Puts the connection into its first state"),
+        define(AddNx, "fp.addnx", 3, 6, WRITE, true),
+        define(Upsert, "fp.upsert", 3, 7, WRITE, true),
+        define(Query, "fp.query", 2, 8, READ, false),
+        define(MQuery, "fp.mquery", 3, ANY, READ, false),
+        define(Get, "fp.get", 2, 2, READ, true),
+        define(Del, "fp.del", 2, 3, WRITE, true),
+        define(Touch, "fp.touch", 3, 3, WRITE, true),
+        define(Expire, "fp.expire", 2, 2, WRITE, false),
+        define(Flush, "fp.flush", 1, 1, ADMIN_WRITE, false),
+        define(Compact, "fp.compact", 1, 1, ADMIN_WRITE, false),
+        define(Backup, "fp.backup", 2, 2, ADMIN_READ, false),
+        define(Verify, "fp.verify", 1, 1, ADMIN_READ, false),
+        define(Stats, "fp.stats", 1, 1, READ, false),
+        define(Multi, "multi", 1, 1, FAST, false),
+        define(Exec, "exec", 1, 1, FAST, false),
+        define(Discard, "discard", 1, 1, FAST, false),
+        define(Watch, "watch", 2, ANY, FAST, true),
+        define(Unwatch, "unwatch", 1, 1, FAST, false),
+        define(Ping, "ping", 1, 2, FAST, false),
+        define(Echo, "echo", 2, 2, FAST, false),
+        define(Info, "info", 1, ANY, FAST, false),
+        define(Hello, "hello", 1, 7, NO_AUTH, false),
+        define(Auth, "auth", 2, 3, NO_AUTH, false),
+        define(Client, "client", 2, 4, FAST, false),
+        define(Commands, "command", 1, ANY, FAST, false),
+        define(Select, "select", 2, 2, FAST, false),
+        define(Quit, "quit", 1, ANY, NO_AUTH, false),
+        define(Reset, "reset", 1, 1, NO_AUTH, false),
     ]
 };
 
@@ -148,11 +100,10 @@ const fn define(
     name: &'static str,
     least: usize,
     most: usize,
-    effect: Effect,
-    arguments: &'static str,
-    summary: &'static str,
+    flags: &'static [&'static str],
+    has_key: bool,
 ) -> Definition {
-    Definition { command, name, least, most, effect, arguments, summary }
+    Definition { command, name, least, most, flags, has_key }
 }
 
 impl Command {
@@ -173,13 +124,13 @@ impl Command {
 
     /// Returns whether the command can be used without a password.
     pub(crate) fn is_open(self) -> bool {
-        self.definition().effect == Effect::NoAuth
+        self.definition().flags.contains(&"no_auth")
     }
 
-    /// Returns whether the command takes effect between `MULTI` and `EXEC`, instead of waiting.
-    pub(crate) fn is_about_transactions(self) -> bool {
+    /// Returns whether the command waits for `EXEC` if it comes after `MULTI`.
+    pub(crate) fn is_queued(self) -> bool {
         use Command::{Discard, Exec, Multi, Quit, Reset, Watch};
-        matches!(self, Multi | Exec | Discard | Watch | Quit | Reset)
+        !matches!(self, Multi | Exec | Discard | Watch | Quit | Reset)
     }
 
     /// Returns whether adjacent commands of this kind are committed together.
@@ -193,21 +144,6 @@ impl Definition {
     pub(crate) fn arity(&self) -> i64 {
         let least = i64::try_from(self.least).unwrap_or(i64::MAX);
         if self.least == self.most { least } else { -least }
-    }
-
-    /// Returns whether the first argument is a key.
-    pub(crate) fn has_key(&self) -> bool {
-        self.arguments.starts_with("key")
-    }
-
-    /// Returns the effects, as clients of Redis know them.
-    pub(crate) fn flags(&self) -> &'static [&'static str] {
-        match self.effect {
-            Effect::Write => &["write"],
-            Effect::Read => &["readonly"],
-            Effect::Connection => &["fast"],
-            Effect::NoAuth => &["no_auth", "fast"],
-        }
     }
 }
 
@@ -231,6 +167,6 @@ mod tests {
     fn arity_is_negative_if_it_varies() {
         assert_eq!(Command::Get.definition().arity(), 2);
         assert_eq!(Command::AddNx.definition().arity(), -3);
-        assert!(Command::AddNx.takes(3) && Command::AddNx.takes(4) && !Command::AddNx.takes(5));
+        assert!(Command::AddNx.takes(3) && Command::AddNx.takes(6) && !Command::AddNx.takes(7));
     }
 }

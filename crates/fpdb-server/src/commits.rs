@@ -8,9 +8,9 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use fpdb::{Key, OnDuplicate, Outcome};
+use fpdb::{Outcome, Stamped};
 
-use crate::batch::Answers;
+use crate::batch::{Answers, Kind};
 use crate::command::Command;
 use crate::failure::Result;
 use crate::matches::Keys;
@@ -32,13 +32,13 @@ pub(crate) fn run<F: Width>(service: &Arc<Service<F>>) {
 
 /// Commits batches of one kind, and sends the replies.
 fn execute<F: Width>(service: &Service<F>, group: Vec<Submission<F>>) {
-    let Some(command) = group.first().map(|first| first.batch.command) else { return };
+    let Some(kind) = group.first().map(|first| first.batch.kind) else { return };
     let counts: Vec<usize> =
         group.iter().map(|submission| submission.batch.documents().count()).collect();
-    let documents: Vec<(F, Key<'_>)> =
+    let documents: Vec<(F, Stamped<'_>)> =
         group.iter().flat_map(|submission| submission.batch.documents()).collect();
     let mut outcomes = Vec::with_capacity(documents.len());
-    commit(service, command, &documents, &mut outcomes);
+    commit(service, kind, &documents, &mut outcomes);
     let mut outcomes = outcomes.into_iter();
     let keys = Arc::new(Keys::new(service.db.snapshot(), service.db.description().ids));
     for (Submission { batch, lent }, count) in group.into_iter().zip(counts) {
@@ -51,32 +51,32 @@ fn execute<F: Width>(service: &Service<F>, group: Vec<Submission<F>>) {
 /// command fails only if it would have failed alone.
 fn commit<F: Width>(
     service: &Service<F>,
-    command: Command,
-    documents: &[(F, Key<'_>)],
+    kind: Kind,
+    documents: &[(F, Stamped<'_>)],
     outcomes: &mut Vec<Result<Outcome<F>>>,
 ) {
     if documents.is_empty() {
         return;
     }
-    match commit_together(service, command, documents) {
+    match commit_together(service, kind, documents) {
         Ok(all) => outcomes.extend(all.into_iter().map(Ok)),
         Err(error) if documents.len() == 1 => outcomes.push(Err(error.into())),
         Err(_) => {
             let (first, second) = documents.split_at(documents.len() / 2);
-            commit(service, command, first, outcomes);
-            commit(service, command, second, outcomes);
+            commit(service, kind, first, outcomes);
+            commit(service, kind, second, outcomes);
         }
     }
 }
 
 fn commit_together<F: Width>(
     service: &Service<F>,
-    command: Command,
-    documents: &[(F, Key<'_>)],
+    kind: Kind,
+    documents: &[(F, Stamped<'_>)],
 ) -> fpdb::Result<Vec<Outcome<F>>> {
     let write = service.db.write(documents).unless_near(service.db.description().max_distance);
-    match command {
-        Command::Upsert => write.or_update(OnDuplicate::Keep).run(),
+    match kind.command {
+        Command::Upsert => write.or_update(kind.on_duplicate).run(),
         _ => write.run(),
     }
 }

@@ -1,5 +1,4 @@
-//! How a client introduces itself (`AUTH`, `HELLO`, `CLIENT`), and what the server says about its
-//! commands (`COMMAND`).
+//! How a client introduces itself: `AUTH`, `HELLO` and `CLIENT`.
 
 use std::time::Instant;
 

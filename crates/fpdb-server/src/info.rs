@@ -6,12 +6,25 @@ use crate::metrics::Metrics;
 use crate::service::Service;
 use crate::width::Width;
 
-/// Returns the reply to `INFO`: the sections with these names, and all of them if there are none.
+/// Names that stand for all sections.
+const EVERYTHING: [&[u8]; 3] = [b"default", b"all", b"everything"];
+
+/// The rows of a section: their names and values.
+type Rows<'a> = &'a [(&'a str, &'a dyn Display)];
+
+/// Returns the reply to `INFO`: the sections with these names, or all of them if none is given.
 pub(crate) fn info<F: Width>(service: &Service<F>, names: &[&[u8]]) -> String {
     let shared = &service.shared;
     let metrics = &shared.metrics;
     let stats = service.db.stats();
-    let sections: [(&str, &[Row<'_>]); 4] = [
+    let is_asked_for = |title: &str| {
+        let is_meant = |name: &&[u8]| {
+            EVERYTHING.iter().any(|all| name.eq_ignore_ascii_case(all))
+                || name.eq_ignore_ascii_case(title.as_bytes())
+        };
+        names.is_empty() || names.iter().any(is_meant)
+    };
+    let sections: [(&str, Rows<'_>); 4] = [
         (
             "Server",
             &[
@@ -52,29 +65,22 @@ pub(crate) fn info<F: Width>(service: &Service<F>, names: &[&[u8]]) -> String {
             ],
         ),
     ];
-    let is_asked_for = |title: &str| {
-        let is_it = |name: &&[u8]| {
-            let all: [&[u8]; 4] = [b"all", b"default", b"everything", title.as_bytes()];
-            all.iter().any(|known| known.eq_ignore_ascii_case(name))
-        };
-        names.is_empty() || names.iter().any(is_it)
-    };
     let mut text = String::new();
-    for (title, rows) in sections.iter().filter(|(title, _)| is_asked_for(title)) {
+    for (title, rows) in sections.into_iter().filter(|(title, _)| is_asked_for(title)) {
         section(&mut text, title, rows);
     }
     text
 }
 
-/// A name and its value.
-type Row<'a> = (&'a str, &'a dyn Display);
-
-fn section(text: &mut String, title: &str, rows: &[Row<'_>]) {
+fn section(text: &mut String, title: &str, rows: Rows<'_>) {
+    // Sections are separated by empty lines.
+    if !text.is_empty() {
+        *text += "\r\n";
+    }
     let _ = write!(text, "# {title}\r\n");
     for (name, value) in rows {
         let _ = write!(text, "{name}:{value}\r\n");
     }
-    *text += "\r\n";
 }
 
 fn calls(metrics: &Metrics) -> u64 {

@@ -18,7 +18,6 @@ impl Budget {
         Self { free: AtomicUsize::new(bytes) }
     }
 
-    /// Takes some of it, if there is enough.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let less = |free: usize| free.checked_sub(bytes);
         self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()

@@ -7,9 +7,7 @@
 //! | a connection is accepted, and gets a thread | `accept.rs` |
 //! | its bytes become requests | `connection.rs`, `input.rs`, `resp/request.rs` |
 //! | each request is a command | `session.rs`, `command.rs` |
-//! | after `MULTI`, it waits for `EXEC` | `transaction.rs` |
 //! | commands about the client | `handshake.rs` |
-//! | commands about the commands | `help.rs` |
 //! | commands that read, answered at once | `reads.rs`, `stats.rs` |
 //! | commands that write: parsed, and handed over to other threads | `writes.rs`, `batch.rs`, `queue.rs` |
 //! | these commit the writes of all connections together | `commits.rs` |
@@ -25,13 +23,14 @@ mod command;
 mod commits;
 mod connection;
 mod database;
+mod describe;
 mod error;
 mod failure;
 mod handshake;
-mod help;
 mod http;
 mod info;
 mod input;
+mod maintenance;
 mod matches;
 mod metrics;
 mod options;

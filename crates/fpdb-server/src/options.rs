@@ -1,5 +1,6 @@
 //! What a server allows.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::password::Password;
@@ -33,6 +34,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// let options = Options::new()
 ///     .password("correct horse")
 ///     .metrics("127.0.0.1:0")
+///     .backup_folder("/var/backups/crawl")
 ///     .max_connections(50)
 ///     .max_bulk(64 << 10)
 ///     .max_request(1 << 20)
@@ -48,6 +50,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 86_400);
 pub struct Options {
     pub(crate) password: Option<Password>,
     pub(crate) metrics: Option<String>,
+    pub(crate) backup_folder: Option<PathBuf>,
     pub(crate) max_connections: usize,
     max_bulk: usize,
     max_request: usize,
@@ -71,6 +74,7 @@ impl Default for Options {
         Self {
             password: None,
             metrics: None,
+            backup_folder: None,
             max_connections: 1000,
             max_bulk: 8 << 20,
             max_request: 16 << 20,
@@ -105,6 +109,13 @@ impl Options {
     #[must_use]
     pub fn metrics(mut self, address: impl Into<String>) -> Self {
         self.metrics = Some(address.into());
+        self
+    }
+
+    /// Clients may write backups into this folder, with `FP.BACKUP`. By default they may not.
+    #[must_use]
+    pub fn backup_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.backup_folder = Some(folder.into());
         self
     }
 

@@ -88,9 +88,9 @@ impl<F: Width> State<F> {
         let mut commands = 0;
         while let Some(Submission { batch, .. }) = self.waiting.front() {
             commands += batch.len();
-            let fits = group.first().is_none_or(|first| {
-                first.batch.command == batch.command && commands <= MAX_COMMANDS
-            });
+            let fits = group
+                .first()
+                .is_none_or(|first| first.batch.kind == batch.kind && commands <= MAX_COMMANDS);
             if !fits {
                 break;
             }
@@ -105,7 +105,10 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::Arc;
 
+    use fpdb::OnDuplicate;
+
     use super::*;
+    use crate::batch::Kind;
     use crate::clients::Clients;
     use crate::command::Command;
     use crate::metrics::Metrics;
@@ -118,17 +121,21 @@ mod tests {
         let stream = TcpStream::connect(address).unwrap();
         let registered = Arc::new(Clients::default()).register(stream, address, 1).unwrap();
         let queue = Queue::<u64>::default();
-        let (add, upsert) = (Command::AddNx, Command::Upsert);
-        for (command, commands) in [
+        let kind = |command, on_duplicate| Kind { command, on_duplicate };
+        let add = kind(Command::AddNx, OnDuplicate::Keep);
+        let upsert = kind(Command::Upsert, OnDuplicate::Keep);
+        let remove = kind(Command::Upsert, OnDuplicate::Remove);
+        for (kind, commands) in [
             (add, MAX_COMMANDS - 1),
             (add, 1),
             (add, 2),
             (upsert, 1),
+            (remove, 1),
             (add, MAX_COMMANDS),
             (add, 1),
         ] {
             let mut output = Output::new(registered.client.clone(), Arc::new(Metrics::new()));
-            let mut batch = Batch::new(command, commands);
+            let mut batch = Batch::new(kind, commands);
             (0..commands).for_each(|_| batch.push(Ok(None)));
             queue.submit(batch, output.lend(&Arc::default()));
         }
@@ -138,7 +145,7 @@ mod tests {
         let lengths: Vec<Vec<usize>> = lengths.collect();
         assert_eq!(
             lengths,
-            [vec![MAX_COMMANDS - 1, 1], vec![2], vec![1], vec![MAX_COMMANDS], vec![1]]
+            [vec![MAX_COMMANDS - 1, 1], vec![2], vec![1], vec![1], vec![MAX_COMMANDS], vec![1]]
         );
     }
 
@@ -150,9 +157,10 @@ mod tests {
         let registered = Arc::new(Clients::default()).register(stream, address, 1).unwrap();
         let queue = Queue::<u64>::default();
         queue.end();
+        let kind = Kind { command: Command::AddNx, on_duplicate: OnDuplicate::Keep };
         let mut output = Output::new(registered.client.clone(), Arc::new(Metrics::new()));
         let loan = Arc::default();
-        queue.submit(Batch::new(Command::AddNx, 0), output.lend(&loan));
+        queue.submit(Batch::new(kind, 0), output.lend(&loan));
         assert!(loan.wait().is_broken());
     }
 }

@@ -4,17 +4,19 @@ use std::str::FromStr;
 
 use fpdb::QueryOptions;
 
+use crate::command::Command;
 use crate::failure::{Failure, Result};
 use crate::matches::{self, Keys};
 use crate::output::Output;
 use crate::resp::Replies;
 use crate::service::Service;
 use crate::width::Width;
+use crate::writes::parse_stamp;
 
 /// The most matches of one reply. They are in memory while the reply is sent.
 const MAX_MATCHES: usize = 100_000;
 
-/// `FP.QUERY fingerprint|TEXT text [k] [LIMIT n]`
+/// `FP.QUERY fingerprint|TEXT text [k] [LIMIT n] [SINCE stamp]`
 pub(crate) fn query<F: Width>(
     service: &Service<F>,
     words: &[&[u8]],
@@ -23,36 +25,43 @@ pub(crate) fn query<F: Width>(
     let mut rest = &words[1..];
     let fingerprint = service.document(&mut rest)?;
     let (distance, rest) = match *rest {
-        [distance, ref rest @ ..] if !distance.eq_ignore_ascii_case(b"limit") => {
-            (parse_distance::<F>(distance)?, rest)
-        }
+        [distance, ref rest @ ..] if !is_option(distance) => (parse_distance::<F>(distance)?, rest),
         _ => (service.db.description().max_distance, rest),
     };
-    let limit = match *rest {
-        [] => None,
-        [limit, number] if limit.eq_ignore_ascii_case(b"limit") => Some(parse_limit(number)?),
-        _ => return Err(Failure::syntax()),
-    };
+    let (limit, since) = query_options(rest)?;
+    if since.is_some() {
+        service.expect_documents("has no stamps")?;
+    }
     let Some(fingerprint) = fingerprint else {
         output.replies.null();
         return Ok(());
     };
     let keys = Keys::new(service.db.snapshot(), service.db.description().ids);
-    let mut search = Search { keys, distance, limit, left: MAX_MATCHES };
+    let mut search = Search { keys, distance, limit, since, left: MAX_MATCHES };
     search.write(fingerprint, output)
 }
 
-/// `FP.MQUERY k fingerprint...`
+/// `FP.MQUERY k [SINCE stamp] fingerprint...`
 pub(crate) fn query_many<F: Width>(
     service: &Service<F>,
     words: &[&[u8]],
     output: &mut Output,
 ) -> Result<()> {
     let distance = parse_distance::<F>(words[1])?;
-    let fingerprints = words[2..].iter().map(|word| Service::<F>::fingerprint(word));
+    let (since, fingerprints) = match *words {
+        [_, _, word, stamp, ref rest @ ..] if word.eq_ignore_ascii_case(b"since") => {
+            service.expect_documents("has no stamps")?;
+            (Some(parse_stamp(stamp)?), rest)
+        }
+        _ => (None, &words[2..]),
+    };
+    if fingerprints.is_empty() {
+        return Err(Failure::arity(Command::MQuery));
+    }
+    let fingerprints = fingerprints.iter().map(|word| Service::<F>::fingerprint(word));
     let fingerprints = fingerprints.collect::<Result<Vec<F>>>()?;
     let keys = Keys::new(service.db.snapshot(), service.db.description().ids);
-    let mut search = Search { keys, distance, limit: None, left: MAX_MATCHES };
+    let mut search = Search { keys, distance, limit: None, since, left: MAX_MATCHES };
     output.replies.array(fingerprints.len());
     for fingerprint in fingerprints {
         // The reply has begun, so an error takes the place of one answer.
@@ -71,6 +80,8 @@ struct Search<F: Width> {
     keys: Keys<F>,
     distance: u32,
     limit: Option<usize>,
+    /// The least stamp of documents that are found.
+    since: Option<u64>,
     /// How many more matches the reply may have.
     left: usize,
 }
@@ -80,6 +91,7 @@ impl<F: Width> Search<F> {
     fn write(&mut self, fingerprint: F, output: &mut Output) -> Result<()> {
         let most = self.limit.unwrap_or(usize::MAX).min(self.left + 1);
         let options = QueryOptions::within(self.distance).limit(most);
+        let options = self.since.map_or(options, |stamp| options.since(stamp));
         let found = self.keys.snapshot().query(fingerprint, options)?;
         self.left = self.left.checked_sub(found.len()).ok_or_else(|| {
             Failure::general(format!("more than {MAX_MATCHES} matches: use FP.QUERY with LIMIT"))
@@ -101,6 +113,24 @@ impl<F: Width> Search<F> {
         }
         Ok(())
     }
+}
+
+/// Parses `[LIMIT n] [SINCE stamp]`.
+fn query_options(mut rest: &[&[u8]]) -> Result<(Option<usize>, Option<u64>)> {
+    let (mut limit, mut since) = (None, None);
+    while let [word, value, ref after @ ..] = *rest {
+        match word.to_ascii_lowercase().as_slice() {
+            b"limit" if limit.is_none() => limit = Some(parse_limit(value)?),
+            b"since" if since.is_none() => since = Some(parse_stamp(value)?),
+            _ => return Err(Failure::syntax()),
+        }
+        rest = after;
+    }
+    if rest.is_empty() { Ok((limit, since)) } else { Err(Failure::syntax()) }
+}
+
+fn is_option(word: &[u8]) -> bool {
+    word.eq_ignore_ascii_case(b"limit") || word.eq_ignore_ascii_case(b"since")
 }
 
 fn parse_distance<F: Width>(word: &[u8]) -> Result<u32> {

@@ -1,6 +1,7 @@
 //! What all connections share: the database, and the server around it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::result;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) unauthenticated_limits: Limits,
     pub(crate) timeouts: Timeouts,
     pub(crate) max_connections: usize,
+    /// Where clients may write backups.
+    pub(crate) backup_folder: Option<PathBuf>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) clients: Arc<Clients>,
     pub(crate) metrics: Arc<Metrics>,
@@ -42,6 +45,7 @@ impl Shared {
             unauthenticated_limits: options.limits(false),
             timeouts: options.timeouts,
             max_connections: options.max_connections,
+            backup_folder: options.backup_folder.clone(),
             budget: Arc::new(Budget::new(options.request_memory)),
             clients: Arc::default(),
             metrics: Arc::new(Metrics::new()),
@@ -88,6 +92,16 @@ impl<F: Width> Service<F> {
             Failure::general(format!("the key of this database is a number from 0 to {most}"))
         };
         id.map(|id| Key::Id(DocId(id))).ok_or_else(no_number)
+    }
+
+    /// Refuses a database whose ids do not identify documents. `what` says what it lacks.
+    pub(crate) fn expect_documents(&self, what: &str) -> Result<()> {
+        if self.db.description().ids == Ids::User {
+            return Err(Failure::general(format!(
+                "a database with user ids {what}, because the ids do not identify documents"
+            )));
+        }
+        Ok(())
     }
 
     /// Parses a fingerprint: `0x` and hexadecimal digits.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use crate::batch;
 use crate::clients::Client;
 use crate::command::Command;
+use crate::describe;
 use crate::failure::{Failure, Result};
 use crate::handshake::Handshake;
-use crate::help;
 use crate::info;
+use crate::maintenance;
 use crate::output::{Loan, Output};
 use crate::reads;
 use crate::service::Service;
@@ -26,7 +27,7 @@ pub(crate) struct Session<'a, F: Width> {
     loan: Arc<Loan>,
     /// Whether commands are being committed whose replies are not sent yet.
     is_committing: bool,
-    /// The commands since `MULTI`.
+    /// After `MULTI`, the commands that wait for `EXEC`.
     transaction: Option<Transaction>,
     /// The client has sent `QUIT`.
     pub(crate) has_quit: bool,
@@ -61,83 +62,92 @@ impl<'a, F: Width> Session<'a, F> {
     /// Executes commands in their order. Each is a list of at least one word. Returns before the
     /// last ones are executed if they are writes.
     pub(crate) fn execute(&mut self, requests: &[Vec<&[u8]>]) {
-        let mut at = 0;
-        while at < requests.len() && !self.has_quit && !self.service.shared.clients.is_cut_off() {
+        let mut rest = requests;
+        while !rest.is_empty() && !self.has_quit && !self.service.shared.clients.is_cut_off() {
             self.settle();
-            at += self.execute_first(&requests[at..]);
+            let executed = self.execute_first(rest);
+            rest = &rest[executed..];
             if !self.is_committing {
                 self.output.send_if_full();
             }
         }
     }
 
-    /// Executes the first of these commands, and those after it that are committed with it. Returns
-    /// their number.
+    /// Executes a command, together with following ones of its kind if they are written together.
+    /// Returns the number of commands.
     fn execute_first(&mut self, requests: &[Vec<&[u8]>]) -> usize {
         let words = &requests[0];
-        let command = Command::find(words[0]);
-        if let Some(transaction) = &mut self.transaction
-            && !command.is_some_and(Command::is_about_transactions)
-        {
-            match transaction.add(command.ok_or_else(|| unknown(words[0])), words) {
-                Ok(()) => self.output.replies.simple("QUEUED"),
-                Err(failure) => self.refuse(command, &failure),
-            }
-            return 1;
-        }
-        let Some(command) = command else {
-            let is_authenticated = self.handshake.is_authenticated();
-            let failure = if is_authenticated { unknown(words[0]) } else { no_auth() };
-            self.refuse(None, &failure);
+        let Some(command) = Command::find(words[0]) else {
+            self.unknown(words[0]);
             return 1;
         };
+        if self.transaction.is_some() && command.is_queued() {
+            self.queue(command, words);
+            return 1;
+        }
         let mut calls = 1;
         if command.is_batched() && self.handshake.is_authenticated() {
-            let same = |words: &&Vec<&[u8]>| Command::find(words[0]) == Some(command);
+            let kind = writes::kind(command, words);
+            let same = |words: &&Vec<&[u8]>| {
+                Command::find(words[0]) == Some(command) && writes::kind(command, words) == kind
+            };
             calls = requests.iter().take(batch::MAX_COMMANDS).take_while(same).count();
         }
         self.count_and_run(command, &requests[..calls]);
         calls
     }
 
-    /// Answers a command that is not executed.
-    fn refuse(&mut self, command: Option<Command>, failure: &Failure) {
-        let metrics = &self.service.shared.metrics;
-        match command {
-            Some(command) => {
-                metrics.of(command).calls.add(1);
-                metrics.of(command).errors.add(1);
+    /// Lets a command wait for `EXEC`.
+    fn queue(&mut self, command: Command, words: &[&[u8]]) {
+        let Some(transaction) = &mut self.transaction else { return };
+        let most = self.service.shared.limits.request;
+        let queued = if command.takes(words.len()) {
+            transaction.push(words, most)
+        } else {
+            Err(Failure::arity(command))
+        };
+        match queued {
+            Ok(()) => self.output.replies.simple("QUEUED"),
+            Err(failure) => {
+                transaction.is_spoiled = true;
+                self.service.shared.metrics.of(command).errors.add(1);
+                failure.write(&mut self.output.replies);
             }
-            None => metrics.unknown.add(1),
         }
-        failure.write(&mut self.output.replies);
-    }
-
-    /// `MULTI`
-    fn begin_transaction(&mut self) -> Result<()> {
-        if self.transaction.is_some() {
-            return Err(Failure::general("MULTI calls can not be nested"));
-        }
-        self.transaction = Some(Transaction::new(self.service.shared.budget.clone()));
-        self.output.replies.simple("OK");
-        Ok(())
     }
 
     /// `EXEC`
-    fn end_transaction(&mut self) -> Result<()> {
-        let transaction = self.transaction.take();
-        let transaction = transaction.ok_or_else(|| Failure::general("EXEC without MULTI"))?;
-        let commands = transaction.commands()?;
+    fn execute_transaction(&mut self) -> Result<()> {
+        let Some(transaction) = self.transaction.take() else {
+            return Err(Failure::general("EXEC without MULTI"));
+        };
+        if transaction.is_spoiled {
+            let message = "Transaction discarded because of previous errors.";
+            return Err(Failure::new("EXECABORT", message));
+        }
+        let commands = transaction.commands();
         self.output.replies.array(commands.len());
         self.execute(&commands);
         Ok(())
     }
 
-    /// `DISCARD`
-    fn discard_transaction(&mut self) -> Result<()> {
-        self.transaction.take().ok_or_else(|| Failure::general("DISCARD without MULTI"))?;
-        self.output.replies.simple("OK");
-        Ok(())
+    fn unknown(&mut self, name: &[u8]) {
+        self.service.shared.metrics.unknown.add(1);
+        self.spoil_transaction();
+        let failure = if self.handshake.is_authenticated() {
+            let name = String::from_utf8_lossy(&name[..name.len().min(64)]);
+            Failure::general(format!("unknown command '{name}'"))
+        } else {
+            no_auth()
+        };
+        failure.write(&mut self.output.replies);
+    }
+
+    /// Makes the next `EXEC` fail, because a command was refused.
+    fn spoil_transaction(&mut self) {
+        if let Some(transaction) = &mut self.transaction {
+            transaction.is_spoiled = true;
+        }
     }
 
     /// Runs one command, or has several of them committed together.
@@ -146,7 +156,7 @@ impl<'a, F: Width> Session<'a, F> {
         let counted = metrics.of(command);
         counted.calls.add(requests.len() as u64);
         let errors = if command.is_batched() && self.handshake.is_authenticated() {
-            let batch = writes::batch(self.service, command, requests);
+            let batch = writes::batch(self.service, writes::kind(command, &requests[0]), requests);
             self.service.queue.submit(batch, self.output.lend(&self.loan));
             self.is_committing = true;
             // Counted by the thread that finds them.
@@ -165,26 +175,45 @@ impl<'a, F: Width> Session<'a, F> {
             return Err(no_auth());
         }
         if !command.takes(words.len()) {
+            self.spoil_transaction();
             return Err(Failure::arity(command));
         }
         let service = self.service;
         let replies = &mut self.output.replies;
         match command {
-            Command::Multi => return self.begin_transaction(),
-            Command::Exec => return self.end_transaction(),
-            Command::Discard => return self.discard_transaction(),
-            Command::Watch => {
-                return Err(Failure::general(
-                    "WATCH is not supported: FP.ADDNX and FP.UPSERT decide and write in one step",
-                ));
-            }
             // These are written together with their neighbours.
             Command::AddNx | Command::Upsert => {}
             Command::Query => return reads::query(service, words, &mut self.output),
             Command::MQuery => return reads::query_many(service, words, &mut self.output),
             Command::Get => return reads::get(service, words, replies),
             Command::Del => return writes::delete(service, words, replies),
+            Command::Touch => return writes::touch(service, words, replies),
+            Command::Expire => return maintenance::expire(service, words, replies),
+            Command::Flush => return maintenance::flush(service, replies),
+            Command::Compact => return maintenance::compact(service, replies),
+            Command::Backup => return maintenance::backup(service, words, replies),
+            Command::Verify => return maintenance::verify(service, replies),
             Command::Stats => stats::write(&service.db.stats(), replies),
+            Command::Multi if self.transaction.is_some() => {
+                return Err(Failure::general("MULTI calls can not be nested"));
+            }
+            Command::Multi => {
+                self.transaction = Some(Transaction::new(service.shared.budget.clone()));
+                replies.simple("OK");
+            }
+            Command::Exec => return self.execute_transaction(),
+            Command::Discard => match self.transaction.take() {
+                Some(_) => replies.simple("OK"),
+                None => return Err(Failure::general("DISCARD without MULTI")),
+            },
+            Command::Watch => {
+                self.spoil_transaction();
+                return Err(Failure::general(
+                    "WATCH is not supported: FP.ADDNX and FP.UPSERT look and write in one step",
+                ));
+            }
+            // Nothing is watched.
+            Command::Unwatch => replies.simple("OK"),
             Command::Ping => match words.get(1) {
                 None => replies.simple("PONG"),
                 Some(text) => replies.bulk(text),
@@ -194,7 +223,7 @@ impl<'a, F: Width> Session<'a, F> {
             Command::Hello => return self.handshake.hello(words, replies),
             Command::Auth => return self.handshake.auth(words, replies),
             Command::Client => return self.handshake.client(words, replies),
-            Command::Commands => return help::commands(words, replies),
+            Command::Commands => return describe::commands(words, replies),
             Command::Select if words[1] == b"0" => replies.simple("OK"),
             Command::Select => return Err(Failure::general("DB index is out of range")),
             Command::Quit => {
@@ -202,17 +231,12 @@ impl<'a, F: Width> Session<'a, F> {
                 self.has_quit = true;
             }
             Command::Reset => {
-                self.handshake.reset(replies);
                 self.transaction = None;
+                self.handshake.reset(replies);
             }
         }
         Ok(())
     }
-}
-
-fn unknown(name: &[u8]) -> Failure {
-    let name = String::from_utf8_lossy(&name[..name.len().min(64)]);
-    Failure::general(format!("unknown command '{name}'"))
 }
 
 fn no_auth() -> Failure {

@@ -1,66 +1,71 @@
-//! `MULTI`: commands that wait until `EXEC` executes them together.
+//! The commands between `MULTI` and `EXEC`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::command::Command;
 use crate::failure::{Failure, Result};
 use crate::input::Budget;
 
-/// Memory of a command in addition to its words, and of each word in addition to its bytes.
-const OVERHEAD: usize = 24;
+/// Memory for a command and for each of its arguments, apart from their bytes.
+const OVERHEAD: usize = size_of::<Range<usize>>() + size_of::<Vec<Range<usize>>>();
 
-/// The commands since `MULTI`.
+/// Commands that wait for `EXEC`.
+///
+/// Together they take at most as much memory as one request may have, and their memory comes from
+/// the budget for requests.
 #[derive(Debug)]
 pub(crate) struct Transaction {
-    commands: Vec<Vec<Vec<u8>>>,
-    /// Whether a command was refused, so that none is executed.
-    has_failed: bool,
-    /// Memory of the commands, which all connections share with requests.
-    bytes: usize,
+    /// All arguments, one after the other.
+    bytes: Vec<u8>,
+    /// Where the arguments of each command are.
+    commands: Vec<Vec<Range<usize>>>,
+    /// Whether a command was refused, so that `EXEC` must execute nothing.
+    pub(crate) is_spoiled: bool,
+    /// The memory that was taken from the budget.
+    taken: usize,
     budget: Arc<Budget>,
 }
 
 impl Transaction {
     pub(crate) fn new(budget: Arc<Budget>) -> Self {
-        Self { commands: Vec::new(), has_failed: false, bytes: 0, budget }
+        Self { bytes: Vec::new(), commands: Vec::new(), is_spoiled: false, taken: 0, budget }
     }
 
-    /// Adds a command. Fails if it could never be executed, and then the transaction has failed.
-    pub(crate) fn add(&mut self, command: Result<Command>, words: &[&[u8]]) -> Result<()> {
-        let added = command.and_then(|command| self.add_known(command, words));
-        self.has_failed |= added.is_err();
-        added
-    }
-
-    fn add_known(&mut self, command: Command, words: &[&[u8]]) -> Result<()> {
-        if !command.takes(words.len()) {
-            return Err(Failure::arity(command));
+    /// Adds a command, if all together then take at most this much memory.
+    pub(crate) fn push(&mut self, words: &[&[u8]], most: usize) -> Result<()> {
+        let bytes: usize = words.iter().map(|word| word.len() + OVERHEAD).sum();
+        if self.taken + bytes > most {
+            return Err(Failure::general(
+                "the transaction is longer than a request may be (limit: max-request)",
+            ));
         }
-        let bytes = OVERHEAD + words.iter().map(|word| OVERHEAD + word.len()).sum::<usize>();
         if !self.budget.take(bytes) {
             return Err(Failure::general(
                 "the memory for requests is used up (limit: request-memory)",
             ));
         }
-        self.bytes += bytes;
-        self.commands.push(words.iter().map(|word| word.to_vec()).collect());
+        self.taken += bytes;
+        let store = |word: &&[u8]| {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(word);
+            start..self.bytes.len()
+        };
+        self.commands.push(words.iter().map(store).collect());
         Ok(())
     }
 
-    /// Returns the commands to execute, if none was refused.
-    pub(crate) fn commands(&self) -> Result<Vec<Vec<&[u8]>>> {
-        if self.has_failed {
-            let message = "Transaction discarded because of previous errors.";
-            return Err(Failure::new("EXECABORT", message));
-        }
-        let commands = self.commands.iter();
-        Ok(commands.map(|words| words.iter().map(Vec::as_slice).collect()).collect())
+    /// Returns the commands as lists of words.
+    pub(crate) fn commands(&self) -> Vec<Vec<&[u8]>> {
+        let words = |command: &Vec<Range<usize>>| {
+            command.iter().map(|range| &self.bytes[range.clone()]).collect()
+        };
+        self.commands.iter().map(words).collect()
     }
 }
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.budget.give_back(self.bytes);
+        self.budget.give_back(self.taken);
     }
 }
 
@@ -69,17 +74,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_of_commands_is_limited_and_given_back() {
+    fn the_memory_of_a_transaction_comes_from_the_budget_and_returns_to_it() {
         let budget = Arc::new(Budget::new(1000));
         let mut transaction = Transaction::new(budget.clone());
-        let word = [b'x'; 400];
-        let echo = |transaction: &mut Transaction| {
-            transaction.add(Ok(Command::Echo), &[b"ECHO", &word]).is_ok()
-        };
-        assert!(echo(&mut transaction) && echo(&mut transaction));
-        assert_eq!(transaction.commands().unwrap().len(), 2);
-        assert!(!echo(&mut transaction));
-        assert!(transaction.commands().is_err());
+        transaction.push(&[b"ECHO", &[b'x'; 500]], 1000).unwrap();
+        transaction.push(&[b"PING"], 1000).unwrap();
+        transaction.push(&[b"ECHO", &[b'x'; 500]], 1000).unwrap_err();
+        transaction.push(&[b"ECHO", &[b'x'; 500]], 10_000).unwrap_err();
+        assert_eq!(transaction.commands(), [vec![&b"ECHO"[..], &[b'x'; 500]], vec![b"PING"]]);
+        assert!(!budget.take(900));
         drop(transaction);
         assert!(budget.take(1000));
     }

@@ -13,7 +13,7 @@ pub(crate) enum Protocol {
 
 /// Replies that were not sent yet.
 ///
-/// After [`array`](Self::array) and [`map`](Self::map), the caller writes the announced number of
+/// After [`array`](Self::array), [`set`](Self::set) and [`map`](Self::map), the caller writes the announced number of
 /// replies.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
@@ -94,6 +94,14 @@ impl Replies {
         self.line('*', replies);
     }
 
+    /// Begins a set: with RESP2, an array.
+    pub(crate) fn set(&mut self, replies: usize) {
+        match self.protocol {
+            Protocol::Resp2 => self.array(replies),
+            Protocol::Resp3 => self.line('~', replies),
+        }
+    }
+
     /// Begins a map of this many pairs: with RESP2, an array of keys and values in turn.
     pub(crate) fn map(&mut self, pairs: usize) {
         match self.protocol {
@@ -124,6 +132,7 @@ mod tests {
         replies.null();
         replies.array(0);
         replies.map(2);
+        replies.set(3);
         String::from_utf8(replies.bytes).unwrap()
     }
 
@@ -132,12 +141,12 @@ mod tests {
         assert_eq!(
             written(Protocol::Resp2),
             "+OK\r\n-ERR a  b\r\n:7\r\n:9223372036854775807\r\n$3\r\n0.5\r\n$0\r\n\r\n\
-             $5\r\na\r\né\r\n$-1\r\n*0\r\n*4\r\n"
+             $5\r\na\r\né\r\n$-1\r\n*0\r\n*4\r\n*3\r\n"
         );
         assert_eq!(
             written(Protocol::Resp3),
             "+OK\r\n-ERR a  b\r\n:7\r\n:9223372036854775807\r\n,0.5\r\n$0\r\n\r\n\
-             $5\r\na\r\né\r\n_\r\n*0\r\n%2\r\n"
+             $5\r\na\r\né\r\n_\r\n*0\r\n%2\r\n~3\r\n"
         );
     }
 }

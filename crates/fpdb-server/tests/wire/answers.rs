@@ -274,7 +274,9 @@ fn clients_of_redis_can_introduce_themselves() {
     assert_eq!(client.call(&["CLIENT", "ID"]), Reply::Integer(1));
     assert!(client.call(&["CLIENT", "LIST"]).text().contains("name=crawler"));
     assert!(client.call(&["CLIENT", "KILL", "x"]).text().starts_with("ERR unknown subcommand"));
-    assert!(client.call(&["INFO"]).text().contains("connected_clients:1\r\n"));
+    let commands = client.call(&["COMMAND"]);
+    assert_eq!(client.call(&["COMMAND", "COUNT"]), Reply::Integer(commands.items().len() as i64));
+    assert_eq!(commands.items()[0].items()[..2], [bulk("fp.addnx"), Reply::Integer(-3)]);
     assert_eq!(client.call(&["SELECT", "0"]), ok);
     assert_eq!(client.call(&["SELECT", "1"]).text(), "ERR DB index is out of range");
     assert_eq!(client.call(&["SET", "a", "b"]).text(), "ERR unknown command 'SET'");
@@ -288,4 +290,53 @@ fn clients_of_redis_can_introduce_themselves() {
     client.send(&[request(&["QUIT"]), request(&["PING"])].concat());
     assert_eq!(client.read(), ok);
     client.expect_end();
+}
+
+#[test]
+fn clients_find_out_about_commands() {
+    let folder = folder();
+    let server = Served::start(names(&folder), &Options::new());
+    for protocol in ["2", "3"] {
+        let mut client = server.connect();
+        client.call(&["HELLO", protocol]);
+        let all = client.call(&["COMMAND"]);
+        assert!(all.items().iter().all(|command| command.items().len() == 10), "{all:?}");
+        assert_eq!(client.call(&["COMMAND", "INFO"]), all);
+        let some = client.call(&["COMMAND", "INFO", "FP.GET", "SET"]);
+        let get = some.items()[0].items();
+        assert_eq!(get[..2], [bulk("fp.get"), Reply::Integer(2)]);
+        let flag = |flag: &str| Reply::Array(vec![Reply::Simple(flag.to_owned())]);
+        assert_eq!((&get[2], &get[6]), (&flag("readonly"), &flag("@read")));
+        assert_eq!(some.items()[1..], [Reply::Null]);
+        let docs = client.call(&["COMMAND", "DOCS", "fp.del", "SET"]);
+        let (name, fields) = match &docs {
+            Reply::Map(docs) => (&docs[0].0, format!("{:?}", docs[0].1)),
+            docs => (&docs.items()[0], format!("{:?}", docs.items()[1])),
+        };
+        assert_eq!(*name, bulk("fp.del"));
+        assert!(fields.contains("summary") && fields.contains("Removes a document."), "{fields}");
+        let docs = match client.call(&["COMMAND", "DOCS"]) {
+            Reply::Map(docs) => docs.len(),
+            docs => docs.items().len() / 2,
+        };
+        assert_eq!(docs, all.items().len());
+        assert!(client.call(&["COMMAND", "WHAT"]).text().starts_with("ERR unknown subcommand"));
+    }
+}
+
+#[test]
+fn info_has_the_sections_that_are_asked_for() {
+    let folder = folder();
+    let server = Served::start(names(&folder), &Options::new());
+    let mut client = server.connect();
+    let everything = client.call(&["INFO"]);
+    let titles = |reply: &Reply| -> Vec<String> {
+        let titles = reply.text().lines().filter_map(|line| line.strip_prefix("# "));
+        titles.map(str::to_owned).collect()
+    };
+    assert_eq!(titles(&everything), ["Server", "Clients", "Stats", "Database"]);
+    assert!(everything.text().contains("connected_clients:1\r\n"));
+    assert_eq!(titles(&client.call(&["INFO", "ALL"])), titles(&everything));
+    assert_eq!(titles(&client.call(&["INFO", "database", "Server"])), ["Server", "Database"]);
+    assert_eq!(client.call(&["INFO", "replication"]), bulk(""));
 }

@@ -102,7 +102,9 @@ impl Client {
                 text.truncate(count());
                 Reply::Bulk(String::from_utf8(text).unwrap())
             }
-            "*" => Reply::Array((0..count()).map(|_| self.try_read()).collect::<Option<_>>()?),
+            "*" | "~" => {
+                Reply::Array((0..count()).map(|_| self.try_read()).collect::<Option<_>>()?)
+            }
             "%" => {
                 let pair = |_| Some((self.try_read()?, self.try_read()?));
                 Reply::Map((0..count()).map(pair).collect::<Option<_>>()?)

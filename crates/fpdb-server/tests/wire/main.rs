@@ -6,6 +6,7 @@ mod client;
 mod common;
 mod documented;
 mod embedded;
+mod life;
 mod limits;
 mod metrics;
 mod transactions;

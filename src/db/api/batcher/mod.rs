@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crate::db::api::batcher::queue::{Kind, Queue, Request};
+use crate::db::api::batcher::queue::{CAPACITY, Kind, Queue, Request};
 use crate::db::api::db::Db;
 use crate::db::state::key::Stamped;
 use crate::error::{Error, Result};
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Drop for Thread<F> {
 
 impl<F: Fingerprint> Batcher<F> {
     /// The most documents that wait to be written.
-    pub const CAPACITY: usize = 4096;
+    pub const CAPACITY: usize = CAPACITY;
 
     /// Starts the thread.
     ///

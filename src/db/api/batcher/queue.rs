@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Waker;
 
-use crate::db::api::batcher::Batcher;
 use crate::db::state::key::{Key, Stamped};
 use crate::db::state::locks::lock;
 use crate::db::write::outcome::Outcome;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{DocId, Fingerprint};
 use crate::process::Process;
+
+/// The most requests that wait.
+pub(super) const CAPACITY: usize = 4096;
 
 /// The most documents of a commit.
 const MAX_BATCH: usize = 512;
@@ -169,7 +171,7 @@ impl<F: Fingerprint> Queue<F> {
         if state.is_closed {
             return Err(self.closed());
         }
-        if state.waiting.len() >= Batcher::<F>::CAPACITY {
+        if state.waiting.len() >= CAPACITY {
             state.wakers.push(waker.clone());
             return Ok(Some(request));
         }
@@ -183,7 +185,7 @@ impl<F: Fingerprint> Queue<F> {
     pub(super) fn add_blocking(&self, request: Request<F>) -> Result<()> {
         self.process.expect_current().map_err(|e| e.at_path(&self.path))?;
         let mut state = lock(&self.state);
-        while state.waiting.len() >= Batcher::<F>::CAPACITY && !state.is_closed {
+        while state.waiting.len() >= CAPACITY && !state.is_closed {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.is_closed {

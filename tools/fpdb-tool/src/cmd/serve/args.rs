@@ -51,6 +51,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
 
+    /// The folder in which clients may write backups, with FP.BACKUP. Without it, they may not
+    #[arg(long, value_name = "FOLDER")]
+    backup_folder: Option<PathBuf>,
+
     /// The most connections at the same time
     #[arg(
         long,
@@ -139,6 +143,9 @@ impl Args {
             .write_timeout(Duration::from_secs(self.write_timeout));
         if let Some(address) = &self.metrics {
             options = options.metrics(address);
+        }
+        if let Some(folder) = &self.backup_folder {
+            options = options.backup_folder(folder);
         }
         options
     }
