@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Debug, Display};
 use std::hash::Hash;
+use std::num::ParseIntError;
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
+use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
@@ -233,7 +235,8 @@ fn top_half(value: u128) -> u64 {
 /// use fpdb::DocId;
 ///
 /// let id = DocId::from(7);
-/// assert_eq!((id.0, id.to_string()), (7, "7".to_owned()));
+/// assert_eq!((u64::from(id), id.to_string()), (7, "7".to_owned()));
+/// assert_eq!("7".parse(), Ok(id));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DocId(pub u64);
@@ -247,6 +250,21 @@ impl Display for DocId {
 impl From<u64> for DocId {
     fn from(id: u64) -> Self {
         Self(id)
+    }
+}
+
+impl From<DocId> for u64 {
+    fn from(DocId(id): DocId) -> Self {
+        id
+    }
+}
+
+/// Parses the decimal number that an id is displayed as.
+impl FromStr for DocId {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> std::result::Result<Self, ParseIntError> {
+        text.parse().map(Self)
     }
 }
 

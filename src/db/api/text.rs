@@ -1,12 +1,15 @@
-//! From a text to a decision in one call, with the recipe checked.
+//! From a text to a decision or to matches in one call, with the recipe checked.
 
 use fpdb_text::{Recipe, Width};
 
 use crate::db::api::db::Db;
+use crate::db::api::read_only::ReadOnlyDb;
+use crate::db::api::snapshot::Snapshot;
 use crate::db::state::key::Stamped;
 use crate::db::write::outcome::Outcome;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, Match};
+use crate::query::QueryOptions;
 
 impl<F: Fingerprint + Width> Db<F> {
     /// Makes the fingerprint of a text and inserts the document unless a near-duplicate exists; see
@@ -42,13 +45,45 @@ impl<F: Fingerprint + Width> Db<F> {
         text: &str,
         key: impl Into<Stamped<'k>>,
     ) -> Result<Option<Outcome<F>>> {
-        self.check_recipe(recipe)?;
-        let fingerprint = recipe.fingerprint(text).fingerprint;
+        let fingerprint = self.fingerprint_of(recipe, text)?;
         fingerprint.map(|fingerprint| self.insert_if_novel(fingerprint, key)).transpose()
     }
 
-    /// Makes the fingerprint of a text and returns every entry within `distance` bits of it; see
-    /// [`query`](Self::query). Returns `None` for a text that is too short to be compared.
+    /// Makes the fingerprint of a text and inserts or updates the document, unless another one is a
+    /// near-duplicate; see [`upsert_if_novel`](Self::upsert_if_novel). Returns `None` for a text
+    /// that is too short to be compared; then nothing was changed.
+    ///
+    /// Only with the feature `text`.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` if the database has another recipe or none; otherwise the same as
+    /// [`upsert_if_novel`](Self::upsert_if_novel).
+    ///
+    /// ```
+    /// use fpdb::text::Recipe;
+    /// use fpdb::{Db, DocId, Ids, Outcome, Stamped};
+    /// let recipe = Recipe::named("default")?;
+    /// let db = Db::options().ids(Ids::Names).recipe(&recipe).in_memory()?;
+    /// let text = "Trains leave for the airport every ten minutes, until midnight.";
+    /// let visit = |time| db.upsert_text_if_novel(&recipe, text, Stamped::new("https://a.example/", time));
+    /// assert_eq!(visit(1)?, Some(Outcome::Inserted(DocId(0))));
+    /// assert_eq!(visit(2)?, Some(Outcome::Unchanged(DocId(0))));
+    /// assert_eq!(db.get("https://a.example/")?.unwrap().stamp, Some(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn upsert_text_if_novel<'k>(
+        &self,
+        recipe: &Recipe<F>,
+        text: &str,
+        key: impl Into<Stamped<'k>>,
+    ) -> Result<Option<Outcome<F>>> {
+        let fingerprint = self.fingerprint_of(recipe, text)?;
+        fingerprint.map(|fingerprint| self.upsert_if_novel(fingerprint, key)).transpose()
+    }
+
+    /// Makes the fingerprint of a text and returns the entries near it; see [`query`](Self::query).
+    /// Returns `None` for a text that is too short to be compared.
     ///
     /// Only with the feature `text`.
     ///
@@ -70,28 +105,97 @@ impl<F: Fingerprint + Width> Db<F> {
         &self,
         recipe: &Recipe<F>,
         text: &str,
-        distance: u32,
+        options: impl Into<QueryOptions>,
     ) -> Result<Option<Vec<Match<F>>>> {
-        self.check_recipe(recipe)?;
-        let fingerprint = recipe.fingerprint(text).fingerprint;
-        fingerprint.map(|fingerprint| self.query(fingerprint, distance)).transpose()
+        let fingerprint = self.fingerprint_of(recipe, text)?;
+        fingerprint.map(|fingerprint| self.query(fingerprint, options)).transpose()
     }
 
-    /// Refuses a recipe that is not the database's.
-    fn check_recipe(&self, recipe: &Recipe<F>) -> Result<()> {
-        let message = match self.description().recipe.as_deref() {
-            Some(stored) if stored == recipe.name() => return Ok(()),
-            Some(stored) => format!(
-                "the fingerprints in the database come from recipe {stored}, not {}: they cannot be \
-                 compared",
-                recipe.name()
-            ),
-            None => format!(
-                "the database has no recipe: create it, or open it while it is empty, with \
-                 Options::recipe, here {}",
-                recipe.name()
-            ),
-        };
-        Err(Error::new(ErrorKind::Unsupported, message).at_path(self.path()))
+    fn fingerprint_of(&self, recipe: &Recipe<F>, text: &str) -> Result<Option<F>> {
+        let stored = self.description().recipe.as_deref();
+        expect_recipe(stored, recipe).map_err(|e| e.at_path(self.path()))?;
+        Ok(recipe.fingerprint(text).fingerprint)
     }
+}
+
+impl<F: Fingerprint + Width> ReadOnlyDb<F> {
+    /// Makes the fingerprint of a text and returns the entries near it; see [`Db::query_text`].
+    ///
+    /// Only with the feature `text`.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` if the database has another recipe or none; `Corruption`; `Io`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// use fpdb::Db;
+    /// use fpdb::text::Recipe;
+    /// let recipe = Recipe::named("default")?;
+    /// let db = Db::options().recipe(&recipe).create(&path)?;
+    /// let _ = db.insert_text_if_novel(&recipe, "Trains leave every ten minutes.", 1)?;
+    /// let reader = Db::open_read_only(&path)?;
+    /// let matches = reader.query_text(&recipe, "trains leave every ten minutes", 3)?;
+    /// assert_eq!(matches.map(|matches| matches.len()), Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn query_text(
+        &self,
+        recipe: &Recipe<F>,
+        text: &str,
+        options: impl Into<QueryOptions>,
+    ) -> Result<Option<Vec<Match<F>>>> {
+        self.snapshot().query_text(recipe, text, options)
+    }
+}
+
+impl<F: Fingerprint + Width> Snapshot<F> {
+    /// Makes the fingerprint of a text and returns the entries near it; see [`Db::query_text`].
+    ///
+    /// Only with the feature `text`.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` if the database has another recipe or none; `Corruption`; `Io`.
+    ///
+    /// ```
+    /// use fpdb::Db;
+    /// use fpdb::text::Recipe;
+    /// let recipe = Recipe::named("default")?;
+    /// let db = Db::options().recipe(&recipe).in_memory()?;
+    /// let before = db.snapshot();
+    /// let _ = db.insert_text_if_novel(&recipe, "Trains leave every ten minutes.", 1)?;
+    /// let matches = before.query_text(&recipe, "trains leave every ten minutes", 3)?;
+    /// assert_eq!(matches, Some(vec![]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn query_text(
+        &self,
+        recipe: &Recipe<F>,
+        text: &str,
+        options: impl Into<QueryOptions>,
+    ) -> Result<Option<Vec<Match<F>>>> {
+        expect_recipe(self.reader().settings.recipe.as_deref(), recipe)?;
+        let fingerprint = recipe.fingerprint(text).fingerprint;
+        fingerprint.map(|fingerprint| self.query(fingerprint, options)).transpose()
+    }
+}
+
+/// Refuses a recipe that is not the database's.
+fn expect_recipe<F: Width>(stored: Option<&str>, recipe: &Recipe<F>) -> Result<()> {
+    let message = match stored {
+        Some(stored) if stored == recipe.name() => return Ok(()),
+        Some(stored) => format!(
+            "the fingerprints in the database come from recipe {stored}, not {}: they cannot be \
+             compared",
+            recipe.name()
+        ),
+        None => format!(
+            "the database has no recipe: create it, or open it while it is empty, with \
+             Options::recipe, here {}",
+            recipe.name()
+        ),
+    };
+    Err(Error::new(ErrorKind::Unsupported, message))
 }
