@@ -34,7 +34,7 @@ fn fill(dict: &Bound<'_, PyDict>, stats: &Stats) -> PyResult<()> {
     put!(dict, stats, bits_per_id ids_bound_bits index_memory_bytes index_budget_bytes);
     put!(dict, stats, index_loaded_bytes page_budget_bytes page_memory_bytes);
     put!(dict, stats, memtable_entries memtable_bytes background_error);
-    put!(dict, stats, refused_writes);
+    put!(dict, stats, refused_writes write_error);
     dict.set_item("stalled_seconds", stats.stalled.as_secs_f64())?;
     let segments = stats.segments.iter().map(|segment| self::segment(py, segment));
     dict.set_item("segments", segments.collect::<PyResult<Vec<_>>>()?)

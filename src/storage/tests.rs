@@ -122,7 +122,7 @@ fn lock_is_refused_while_held_and_free_afterwards() {
         for other in [storage.clone(), storage.at(storage.root())] {
             let error = other.lock().err().unwrap();
             assert_eq!(error.kind(), ErrorKind::Locked);
-            assert!(error.to_string().contains("open_read_only"), "{error}");
+            assert!(error.to_string().contains("for reading only"), "{error}");
             assert_eq!(error.path(), Some(&*storage.root().join("LOCK")));
         }
         // Opening and closing the lock file elsewhere must not release the lock.

@@ -109,9 +109,7 @@ impl<F: Width> Answers<F> {
         lent: Lent,
     ) -> Self {
         let Batch { kind: Kind { command, .. }, start, written, .. } = batch;
-        if command == Command::AddNx {
-            lent.output.metrics().addnx.add(written.len(), start.elapsed());
-        }
+        lent.output.metrics().of(command).took.add(written.len(), start.elapsed());
         let (written, outcomes) = (written.into_iter(), outcomes.into_iter());
         Self { command, written, outcomes, keys, lent }
     }

@@ -64,6 +64,7 @@ impl<'a> Handshake<'a> {
             self.unauthenticated_since = None;
             return Ok(());
         }
+        self.shared.metrics.wrong_passwords.add(1);
         Err(Failure::new("WRONGPASS", "invalid username-password pair or user is disabled."))
     }
 

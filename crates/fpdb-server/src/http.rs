@@ -34,8 +34,13 @@ pub(crate) fn run<F: Width>(listener: &TcpListener, service: &Arc<Service<F>>) {
 fn answer<F: Width>(mut stream: &TcpStream, service: &Service<F>) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let request = read_request(stream)?;
-    let (status, body) = match respond(&request) {
-        Ok(()) => ("200 OK", info::prometheus(service)),
+    let (status, body) = match page(&request) {
+        Ok(Page::Metrics) => ("200 OK", info::prometheus(service)),
+        Ok(Page::Health) => ("200 OK", "ok\n".to_owned()),
+        Ok(Page::Ready) => match unready(service) {
+            None => ("200 OK", "ready\n".to_owned()),
+            Some(reason) => ("503 Service Unavailable", format!("{reason}\n")),
+        },
         Err(status) => (status, format!("{status}\n")),
     };
     let head = format!(
@@ -67,8 +72,28 @@ fn read_request(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Returns whether a request is for the figures, or else the status of the response.
-fn respond(request: &[u8]) -> Result<(), &'static str> {
+/// What can be requested.
+#[derive(Debug, PartialEq, Eq)]
+enum Page {
+    /// Figures.
+    Metrics,
+    /// Whether the process answers at all.
+    Health,
+    /// Whether it does what it is for.
+    Ready,
+}
+
+/// Returns why the database does not take writes, if it does not.
+fn unready<F: Width>(service: &Service<F>) -> Option<String> {
+    if service.shared.clients.stopping_since().is_some() {
+        return Some("the server is stopping".to_owned());
+    }
+    let stats = service.db.stats();
+    stats.write_error.or(stats.background_error)
+}
+
+/// Returns what a request is for, or else the status of the response.
+fn page(request: &[u8]) -> Result<Page, &'static str> {
     let line = request.split(|&byte| byte == b'\r').next().unwrap_or_default();
     let mut words = line.split(|&byte| byte == b' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -79,10 +104,12 @@ fn respond(request: &[u8]) -> Result<(), &'static str> {
     if method != b"GET" {
         return Err("405 Method Not Allowed");
     }
-    if path != b"/metrics" && !path.starts_with(b"/metrics?") {
-        return Err("404 Not Found");
+    match path.split(|&byte| byte == b'?').next() {
+        Some(b"/metrics") => Ok(Page::Metrics),
+        Some(b"/health") => Ok(Page::Health),
+        Some(b"/ready") => Ok(Page::Ready),
+        _ => Err("404 Not Found"),
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -90,10 +117,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_get_of_metrics_is_answered() {
-        let get = |request: &str| respond(request.as_bytes());
-        assert_eq!(get("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), Ok(()));
-        assert_eq!(get("GET /metrics?x=1 HTTP/1.0\r\n\r\n"), Ok(()));
+    fn only_get_of_the_three_pages_is_answered() {
+        let get = |request: &str| page(request.as_bytes());
+        assert_eq!(get("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), Ok(Page::Metrics));
+        assert_eq!(get("GET /metrics?x=1 HTTP/1.0\r\n\r\n"), Ok(Page::Metrics));
+        assert_eq!(get("GET /health HTTP/1.1\r\n\r\n"), Ok(Page::Health));
+        assert_eq!(get("GET /ready? HTTP/1.1\r\n\r\n"), Ok(Page::Ready));
+        assert_eq!(get("GET /healthy HTTP/1.1\r\n\r\n"), Err("404 Not Found"));
         assert_eq!(get("GET / HTTP/1.1\r\n\r\n"), Err("404 Not Found"));
         assert_eq!(get("POST /metrics HTTP/1.1\r\n\r\n"), Err("405 Method Not Allowed"));
         for bad in ["", "\r\n", "GET", "GET /metrics", "PING\r\n", "GET /metrics HTTP/2\r\n"] {

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use crate::metrics::Metrics;
+use crate::metrics::{Histogram, Metrics};
 use crate::service::Service;
 use crate::width::Width;
 
@@ -112,7 +112,7 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         "Error replies by command.",
         &failures,
     );
-    let single: [(&str, &str, &str, u64); 14] = [
+    let single: [(&str, &str, &str, u64); 15] = [
         (
             "unknown_commands_total",
             "counter",
@@ -136,6 +136,12 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         ("disk_bytes", "gauge", "Size of all files.", stats.bytes_total),
         ("memtable_bytes", "gauge", "Memory for recent changes.", stats.memtable_bytes as u64),
         (
+            "wrong_passwords_total",
+            "counter",
+            "Attempts with a wrong user or password.",
+            metrics.wrong_passwords.get(),
+        ),
+        (
             "refused_writes_total",
             "counter",
             "Writes refused because the disk is full.",
@@ -155,8 +161,13 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
     let stalled = format!("fpdb_stalled_seconds_total {}\n", stats.stalled.as_secs_f64());
     let help = "Time that writes have waited for flush and compaction.";
     family(&mut text, "fpdb_stalled_seconds_total", "counter", help, &stalled);
-    let help = "Time to execute FP.ADDNX, with the sync.";
-    family(&mut text, "fpdb_addnx_seconds", "histogram", help, &histogram(metrics));
+    let histograms: String = metrics
+        .commands()
+        .filter(|(_, counted)| counted.took.count() > 0)
+        .map(|(name, counted)| histogram(name, &counted.took))
+        .collect();
+    let help = "Time to execute a command, for writes with the sync.";
+    family(&mut text, "fpdb_command_seconds", "histogram", help, &histograms);
     text
 }
 
@@ -165,14 +176,15 @@ fn family(text: &mut String, name: &str, kind: &str, help: &str, samples: &str) 
     let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{samples}");
 }
 
-fn histogram(metrics: &Metrics) -> String {
-    let addnx = &metrics.addnx;
+fn histogram(command: &str, took: &Histogram) -> String {
     let mut text = String::new();
-    for (bound, count) in addnx.buckets() {
-        let _ = writeln!(text, "fpdb_addnx_seconds_bucket{{le=\"{bound}\"}} {count}");
+    let label = format!("command=\"{command}\"");
+    for (bound, count) in took.buckets() {
+        let _ = writeln!(text, "fpdb_command_seconds_bucket{{{label},le=\"{bound}\"}} {count}");
     }
-    let (count, seconds) = (addnx.count(), addnx.seconds());
-    let _ = writeln!(text, "fpdb_addnx_seconds_bucket{{le=\"+Inf\"}} {count}");
-    let _ = writeln!(text, "fpdb_addnx_seconds_sum {seconds}\nfpdb_addnx_seconds_count {count}");
+    let (count, seconds) = (took.count(), took.seconds());
+    let _ = writeln!(text, "fpdb_command_seconds_bucket{{{label},le=\"+Inf\"}} {count}");
+    let _ = writeln!(text, "fpdb_command_seconds_sum{{{label}}} {seconds}");
+    let _ = writeln!(text, "fpdb_command_seconds_count{{{label}}} {count}");
     text
 }

@@ -29,7 +29,7 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: Counter,
     pub(crate) bytes_received: Counter,
     pub(crate) bytes_sent: Counter,
-    pub(crate) addnx: Histogram,
+    pub(crate) wrong_passwords: Counter,
 }
 
 /// The calls of a command.
@@ -37,6 +37,7 @@ pub(crate) struct Metrics {
 pub(crate) struct Counted {
     pub(crate) calls: Counter,
     pub(crate) errors: Counter,
+    pub(crate) took: Histogram,
 }
 
 impl Metrics {
@@ -49,7 +50,7 @@ impl Metrics {
             connections_refused: Counter::default(),
             bytes_received: Counter::default(),
             bytes_sent: Counter::default(),
-            addnx: Histogram::default(),
+            wrong_passwords: Counter::default(),
         }
     }
 

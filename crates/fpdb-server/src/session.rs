@@ -1,6 +1,7 @@
 //! Executes a client's commands in their order.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::batch;
 use crate::clients::Client;
@@ -161,11 +162,14 @@ impl<'a, F: Width> Session<'a, F> {
             self.is_committing = true;
             // Counted by the thread that finds them.
             0
-        } else if let Err(failure) = self.run(command, &requests[0]) {
-            failure.write(&mut self.output.replies);
-            1
         } else {
-            0
+            let start = Instant::now();
+            let result = self.run(command, &requests[0]);
+            counted.took.add(1, start.elapsed());
+            if let Err(failure) = &result {
+                failure.write(&mut self.output.replies);
+            }
+            u64::from(result.is_err())
         };
         counted.errors.add(errors);
     }

@@ -157,4 +157,5 @@ class Stats(typing.TypedDict):
     background_error: str | None
     stalled_seconds: float
     refused_writes: int
+    write_error: str | None
     segments: list[SegmentStats]

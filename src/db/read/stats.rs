@@ -126,6 +126,8 @@ pub struct Stats {
     pub refused_writes: u64,
     /// Number of changes to the set of files.
     pub generation: u64,
+    /// Why the handle accepts no more writes, if it does not: a write failed, or it was closed.
+    pub write_error: Option<String>,
     /// The last failure of flush, compaction or the copying of indexes to memory in the background,
     /// unless it has succeeded since.
     pub background_error: Option<String>,
@@ -280,6 +282,7 @@ impl Stats {
             ),
             stalled: Duration::ZERO,
             refused_writes: 0,
+            write_error: None,
             generation: manifest.generation,
             background_error: indexes.failure(),
         }
@@ -314,6 +317,7 @@ impl Stats {
         Self {
             stalled: Duration::from_nanos(core.stalled.load(Relaxed)),
             refused_writes: core.refused.load(Relaxed),
+            write_error: core.poison.check().err().map(|error| error.to_string()),
             background_error: core.signals.message().or_else(|| core.indexes.failure()),
             ..Self::gather(&core.settings, version, entries, &manifest, log, &core.indexes)
         }

@@ -192,7 +192,9 @@ fn is_number(digits: &[u8]) -> bool {
 fn is_http(words: &[&[u8]]) -> bool {
     match words {
         // Whatever the method, such as `HEAD / HTTP/1.1` or `PRI * HTTP/2.0`.
-        [_, _, version] if version.len() >= 5 && version[..5].eq_ignore_ascii_case(b"HTTP/") => {
+        [_, _, .., version]
+            if version.len() >= 5 && version[..5].eq_ignore_ascii_case(b"HTTP/") =>
+        {
             true
         }
         [first, ..] => first.eq_ignore_ascii_case(b"post") || first.eq_ignore_ascii_case(b"host:"),
@@ -292,7 +294,7 @@ mod tests {
     fn malformed_requests_are_refused() {
         let long_line = vec![b'x'; 64];
         let long_header = [b"*".as_slice(), &[b'1'; MAX_HEADER]].concat();
-        let cases: [(&[u8], &str); 23] = [
+        let cases: [(&[u8], &str); 24] = [
             (b"*-1\r\n", "invalid count of arguments"),
             (b"*+1\r\n", "invalid count of arguments"),
             (b"*\r\n", "invalid count of arguments"),
@@ -318,6 +320,7 @@ mod tests {
             (b"HEAD / HTTP/1.1\r\nQUIT\r\n", "this is not an HTTP server"),
             (b"PRI * HTTP/2.0\r\n\r\nSM\r\n", "this is not an HTTP server"),
             (b"get /x http/1.0\r\n", "this is not an HTTP server"),
+            (b"HEAD /a b c HTTP/1.1\r\n", "this is not an HTTP server"),
             (b"Host: localhost\r\n", "this is not an HTTP server"),
         ];
         for (bytes, reason) in cases {

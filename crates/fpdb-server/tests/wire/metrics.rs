@@ -61,11 +61,38 @@ fn figures_are_served_as_prometheus_text() {
         ("fpdb_entries", 1.0),
         ("fpdb_segments", 0.0),
         ("fpdb_background_failure", 0.0),
-        ("fpdb_addnx_seconds_bucket{le=\"+Inf\"}", 3.0),
-        ("fpdb_addnx_seconds_count", 3.0),
+        ("fpdb_command_seconds_bucket{command=\"fp.addnx\",le=\"+Inf\"}", 3.0),
+        ("fpdb_command_seconds_count{command=\"fp.addnx\"}", 3.0),
     ] {
         assert_eq!(samples.get(name), Some(&value), "{name}\n{body}");
     }
+    let of_get = samples.get("fpdb_command_seconds_count{command=\"fp.get\"}");
+    assert_eq!(of_get, Some(&1.0), "every command has a histogram:\n{body}");
     let families = body.lines().filter(|line| line.starts_with("# TYPE ")).count();
     assert_eq!(families, body.lines().filter(|line| line.starts_with("# HELP ")).count());
+}
+
+#[test]
+fn a_server_is_ready_as_long_as_the_database_takes_writes() {
+    let folder = folder();
+    let db = names(&folder);
+    let options = Options::new().metrics("127.0.0.1:0").password("secret");
+    let server = Served::start(db.clone(), &options);
+    let metrics = server.metrics.unwrap();
+    let page = |path: &str| get(metrics, &format!("GET {path} HTTP/1.1\r\n\r\n"));
+    for (path, text) in [("/health", "ok\n"), ("/ready", "ready\n")] {
+        let (head, body) = page(path);
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        assert_eq!(body, text);
+    }
+    let mut client = server.connect();
+    for _ in 0..2 {
+        client.send(&request(&["AUTH", "guess"]));
+        assert!(client.read().text().starts_with("WRONGPASS"));
+    }
+    assert!(page("/metrics").1.contains("\nfpdb_wrong_passwords_total 2\n"));
+    db.close().unwrap();
+    let (head, body) = page("/ready");
+    assert!(head.starts_with("HTTP/1.1 503 ") && body.contains("closed"), "{head}: {body}");
+    assert!(page("/health").0.starts_with("HTTP/1.1 200 "));
 }

@@ -7,8 +7,10 @@ use clap::builder::RangedU64ValueParser;
 
 use fpdb_server::Options;
 
+use crate::database::{self, NewDatabase};
 use crate::memory::MemoryArgs;
 use crate::numbers::parse_size;
+use crate::suggested;
 
 const EXAMPLE: &str = "\
 Example:
@@ -34,9 +36,20 @@ Example:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// The database, which exists
+    /// The database, created if missing, with names
     #[arg(value_name = "DB")]
     pub(super) path: PathBuf,
+
+    #[command(flatten)]
+    pub(super) new: NewDatabase,
+
+    /// Recipe of a new database's fingerprints [default: `default`]
+    #[arg(long, value_name = "NAME", value_parser = suggested::recipes(), hide_possible_values = true, help_heading = "A new database")]
+    pub(super) recipe: Option<String>,
+
+    /// Width of a new database's fingerprints in bits, 64 or 128 [default: 64]
+    #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
+    pub(super) bits: Option<u32>,
 
     /// The address to serve. Port 0 means any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6380")]
@@ -46,8 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) password_file: Option<PathBuf>,
 
-    /// The address at which to serve figures for Prometheus, without a password. They say nothing
-    /// about single documents
+    /// The address at which to serve figures for Prometheus and the health of the server, by HTTP,
+    /// without a password. They say nothing about single documents
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
 

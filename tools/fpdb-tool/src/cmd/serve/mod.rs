@@ -9,13 +9,14 @@ mod signals;
 use std::net::SocketAddr;
 
 use anyhow::{Result, anyhow};
-use fpdb::{Db, Fingerprint};
+use fpdb::{Db, Description, Fingerprint, Options};
 use fpdb_server::{Database, Error, Server, Stop};
 use serde::Serialize;
 
-use crate::database::by_width;
+use crate::database::{self, by_width};
 use crate::failure::Exit;
 use crate::output::Context;
+use crate::recipe::{self, Width};
 pub(crate) use args::Args;
 
 /// Where the server is reached.
@@ -36,11 +37,25 @@ impl Args {
         let stop = signals::stop_on_signal()?;
         // Before the database is opened, which may take a while.
         let server = Server::bind(&self.listen, &options).map_err(explain)?;
-        let bits = fpdb::Description::read(&self.path)?.bits;
+        let existing = database::find(&self.path)?;
+        let bits = database::width(existing.as_ref(), self.bits)?;
         by_width!(bits, |options| {
-            let db = self.memory.apply(options, &self.path).open(&self.path)?;
+            let db = self.open(self.memory.apply(options, &self.path), existing.as_ref())?;
             serve(server, db, &stop, context)
         })
+    }
+
+    /// Opens the database. Creates it as `dedup` does if it is missing.
+    fn open<F: Width>(&self, options: Options<F>, existing: Option<&Description>) -> Result<Db<F>> {
+        if existing.is_some() {
+            if self.recipe.is_some() {
+                recipe::of_database::<F>(existing, self.recipe.as_deref())?;
+            }
+            return Ok(self.new.options(options)?.open(&self.path)?);
+        }
+        let names = recipe::Names { recipe: self.recipe.as_deref(), extraction: None };
+        let (db, _) = recipe::open(&self.path, options, None, &self.new, names, "serve")?;
+        Ok(db)
     }
 
     /// Returns the most connections at the same time.

@@ -42,3 +42,22 @@ fn the_server_says_about_a_database_what_stats_says() {
     assert!(served["segment_list"][0]["entries"] == 2, "{served}");
     assert_eq!(served.as_object().unwrap().len(), 40);
 }
+
+#[test]
+fn a_missing_database_is_created_with_names_and_a_recipe_and_opened_the_next_time() {
+    let folder = Folder::new();
+    let text = "Trains leave for the airport every ten minutes, until midnight.";
+    for word in ["inserted", "duplicate"] {
+        let mut server = Server::start(&folder, &["-k", "4"]);
+        let added = server.connect().call(&["FP.ADDNX", "https://a.example/", "TEXT", text]);
+        assert_eq!(added.word(), word);
+        assert_eq!(server.stop().code, 0);
+    }
+    let stats = folder.ok("stats db --json").json();
+    assert_eq!((&stats["ids"], &stats["recipe"]), (&"names".into(), &"pairs/1".into()));
+    assert_eq!(stats["max_distance"], 4);
+    let run = folder.exits(2, "serve db --listen 127.0.0.1:0 -k 5");
+    assert!(run.err.contains('5') && run.err.contains('4'), "{}", run.err);
+    let run = folder.exits(2, "serve db --listen 127.0.0.1:0 --recipe words/1");
+    assert!(run.err.contains("recipe pairs/1, not words/1"), "{}", run.err);
+}
