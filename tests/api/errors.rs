@@ -332,7 +332,7 @@ fn second_process_is_refused_until_the_first_is_gone_and_readers_are_not() {
         }
     };
     let first = acknowledged().expect("the child to write");
-    refused(Db::open(folder.path()), ErrorKind::Locked, &["another process", "open_read_only"]);
+    refused(Db::open(folder.path()), ErrorKind::Locked, &["another process", "for reading only"]);
     let reader = Db::options().open_read_only(folder.path()).unwrap();
     let mut seen = 0;
     while seen < 50 {
@@ -422,6 +422,7 @@ fn poisoned_handle_refuses_writes_says_why_and_still_reads() {
         refused(db.compact(), ErrorKind::Poisoned, &words);
         refused(db.sync(), ErrorKind::Poisoned, &words);
         refused(db.bulk_load([Ok(entry(1, 1))]), ErrorKind::Poisoned, &words);
+        assert!(db.stats().write_error.is_some_and(|error| error.contains("injected fault")));
         assert_eq!(db.snapshot().ids(8).unwrap(), [DocId(2)]);
         assert_eq!(db.query(7, 0).unwrap().len(), 1);
         assert!(db.snapshot().ids(9).unwrap().is_empty(), "it was not acknowledged");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::common::{Folder, random};
 use crate::markup;
 
-const SMALL: &str = "ratio --n 1000,3000 --layouts half-2,ring-3 --blocks 256,1024 --folder .";
+const SMALL: &str = "ratio -n 1000,3000 --layouts half-2,ring-3 --blocks 256,1024 --folder .";
 
 fn files(folder: &Folder) -> HashSet<String> {
     let files = std::fs::read_dir(folder.path()).unwrap();
@@ -89,7 +89,7 @@ fn figures_agree_with_the_bytes() {
 #[test]
 fn code_can_be_measured_alone() {
     let folder = Folder::new();
-    let line = "ratio --n 3000 --layouts half-2 --blocks 128 --data clustered --json";
+    let line = "ratio -n 3000 --layouts half-2 --blocks 128 --data clustered --json";
     let rows = |code: &str| folder.ok(&format!("{line} {code}")).json()["rows"].clone();
     let ours = |rows: &Value| -> Vec<Value> {
         let rows = rows.as_array().unwrap().iter();
@@ -109,7 +109,7 @@ fn code_can_be_measured_alone() {
 #[test]
 fn filter_is_counted_separately() {
     let folder = Folder::new();
-    let line = "ratio --n 2000 --layouts half-2 --blocks 256 --json --filter-bits";
+    let line = "ratio -n 2000 --layouts half-2 --blocks 256 --json --filter-bits";
     let rows = |bits: &str| folder.ok(&format!("{line} {bits}")).json()["rows"].clone();
     let (without, with) = (rows("0"), rows("10"));
     let last = |rows: &Value| rows.as_array().unwrap().last().unwrap().clone();
@@ -174,15 +174,15 @@ fn file_of_fingerprints_is_measured_as_it_is() {
     let rows = report["rows"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["n"] == 1200 && row["fingerprints"] == 600), "{report}");
     assert_eq!(rows[0]["bytes_total"], 4800);
-    let run = folder.exits(2, &format!("{line} --n 1201"));
+    let run = folder.exits(2, &format!("{line} -n 1201"));
     assert!(
-        run.err.contains("f.u64le has 1200 fingerprints, fewer than --n requests"),
+        run.err.contains("f.u64le has 1200 fingerprints, fewer than -n requests"),
         "{}",
         run.err
     );
 
-    let wide = folder
-        .ok("ratio --bits 128 --n 500 --data clustered --layouts ring-4 --blocks 4096 --json");
+    let wide =
+        folder.ok("ratio --bits 128 -n 500 --data clustered --layouts ring-4 --blocks 4096 --json");
     let rows = wide.json()["rows"].clone();
     assert_eq!(rows[0]["codec"], "raw");
     assert_eq!(number(&rows[0]["bytes_total"]), 16.0 * number(&rows[0]["fingerprints"]));
@@ -192,7 +192,7 @@ fn file_of_fingerprints_is_measured_as_it_is() {
 #[test]
 fn entropy_bound_is_that_of_the_measured_fingerprints() {
     let folder = Folder::new();
-    let line = "ratio --n 20000 --layouts half-2 --blocks 128,4096 --data clustered --json";
+    let line = "ratio -n 20000 --layouts half-2 --blocks 128,4096 --data clustered --json";
     let report = folder.ok(line).json();
     for row in report["rows"].as_array().unwrap() {
         let get = |key: &str| number(&row[key]);
@@ -207,7 +207,7 @@ fn one_size_is_drawn_as_bars_and_several_as_lines() {
     let folder = Folder::new();
     let page = |sizes: &str| {
         let line = "ratio --layouts half-2 --blocks 256,1024 --filter-bits 8 --html ratio.html";
-        folder.ok(&format!("{line} --n {sizes}"));
+        folder.ok(&format!("{line} -n {sizes}"));
         let html = folder.read("ratio.html");
         markup::check(&html);
         html
@@ -229,8 +229,8 @@ fn invalid_options_are_refused() {
     let folder = Folder::new();
     folder.write("empty", "");
     for (args, message) in [
-        ("--n 0", "expected a whole number from 1 to 1e10"),
-        ("--n 1000 --max-n 1e5", "cannot be used with"),
+        ("-n 0", "expected a whole number from 1 to 1e10"),
+        ("-n 1000 --max-n 1e5", "cannot be used with"),
         ("--max-n 9999", "--max-n is below 1e4"),
         ("--layouts half", "no layout is named \"half\""),
         ("--blocks 200", "expected a power of two from 128 to 4096"),
@@ -243,8 +243,8 @@ fn invalid_options_are_refused() {
         ("--fp-format hex", "--fp-format is for files"),
         ("--html -", "standard output is for the results: give --html a file"),
         ("--csv -", "standard output is for the results: give --csv a file"),
-        ("--n 100 --folder nowhere", "cannot write to nowhere"),
-        ("--n 1e10 --layouts paper-20 --folder .", "which has"),
+        ("-n 100 --folder nowhere", "cannot write to nowhere"),
+        ("-n 1e10 --layouts paper-20 --folder .", "which has"),
     ] {
         let run = folder.exits(2, &format!("ratio {args}"));
         assert!(run.err.contains(message) && run.out.is_empty(), "{args}: {}", run.err);
@@ -258,7 +258,7 @@ fn invalid_options_are_refused() {
 fn interrupted_run_leaves_nothing() {
     for signal in ["-INT", "-TERM"] {
         let folder = Folder::new();
-        let args = ["ratio", "--n", "5e6", "--folder", ".", "--layouts", "paper-20"];
+        let args = ["ratio", "-n", "5e6", "--folder", ".", "--layouts", "paper-20"];
         let mut child = folder.command(&args).spawn().unwrap();
         let start = Instant::now();
         let is_writing = || {

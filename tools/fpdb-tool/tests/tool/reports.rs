@@ -6,12 +6,12 @@ use crate::common::{Folder, document, text};
 /// A command, the report that it writes, and text that is in the loaded document.
 const REPORTS: [(&str, &str, &str); 3] = [
     (
-        "ratio --n 1000,2000 --layouts half-2 --blocks 256 --html lines.html",
+        "ratio -n 1000,2000 --layouts half-2 --blocks 256 --html lines.html",
         "lines.html",
         "fpdb, blocks of 256 B",
     ),
     (
-        "ratio --n 1000 --layouts half-2 --blocks 256 --html bars.html",
+        "ratio -n 1000 --layouts half-2 --blocks 256 --html bars.html",
         "bars.html",
         "half-2, huffman, 256 B",
     ),
@@ -61,7 +61,7 @@ fn planted_errors_and_requests_are_noticed() {
     assert_eq!(style.requests, ["https://fpdb.example/x.css"]);
 
     // The policy of the reports stops the request and reports the attempt.
-    folder.ok("ratio --n 1000 --layouts half-2 --blocks 256 --html report.html");
+    folder.ok("ratio -n 1000 --layouts half-2 --blocks 256 --html report.html");
     let report = folder.read("report.html").replace("</body>", &format!("{image}</body>"));
     folder.write("report.html", report);
     let blocked = browser::load(&browser, &folder.file("report.html"));

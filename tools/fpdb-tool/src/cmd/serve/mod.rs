@@ -2,6 +2,7 @@
 //! is.
 
 mod args;
+mod notify;
 mod open_files;
 mod password;
 mod signals;
@@ -100,7 +101,9 @@ where
         format_args!("listening on {address}{}", metrics.unwrap_or_default()),
     )?;
     context.out.flush()?;
+    notify::notify("READY=1");
     let connections = server.serve(db.clone(), stop)?;
+    notify::notify("STOPPING=1");
     db.close()?;
     context.say(format_args!("stopped after {connections} connections"));
     Ok(Exit::Done)

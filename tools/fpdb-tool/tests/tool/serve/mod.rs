@@ -4,6 +4,8 @@
 mod auth;
 #[path = "../../../../../crates/fpdb-server/tests/wire/client.rs"]
 mod client;
+#[cfg(target_os = "linux")]
+mod deploy;
 mod durability;
 #[cfg(target_os = "linux")]
 mod full_disk;

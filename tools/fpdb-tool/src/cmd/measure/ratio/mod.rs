@@ -25,7 +25,7 @@ use report::{Report, Row};
 
 const EXAMPLE: &str = "\
 Example:
-  fpdb-tool ratio --n 1e5,1e6 --layouts half-2,ring-4 --blocks 256,1024 --html ratio.html";
+  fpdb-tool ratio -n 1e5,1e6 --layouts half-2,ring-4 --blocks 256,1024 --html ratio.html";
 
 /// Measures the space per fingerprint on disk, by number of entries (n), layout, code and block
 /// size
@@ -47,8 +47,8 @@ Example:
 pub(crate) struct Args {
     /// Numbers of entries, such as 50000 or 1e6 [default: the powers of ten from 1e4 to --max-n, or
     /// all entries of a file]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_count,
-        conflicts_with = "max_n")]
+    #[arg(short, long = "entries", value_name = "NUMBERS", value_delimiter = ',',
+        value_parser = parse_count, conflicts_with = "max_n")]
     n: Vec<u64>,
 
     /// The largest power of ten to measure; the default takes about a minute, 1e8 a quarter of an
@@ -191,13 +191,13 @@ impl Args {
             (false, _) => self.n.clone(),
         };
         if sizes.is_empty() {
-            bail!("--max-n is below 1e4, the smallest number measured: use --n");
+            bail!("--max-n is below 1e4, the smallest number measured: use -n");
         }
         sizes.sort_unstable();
         sizes.dedup();
         match source.len() {
             Some(len) if sizes.last().is_some_and(|&most| most > len) => {
-                bail!("{} has {len} fingerprints, fewer than --n requests", self.data.name())
+                bail!("{} has {len} fingerprints, fewer than -n requests", self.data.name())
             }
             _ => Ok(sizes),
         }
