@@ -106,8 +106,8 @@ pub(crate) fn with_next_id<F: Fingerprint>(
     let is_free = |f: &F| found.entries.iter().all(|doc| doc.0 != *f);
     let bit = |bit| F::ONE << bit;
     let unused = (0..F::BITS).map(bit).find(is_free).ok_or("all fingerprints are taken")?;
-    let mut next_id = None;
     let probe = [(unused, "https://例子/never")];
+    let mut next_id = None;
     let result = db
         .write(&probe)
         .unless_near(0)

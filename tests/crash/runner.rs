@@ -70,7 +70,14 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
             }
             Err(error) => return Err(text("open")(error)),
         };
-        let found = with_next_id(self.setup, &db, contents(self.setup, &db)?)?;
+        let found = match with_next_id(self.setup, &db, contents(self.setup, &db)?) {
+            // The free space could not be read. The next attempt opens the database again.
+            Err(problem) if self.tolerant && problem.contains("injected fault") => {
+                self.failures += 1;
+                return Ok(false);
+            }
+            found => found?,
+        };
         if !self.history.reopened(&found, self.sim.operations()) {
             return Err(unexplained(&found, &[self.history.current()]));
         }

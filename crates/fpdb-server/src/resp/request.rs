@@ -320,7 +320,7 @@ mod tests {
             (b"HEAD / HTTP/1.1\r\nQUIT\r\n", "this is not an HTTP server"),
             (b"PRI * HTTP/2.0\r\n\r\nSM\r\n", "this is not an HTTP server"),
             (b"get /x http/1.0\r\n", "this is not an HTTP server"),
-            (b"HEAD /a b c HTTP/1.1\r\n", "this is not an HTTP server"),
+            (b"HEAD /a b HTTP/1.1\r\n", "this is not an HTTP server"),
             (b"Host: localhost\r\n", "this is not an HTTP server"),
         ];
         for (bytes, reason) in cases {
