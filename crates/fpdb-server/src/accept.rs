@@ -1,39 +1,39 @@
 //! Accepts connections and gives each a thread.
 
-use std::io::{ErrorKind, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use crate::clients::Registered;
-use crate::connection;
 use crate::service::Service;
+use crate::stream::{Listener, Peer, Stream};
 use crate::width::Width;
+use crate::{connection, events};
 
 /// How long to wait after a failure, such as too many open files in the system.
 const RETRY: Duration = Duration::from_millis(50);
 
 /// Accepts connections until the server stops.
-pub(crate) fn run<F: Width>(listener: &TcpListener, service: &Arc<Service<F>>) {
+pub(crate) fn run<F: Width>(listener: &Listener, service: &Arc<Service<F>>) {
     let clients = &service.shared.clients;
     while clients.stopping_since().is_none() {
         match listener.accept() {
-            Ok((stream, address)) => admit(stream, address, service),
+            Ok((stream, peer)) => admit(stream, peer, service),
             // Another attempt may succeed once other connections have ended.
             Err(_) => thread::sleep(RETRY),
         }
     }
 }
 
-fn admit<F: Width>(stream: TcpStream, address: SocketAddr, service: &Arc<Service<F>>) {
+fn admit<F: Width>(stream: Stream, peer: Peer, service: &Arc<Service<F>>) {
     let shared = &service.shared;
-    match shared.clients.register(stream, address, shared.max_connections) {
+    match shared.clients.register(stream, peer, shared.max_connections) {
         Ok(registered) => {
             shared.metrics.connections.add(1);
             start(registered, service.clone());
         }
-        Err(stream) => refuse(&stream, service),
+        Err(stream) => refuse(&stream, peer, service),
     }
 }
 
@@ -51,32 +51,18 @@ fn start<F: Width>(registered: Registered, service: Arc<Service<F>>) {
         }
     };
     if thread.spawn(serve).is_err() {
-        refuse(&client.stream, &service);
+        refuse(&client.stream, client.peer, &service);
     }
 }
 
 /// Tells a client that there is no room for it. The message is shorter than the buffer of any
 /// socket, so that sending it does not take time.
-fn refuse<F: Width>(mut stream: &TcpStream, service: &Service<F>) {
+fn refuse<F: Width>(mut stream: &Stream, peer: Peer, service: &Service<F>) {
     service.shared.metrics.connections_refused.add(1);
+    if service.shared.clients.stopping_since().is_none() {
+        events::connection_refused(peer, "too many connections");
+    }
     let _ = stream.set_nonblocking(true);
     let _ = stream.write_all(b"-ERR max number of clients reached\r\n");
     let _ = stream.shutdown(std::net::Shutdown::Both);
-}
-
-/// Makes a thread that waits for a connection look whether the server stops. Returns whether it
-/// does.
-pub(crate) fn wake(address: SocketAddr) -> bool {
-    let mut address = address;
-    if address.ip().is_unspecified() {
-        address.set_ip(match address {
-            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
-            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
-        });
-    }
-    match TcpStream::connect_timeout(&address, Duration::from_secs(1)) {
-        Ok(_) => true,
-        // The thread has ended because of another connection, or waits for the next one.
-        Err(error) => error.kind() == ErrorKind::ConnectionRefused,
-    }
 }

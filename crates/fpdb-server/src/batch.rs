@@ -3,12 +3,13 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{thread, vec};
 
 use fpdb::{DocId, Key, OnDuplicate, Outcome, Stamped};
 
 use crate::command::Command;
+use crate::events;
 use crate::failure::Result;
 use crate::matches::{self, Keys};
 use crate::output::{Lent, Output};
@@ -102,14 +103,20 @@ pub(crate) struct Answers<F: Width> {
 }
 
 impl<F: Width> Answers<F> {
+    /// Commands that took longer than `slow` are in the log.
     pub(crate) fn new(
         batch: Batch<F>,
         outcomes: Vec<Result<Outcome<F>>>,
         keys: Arc<Keys<F>>,
         lent: Lent,
+        slow: Duration,
     ) -> Self {
         let Batch { kind: Kind { command, .. }, start, written, .. } = batch;
-        lent.output.metrics().of(command).took.add(written.len(), start.elapsed());
+        let took = start.elapsed();
+        lent.output.metrics().of(command).took.add(written.len(), took);
+        if took > slow {
+            events::slow(lent.output.peer(), command, written.len(), took);
+        }
         let (written, outcomes) = (written.into_iter(), outcomes.into_iter());
         Self { command, written, outcomes, keys, lent }
     }
@@ -146,6 +153,7 @@ impl<F: Width> Answers<F> {
             let replied =
                 outcome.and_then(|outcome| reply(outcome, &self.keys, &mut output.replies));
             if let Err(failure) = replied {
+                failure.report(output.peer(), self.command);
                 failure.write(&mut output.replies);
                 output.metrics().of(self.command).errors.add(1);
             }

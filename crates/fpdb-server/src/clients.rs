@@ -1,17 +1,19 @@
 //! The connections that are open.
 
 use std::collections::BTreeMap;
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::stream::{Peer, Stream};
 
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) id: u64,
-    pub(crate) stream: TcpStream,
-    pub(crate) address: SocketAddr,
+    pub(crate) stream: Stream,
+    pub(crate) peer: Peer,
     pub(crate) since: Instant,
     /// What the client calls itself.
     name: Mutex<String>,
@@ -59,8 +61,8 @@ impl Client {
 
     /// Describes the connection as `CLIENT LIST` does.
     pub(crate) fn describe(&self) -> String {
-        let Self { id, address, since, .. } = self;
-        format!("id={id} addr={address} name={} age={}", self.name(), since.elapsed().as_secs())
+        let Self { id, peer, since, .. } = self;
+        format!("id={id} addr={peer} name={} age={}", self.name(), since.elapsed().as_secs())
     }
 }
 
@@ -68,10 +70,10 @@ impl Clients {
     /// Registers a connection, unless `most` are open or the server is stopping.
     pub(crate) fn register(
         self: &Arc<Self>,
-        stream: TcpStream,
-        address: SocketAddr,
+        stream: Stream,
+        peer: Peer,
         most: usize,
-    ) -> Result<Registered, TcpStream> {
+    ) -> Result<Registered, Stream> {
         let mut open = lock(&self.open);
         // Checked under the lock: `stop` goes through all clients that were registered before.
         if open.clients.len() >= most || self.stopping_since().is_some() {
@@ -79,7 +81,7 @@ impl Clients {
         }
         open.next_id += 1;
         let id = open.next_id;
-        let client = Client { id, stream, address, since: Instant::now(), name: Mutex::default() };
+        let client = Client { id, stream, peer, since: Instant::now(), name: Mutex::default() };
         let client = Arc::new(client);
         open.clients.insert(id, client.clone());
         Ok(Registered { clients: self.clone(), client })
@@ -136,24 +138,24 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-
     use super::*;
+    use crate::stream;
 
     #[test]
     fn connections_are_limited_and_refused_while_the_server_stops() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let connect = || TcpStream::connect(address).unwrap();
+        let register = |clients: &Arc<Clients>| {
+            let (stream, peer, _) = stream::pair();
+            clients.register(stream, peer, 2)
+        };
         let clients = Arc::new(Clients::default());
-        let first = clients.register(connect(), address, 2).unwrap();
-        let second = clients.register(connect(), address, 2).unwrap();
-        assert!(clients.register(connect(), address, 2).is_err());
+        let first = register(&clients).unwrap();
+        let second = register(&clients).unwrap();
+        assert!(register(&clients).is_err());
         assert_eq!((first.client.id, second.client.id, clients.len()), (1, 2, 2));
         drop(first);
-        assert_eq!(clients.register(connect(), address, 2).unwrap().client.id, 3);
+        assert_eq!(register(&clients).unwrap().client.id, 3);
         clients.stop();
-        assert!(clients.register(connect(), address, 2).is_err());
+        assert!(register(&clients).is_err());
         assert!(!clients.wait(Duration::ZERO));
         drop(second);
         assert!(clients.wait(Duration::from_secs(60)));

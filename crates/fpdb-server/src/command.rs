@@ -1,5 +1,7 @@
 //! The commands by name.
 
+use crate::users::Right;
+
 /// A command that the server knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
@@ -125,6 +127,18 @@ impl Command {
     /// Returns whether the command can be used without a password.
     pub(crate) fn is_open(self) -> bool {
         self.definition().flags.contains(&"no_auth")
+    }
+
+    /// Returns the right that a user needs for the command.
+    pub(crate) fn right(self) -> Right {
+        let flags = self.definition().flags;
+        if flags.contains(&"admin") {
+            Right::Admin
+        } else if flags.contains(&"write") {
+            Right::Write
+        } else {
+            Right::Read
+        }
     }
 
     /// Returns whether the command waits for `EXEC` if it comes after `MULTI`.

@@ -43,7 +43,7 @@ fn execute<F: Width>(service: &Service<F>, group: Vec<Submission<F>>) {
     let keys = Arc::new(Keys::new(service.db.snapshot(), service.db.description().ids));
     for (Submission { batch, lent }, count) in group.into_iter().zip(counts) {
         let own = outcomes.by_ref().take(count).collect();
-        Answers::new(batch, own, keys.clone(), lent).deliver();
+        Answers::new(batch, own, keys.clone(), lent, service.shared.slow).deliver();
     }
 }
 
@@ -60,7 +60,7 @@ fn commit<F: Width>(
     }
     match commit_together(service, kind, documents) {
         Ok(all) => outcomes.extend(all.into_iter().map(Ok)),
-        Err(error) if documents.len() == 1 => outcomes.push(Err(error.into())),
+        Err(failure) if documents.len() == 1 => outcomes.push(Err(failure)),
         Err(_) => {
             let (first, second) = documents.split_at(documents.len() / 2);
             commit(service, kind, first, outcomes);
@@ -73,10 +73,11 @@ fn commit_together<F: Width>(
     service: &Service<F>,
     kind: Kind,
     documents: &[(F, Stamped<'_>)],
-) -> fpdb::Result<Vec<Outcome<F>>> {
-    let write = service.db.write(documents).unless_near(service.db.description().max_distance);
-    match kind.command {
-        Command::Upsert => write.or_update(kind.on_duplicate).run(),
-        _ => write.run(),
-    }
+) -> Result<Vec<Outcome<F>>> {
+    let db = service.db.writer()?;
+    let write = db.write(documents).unless_near(db.description().max_distance);
+    Ok(match kind.command {
+        Command::Upsert => write.or_update(kind.on_duplicate).run()?,
+        _ => write.run()?,
+    })
 }

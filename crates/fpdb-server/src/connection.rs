@@ -1,17 +1,18 @@
 //! A connection, from its first request to its end.
 
 use std::io::{self, ErrorKind, Read};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::clients::Client;
+use crate::events;
 use crate::failure::Failure;
 use crate::input::{Input, Received};
 use crate::resp::Parser;
 use crate::service::{Service, Shared};
 use crate::session::Session;
-use crate::system;
+use crate::stream::Stream;
 use crate::width::Width;
 
 /// How many requests, and about how many bytes of them, are executed together at most.
@@ -52,6 +53,7 @@ pub(crate) fn serve<F: Width>(service: &Service<F>, client: &Arc<Client>) {
     session.settle();
     let output = &mut session.output;
     if let End::Refused(failure) = &end {
+        events::broke_off(client.peer, failure.message());
         failure.write(&mut output.replies);
     }
     output.send();
@@ -86,9 +88,8 @@ impl<F: Width> Connection<'_, F> {
 
     fn prepare(&self) -> io::Result<()> {
         let stream = &self.client.stream;
-        stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(self.shared.timeouts.write))?;
-        system::keep_alive(stream)
+        stream.prepare()
     }
 
     /// Answers all requests that have arrived completely.
@@ -197,7 +198,7 @@ fn is_timeout(error: &io::Error) -> bool {
 
 /// Ends the connection so that the last replies reach the client. If the server closed it while
 /// bytes of the client arrive, the system would discard replies that the client has not read yet.
-fn linger(stream: &TcpStream) {
+fn linger(stream: &Stream) {
     let start = Instant::now();
     if stream.shutdown(Shutdown::Write).is_err() || stream.set_read_timeout(Some(LINGER)).is_err() {
         return;

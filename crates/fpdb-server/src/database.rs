@@ -1,9 +1,19 @@
-//! A database of either width.
+//! A database as the server uses it.
 
-use fpdb::Db;
+use std::sync::Mutex;
 
-/// An open database of either width. Both convert into it, so
-/// [`Server::serve`](crate::Server::serve) takes a [`Db`] as it is.
+use fpdb::{Db, Description, ReadOnlyDb, Snapshot, Stats};
+
+use crate::clients::lock;
+use crate::events;
+use crate::failure::{Failure, Result};
+use crate::width::Width;
+
+/// An open database of either width. Handles of all four types convert into it, so
+/// [`Server::serve`](crate::Server::serve) takes them as they are.
+///
+/// With a [`ReadOnlyDb`], clients can read, beside another process that writes. Once a second, the
+/// server looks what that process has written.
 ///
 /// # Examples
 ///
@@ -21,6 +31,10 @@ pub enum Database {
     Bits64(Db<u64>),
     /// With fingerprints of 128 bits.
     Bits128(Db<u128>),
+    /// With fingerprints of 64 bits, opened for reading only.
+    ReadOnly64(ReadOnlyDb<u64>),
+    /// With fingerprints of 128 bits, opened for reading only.
+    ReadOnly128(ReadOnlyDb<u128>),
 }
 
 impl From<Db<u64>> for Database {
@@ -32,5 +46,100 @@ impl From<Db<u64>> for Database {
 impl From<Db<u128>> for Database {
     fn from(db: Db<u128>) -> Self {
         Self::Bits128(db)
+    }
+}
+
+impl From<ReadOnlyDb<u64>> for Database {
+    fn from(db: ReadOnlyDb<u64>) -> Self {
+        Self::ReadOnly64(db)
+    }
+}
+
+impl From<ReadOnlyDb<u128>> for Database {
+    fn from(db: ReadOnlyDb<u128>) -> Self {
+        Self::ReadOnly128(db)
+    }
+}
+
+/// The database that is served.
+#[derive(Debug)]
+pub(crate) enum Handle<F: Width> {
+    Writer(Db<F>),
+    Reader {
+        db: ReadOnlyDb<F>,
+        /// Why the state of the writing process cannot be read, if the last attempt failed.
+        failure: Mutex<Option<String>>,
+    },
+}
+
+impl<F: Width> From<Db<F>> for Handle<F> {
+    fn from(db: Db<F>) -> Self {
+        Self::Writer(db)
+    }
+}
+
+impl<F: Width> From<ReadOnlyDb<F>> for Handle<F> {
+    fn from(db: ReadOnlyDb<F>) -> Self {
+        Self::Reader { db, failure: Mutex::default() }
+    }
+}
+
+impl<F: Width> Handle<F> {
+    /// Returns the handle that writes, or the error of commands that need it.
+    pub(crate) fn writer(&self) -> Result<&Db<F>> {
+        match self {
+            Self::Writer(db) => Ok(db),
+            Self::Reader { .. } => Err(Failure::new(
+                "READONLY",
+                "this server only reads the database: send writes to the process that writes it",
+            )),
+        }
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self, Self::Reader { .. })
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot<F> {
+        match self {
+            Self::Writer(db) => db.snapshot(),
+            Self::Reader { db, .. } => db.snapshot(),
+        }
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        match self {
+            Self::Writer(db) => db.stats(),
+            Self::Reader { db, .. } => db.stats(),
+        }
+    }
+
+    pub(crate) fn description(&self) -> &Description {
+        match self {
+            Self::Writer(db) => db.description(),
+            Self::Reader { db, .. } => db.description(),
+        }
+    }
+
+    /// Reads what another process has written. Logs the first failure in a row.
+    pub(crate) fn refresh(&self) {
+        let Self::Reader { db, failure } = self else { return };
+        let error = db.refresh().err();
+        let mut failure = lock(failure);
+        if let (Some(error), None) = (&error, &*failure) {
+            events::refresh_failed(error);
+        }
+        *failure = error.map(|error| error.to_string());
+    }
+
+    /// Returns why the database does not do what it is for, if it does not.
+    pub(crate) fn failure(&self) -> Option<String> {
+        match self {
+            Self::Writer(db) => {
+                let stats = db.stats();
+                stats.write_error.or(stats.background_error)
+            }
+            Self::Reader { failure, .. } => lock(failure).clone(),
+        }
     }
 }

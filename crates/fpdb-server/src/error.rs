@@ -2,7 +2,7 @@
 
 use std::{fmt, io, result};
 
-use crate::password;
+use crate::{password, users};
 
 /// Why a server cannot start.
 ///
@@ -16,7 +16,7 @@ use crate::password;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A text is not an address and a port.
+    /// A text is neither an address and a port, nor the path of a Unix socket.
     Address {
         /// The text.
         address: String,
@@ -28,7 +28,12 @@ pub enum Error {
         /// The address.
         address: String,
     },
-    /// The password is empty or too long.
+    /// A user cannot have this name.
+    User {
+        /// The name.
+        name: String,
+    },
+    /// A password is empty or too long.
     Password {
         /// Its length in bytes.
         length: usize,
@@ -54,13 +59,24 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address { address, .. } => {
-                write!(f, "{address:?} is not an address and a port, such as 127.0.0.1:6380")
+                write!(
+                    f,
+                    "{address:?} is not an address and a port, such as 127.0.0.1:6380, or a Unix socket, such as \
+                     unix:/run/fpdb.sock"
+                )
             }
             Self::NeedsPassword { address } => write!(
                 f,
                 "other machines can reach {address}: set a password, or listen on 127.0.0.1, which \
                  only this machine can reach"
             ),
+            Self::User { name } => {
+                let most = users::MAX_NAME;
+                write!(
+                    f,
+                    "the name of a user has 1 to {most} printable ASCII characters without spaces: {name:?}"
+                )
+            }
             Self::Password { length } => {
                 let most = password::MAX_LEN;
                 write!(f, "a password has 1 to {most} bytes, and this one has {length}")
@@ -77,7 +93,7 @@ impl std::error::Error for Error {
             Self::Address { source, .. }
             | Self::Listen { source, .. }
             | Self::Thread { source } => Some(source),
-            Self::NeedsPassword { .. } | Self::Password { .. } => None,
+            Self::NeedsPassword { .. } | Self::User { .. } | Self::Password { .. } => None,
         }
     }
 }

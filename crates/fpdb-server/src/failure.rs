@@ -3,7 +3,9 @@
 use fpdb::ErrorKind;
 
 use crate::command::Command;
+use crate::events;
 use crate::resp::Replies;
+use crate::stream::Peer;
 
 /// A command that failed.
 #[derive(Debug)]
@@ -31,8 +33,24 @@ impl Failure {
         Self::general(format!("wrong number of arguments for '{name}' command"))
     }
 
+    pub(crate) fn no_auth() -> Self {
+        Self::new("NOAUTH", "Authentication required.")
+    }
+
     pub(crate) fn syntax() -> Self {
         Self::general("syntax error")
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Writes what the operator should know of into the log, apart from what the database itself
+    /// reports.
+    pub(crate) fn report(&self, peer: Peer, command: Command) {
+        if matches!(self.code, "IOERR" | "CORRUPTION") {
+            events::failed(peer, command, &self.message);
+        }
     }
 
     pub(crate) fn write(&self, replies: &mut Replies) {

@@ -1,14 +1,14 @@
-//! How a client introduces itself: `AUTH`, `HELLO` and `CLIENT`.
+//! Who a client is and what it may do: `AUTH`, `HELLO` and `CLIENT`.
 
 use std::time::Instant;
 
 use crate::clients::Client;
+use crate::command::Command;
+use crate::events;
 use crate::failure::{Failure, Result};
 use crate::resp::{Limits, Protocol, Replies};
 use crate::service::Shared;
-
-/// The only user.
-const USER: &[u8] = b"default";
+use crate::users::{self, User};
 
 /// The longest name of a client.
 const MAX_NAME: usize = 256;
@@ -17,14 +17,36 @@ const MAX_NAME: usize = 256;
 pub(crate) struct Handshake<'a> {
     shared: &'a Shared,
     client: &'a Client,
+    /// Whether the server only reads the database.
+    is_replica: bool,
     /// Since when the client has not given the password that it needs.
     unauthenticated_since: Option<Instant>,
+    /// The user whose password the client has given.
+    user: Option<&'a User>,
 }
 
 impl<'a> Handshake<'a> {
-    pub(crate) fn new(shared: &'a Shared, client: &'a Client) -> Self {
-        let unauthenticated_since = shared.password.as_ref().map(|_| client.since);
-        Self { shared, client, unauthenticated_since }
+    pub(crate) fn new(shared: &'a Shared, client: &'a Client, is_replica: bool) -> Self {
+        let unauthenticated_since = (!shared.users.is_empty()).then_some(client.since);
+        Self { shared, client, is_replica, unauthenticated_since, user: None }
+    }
+
+    /// Refuses a command that the client may not use.
+    pub(crate) fn expect_right(&self, command: Command) -> Result<()> {
+        if self.allows(command) {
+            return Ok(());
+        }
+        let Some(User { name, .. }) = self.user else { return Err(Failure::no_auth()) };
+        events::no_permission(self.client.peer, name, command);
+        let command = command.definition().name;
+        let message = format!("User {name} has no permissions to run the '{command}' command");
+        Err(Failure::new("NOPERM", message))
+    }
+
+    /// Returns whether the client may use a command.
+    pub(crate) fn allows(&self, command: Command) -> bool {
+        (self.is_authenticated() || command.is_open())
+            && self.user.is_none_or(|user| user.right >= command.right())
     }
 
     /// Returns whether the client may use the database.
@@ -46,7 +68,7 @@ impl<'a> Handshake<'a> {
     pub(crate) fn auth(&mut self, words: &[&[u8]], replies: &mut Replies) -> Result<()> {
         let (user, password) = match *words {
             [_, user, password] => (user, password),
-            _ => (USER, words[1]),
+            _ => (users::DEFAULT.as_bytes(), words[1]),
         };
         self.authenticate(user, password)?;
         replies.simple("OK");
@@ -54,17 +76,30 @@ impl<'a> Handshake<'a> {
     }
 
     fn authenticate(&mut self, user: &[u8], password: &[u8]) -> Result<()> {
-        let Some(expected) = &self.shared.password else {
+        let (shared, peer) = (self.shared, self.client.peer);
+        if shared.users.is_empty() {
             return Err(Failure::general(
                 "AUTH was called, but the server was started without a password",
             ));
-        };
-        // Both are compared in any case, so that the time says nothing about either.
-        if expected.is(password) & (user == USER) {
-            self.unauthenticated_since = None;
+        }
+        if let Some(wait) = shared.guard.refused_for(peer) {
+            shared.metrics.wrong_passwords.add(1);
+            let seconds = wait.as_secs() + 1;
+            return Err(Failure::new(
+                "WRONGPASS",
+                format!(
+                    "too many wrong passwords from your address: try again in {seconds} seconds \
+                     (limit: max-wrong-passwords)"
+                ),
+            ));
+        }
+        if let Some(user) = shared.users.find(user, password) {
+            (self.user, self.unauthenticated_since) = (Some(user), None);
             return Ok(());
         }
-        self.shared.metrics.wrong_passwords.add(1);
+        shared.metrics.wrong_passwords.add(1);
+        shared.guard.wrong_password(peer);
+        events::wrong_password(peer);
         Err(Failure::new("WRONGPASS", "invalid username-password pair or user is disabled."))
     }
 
@@ -110,7 +145,8 @@ impl<'a> Handshake<'a> {
         replies.integer(if replies.protocol == Protocol::Resp3 { 3 } else { 2 });
         replies.bulk(b"id");
         replies.integer(self.client.id);
-        for (name, value) in [("mode", "standalone"), ("role", "master")] {
+        let role = if self.is_replica { "replica" } else { "master" };
+        for (name, value) in [("mode", "standalone"), ("role", role)] {
             replies.bulk(name.as_bytes());
             replies.bulk(value.as_bytes());
         }
@@ -154,7 +190,8 @@ impl<'a> Handshake<'a> {
         replies.simple("RESET");
         replies.protocol = Protocol::default();
         self.client.set_name("");
-        self.unauthenticated_since = self.shared.password.as_ref().map(|_| Instant::now());
+        self.user = None;
+        self.unauthenticated_since = (!self.shared.users.is_empty()).then(Instant::now);
     }
 }
 

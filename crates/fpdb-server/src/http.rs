@@ -83,13 +83,12 @@ enum Page {
     Ready,
 }
 
-/// Returns why the database does not take writes, if it does not.
+/// Returns why the server does not do what it is for, if it does not.
 fn unready<F: Width>(service: &Service<F>) -> Option<String> {
     if service.shared.clients.stopping_since().is_some() {
         return Some("the server is stopping".to_owned());
     }
-    let stats = service.db.stats();
-    stats.write_error.or(stats.background_error)
+    service.db.failure()
 }
 
 /// Returns what a request is for, or else the status of the response.

@@ -31,7 +31,7 @@ pub(crate) fn info<F: Width>(service: &Service<F>, names: &[&[u8]]) -> String {
                 ("fpdb_version", &env!("CARGO_PKG_VERSION")),
                 ("redis_mode", &"standalone"),
                 ("process_id", &std::process::id()),
-                ("tcp_port", &shared.address.port()),
+                ("tcp_port", &shared.address.tcp().map_or(0, |address| address.port())),
                 ("uptime_in_seconds", &metrics.started.elapsed().as_secs()),
             ],
         ),

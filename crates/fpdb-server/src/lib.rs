@@ -5,9 +5,9 @@
 //! | step | file |
 //! | --- | --- |
 //! | a connection is accepted, and gets a thread | `accept.rs` |
-//! | its bytes become requests | `connection.rs`, `input.rs`, `resp/request.rs` |
+//! | its bytes become requests | `connection.rs`, `stream.rs`, `input.rs`, `resp/request.rs` |
 //! | each request is a command | `session.rs`, `command.rs` |
-//! | commands about the client | `handshake.rs` |
+//! | commands about the client, and what it may do | `handshake.rs`, `users.rs`, `guard.rs` |
 //! | commands that read, answered at once | `reads.rs`, `stats.rs` |
 //! | commands that write: parsed, and handed over to other threads | `writes.rs`, `batch.rs`, `queue.rs` |
 //! | these commit the writes of all connections together | `commits.rs` |
@@ -25,7 +25,9 @@ mod connection;
 mod database;
 mod describe;
 mod error;
+mod events;
 mod failure;
+mod guard;
 mod handshake;
 mod http;
 mod info;
@@ -44,9 +46,10 @@ mod service;
 mod session;
 mod stats;
 mod stop;
-mod system;
+mod stream;
 mod threads;
 mod transaction;
+mod users;
 mod width;
 mod writes;
 
@@ -55,3 +58,4 @@ pub use error::{Error, Result};
 pub use options::Options;
 pub use server::Server;
 pub use stop::Stop;
+pub use users::Right;

@@ -3,8 +3,9 @@
 
 use std::ops::ControlFlow;
 
-use fpdb::Db;
+use fpdb::{Db, Progress};
 
+use crate::database::Handle;
 use crate::failure::{Failure, Result};
 use crate::resp::Replies;
 use crate::service::Service;
@@ -14,13 +15,20 @@ use crate::writes::parse_stamp;
 /// The longest name of a backup.
 const MAX_FOLDER_NAME: usize = 128;
 
-/// Returns a handle whose long operations end with an error when the server stops.
-fn cancellable<F: Width>(service: &Service<F>) -> Db<F> {
+/// Returns a function that ends long operations with an error when the server stops.
+fn ends_with<F: Width>(
+    service: &Service<F>,
+) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static {
     let clients = service.shared.clients.clone();
-    service.db.on_progress(move |_| match clients.stopping_since() {
+    move |_| match clients.stopping_since() {
         Some(_) => ControlFlow::Break(()),
         None => ControlFlow::Continue(()),
-    })
+    }
+}
+
+/// Returns the handle that writes, with long operations that end when the server stops.
+fn writer<F: Width>(service: &Service<F>) -> Result<Db<F>> {
+    Ok(service.db.writer()?.on_progress(ends_with(service)))
 }
 
 /// `FP.EXPIRE before`
@@ -30,21 +38,21 @@ pub(crate) fn expire<F: Width>(
     replies: &mut Replies,
 ) -> Result<()> {
     service.expect_documents("has no stamps")?;
-    let report = cancellable(service).expire(parse_stamp(words[1])?)?;
+    let report = writer(service)?.expire(parse_stamp(words[1])?)?;
     replies.integer(report.removed);
     Ok(())
 }
 
 /// `FP.FLUSH`
 pub(crate) fn flush<F: Width>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
-    service.db.flush()?;
+    service.db.writer()?.flush()?;
     replies.simple("OK");
     Ok(())
 }
 
 /// `FP.COMPACT`
 pub(crate) fn compact<F: Width>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
-    let report = cancellable(service).compact()?;
+    let report = writer(service)?.compact()?;
     let fields = [
         ("segments_before", report.segments_before as u64),
         ("segments_after", report.segments_after as u64),
@@ -77,7 +85,11 @@ pub(crate) fn backup<F: Width>(
              and does not begin with '.'"
         ))
     })?;
-    cancellable(service).backup(folder.join(name))?;
+    let path = folder.join(name);
+    match &service.db {
+        Handle::Writer(db) => db.on_progress(ends_with(service)).backup(path)?,
+        Handle::Reader { db, .. } => db.on_progress(ends_with(service)).backup(path)?,
+    }
     replies.simple("OK");
     Ok(())
 }
@@ -93,7 +105,10 @@ fn is_folder_name(name: &str) -> bool {
 
 /// `FP.VERIFY`
 pub(crate) fn verify<F: Width>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
-    let report = cancellable(service).verify()?;
+    let report = match &service.db {
+        Handle::Writer(db) => db.on_progress(ends_with(service)).verify()?,
+        Handle::Reader { db, .. } => db.on_progress(ends_with(service)).snapshot().verify()?,
+    };
     replies.map(3);
     for (name, value) in [("files", report.files as u64), ("bytes", report.bytes)] {
         replies.bulk(name.as_bytes());
@@ -112,6 +127,7 @@ mod tests {
     use super::*;
     use crate::options::Options;
     use crate::service::Shared;
+    use crate::stream::Address;
 
     #[test]
     fn long_commands_end_when_the_server_stops() {
@@ -121,7 +137,7 @@ mod tests {
             db.insert(id.wrapping_mul(0x9e37_79b9_7f4a_7c15), Stamped::new(id, id)).unwrap();
         }
         db.flush().unwrap();
-        let address = "127.0.0.1:1".parse().unwrap();
+        let address = Address::Unix("socket".into());
         let options = Options::new().backup_folder(folder.path());
         let service = Service::new(db.clone(), Shared::new(address, &options));
         let mut replies = Replies::default();

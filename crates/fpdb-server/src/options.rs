@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::password::Password;
 use crate::resp::Limits;
+use crate::users::{self, Right, User, Users};
 
 /// The most arguments of a request.
 const MAX_ARGUMENTS: usize = 1 << 16;
@@ -29,10 +30,13 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// ```
 /// use std::time::Duration;
 ///
-/// use fpdb_server::{Options, Server};
+/// use fpdb_server::{Options, Right, Server};
 ///
 /// let options = Options::new()
 ///     .password("correct horse")
+///     .user("search", Right::Read, "battery staple")
+///     .max_wrong_passwords(5)
+///     .slow_command(Duration::from_millis(100))
 ///     .metrics("127.0.0.1:0")
 ///     .backup_folder("/var/backups/crawl")
 ///     .max_connections(50)
@@ -48,7 +52,8 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Options {
-    pub(crate) password: Option<Password>,
+    pub(crate) users: Users,
+    pub(crate) max_wrong_passwords: u32,
     pub(crate) metrics: Option<String>,
     pub(crate) backup_folder: Option<PathBuf>,
     pub(crate) max_connections: usize,
@@ -56,6 +61,7 @@ pub struct Options {
     max_request: usize,
     pub(crate) request_memory: usize,
     pub(crate) timeouts: Timeouts,
+    pub(crate) slow: Duration,
 }
 
 /// How long a connection may take.
@@ -72,7 +78,8 @@ pub(crate) struct Timeouts {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            password: None,
+            users: Users::default(),
+            max_wrong_passwords: 20,
             metrics: None,
             backup_folder: None,
             max_connections: 1000,
@@ -84,6 +91,7 @@ impl Default for Options {
                 request: Duration::from_secs(30),
                 write: Duration::from_secs(10),
             },
+            slow: Duration::from_secs(1),
         }
     }
 }
@@ -95,12 +103,43 @@ impl Options {
         Self::default()
     }
 
-    /// Clients must give this password, of 1 to 1024 bytes, with `AUTH` or `HELLO`. By default
-    /// there is none, and then the server listens only on addresses that other machines cannot
-    /// reach.
+    /// Clients must give this password, of 1 to 1024 bytes, with `AUTH` or `HELLO`, and may then do
+    /// everything, as the user `default`. By default there is none, and then the server listens only
+    /// on addresses that other machines cannot reach.
     #[must_use]
-    pub fn password(mut self, password: impl Into<Vec<u8>>) -> Self {
-        self.password = Some(Password::new(password.into()));
+    pub fn password(self, password: impl Into<Vec<u8>>) -> Self {
+        self.user(users::DEFAULT, Right::Admin, password)
+    }
+
+    /// Clients can be this user, who may do less than everything, if they give this password, of 1
+    /// to 1024 bytes. The name has 1 to 64 printable ASCII characters without spaces. The last call
+    /// for a name counts. By default there are no users.
+    #[must_use]
+    pub fn user(
+        mut self,
+        name: impl Into<String>,
+        right: Right,
+        password: impl Into<Vec<u8>>,
+    ) -> Self {
+        let (name, password) = (name.into(), Password::new(password.into()));
+        self.users.set(User { name, right, password });
+        self
+    }
+
+    /// The most wrong passwords in a minute from one address, or one network of 64 bits in IPv6; 20
+    /// by default. Further ones are refused without a look at them until the minute is over, the
+    /// right one, too. So choose 0, which means any number, if all clients come through one proxy,
+    /// and let the proxy limit them.
+    #[must_use]
+    pub fn max_wrong_passwords(mut self, passwords: u32) -> Self {
+        self.max_wrong_passwords = passwords;
+        self
+    }
+
+    /// Commands that take longer are in the log; 1 second by default.
+    #[must_use]
+    pub fn slow_command(mut self, time: Duration) -> Self {
+        self.slow = time;
         self
     }
 

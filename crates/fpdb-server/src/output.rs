@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use crate::clients::{Client, lock};
 use crate::metrics::Metrics;
 use crate::resp::Replies;
-use crate::system;
+use crate::stream::Peer;
 
 /// Replies are sent when they have this many bytes, even if more follow.
 const FULL: usize = 64 << 10;
@@ -30,6 +30,10 @@ impl Output {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    pub(crate) fn peer(&self) -> Peer {
+        self.client.peer
     }
 
     /// Returns whether the replies so far are so many that they should be sent.
@@ -62,7 +66,7 @@ impl Output {
     pub(crate) fn try_send(&mut self) -> bool {
         let bytes = self.replies.bytes();
         if !self.is_broken && !bytes.is_empty() {
-            match system::send_at_once(&self.client.stream, bytes) {
+            match self.client.stream.send_at_once(bytes) {
                 Ok(sent) => {
                     self.metrics.bytes_sent.add(sent as u64);
                     if sent < bytes.len() {
@@ -156,20 +160,17 @@ impl Drop for Lent {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
-    use std::net::TcpListener;
 
     use super::*;
     use crate::clients::Clients;
     use crate::resp::Protocol;
+    use crate::stream;
 
     #[test]
     fn a_lent_output_is_returned_and_broken_unless_all_replies_were_written() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         for is_complete in [true, false] {
-            let mut peer = std::net::TcpStream::connect(address).unwrap();
-            let (stream, address) = listener.accept().unwrap();
-            let registered = Arc::new(Clients::default()).register(stream, address, 1).unwrap();
+            let (stream, peer, mut client) = stream::pair();
+            let registered = Arc::new(Clients::default()).register(stream, peer, 1).unwrap();
             let metrics = Arc::new(Metrics::new());
             let mut output = Output::new(registered.client.clone(), metrics.clone());
             output.replies.protocol = Protocol::Resp3;
@@ -190,7 +191,7 @@ mod tests {
             output.send();
             drop((output, registered));
             let mut received = String::new();
-            peer.read_to_string(&mut received).unwrap();
+            client.read_to_string(&mut received).unwrap();
             let expected = "+first\r\n+second\r\n+third\r\n";
             assert_eq!(received, expected[..if is_complete { expected.len() } else { 17 }]);
             assert_eq!(metrics.bytes_sent.get(), received.len() as u64);

@@ -102,7 +102,6 @@ impl<F: Width> State<F> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
     use std::sync::Arc;
 
     use fpdb::OnDuplicate;
@@ -113,13 +112,12 @@ mod tests {
     use crate::command::Command;
     use crate::metrics::Metrics;
     use crate::output::Output;
+    use crate::stream;
 
     #[test]
     fn waiting_batches_are_committed_in_order_and_together_if_they_are_of_one_kind_and_few() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let stream = TcpStream::connect(address).unwrap();
-        let registered = Arc::new(Clients::default()).register(stream, address, 1).unwrap();
+        let (stream, peer, _client) = stream::pair();
+        let registered = Arc::new(Clients::default()).register(stream, peer, 1).unwrap();
         let queue = Queue::<u64>::default();
         let kind = |command, on_duplicate| Kind { command, on_duplicate };
         let add = kind(Command::AddNx, OnDuplicate::Keep);
@@ -151,10 +149,8 @@ mod tests {
 
     #[test]
     fn a_batch_that_nobody_will_commit_gives_its_output_back() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let stream = TcpStream::connect(address).unwrap();
-        let registered = Arc::new(Clients::default()).register(stream, address, 1).unwrap();
+        let (stream, peer, _client) = stream::pair();
+        let registered = Arc::new(Clients::default()).register(stream, peer, 1).unwrap();
         let queue = Queue::<u64>::default();
         queue.end();
         let kind = Kind { command: Command::AddNx, on_duplicate: OnDuplicate::Keep };

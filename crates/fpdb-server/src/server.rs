@@ -1,17 +1,21 @@
 //! The server as its caller sees it.
 
 use std::net::{SocketAddr, TcpListener};
-
-use fpdb::Db;
+use std::time::Duration;
 
 use crate::address;
-use crate::database::Database;
+use crate::database::{Database, Handle};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::service::{Service, Shared};
 use crate::stop::Stop;
+use crate::stream::Listener;
 use crate::threads::Threads;
+use crate::users;
 use crate::width::Width;
+
+/// How often to look what another process has written.
+const REFRESH: Duration = Duration::from_secs(1);
 
 /// A server that is bound to an address. [`serve`](Self::serve) gives it a database.
 ///
@@ -29,7 +33,7 @@ use crate::width::Width;
 /// let db = Db::options().create(folder.path().join("db"))?;
 /// db.insert(0xff, 7)?;
 /// let server = Server::bind("127.0.0.1:0", &Options::new())?;
-/// let (address, stop) = (server.local_addr(), Stop::new());
+/// let (address, stop) = (server.local_addr().unwrap(), Stop::new());
 /// let serving = std::thread::spawn({
 ///     let (db, stop) = (db.clone(), stop.clone());
 ///     move || server.serve(db, &stop)
@@ -46,53 +50,58 @@ use crate::width::Width;
 /// ```
 #[derive(Debug)]
 pub struct Server {
-    listener: TcpListener,
+    listener: Listener,
     metrics: Option<(TcpListener, SocketAddr)>,
     shared: Shared,
 }
 
 impl Server {
-    /// Listens on an address: an IP address or a name, and a port, where 0 means any free one.
-    /// Clients that connect from now on wait until the server [serves](Self::serve).
+    /// Listens on an address: an IP address or a name, and a port, where 0 means any free one; or
+    /// `unix:` and the path of a Unix socket, which needs no password: whoever may write to that
+    /// file can connect. Clients that connect from now on wait until the server
+    /// [serves](Self::serve).
     ///
     /// # Errors
     ///
     /// If the address or the one for figures is wrong or not free, if other machines can reach the
-    /// address and there is no password, or if the password is empty or too long: see
-    /// [`Error`](crate::Error).
+    /// address and there is no password, or if a password or the name of a user is empty or too
+    /// long: see [`Error`](crate::Error).
     ///
     /// ```
     /// use fpdb_server::{Error, Options, Server};
     /// let server = Server::bind("127.0.0.1:0", &Options::new())?;
-    /// let address = server.local_addr().to_string();
+    /// let address = server.local_addr().expect("not a Unix socket").to_string();
     /// let second = Server::bind(&address, &Options::new());
     /// assert!(matches!(second, Err(Error::Listen { .. })));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn bind(address: &str, options: &Options) -> Result<Self> {
-        let addresses = address::resolve(address)?;
-        match &options.password {
-            Some(password) if password.is_possible() => {}
-            Some(password) => return Err(Error::Password { length: password.len() }),
-            None => address::expect_loopback(address, &addresses)?,
+        for user in options.users.iter() {
+            if !users::is_name(&user.name) {
+                return Err(Error::User { name: user.name.clone() });
+            }
+            if !user.password.is_possible() {
+                return Err(Error::Password { length: user.password.len() });
+            }
         }
-        let (listener, address) = address::listen(address, &addresses)?;
-        let metrics = options.metrics.as_deref();
-        let metrics = metrics.map(|text| address::listen(text, &address::resolve(text)?));
-        Ok(Self { listener, metrics: metrics.transpose()?, shared: Shared::new(address, options) })
+        // Before the socket, which would have to be removed again.
+        let metrics = options.metrics.as_deref().map(address::listen_to_all).transpose()?;
+        let (listener, address) = address::listen(address, !options.users.is_empty())?;
+        Ok(Self { listener, metrics, shared: Shared::new(address, options) })
     }
 
-    /// Returns the address, with the port that the system has chosen if 0 was requested.
+    /// Returns the address, with the port that the system has chosen if 0 was requested. `None`
+    /// means that the server listens on a Unix socket.
     ///
     /// ```
     /// # use fpdb_server::{Options, Server};
     /// let server = Server::bind("127.0.0.1:0", &Options::new())?;
-    /// assert_ne!(server.local_addr().port(), 0);
+    /// assert_ne!(server.local_addr().unwrap().port(), 0);
     /// # Ok::<(), fpdb_server::Error>(())
     /// ```
     #[must_use]
-    pub fn local_addr(&self) -> SocketAddr {
-        self.shared.address
+    pub fn local_addr(&self) -> Option<SocketAddr> {
+        self.shared.address.tcp()
     }
 
     /// Returns the address of the figures for Prometheus, if they are served.
@@ -112,7 +121,8 @@ impl Server {
     /// were. Leaves the database open.
     ///
     /// Give it a clone of the handle to go on using the database, while it is served and
-    /// afterwards. If it is closed in the meantime, the clients' writes fail.
+    /// afterwards. If it is closed in the meantime, the clients' writes fail. With a
+    /// [`ReadOnlyDb`](fpdb::ReadOnlyDb), clients can only read.
     ///
     /// To stop, the server accepts no more connections and answers the commands that have arrived.
     /// It cuts off clients that go on sending for a second, or do not read their replies for ten
@@ -130,15 +140,19 @@ impl Server {
         match db.into() {
             Database::Bits64(db) => self.serve_width(db, stop),
             Database::Bits128(db) => self.serve_width(db, stop),
+            Database::ReadOnly64(db) => self.serve_width(db, stop),
+            Database::ReadOnly128(db) => self.serve_width(db, stop),
         }
     }
 
-    fn serve_width<F: Width>(self, db: Db<F>, stop: &Stop) -> Result<u64> {
+    fn serve_width<F: Width>(self, db: impl Into<Handle<F>>, stop: &Stop) -> Result<u64> {
         let Self { listener, metrics, shared } = self;
         let mut threads = Threads::new(Service::new(db, shared));
         let started = threads.start(listener, metrics);
         if started.is_ok() {
-            stop.wait();
+            while !stop.wait(REFRESH) {
+                threads.service().db.refresh();
+            }
         }
         let connections = threads.end();
         started.map(|()| connections)

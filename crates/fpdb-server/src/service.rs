@@ -1,33 +1,39 @@
 //! What all connections share: the database, and the server around it.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::result;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fpdb::text::Recipe;
-use fpdb::{Db, DocId, Ids, Key};
+use fpdb::{DocId, Ids, Key};
 
 use crate::clients::Clients;
+use crate::database::Handle;
 use crate::failure::{Failure, Result};
+use crate::guard::Guard;
 use crate::input::Budget;
 use crate::metrics::Metrics;
 use crate::options::{Options, Timeouts};
-use crate::password::Password;
 use crate::queue::Queue;
 use crate::resp::Limits;
+use crate::stream::Address;
+use crate::users::Users;
 use crate::width::Width;
 
 /// What all connections share, apart from the database.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) address: SocketAddr,
-    pub(crate) password: Option<Password>,
+    pub(crate) address: Address,
+    pub(crate) users: Users,
+    pub(crate) guard: Guard,
     /// For clients that may use the database.
     pub(crate) limits: Limits,
     /// For clients that have not given the password.
     pub(crate) unauthenticated_limits: Limits,
     pub(crate) timeouts: Timeouts,
+    /// Commands that take longer are in the log.
+    pub(crate) slow: Duration,
     pub(crate) max_connections: usize,
     /// Where clients may write backups.
     pub(crate) backup_folder: Option<PathBuf>,
@@ -37,13 +43,15 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(address: SocketAddr, options: &Options) -> Self {
+    pub(crate) fn new(address: Address, options: &Options) -> Self {
         Self {
             address,
-            password: options.password.clone(),
+            users: options.users.clone(),
+            guard: Guard::new(options.max_wrong_passwords),
             limits: options.limits(true),
             unauthenticated_limits: options.limits(false),
             timeouts: options.timeouts,
+            slow: options.slow,
             max_connections: options.max_connections,
             backup_folder: options.backup_folder.clone(),
             budget: Arc::new(Budget::new(options.request_memory)),
@@ -55,7 +63,7 @@ impl Shared {
 
 /// A database that is being served.
 pub(crate) struct Service<F: Width> {
-    pub(crate) db: Db<F>,
+    pub(crate) db: Handle<F>,
     /// The recipe for texts, or why there is none.
     pub(crate) recipe: result::Result<Recipe<F>, String>,
     pub(crate) shared: Shared,
@@ -64,7 +72,8 @@ pub(crate) struct Service<F: Width> {
 }
 
 impl<F: Width> Service<F> {
-    pub(crate) fn new(db: Db<F>, shared: Shared) -> Self {
+    pub(crate) fn new(db: impl Into<Handle<F>>, shared: Shared) -> Self {
+        let db = db.into();
         let recipe = match db.description().recipe.as_deref() {
             None => Err("the database has no recipe, so it takes fingerprints only".to_owned()),
             Some(name) => Recipe::find(name).map_err(|error| fpdb::Error::from(error).to_string()),

@@ -7,6 +7,7 @@ use crate::batch;
 use crate::clients::Client;
 use crate::command::Command;
 use crate::describe;
+use crate::events;
 use crate::failure::{Failure, Result};
 use crate::handshake::Handshake;
 use crate::info;
@@ -38,7 +39,7 @@ impl<'a, F: Width> Session<'a, F> {
     pub(crate) fn new(service: &'a Service<F>, client: &'a Arc<Client>) -> Self {
         Self {
             service,
-            handshake: Handshake::new(&service.shared, client),
+            handshake: Handshake::new(&service.shared, client, service.db.is_read_only()),
             output: Output::new(client.clone(), service.shared.metrics.clone()),
             loan: Arc::default(),
             is_committing: false,
@@ -87,7 +88,7 @@ impl<'a, F: Width> Session<'a, F> {
             return 1;
         }
         let mut calls = 1;
-        if command.is_batched() && self.handshake.is_authenticated() {
+        if command.is_batched() && self.handshake.allows(command) {
             let kind = writes::kind(command, words);
             let same = |words: &&Vec<&[u8]>| {
                 Command::find(words[0]) == Some(command) && writes::kind(command, words) == kind
@@ -102,11 +103,13 @@ impl<'a, F: Width> Session<'a, F> {
     fn queue(&mut self, command: Command, words: &[&[u8]]) {
         let Some(transaction) = &mut self.transaction else { return };
         let most = self.service.shared.limits.request;
-        let queued = if command.takes(words.len()) {
-            transaction.push(words, most)
-        } else {
-            Err(Failure::arity(command))
-        };
+        let queued = self.handshake.expect_right(command).and_then(|()| {
+            if command.takes(words.len()) {
+                transaction.push(words, most)
+            } else {
+                Err(Failure::arity(command))
+            }
+        });
         match queued {
             Ok(()) => self.output.replies.simple("QUEUED"),
             Err(failure) => {
@@ -139,7 +142,7 @@ impl<'a, F: Width> Session<'a, F> {
             let name = String::from_utf8_lossy(&name[..name.len().min(64)]);
             Failure::general(format!("unknown command '{name}'"))
         } else {
-            no_auth()
+            Failure::no_auth()
         };
         failure.write(&mut self.output.replies);
     }
@@ -156,7 +159,7 @@ impl<'a, F: Width> Session<'a, F> {
         let metrics = &self.service.shared.metrics;
         let counted = metrics.of(command);
         counted.calls.add(requests.len() as u64);
-        let errors = if command.is_batched() && self.handshake.is_authenticated() {
+        let errors = if command.is_batched() && self.handshake.allows(command) {
             let batch = writes::batch(self.service, writes::kind(command, &requests[0]), requests);
             self.service.queue.submit(batch, self.output.lend(&self.loan));
             self.is_committing = true;
@@ -165,8 +168,13 @@ impl<'a, F: Width> Session<'a, F> {
         } else {
             let start = Instant::now();
             let result = self.run(command, &requests[0]);
-            counted.took.add(1, start.elapsed());
+            let (took, peer) = (start.elapsed(), self.output.peer());
+            counted.took.add(1, took);
+            if took > self.service.shared.slow {
+                events::slow(peer, command, 1, took);
+            }
             if let Err(failure) = &result {
+                failure.report(peer, command);
                 failure.write(&mut self.output.replies);
             }
             u64::from(result.is_err())
@@ -175,9 +183,7 @@ impl<'a, F: Width> Session<'a, F> {
     }
 
     fn run(&mut self, command: Command, words: &[&[u8]]) -> Result<()> {
-        if !self.handshake.is_authenticated() && !command.is_open() {
-            return Err(no_auth());
-        }
+        self.handshake.expect_right(command)?;
         if !command.takes(words.len()) {
             self.spoil_transaction();
             return Err(Failure::arity(command));
@@ -243,28 +249,22 @@ impl<'a, F: Width> Session<'a, F> {
     }
 }
 
-fn no_auth() -> Failure {
-    Failure::new("NOAUTH", "Authentication required.")
-}
-
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
-
     use super::*;
     use crate::options::Options;
     use crate::service::Shared;
+    use crate::stream::{self, Address};
 
     #[test]
     fn a_client_that_was_cut_off_executes_nothing_more() {
         let folder = tempfile::tempdir().unwrap();
         let db = fpdb::Db::options().create(folder.path().join("db")).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let stream = TcpStream::connect(address).unwrap();
+        let (stream, peer, _client) = stream::pair();
+        let address = Address::Unix("socket".into());
         let service = Service::<u64>::new(db.clone(), Shared::new(address, &Options::new()));
         let clients = &service.shared.clients;
-        let registered = clients.register(stream, address, 1).unwrap();
+        let registered = clients.register(stream, peer, 1).unwrap();
         let mut session = Session::new(&service, &registered.client);
         db.insert(0xff, 7).unwrap();
         session.execute(&[vec![b"PING"]]);

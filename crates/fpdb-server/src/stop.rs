@@ -1,6 +1,7 @@
 //! Stops a server from another thread.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Stops a server. All clones are one: keep one, and give [`Server::serve`](crate::Server::serve)
 /// the other.
@@ -49,10 +50,10 @@ impl Stop {
         *self.0.is_requested.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the server is asked to stop.
-    pub(crate) fn wait(&self) {
+    /// Waits until the server is asked to stop, but no longer than this. Returns whether it was.
+    pub(crate) fn wait(&self, time: Duration) -> bool {
         let is_requested = self.0.is_requested.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.0.requested.wait_while(is_requested, |requested| !*requested);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        let waited = self.0.requested.wait_timeout_while(is_requested, time, |it| !*it);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }

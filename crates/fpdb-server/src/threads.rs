@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::service::Service;
+use crate::stream::{Address, Listener};
 use crate::width::Width;
-use crate::{accept, commits, connection, http};
+use crate::{accept, address, commits, connection, events, http};
 
 /// How long connections have to answer what has arrived when the server stops, after the time in
 /// which they may receive more.
@@ -19,8 +20,8 @@ pub(crate) struct Threads<F: Width> {
     service: Arc<Service<F>>,
     commits: Vec<JoinHandle<()>>,
     /// These wait for connections at an address.
-    accepts: Option<(JoinHandle<()>, SocketAddr)>,
-    metrics: Option<(JoinHandle<()>, SocketAddr)>,
+    accepts: Option<(JoinHandle<()>, Address)>,
+    metrics: Option<(JoinHandle<()>, Address)>,
 }
 
 impl<F: Width> Threads<F> {
@@ -28,10 +29,14 @@ impl<F: Width> Threads<F> {
         Self { service: Arc::new(service), commits: Vec::new(), accepts: None, metrics: None }
     }
 
+    pub(crate) fn service(&self) -> &Service<F> {
+        &self.service
+    }
+
     /// Starts all threads. If that fails, some may run.
     pub(crate) fn start(
         &mut self,
-        listener: TcpListener,
+        listener: Listener,
         metrics: Option<(TcpListener, SocketAddr)>,
     ) -> Result<()> {
         for _ in 0..commits::THREADS {
@@ -39,10 +44,11 @@ impl<F: Width> Threads<F> {
         }
         if let Some((listener, address)) = metrics {
             let thread = self.spawn("metrics", move |service| http::run(&listener, service))?;
-            self.metrics = Some((thread, address));
+            self.metrics = Some((thread, Address::Tcp(address)));
         }
         let thread = self.spawn("accept", move |service| accept::run(&listener, service))?;
-        self.accepts = Some((thread, self.service.shared.address));
+        self.accepts = Some((thread, self.service.shared.address.clone()));
+        events::started(self.service.shared.max_connections);
         Ok(())
     }
 
@@ -60,9 +66,12 @@ impl<F: Width> Threads<F> {
     /// connections that there were.
     pub(crate) fn end(self) -> u64 {
         let shared = &self.service.shared;
+        events::stopping();
         shared.clients.stop();
         end_accepting(self.accepts);
+        address::remove(&shared.address);
         let have_ended = shared.clients.wait(connection::GRACE + FINISH);
+        let cut_off = shared.clients.len();
         shared.clients.cut_off();
         if !have_ended {
             shared.clients.wait(Duration::from_secs(1));
@@ -72,14 +81,15 @@ impl<F: Width> Threads<F> {
             let _ = thread.join();
         }
         end_accepting(self.metrics);
+        events::stopped(shared.metrics.connections.get(), cut_off);
         shared.metrics.connections.get()
     }
 }
 
 /// Ends a thread that waits for connections, which ends at the next one.
-fn end_accepting(thread: Option<(JoinHandle<()>, SocketAddr)>) {
+fn end_accepting(thread: Option<(JoinHandle<()>, Address)>) {
     let Some((thread, address)) = thread else { return };
-    if accept::wake(address) {
+    if address::wake(&address) {
         let _ = thread.join();
     }
 }

@@ -68,6 +68,7 @@ fn document<'a, F: Width>(
     if !command.takes(words.len()) {
         return Err(Failure::arity(command));
     }
+    service.db.writer()?;
     if command == Command::Upsert {
         service.expect_documents("cannot update documents")?;
     }
@@ -91,7 +92,8 @@ pub(crate) fn touch<F: Width>(
     replies: &mut Replies,
 ) -> Result<()> {
     service.expect_documents("has no stamps")?;
-    let touched = service.db.touch(service.key(words[1])?, parse_stamp(words[2])?)?;
+    let db = service.db.writer()?;
+    let touched = db.touch(service.key(words[1])?, parse_stamp(words[2])?)?;
     replies.integer(touched.into());
     Ok(())
 }
@@ -102,7 +104,7 @@ pub(crate) fn delete<F: Width>(
     words: &[&[u8]],
     replies: &mut Replies,
 ) -> Result<()> {
-    let (db, key) = (&service.db, service.key(words[1])?);
+    let (db, key) = (service.db.writer()?, service.key(words[1])?);
     let removed = match (key, words.get(2)) {
         (Key::Id(id), Some(fingerprint)) => {
             db.remove_entry(Service::<F>::fingerprint(fingerprint)?, id)?

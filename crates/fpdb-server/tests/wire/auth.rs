@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fpdb_server::{Error, Options, Server};
+use fpdb_server::{Error, Options, Right, Server};
 
 use crate::client::{Reply, bulk, request};
 use crate::common::{Served, folder, names};
@@ -73,4 +73,93 @@ fn requests_before_the_password_are_small_and_soon() {
     server.connect().expect_end();
     let mut client = server.connect();
     assert_eq!(client.call(&["AUTH", "secret"]).text(), "OK");
+}
+
+#[test]
+fn users_can_do_what_their_right_allows_and_no_more() {
+    let folder = folder();
+    let options = Options::new()
+        .password("of the operator")
+        .user("search", Right::Read, "first")
+        .user("crawler", Right::Write, "second");
+    let server = Served::start(names(&folder), &options);
+    let read: &[&[&str]] = &[&["FP.QUERY", "0xff"], &["FP.GET", "a"], &["INFO"], &["PING"]];
+    let write: &[&[&str]] = &[
+        &["FP.ADDNX", "a", "0xff"],
+        &["FP.UPSERT", "a", "0xff"],
+        &["FP.DEL", "a"],
+        &["FP.TOUCH", "a", "1"],
+        &["FP.EXPIRE", "1"],
+    ];
+    let admin: &[&[&str]] = &[&["FP.FLUSH"], &["FP.COMPACT"], &["FP.VERIFY"]];
+    let mut client = server.connect();
+    for (user, password, allowed, refused) in [
+        ("search", "first", vec![read], vec![write, admin]),
+        ("crawler", "second", vec![read, write], vec![admin]),
+        ("default", "of the operator", vec![read, write, admin], vec![]),
+    ] {
+        assert_eq!(client.call(&["AUTH", user, password]).text(), "OK");
+        for words in allowed.concat() {
+            let reply = client.call(words);
+            assert!(!matches!(reply, Reply::Error(_)), "{user} {words:?}: {reply:?}");
+        }
+        for words in refused.concat() {
+            let reply = client.call(words);
+            assert!(reply.text().starts_with("NOPERM User "), "{user} {words:?}: {reply:?}");
+        }
+    }
+    // Each user has a password of its own.
+    assert!(client.call(&["AUTH", "search", "second"]).text().starts_with("WRONGPASS "));
+    assert!(client.call(&["AUTH", "first"]).text().starts_with("WRONGPASS "));
+    assert_eq!(client.call(&["RESET"]).text(), "RESET");
+    assert!(client.call(&["FP.QUERY", "0xff"]).text().starts_with("NOAUTH "));
+}
+
+#[test]
+fn a_transaction_with_a_command_that_the_user_may_not_use_does_nothing() {
+    let folder = folder();
+    let db = names(&folder);
+    db.insert(0xff, "a").unwrap();
+    let options = Options::new().user("crawler", Right::Write, "secret");
+    let server = Served::start(db.clone(), &options);
+    let mut client = server.connect();
+    assert_eq!(client.call(&["AUTH", "crawler", "secret"]).text(), "OK");
+    assert_eq!(client.call(&["MULTI"]).text(), "OK");
+    assert_eq!(client.call(&["FP.DEL", "a"]).text(), "QUEUED");
+    assert!(client.call(&["FP.COMPACT"]).text().starts_with("NOPERM "));
+    assert!(client.call(&["EXEC"]).text().starts_with("EXECABORT "));
+    assert!(db.get("a").unwrap().is_some());
+}
+
+#[test]
+fn after_too_many_wrong_passwords_even_the_right_one_is_refused() {
+    let folder = folder();
+    let options = Options::new().password("secret").max_wrong_passwords(2);
+    let server = Served::start(names(&folder), &options);
+    let mut early = server.connect();
+    assert_eq!(early.call(&["AUTH", "secret"]).text(), "OK");
+    for _ in 0..2 {
+        // Counted over connections.
+        let reply = server.connect().call(&["AUTH", "guess"]);
+        assert!(reply.text().starts_with("WRONGPASS invalid"), "{reply:?}");
+    }
+    let mut client = server.connect();
+    for words in [&["AUTH", "secret"][..], &["HELLO", "3", "AUTH", "default", "secret"]] {
+        let reply = client.call(words);
+        assert!(reply.text().starts_with("WRONGPASS too many wrong passwords"), "{reply:?}");
+    }
+    // Who is in stays in.
+    assert_eq!(early.call(&["PING"]).text(), "PONG");
+}
+
+#[test]
+fn users_need_names_and_passwords_that_clients_can_send() {
+    let too_long = "x".repeat(65);
+    for name in ["", "two words", "用户", &too_long] {
+        let options = Options::new().user(name, Right::Read, "secret");
+        let refused = Server::bind("127.0.0.1:0", &options);
+        assert!(matches!(refused, Err(Error::User { .. })), "{name}: {refused:?}");
+    }
+    let options = Options::new().user("a", Right::Read, "");
+    assert!(matches!(Server::bind("127.0.0.1:0", &options), Err(Error::Password { length: 0 })));
 }

@@ -20,7 +20,7 @@ pub(crate) struct Served {
 impl Served {
     pub(crate) fn start(db: impl Into<Database>, options: &Options) -> Self {
         let server = Server::bind("127.0.0.1:0", options).unwrap();
-        let (address, metrics) = (server.local_addr(), server.metrics_addr());
+        let (address, metrics) = (server.local_addr().unwrap(), server.metrics_addr());
         let (db, stop) = (db.into(), Stop::new());
         let requested = stop.clone();
         let thread = std::thread::spawn(move || server.serve(db, &requested));

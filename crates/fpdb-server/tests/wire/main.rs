@@ -9,4 +9,7 @@ mod embedded;
 mod life;
 mod limits;
 mod metrics;
+mod read_only;
 mod transactions;
+#[cfg(unix)]
+mod unix_socket;

@@ -9,7 +9,7 @@ use fpdb_server::Options;
 use crate::client::request;
 use crate::common::{Served, folder, names};
 
-fn get(address: SocketAddr, request: &str) -> (String, String) {
+pub(crate) fn get(address: SocketAddr, request: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut response = String::new();

@@ -7,6 +7,7 @@ use clap::builder::RangedU64ValueParser;
 
 use fpdb_server::Options;
 
+use crate::cmd::serve::log::Level;
 use crate::database::{self, NewDatabase};
 use crate::memory::MemoryArgs;
 use crate::numbers::parse_size;
@@ -31,6 +32,8 @@ Example:
 /// arrived, closes the database and exits with code 0. A second Ctrl-C ends it at once. That loses
 /// nothing that was acknowledged.
 ///
+/// A log of what happens without being requested is written to standard error: see --log.
+///
 /// With --json, prints the addresses as {"type":"listening","address":"127.0.0.1:6380",
 /// "metrics":null} when it is ready.
 #[derive(clap::Args)]
@@ -51,13 +54,28 @@ pub(crate) struct Args {
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     pub(super) bits: Option<u32>,
 
-    /// The address to serve. Port 0 means any free port
+    /// Only read the database, beside another process that writes to it. Clients see what that
+    /// process has written up to a second ago
+    #[arg(long, conflicts_with_all = ["recipe", "bits"])]
+    pub(super) read_only: bool,
+
+    /// The address to serve, or `unix:` and the path of a Unix socket. Port 0 means any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6380")]
     pub(super) listen: String,
 
-    /// A file whose first line is the password that clients must give with AUTH or HELLO
+    /// A file with passwords that clients must give with AUTH or HELLO. Its first line is the
+    /// password of the user `default`, who may do everything. Each other line is a name, `read`,
+    /// `write` or `admin`, and a password
     #[arg(long, value_name = "FILE")]
     pub(super) password_file: Option<PathBuf>,
+
+    /// What the log on standard error has: this and everything more serious
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(super) log: Level,
+
+    /// Commands that take longer than this many milliseconds are in the log
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    slow_command: u64,
 
     /// The address at which to serve figures for Prometheus and the health of the server, by HTTP,
     /// without a password. They say nothing about single documents
@@ -77,6 +95,11 @@ pub(crate) struct Args {
         help_heading = "Limits"
     )]
     pub(super) max_connections: usize,
+
+    /// The most wrong passwords in a minute from one address; further ones are refused without a
+    /// look at them. 0 means any number
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Limits")]
+    max_wrong_passwords: u32,
 
     /// The most bytes of one argument, such as a text
     #[arg(
@@ -144,7 +167,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Returns what the server allows, apart from the password.
+    /// Returns what the server allows, apart from passwords.
     pub(super) fn options(&self, max_connections: usize) -> Options {
         let mut options = Options::new()
             .max_connections(max_connections)
@@ -153,7 +176,9 @@ impl Args {
             .request_memory(self.request_memory)
             .timeout(Duration::from_secs(self.timeout))
             .request_timeout(Duration::from_secs(self.request_timeout))
-            .write_timeout(Duration::from_secs(self.write_timeout));
+            .write_timeout(Duration::from_secs(self.write_timeout))
+            .max_wrong_passwords(self.max_wrong_passwords)
+            .slow_command(Duration::from_millis(self.slow_command));
         if let Some(address) = &self.metrics {
             options = options.metrics(address);
         }

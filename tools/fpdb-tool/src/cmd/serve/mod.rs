@@ -2,15 +2,16 @@
 //! is.
 
 mod args;
+mod log;
 mod notify;
 mod open_files;
-mod password;
+mod passwords;
 mod signals;
 
 use std::net::SocketAddr;
 
 use anyhow::{Result, anyhow};
-use fpdb::{Db, Description, Fingerprint, Options};
+use fpdb::{Db, Description, Options};
 use fpdb_server::{Database, Error, Server, Stop};
 use serde::Serialize;
 
@@ -22,27 +23,34 @@ pub(crate) use args::Args;
 
 /// Where the server is reached.
 #[derive(Serialize)]
-struct Listening {
+struct Listening<'a> {
     r#type: &'static str,
-    address: SocketAddr,
+    address: &'a str,
     metrics: Option<SocketAddr>,
 }
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let password = self.password_file.as_deref().map(password::read).transpose()?;
         let mut options = self.options(self.allowed_connections(context));
-        if let Some(password) = password {
-            options = options.password(password);
+        if let Some(path) = &self.password_file {
+            options = passwords::read(path, options)?;
         }
+        log::start(self.log)?;
         let stop = signals::stop_on_signal()?;
         // Before the database is opened, which may take a while.
         let server = Server::bind(&self.listen, &options).map_err(explain)?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
         by_width!(bits, |options| {
-            let db = self.open(self.memory.apply(options, &self.path), existing.as_ref())?;
-            serve(server, db, &stop, context)
+            let options = self.memory.apply(options, &self.path);
+            if self.read_only {
+                let db = options.open_read_only(&self.path)?;
+                return self.serve(server, db, &stop, context);
+            }
+            let db = self.open(options, existing.as_ref())?;
+            let exit = self.serve(server, db.clone(), &stop, context)?;
+            db.close()?;
+            Ok(exit)
         })
     }
 
@@ -57,6 +65,30 @@ impl Args {
         let names = recipe::Names { recipe: self.recipe.as_deref(), extraction: None };
         let (db, _) = recipe::open(&self.path, options, None, &self.new, names, "serve")?;
         Ok(db)
+    }
+
+    /// Serves until a signal arrives.
+    fn serve(
+        &self,
+        server: Server,
+        db: impl Into<Database>,
+        stop: &Stop,
+        context: &mut Context<'_>,
+    ) -> Result<Exit> {
+        let address =
+            server.local_addr().map_or(self.listen.clone(), |address| address.to_string());
+        let metrics = server.metrics_addr();
+        let listening = Listening { r#type: "listening", address: &address, metrics };
+        let metrics = metrics.map(|address| format!(", metrics at http://{address}/metrics"));
+        context.conclude(
+            &listening,
+            format_args!("listening on {address}{}", metrics.unwrap_or_default()),
+        )?;
+        context.out.flush()?;
+        notify::notify("READY=1");
+        server.serve(db, stop)?;
+        notify::notify("STOPPING=1");
+        Ok(Exit::Done)
     }
 
     /// Returns the most connections at the same time.
@@ -81,30 +113,4 @@ fn explain(error: Error) -> anyhow::Error {
         ),
         error => error.into(),
     }
-}
-
-/// Serves until a signal arrives, and closes the database.
-fn serve<F: Fingerprint>(
-    server: Server,
-    db: Db<F>,
-    stop: &Stop,
-    context: &mut Context<'_>,
-) -> Result<Exit>
-where
-    Database: From<Db<F>>,
-{
-    let (address, metrics) = (server.local_addr(), server.metrics_addr());
-    let listening = Listening { r#type: "listening", address, metrics };
-    let metrics = metrics.map(|address| format!(", metrics at http://{address}/metrics"));
-    context.conclude(
-        &listening,
-        format_args!("listening on {address}{}", metrics.unwrap_or_default()),
-    )?;
-    context.out.flush()?;
-    notify::notify("READY=1");
-    let connections = server.serve(db.clone(), stop)?;
-    notify::notify("STOPPING=1");
-    db.close()?;
-    context.say(format_args!("stopped after {connections} connections"));
-    Ok(Exit::Done)
 }

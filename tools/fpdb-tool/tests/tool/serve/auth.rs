@@ -27,3 +27,41 @@ fn a_public_address_needs_a_password() {
     let server = Server::start(&folder, &["--password-file", "password"]);
     assert!(server.connect().call(&["PING"]).text().starts_with("NOAUTH "));
 }
+
+#[test]
+fn the_password_file_names_users_and_the_log_names_who_was_refused() {
+    let folder = Folder::new();
+    folder.write("passwords", "secret\nsearch read of the search\n");
+    let mut server = Server::start(&folder, &["--password-file", "passwords"]);
+    let mut client = server.connect();
+    assert!(client.call(&["AUTH", "search", "guess-1234"]).text().starts_with("WRONGPASS "));
+    assert_eq!(client.call(&["AUTH", "search", "of the search"]).text(), "OK");
+    assert!(client.call(&["FP.ADDNX", "a", "0xff"]).text().starts_with("NOPERM "));
+    assert_eq!(client.call(&["AUTH", "secret"]).text(), "OK");
+    assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
+    let peer = client.stream.local_addr().unwrap();
+    let run = server.stop();
+    for expected in [
+        format!(" WARN fpdb_server: wrong user or password peer={peer}"),
+        " WARN fpdb_server: command without the right to it".to_owned(),
+        "user=\"search\" command=\"fp.addnx\"".to_owned(),
+        " INFO fpdb: opened".to_owned(),
+        " INFO fpdb_server: stopped connections=1".to_owned(),
+    ] {
+        assert!(run.err.contains(&expected), "{expected}: {}", run.err);
+    }
+    assert!(!run.err.contains("guess-1234"), "{}", run.err);
+    let mut server = Server::start(&folder, &["--password-file", "passwords", "--log", "error"]);
+    assert!(server.connect().call(&["AUTH", "x"]).text().starts_with("WRONGPASS "));
+    assert_eq!(server.stop().err, "");
+}
+
+#[test]
+fn wrong_passwords_are_limited_as_requested() {
+    let folder = Folder::new();
+    folder.write("passwords", "secret\n");
+    let options = ["--password-file", "passwords", "--max-wrong-passwords", "1"];
+    let server = Server::start(&folder, &options);
+    assert!(server.connect().call(&["AUTH", "x"]).text().starts_with("WRONGPASS invalid"));
+    assert!(server.connect().call(&["AUTH", "secret"]).text().starts_with("WRONGPASS too many"));
+}

@@ -70,9 +70,9 @@ fn systemd_is_notified_when_the_server_is_ready_and_when_it_stops() {
         String::from_utf8(state[..length].to_vec()).unwrap()
     };
     assert_eq!(receive(), "READY=1");
-    let mut line = String::new();
-    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
-    assert!(line.starts_with("listening on 127.0.0.1:"), "{line}");
+    // Among the lines of the log.
+    let mut lines = BufReader::new(child.stderr.as_mut().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.starts_with("listening on 127.0.0.1:")));
     let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
     kill_process(pid, Signal::TERM).unwrap();
     assert_eq!(receive(), "STOPPING=1");

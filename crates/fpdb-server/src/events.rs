@@ -1,0 +1,55 @@
+//! Events for the log of the program, by the crate `tracing`.
+
+use std::time::Duration;
+
+use tracing::{error, info, warn};
+
+use crate::command::Command;
+use crate::stream::Peer;
+
+/// The target of all events, which subscribers filter by.
+const TARGET: &str = "fpdb_server";
+
+pub(crate) fn started(connections: usize) {
+    info!(target: TARGET, max_connections = connections, "serving");
+}
+
+pub(crate) fn stopping() {
+    info!(target: TARGET, "stopping");
+}
+
+pub(crate) fn stopped(connections: u64, cut_off: usize) {
+    info!(target: TARGET, connections, cut_off, "stopped");
+}
+
+pub(crate) fn connection_refused(peer: Peer, reason: &str) {
+    warn!(target: TARGET, %peer, reason, "connection refused");
+}
+
+/// Says nothing about the name that was given, because some people type their password there.
+pub(crate) fn wrong_password(peer: Peer) {
+    warn!(target: TARGET, %peer, "wrong user or password");
+}
+
+pub(crate) fn no_permission(peer: Peer, user: &str, command: Command) {
+    warn!(target: TARGET, %peer, user, command = command.definition().name, "command without the right to it");
+}
+
+/// A command that took longer than the limit.
+pub(crate) fn slow(peer: Peer, command: Command, calls: usize, took: Duration) {
+    let command = command.definition().name;
+    warn!(target: TARGET, %peer, command, calls, milliseconds = took.as_millis(), "slow command");
+}
+
+/// A command that failed because of the disk or of damage.
+pub(crate) fn failed(peer: Peer, command: Command, reason: &str) {
+    error!(target: TARGET, %peer, command = command.definition().name, reason, "command failed");
+}
+
+pub(crate) fn refresh_failed(reason: &fpdb::Error) {
+    warn!(target: TARGET, %reason, "cannot see what the writing process has written");
+}
+
+pub(crate) fn broke_off(peer: Peer, reason: &str) {
+    info!(target: TARGET, %peer, reason, "connection ended");
+}
