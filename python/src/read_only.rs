@@ -82,7 +82,7 @@ impl ReadOnlyDb {
     /// another process writes.
     ///
     /// >>> with fpdb.ReadOnlyDb.open(db.path) as reader:
-    /// ...     reader.backup(db.path.with_name("copy-of-a-reader"))
+    /// ...     reader.backup(folder / "copy.fpdb")
     fn backup(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
         let py = slf.py();
         let source = slf.as_super().get().with_source(Clone::clone)?;
