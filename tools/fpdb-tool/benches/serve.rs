@@ -1,10 +1,11 @@
 //! How many synced `FP.ADDNX` per second `serve` answers, and how long they take, next to `SET` of
 //! a Redis server that syncs every write.
 //!
-//! `cargo bench -p fpdb-tool --bench serve [-- --seconds N --connections N --other TOOL]`. The
-//! numbers of each line are of one run: all servers take turns, several times. With `--other`,
-//! another build of the tool takes part. The last column is the processor time of the server per
-//! command, on Linux. It depends less on what else the machine does.
+//! `cargo bench -p fpdb-tool --bench serve [-- --seconds N --connections N --pipelined N --other
+//! TOOL]`. The numbers of each line are of one run: all servers take turns, five times, and the
+//! medians follow. With `--other`, another build of the tool takes part. The last column is the
+//! processor time of the server per command, on Linux. It depends less on what else the machine
+//! does.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 /// How often each measurement is repeated.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 
 /// What to measure.
 #[derive(Debug, Clone, Copy)]
@@ -68,15 +69,43 @@ fn main() {
         "{:12} {:>10} {:>12} {:>9} {:>9} {:>9} {:>9}",
         "server", "pipelined", "commands/s", "p50 ms", "p99 ms", "max ms", "cpu us"
     );
+    let pipelines = option("--pipelined").map_or(vec![1, 20], |pipelined| vec![pipelined]);
+    let runs = pipelines.iter().flat_map(|&pipelined| {
+        targets.iter().map(move |target| (target, Load { connections, pipelined, duration }))
+    });
+    let mut runs: Vec<_> = runs.map(|(target, load)| (target, load, Vec::new())).collect();
     let mut seed = 0;
     for _ in 0..if is_test { 1 } else { ROUNDS } {
-        for pipelined in [1, 20] {
-            for target in &targets {
-                seed += 1;
-                measure(target, Load { connections, pipelined, duration }, seed);
-            }
+        for (target, load, figures) in &mut runs {
+            seed += 1;
+            let measured = measure(target, *load, seed);
+            print(target, *load, &measured);
+            figures.push(measured);
         }
     }
+    println!("medians");
+    for (target, load, figures) in &mut runs {
+        print(target, *load, &medians(figures));
+    }
+}
+
+/// What a run showed: the columns of the table.
+type Figures = [f64; 5];
+
+fn print(target: &Target, load: Load, [rate, p50, p99, max, cpu]: &Figures) {
+    println!(
+        "{:12} {:>10} {rate:>12.0} {p50:>9.2} {p99:>9.2} {max:>9.2} {cpu:>9.2}",
+        target.name, load.pipelined,
+    );
+}
+
+/// Returns the median of each column.
+fn medians(runs: &[Figures]) -> Figures {
+    std::array::from_fn(|column| {
+        let mut values: Vec<f64> = runs.iter().map(|run| run[column]).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    })
 }
 
 /// Starts a build of the tool as a server.
@@ -89,7 +118,10 @@ fn start_fpdb(name: &'static str, tool: &str, folder: &Path) -> Target {
     let created = tool().args(["create", name, "--ids", "unique", "-q"]).status();
     assert!(created.expect("the tool starts").success());
     let serve = ["serve", name, "--listen", "127.0.0.1:0", "--json", "-q"];
-    let mut server = tool().args(serve).stdout(Stdio::piped()).spawn().expect("the tool starts");
+    let mut command = tool();
+    // Without the log.
+    command.args(serve).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = command.spawn().expect("the tool starts");
     let mut line = String::new();
     let out = server.stdout.as_mut().expect("a pipe");
     BufReader::new(out).read_line(&mut line).expect("a line");
@@ -117,7 +149,7 @@ fn start_redis(folder: &Path) -> Option<Target> {
     Some(target)
 }
 
-fn measure(target: &Target, load: Load, seed: u64) {
+fn measure(target: &Target, load: Load, seed: u64) -> Figures {
     let end = AtomicBool::new(false);
     let (start, cpu) = (Instant::now(), cpu_time(target.server.id()));
     let times = std::thread::scope(|scope| {
@@ -139,16 +171,13 @@ fn measure(target: &Target, load: Load, seed: u64) {
     let commands = (times.len() * load.pipelined) as f64;
     let cpu = cpu_time(target.server.id()) - cpu;
     let milliseconds = |micros: u64| micros as f64 / 1e3;
-    println!(
-        "{:12} {:>10} {:>12.0} {:>9.2} {:>9.2} {:>9.2} {:>9.2}",
-        target.name,
-        load.pipelined,
+    [
         commands / seconds,
         milliseconds(times.value_at_quantile(0.5)),
         milliseconds(times.value_at_quantile(0.99)),
         milliseconds(times.max()),
         cpu * 1e6 / commands,
-    );
+    ]
 }
 
 /// Returns the processor time of a process in seconds; 0 if the system does not say.
