@@ -31,6 +31,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// There is no database, or no such file, at this path. Create a database there, or correct the
@@ -274,6 +275,25 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source.as_ref().map(|s| &**s as &(dyn std::error::Error + 'static))
+    }
+}
+
+/// The kind, the message as displayed, and the path and offset, if there are any.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Error {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+
+        let mut error = serializer.serialize_struct("Error", 4)?;
+        error.serialize_field("kind", &self.kind())?;
+        error.serialize_field("message", &self.to_string())?;
+        // A path that is not UTF-8 is no error.
+        error.serialize_field("path", &self.path().map(Path::to_string_lossy))?;
+        error.serialize_field("offset", &self.offset())?;
+        error.end()
     }
 }
 

@@ -239,6 +239,7 @@ fn top_half(value: u128) -> u64 {
 /// assert_eq!("7".parse(), Ok(id));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DocId(pub u64);
 
 impl Display for DocId {
@@ -281,6 +282,7 @@ impl FromStr for DocId {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Entry<F = u64> {
     /// The document's fingerprint.
     pub fingerprint: F,
@@ -302,6 +304,7 @@ pub struct Entry<F = u64> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Match<F = u64> {
     /// Number of bits in which the entry's fingerprint differs from the query's.
     pub distance: u32,
@@ -326,6 +329,7 @@ pub struct Match<F = u64> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Document<F = u64> {
     /// Its fingerprint.

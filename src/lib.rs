@@ -15,6 +15,7 @@
 //! | `text` | the module `text`, which is the crate `fpdb-text`: makes fingerprints from text |
 //! | `zh` | `text`, and recipes that segment Chinese |
 //! | `tracing` | events for the application's log, through the crate [`tracing`] |
+//! | `serde` | reports, statistics, matches and errors implement serde's `Serialize` |
 //! | `sim` | the module `storage`, with a simulated file system for crash tests |
 //!
 //! [`tracing`]: https://docs.rs/tracing
@@ -64,7 +65,6 @@ mod codec;
 mod compaction;
 mod cpu;
 mod db;
-
 mod documents;
 mod error;
 mod events;

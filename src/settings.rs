@@ -31,6 +31,7 @@ use crate::table::TableOptions;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Ids {
     /// The caller gives each fingerprint an id. An id may have several fingerprints, and is not

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 /// assert_eq!(BlockCode::Huffman.to_string(), "huffman");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum BlockCode {
     /// The code of Elias and Fano. A query finds the place of its answer in a block without

@@ -194,6 +194,17 @@ impl fmt::Display for Layout {
     }
 }
 
+/// As its name.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Layout {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name)
+    }
+}
+
 fn check_name(name: &str) -> Result<()> {
     if (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(());

@@ -29,6 +29,8 @@ mod progress;
 #[cfg(target_os = "linux")]
 mod real_disk;
 mod replaced;
+#[cfg(feature = "serde")]
+mod serialize;
 mod shared_space;
 mod truth;
 mod upsert;

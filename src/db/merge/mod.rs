@@ -48,6 +48,7 @@ const SAMPLED_LEAVES: u64 = 32;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[must_use]
 #[non_exhaustive]
 pub struct MergeReport {

@@ -31,6 +31,7 @@ use crate::version::Version;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Stats {
     /// Exact number of entries.
@@ -110,6 +111,7 @@ pub struct Stats {
     /// Code of the blocks of new segments.
     pub code: BlockCode,
     /// Version of the format, major and minor.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::version"))]
     pub format_version: (u16, u16),
     /// Bytes of all segments that flushes have written since the database was created. Bulk loads
     /// do not count.
@@ -120,6 +122,10 @@ pub struct Stats {
     /// before the first flush.
     pub write_amplification: f64,
     /// How long writers have waited for flush and compaction since the database was opened.
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "stalled_seconds", serialize_with = "serialize::seconds")
+    )]
     pub stalled: Duration,
     /// How many writes were refused with [`NoSpace`](crate::ErrorKind::NoSpace) since the database
     /// was opened.
@@ -148,6 +154,7 @@ pub struct Stats {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SegmentStats {
     /// Its number, with which the names of its files begin.
@@ -161,6 +168,7 @@ pub struct SegmentStats {
     /// Size of all its files.
     pub bytes: u64,
     /// Names and sizes of its files.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::map"))]
     pub files: Vec<(String, u64)>,
     /// Its tables, in the order of the layout.
     pub tables: Vec<TableStats>,
@@ -179,6 +187,7 @@ pub struct SegmentStats {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TableStats {
     /// Size of the file: the parts below, and its header, checksums and footer.
@@ -338,6 +347,7 @@ impl Stats {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Description {
     /// Width of fingerprints in bits: 64 or 128.
@@ -359,6 +369,7 @@ pub struct Description {
     /// Bits per fingerprint of the prefix filters; 0 without filters.
     pub filter_bits: u32,
     /// Version of the format, major and minor.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::version"))]
     pub format_version: (u16, u16),
     /// Number of changes to the set of files.
     pub generation: u64,
@@ -380,5 +391,34 @@ impl Description {
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
             generation: manifest.generation,
         }
+    }
+}
+
+/// Fields in the forms that people expect in JSON.
+#[cfg(feature = "serde")]
+mod serialize {
+    use std::time::Duration;
+
+    use serde::Serializer;
+
+    pub(super) fn version<S: Serializer>(
+        (major, minor): &(u16, u16),
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{major}.{minor}"))
+    }
+
+    pub(super) fn seconds<S: Serializer>(
+        time: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(time.as_secs_f64())
+    }
+
+    pub(super) fn map<S: Serializer>(
+        pairs: &[(String, u64)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
     }
 }

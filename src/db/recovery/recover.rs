@@ -44,6 +44,7 @@ use crate::version::{Current, Version};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RecoveryReport {
     /// Number of commits that were in the log and not yet in a segment.
@@ -58,7 +59,9 @@ pub struct RecoveryReport {
     /// flush, compaction or bulk load.
     pub orphans: u64,
     /// Where the valid part of the last log ends.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) log_end: u64,
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) log_bytes: u64,
 }
 

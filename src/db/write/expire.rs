@@ -31,6 +31,7 @@ const BATCH_BYTES: usize = 1 << 16;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[must_use]
 #[non_exhaustive]
 pub struct ExpireReport {

@@ -20,6 +20,7 @@ use crate::fingerprint::{DocId, Match};
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 #[must_use]
 pub enum Outcome<F = u64> {
     /// The key was new. The document is in the database now, under this id.

@@ -143,20 +143,6 @@ impl From<IdKind> for Ids {
     }
 }
 
-/// Returns the word for a kind of ids, which `--ids` accepts.
-pub(crate) fn id_kind(ids: Ids) -> &'static str {
-    match ids {
-        Ids::User => "user",
-        Ids::Unique => "unique",
-        _ => "names",
-    }
-}
-
-/// Returns the version of a database's format, such as `1.0`.
-pub(crate) fn format_version((major, minor): (u16, u16)) -> String {
-    format!("{major}.{minor}")
-}
-
 /// Parses a width of fingerprints, the value of `--bits`.
 pub(crate) fn parse_bits(text: &str) -> Result<u32, String> {
     match text {
@@ -191,9 +177,8 @@ pub(crate) fn find(path: &Path) -> Result<Option<Description>> {
 pub(crate) fn need_ids(existing: &Description, needed: Ids, command: &str) -> Result<()> {
     if existing.ids != needed {
         bail!(
-            "{command} needs a database created with --ids {}; this one has --ids {}",
-            id_kind(needed),
-            id_kind(existing.ids)
+            "{command} needs a database created with --ids {needed}; this one has --ids {}",
+            existing.ids
         );
     }
     Ok(())

@@ -39,6 +39,7 @@ pub enum ClusterMethod {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Cluster<'a, F = u64> {
     /// The entry with the lowest id, and among those with this id the one with the lowest
@@ -66,6 +67,7 @@ pub struct Cluster<'a, F = u64> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ClusterReport {
     /// The number of clusters of at least two entries.

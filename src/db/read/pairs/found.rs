@@ -28,6 +28,7 @@ use crate::fingerprint::{DocId, Entry};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Pair<F = u64> {
     /// The first entry.
     pub a: Entry<F>,
@@ -107,6 +108,17 @@ impl fmt::Display for PairsPosition {
     }
 }
 
+/// As its text.
+#[cfg(feature = "serde")]
+impl serde::Serialize for PairsPosition {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl FromStr for PairsPosition {
     type Err = Error;
 
@@ -140,6 +152,7 @@ impl FromStr for PairsPosition {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PairsReport {
     /// The number of pairs that were passed on, by distance.

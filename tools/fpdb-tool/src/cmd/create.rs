@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Options, RecipeName};
+use fpdb::{Description, Options, RecipeName};
 use fpdb_web::Extraction;
 use serde::Serialize;
 
@@ -56,48 +56,25 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Created<'a> {
+struct Created {
     schema: &'static str,
     path: String,
-    bits: u32,
-    ids: &'static str,
-    max_distance: u32,
-    layout: &'a str,
-    block_size: usize,
-    code: &'static str,
-    filter_bits: u32,
-    recipe: Option<&'a str>,
-    extraction: Option<&'a str>,
+    #[serde(flatten)]
+    description: Description,
 }
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         by_width!(self.bits, |options| self.create(options))?;
         let description = fpdb::Description::read(&self.path)?;
-        let created = Created {
-            schema: "fpdb.create/1",
-            path: self.path.display().to_string(),
-            bits: description.bits,
-            ids: database::id_kind(description.ids),
-            max_distance: description.max_distance,
-            layout: description.layout.name(),
-            block_size: description.block_size,
-            code: description.code.name(),
-            filter_bits: description.filter_bits,
-            recipe: description.recipe.as_deref(),
-            extraction: description.extraction.as_deref(),
-        };
+        let created =
+            Created { schema: "fpdb.create/1", path: self.path.display().to_string(), description };
+        let Description { bits, max_distance, layout, block_size, code, filter_bits, ids, .. } =
+            &created.description;
         let sentence = format!(
-            "created {}: {} bits, max distance {}, layout {}, blocks of {} bytes in {}, filters of \
-             {} bits, ids: {}",
-            created.path,
-            description.bits,
-            description.max_distance,
-            created.layout,
-            description.block_size,
-            created.code,
-            description.filter_bits,
-            created.ids
+            "created {}: {bits} bits, max distance {max_distance}, layout {layout}, blocks of \
+             {block_size} bytes in {code}, filters of {filter_bits} bits, ids: {ids}",
+            created.path
         );
         context.conclude(&created, sentence)?;
         Ok(Exit::Done)

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use fpdb::{Description, Layout, SegmentStats};
 use serde::Serialize;
 
-use crate::database::{by_width, format_version, id_kind};
+use crate::database::by_width;
 use crate::failure::Exit;
 use crate::output::{self, Context, iec};
 
@@ -31,25 +31,13 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Report {
     schema: &'static str,
-    format_version: String,
-    bits: u32,
-    ids: &'static str,
-    max_distance: u32,
-    block_size: usize,
-    code: &'static str,
-    recipe: Option<String>,
-    extraction: Option<String>,
-    layout: LayoutReport,
-    segments: Vec<Segment>,
-    files: Vec<FileReport>,
-}
-
-#[derive(Serialize)]
-struct LayoutReport {
-    name: String,
-    /// Widths of the cells in bits, the most significant cell first.
+    #[serde(flatten)]
+    description: Description,
+    /// Widths of the layout's cells in bits, the most significant cell first.
     cells: Vec<u8>,
     tables: Vec<TableReport>,
+    segments: Vec<SegmentStats>,
+    files: Vec<FileReport>,
 }
 
 #[derive(Serialize)]
@@ -58,14 +46,6 @@ struct TableReport {
     cell_order: Vec<u16>,
     /// The same order in bits of the fingerprint. Bit 0 is the least significant.
     bit_order: Vec<u32>,
-}
-
-#[derive(Serialize)]
-struct Segment {
-    id: u64,
-    entries: u64,
-    fingerprints: u64,
-    bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -81,40 +61,27 @@ impl Args {
             .index_memory(0)
             .open_read_only(&self.path)?
             .stats());
+        let layout = &description.layout;
         let report = Report {
             schema: "fpdb.inspect/1",
-            format_version: format_version(description.format_version),
-            bits: description.bits,
-            ids: id_kind(description.ids),
-            max_distance: description.max_distance,
-            block_size: description.block_size,
-            code: description.code.name(),
-            recipe: description.recipe.clone(),
-            extraction: description.extraction.clone(),
-            layout: LayoutReport::of(&description.layout),
-            segments: stats.segments.iter().map(Segment::of).collect(),
+            cells: layout.cells().to_vec(),
+            tables: (0..layout.tables()).map(|table| TableReport::of(layout, table)).collect(),
+            segments: stats.segments,
             files: files(&self.path)?,
+            description,
         };
         if context.json {
             output::json_line(context.out, &report)?;
         } else {
-            print(&report, &description, context)?;
+            print(&report, context)?;
         }
         Ok(Exit::Done)
     }
 }
 
-impl LayoutReport {
-    fn of(layout: &Layout) -> Self {
-        let table = |table| TableReport {
-            cell_order: layout.order(table).to_vec(),
-            bit_order: bit_order(layout, table),
-        };
-        Self {
-            name: layout.name().to_owned(),
-            cells: layout.cells().to_vec(),
-            tables: (0..layout.tables()).map(table).collect(),
-        }
+impl TableReport {
+    fn of(layout: &Layout, table: usize) -> Self {
+        Self { cell_order: layout.order(table).to_vec(), bit_order: bit_order(layout, table) }
     }
 }
 
@@ -128,12 +95,6 @@ fn bit_order(layout: &Layout, table: usize) -> Vec<u32> {
         (top - u32::from(cells[cell])..top).rev()
     };
     layout.order(table).iter().flat_map(cell_bits).collect()
-}
-
-impl Segment {
-    fn of(s: &SegmentStats) -> Self {
-        Self { id: s.id, entries: s.entries, fingerprints: s.fingerprints, bytes: s.bytes }
-    }
 }
 
 /// Returns the files in the folder, sorted by name.
@@ -156,24 +117,28 @@ fn files(path: &Path) -> Result<Vec<FileReport>> {
     list().with_context(|| format!("cannot list {}", path.display()))
 }
 
-fn print(report: &Report, description: &Description, context: &mut Context<'_>) -> Result<()> {
+fn print(report: &Report, context: &mut Context<'_>) -> Result<()> {
     let out = &mut *context.out;
+    let Description { bits, max_distance, .. } = report.description;
+    let description = &report.description;
+    let (major, minor) = description.format_version;
+    let or_none = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".to_owned());
     output::rows(
         out,
         &[
-            ("format", report.format_version.clone()),
-            ("fingerprints", format!("{} bits, max distance {}", report.bits, report.max_distance)),
-            ("ids", report.ids.to_owned()),
-            ("recipe", description.recipe.clone().unwrap_or_else(|| "none".to_owned())),
-            ("extraction", description.extraction.clone().unwrap_or_else(|| "none".to_owned())),
-            ("block size", iec(report.block_size as u64)),
-            ("block code", report.code.to_owned()),
-            ("layout", report.layout.name.clone()),
-            ("cells", format!("{} bits", list(&report.layout.cells))),
+            ("format", format!("{major}.{minor}")),
+            ("fingerprints", format!("{bits} bits, max distance {max_distance}")),
+            ("ids", description.ids.to_string()),
+            ("recipe", or_none(&description.recipe)),
+            ("extraction", or_none(&description.extraction)),
+            ("block size", iec(description.block_size as u64)),
+            ("block code", description.code.to_string()),
+            ("layout", description.layout.to_string()),
+            ("cells", format!("{} bits", list(&report.cells))),
         ],
     )?;
     writeln!(out)?;
-    let tables = report.layout.tables.iter().enumerate();
+    let tables = report.tables.iter().enumerate();
     let tables: Vec<_> = tables
         .map(|(i, table)| [i.to_string(), list(&table.cell_order), ranges(&table.bit_order)])
         .collect();

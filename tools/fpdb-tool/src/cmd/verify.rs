@@ -1,8 +1,9 @@
 //! `verify`
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use fpdb::{Error, ErrorKind, Fingerprint, Options, VerifyReport};
@@ -41,24 +42,7 @@ struct Report {
     clean: bool,
     files: u64,
     bytes: u64,
-    errors: Vec<Damage>,
-}
-
-#[derive(Serialize)]
-struct Damage {
-    file: Option<String>,
-    offset: Option<u64>,
-    message: String,
-}
-
-impl From<&Error> for Damage {
-    fn from(error: &Error) -> Self {
-        Self {
-            file: error.path().map(|path| path.display().to_string()),
-            offset: error.offset(),
-            message: error.to_string(),
-        }
-    }
+    errors: Vec<Error>,
 }
 
 impl Args {
@@ -78,7 +62,7 @@ impl Args {
     fn verify(&self, bar: &ProgressBar) -> Result<Report> {
         let description = match fpdb::Description::read(&self.path) {
             Ok(description) => description,
-            Err(error) if error.kind() == ErrorKind::Corruption => return Ok(unreadable(&error)),
+            Err(error) if error.kind() == ErrorKind::Corruption => return Ok(unreadable(error)),
             Err(error) => return Err(error.into()),
         };
         match by_width!(description.bits, |options| self.read_all(options, bar)) {
@@ -87,11 +71,11 @@ impl Args {
                 clean: verified.errors.is_empty(),
                 files: verified.files as u64,
                 bytes: verified.bytes,
-                errors: verified.errors.iter().map(Damage::from).collect(),
+                errors: verified.errors,
             }),
             // The manifest exists, so a missing file that it names is damage too.
             Err(error) if matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NotFound) => {
-                Ok(unreadable(&error))
+                Ok(unreadable(error))
             }
             Err(error) => Err(error.into()),
         }
@@ -111,14 +95,15 @@ impl Args {
 impl Report {
     /// Prints the damage by file, and says what to do about it.
     fn print(&self, context: &mut Context<'_>) -> io::Result<()> {
-        let mut by_file: BTreeMap<&str, Vec<&Damage>> = BTreeMap::new();
-        for damage in &self.errors {
-            by_file.entry(damage.file.as_deref().unwrap_or("database")).or_default().push(damage);
+        let mut by_file: BTreeMap<Cow<'_, str>, Vec<&Error>> = BTreeMap::new();
+        for error in &self.errors {
+            let file = error.path().map_or("database".into(), Path::to_string_lossy);
+            by_file.entry(file).or_default().push(error);
         }
-        for (file, damages) in &by_file {
+        for (file, errors) in &by_file {
             writeln!(context.out, "damaged: {}", printable(file))?;
-            for damage in damages {
-                writeln!(context.out, "  {}", printable(&damage.line()))?;
+            for error in errors {
+                writeln!(context.out, "  {}", printable(&line(error)))?;
             }
         }
         let (files, bytes) = (self.files, iec(self.bytes));
@@ -141,19 +126,19 @@ impl Report {
     }
 }
 
-impl Damage {
-    /// The message without the file, which stands above it.
-    fn line(&self) -> String {
-        let Some(file) = &self.file else { return self.message.clone() };
-        let Some(offset) = self.offset else {
-            return self.message.replace(&format!(" ({file})"), "");
-        };
-        let message = self.message.replace(&format!(" ({file}, byte {offset})"), "");
-        format!("byte {offset}: {message}")
+/// Returns the message without the file, which stands above it.
+fn line(error: &Error) -> String {
+    let message = error.to_string();
+    let Some(file) = error.path().map(Path::display) else { return message };
+    match error.offset() {
+        None => message.replace(&format!(" ({file})"), ""),
+        Some(offset) => {
+            format!("byte {offset}: {}", message.replace(&format!(" ({file}, byte {offset})"), ""))
+        }
     }
 }
 
 /// Returns the report on a database so damaged that it cannot be opened.
-fn unreadable(error: &Error) -> Report {
-    Report { schema: "fpdb.verify/1", clean: false, files: 0, bytes: 0, errors: vec![error.into()] }
+fn unreadable(error: Error) -> Report {
+    Report { schema: "fpdb.verify/1", clean: false, files: 0, bytes: 0, errors: vec![error] }
 }
