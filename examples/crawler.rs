@@ -103,6 +103,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         let (start, timer) = (Instant::now(), tokio::spawn(lateness(is_done.clone())));
         let new = crawl(asking).await?;
         let seconds = start.elapsed().as_secs_f64();
+        assert_eq!(new, PAGES / 4 * 3, "three of four pages are originals");
         is_done.store(true, Relaxed);
         let late = timer.await?;
         let p99 = late[late.len() * 99 / 100].as_secs_f64() * 1e3;

@@ -80,7 +80,10 @@ struct Thread<F: Fingerprint> {
 impl<F: Fingerprint> Drop for Thread<F> {
     fn drop(&mut self) {
         self.queue.close();
-        if let Some(handle) = self.handle.take().filter(|_| self.queue.is_in_own_process()) {
+        let Some(handle) = self.handle.take() else { return };
+        // It runs the wakers of tasks, and so may itself drop the last clone. It ends afterwards.
+        let is_this_thread = handle.thread().id() == std::thread::current().id();
+        if !is_this_thread && self.queue.is_in_own_process() {
             // If it panicked, its requests were answered with an error.
             let _ = handle.join();
         }

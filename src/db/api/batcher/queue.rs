@@ -1,6 +1,6 @@
 //! What waits to be written, and the answers.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Waker;
@@ -143,20 +143,26 @@ pub(super) struct Queue<F: Fingerprint> {
 
 struct State<F: Fingerprint> {
     waiting: VecDeque<Request<F>>,
-    /// Tasks that wait for room.
-    wakers: Vec<Waker>,
+    /// Decisions that wait for room, by the address of the answer. A decision that is polled again
+    /// replaces its waker.
+    wakers: HashMap<usize, Waker>,
     is_closed: bool,
 }
 
 impl<F: Fingerprint> Queue<F> {
     pub(super) fn new(path: PathBuf) -> Self {
-        let state = State { waiting: VecDeque::new(), wakers: Vec::new(), is_closed: false };
+        let state = State { waiting: VecDeque::new(), wakers: HashMap::new(), is_closed: false };
         let (added, room, process) = (Condvar::new(), Condvar::new(), Process::current());
         Self { state: Mutex::new(state), added, room, process, path }
     }
 
     pub(super) fn len(&self) -> usize {
         lock(&self.state).waiting.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn waiting_for_room(&self) -> usize {
+        lock(&self.state).wakers.len()
     }
 
     /// Returns whether this process has the thread.
@@ -172,7 +178,7 @@ impl<F: Fingerprint> Queue<F> {
             return Err(self.closed());
         }
         if state.waiting.len() >= CAPACITY {
-            state.wakers.push(waker.clone());
+            state.wakers.insert(Arc::as_ptr(&request.answer).addr(), waker.clone());
             return Ok(Some(request));
         }
         state.waiting.push_back(request);
@@ -219,7 +225,7 @@ impl<F: Fingerprint> Queue<F> {
         let wakers = std::mem::take(&mut state.wakers);
         drop(state);
         self.room.notify_all();
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_values().for_each(Waker::wake);
         Some(batch)
     }
 
@@ -231,7 +237,7 @@ impl<F: Fingerprint> Queue<F> {
         drop(state);
         self.added.notify_all();
         self.room.notify_all();
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_values().for_each(Waker::wake);
     }
 
     /// Accepts no more requests, and answers those that wait with an error.

@@ -1,4 +1,4 @@
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -180,4 +180,51 @@ fn nobody_waits_for_a_batcher_whose_thread_has_ended() {
     assert_eq!(answer.wait().unwrap_err().kind(), ErrorKind::Closed);
     batcher.thread.queue.abandon();
     assert_eq!(batcher.insert_if_novel(7, "a").wait().unwrap_err().kind(), ErrorKind::Closed);
+}
+
+/// Owns a batcher until it wakes.
+struct Owner(std::sync::Mutex<Option<Batcher>>, std::sync::mpsc::Sender<()>);
+
+impl Wake for Owner {
+    fn wake(self: Arc<Self>) {
+        drop(self.0.lock().unwrap().take());
+        self.1.send(()).unwrap();
+    }
+}
+
+#[test]
+fn a_waker_may_drop_the_last_clone() {
+    let db = names();
+    let batcher = Batcher::new(&db).unwrap();
+    let (sender, woken) = std::sync::mpsc::channel();
+    let mut decision = batcher.insert_if_novel(7, "a");
+    let owner = Arc::new(Owner(std::sync::Mutex::new(Some(batcher)), sender));
+    // The thread must not answer before the waker is known.
+    let document = [(far(1), "b")];
+    let commit = db.write(&document).before_commit(|_| {
+        let waker = Waker::from(owner.clone());
+        assert!(Pin::new(&mut decision).poll(&mut Context::from_waker(&waker)).is_pending());
+        Ok(())
+    });
+    commit.run().unwrap();
+    woken.recv().unwrap();
+    assert_eq!(decision.wait().unwrap(), Outcome::Inserted(DocId(1)));
+}
+
+#[test]
+fn a_decision_that_is_polled_again_and_again_has_one_waker() {
+    let queue = Queue::<u64>::new("path".into());
+    let request = |n| Request::new(n, Stamped::from(n), Kind::Insert).0;
+    let mut waiting: Vec<_> = (0..CAPACITY as u64).map(request).collect();
+    for request in waiting.drain(..) {
+        assert!(queue.add(request, Waker::noop()).unwrap().is_none());
+    }
+    for decision in 0..3 {
+        let mut request = request(decision);
+        for _ in 0..100 {
+            request = queue.add(request, Waker::noop()).unwrap().unwrap();
+        }
+        waiting.push(request);
+    }
+    assert_eq!(queue.waiting_for_room(), 3);
 }
