@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use fpdb::text::Recipe;
 use fpdb::{Answers, DocId, ErrorKind, QueryOptions, Snapshot};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -10,8 +11,20 @@ use pyo3::types::PyList;
 use crate::arrays::{array, byte};
 use crate::errors::OrRaise;
 use crate::interrupt::cancellable;
+use crate::numbers::Number;
 use crate::results::{Match, named_tuple};
 use crate::width::Bits;
+
+pub(crate) fn options(distance: u32, limit: Option<Number>, since: Option<Number>) -> QueryOptions {
+    let mut options = QueryOptions::within(distance);
+    if let Some(limit) = limit {
+        options = options.limit(limit.count());
+    }
+    if let Some(Number(stamp)) = since {
+        options = options.since(stamp);
+    }
+    options
+}
 
 pub(crate) fn query<'py, F: Bits>(
     snapshot: &Snapshot<F>,
@@ -22,6 +35,18 @@ pub(crate) fn query<'py, F: Bits>(
     let fingerprint = F::from_int(fingerprint)?;
     let matches = py.detach(|| snapshot.query(fingerprint, options)).or_raise()?;
     PyList::new(py, matches.into_iter().map(Match::from))
+}
+
+/// Returns `None` for a text that is too short to be compared.
+pub(crate) fn query_text<'py, F: Bits>(
+    py: Python<'py>,
+    snapshot: &Snapshot<F>,
+    recipe: &Recipe<F>,
+    text: &str,
+    options: QueryOptions,
+) -> PyResult<Option<Bound<'py, PyList>>> {
+    let matches = py.detach(|| snapshot.query_text(recipe, text, options)).or_raise()?;
+    matches.map(|matches| PyList::new(py, matches.into_iter().map(Match::from))).transpose()
 }
 
 pub(crate) fn nearest<F: Bits>(

@@ -232,6 +232,32 @@ impl Db {
         })
     }
 
+    /// Makes the fingerprint of a text by the database's recipe, and inserts or updates the document,
+    /// unless another one is within the database's distance. Returns None for a text that is too short to
+    /// be compared; then nothing was changed.
+    ///
+    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db:
+    /// ...     print(db.upsert_text_if_novel("Trains leave for the airport every ten minutes.", "a"))
+    /// ...     print(db.upsert_text_if_novel("TRAINS leave for the airport every ten minutes!", "a"))
+    /// Outcome('inserted', id=0)
+    /// Outcome('unchanged', id=0)
+    #[pyo3(signature = (text, key, *, stamp=None))]
+    fn upsert_text_if_novel(
+        slf: &Bound<'_, Self>,
+        text: &str,
+        key: OwnedKey,
+        stamp: Option<Number>,
+    ) -> PyResult<Option<Outcome>> {
+        let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
+        let reader = slf.as_super().get();
+        at_width!(source(slf)?, source => {
+            let (db, recipe) = (source.db()?, crate::text::stored_recipe(reader)?);
+            let outcome =
+                py.detach(|| db.upsert_text_if_novel(&recipe, text, key.stamped(stamp)));
+            Ok(outcome.or_raise()?.map(Outcome::from))
+        })
+    }
+
     /// Removes the document with this key, and returns whether there was one. With names, the key can also
     /// be the id.
     ///

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use fpdb::{DocId, Ids, QueryOptions};
+use fpdb::{DocId, Ids};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -158,14 +158,30 @@ impl Reader {
         limit: Option<Number>,
         since: Option<Number>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let mut options = QueryOptions::within(self.distance(distance));
-        if let Some(limit) = limit {
-            options = options.limit(limit.count());
-        }
-        if let Some(Number(stamp)) = since {
-            options = options.since(stamp);
-        }
+        let options = answers::options(self.distance(distance), limit, since);
         at_width!(self.snapshot_now()?, snapshot => answers::query(&snapshot, fingerprint, options))
+    }
+
+    /// Makes the fingerprint of a text by the database's recipe, and returns what query() returns for it,
+    /// or None for a text that is too short to be compared.
+    ///
+    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db:
+    /// ...     _ = db.insert_text_if_novel("Trains leave for the airport every ten minutes.", "a")
+    /// ...     db.query_text("TRAINS leave for the airport every ten minutes!")
+    /// [Match(distance=0, fingerprint=..., id=0)]
+    #[pyo3(signature = (text, distance=None, *, limit=None, since=None))]
+    fn query_text<'py>(
+        &self,
+        py: Python<'py>,
+        text: &str,
+        distance: Option<Distance>,
+        limit: Option<Number>,
+        since: Option<Number>,
+    ) -> PyResult<Option<Bound<'py, PyList>>> {
+        let options = answers::options(self.distance(distance), limit, since);
+        at_width!(self.snapshot_now()?, snapshot => {
+            answers::query_text(py, &snapshot, &crate::text::stored_recipe(self)?, text, options)
+        })
     }
 
     /// Returns the nearest entry within a distance of a fingerprint, or None.

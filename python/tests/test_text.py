@@ -105,6 +105,39 @@ def test_texts_are_inserted_if_novel(tmp_path: Path) -> None:
         db.insert_text_if_novel(text, 1)
 
 
+def test_texts_are_updated_and_found(tmp_path: Path) -> None:
+    text = "Trains leave for the airport every ten minutes, until midnight."
+    with fpdb.Db.create(tmp_path / "db", ids="names", recipe="default") as db:
+        before = db.snapshot()
+        statuses = []
+        for changed in [text, text.upper(), text.replace("midnight", "noon"), ""]:
+            outcome = db.upsert_text_if_novel(changed, "a", stamp=5)
+            statuses.append(outcome and outcome.kind)
+        assert statuses == ["inserted", "unchanged", "updated", None]
+        copy = db.upsert_text_if_novel(text.replace("midnight", "noon"), "b")
+        assert copy is not None and copy.kind == "duplicate"
+        reader = fpdb.ReadOnlyDb.open(tmp_path / "db")
+        for handle in (db, db.snapshot(), reader):
+            matches = handle.query_text(text.replace("midnight", "NOON"), 0)
+            assert matches is not None and [found.id for found in matches] == [0]
+            assert handle.query_text(text.replace("midnight", "noon"), since=6) == []
+            assert handle.query_text("") is None
+        assert before.query_text(text) == []
+    with (
+        fpdb.Db.create(tmp_path / "none") as db,
+        pytest.raises(fpdb.UnsupportedError, match="has no recipe"),
+    ):
+        db.query_text(text)
+
+
+def test_a_remembered_duplicate_that_is_written_again_is_still_one(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "db", ids="names") as db:
+        db.insert(0b0000, "a")
+        for expected in [fpdb.OutcomeKind.DUPLICATE, fpdb.OutcomeKind.UNCHANGED]:
+            outcomes = db.write([0b0001], names=["b"], unless_near=3, or_update="remember")
+            assert (outcomes.kinds[0], outcomes.novel[0], outcomes.distances[0]) == (expected, False, 1)
+
+
 def test_another_recipe_is_refused(tmp_path: Path) -> None:
     fpdb.Db.create(tmp_path / "db", recipe="words/1").close()
     with pytest.raises(fpdb.UnsupportedError, match="words/1"):

@@ -310,6 +310,80 @@ fn run_on_disks_of_every_size(background: bool, step: u64) -> u32 {
     refusals
 }
 
+/// A call, and its name.
+type Call = (&'static str, fn(&Db) -> Result<()>);
+
+const CALLS: [Call; 8] = [
+    ("insert", |db| db.insert(far(1000), "new").map(drop)),
+    ("insert if novel", |db| db.insert_if_novel(far(1001), "novel").map(drop)),
+    ("update", |db| db.upsert_if_novel(far(1002), &*name(7, 30)).map(drop)),
+    ("remove", |db| db.remove(&*name(8, 30)).map(drop)),
+    ("touch", |db| db.touch(&*name(9, 30), 5).map(drop)),
+    ("flush", |db| db.flush()),
+    ("compact", |db| db.compact().map(drop)),
+    ("backup", |db| db.backup("copy").map(drop)),
+];
+
+/// Returns what each name has.
+fn contents(db: &Db) -> BTreeMap<String, (u64, Option<u64>)> {
+    let snapshot = db.snapshot();
+    let documents = snapshot.documents().unwrap().map(Result::unwrap);
+    documents
+        .map(|(name, document)| (name.unwrap(), (document.fingerprint, document.stamp)))
+        .collect()
+}
+
+/// Makes each call with each amount of free space, in steps of this many bytes. Returns how many
+/// calls were refused and how many succeeded.
+fn calls_with_every_amount_of_free_space(step: usize) -> (u32, u32) {
+    let (mut refused, mut succeeded) = (0, 0);
+    for free in (0..1400 << 10).step_by(step) {
+        for (what, call) in CALLS {
+            let sim = Sim::new();
+            let db = options(&sim).ids(Ids::Names).memtable_entries(40).create("sim").unwrap();
+            fill_names(&db, 0..100);
+            db.flush().unwrap();
+            fill_names(&db, 100..120);
+            sim.limit_space(1 << 40);
+            sim.limit_space((1 << 40) - sim.free_space().unwrap() + free);
+            let before = contents(&db);
+            let result = call(&db);
+            let after = contents(&db);
+            match &result {
+                Ok(()) => succeeded += 1,
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::NoSpace, "{what} at {free}: {error}");
+                    assert!(error.is_retryable(), "{what} at {free}: {error}");
+                    assert_eq!(before, after, "{what} at {free} was refused and changed something");
+                    refused += 1;
+                }
+            }
+            // With space again, the same handle goes on, and nothing acknowledged is lost.
+            sim.limit_space(1 << 40);
+            if result.is_err() {
+                call(&db).unwrap_or_else(|error| panic!("{what} at {free}, again: {error}"));
+            }
+            let expected = contents(&db);
+            drop(db);
+            let db = options(&sim).open("sim").unwrap();
+            assert_eq!(contents(&db), expected, "{what} at {free}");
+        }
+    }
+    (refused, succeeded)
+}
+
+fn fill_names(db: &Db, numbers: std::ops::Range<u64>) {
+    let documents: Vec<(u64, String)> = numbers.map(|n| (far(n), name(n, 30))).collect();
+    let _ = db.write(&documents).run().unwrap();
+}
+
+#[test]
+fn each_call_with_any_amount_of_free_space_succeeds_or_is_refused_and_can_be_repeated() {
+    let step = std::env::var("FPDB_SPACE_STEP").map_or(48 << 10, |step| step.parse().unwrap());
+    let (refused, succeeded) = calls_with_every_amount_of_free_space(step);
+    assert!(refused > 20 && succeeded > 20, "{refused} refused, {succeeded} succeeded");
+}
+
 #[test]
 fn operations_on_a_disk_of_any_size_succeed_or_are_refused_and_never_end_all_writes() {
     let refusals = run_on_disks_of_every_size(false, 163 << 10);
