@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use fpdb::{BlockCode, Description, DocId, ErrorKind, Fingerprint, Ids, Key, Layout, Options};
+use fpdb::{BlockCode, Db, Description, DocId, ErrorKind, Fingerprint, Ids, Key, Layout, Options};
 
 use crate::numbers::parse_count;
 use crate::suggested;
@@ -85,40 +85,45 @@ impl NewDatabase {
     }
 }
 
-/// A database that a run may create.
-pub(crate) struct MaybeCreated<'a> {
-    path: &'a Path,
-    has_folder: bool,
-    has_database: bool,
+/// A database that a run stores in, and may have created.
+pub(crate) struct Target<F: Fingerprint> {
+    pub(crate) db: Db<F>,
+    is_new: bool,
+    has_new_folder: bool,
 }
 
-impl<'a> MaybeCreated<'a> {
-    /// Looks what there is before the run.
-    pub(crate) fn at(path: &'a Path, existing: Option<&Description>) -> Self {
-        Self { path, has_folder: path.exists(), has_database: existing.is_some() }
-    }
-
-    /// After a failed run, removes the database if the run has created it and stored nothing.
-    /// Otherwise the next run would find its settings, which may be what was wrong.
-    pub(crate) fn remove_if_empty(&self) {
-        if self.has_database || !self.is_empty().unwrap_or(false) {
-            return;
+impl<F: Fingerprint> Target<F> {
+    /// Opens a database that was there, or else creates it.
+    pub(crate) fn open(options: Options<F>, path: &Path, is_there: bool) -> fpdb::Result<Self> {
+        let has_new_folder = !path.exists();
+        let opened = |db| Self { db, is_new: false, has_new_folder: false };
+        if is_there {
+            return options.open(path).map(opened);
         }
-        // What cannot be removed stays, and is a valid database.
-        for name in ["MANIFEST", "LOCK"] {
-            let _ = fs::remove_file(self.path.join(name));
-        }
-        if !self.has_folder {
-            let _ = fs::remove_dir(self.path);
+        match options.clone().create(path) {
+            // Another process has created it in the meantime.
+            Err(error)
+                if error.kind() == ErrorKind::AlreadyExists && Description::read(path).is_ok() =>
+            {
+                options.open(path).map(opened)
+            }
+            db => Ok(Self { db: db?, is_new: true, has_new_folder }),
         }
     }
 
-    fn is_empty(&self) -> fpdb::Result<bool> {
-        let description = Description::read(self.path)?;
-        let stats = by_width!(description.bits, |options| {
-            options.index_memory(0).open_read_only(self.path)?.stats()
-        });
-        Ok(stats.entries == 0 && stats.documents == 0)
+    /// Closes the database after a run, even if the run failed, so that what is stored by now is
+    /// durable. A failed run that has stored nothing in a new database removes it: otherwise the
+    /// next run would find its settings, which may be what was wrong.
+    pub(crate) fn close(self, succeeded: bool) -> fpdb::Result<()> {
+        if succeeded || !self.is_new {
+            return self.db.close();
+        }
+        let path = self.db.path().to_owned();
+        if self.db.close_and_remove_if_empty()? && self.has_new_folder {
+            // If somebody else has put something into it, it stays.
+            let _ = fs::remove_dir(path);
+        }
+        Ok(())
     }
 }
 

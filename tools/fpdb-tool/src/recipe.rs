@@ -7,7 +7,7 @@ use fpdb::text::Recipe;
 use fpdb::{Db, Description, ErrorKind, Fingerprint, Ids, Options};
 use fpdb_web::Extraction;
 
-use crate::database::{self, NewDatabase};
+use crate::database::{self, NewDatabase, Target};
 use crate::failure;
 
 /// A width of fingerprints that has recipes and databases.
@@ -30,40 +30,50 @@ pub(crate) struct Names<'a> {
 /// requested one, or else the database's, or else the default.
 pub(crate) fn open<F: Width>(
     path: &Path,
-    mut options: Options<F>,
+    options: Options<F>,
     existing: Option<&Description>,
     new: &NewDatabase,
     requested: Names<'_>,
     command: &str,
 ) -> Result<(Db<F>, Recipe<F>)> {
+    open_target(path, options, existing, new, requested, command)
+        .map(|(target, recipe)| (target.db, recipe))
+}
+
+/// Like [`open`], for a run that removes what it has created if it fails.
+pub(crate) fn open_target<F: Width>(
+    path: &Path,
+    mut options: Options<F>,
+    existing: Option<&Description>,
+    new: &NewDatabase,
+    requested: Names<'_>,
+    command: &str,
+) -> Result<(Target<F>, Recipe<F>)> {
     let recipe = of_database(existing, requested.recipe)?;
     if let Some(existing) = existing {
         database::need_ids(existing, Ids::Names, command)?;
     }
     options = new.options(options)?.ids(Ids::Names);
     let options = options.recipe(&recipe);
-    let open = |options: Options<F>| match existing {
-        Some(_) => options.open(path),
-        None => options.open_or_create(path),
-    };
+    let open = |options: Options<F>| Target::open(options, path, existing.is_some());
     let stored = existing.and_then(|existing| existing.extraction.as_deref());
     let default = stored.is_none().then_some(Extraction::default());
     let with_extraction = match requested.extraction.or(default) {
         Some(extraction) => open(options.clone().extraction(extraction.name())),
         None => open(options.clone()),
     };
-    let db = match with_extraction {
+    let target = match with_extraction {
         // Without a request, a database whose texts have an unknown origin keeps it.
         Err(error) if error.kind() == ErrorKind::Unsupported && requested.extraction.is_none() => {
             open(options)
         }
-        db => db,
+        target => target,
     };
-    match db {
+    match target {
         // The format is supported, because the manifest was read before. So this is about the
         // recipe or the extraction.
         Err(error) if error.kind() == ErrorKind::Unsupported => Err(failure::as_usage(&error)),
-        db => Ok((db?, recipe)),
+        target => Ok((target?, recipe)),
     }
 }
 

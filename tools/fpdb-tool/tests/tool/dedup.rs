@@ -358,6 +358,7 @@ fn a_run_that_fails_before_it_stores_anything_leaves_no_database() {
     folder.write("bad.csv", "id,fingerprint\n1,xyz\n");
     for line in [
         "dedup db bad.ndjson -k 5 --recipe words/1",
+        "dedup db good.ndjson -k 5 --report nowhere/r",
         "import db bad.ndjson --from ndjson -k 5",
         "import db bad.csv -k 5",
     ] {
@@ -376,4 +377,8 @@ fn a_run_that_fails_before_it_stores_anything_leaves_no_database() {
     assert_eq!(folder.ok("stats empty --json").json()["max_distance"], 4);
     folder.exits(2, "dedup partly good.ndjson bad.ndjson");
     assert_eq!(folder.ok("stats partly --json").json()["documents"], 1);
+    folder.exits(2, "dedup buffered good.ndjson bad.ndjson --durability buffered");
+    assert_eq!(folder.ok("stats buffered --json").json()["documents"], 1);
+    folder.exits(2, "dedup db good.ndjson --report nowhere/r");
+    assert_eq!(folder.ok("stats db --json").json()["documents"], 1);
 }

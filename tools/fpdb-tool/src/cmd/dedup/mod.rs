@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::text::Recipe;
-use fpdb::{Durability, OnDuplicate, Options};
+use fpdb::{Db, Durability, OnDuplicate, Options};
 use serde::Serialize;
 
-use crate::database::{self, MaybeCreated, NewDatabase, by_width};
+use crate::database::{self, NewDatabase, by_width};
 use crate::failure::Exit;
-use crate::input::{self, Document, DocumentArgs, DocumentFormat};
+use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
 use crate::memory::MemoryArgs;
 use crate::output::{self, Context, printable};
 use crate::progress;
@@ -205,12 +205,10 @@ impl Args {
         self.check_report()?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
-        let created = MaybeCreated::at(&self.path, existing.as_ref());
-        let done = by_width!(bits, |options| {
+        by_width!(bits, |options| {
             let options = self.memory.apply(options, &self.path);
             self.dedup(options, existing.as_ref(), context)
-        });
-        done.inspect_err(|_| created.remove_if_empty())
+        })
     }
 
     /// Refuses a report that would go to standard output or replace an input file.
@@ -239,42 +237,12 @@ impl Args {
         });
         let names =
             recipe::Names { recipe: self.recipe.as_deref(), extraction: self.documents.extraction };
-        let (db, recipe) = recipe::open(&self.path, options, existing, &self.new, names, "dedup")?;
-        let report = Report::create(self.report.as_deref(), self.recrawl)?;
-        let bar = progress::over_files(context, &self.files);
-        let print = self.print;
-        let mut reading = self.documents.clone();
-        let given = match &self.stamp {
-            Some(StampSource::Given(stamp)) => Some(*stamp),
-            Some(StampSource::Field(field)) => {
-                reading.stamp_field = Some(field.clone());
-                None
-            }
-            None => None,
-        };
-        let prepare = move |document| prepare(document, &recipe, print, given);
-        let mut documents = reading.start(
-            &self.files,
-            self.from,
-            db.description().extraction.as_deref(),
-            &bar,
-            prepare,
-        )?;
-        documents.one_table = print == Print::Document;
-        let mut deduplicator = Deduplicator {
-            db: &db,
-            keep_skipped: self.keep_skipped,
-            recrawl: self.recrawl(),
-            only_first: self.versions == Versions::First,
-            report,
-            printer: Printer::default(),
-        };
-        let done = deduplicator.run(&mut documents, context);
-        bar.finish_and_clear();
-        let report = deduplicator.report;
-        // Closed even if the run failed, so that what is stored by now is durable.
-        let closed = db.close();
-        done?;
+        let (target, recipe) =
+            recipe::open_target(&self.path, options, existing, &self.new, names, "dedup")?;
+        let done = self.store(&target.db, recipe, context);
+        let succeeded = done.as_ref().is_ok_and(|(documents, _)| documents.verdict().is_ok());
+        let closed = target.close(succeeded);
+        let (documents, report) = done?;
         closed?;
         let summary = report.finish()?;
         documents.counts.report_ignored(context);
@@ -286,6 +254,46 @@ impl Args {
         }
         documents.verdict()?;
         Ok(Exit::Done)
+    }
+
+    /// Prints and stores the novel documents. Returns how they were read, and the report.
+    fn store<F: Width>(
+        &self,
+        db: &Db<F>,
+        recipe: Recipe<F>,
+        context: &mut Context<'_>,
+    ) -> Result<(Intake<Prepared<F>>, Report)> {
+        let report = Report::create(self.report.as_deref(), self.recrawl)?;
+        let bar = progress::over_files(context, &self.files);
+        let (reading, given) = self.reading();
+        let print = self.print;
+        let prepare = move |document| prepare(document, &recipe, print, given);
+        let stored = db.description().extraction.as_deref();
+        let mut documents = reading.start(&self.files, self.from, stored, &bar, prepare)?;
+        documents.one_table = print == Print::Document;
+        let mut deduplicator = Deduplicator {
+            db,
+            keep_skipped: self.keep_skipped,
+            recrawl: self.recrawl(),
+            only_first: self.versions == Versions::First,
+            report,
+            printer: Printer::default(),
+        };
+        let done = deduplicator.run(&mut documents, context);
+        bar.finish_and_clear();
+        done?;
+        Ok((documents, deduplicator.report))
+    }
+
+    /// Returns how documents are read, and the stamp that all of them get, if any.
+    fn reading(&self) -> (DocumentArgs, Option<u64>) {
+        let mut reading = self.documents.clone();
+        match &self.stamp {
+            Some(StampSource::Given(stamp)) => return (reading, Some(*stamp)),
+            Some(StampSource::Field(field)) => reading.stamp_field = Some(field.clone()),
+            None => {}
+        }
+        (reading, None)
     }
 }
 

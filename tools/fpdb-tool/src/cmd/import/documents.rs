@@ -1,6 +1,7 @@
 //! Imports documents: stores all of them under their ids.
 
 use anyhow::Result;
+use fpdb::text::Recipe;
 use fpdb::{Db, Description, Key, Options};
 use serde::Serialize;
 
@@ -29,6 +30,15 @@ struct Report {
     ignored: u64,
 }
 
+/// Numbers of documents with and without a fingerprint.
+struct Stored {
+    inserted: u64,
+    too_short: u64,
+}
+
+/// A document's id and its fingerprint, if it has one.
+type Named<F> = (String, Option<F>);
+
 impl Args {
     pub(super) fn documents<F: Width>(
         &self,
@@ -40,21 +50,12 @@ impl Args {
         self.check_documents()?;
         let names =
             recipe::Names { recipe: self.recipe.as_deref(), extraction: self.documents.extraction };
-        let (db, recipe) = recipe::open(&self.path, options, existing, &self.new, names, "import")?;
-        let bar = progress::over_files(context, &self.files);
-        let fingerprint =
-            move |document: Document| (document.id, recipe.fingerprint(&document.text).fingerprint);
-        let mut documents = self.documents.start(
-            &self.files,
-            from,
-            db.description().extraction.as_deref(),
-            &bar,
-            fingerprint,
-        )?;
-        let stored = store(&db, &mut documents, context);
-        bar.finish_and_clear();
-        let closed = db.close();
-        let (inserted, too_short) = stored?;
+        let (target, recipe) =
+            recipe::open_target(&self.path, options, existing, &self.new, names, "import")?;
+        let done = self.store(&target.db, recipe, from, context);
+        let succeeded = done.as_ref().is_ok_and(|(documents, _)| documents.verdict().is_ok());
+        let closed = target.close(succeeded);
+        let (documents, Stored { inserted, too_short }) = done?;
         closed?;
         let counts = &documents.counts;
         let (bad, ignored) = (counts.bad + counts.broken, counts.ignored());
@@ -67,15 +68,32 @@ impl Args {
         context.conclude(&report, sentence)?;
         documents.verdict()
     }
+
+    /// Stores all documents. Also returns how they were read.
+    fn store<F: Width>(
+        &self,
+        db: &Db<F>,
+        recipe: Recipe<F>,
+        from: DocumentFormat,
+        context: &mut Context<'_>,
+    ) -> Result<(Intake<Named<F>>, Stored)> {
+        let bar = progress::over_files(context, &self.files);
+        let fingerprint =
+            move |document: Document| (document.id, recipe.fingerprint(&document.text).fingerprint);
+        let stored = db.description().extraction.as_deref();
+        let mut documents = self.documents.start(&self.files, from, stored, &bar, fingerprint)?;
+        let counts = store(db, &mut documents, context);
+        bar.finish_and_clear();
+        Ok((documents, counts?))
+    }
 }
 
-/// Stores all documents that have a fingerprint. Returns the number of documents with and without
-/// one.
+/// Stores all documents that have a fingerprint.
 fn store<F: Width>(
     db: &Db<F>,
-    documents: &mut Intake<(String, Option<F>)>,
+    documents: &mut Intake<Named<F>>,
     context: &mut Context<'_>,
-) -> Result<(u64, u64)> {
+) -> Result<Stored> {
     let (mut inserted, mut too_short) = (0, 0);
     let mut batch = Vec::new();
     loop {
@@ -91,7 +109,7 @@ fn store<F: Width>(
         inserted += entries.len() as u64;
         too_short += (batch.len() - entries.len()) as u64;
         if !more? {
-            return Ok((inserted, too_short));
+            return Ok(Stored { inserted, too_short });
         }
     }
 }

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Args;
-use crate::database;
+use crate::database::{self, Target};
 use crate::failure;
 use crate::input::fingerprints::{Listed, Lists};
 use crate::output::Context;
@@ -40,7 +40,9 @@ impl Args {
         {
             database::need_ids(existing, Ids::User, "import without --id-column")?;
         }
-        let db = self.new.options(options)?.open_or_create(&self.path)?;
+        let options = self.new.options(options)?;
+        let target = Target::open(options, &self.path, existing.is_some())?;
+        let db = &target.db;
         let bar = progress::over_files(context, &self.files);
         let lists = Lists {
             args: &self.list,
@@ -50,13 +52,12 @@ impl Args {
         };
         let list = lists.read(&self.files);
         let loaded = match ids {
-            Ids::Names => insert_named(&db, list).map(|read| (read, read)),
-            Ids::Unique => insert_numbered(&db, self.entries(list)).map(|read| (read, read)),
-            _ => self.load(&db, self.entries(list), &bar, context),
+            Ids::Names => insert_named(db, list).map(|read| (read, read)),
+            Ids::Unique => insert_numbered(db, self.entries(list)).map(|read| (read, read)),
+            _ => self.load(db, self.entries(list), &bar, context),
         };
         bar.finish_and_clear();
-        // Closed even if nothing was loaded, so that no log is left.
-        let closed = db.close();
+        let closed = target.close(loaded.is_ok());
         let (read, inserted) = loaded?;
         closed?;
         let already_there = read - inserted;

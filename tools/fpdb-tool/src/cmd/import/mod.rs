@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use crate::database::{self, MaybeCreated, NewDatabase, by_width};
+use crate::database::{self, NewDatabase, by_width};
 use crate::failure::Exit;
 use crate::input::fingerprints::ListArgs;
 use crate::input::{self, DocumentArgs, InputFormat};
@@ -115,8 +115,7 @@ impl Args {
         input::check_apart("the database", &self.path, &self.files)?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
-        let created = MaybeCreated::at(&self.path, existing.as_ref());
-        let imported = by_width!(bits, |options| {
+        by_width!(bits, |options| {
             let options = self.reading.apply(options.bulk_memory(self.memory), &self.path);
             match self.from {
                 InputFormat::Documents(from) => {
@@ -124,8 +123,7 @@ impl Args {
                 }
                 InputFormat::Fingerprints => self.list(options, existing.as_ref(), context),
             }
-        });
-        imported.inspect_err(|_| created.remove_if_empty())?;
+        })?;
         Ok(Exit::Done)
     }
 
