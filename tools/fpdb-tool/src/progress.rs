@@ -11,16 +11,23 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::output::Context;
 
 /// Returns a bar over the bytes of input files, or a counter of bytes if their sizes are unknown.
+/// [`count`] adds what was found in them.
 pub(crate) fn over_files(context: &Context<'_>, files: &[PathBuf]) -> ProgressBar {
     if !is_wanted(context) {
         return ProgressBar::hidden();
     }
     let sizes = files.iter().map(|file| std::fs::metadata(file).ok().filter(|m| m.is_file()));
     match sizes.map(|file| file.map(|m| m.len())).sum::<Option<u64>>() {
-        Some(bytes) => ProgressBar::new(bytes)
-            .with_style(style("{wide_bar} {percent:>3} %  {binary_bytes_per_sec}  {eta} left")),
-        None => spinner("{spinner} {binary_bytes} read, {binary_bytes_per_sec}"),
+        Some(bytes) => ProgressBar::new(bytes).with_style(style(
+            "{wide_bar} {percent:>3} %  {msg}{binary_bytes_per_sec}  {eta} left",
+        )),
+        None => spinner("{spinner} {msg}{binary_bytes} read, {binary_bytes_per_sec}"),
     }
+}
+
+/// Shows how many documents were read so far, and how many of them were something.
+pub(crate) fn count(bar: &ProgressBar, documents: u64, (number, what): (u64, &str)) {
+    bar.set_message(format!("{documents} documents, {number} {what}  "));
 }
 
 /// Returns a spinner for work of unknown length.

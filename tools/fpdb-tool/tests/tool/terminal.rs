@@ -147,3 +147,20 @@ fn data_is_escaped_on_a_terminal_and_unchanged_in_a_file() {
         None => println!("skipped: the program script is not installed"),
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_shows_documents_and_duplicates() {
+    let folder = Folder::new();
+    let copies = (0..300).map(|i| document(&i.to_string(), &text(i / 2, 30)));
+    folder.write("docs", copies.collect::<String>() + &document("short", "a"));
+    for (line, counts) in [
+        ("dedup db docs > out", "301 documents, 150 duplicates"),
+        ("import other docs --from ndjson", "301 documents, 1 without a fingerprint"),
+    ] {
+        match on_a_terminal(&folder, line) {
+            Some(shown) => assert!(shown.contains(counts), "{line}: {shown:?}"),
+            None => println!("skipped: the program script is not installed"),
+        }
+    }
+}

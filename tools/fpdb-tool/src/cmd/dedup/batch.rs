@@ -10,10 +10,12 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use fpdb::{Db, DocId, Key, Match, OnDuplicate, Outcome, Stamped};
+use indicatif::ProgressBar;
 
 use super::report::Report;
 use crate::input::{Intake, Item};
 use crate::output::Context;
+use crate::progress;
 use crate::recipe::Width;
 
 /// Documents per batch. A batch has one commit, and so one sync.
@@ -31,6 +33,7 @@ pub(super) struct Deduplicator<'a, F: Width> {
     pub(super) only_first: bool,
     pub(super) report: Report,
     pub(super) printer: Printer,
+    pub(super) bar: &'a ProgressBar,
 }
 
 /// How documents that exist are updated.
@@ -96,6 +99,8 @@ impl<F: Width> Deduplicator<'_, F> {
             }
             let counts = &documents.counts;
             self.report.set_skipped(counts.bad + counts.broken, counts.ignored());
+            let counts = self.report.summary();
+            progress::count(self.bar, counts.read, (counts.duplicates, "duplicates"));
             if !more? {
                 return Ok(());
             }

@@ -278,6 +278,7 @@ impl Args {
             only_first: self.versions == Versions::First,
             report,
             printer: Printer::default(),
+            bar: &bar,
         };
         let done = deduplicator.run(&mut documents, context);
         bar.finish_and_clear();

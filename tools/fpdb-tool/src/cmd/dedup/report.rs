@@ -16,11 +16,11 @@ use crate::output::json_line;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Summary {
     r#type: &'static str,
-    read: u64,
+    pub(super) read: u64,
     #[serde(flatten)]
     recrawl: Option<RecrawlCounts>,
     novel: u64,
-    duplicates: u64,
+    pub(super) duplicates: u64,
     /// Documents without a fingerprint: too short or bad.
     skipped: u64,
     /// The skipped lines, rows, files and records that should be documents but are not.
@@ -109,12 +109,12 @@ impl Report {
         self.write(Write::flush)
     }
 
-    /// Writes the summary, which shows that the run is complete.
-    pub(super) fn finish(mut self) -> Result<Summary> {
-        let Self { is_recrawl, inserted, unchanged, updated, duplicates, bad, ignored, .. } = self;
+    /// Returns the counts so far.
+    pub(super) fn summary(&self) -> Summary {
+        let &Self { is_recrawl, inserted, unchanged, updated, duplicates, bad, ignored, .. } = self;
         let novel = inserted + updated;
         let skipped = self.too_short + bad;
-        let summary = Summary {
+        Summary {
             r#type: "summary",
             read: novel + unchanged + duplicates + skipped,
             recrawl: is_recrawl.then_some(RecrawlCounts { inserted, unchanged, updated }),
@@ -123,7 +123,12 @@ impl Report {
             skipped,
             bad,
             ignored,
-        };
+        }
+    }
+
+    /// Writes the summary, which shows that the run is complete.
+    pub(super) fn finish(mut self) -> Result<Summary> {
+        let summary = self.summary();
         self.write(|file| json_line(file, &summary))?;
         self.flush()?;
         Ok(summary)

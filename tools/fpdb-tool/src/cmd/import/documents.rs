@@ -3,6 +3,7 @@
 use anyhow::Result;
 use fpdb::text::Recipe;
 use fpdb::{Db, Description, Key, Options};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Args;
@@ -82,7 +83,7 @@ impl Args {
             move |document: Document| (document.id, recipe.fingerprint(&document.text).fingerprint);
         let stored = db.description().extraction.as_deref();
         let mut documents = self.documents.start(&self.files, from, stored, &bar, fingerprint)?;
-        let counts = store(db, &mut documents, context);
+        let counts = store(db, &mut documents, &bar, context);
         bar.finish_and_clear();
         Ok((documents, counts?))
     }
@@ -92,6 +93,7 @@ impl Args {
 fn store<F: Width>(
     db: &Db<F>,
     documents: &mut Intake<Named<F>>,
+    bar: &ProgressBar,
     context: &mut Context<'_>,
 ) -> Result<Stored> {
     let (mut inserted, mut too_short) = (0, 0);
@@ -108,6 +110,7 @@ fn store<F: Width>(
         }
         inserted += entries.len() as u64;
         too_short += (batch.len() - entries.len()) as u64;
+        progress::count(bar, inserted + too_short, (too_short, "without a fingerprint"));
         if !more? {
             return Ok(Stored { inserted, too_short });
         }
