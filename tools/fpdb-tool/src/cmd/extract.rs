@@ -45,9 +45,9 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Format of the files [default: html if the name ends in .html or .htm, else warc]
-    #[arg(long, value_enum)]
-    from: Option<Source>,
+    /// Format of the files
+    #[arg(long, value_enum, default_value = "auto")]
+    from: Source,
 
     /// Extraction that turns web pages into text: main/1 keeps the main content, strip/1 everything
     /// that a page shows
@@ -77,6 +77,8 @@ pub(crate) struct Args {
 /// `--from`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
+    /// HTML if the name ends in .html or .htm, before .gz or .zst, else a web archive
+    Auto,
     /// A web archive, WARC or ARC
     Warc,
     /// One page per file
@@ -85,7 +87,7 @@ enum Source {
 
 /// How files are read.
 struct Reading {
-    from: Option<Source>,
+    from: Source,
     max_document: usize,
     max_ratio: u64,
     bar: ProgressBar,
@@ -169,8 +171,8 @@ impl Reading {
     fn read(&self, path: &Path, emit: Emit<'_, Batch>) -> Result<()> {
         let label = input::label(path);
         let is_html = match self.from {
-            Some(source) => source == Source::Html,
-            None => input::is_html(path),
+            Source::Auto => input::is_html(path),
+            source => source == Source::Html,
         };
         if is_html {
             let mut input = Input::open(path, Compression::ByContent, self.max_ratio, &self.bar)?;

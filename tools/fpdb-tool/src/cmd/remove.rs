@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use fpdb::{Db, Description, DocId, Durability, Fingerprint, Ids, Key, Options};
 use indicatif::ProgressBar;
@@ -29,7 +29,8 @@ fpdb-tool remove [OPTIONS] <DB> --name <NAME>
        fpdb-tool remove [OPTIONS] <DB> --id <ID>
        fpdb-tool remove [OPTIONS] <DB> --fingerprint <FINGERPRINT> --id <ID>
        fpdb-tool remove [OPTIONS] <DB> --from names <FILE>...
-       fpdb-tool remove [OPTIONS] <DB> --from fp <FILE>...";
+       fpdb-tool remove [OPTIONS] <DB> --from fp <FILE>...
+       fpdb-tool remove [OPTIONS] <DB> --from auto <FILE>...";
 
 /// Removes documents by name or id, or entries by fingerprint and id
 ///
@@ -110,6 +111,9 @@ pub(crate) struct Args {
 /// `--from`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum ListFormat {
+    /// Entries if each line has a fingerprint of 0x and all its digits, and an id, such as export
+    /// writes; else names or ids. In a database with user ids: entries
+    Auto,
     /// Fingerprints and ids in columns, such as export writes
     Fp,
     /// One name per line; in a database with unique ids, one id per line
@@ -126,9 +130,12 @@ struct Report {
 }
 
 impl Args {
-    pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
+    pub(crate) fn run(mut self, context: &mut Context<'_>) -> Result<Exit> {
         input::check_all(&self.files)?;
         let description = fpdb::Description::read(&self.path)?;
+        if self.from == Some(ListFormat::Auto) {
+            self.from = Some(self.format_of_files(description.ids)?);
+        }
         if self.name.is_some() {
             database::need_ids(&description, Ids::Names, "remove --name")?;
         }
@@ -137,6 +144,20 @@ impl Args {
         }
         by_width!(description.bits, |options| self.remove(options, &description, context))?;
         Ok(Exit::Done)
+    }
+
+    /// Returns what the files list.
+    fn format_of_files(&self, ids: Ids) -> Result<ListFormat> {
+        if ids == Ids::User {
+            return Ok(ListFormat::Fp);
+        }
+        if let Some(path) = self.files.iter().find(|path| input::is_stdin(path) || !path.is_file())
+        {
+            let label = input::label(path);
+            bail!("{label}: give --from names or --from fp, because it cannot be read twice");
+        }
+        let are_entries = input::all_begin(&self.files, input::is_list_of_entries)?;
+        Ok(if are_entries { ListFormat::Fp } else { ListFormat::Names })
     }
 
     fn remove<F: Fingerprint>(

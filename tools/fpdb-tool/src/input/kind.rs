@@ -1,13 +1,15 @@
 //! The format of a file: as the user says, as its name says, or as its first bytes show.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use indicatif::ProgressBar;
 
-use super::decompress::{GZIP_MAGIC, ZSTD_MAGIC};
+use super::decompress::{Compression, GZIP_MAGIC, Input, MAX_RATIO, ZSTD_MAGIC};
+use super::{is_stdin, label};
 
 /// `--from`: the format of documents
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +65,74 @@ impl ValueEnum for InputFormat {
             Self::Documents(from) => from.to_possible_value(),
         }
     }
+}
+
+impl InputFormat {
+    /// Returns the format of these files. For `auto`, lists of fingerprints count as such, whatever
+    /// their names say: read as texts, they would be stored as documents that nobody has.
+    pub(crate) fn resolve(self, files: &[PathBuf]) -> Result<Self> {
+        let is_auto = self == Self::Documents(DocumentFormat::Auto);
+        Ok(if is_auto && all_begin(files, is_list)? { Self::Fingerprints } else { self })
+    }
+}
+
+/// Returns whether the first bytes of all files fit `is_wanted`. Fails if only some do. Files that
+/// can be read only once, such as pipes, do not fit.
+pub(crate) fn all_begin(files: &[PathBuf], is_wanted: fn(&[u8]) -> bool) -> Result<bool> {
+    let fits = |path: &PathBuf| -> Result<bool> {
+        if is_stdin(path) || !path.is_file() {
+            return Ok(false);
+        }
+        let hidden = ProgressBar::hidden();
+        let input = Input::open(path, Compression::ByContent, MAX_RATIO, &hidden)?;
+        Ok(is_wanted(input.head()))
+    };
+    let fit = files.iter().map(fits).collect::<Result<Vec<_>>>()?;
+    let first = |wanted| files.iter().zip(&fit).find(|(_, fits)| **fits == wanted);
+    match (first(true), first(false)) {
+        (Some((list, _)), Some((other, _))) => bail!(
+            "{} seems to be a list of fingerprints, and {} something else: read them one after \
+             the other",
+            list.display(),
+            label(other)
+        ),
+        (list, _) => Ok(list.is_some()),
+    }
+}
+
+/// Returns whether a file with these first bytes is a list of fingerprints: on each line, perhaps
+/// after a header that names the column, the first or second column is 0x and the 16 or 32 digits
+/// of a width. Other lists are too much like text.
+pub(crate) fn is_list(head: &[u8]) -> bool {
+    let mut lines: Vec<&[u8]> = head.split(|&byte| byte == b'\n').collect();
+    if lines.len() > 1 {
+        // The head ends in the middle of this line, or with a line feed.
+        lines.pop();
+    }
+    lines.retain(|line| !line.trim_ascii().is_empty());
+    if lines.first().is_some_and(|line| has_column(line, |value| value == b"fingerprint")) {
+        lines.remove(0);
+    }
+    !lines.is_empty() && lines.iter().all(|line| has_column(line, is_fingerprint))
+}
+
+/// Returns whether a file with these first bytes is a list of fingerprints with ids.
+pub(crate) fn is_list_of_entries(head: &[u8]) -> bool {
+    let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+    is_list(head) && first.iter().any(|byte| SEPARATORS.contains(byte))
+}
+
+/// What separates the columns of a list.
+const SEPARATORS: &[u8] = b"\t, ";
+
+fn has_column(line: &[u8], is_wanted: fn(&[u8]) -> bool) -> bool {
+    let mut columns = line.split(|byte| SEPARATORS.contains(byte)).take(2);
+    columns.any(|value| is_wanted(value.trim_ascii()))
+}
+
+fn is_fingerprint(value: &[u8]) -> bool {
+    let digits = value.strip_prefix(b"0x").unwrap_or_default();
+    matches!(digits.len(), 16 | 32) && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// The format in which a file is read.
@@ -289,6 +359,31 @@ mod tests {
             (Kind::Lines, b""),
         ] {
             assert!(kind.check(head).is_ok(), "{kind:?} {head:?}");
+        }
+    }
+
+    #[test]
+    fn lists_of_fingerprints_are_recognized_by_every_line() {
+        for list in [
+            "0x0123456789abcdef",
+            "0x0123456789abcdef\n0x0123456789ABCDEF\n\n0x01",
+            "0x0123456789abcdef 7\r\n0x0123456789abcdef 8\r\n",
+            "https://a.example/,0x0123456789abcdef0123456789abcdef\n",
+            "fingerprint,id\n0x0123456789abcdef,1\n",
+        ] {
+            assert!(is_list(list.as_bytes()), "{list:?}");
+        }
+        for other in [
+            "",
+            "\n\n",
+            "0x01\n",
+            "0x0123456789abcdeg\n",
+            "0x0123456789abcdef\nand so on\n",
+            "the hash is 0x0123456789abcdef\n",
+            "id,text\n1,0x0123456789abcdef\n",
+            "fingerprint,id\n",
+        ] {
+            assert!(!is_list(other.as_bytes()), "{other:?}");
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use fpdb_web::Record;
 use indicatif::ProgressBar;
 
 use super::csv::{Header, Row, Rows};
 use super::decompress::{Compression, Input, read_error};
 use super::document::{At, Content, Piece, Place};
-use super::kind::{DocumentFormat, Kind};
+use super::kind::{DocumentFormat, Kind, is_list};
 use super::lines::{Line, Lines};
 use super::pool::Emit;
 use super::{is_stdin, label, walk, web};
@@ -104,6 +104,9 @@ impl Reading {
         }
         let mut input = Input::open(path, Compression::ByContent, self.max_ratio, &self.bar)?;
         let known = match kind {
+            _ if self.from == DocumentFormat::Auto && is_list(input.head()) => Err(anyhow!(
+                "it seems to be a list of fingerprints: give --from text if it is a document"
+            )),
             Some(kind) => kind.check(input.head()).map(|()| kind),
             None => Kind::of_content(input.head()),
         };

@@ -159,7 +159,7 @@ fn sample_is_chosen_from_all_fingerprints() {
     folder.exits(2, "health --from fp fps --sample 0");
     folder.exits(2, "health a b");
     folder.exits(2, "health nowhere");
-    let run = folder.exits(2, "health fps --fp-format hex");
+    let run = folder.exits(2, "health nowhere --fp-format hex");
     assert!(run.err.contains("use it with --from fp"), "{}", run.err);
 }
 

@@ -155,3 +155,62 @@ fn documents_without_lines_are_printed_as_ndjson() {
     folder.write("again", folder.ok("dedup third a.txt c.txt").text());
     assert!(folder.ok("dedup third again").out.is_empty());
 }
+
+/// Each command with --from accepts `auto`, and recognizes what it reads.
+#[test]
+fn every_command_recognizes_its_input() {
+    let folder = Folder::new();
+    let list = "0x0123456789abcdef\n0xfedcba9876543210\n";
+    folder.write("fps.txt", list);
+    folder.write("docs.ndjson", document("a", &text(1, 30)) + &document("b", &text(2, 30)));
+    folder.write("page.html", format!("<p>{}</p>", text(3, 30)));
+    let run = folder.ok("import list.fpdb fps.txt --from auto");
+    assert_eq!(run.err, "read 2 fingerprints: 2 inserted, 0 already there\n");
+    let run = folder.ok("query list.fpdb fps.txt --from auto --json").records();
+    assert_eq!(run[2]["matched"], 2, "{run:?}");
+    let run = folder.ok("import docs.fpdb docs.ndjson --from auto");
+    assert_eq!(run.err, "read 2 documents: 2 inserted, 0 skipped\n");
+    assert_eq!(folder.ok("extract page.html --from auto").records().len(), 1);
+    for line in ["health list.fpdb", "health fps.txt", "health fps.txt --from auto --sample 1e6"] {
+        assert_eq!(folder.ok(&format!("{line} --json")).json()["entries"], 2, "{line}");
+    }
+    folder.exits(2, "health list.fpdb --sample 10");
+    folder.exits(2, "health list.fpdb --bits 128");
+}
+
+#[test]
+fn a_list_of_fingerprints_is_never_taken_for_a_text() {
+    let folder = Folder::new();
+    folder.write("fps.txt", "0x0123456789abcdef\n");
+    folder.write("other.txt", text(1, 30));
+    for line in ["dedup db fps.txt", "fingerprint fps.txt", "dedup db other.txt fps.txt"] {
+        let run = folder.exits(2, line);
+        assert!(run.err.contains("a list of fingerprints"), "{line}: {}", run.err);
+    }
+    let run = folder.exits(2, "import new other.txt fps.txt --from auto");
+    assert!(run.err.contains("fps.txt seems to be a list of fingerprints, and other.txt"));
+    assert!(!folder.file("new").exists());
+    folder.ok("fingerprint fps.txt --from text");
+}
+
+#[test]
+fn remove_recognizes_entries_and_names() {
+    let folder = Folder::new();
+    folder
+        .write("docs", document("a", &text(1, 30)) + &document("0x0123456789abcdef", &text(2, 30)));
+    folder.ok("dedup db docs");
+    folder.ok("dedup copy docs");
+    folder.write("names", "0x0123456789abcdef\n");
+    let run = folder.ok("remove db --from auto names");
+    assert_eq!(run.err, "read 1 names: 1 removed, 0 not found\n");
+    folder.write("entries", folder.ok("export db").out);
+    let run = folder.ok("remove copy --from auto entries");
+    assert_eq!(run.err, "read 1 entries: 1 removed, 0 not found\n");
+    let run = folder.exits(2, "remove db --from auto -");
+    assert!(run.err.contains("give --from names or --from fp"), "{}", run.err);
+    folder.write("list", "0x0123456789abcdef,7\n");
+    folder.ok("import user list --id-column 2");
+    let run =
+        folder.run_with(&["remove", "user", "--from", "auto", "-"], b"0x0123456789abcdef,7\n");
+    assert_eq!(run.err, "read 1 entries: 1 removed, 0 not found\n");
+}

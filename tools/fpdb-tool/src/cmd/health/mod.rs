@@ -14,6 +14,7 @@ use crate::database::{self, by_width};
 use crate::failure::Exit;
 use crate::input::fingerprints::{FingerprintFormat, ListArgs, Lists};
 use crate::memory::MemoryArgs;
+use crate::numbers::parse_count;
 use crate::output::{self, Context};
 use crate::{input, progress};
 use report::Report;
@@ -36,26 +37,25 @@ Example:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// The database, or with --from fp files of fingerprints (`-` is standard input)
+    /// The database, or files of fingerprints (`-` is standard input)
     #[arg(value_name = "DB|FILE", required = true)]
     paths: Vec<PathBuf>,
 
-    /// Read files of this kind instead of a database
-    #[arg(long, value_enum)]
-    from: Option<Source>,
+    /// What to read
+    #[arg(long, value_enum, default_value = "auto")]
+    from: Source,
 
     #[command(flatten)]
     list: ListArgs,
 
     /// Width of the fingerprints in the files, 64 or 128 [default: 64]
-    #[arg(long, value_parser = database::parse_bits, requires = "from")]
+    #[arg(long, value_parser = database::parse_bits)]
     bits: Option<u32>,
 
     /// Number of fingerprints to read from files, chosen at random if there are more; a database is
-    /// read completely
-    #[arg(long, value_name = "NUMBER", default_value_t = 4_000_000, requires = "from",
-        value_parser = parse_sample)]
-    sample: usize,
+    /// read completely [default: 4000000]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_count)]
+    sample: Option<u64>,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -64,33 +64,28 @@ pub(crate) struct Args {
 /// `--from`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// Fingerprints
+    /// Fingerprints if there is a file or standard input among the arguments, else one database
+    Auto,
+    /// Files of fingerprints
     Fp,
 }
 
-fn parse_sample(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|&number| number > 0);
-    number.ok_or_else(|| "expected a number of at least 1".to_owned())
-}
+/// Fingerprints that are read from files, unless `--sample` says otherwise.
+const SAMPLE: u64 = 4_000_000;
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let report = match (self.from, self.paths.as_slice()) {
-            (Some(Source::Fp), _) if self.bits == Some(128) => self.of_files::<u128>(context)?,
-            (Some(Source::Fp), _) => self.of_files::<u64>(context)?,
-            (None, _) if self.list.fp_format != FingerprintFormat::Auto => {
-                bail!("--fp-format is for files: use it with --from fp")
-            }
-            (None, [path]) => {
-                let description = fpdb::Description::read(path)?;
-                by_width!(description.bits, |options| of_database(
-                    self.memory.apply(options.index_memory(0), path),
-                    path,
-                    &description,
-                    context
-                )?)
-            }
-            (None, _) => bail!("expected one database, or files with --from fp"),
+        let report = if self.has_files() {
+            by_width!(self.bits.unwrap_or(64), |options| self.of_files(options, context)?)
+        } else {
+            let path = self.database()?;
+            let description = fpdb::Description::read(path)?;
+            by_width!(description.bits, |options| of_database(
+                self.memory.apply(options.index_memory(0), path),
+                path,
+                &description,
+                context
+            )?)
         };
         if context.json {
             output::json_line(context.out, &report)?;
@@ -100,10 +95,30 @@ impl Args {
         Ok(if report.is_faulty() { Exit::CheckFailed } else { Exit::Done })
     }
 
-    fn of_files<F: Fingerprint>(&self, context: &Context<'_>) -> Result<Report> {
+    fn has_files(&self) -> bool {
+        let is_file = |path: &PathBuf| input::is_stdin(path) || path.is_file();
+        self.from == Source::Fp || self.paths.iter().any(is_file)
+    }
+
+    /// Returns the database, if the arguments make sense for one.
+    fn database(&self) -> Result<&Path> {
+        if self.list.fp_format != FingerprintFormat::Auto {
+            bail!("--fp-format is for files: use it with --from fp")
+        }
+        if self.bits.is_some() || self.sample.is_some() {
+            bail!("--bits and --sample are for files: use them with --from fp")
+        }
+        match self.paths.as_slice() {
+            [path] => Ok(path),
+            _ => bail!("expected one database, or files with --from fp"),
+        }
+    }
+
+    /// The options show the width only.
+    fn of_files<F: Fingerprint>(&self, _: Options<F>, context: &Context<'_>) -> Result<Report> {
         input::check_all(&self.paths)?;
         let bar = progress::over_files(context, &self.paths);
-        let mut sample = Reservoir::new(self.sample);
+        let mut sample = Reservoir::new(usize::try_from(self.sample.unwrap_or(SAMPLE))?);
         let lists =
             Lists { args: &self.list, id_column: None, max_ratio: input::MAX_RATIO, bar: &bar };
         for (id, listed) in (0..).zip(lists.read(&self.paths)) {

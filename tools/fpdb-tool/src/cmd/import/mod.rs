@@ -35,7 +35,8 @@ Examples:
 /// column contains names, an id or name that exists gets the new fingerprint. Entries are stored
 /// batch by batch, like documents.
 ///
-/// Documents (all other values of --from): the recipe computes a fingerprint of each document, and
+/// Documents (all other values of --from, but with `auto`, files in which each line has a fingerprint
+/// of 0x and all its digits are lists): the recipe computes a fingerprint of each document, and
 /// the document's id becomes its name in the database, which needs ids of kind `names`. A document
 /// whose id is stored already gets the new fingerprint. Documents with too few features for a
 /// fingerprint count as skipped. Documents are stored batch by batch. If the run fails, the
@@ -117,7 +118,7 @@ impl Args {
         let bits = database::width(existing.as_ref(), self.bits)?;
         by_width!(bits, |options| {
             let options = self.reading.apply(options.bulk_memory(self.memory), &self.path);
-            match self.from {
+            match self.from.resolve(&self.files)? {
                 InputFormat::Documents(from) => {
                     self.documents(from, options, existing.as_ref(), context)
                 }

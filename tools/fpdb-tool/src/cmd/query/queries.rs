@@ -47,7 +47,8 @@ impl Args {
         lists: &'a Lists<'_>,
         bar: &ProgressBar,
     ) -> Result<Queries<'a, F>> {
-        Ok(match self.from {
+        let from = self.from.map(|from| from.resolve(files)).transpose()?;
+        Ok(match from {
             None => Queries::Fingerprints(Box::new(
                 self.queries.iter().map(|q| F::parse(q).map_err(|e| failure::as_usage(&e))),
             )),
