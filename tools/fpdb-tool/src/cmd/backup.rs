@@ -16,7 +16,7 @@ use crate::progress;
 
 const EXAMPLE: &str = "\
 Example:
-  fpdb-tool backup crawl.fpdb /backups/crawl.fpdb";
+  fpdb-tool backup crawl.fpdb --out /backups/crawl.fpdb";
 
 /// Copies a database into a new folder
 ///
@@ -33,8 +33,8 @@ pub(crate) struct Args {
     path: PathBuf,
 
     /// The folder to copy to, which must be missing or empty
-    #[arg(value_name = "DEST")]
-    destination: PathBuf,
+    #[arg(long, value_name = "NEW")]
+    out: PathBuf,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -56,8 +56,8 @@ impl Args {
         let copied = by_width!(bits, |options| self.copy(options, &bar));
         bar.finish_and_clear();
         copied?;
-        let (files, bytes) = count(&self.destination)?;
-        let path = self.destination.display().to_string();
+        let (files, bytes) = count(&self.out)?;
+        let path = self.out.display().to_string();
         let sentence =
             format!("copied {} to {path}: {files} files, {}", self.path.display(), iec(bytes));
         context.conclude(&Report { schema: "fpdb.backup/1", path, files, bytes }, sentence)?;
@@ -71,11 +71,11 @@ impl Args {
         let db = match options.clone().open(&self.path) {
             Err(error) if error.kind() == ErrorKind::Locked => {
                 let db = options.open_read_only(&self.path)?;
-                return Ok(db.on_progress(progress::on(bar)).backup(&self.destination)?);
+                return Ok(db.on_progress(progress::on(bar)).backup(&self.out)?);
             }
             db => db?,
         };
-        db.on_progress(progress::on(bar)).backup(&self.destination)?;
+        db.on_progress(progress::on(bar)).backup(&self.out)?;
         db.close()?;
         Ok(())
     }

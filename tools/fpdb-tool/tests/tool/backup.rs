@@ -15,7 +15,7 @@ fn folder() -> Folder {
 #[test]
 fn a_backup_has_every_entry_and_is_a_separate_database() {
     let folder = folder();
-    let report = folder.ok("backup db copy --json").json();
+    let report = folder.ok("backup db --out copy --json").json();
     assert_eq!((&report["schema"], &report["path"]), (&"fpdb.backup/1".into(), &"copy".into()));
     let files = fs::read_dir(folder.file("copy")).unwrap();
     assert_eq!(report["files"], files.count());
@@ -24,7 +24,7 @@ fn a_backup_has_every_entry_and_is_a_separate_database() {
     folder.ok("verify copy");
     folder.ok("remove copy --fingerprint 0x0 --id 0");
     assert_eq!(folder.ok("stats db --json").json()["entries"], 2000);
-    let run = folder.ok("backup db again");
+    let run = folder.ok("backup db --out again");
     assert!(run.out.is_empty() && run.err.starts_with("copied db to again: "), "{run:?}");
 }
 
@@ -33,14 +33,14 @@ fn backup_refuses_a_folder_that_holds_anything() {
     let folder = folder();
     fs::create_dir(folder.file("full")).unwrap();
     folder.write("full/note", "mine");
-    let run = folder.exits(2, "backup db full");
+    let run = folder.exits(2, "backup db --out full");
     assert!(run.err.contains("full"), "{}", run.err);
     assert_eq!(fs::read_dir(folder.file("full")).unwrap().count(), 1);
-    folder.exits(2, "backup db db");
-    folder.exits(2, "backup nowhere copy");
+    folder.exits(2, "backup db --out db");
+    folder.exits(2, "backup nowhere --out copy");
     assert!(!folder.file("copy").exists());
     fs::create_dir(folder.file("empty")).unwrap();
-    folder.ok("backup db empty");
+    folder.ok("backup db --out empty");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_backup_of_a_damaged_database_fails_and_copies_nothing() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&largest, bytes).unwrap();
-    folder.exits(2, "backup db copy");
+    folder.exits(2, "backup db --out copy");
     assert!(!folder.file("copy").exists());
 }
 
@@ -66,7 +66,7 @@ fn a_database_that_another_process_writes_can_be_backed_up() {
     db.insert(!0, 7).unwrap();
     // The next commit says in the log that this one is synced.
     db.insert(!1, 8).unwrap();
-    folder.ok("backup db copy");
+    folder.ok("backup db --out copy");
     assert!(db.snapshot().len() == 2002 && db.insert(!2, 9).is_ok());
     let copied = folder.ok("stats copy --json").json()["entries"].as_u64().unwrap();
     assert!((2001..=2002).contains(&copied), "{copied}");
