@@ -17,6 +17,7 @@ use crate::input::{DocumentArgs, DocumentFormat};
 use crate::output::{self, Context};
 use crate::progress;
 use crate::recipe::{self, Width};
+use crate::suggested;
 use input::{Bounds, Documents, Pair};
 use report::{RecipeReport, Report};
 
@@ -53,7 +54,8 @@ pub(crate) struct Args {
     pairs: Vec<PathBuf>,
 
     /// A recipe to evaluate; may be given several times [default: default]
-    #[arg(long = "recipe", value_name = "NAME")]
+    #[arg(long = "recipe", value_name = "NAME", value_parser = suggested::recipes(),
+        hide_possible_values = true)]
     recipes: Vec<String>,
 
     /// Width of the fingerprints, 64 or 128

@@ -14,6 +14,7 @@ use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
 use crate::output::{Context, json_line, printable};
 use crate::progress;
 use crate::recipe::{self, Width};
+use crate::suggested;
 use explain::ExplanationRecord;
 
 /// Documents per batch. The fingerprints of a batch are printed together.
@@ -50,7 +51,8 @@ pub(crate) struct Args {
     from: DocumentFormat,
 
     /// Recipe that turns texts into fingerprints
-    #[arg(long, value_name = "NAME", default_value = recipe::DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value = recipe::DEFAULT,
+        value_parser = suggested::recipes(), hide_possible_values = true)]
     recipe: String,
 
     /// Width of the fingerprints in bits, 64 or 128

@@ -18,6 +18,7 @@ use crate::failure::{self, Exit};
 use crate::input::fingerprints::{FingerprintFormat, ListArgs};
 use crate::numbers::parse_count;
 use crate::output::{self, Context};
+use crate::suggested;
 use crate::temporary::{self, Temporary};
 use crate::{database, progress};
 use measure::{Content, Design};
@@ -57,7 +58,8 @@ pub(crate) struct Args {
     max_n: u64,
 
     /// Layouts to measure, by name
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "half-2,ring-4")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "half-2,ring-4",
+        value_parser = suggested::presets(), hide_possible_values = true)]
     layouts: Vec<String>,
 
     /// Block sizes in bytes, powers of two from 128 to 4096
