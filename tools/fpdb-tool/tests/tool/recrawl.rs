@@ -85,6 +85,25 @@ fn three_visits_count_what_changed() {
 }
 
 #[test]
+fn only_ids_with_several_contents_are_updated_when_the_same_files_are_read_again() {
+    let folder = Folder::new();
+    let twice = [("http://a/", 1), ("http://b/", 2), ("http://b/", 3), ("http://c/", 4)];
+    let twice = twice.map(|(id, seed)| page(id, &text(seed, 60), 1)).concat();
+    folder.write("pages.ndjson", &twice);
+    let line = "dedup db pages.ndjson --recrawl --json";
+    assert_eq!(counts(&folder.ok(line)), [4, 3, 0, 1, 4, 0, 0]);
+    let first = get(&folder, "http://b/");
+    let both: String = twice.lines().skip(1).take(2).map(|line| line.to_owned() + "\n").collect();
+    for _ in 0..2 {
+        let run = folder.ok(line);
+        assert_eq!(counts(&run), [4, 0, 2, 2, 2, 0, 0]);
+        assert_eq!(run.text(), both);
+        // The last content stays.
+        assert_eq!(get(&folder, "http://b/")["fingerprint"], first["fingerprint"]);
+    }
+}
+
+#[test]
 fn old_versions_of_duplicates_can_be_removed() {
     let (folder, counts) = visit_all("--on-duplicate remove");
     assert_eq!(counts[1], [74, 5, 50, 8, 13, 10, 1]);

@@ -41,19 +41,21 @@ Examples:
 ///   with "extraction", the name of the extraction that made the text
 ///
 /// A document is printed before it is stored. So if the run is interrupted, the next run over the
-/// same files may print some documents again, but none is lost. After a complete run, all documents
-/// of the same files are duplicates.
+/// same files may print some documents again, but none is lost. After a complete run without
+/// --recrawl, all documents of the same files are duplicates.
 ///
 /// An id may occur with several contents, such as a URL that a web archive has captured twice. Each
 /// content that is novel is printed, and stored: the first one under the id, and the others under
-/// the id with a number, such as `https://a.example/ (2)`. With --versions first, a document whose id
-/// is stored already is a duplicate of the stored one, whatever its content.
+/// the id with a number, such as `https://a.example/ (2)`. With --versions first, a document whose
+/// id is stored already is a duplicate of the stored one, whatever its content.
 ///
 /// With --recrawl, a document whose id is stored already is compared with all documents except its
-/// own old version, and replaces it. If its fingerprint is the same, the document is unchanged and not printed. If
-/// it differs and no other document is near, the document is updated: it gets the new fingerprint,
-/// and is printed. The summary counts these documents, too. Use this to visit the same pages again
-/// and again.
+/// own old version, and replaces it. If its fingerprint is the same, the document is unchanged and
+/// not printed. If it differs and no other document is near, the document is updated: it gets the
+/// new fingerprint, and is printed. The summary counts these documents, too. Use this to visit the
+/// same pages again and again. If an id occurs with several contents, each replaces the one before,
+/// and the last one stays. So another run over the same files updates and prints these documents
+/// again, and only these.
 ///
 /// With --stamp, the documents that are stored get a stamp and, with --recrawl, also those that are
 /// stored already. `expire` removes documents with old stamps.
