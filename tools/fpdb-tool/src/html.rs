@@ -2,9 +2,8 @@
 //!
 //! A report has no script and loads nothing, and its policy forbids both. It is well-formed XML too.
 
-use std::time::SystemTime;
-
 use crate::output::{is_number, printable};
+use crate::provenance::Provenance;
 use crate::svg;
 
 const STYLE: &str = "\
@@ -36,15 +35,9 @@ impl Page {
         ))
     }
 
-    /// Appends what made the report, and when: the version of the tool and its command line, which
-    /// names the database.
-    pub(crate) fn provenance(&mut self) {
-        let time = humantime::format_rfc3339_seconds(SystemTime::now());
-        let words: Vec<String> =
-            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        let version = env!("CARGO_PKG_VERSION");
-        let line = format!("Made by fpdb-tool {version} on {time}: {}", words.join(" "));
-        self.paragraph(&printable(&line));
+    /// Appends what made the report, when, and from what.
+    pub(crate) fn provenance(&mut self, provenance: &Provenance) {
+        self.paragraph(&printable(&provenance.sentence()));
     }
 
     pub(crate) fn heading(&mut self, text: &str) {

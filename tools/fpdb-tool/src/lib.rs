@@ -22,6 +22,7 @@ mod numbers;
 mod output;
 mod pair_writer;
 mod progress;
+mod provenance;
 mod recipe;
 mod stamp;
 mod standard_output;
@@ -32,11 +33,12 @@ mod temporary;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use escape::Terminal;
 use failure::Exit;
 use output::Context;
+use provenance::Provenance;
 use standard_output::StandardOutput;
 
 /// The exit codes, as `--help` shows them.
@@ -57,7 +59,9 @@ Example:
 #[derive(Parser)]
 #[command(name = "fpdb-tool", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 struct Cli {
-    /// Write results as JSON: one object, or one record per line with a summary record last
+    /// Write results as JSON: one object, or one record per line with a summary record last.
+    /// Reports and summaries say in their field `provenance` which version made them, when, by
+    /// which command line and from which database
     #[arg(long, global = true)]
     json: bool,
 
@@ -92,17 +96,27 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let args: Vec<OsString> = args.into_iter().collect();
+    let (cli, provenance) = match parse(&args) {
+        Ok(parsed) => parsed,
         Err(stop) => return failure::usage(&stop, out, err),
     };
-    let mut context =
-        Context { out, err, json: cli.json, quiet: cli.quiet, command_line: Cli::command };
+    let Cli { json, quiet, .. } = cli;
+    let mut context = Context { out, err, json, quiet, command_line: Cli::command, provenance };
     let result = cli.command.run(&mut context).and_then(|outcome: Exit| {
         context.out.flush()?;
         Ok(outcome)
     });
     failure::exit_code(result, context.err)
+}
+
+/// Parses the command line, and says what its reports come from.
+fn parse(args: &[OsString]) -> Result<(Cli, Provenance), clap::Error> {
+    let mut definition = Cli::command();
+    let matches = definition.try_get_matches_from_mut(args)?;
+    let provenance = Provenance::of(args, &definition, &matches);
+    let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut definition))?;
+    Ok((cli, provenance))
 }
 
 #[cfg(test)]

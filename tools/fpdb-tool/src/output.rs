@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::escape::SafeJson;
 pub(crate) use crate::escape::{printable, printable_lines};
+use crate::provenance::{Provenance, Traced};
 
 /// Where a command writes, and in which form.
 pub(crate) struct Context<'a> {
@@ -20,6 +21,8 @@ pub(crate) struct Context<'a> {
     pub(crate) quiet: bool,
     /// Returns the definition of the command line, for the commands that describe it.
     pub(crate) command_line: fn() -> clap::Command,
+    /// What every report says about where it comes from.
+    pub(crate) provenance: Provenance,
 }
 
 impl Context<'_> {
@@ -31,6 +34,21 @@ impl Context<'_> {
         }
     }
 
+    /// Writes a report, or the summary after other records, as a JSON object on standard output.
+    pub(crate) fn report(&mut self, report: &impl Serialize) -> io::Result<()> {
+        json_line(self.out, &Traced { report, provenance: &self.provenance })
+    }
+
+    /// Writes the summary of a command whose standard output is for its data only, on standard
+    /// error: as a JSON object or as a message.
+    pub(crate) fn summarize(&mut self, summary: &(impl Serialize + Display)) -> io::Result<()> {
+        if self.json {
+            return json_line(self.err, &Traced { report: summary, provenance: &self.provenance });
+        }
+        self.say(summary);
+        Ok(())
+    }
+
     /// Writes the one result of a command: as a JSON object on standard output, or else as a
     /// message.
     pub(crate) fn conclude(
@@ -39,7 +57,7 @@ impl Context<'_> {
         sentence: impl Display,
     ) -> io::Result<()> {
         if self.json {
-            return json_line(self.out, object);
+            return self.report(object);
         }
         self.say(sentence);
         Ok(())

@@ -152,12 +152,7 @@ impl Args {
             summary.add(made, context)?;
         }
         bar.finish_and_clear();
-        if context.json {
-            // Standard output is for the pages only.
-            output::json_line(context.err, &summary)?;
-        } else {
-            context.say(&summary);
-        }
+        context.summarize(&summary)?;
         if summary.broken > 0 && !self.skip_bad {
             context.out.flush()?;
             bail!("skipped {} broken records; all others were read", summary.broken);

@@ -95,7 +95,7 @@ impl Args {
             }
         }
         if context.json {
-            json_line(context.out, &summary)?;
+            context.report(&summary)?;
         }
         let failed = self.exit_status && summary.missing > 0;
         Ok(if failed { Exit::CheckFailed } else { Exit::Done })

@@ -71,7 +71,7 @@ impl Args {
             description,
         };
         if context.json {
-            output::json_line(context.out, &report)?;
+            context.report(&report)?;
         } else {
             print(&report, context)?;
         }

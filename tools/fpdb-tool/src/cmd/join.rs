@@ -14,7 +14,7 @@ use crate::input::MAX_RATIO;
 use crate::input::fingerprints::{ListArgs, Listed, Lists};
 use crate::memory::MemoryArgs;
 use crate::numbers::parse_size;
-use crate::output::{Context, json_line};
+use crate::output::Context;
 use crate::pair_writer::{Batch, Form, Writer};
 use crate::progress;
 
@@ -171,7 +171,7 @@ impl Args {
         if context.json {
             let by_distance = &report.pairs;
             let summary = Summary { r#type: "summary", pairs, documents, by_distance };
-            json_line(context.out, &summary)?;
+            context.report(&summary)?;
         }
         context.say(format!(
             "{documents} of {entries} entries have a near-duplicate in {}",

@@ -10,7 +10,7 @@ use crate::database::by_width;
 use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::numbers::parse_size;
-use crate::output::{self, Context, json_line};
+use crate::output::{self, Context};
 use crate::pair_writer::{Batch, Form, Writer};
 use crate::progress;
 
@@ -111,7 +111,7 @@ impl Args {
             let by_distance = &by_distance;
             let groups = Some(groups);
             let summary = Summary { r#type: "summary", pairs: total, groups, by_distance };
-            json_line(context.out, &summary)?;
+            context.report(&summary)?;
         }
         context.say(format!("{total} pairs and {groups} groups of equal fingerprints"));
         Ok(())
@@ -136,7 +136,7 @@ fn print_counts(counts: &[u64], context: &mut Context<'_>) -> Result<()> {
     if context.json {
         let summary =
             Summary { r#type: "summary", pairs: total, groups: None, by_distance: counts };
-        json_line(context.out, &summary)?;
+        context.report(&summary)?;
         return Ok(());
     }
     let lines: Vec<[String; 2]> = (0..)

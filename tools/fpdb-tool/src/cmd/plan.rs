@@ -150,7 +150,7 @@ impl Args {
         let Some(best) = proposals.best.first() else { bail!("no layout is within the limits") };
         let report = self.report(&proposals, self.create(best), &costs);
         if context.json {
-            output::json_line(context.out, &report)?;
+            context.report(&report)?;
             return Ok(Exit::Done);
         }
         report.print(self.top, context)?;

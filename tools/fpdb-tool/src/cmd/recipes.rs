@@ -5,7 +5,7 @@ use fpdb::text::{Recipe, Width};
 use serde::Serialize;
 
 use crate::failure::{self, Exit};
-use crate::output::{self, Context, json_line};
+use crate::output::{self, Context};
 
 const EXAMPLE: &str = "\
 Example:
@@ -59,7 +59,7 @@ impl Args {
         };
         let report = Report { schema: "fpdb.recipes/1", recipes, left_out };
         if context.json {
-            json_line(context.out, &report)?;
+            context.report(&report)?;
         } else {
             report.print(context)?;
         }

@@ -43,7 +43,7 @@ impl Args {
             .open_read_only(&self.path)?
             .stats());
         if context.json {
-            output::json_line(context.out, &Report { schema: "fpdb.stats/1", stats: &stats })?;
+            context.report(&Report { schema: "fpdb.stats/1", stats: &stats })?;
         } else {
             output::rows(context.out, &rows(&stats))?;
         }

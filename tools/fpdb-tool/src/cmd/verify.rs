@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::database::by_width;
 use crate::failure::Exit;
 use crate::memory::MemoryArgs;
-use crate::output::{Context, iec, json_line, printable};
+use crate::output::{Context, iec, printable};
 use crate::progress;
 
 const EXAMPLE: &str = "\
@@ -52,7 +52,7 @@ impl Args {
         bar.finish_and_clear();
         let report = report?;
         if context.json {
-            json_line(context.out, &report)?;
+            context.report(&report)?;
         } else {
             report.print(context)?;
         }

@@ -48,6 +48,11 @@ pub(crate) struct Line {
 impl LineChart {
     /// Returns the SVG document.
     pub(crate) fn render(&self) -> String {
+        self.render_with("")
+    }
+
+    /// Returns the chart as a file of its own, with a description of where it comes from.
+    pub(crate) fn render_with(&self, description: &str) -> String {
         let columns = self.panels.len().clamp(1, 2);
         let rows = self.panels.len().div_ceil(columns);
         let width = 2.0 * MARGIN + PANEL_WIDTH * 2f64.min(columns as f64).max(1.25);
@@ -56,6 +61,9 @@ impl LineChart {
         let height = head + PANEL_HEIGHT * rows as f64 + MARGIN;
         let mut svg = Svg::new(width, height);
         svg.element("title", "", &self.title);
+        if !description.is_empty() {
+            svg.element("desc", "", description);
+        }
         svg.rect("page", (0.0, 0.0), (width, height), "");
         svg.text("title", MARGIN, MARGIN + 14.0, "start", &self.title);
         legend.draw(&mut svg);

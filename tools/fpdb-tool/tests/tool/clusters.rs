@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fpdb::{Db, DocId, Ids, Key, Stamped};
 use serde_json::{Value, json};
 
-use crate::common::Folder;
+use crate::common::{Folder, records};
 
 /// A chain of three, each 2 bits from the one before, a pair of equal ones, and one alone.
 fn folder() -> Folder {
@@ -13,10 +13,6 @@ fn folder() -> Folder {
     folder.write("list", "0x0,1\n0x3,2\n0xf,3\n0xffff0000,4\n0xffff0000,5\n0xff00000000,6\n");
     folder.ok("import db list --id-column 2");
     folder
-}
-
-fn records(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]

@@ -162,6 +162,8 @@ fn chart_shows_the_curves_and_the_point_of_the_paper() {
     let svg = folder.read("curve.svg");
     assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     assert!(svg.contains("Manku et al. 2007"), "{svg}");
+    assert!(svg.contains("<desc>Made by fpdb-tool "), "{svg}");
+    assert!(svg.contains("--svg curve.svg</desc>"), "{svg}");
     markup::check(&svg);
     for curve in ["s0", "s1", "s2"] {
         assert_eq!(svg.matches(&format!("<path class=\"{curve}\"")).count(), 2, "{curve}");

@@ -1,6 +1,6 @@
 //! `join`
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::common::Folder;
 
@@ -36,10 +36,7 @@ fn join_prints_all_pairs_if_asked() {
 #[test]
 fn json_has_a_record_per_pair_and_a_summary() {
     let folder = folder();
-    let records = |line: &str| -> Vec<Value> {
-        let text = folder.ok(line).text();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    };
+    let records = |line: &str| folder.ok(line).records();
     let pair = |a: u64, b: u64, distance: u32| json!({"type": "pair", "a": a, "b": b, "distance": distance});
     let summary = |pairs: u64, by_distance: [u64; 4]| json!({"type": "summary", "pairs": pairs, "documents": 3, "by_distance": by_distance});
     assert_eq!(
@@ -54,7 +51,9 @@ fn json_has_a_record_per_pair_and_a_summary() {
 #[test]
 fn b_may_be_a_list_with_or_without_ids() {
     let folder = folder();
-    for line in ["", " --json", " --csv --all", " --all --memory 1"] {
+    let records = |b: &str| folder.ok(&format!("join a {b} --json")).records();
+    assert_eq!(records("list-b --id-column 2"), records("b"));
+    for line in ["", " --csv --all", " --all --memory 1"] {
         let of_list = folder.ok(&format!("join a list-b --id-column 2{line}"));
         let of_database = folder.ok(&format!("join a b{line}"));
         assert_eq!((of_list.text(), of_list.err), (of_database.text(), of_database.err));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::common::{Folder, document, gzip, random, text};
+use crate::common::{Folder, document, gzip, random, records, text};
 
 fn one_of(numbers: &[usize], state: &mut u64) -> usize {
     numbers[usize::try_from(random(state) % numbers.len() as u64).unwrap()]
@@ -54,7 +54,7 @@ fn dedup_does_not_depend_on_the_number_of_threads() {
         args.extend(names.iter().map(String::as_str));
         let run = folder.run(&args);
         assert_eq!(run.code, 0, "{}", run.err);
-        (run.text(), folder.read("r"), folder.ok(&format!("export {db}")).text())
+        (run.text(), records(&folder.read("r")), folder.ok(&format!("export {db}")).text())
     };
     let one = dedup("one", "1");
     assert!(one.0.lines().count() > 100);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::common::Folder;
 
@@ -21,9 +21,8 @@ fn lines(text: &str) -> BTreeSet<&str> {
 #[test]
 fn json_has_a_record_per_pair_and_group_and_a_summary() {
     let folder = folder();
-    let text = folder.ok("pairs db -k 2 --json").text();
-    let mut records: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let run = folder.ok("pairs db -k 2 --json");
+    let (text, mut records) = (run.text(), run.records());
     let summary = records.pop().unwrap();
     assert_eq!(
         summary,

@@ -209,14 +209,15 @@ impl Args {
         };
         if let Some(path) = &self.html {
             let name = |id| shown(id, names);
-            let html = page::html(&report, snapshot.len(), distance, largest, name)?;
+            let html =
+                page::html(&report, &context.provenance, snapshot.len(), distance, largest, name)?;
             fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;
         }
         let ClusterReport { clusters, duplicates, chains, .. } = report;
         if context.json {
             let sizes = &report.sizes;
             let summary = Summary { r#type: "summary", clusters, duplicates, chains, sizes };
-            json_line(context.out, &summary)?;
+            context.report(&summary)?;
         }
         context.say(format!(
             "{clusters} clusters with {duplicates} duplicates; {chains} have a member farther than \

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use fpdb::{Cluster, ClusterReport, DocId, Fingerprint};
 
 use crate::html::Page;
+use crate::provenance::Provenance;
 use crate::svg::{Axis, Line, LineChart, Panel, Scale};
 
 /// Clusters in the list of the largest.
@@ -74,13 +75,14 @@ fn diameter<F: Fingerprint>(mut distinct: Vec<F>) -> String {
 /// Returns the report as one HTML file. `name` returns what a document is called.
 pub(super) fn html(
     report: &ClusterReport,
+    provenance: &Provenance,
     documents: u64,
     distance: u32,
     largest: Largest,
     name: impl Fn(DocId) -> anyhow::Result<String>,
 ) -> anyhow::Result<String> {
     let mut page = Page::new("Near-duplicates");
-    page.provenance();
+    page.provenance(provenance);
     let pairs: u64 = report.pairs.iter().sum();
     page.facts(&[
         ("documents", documents.to_string()),

@@ -246,14 +246,9 @@ impl Args {
         let closed = target.close(succeeded);
         let (documents, report) = done?;
         closed?;
-        let summary = report.finish()?;
+        let summary = report.finish(&context.provenance)?;
         documents.counts.report_ignored(context);
-        if context.json {
-            // Standard output is only for novel documents.
-            output::json_line(context.err, &summary)?;
-        } else {
-            context.say(summary);
-        }
+        context.summarize(&summary)?;
         documents.verdict()?;
         Ok(Exit::Done)
     }

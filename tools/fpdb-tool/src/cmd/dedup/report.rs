@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::output::json_line;
+use crate::provenance::{Provenance, Traced};
 
 /// Numbers of documents. Each document that was read is novel, a duplicate or skipped or, with
 /// `--recrawl`, unchanged. Only `--recrawl` counts the documents that are inserted, unchanged and
@@ -127,9 +128,9 @@ impl Report {
     }
 
     /// Writes the summary, which shows that the run is complete.
-    pub(super) fn finish(mut self) -> Result<Summary> {
+    pub(super) fn finish(mut self, provenance: &Provenance) -> Result<Summary> {
         let summary = self.summary();
-        self.write(|file| json_line(file, &summary))?;
+        self.write(|file| json_line(file, &Traced { report: &summary, provenance }))?;
         self.flush()?;
         Ok(summary)
     }

@@ -14,7 +14,7 @@ use fpdb::text::Recipe;
 use crate::database;
 use crate::failure::Exit;
 use crate::input::{DocumentArgs, DocumentFormat};
-use crate::output::{self, Context};
+use crate::output::Context;
 use crate::progress;
 use crate::recipe::{self, Width};
 use crate::suggested;
@@ -101,11 +101,12 @@ impl Args {
             _ => self.evaluate::<u64>(context)?,
         };
         if let Some(svg) = &self.svg {
-            let written = fs::write(svg, plot::chart(&report).render());
+            let written =
+                fs::write(svg, plot::chart(&report).render_with(&context.provenance.sentence()));
             written.with_context(|| format!("cannot write {}", svg.display()))?;
         }
         if context.json {
-            output::json_line(context.out, &report)?;
+            context.report(&report)?;
         } else {
             report.print(context.out)?;
         }

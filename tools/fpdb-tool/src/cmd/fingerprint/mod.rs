@@ -139,7 +139,7 @@ impl Args {
         (summary.bad, summary.ignored) = (counts.bad + counts.broken, counts.ignored());
         counts.report_ignored(context);
         if context.json {
-            json_line(context.out, &summary)?;
+            context.report(&summary)?;
         } else if summary.too_short > 0 {
             context.say(format_args!(
                 "{} of {} documents have no fingerprint: {}",

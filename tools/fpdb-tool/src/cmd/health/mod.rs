@@ -15,7 +15,7 @@ use crate::failure::Exit;
 use crate::input::fingerprints::{FingerprintFormat, ListArgs, Lists};
 use crate::memory::MemoryArgs;
 use crate::numbers::parse_count;
-use crate::output::{self, Context};
+use crate::output::Context;
 use crate::{input, progress};
 use report::Report;
 use survey::{Reservoir, Survey};
@@ -88,7 +88,7 @@ impl Args {
             )?)
         };
         if context.json {
-            output::json_line(context.out, &report)?;
+            context.report(&report)?;
         } else {
             report.print(context.out)?;
         }

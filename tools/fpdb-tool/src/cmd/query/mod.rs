@@ -102,7 +102,7 @@ impl Args {
             }
         }
         if context.json && !self.explain {
-            json_line(context.out, &printer.summary)?;
+            context.report(&printer.summary)?;
         }
         queries.verdict(context)?;
         let failed = self.exit_status && printer.summary.matched == 0;

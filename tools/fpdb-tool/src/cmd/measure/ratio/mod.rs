@@ -17,7 +17,7 @@ use crate::cmd::measure::generate::{Data, Source};
 use crate::failure::{self, Exit};
 use crate::input::fingerprints::{FingerprintFormat, ListArgs};
 use crate::numbers::parse_count;
-use crate::output::{self, Context};
+use crate::output::Context;
 use crate::suggested;
 use crate::temporary::{self, Temporary};
 use crate::{database, progress};
@@ -123,7 +123,7 @@ impl Args {
             _ => self.measure::<u64>(context)?,
         };
         if context.json {
-            output::json_line(context.out, &report)?;
+            context.report(&report)?;
         } else {
             report.print(context.out)?;
             for line in report::LEGEND.lines().chain(report::BOUNDS.lines()) {
@@ -134,7 +134,7 @@ impl Args {
             write(path, &report.csv()?)?;
         }
         if let Some(path) = &self.html {
-            write(path, page::html(&report).as_bytes())?;
+            write(path, page::html(&report, &context.provenance).as_bytes())?;
         }
         Ok(Exit::Done)
     }

@@ -3,6 +3,7 @@
 use super::codec::RAW;
 use super::report::{BOUNDS, COLUMNS, LEGEND, Report, Row};
 use crate::html::Page;
+use crate::provenance::Provenance;
 use crate::svg::{Axis, Bar, BarChart, Line, LineChart, Panel};
 
 /// The paper's block size in bytes.
@@ -13,10 +14,10 @@ const IN_TOTAL: &str = "Bytes per fingerprint: all tables, and the ids";
 
 /// Returns the report as one HTML file. Its charts have lines if there are several n to draw them
 /// through, and bars otherwise.
-pub(super) fn html(report: &Report) -> String {
+pub(super) fn html(report: &Report, provenance: &Provenance) -> String {
     let title = format!("Space per fingerprint: {}, {} bits", report.data, report.bits);
     let mut page = Page::new(&title);
-    page.provenance();
+    page.provenance(provenance);
     page.paragraph(&match report.filter_bits {
         0 => "Measured from tables written without a prefix filter.".to_owned(),
         bits => format!(
