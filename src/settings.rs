@@ -17,8 +17,8 @@ use crate::table::TableOptions;
 /// A crawler wants `Names` or `Unique`: only they find documents by their keys, keep stamps, update
 /// documents and remember duplicates. `User` is the default because of what it costs to keep
 /// documents. With four million documents, one of them takes 17 bytes with `User`, 28 with `Unique`
-/// and 36 with URLs, an insert takes 5, 7 and 8 us, and the process took at most 119, 227 and 322 MB
-/// of memory. Only `User` can be bulk loaded.
+/// and 36 with URLs, an insert takes 5, 7 and 8 us, and the process took at most 119, 227 and 322
+/// MB of memory. Only `User` can be bulk loaded.
 ///
 /// # Examples
 ///

@@ -25,8 +25,8 @@ impl<'a, F: Fingerprint> MergeSizes<'a, F> {
         Self { settings, segments, most_ids: OnceCell::new() }
     }
 
-    /// Returns how many bytes the merge of a run takes, if these are at most `usable`. Reads nothing
-    /// if it takes at most half of them even if all ids have 64 bits.
+    /// Returns how many bytes the merge of a run takes, if these are at most `usable`. Reads
+    /// nothing if it takes at most half of them even if all ids have 64 bits.
     pub(crate) fn within(&self, run: Range<usize>, usable: u64) -> Option<u64> {
         let with_long_ids = self.bytes(run.clone(), None);
         if with_long_ids <= usable / 2 {

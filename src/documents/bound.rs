@@ -4,7 +4,7 @@ use crate::fingerprint::Fingerprint;
 use crate::paged::PAGE;
 
 /// Bytes of every file: the symbol table, the ends of the leaves, inner nodes and filter.
-pub(crate) const MOST_FIXED_BYTES: u64 = 6 * PAGE as u64;
+pub(crate) const MAX_FIXED_BYTES: u64 = 6 * PAGE as u64;
 
 /// Returns the most bytes that a record with a key of this length adds to a file.
 ///
@@ -15,8 +15,8 @@ pub(crate) const MOST_FIXED_BYTES: u64 = 6 * PAGE as u64;
 ///   nodes take at most a fifth of the leaves. Together that is less than r / 2.
 /// - With records up to a third of a page, at least 2/3 are used, and a separator may take half as
 ///   much as its leaf. Together that is less than 2 r.
-/// - A longer record may waste as much of the leaf before as it takes, and every inner node may have
-///   only two children. Beyond a page, it also wastes the ends of its own last pages.
+/// - A longer record may waste as much of the leaf before as it takes, and every inner node may
+///   have only two children. Beyond a page, it also wastes the ends of its own last pages.
 pub(crate) fn most_record_bytes<F: Fingerprint>(key_len: usize) -> u64 {
     /// Ids, stamps and originals, and the lengths and bits that say which there are.
     const COLUMNS: u64 = 3 * 8 + 6;

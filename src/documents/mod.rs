@@ -24,7 +24,7 @@ mod symbols;
 mod train;
 mod verify;
 
-pub(crate) use bound::{MOST_FIXED_BYTES, most_record_bytes};
+pub(crate) use bound::{MAX_FIXED_BYTES, most_record_bytes};
 pub(crate) use builder::DocumentsBuilder;
 pub(crate) use cursor::DocumentsCursor;
 pub(crate) use filter::{KeyHash, key_hash};

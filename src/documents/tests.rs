@@ -104,7 +104,7 @@ fn neighbours(key: &[u8]) -> Vec<Vec<u8>> {
 fn most_bytes<F: Fingerprint>(records: &Records<F>) -> u64 {
     let bytes: u64 = records.keys().map(|key| most_record_bytes::<F>(key.len())).sum();
     // With the checksums of its pages.
-    (MOST_FIXED_BYTES + bytes) * 1000 / 999
+    (MAX_FIXED_BYTES + bytes) * 1000 / 999
 }
 
 /// Writes the records and checks everything that a reader returns.
@@ -713,8 +713,8 @@ fn symbol_table_and_leaf_of_the_format_are_the_documented_ones() {
     assert_eq!(leaf, example("leaf"), "{leaf:02x?}");
 }
 
-/// Keys of all lengths, with long common prefixes or none, compressible or not, and short keys among
-/// long ones.
+/// Keys of all lengths, with long common prefixes or none, compressible or not, and short keys
+/// among long ones.
 #[test]
 fn a_file_never_takes_more_bytes_than_its_bound() {
     let mut next = random(5);

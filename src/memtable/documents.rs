@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::documents::{MOST_FIXED_BYTES, most_record_bytes};
+use crate::documents::{MAX_FIXED_BYTES, most_record_bytes};
 use crate::fingerprint::{DocId, Document, Fingerprint, Record};
 use crate::log::{Before, DocumentChange};
 
@@ -139,7 +139,7 @@ impl<F: Fingerprint> Documents<F> {
 
     /// Returns the most bytes that these documents take in a segment.
     pub(super) fn most_bytes(&self) -> u64 {
-        if self.histories.is_empty() { 0 } else { MOST_FIXED_BYTES + self.most_bytes }
+        if self.histories.is_empty() { 0 } else { MAX_FIXED_BYTES + self.most_bytes }
     }
 
     /// Returns about how many bytes this occupies.

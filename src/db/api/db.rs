@@ -162,8 +162,8 @@ impl<F: Fingerprint> Db<F> {
         self.engine.path()
     }
 
-    /// Returns what the database is, as it was when the handle was opened: its distance, kind of ids,
-    /// layout, recipe and so on.
+    /// Returns what the database is, as it was when the handle was opened: its distance, kind of
+    /// ids, layout, recipe and so on.
     ///
     /// ```
     /// let db = fpdb::Db::options().max_distance(6).in_memory()?;

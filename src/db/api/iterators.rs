@@ -7,7 +7,8 @@ use crate::db::api::engine::{Entries, NamedDocuments};
 use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint};
 
-/// An iterator over the entries of a snapshot, by fingerprint and then id; see [`Snapshot::iter`](crate::Snapshot::iter).
+/// An iterator over the entries of a snapshot, by fingerprint and then id; see
+/// [`Snapshot::iter`](crate::Snapshot::iter).
 ///
 /// # Examples
 ///
@@ -38,8 +39,8 @@ impl<F: Fingerprint> Iterator for Iter<'_, F> {
 
 impl<F: Fingerprint> FusedIterator for Iter<'_, F> {}
 
-/// An iterator over the documents of a [`Snapshot`](crate::Snapshot), by key: each with its name, if the database
-/// has names.
+/// An iterator over the documents of a [`Snapshot`](crate::Snapshot), by key: each with its name,
+/// if the database has names.
 ///
 /// # Examples
 ///

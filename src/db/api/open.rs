@@ -177,12 +177,13 @@ impl<F: Fingerprint> Options<F> {
     /// not set are taken from the first one. What becomes of ids depends on their kind:
     ///
     /// - [User ids](crate::Ids::User) stay as they are. Equal entries become one.
-    /// - [Unique ids](crate::Ids::Unique) stay as they are. If several databases have a document with the
-    ///   same id, the one with the greatest stamp is taken, and of equal stamps the last one.
-    /// - [Names](crate::Ids::Names) stay as they are, and the same document is taken. The ids of the first
-    ///   database stay, too. The ids of each further database are raised by the number of ids that
-    ///   the databases before it have assigned. A name that several databases have keeps the id
-    ///   that it has in the first of them.
+    /// - [Unique ids](crate::Ids::Unique) stay as they are. If several databases have a document
+    ///   with the same id, the one with the greatest stamp is taken, and of equal stamps the last
+    ///   one.
+    /// - [Names](crate::Ids::Names) stay as they are, and the same document is taken. The ids of
+    ///   the first database stay, too. The ids of each further database are raised by the number of
+    ///   ids that the databases before it have assigned. A name that several databases have keeps
+    ///   the id that it has in the first of them.
     ///
     /// Reads and writes in order, within [`bulk_memory`](Options::bulk_memory). After an error,
     /// nothing of the new database is left, unless its last sync failed after it was complete. If

@@ -66,7 +66,8 @@ impl<F: Fingerprint + Width> Db<F> {
     /// let recipe = Recipe::named("default")?;
     /// let db = Db::options().ids(Ids::Names).recipe(&recipe).in_memory()?;
     /// let text = "Trains leave for the airport every ten minutes, until midnight.";
-    /// let visit = |time| db.upsert_text_if_novel(&recipe, text, Stamped::new("https://a.example/", time));
+    /// let page = |time| Stamped::new("https://a.example/", time);
+    /// let visit = |time| db.upsert_text_if_novel(&recipe, text, page(time));
     /// assert_eq!(visit(1)?, Some(Outcome::Inserted(DocId(0))));
     /// assert_eq!(visit(2)?, Some(Outcome::Unchanged(DocId(0))));
     /// assert_eq!(db.get("https://a.example/")?.unwrap().stamp, Some(2));

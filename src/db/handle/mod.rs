@@ -151,8 +151,8 @@ impl<F: Fingerprint> WriteHandle<F> {
         self.core().storage.root()
     }
 
-    /// Returns what the database is, as it was when the handle was opened: its distance, kind of ids,
-    /// layout, recipe and so on.
+    /// Returns what the database is, as it was when the handle was opened: its distance, kind of
+    /// ids, layout, recipe and so on.
     pub(crate) fn description(&self) -> &Description {
         &self.shared.description
     }

@@ -132,8 +132,8 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         Reader { watch: self.watch.clone(), ..reader }
     }
 
-    /// Replaces the version of `reader` in the current state by one with empty memory for pages, and
-    /// returns the current state; see [`Current`](crate::version::Current).
+    /// Replaces the version of `reader` in the current state by one with empty memory for pages,
+    /// and returns the current state; see [`Current`](crate::version::Current).
     #[cold]
     fn renewed(&self, reader: Reader<F>) -> Reader<F> {
         let Ok(renewed) = reader.version.renewed().map(Arc::new) else { return reader };

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::disk_space::Claim;
 use crate::db::state::locks::lock;
-use crate::documents::{MOST_FIXED_BYTES, most_record_bytes};
+use crate::documents::{MAX_FIXED_BYTES, most_record_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
@@ -234,7 +234,7 @@ pub(crate) fn flush_bytes<F: Fingerprint>(settings: &Settings, memtable: &Memtab
 /// Returns how many bytes a segment takes before it has entries, if the next commit begins one.
 fn empty_segment<F: Fingerprint>(core: &Core<F>) -> u64 {
     if core.current.get().active.is_empty() {
-        let documents = if core.settings.ids.identify_documents() { MOST_FIXED_BYTES } else { 0 };
+        let documents = if core.settings.ids.identify_documents() { MAX_FIXED_BYTES } else { 0 };
         let expected = Expected { documents, ..Expected::of_entries(0, u64::MAX) };
         most_bytes::<F>(&core.settings, &expected)
     } else {

@@ -50,7 +50,8 @@ pub enum Outcome<F = u64> {
 }
 
 impl<F> Outcome<F> {
-    /// Returns the id of the document or, if it is not in the database, of the one that it duplicates.
+    /// Returns the id of the document or, if it is not in the database, of the one that it
+    /// duplicates.
     ///
     /// ```
     /// let db = fpdb::Options::<u64>::new().in_memory()?;
@@ -112,9 +113,9 @@ pub enum OnDuplicate {
     /// duplicate.
     ///
     /// A remembered duplicate that is written again with the same fingerprint is
-    /// [unchanged](Outcome::UnchangedDuplicate), whatever is chosen then, as long as another document
-    /// is near. From then on, it is a duplicate of the nearest one, because the original that it had
-    /// may be gone.
+    /// [unchanged](Outcome::UnchangedDuplicate), whatever is chosen then, as long as another
+    /// document is near. From then on, it is a duplicate of the nearest one, because the original
+    /// that it had may be gone.
     ///
     /// A remembered duplicate becomes an original when it is written again and no other document is
     /// near any more. The outcome is then `Updated`, with distance 0 if its fingerprint is the

@@ -43,8 +43,8 @@ const PART: u64 = if cfg!(test) { 1 } else { 256 };
 /// Most queries with which a thread compares all fingerprints of a scan at a time.
 const SCAN_QUERIES: usize = 1024;
 
-/// Comparisons of a scan, which take about a millisecond, after which it is checked again whether the
-/// caller wants no more.
+/// Comparisons of a scan, which take about a millisecond, after which it is checked again whether
+/// the caller wants no more.
 const COMPARISONS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 
 /// How a segment is searched for many queries.

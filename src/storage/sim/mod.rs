@@ -240,7 +240,8 @@ impl Sim {
     }
 
     /// Limits the space of the file system to this many bytes. Files take multiples of 4096 bytes,
-    /// removed ones as long as they are open for reading. When it is full, an append writes what fits and fails, and no file can be created.
+    /// removed ones as long as they are open for reading. When it is full, an append writes what
+    /// fits and fails, and no file can be created.
     ///
     /// # Examples
     ///

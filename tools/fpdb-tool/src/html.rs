@@ -1,6 +1,7 @@
 //! Reports as one HTML file: text, tables and charts, in the reader's light or dark theme.
 //!
-//! A report has no script and loads nothing, and its policy forbids both. It is well-formed XML too.
+//! A report has no script and loads nothing, and its policy forbids both. It is well-formed XML
+//! too.
 
 use crate::output::{is_number, printable};
 use crate::provenance::Provenance;

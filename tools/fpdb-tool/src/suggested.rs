@@ -7,8 +7,8 @@ use clap::{Arg, Command, Error};
 use fpdb::Layout;
 use fpdb::text::built_in_names;
 
-/// Accepts every string, and lets shells complete these. Give it with `hide_possible_values`, because
-/// help would present them as the only ones.
+/// Accepts every string, and lets shells complete these. Give it with `hide_possible_values`,
+/// because help would present them as the only ones.
 #[derive(Clone)]
 pub(crate) struct Suggested(fn() -> Vec<&'static str>);
 

@@ -21,8 +21,9 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// The name of the program for bash. clap_complete names the functions of subcommands in two different
-/// ways if the program's name has a hyphen (clap issue 6421), so nothing is completed after them.
+/// The name of the program for bash. clap_complete names the functions of subcommands in two
+/// different ways if the program's name has a hyphen (clap issue 6421), so nothing is completed
+/// after them.
 const WITHOUT_HYPHEN: &str = "fpdb_tool";
 
 impl Args {

@@ -38,8 +38,8 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Remove documents with a smaller stamp: a number, a time such as 2026-01-31, or a duration such
-    /// as 30d, which means so long ago
+    /// Remove documents with a smaller stamp: a number, a time such as 2026-01-31, or a duration
+    /// such as 30d, which means so long ago
     #[arg(long, value_name = "STAMP", value_parser = stamp::parse)]
     before: u64,
 

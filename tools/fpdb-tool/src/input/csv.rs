@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::decompress::{Input, read_error};
+use super::document::Document;
 use super::ndjson::no_stamp;
-use super::values::Values;
 
 /// A row of a table.
 #[derive(Debug, Default)]
@@ -164,8 +164,8 @@ impl Header {
         Ok(Self { id: column(id)?, text: column(text)?, stamp, columns })
     }
 
-    /// Returns the values of a row. The error says what is wrong with the row.
-    pub(super) fn values(&self, row: &Row) -> Result<Values, String> {
+    /// Returns the document of a row. The error says what is wrong with the row.
+    pub(super) fn document(&self, row: &Row) -> Result<Document, String> {
         if row.columns() != self.columns {
             return Err(format!("{} values in a table of {} columns", row.columns(), self.columns));
         }
@@ -178,7 +178,7 @@ impl Header {
             let stamp = value(*column)?.parse();
             stamp.map_err(|_| no_stamp(name))
         });
-        Ok(Values { id: value(self.id)?, text: value(self.text)?, stamp: stamp.transpose()? })
+        Ok(Document::new(value(self.id)?, value(self.text)?, stamp.transpose()?))
     }
 }
 

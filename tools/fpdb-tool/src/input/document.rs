@@ -8,7 +8,6 @@ use fpdb::Key;
 use fpdb_web::{Extractor, SkipReason};
 
 use super::ndjson::Fields;
-use super::values::Values;
 
 /// A text, from which a fingerprint is computed, and its id.
 #[derive(Debug)]
@@ -25,8 +24,12 @@ pub(crate) struct Document {
 
 impl Document {
     /// Returns a document whose text was extracted by another program, if at all.
-    fn of(Values { id, text, stamp }: Values, raw: Option<Vec<u8>>) -> Self {
-        Self { id, text, raw, extraction: None, stamp }
+    pub(super) fn new(id: String, text: String, stamp: Option<u64>) -> Self {
+        Self { id, text, raw: None, extraction: None, stamp }
+    }
+
+    fn on_line(self, raw: Vec<u8>) -> Self {
+        Self { raw: Some(raw), ..self }
     }
 }
 
@@ -72,15 +75,15 @@ pub(super) enum Content {
     Json(Vec<u8>),
     /// A line of text.
     Line { id: String, bytes: Vec<u8> },
-    /// A row of a table: its bytes and its values.
-    Row(Vec<u8>, Result<Values, String>),
+    /// A row of a table: its bytes and its document.
+    Row(Vec<u8>, Result<Document, String>),
     /// The header row of a table.
     Header(Vec<u8>),
     /// A file of text.
     Text { id: String, bytes: Vec<u8> },
-    /// The values of a row without bytes of its own.
+    /// A row without bytes of its own.
     #[cfg(feature = "parquet")]
-    Values(Values),
+    Document(Document),
     /// A record of an archive, damage in the place of one, or an HTML file.
     Web(fpdb_web::Result<fpdb_web::Record>),
     /// Something that cannot be a document, and why.
@@ -95,7 +98,7 @@ impl Content {
             Self::Row(raw, _) => raw.len() * 2,
             Self::Line { bytes, .. } | Self::Text { bytes, .. } => bytes.len(),
             #[cfg(feature = "parquet")]
-            Self::Values(Values { id, text, .. }) => id.len() + text.len(),
+            Self::Document(Document { id, text, .. }) => id.len() + text.len(),
             Self::Web(record) => record.as_ref().map_or(0, fpdb_web::Record::size),
             Self::Bad(message) => message.len(),
         }
@@ -130,16 +133,17 @@ impl Rules {
     /// Converts a piece to a document, if a database can store it.
     pub(super) fn apply(&self, content: Content) -> Converted<Document> {
         let found = match content {
-            Content::Json(raw) => self.fields.parse(&raw).and_then(|(values, extraction)| {
+            Content::Json(raw) => self.fields.parse(&raw).and_then(|(document, extraction)| {
                 self.check_extraction(extraction.as_deref())?;
-                Ok(Document::of(values, Some(raw)))
+                Ok(document.on_line(raw))
             }),
             Content::Line { id, bytes } => line(id, bytes),
-            Content::Row(raw, values) => values.map(|values| Document::of(values, Some(raw))),
-            Content::Text { id, bytes } => super::text::decode(bytes)
-                .map(|text| Document::of(Values { id, text, stamp: None }, None)),
+            Content::Row(raw, document) => document.map(|document| document.on_line(raw)),
+            Content::Text { id, bytes } => {
+                super::text::decode(bytes).map(|text| Document::new(id, text, None))
+            }
             #[cfg(feature = "parquet")]
-            Content::Values(values) => Ok(Document::of(values, None)),
+            Content::Document(document) => Ok(document),
             Content::Header(raw) => return Converted::Header(raw),
             Content::Bad(message) => Err(message),
             Content::Web(record) => {
@@ -206,5 +210,5 @@ fn line(id: String, raw: Vec<u8>) -> Result<Document, String> {
         return Err("a zero byte: this is not text".to_owned());
     }
     let text = text.trim_end_matches(['\r', '\n']).to_owned();
-    Ok(Document::of(Values { id, text, stamp: None }, Some(raw)))
+    Ok(Document::new(id, text, None).on_line(raw))
 }

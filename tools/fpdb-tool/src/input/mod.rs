@@ -21,7 +21,6 @@ pub(crate) mod pool;
 mod reader;
 mod source;
 mod text;
-mod values;
 pub(crate) mod walk;
 pub(crate) mod web;
 

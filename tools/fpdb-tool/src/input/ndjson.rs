@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::values::Values;
+use super::document::Document;
 
 /// The fields with a document's id and text and, if it is requested, its stamp. Each is the name of
 /// a field or, if it starts with `/`, a JSON pointer through objects.
@@ -21,10 +21,10 @@ impl Fields {
         Self { id: path(id), text: path(text), stamp: stamp.map(path) }
     }
 
-    /// Parses the values on a line. The id is a string, or a number, which becomes a string as it
+    /// Parses the document on a line. The id is a string, or a number, which becomes a string as it
     /// is written. Also returns the extraction that made the text, if the line names it. The error
     /// says what is wrong with the line.
-    pub(crate) fn parse(&self, line: &[u8]) -> Result<(Values, Option<String>), String> {
+    pub(crate) fn parse(&self, line: &[u8]) -> Result<(Document, Option<String>), String> {
         // Checked for the entire line, because serde_json does not check the strings that it skips.
         let line = std::str::from_utf8(line)
             .map_err(|e| format!("invalid UTF-8 after {} bytes", e.valid_up_to()))?;
@@ -42,7 +42,7 @@ impl Fields {
             (Some(path), None) => return Err(missing(path)),
             (_, stamp) => stamp,
         };
-        Ok((Values { id, text, stamp }, found.extraction))
+        Ok((Document::new(id, text, stamp), found.extraction))
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
     fn parse(line: &str) -> Result<(String, String), String> {
         Fields::new("id", "text", None)
             .parse(line.as_bytes())
-            .map(|(Values { id, text, .. }, _)| (id, text))
+            .map(|(Document { id, text, .. }, _)| (id, text))
     }
 
     #[test]

@@ -13,9 +13,8 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::document::Content;
+use super::document::{Content, Document};
 use super::ndjson::no_stamp;
-use super::values::Values;
 
 /// Rows that are read together.
 const ROWS: usize = 128;
@@ -242,7 +241,7 @@ fn content(
     stamp: Result<Option<u64>, String>,
     max_document: usize,
 ) -> Content {
-    let values = match (id, text) {
+    let document = match (id, text) {
         (None, _) => Err("no id".to_owned()),
         (_, None) => Err("no text".to_owned()),
         (Some(_), Some(text)) if text.len() > max_document => Err(format!(
@@ -250,11 +249,11 @@ fn content(
             text.len()
         )),
         (Some(id), Some(text)) => {
-            id.and_then(|id| Ok(Values { id, text: utf8(&text, "the text")?, stamp: stamp? }))
+            id.and_then(|id| Ok(Document::new(id, utf8(&text, "the text")?, stamp?)))
         }
     };
-    match values {
-        Ok(values) => Content::Values(values),
+    match document {
+        Ok(document) => Content::Document(document),
         Err(message) => Content::Bad(message),
     }
 }

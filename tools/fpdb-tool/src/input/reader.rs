@@ -195,8 +195,8 @@ impl Reading {
         let mut wanted = sink.put(At::Line(row.line), Content::Header(row.raw));
         while wanted {
             let Some(row) = next(sink.file)? else { break };
-            let values = header.values(&row);
-            wanted = sink.put(At::Line(row.line), Content::Row(row.raw, values));
+            let document = header.document(&row);
+            wanted = sink.put(At::Line(row.line), Content::Row(row.raw, document));
         }
         Ok(())
     }

@@ -248,8 +248,8 @@ impl<F: Width> Judge<'_, F> {
         batch.iter().zip(targets).map(verdict).collect()
     }
 
-    /// Returns the verdict for the document with this name. `inserted` has the names of the documents
-    /// that the batch has inserted so far.
+    /// Returns the verdict for the document with this name. `inserted` has the names of the
+    /// documents that the batch has inserted so far.
     fn verdict<'b>(
         &self,
         id: &'b str,

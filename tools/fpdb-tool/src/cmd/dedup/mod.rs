@@ -123,8 +123,8 @@ pub(crate) struct Args {
     changed_by: Option<u32>,
 
     /// The documents' stamps: the same for all, which is `now`, the time at the start of the run in
-    /// seconds since 1970, or another stamp as `expire` takes it; or the field or column with a whole
-    /// number, in NDJSON, tables and Parquet only
+    /// seconds since 1970, or another stamp as `expire` takes it; or the field or column with a
+    /// whole number, in NDJSON, tables and Parquet only
     #[arg(
         long,
         value_name = "STAMP|FIELD",

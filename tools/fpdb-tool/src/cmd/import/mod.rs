@@ -35,12 +35,12 @@ Examples:
 /// column contains names, an id or name that exists gets the new fingerprint. Entries are stored
 /// batch by batch, like documents.
 ///
-/// Documents (all other values of --from, but with `auto`, files in which each line has a fingerprint
-/// of 0x and all its digits are lists): the recipe computes a fingerprint of each document, and
-/// the document's id becomes its name in the database, which needs ids of kind `names`. A document
-/// whose id is stored already gets the new fingerprint. Documents with too few features for a
-/// fingerprint count as skipped. Documents are stored batch by batch. If the run fails, the
-/// documents before the error are stored, and another run updates them.
+/// Documents (all other values of --from, but with `auto`, files in which each line has a
+/// fingerprint of 0x and all its digits are lists): the recipe computes a fingerprint of each
+/// document, and the document's id becomes its name in the database, which needs ids of kind
+/// `names`. A document whose id is stored already gets the new fingerprint. Documents with too few
+/// features for a fingerprint count as skipped. Documents are stored batch by batch. If the run
+/// fails, the documents before the error are stored, and another run updates them.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {

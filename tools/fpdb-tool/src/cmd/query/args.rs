@@ -48,7 +48,8 @@ pub(crate) struct Args {
     pub(super) limit: Option<usize>,
 
     /// Return only documents with this stamp or a greater one: a number, a time such as 2026-01-31,
-    /// or a duration such as 30d, which means so long ago. Needs a database with names or unique ids
+    /// or a duration such as 30d, which means so long ago. Needs a database with names or unique
+    /// ids
     #[arg(long, value_name = "STAMP", value_parser = stamp::parse)]
     pub(super) since: Option<u64>,
 
