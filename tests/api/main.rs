@@ -28,6 +28,7 @@ mod pages;
 mod progress;
 #[cfg(target_os = "linux")]
 mod real_disk;
+mod removal;
 mod replaced;
 #[cfg(feature = "serde")]
 mod serialize;

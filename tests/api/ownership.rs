@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{Access, Db, DocId, Durability, Entry, ErrorKind};
+use fpdb::{Access, Db, DocId, Entry, ErrorKind};
 
 use crate::counting::{Counting, FOLDER};
 
@@ -475,42 +475,4 @@ fn writer_that_lost_its_lock_removes_no_file_of_the_next_one() {
         second.close().unwrap();
         drop(options().storage(sim.clone()).open("sim").unwrap());
     }
-}
-
-#[test]
-fn closing_removes_a_database_only_if_it_holds_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("db");
-    let names = || contents(&path).into_keys().collect::<Vec<_>>();
-    assert!(Db::options().create(&path).unwrap().close_and_remove_if_empty().unwrap());
-    assert_eq!(names(), [""; 0]);
-    // A file that is not the database's stays, and so does what may explain it.
-    let db = Db::options().create(&path).unwrap();
-    fs::write(path.join("notes"), "").unwrap();
-    assert!(!db.close_and_remove_if_empty().unwrap());
-    assert_eq!(names(), ["LOCK", "MANIFEST", "notes"]);
-    // A document that only the log has, and that may not be on the disk yet.
-    let db = Db::options().durability(Durability::Buffered).open(&path).unwrap();
-    db.insert(7, 1).unwrap();
-    fs::remove_file(path.join("notes")).unwrap();
-    assert!(!db.close_and_remove_if_empty().unwrap());
-    let db = Db::open(&path).unwrap();
-    assert!(db.snapshot().contains(7).unwrap());
-    // The second handle closes what the first has closed already.
-    let clone = db.clone();
-    db.close().unwrap();
-    assert_eq!(clone.close_and_remove_if_empty().unwrap_err().kind(), ErrorKind::Closed);
-}
-
-#[test]
-fn a_close_that_fails_removes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, other) = (folder.path().join("db"), folder.path().join("other"));
-    let db = Db::options().background(false).create(&path).unwrap();
-    db.insert(7, 1).unwrap();
-    Db::options().create(&other).unwrap().close().unwrap();
-    copy_over(&other, &path);
-    let before = contents(&path);
-    assert_eq!(db.close_and_remove_if_empty().unwrap_err().kind(), ErrorKind::Replaced);
-    expect_contents(&path, &before, "after the close");
 }
