@@ -5,7 +5,7 @@ use std::vec;
 
 use anyhow::{Result, bail};
 
-use super::document::{Converted, Place};
+use super::piece::{Converted, Place};
 use super::pool::Ordered;
 use crate::output::Context;
 

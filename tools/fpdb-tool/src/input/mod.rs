@@ -1,8 +1,8 @@
 //! Reads documents from files of many formats, and lists of fingerprints, from plain or compressed
 //! files or standard input.
 //!
-//! Documents are read in two steps. A reader (`reader`) takes [pieces](document::Piece) from a
-//! file, in order. Then the rules (`document`) convert each piece to a document, on any thread. The
+//! Documents are read in two steps. A reader (`reader`) takes [pieces](piece::Piece) from a
+//! file, in order. Then the rules (`piece`) convert each piece to a document, on any thread. The
 //! [`pool`] connects these steps, and applies the command's function to each document. At its end,
 //! commands take the results in order from the [`Intake`].
 
@@ -17,6 +17,7 @@ pub(crate) mod names;
 mod ndjson;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod piece;
 pub(crate) mod pool;
 mod reader;
 mod source;

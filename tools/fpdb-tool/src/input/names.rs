@@ -8,9 +8,9 @@ use fpdb::Key;
 use indicatif::ProgressBar;
 
 use super::decompress::{Compression, Input, read_error};
-use super::document::{At, Place};
 use super::kind::Kind;
 use super::lines::Lines;
+use super::piece::{At, Place};
 
 /// Calls `act` with each name of these files, one file after the other, and its place. A name is a
 /// line without its line ending. Blank lines are skipped. Stops at the first error.

@@ -13,8 +13,9 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::document::{Content, Document};
+use super::document::Document;
 use super::ndjson::no_stamp;
+use super::piece::Content;
 
 /// Rows that are read together.
 const ROWS: usize = 128;

@@ -9,9 +9,9 @@ use indicatif::ProgressBar;
 
 use super::csv::{Header, Row, Rows};
 use super::decompress::{Compression, Input, read_error};
-use super::document::{At, Content, Piece, Place};
 use super::kind::{DocumentFormat, Kind, is_list};
 use super::lines::{Line, Lines};
+use super::piece::{At, Content, Piece, Place};
 use super::pool::Emit;
 use super::{is_stdin, label, walk, web};
 

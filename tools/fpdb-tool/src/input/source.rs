@@ -7,10 +7,11 @@ use anyhow::Result;
 use fpdb_web::Extraction;
 use indicatif::ProgressBar;
 
-use super::document::{Content, Converted, Document, Piece, Place, Rules};
+use super::document::Document;
 use super::intake::{Intake, Item, Results};
 use super::kind::DocumentFormat;
 use super::ndjson::Fields;
+use super::piece::{Content, Converted, Piece, Place, Rules};
 use super::reader::Reading;
 use super::walk::Walk;
 use super::{MAX_RATIO, pool, web};
