@@ -133,12 +133,12 @@ impl<F: Width> Handle<F> {
     }
 
     /// Returns why the database does not do what it is for, if it does not.
+    ///
+    /// A failure in the background is no such reason, whether space lacks or a segment is damaged:
+    /// reads work, and so do writes. If they cannot go on because of it, each says so itself.
     pub(crate) fn failure(&self) -> Option<String> {
         match self {
-            Self::Writer(db) => {
-                let stats = db.stats();
-                stats.write_error.or(stats.background_error)
-            }
+            Self::Writer(db) => db.stats().write_error,
             Self::Reader { failure, .. } => lock(failure).clone(),
         }
     }

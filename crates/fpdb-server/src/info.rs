@@ -61,6 +61,7 @@ pub(crate) fn info<F: Width>(service: &Service<F>, names: &[&[u8]]) -> String {
                 ("segments", &stats.segments.len()),
                 ("bytes", &stats.bytes_total),
                 ("refused_writes", &stats.refused_writes),
+                ("write_error", &stats.write_error.as_deref().unwrap_or("none")),
                 ("background_error", &stats.background_error.as_deref().unwrap_or("none")),
             ],
         ),
@@ -112,7 +113,7 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         "Error replies by command.",
         &failures,
     );
-    let single: [(&str, &str, &str, u64); 15] = [
+    let single: [(&str, &str, &str, u64); 16] = [
         (
             "unknown_commands_total",
             "counter",
@@ -146,6 +147,12 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
             "counter",
             "Writes refused because the disk is full.",
             stats.refused_writes,
+        ),
+        (
+            "write_failure",
+            "gauge",
+            "Whether the database takes no more writes until the server is started again.",
+            stats.write_error.is_some().into(),
         ),
         (
             "background_failure",

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 
+use fpdb::storage::{Fault, Sim};
+use fpdb::{Db, Ids};
 use fpdb_server::Options;
 
-use crate::client::request;
+use crate::client::{hex, request};
 use crate::common::{Served, folder, names};
 
 pub(crate) fn get(address: SocketAddr, request: &str) -> (String, String) {
@@ -61,6 +64,7 @@ fn figures_are_served_as_prometheus_text() {
         ("fpdb_entries", 1.0),
         ("fpdb_segments", 0.0),
         ("fpdb_background_failure", 0.0),
+        ("fpdb_write_failure", 0.0),
         ("fpdb_command_seconds_bucket{command=\"fp.addnx\",le=\"+Inf\"}", 3.0),
         ("fpdb_command_seconds_count{command=\"fp.addnx\"}", 3.0),
     ] {
@@ -95,4 +99,63 @@ fn a_server_is_ready_as_long_as_the_database_takes_writes() {
     let (head, body) = page("/ready");
     assert!(head.starts_with("HTTP/1.1 503 ") && body.contains("closed"), "{head}: {body}");
     assert!(page("/health").0.starts_with("HTTP/1.1 200 "));
+}
+
+/// Serves a database of a simulated disk.
+fn on_simulated_disk() -> (Arc<Sim>, Db, Served) {
+    let sim = Sim::new();
+    let options = Db::options().ids(Ids::Names).storage(sim.clone()).background(false);
+    let db = options.create("sim").unwrap();
+    let server = Served::start(db.clone(), &Options::new().metrics("127.0.0.1:0"));
+    (sim, db, server)
+}
+
+/// Returns whether the server is ready, its figures, and what INFO says about the database.
+fn state(server: &Served) -> (bool, String, String) {
+    let page = |path| get(server.metrics.unwrap(), &format!("GET {path} HTTP/1.1\r\n\r\n"));
+    let is_ready = page("/ready").0.starts_with("HTTP/1.1 200 ");
+    let info = server.connect().call(&["INFO", "database"]);
+    (is_ready, page("/metrics").1, info.text().to_owned())
+}
+
+#[test]
+fn a_database_that_takes_no_more_writes_shows_in_figures_and_info() {
+    let (sim, _db, server) = on_simulated_disk();
+    let mut client = server.connect();
+    assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
+    let (is_ready, figures, info) = state(&server);
+    assert!(is_ready && info.contains("\r\nwrite_error:none\r\n"), "{info}");
+    assert!(figures.contains("\nfpdb_write_failure 0\n"), "{figures}");
+    sim.fail_at(sim.calls(), Fault::Error, true);
+    assert!(client.call(&["FP.ADDNX", "b", "0xff00"]).text().starts_with("IOERR "));
+    sim.fail_no_more();
+    assert!(client.call(&["FP.ADDNX", "b", "0xff00"]).text().starts_with("UNWRITABLE "));
+    let (is_ready, figures, info) = state(&server);
+    assert!(!is_ready && !info.contains("\r\nwrite_error:none\r\n"), "{info}");
+    assert!(figures.contains("\nfpdb_write_failure 1\n"), "{figures}");
+    assert!(figures.contains("\nfpdb_background_failure 0\n"), "{figures}");
+    assert_eq!(client.call(&["FP.QUERY", "0xff"]).items().len(), 1);
+}
+
+#[test]
+fn a_server_without_space_for_a_compaction_stays_ready() {
+    let (sim, db, server) = on_simulated_disk();
+    let mut client = server.connect();
+    for at in 0..32_u64 {
+        let words = ["FP.ADDNX", &at.to_string(), &hex(at.wrapping_mul(0x9e37_79b9_7f4a_7c15))];
+        assert_eq!(client.call(&words).word(), "inserted");
+        // As much as a flush needs, and a write, but not what merges leave free.
+        sim.set_free_space(2 << 20);
+        db.flush().unwrap();
+        if db.stats().background_error.is_some() {
+            break;
+        }
+    }
+    let error = db.stats().background_error.unwrap();
+    assert!(error.contains("free disk space"), "{error}");
+    let (is_ready, figures, info) = state(&server);
+    assert!(is_ready && info.contains("\r\nwrite_error:none\r\n"), "{info}");
+    assert!(info.contains(&format!("\r\nbackground_error:{error}\r\n")), "{info}");
+    assert!(figures.contains("\nfpdb_background_failure 1\n"), "{figures}");
+    assert_eq!(client.call(&["FP.ADDNX", "more", "0xffff0000ffff0000"]).word(), "inserted");
 }
