@@ -87,7 +87,6 @@ impl Args {
         context.out.flush()?;
         notify::notify("READY=1");
         server.serve(db, stop)?;
-        notify::notify("STOPPING=1");
         Ok(Exit::Done)
     }
 

@@ -3,6 +3,8 @@
 use anyhow::{Context, Result};
 use fpdb_server::Stop;
 
+use crate::cmd::serve::notify::notify;
+
 /// The exit code that shells report for a process ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
@@ -15,6 +17,8 @@ pub(super) fn stop_on_signal() -> Result<Stop> {
         if requested.is_requested() {
             std::process::exit(INTERRUPTED);
         }
+        // First, because the process may end at any time after the request.
+        notify("STOPPING=1");
         requested.request();
     })
     .context("cannot handle Ctrl-C")?;

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::client::{Client, request};
 use super::server::Server;
 use crate::common::Folder;
 
 const ALERTS: &str = include_str!("../../../../../deploy/alerts.yml");
 const UNIT: &str = include_str!("../../../../../deploy/fpdb.service");
 const DOCKERFILE: &str = include_str!("../../../../../deploy/Dockerfile");
+const DOCKERIGNORE: &str = include_str!("../../../../../.dockerignore");
 const README: &str = include_str!("../../../../../deploy/README.md");
 
 /// Returns all words that begin like this.
@@ -38,9 +40,28 @@ fn alerts_use_figures_that_are_served_and_are_explained() {
             |line: &str| line.strip_prefix(figure).is_some_and(|rest| rest.starts_with(['{', ' ']));
         assert!(figures.lines().any(is_sample), "{figure}");
     }
-    for alert in words(README, "Fpdb") {
-        assert!(ALERTS.contains(&format!("alert: {alert}\n")), "{alert}");
+    let alerts = ALERTS.lines().filter_map(|line| line.trim().strip_prefix("- alert: "));
+    assert_eq!(alerts.collect::<BTreeSet<_>>(), words(README, "Fpdb"));
+    for command in ["fp.addnx", "fp.upsert"] {
+        assert!(ALERTS.contains(command), "writes by {command} have an alert when they are slow");
     }
+}
+
+#[test]
+fn the_image_is_built_and_run_on_one_release_of_debian_and_without_what_it_does_not_need() {
+    let images: Vec<&str> =
+        DOCKERFILE.lines().filter_map(|line| line.strip_prefix("FROM ")).collect();
+    let [build, run] = images[..] else { panic!("{images:?}") };
+    let release = run.strip_prefix("debian:").unwrap().strip_suffix("-slim").unwrap();
+    assert!(!release.contains("stable"), "{release}: it changes");
+    assert_eq!(build, format!("rust:1-slim-{release} AS build"));
+    for ignored in [".git", "**/target"] {
+        assert!(DOCKERIGNORE.lines().any(|line| line == ignored), "{ignored}");
+    }
+    // A file that is mounted can be given to the user, who has the same number each time.
+    let number = words(DOCKERFILE, "10").into_iter().next().unwrap();
+    assert!(DOCKERFILE.contains(&format!("useradd --system --uid {number} ")), "{number}");
+    assert!(README.contains(&format!("chown {number} ")), "{number}");
 }
 
 #[test]
@@ -58,7 +79,7 @@ fn options_in_the_unit_and_the_dockerfile_exist() {
 }
 
 #[test]
-fn systemd_is_notified_when_the_server_is_ready_and_when_it_stops() {
+fn systemd_is_notified_when_the_server_is_ready_and_when_it_begins_to_stop() {
     let folder = Folder::new();
     let socket = UnixDatagram::bind(folder.file("notify")).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -72,9 +93,17 @@ fn systemd_is_notified_when_the_server_is_ready_and_when_it_stops() {
     assert_eq!(receive(), "READY=1");
     // Among the lines of the log.
     let mut lines = BufReader::new(child.stderr.as_mut().unwrap()).lines().map(Result::unwrap);
-    assert!(lines.any(|line| line.starts_with("listening on 127.0.0.1:")));
-    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+    let address = lines.find_map(|line| Some(line.strip_prefix("listening on ")?.parse().unwrap()));
+    let mut client = Client::new(address.unwrap());
+    // More than the buffers of the system take, so the server waits for this client.
+    let requests = 4000;
+    client.send(&request(&["COMMAND"]).repeat(requests));
+    assert_eq!(client.read().items().len(), client.read().items().len());
+    let pid = Pid::from_child(&child);
     kill_process(pid, Signal::TERM).unwrap();
     assert_eq!(receive(), "STOPPING=1");
+    // It has not stopped yet.
+    (2..requests).for_each(|_| drop(client.read()));
+    client.expect_end();
     assert!(child.wait().unwrap().success());
 }
