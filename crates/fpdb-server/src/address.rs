@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::stream::{Address, Listener};
+use crate::unix_socket;
 
 /// What an address of a Unix socket begins with.
 const UNIX: &str = "unix:";
@@ -13,7 +14,7 @@ const UNIX: &str = "unix:";
 /// Listens on an address. Refuses one that other machines can reach, unless clients need a password.
 pub(crate) fn listen(text: &str, needs_password: bool) -> Result<(Listener, Address)> {
     if let Some(path) = text.strip_prefix(UNIX) {
-        return unix::listen(path).map_err(|source| failed(text, source));
+        return unix_socket::listen(path).map_err(|source| failed(text, source));
     }
     let addresses = resolve(text)?;
     if !needs_password {
@@ -67,7 +68,7 @@ fn is_loopback(address: IpAddr) -> bool {
 pub(crate) fn wake(address: &Address) -> bool {
     let connected = match address {
         Address::Tcp(address) => wake_tcp(*address),
-        Address::Unix(path) => unix::connect(path),
+        Address::Unix(socket) => socket.connect(),
     };
     match connected {
         Ok(()) => true,
@@ -84,62 +85,6 @@ fn wake_tcp(mut address: SocketAddr) -> io::Result<()> {
         });
     }
     TcpStream::connect_timeout(&address, Duration::from_secs(1)).map(drop)
-}
-
-/// Removes what listening has left in the file system.
-pub(crate) fn remove(address: &Address) {
-    if let Address::Unix(path) = address {
-        // If it is gone already, or cannot be removed, the next server notices that nobody listens.
-        let _ = std::fs::remove_file(path);
-    }
-}
-
-#[cfg(unix)]
-mod unix {
-    use std::fs;
-    use std::io::{self, ErrorKind};
-    use std::os::unix::fs::FileTypeExt;
-    use std::os::unix::net::{UnixListener, UnixStream};
-    use std::path::Path;
-
-    use super::{Address, Listener};
-
-    /// Listens on a socket with this path. Replaces one that an earlier server has left.
-    pub(super) fn listen(path: &str) -> io::Result<(Listener, Address)> {
-        let path = Path::new(path);
-        if is_abandoned(path) {
-            fs::remove_file(path)?;
-        }
-        let listener = UnixListener::bind(path)?;
-        // Absolute, so that it can be removed wherever the process is by then.
-        Ok((Listener::Unix(listener), Address::Unix(path.canonicalize()?)))
-    }
-
-    /// Returns whether there is a socket on which nobody listens.
-    fn is_abandoned(path: &Path) -> bool {
-        let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-        is_socket && connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
-    }
-
-    pub(super) fn connect(path: &Path) -> io::Result<()> {
-        UnixStream::connect(path).map(drop)
-    }
-}
-
-#[cfg(not(unix))]
-mod unix {
-    use std::io;
-    use std::path::Path;
-
-    use super::{Address, Listener};
-
-    pub(super) fn listen(_: &str) -> io::Result<(Listener, Address)> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no Unix sockets"))
-    }
-
-    pub(super) fn connect(_: &Path) -> io::Result<()> {
-        Err(io::ErrorKind::ConnectionRefused.into())
-    }
 }
 
 #[cfg(test)]
@@ -161,23 +106,5 @@ mod tests {
         for text in ["", "127.0.0.1", "6380", "127.0.0.1:99999"] {
             assert!(resolve(text).is_err(), "{text}");
         }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_socket_is_taken_over_only_if_nobody_listens_on_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("socket");
-        let text = format!("unix:{}", path.display());
-        let first = listen(&text, false).unwrap();
-        let error = listen(&text, false).unwrap_err();
-        assert!(matches!(error, Error::Listen { .. }), "{error}");
-        drop(first);
-        let (_, address) = listen(&text, false).unwrap();
-        remove(&address);
-        assert!(!path.exists());
-        std::fs::write(&path, "precious").unwrap();
-        assert!(listen(&text, false).is_err());
-        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
     }
 }

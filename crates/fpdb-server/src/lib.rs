@@ -49,6 +49,7 @@ mod stop;
 mod stream;
 mod threads;
 mod transaction;
+mod unix_socket;
 mod users;
 mod width;
 mod writes;

@@ -137,7 +137,7 @@ mod tests {
             db.insert(id.wrapping_mul(0x9e37_79b9_7f4a_7c15), Stamped::new(id, id)).unwrap();
         }
         db.flush().unwrap();
-        let address = Address::Unix("socket".into());
+        let address = Address::Tcp(([127, 0, 0, 1], 1).into());
         let options = Options::new().backup_folder(folder.path());
         let service = Service::new(db.clone(), Shared::new(address, &options));
         let mut replies = Replies::default();

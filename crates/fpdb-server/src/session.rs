@@ -261,7 +261,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let db = fpdb::Db::options().create(folder.path().join("db")).unwrap();
         let (stream, peer, _client) = stream::pair();
-        let address = Address::Unix("socket".into());
+        let address = Address::Tcp(([127, 0, 0, 1], 1).into());
         let service = Service::<u64>::new(db.clone(), Shared::new(address, &Options::new()));
         let clients = &service.shared.clients;
         let registered = clients.register(stream, peer, 1).unwrap();

@@ -1,11 +1,15 @@
 //! Connections over TCP and over Unix sockets, which differ only in how they begin.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 #[cfg(unix)]
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
-use std::{fmt, path::PathBuf};
+
+use crate::unix_socket::SocketFile;
+#[cfg(unix)]
+use crate::unix_socket::UnixSocket;
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +17,7 @@ pub(crate) enum Address {
     Tcp(SocketAddr),
     /// The file of a Unix socket.
     #[cfg_attr(not(unix), expect(dead_code, reason = "the system has no Unix sockets"))]
-    Unix(PathBuf),
+    Unix(SocketFile),
 }
 
 impl Address {
@@ -49,7 +53,7 @@ impl fmt::Display for Peer {
 pub(crate) enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
-    Unix(UnixListener),
+    Unix(UnixSocket),
 }
 
 impl Listener {
@@ -60,7 +64,7 @@ impl Listener {
                 Ok((Stream::Tcp(stream), Peer::Tcp(address)))
             }
             #[cfg(unix)]
-            Self::Unix(listener) => Ok((Stream::Unix(listener.accept()?.0), Peer::Unix)),
+            Self::Unix(socket) => Ok((Stream::Unix(socket.accept()?), Peer::Unix)),
         }
     }
 }

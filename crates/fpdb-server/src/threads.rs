@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::service::Service;
@@ -14,6 +14,9 @@ use crate::{accept, address, commits, connection, events, http};
 /// How long connections have to answer what has arrived when the server stops, after the time in
 /// which they may receive more.
 const FINISH: Duration = Duration::from_secs(10);
+
+/// How long to wait for a thread that accepts connections and could not be woken.
+const LEAVE_BEHIND: Duration = Duration::from_secs(1);
 
 /// The threads that run.
 pub(crate) struct Threads<F: Width> {
@@ -69,7 +72,6 @@ impl<F: Width> Threads<F> {
         events::stopping();
         shared.clients.stop();
         end_accepting(self.accepts);
-        address::remove(&shared.address);
         let have_ended = shared.clients.wait(connection::GRACE + FINISH);
         let cut_off = shared.clients.len();
         shared.clients.cut_off();
@@ -89,7 +91,13 @@ impl<F: Width> Threads<F> {
 /// Ends a thread that waits for connections, which ends at the next one.
 fn end_accepting(thread: Option<(JoinHandle<()>, Address)>) {
     let Some((thread, address)) = thread else { return };
-    if address::wake(&address) {
+    let (is_woken, start) = (address::wake(&address), Instant::now());
+    // It may have ended because of another connection. But if the file of its socket was replaced,
+    // nobody can wake it, and it is left behind.
+    while !is_woken && !thread.is_finished() && start.elapsed() < LEAVE_BEHIND {
+        thread::sleep(Duration::from_millis(10));
+    }
+    if is_woken || thread.is_finished() {
         let _ = thread.join();
     }
 }

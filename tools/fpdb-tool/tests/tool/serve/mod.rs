@@ -12,3 +12,5 @@ mod full_disk;
 mod limits;
 mod server;
 mod stats;
+#[cfg(unix)]
+mod unix_socket;
