@@ -5,13 +5,14 @@ use std::time::Duration;
 use tracing::{error, info, warn};
 
 use crate::command::Command;
-use crate::stream::Peer;
+use crate::stream::{Address, Peer};
 
 /// The target of all events, which subscribers filter by.
 const TARGET: &str = "fpdb_server";
 
-pub(crate) fn started(connections: usize) {
-    info!(target: TARGET, max_connections = connections, "serving");
+pub(crate) fn started(address: &Address, connections: usize) {
+    let version = env!("CARGO_PKG_VERSION");
+    info!(target: TARGET, version, %address, max_connections = connections, "serving");
 }
 
 pub(crate) fn stopping() {
@@ -29,6 +30,13 @@ pub(crate) fn connection_refused(peer: Peer, reason: &str) {
 /// Says nothing about the name that was given, because some people type their password there.
 pub(crate) fn wrong_password(peer: Peer) {
     warn!(target: TARGET, %peer, "wrong user or password");
+}
+
+/// The first password of a peer that is refused because of the limit. The others are only counted,
+/// so that nobody can fill the log.
+pub(crate) fn passwords_refused(peer: Peer, wait: Duration) {
+    let seconds = wait.as_secs() + 1;
+    warn!(target: TARGET, %peer, seconds, "too many wrong passwords: refusing all of them");
 }
 
 pub(crate) fn no_permission(peer: Peer, user: &str, command: Command) {

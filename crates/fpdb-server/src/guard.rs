@@ -27,6 +27,17 @@ pub(crate) struct Guard {
 struct Attempts {
     first: Instant,
     count: u32,
+    /// Whether a password was refused because of them.
+    has_refused: bool,
+}
+
+/// Why a password is refused without a look at it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Refusal {
+    /// For how long.
+    pub(crate) wait: Duration,
+    /// Whether the ones before it were not.
+    pub(crate) is_first: bool,
 }
 
 impl Guard {
@@ -34,15 +45,16 @@ impl Guard {
         Self { most, origins: Mutex::default() }
     }
 
-    /// Returns for how long passwords from this peer are refused without a look at them, if they
-    /// are.
-    pub(crate) fn refused_for(&self, peer: Peer) -> Option<Duration> {
-        let origins = lock(&self.origins);
-        let attempts = origins.get(&origin(peer))?;
+    /// Refuses a password from this peer without a look at it, if there were too many wrong ones.
+    pub(crate) fn refuse(&self, peer: Peer) -> Option<Refusal> {
+        let mut origins = lock(&self.origins);
+        let attempts = origins.get_mut(&origin(peer))?;
         if attempts.count < self.most {
             return None;
         }
-        WINDOW.checked_sub(attempts.first.elapsed())
+        let wait = WINDOW.checked_sub(attempts.first.elapsed())?;
+        let is_first = !std::mem::replace(&mut attempts.has_refused, true);
+        Some(Refusal { wait, is_first })
     }
 
     /// Counts a wrong password.
@@ -57,7 +69,7 @@ impl Guard {
         if origins.len() >= MAX_ORIGINS {
             origins.clear();
         }
-        let fresh = || Attempts { first: Instant::now(), count: 0 };
+        let fresh = || Attempts { first: Instant::now(), count: 0, has_refused: false };
         let attempts = origins.entry(origin(peer)).or_insert_with(fresh);
         if attempts.first.elapsed() >= WINDOW {
             *attempts = fresh();
@@ -91,15 +103,17 @@ mod tests {
     fn wrong_passwords_of_an_origin_are_counted_together_and_no_others() {
         let guard = Guard::new(2);
         guard.wrong_password(peer("10.0.0.1:1"));
-        assert_eq!(guard.refused_for(peer("10.0.0.1:1")), None);
+        assert!(guard.refuse(peer("10.0.0.1:1")).is_none());
         guard.wrong_password(peer("[::ffff:10.0.0.1]:2"));
-        assert!(guard.refused_for(peer("10.0.0.1:3")).unwrap() > WINDOW / 2);
-        assert_eq!(guard.refused_for(peer("10.0.0.2:1")), None);
+        let refused = guard.refuse(peer("10.0.0.1:3")).unwrap();
+        assert!(refused.wait > WINDOW / 2 && refused.is_first);
+        assert!(!guard.refuse(peer("10.0.0.1:4")).unwrap().is_first);
+        assert!(guard.refuse(peer("10.0.0.2:1")).is_none());
         guard.wrong_password(peer("[2001:db8::1]:1"));
         guard.wrong_password(peer("[2001:db8::2]:1"));
-        assert!(guard.refused_for(peer("[2001:db8::3]:1")).is_some());
-        assert_eq!(guard.refused_for(peer("[2001:db8:0:1::1]:1")), None);
-        assert_eq!(guard.refused_for(Peer::Unix), None);
+        assert!(guard.refuse(peer("[2001:db8::3]:1")).is_some());
+        assert!(guard.refuse(peer("[2001:db8:0:1::1]:1")).is_none());
+        assert!(guard.refuse(Peer::Unix).is_none());
     }
 
     #[test]
@@ -108,16 +122,16 @@ mod tests {
         guard.wrong_password(Peer::Unix);
         let long_ago = Instant::now().checked_sub(WINDOW).unwrap();
         lock(&guard.origins).get_mut(&None).unwrap().first = long_ago;
-        assert_eq!(guard.refused_for(Peer::Unix), None);
+        assert!(guard.refuse(Peer::Unix).is_none());
         guard.wrong_password(Peer::Unix);
-        assert!(guard.refused_for(Peer::Unix).is_some());
+        assert!(guard.refuse(Peer::Unix).is_some());
     }
 
     #[test]
     fn zero_means_any_number_and_memory_is_bounded() {
         let guard = Guard::new(0);
         (0..9).for_each(|_| guard.wrong_password(Peer::Unix));
-        assert_eq!(guard.refused_for(Peer::Unix), None);
+        assert!(guard.refuse(Peer::Unix).is_none());
         let guard = Guard::new(1);
         for host in (0_u32..).take(2 * MAX_ORIGINS) {
             guard.wrong_password(Peer::Tcp((std::net::Ipv4Addr::from(host), 1).into()));

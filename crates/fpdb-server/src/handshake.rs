@@ -6,6 +6,7 @@ use crate::clients::Client;
 use crate::command::Command;
 use crate::events;
 use crate::failure::{Failure, Result};
+use crate::guard::Refusal;
 use crate::resp::{Limits, Protocol, Replies};
 use crate::service::Shared;
 use crate::users::{self, User};
@@ -82,8 +83,11 @@ impl<'a> Handshake<'a> {
                 "AUTH was called, but the server was started without a password",
             ));
         }
-        if let Some(wait) = shared.guard.refused_for(peer) {
-            shared.metrics.wrong_passwords.add(1);
+        if let Some(Refusal { wait, is_first }) = shared.guard.refuse(peer) {
+            shared.metrics.refused_passwords.add(1);
+            if is_first {
+                events::passwords_refused(peer, wait);
+            }
             let seconds = wait.as_secs() + 1;
             return Err(Failure::new(
                 "WRONGPASS",

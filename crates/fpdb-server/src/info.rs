@@ -113,7 +113,7 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         "Error replies by command.",
         &failures,
     );
-    let single: [(&str, &str, &str, u64); 16] = [
+    let single: [(&str, &str, &str, u64); 17] = [
         (
             "unknown_commands_total",
             "counter",
@@ -141,6 +141,12 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
             "counter",
             "Attempts with a wrong user or password.",
             metrics.wrong_passwords.get(),
+        ),
+        (
+            "refused_passwords_total",
+            "counter",
+            "Passwords refused without a look at them, after too many wrong ones.",
+            metrics.refused_passwords.get(),
         ),
         (
             "refused_writes_total",

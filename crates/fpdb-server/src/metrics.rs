@@ -30,6 +30,8 @@ pub(crate) struct Metrics {
     pub(crate) bytes_received: Counter,
     pub(crate) bytes_sent: Counter,
     pub(crate) wrong_passwords: Counter,
+    /// Passwords that nobody looked at, because too many before them were wrong.
+    pub(crate) refused_passwords: Counter,
 }
 
 /// The calls of a command.
@@ -51,6 +53,7 @@ impl Metrics {
             bytes_received: Counter::default(),
             bytes_sent: Counter::default(),
             wrong_passwords: Counter::default(),
+            refused_passwords: Counter::default(),
         }
     }
 

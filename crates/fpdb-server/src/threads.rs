@@ -51,7 +51,8 @@ impl<F: Width> Threads<F> {
         }
         let thread = self.spawn("accept", move |service| accept::run(&listener, service))?;
         self.accepts = Some((thread, self.service.shared.address.clone()));
-        events::started(self.service.shared.max_connections);
+        let shared = &self.service.shared;
+        events::started(&shared.address, shared.max_connections);
         Ok(())
     }
 

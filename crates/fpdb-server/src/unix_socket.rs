@@ -7,6 +7,7 @@ pub(crate) use unix::{SocketFile, UnixSocket, listen};
 
 #[cfg(unix)]
 mod unix {
+    use std::fmt;
     use std::fs::{self, Metadata};
     use std::io::{self, ErrorKind};
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -44,6 +45,12 @@ mod unix {
     impl UnixSocket {
         pub(crate) fn accept(&self) -> io::Result<UnixStream> {
             Ok(self.listener.accept()?.0)
+        }
+    }
+
+    impl fmt::Display for SocketFile {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.path.display().fmt(f)
         }
     }
 
@@ -134,13 +141,19 @@ mod unix {
 
 #[cfg(not(unix))]
 mod other {
-    use std::io;
+    use std::{fmt, io};
 
     use crate::stream::{Address, Listener};
 
     /// There is none.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub(crate) enum SocketFile {}
+
+    impl fmt::Display for SocketFile {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            match *self {}
+        }
+    }
 
     impl SocketFile {
         pub(crate) fn connect(&self) -> io::Result<()> {

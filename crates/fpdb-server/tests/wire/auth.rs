@@ -6,6 +6,7 @@ use fpdb_server::{Error, Options, Right, Server};
 
 use crate::client::{Reply, bulk, request};
 use crate::common::{Served, folder, names};
+use crate::metrics;
 
 #[test]
 fn a_public_address_needs_a_password() {
@@ -134,7 +135,7 @@ fn a_transaction_with_a_command_that_the_user_may_not_use_does_nothing() {
 #[test]
 fn after_too_many_wrong_passwords_even_the_right_one_is_refused() {
     let folder = folder();
-    let options = Options::new().password("secret").max_wrong_passwords(2);
+    let options = Options::new().password("secret").max_wrong_passwords(2).metrics("127.0.0.1:0");
     let server = Served::start(names(&folder), &options);
     let mut early = server.connect();
     assert_eq!(early.call(&["AUTH", "secret"]).text(), "OK");
@@ -147,6 +148,11 @@ fn after_too_many_wrong_passwords_even_the_right_one_is_refused() {
     for words in [&["AUTH", "secret"][..], &["HELLO", "3", "AUTH", "default", "secret"]] {
         let reply = client.call(words);
         assert!(reply.text().starts_with("WRONGPASS too many wrong passwords"), "{reply:?}");
+    }
+    // Nobody looked at these, so they are not called wrong.
+    let (_, figures) = metrics::get(server.metrics.unwrap(), "GET /metrics HTTP/1.1\r\n\r\n");
+    for figure in ["\nfpdb_wrong_passwords_total 2\n", "\nfpdb_refused_passwords_total 2\n"] {
+        assert!(figures.contains(figure), "{figures}");
     }
     // Who is in stays in.
     assert_eq!(early.call(&["PING"]).text(), "PONG");

@@ -69,9 +69,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) password_file: Option<PathBuf>,
 
-    /// What the log on standard error has: this and everything more serious
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
-    pub(super) log: Level,
+    /// What the log on standard error has: this and everything more serious [default: info, or warn
+    /// with --quiet]
+    #[arg(long, value_name = "LEVEL")]
+    pub(super) log: Option<Level>,
 
     /// Commands that take longer than this many milliseconds are in the log
     #[arg(long, value_name = "MS", default_value_t = 1000)]

@@ -20,6 +20,7 @@ use crate::failure::Exit;
 use crate::output::Context;
 use crate::recipe::{self, Width};
 pub(crate) use args::Args;
+use log::Level;
 
 /// Where the server is reached.
 #[derive(Serialize)]
@@ -35,7 +36,8 @@ impl Args {
         if let Some(path) = &self.password_file {
             options = passwords::read(path, options)?;
         }
-        log::start(self.log)?;
+        let default = if context.quiet { Level::Warn } else { Level::Info };
+        log::start(self.log.unwrap_or(default))?;
         let stop = signals::stop_on_signal()?;
         // Before the database is opened, which may take a while.
         let server = Server::bind(&self.listen, &options).map_err(explain)?;

@@ -46,6 +46,11 @@ fn the_password_file_names_users_and_the_log_names_who_was_refused() {
         " WARN fpdb_server: command without the right to it".to_owned(),
         "user=\"search\" command=\"fp.addnx\"".to_owned(),
         " INFO fpdb: opened".to_owned(),
+        format!(
+            " INFO fpdb_server: serving version=\"{}\" address={} max_connections=",
+            env!("CARGO_PKG_VERSION"),
+            server.address
+        ),
         " INFO fpdb_server: stopped connections=1".to_owned(),
     ] {
         assert!(run.err.contains(&expected), "{expected}: {}", run.err);
@@ -57,11 +62,34 @@ fn the_password_file_names_users_and_the_log_names_who_was_refused() {
 }
 
 #[test]
+fn a_quiet_server_logs_warnings_and_errors_only_unless_the_log_is_chosen() {
+    let folder = Folder::new();
+    folder.write("passwords", "secret\n");
+    for (options, has_information) in
+        [(&["-q"][..], false), (&["-q", "--log", "info"], true), (&[], true)]
+    {
+        let options = [&["--password-file", "passwords"], options].concat();
+        let mut server = Server::start(&folder, &options);
+        assert!(server.connect().call(&["AUTH", "x"]).text().starts_with("WRONGPASS "));
+        let run = server.stop();
+        assert!(run.err.contains(" WARN fpdb_server: wrong user"), "{options:?}: {}", run.err);
+        assert_eq!(run.err.contains(" INFO "), has_information, "{options:?}: {}", run.err);
+    }
+}
+
+#[test]
 fn wrong_passwords_are_limited_as_requested() {
     let folder = Folder::new();
     folder.write("passwords", "secret\n");
     let options = ["--password-file", "passwords", "--max-wrong-passwords", "1"];
-    let server = Server::start(&folder, &options);
+    let mut server = Server::start(&folder, &options);
     assert!(server.connect().call(&["AUTH", "x"]).text().starts_with("WRONGPASS invalid"));
-    assert!(server.connect().call(&["AUTH", "secret"]).text().starts_with("WRONGPASS too many"));
+    for _ in 0..3 {
+        let reply = server.connect().call(&["AUTH", "secret"]);
+        assert!(reply.text().starts_with("WRONGPASS too many"), "{reply:?}");
+    }
+    // Once, so that nobody fills the log.
+    let run = server.stop();
+    let event = " WARN fpdb_server: too many wrong passwords: refusing all of them peer=127.0.0.1:";
+    assert_eq!(run.err.matches(event).count(), 1, "{}", run.err);
 }
