@@ -55,6 +55,17 @@ fn documents_have_stamps_which_queries_and_expiry_heed() {
     assert_eq!(client.call(&["FP.GET", "d"]), Reply::Null);
 }
 
+#[test]
+fn expiry_removes_nothing_and_is_no_error_if_no_document_has_a_stamp() {
+    let folder = folder();
+    let server = Served::start(names(&folder), &Options::new());
+    let mut client = server.connect();
+    assert_eq!(client.call(&["FP.EXPIRE", "9"]), Reply::Integer(0));
+    assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
+    assert_eq!(client.call(&["FP.EXPIRE", "9"]), Reply::Integer(0));
+    assert_eq!(field(&mut client, "a", "stamp"), Reply::Null);
+}
+
 /// Adjacent commands that treat duplicates differently are not committed together.
 #[test]
 fn an_update_says_what_becomes_of_a_key_that_is_now_a_duplicate() {
