@@ -14,13 +14,15 @@ fn a_malformed_request_gets_an_error_and_ends_its_connection_only() {
     let server =
         Served::start(names(&folder), &Options::new().max_bulk(1 << 10).max_request(2 << 10));
     let mut other = server.connect();
-    let cases: [(&[u8], &str); 7] = [
+    let cases: [(&[u8], &str); 9] = [
         (b"*1\r\n$-1\r\n", "invalid length of an argument"),
         (b"*-1\r\n", "invalid count of arguments"),
         (b"*100000\r\n", "100000 arguments, more than 65536"),
         (b"*1\r\n$1025\r\n", "an argument of 1025 bytes, more than 1024"),
         (b"*3\r\n$4\r\nECHO\r\n$1024\r\n", "an argument does not end with CR LF"),
         (b"*1\r\n:1\r\n", "expected '$', got ':'"),
+        (b"HEAD / HTTP/1.1\r\nFP.ADDNX a 0x1\r\n", "not an HTTP server"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nFP.ADDNX a 0x1\r\n", "not an HTTP server"),
         (b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\nFP.ADDNX a 0x1\r\n", "not an HTTP server"),
     ];
     for (bytes, error) in cases {
@@ -38,6 +40,7 @@ fn a_malformed_request_gets_an_error_and_ends_its_connection_only() {
         assert_eq!(other.call(&["PING"]).text(), "PONG");
     }
     assert_eq!(other.call(&["FP.STATS"]).items().len() % 2, 0);
+    assert_eq!(other.call(&["FP.GET", "a"]), Reply::Null, "what follows was executed");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use fpdb::storage::{Fault, Sim};
 use fpdb::{Db, Ids};
@@ -99,6 +100,32 @@ fn a_server_is_ready_as_long_as_the_database_takes_writes() {
     let (head, body) = page("/ready");
     assert!(head.starts_with("HTTP/1.1 503 ") && body.contains("closed"), "{head}: {body}");
     assert!(page("/health").0.starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn a_server_that_stops_is_not_ready_while_it_answers_what_has_arrived() {
+    let folder = folder();
+    let server = Served::start(names(&folder), &Options::new().metrics("127.0.0.1:0"));
+    let metrics = server.metrics.unwrap();
+    let mut client = server.connect();
+    // More than the buffers of the system take, so the server waits for this client.
+    let requests = 4000;
+    client.send(&request(&["COMMAND"]).repeat(requests));
+    client.read();
+    let stopping = std::thread::spawn(move || server.stop());
+    let start = Instant::now();
+    let (head, body) = loop {
+        let (head, body) = get(metrics, "GET /ready HTTP/1.1\r\n\r\n");
+        if !head.starts_with("HTTP/1.1 200 ") {
+            break (head, body);
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "the server stays ready");
+    };
+    assert!(head.starts_with("HTTP/1.1 503 ") && body.contains("stopping"), "{head}: {body}");
+    assert!(get(metrics, "GET /health HTTP/1.1\r\n\r\n").0.starts_with("HTTP/1.1 200 "));
+    (1..requests).for_each(|_| drop(client.read()));
+    client.expect_end();
+    assert_eq!(stopping.join().unwrap(), 1);
 }
 
 /// Serves a database of a simulated disk.

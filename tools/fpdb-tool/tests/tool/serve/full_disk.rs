@@ -1,7 +1,8 @@
 //! A disk that is full: a small file system in memory, if this process may mount one.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -56,15 +57,37 @@ fn fill(client: &mut Client) -> Vec<(String, u64)> {
     }
 }
 
+/// Requests a page from the server. Returns the head and the body.
+fn get(server: &Server, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(server.metrics.unwrap()).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
+}
+
+/// Returns what the figures and INFO say about refused writes.
+fn refused_writes(server: &Server, client: &mut Client) -> u64 {
+    let number = |text: &str, name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.parse().ok()).unwrap()
+    };
+    let figure = number(&get(server, "/metrics").1, "fpdb_refused_writes_total ");
+    let info = client.call(&["INFO", "database"]);
+    assert_eq!(number(info.text(), "refused_writes:"), figure);
+    figure
+}
+
 #[test]
 fn a_full_disk_fails_writes_until_there_is_space_and_loses_nothing() {
     let folder = Folder::new();
     let Some(_disk) = Disk::mount(folder.file("disk"), 24 << 20) else { return };
     folder.ok("create disk/db --ids names");
     std::os::unix::fs::symlink("disk/db", folder.file("db")).unwrap();
-    let mut server = Server::start(&folder, &[]);
+    let mut server = Server::start(&folder, &["--metrics", "127.0.0.1:0"]);
     let mut client = server.connect();
     assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
+    assert_eq!(refused_writes(&server, &mut client), 0);
     let mut ballast = File::create(folder.file("disk/ballast")).unwrap();
     // Not to the last byte: only then does an insert fail before it writes.
     while fs2::available_space(folder.file("disk")).unwrap() > 4 << 20 {
@@ -84,13 +107,23 @@ fn a_full_disk_fails_writes_until_there_is_space_and_loses_nothing() {
         assert!(is_full(&reply) == is_novel && (is_novel || reply.word() == "duplicate"));
     }
     assert_eq!(client.call(&["FP.QUERY", "0xff"]).items().len(), 1);
+    // Documents can be removed, and nothing else is.
+    for (key, _) in inserted.drain(..500) {
+        assert_eq!(client.call(&["FP.DEL", &key]), Reply::Integer(1), "{key}");
+    }
+    assert_eq!(client.call(&["FP.DEL", "page 0"]), Reply::Integer(0));
+    // The insert that found the disk full, and two of the pipeline.
+    assert!(refused_writes(&server, &mut client) >= 3);
+    let (ready, _) = get(&server, "/ready");
+    assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
     std::fs::remove_file(folder.file("disk/ballast")).unwrap();
     drop(ballast);
     client.send(&requests);
     for expected in ["duplicate", "inserted", "duplicate", "inserted"] {
         assert_eq!(client.read().word(), expected);
     }
-    server.kill();
+    let log = server.kill().err;
+    assert!(log.contains(" WARN fpdb: writes are refused error=the disk is full: "), "{log}");
     let db = Db::<u64>::options().open(folder.file("db")).unwrap();
     assert_eq!(db.stats().entries, inserted.len() as u64 + 2);
     for (key, fingerprint) in inserted {

@@ -54,8 +54,8 @@ impl Server {
     }
 
     /// Sends SIGKILL and waits for the end.
-    pub(crate) fn kill(&mut self) {
-        self.end(Signal::KILL);
+    pub(crate) fn kill(&mut self) -> Run {
+        self.end(Signal::KILL)
     }
 
     fn end(&mut self, signal: Signal) -> Run {
