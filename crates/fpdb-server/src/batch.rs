@@ -153,9 +153,8 @@ impl<F: Width> Answers<F> {
             let replied =
                 outcome.and_then(|outcome| reply(outcome, &self.keys, &mut output.replies));
             if let Err(failure) = replied {
-                failure.report(output.peer(), self.command);
+                failure.report(output.peer(), self.command, output.metrics());
                 failure.write(&mut output.replies);
-                output.metrics().of(self.command).errors.add(1);
             }
         }
         let is_complete = send(&mut self.lent.output);

@@ -4,8 +4,12 @@ use fpdb::ErrorKind;
 
 use crate::command::Command;
 use crate::events;
+use crate::metrics::Metrics;
 use crate::resp::Replies;
 use crate::stream::Peer;
+
+/// The code of commands that are refused because the disk is nearly full.
+const NO_SPACE: &str = "NOSPACE";
 
 /// A command that failed.
 #[derive(Debug)]
@@ -45,11 +49,16 @@ impl Failure {
         &self.message
     }
 
-    /// Writes what the operator should know of into the log, apart from what the database itself
-    /// reports.
-    pub(crate) fn report(&self, peer: Peer, command: Command) {
-        if matches!(self.code, "IOERR" | "CORRUPTION") {
-            events::failed(peer, command, &self.message);
+    /// Counts the failure of a command, and writes what the operator should know of into the log,
+    /// apart from what the database itself reports.
+    pub(crate) fn report(&self, peer: Peer, command: Command, metrics: &Metrics) {
+        metrics.of(command).errors.add(1);
+        match self.code {
+            "IOERR" | "CORRUPTION" => events::failed(peer, command, &self.message),
+            // The database counts attempts, of which there are several if a commit is repeated in
+            // halves.
+            NO_SPACE => metrics.refused_for_space.add(1),
+            _ => {}
         }
     }
 
@@ -61,7 +70,7 @@ impl Failure {
 impl From<fpdb::Error> for Failure {
     fn from(error: fpdb::Error) -> Self {
         let code = match error.kind() {
-            ErrorKind::NoSpace => "NOSPACE",
+            ErrorKind::NoSpace => NO_SPACE,
             ErrorKind::Corruption => "CORRUPTION",
             ErrorKind::Io => "IOERR",
             // The server has to be started again.

@@ -60,7 +60,7 @@ pub(crate) fn info<F: Width>(service: &Service<F>, names: &[&[u8]]) -> String {
                 ("documents", &stats.documents),
                 ("segments", &stats.segments.len()),
                 ("bytes", &stats.bytes_total),
-                ("refused_writes", &stats.refused_writes),
+                ("refused_writes", &metrics.refused_for_space.get()),
                 ("write_error", &stats.write_error.as_deref().unwrap_or("none")),
                 ("background_error", &stats.background_error.as_deref().unwrap_or("none")),
             ],
@@ -151,8 +151,8 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         (
             "refused_writes_total",
             "counter",
-            "Writes refused because the disk is full.",
-            stats.refused_writes,
+            "Commands refused because the disk is nearly full, each once.",
+            metrics.refused_for_space.get(),
         ),
         (
             "write_failure",

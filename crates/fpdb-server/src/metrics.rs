@@ -29,6 +29,8 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: Counter,
     pub(crate) bytes_received: Counter,
     pub(crate) bytes_sent: Counter,
+    /// Commands refused because the disk is nearly full.
+    pub(crate) refused_for_space: Counter,
     pub(crate) wrong_passwords: Counter,
     /// Passwords that nobody looked at, because too many before them were wrong.
     pub(crate) refused_passwords: Counter,
@@ -52,6 +54,7 @@ impl Metrics {
             connections_refused: Counter::default(),
             bytes_received: Counter::default(),
             bytes_sent: Counter::default(),
+            refused_for_space: Counter::default(),
             wrong_passwords: Counter::default(),
             refused_passwords: Counter::default(),
         }

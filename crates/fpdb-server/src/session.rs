@@ -159,27 +159,24 @@ impl<'a, F: Width> Session<'a, F> {
         let metrics = &self.service.shared.metrics;
         let counted = metrics.of(command);
         counted.calls.add(requests.len() as u64);
-        let errors = if command.is_batched() && self.handshake.allows(command) {
+        if command.is_batched() && self.handshake.allows(command) {
             let batch = writes::batch(self.service, writes::kind(command, &requests[0]), requests);
+            // Failures are counted by the thread that finds them.
             self.service.queue.submit(batch, self.output.lend(&self.loan));
             self.is_committing = true;
-            // Counted by the thread that finds them.
-            0
-        } else {
-            let start = Instant::now();
-            let result = self.run(command, &requests[0]);
-            let (took, peer) = (start.elapsed(), self.output.peer());
-            counted.took.add(1, took);
-            if took > self.service.shared.slow {
-                events::slow(peer, command, 1, took);
-            }
-            if let Err(failure) = &result {
-                failure.report(peer, command);
-                failure.write(&mut self.output.replies);
-            }
-            u64::from(result.is_err())
-        };
-        counted.errors.add(errors);
+            return;
+        }
+        let start = Instant::now();
+        let result = self.run(command, &requests[0]);
+        let (took, peer) = (start.elapsed(), self.output.peer());
+        counted.took.add(1, took);
+        if took > self.service.shared.slow {
+            events::slow(peer, command, 1, took);
+        }
+        if let Err(failure) = &result {
+            failure.report(peer, command, metrics);
+            failure.write(&mut self.output.replies);
+        }
     }
 
     fn run(&mut self, command: Command, words: &[&[u8]]) -> Result<()> {

@@ -127,8 +127,8 @@ pub struct Stats {
         serde(rename = "stalled_seconds", serialize_with = "serialize::seconds")
     )]
     pub stalled: Duration,
-    /// How many writes were refused with [`NoSpace`](crate::ErrorKind::NoSpace) since the database
-    /// was opened.
+    /// How many commits were refused with [`NoSpace`](crate::ErrorKind::NoSpace) since the database
+    /// was opened. A commit that is tried again counts again.
     pub refused_writes: u64,
     /// Number of changes to the set of files.
     pub generation: u64,

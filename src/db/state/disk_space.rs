@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// What is promised of the free space. `upkeep/space.rs` decides about it.
 #[derive(Debug, Default)]
@@ -9,8 +10,10 @@ pub(crate) struct DiskSpace {
     /// Bytes that commits may still use before the free space is read again.
     pub(crate) grant: u64,
     claims: Vec<Weak<Claim>>,
-    /// Whether the last write was refused.
+    /// Whether the last write was refused, and that was reported.
     pub(crate) is_full: bool,
+    /// When a refusal was last reported.
+    reported: Option<Instant>,
 }
 
 /// Bytes that an operation may use, until this is dropped.
@@ -46,7 +49,22 @@ impl Claim {
     }
 }
 
+/// How long refusals are not reported after one that was. On a disk that is about to be full, small
+/// writes still fit between large ones that do not, so refusals begin again and again.
+const QUIET: Duration = Duration::from_secs(10);
+
 impl DiskSpace {
+    /// Returns whether to report a refusal that happens now: the first in a row, but not soon after
+    /// another one.
+    pub(crate) fn is_refusal_news(&mut self, now: Instant) -> bool {
+        let is_soon = self.reported.is_some_and(|then| now.duration_since(then) < QUIET);
+        if self.is_full || is_soon {
+            return false;
+        }
+        (self.is_full, self.reported) = (true, Some(now));
+        true
+    }
+
     /// Adds a claim.
     pub(crate) fn claim(&mut self, most: u64) -> Arc<Claim> {
         let claim = Arc::new(Claim { most: AtomicU64::new(most), written: Arc::default() });
@@ -77,5 +95,21 @@ mod tests {
         assert_eq!(space.claimed(), 100);
         drop(first);
         assert_eq!((space.claimed(), space.claims.len()), (30, 1));
+    }
+
+    #[test]
+    fn refusals_are_reported_once_in_a_row_and_not_again_soon() {
+        let (mut space, start) = (DiskSpace::default(), Instant::now());
+        let mut report = |seconds: u64, is_full: bool| {
+            space.is_full &= is_full;
+            space.is_refusal_news(start + Duration::from_secs(seconds))
+        };
+        assert!(report(0, true));
+        assert!(!report(3600, true), "no write has succeeded since");
+        assert!(report(3601, false));
+        assert!(!report(3602, false), "so soon");
+        assert!(!report(3610, true), "so soon");
+        assert!(report(3611, true), "it lasts, and the last report is long ago");
+        assert!(!report(3622, true));
     }
 }

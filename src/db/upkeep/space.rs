@@ -17,6 +17,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::disk_space::Claim;
@@ -168,7 +169,7 @@ fn refuse<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Error {
     );
     let error = Error::new(ErrorKind::NoSpace, message).at_path(core.storage.root());
     core.refused.fetch_add(1, Ordering::Relaxed);
-    if !std::mem::replace(&mut writer.space.is_full, true) {
+    if writer.space.is_refusal_news(Instant::now()) {
         Event::Refused { error: &error }.report();
     }
     error

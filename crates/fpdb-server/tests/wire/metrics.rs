@@ -186,3 +186,24 @@ fn a_server_without_space_for_a_compaction_stays_ready() {
     assert!(figures.contains("\nfpdb_background_failure 1\n"), "{figures}");
     assert_eq!(client.call(&["FP.ADDNX", "more", "0xffff0000ffff0000"]).word(), "inserted");
 }
+
+#[test]
+fn each_command_that_a_full_disk_refuses_counts_once() {
+    let (sim, db, server) = on_simulated_disk();
+    let mut client = server.connect();
+    assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
+    db.flush().unwrap();
+    sim.set_free_space(1000);
+    // These are one batch, and each half of it is tried again.
+    let requests = ["b", "c", "d", "e"].map(|key| request(&["FP.UPSERT", key, "0xff00ff00"]));
+    client.send(&requests.concat());
+    for _ in requests {
+        assert!(client.read().text().starts_with("NOSPACE "));
+    }
+    assert!(db.stats().refused_writes >= 4);
+    let (is_ready, figures, info) = state(&server);
+    assert!(is_ready && info.contains("\r\nrefused_writes:4\r\n"), "{info}");
+    for figure in ["refused_writes_total 4", "command_errors_total{command=\"fp.upsert\"} 4"] {
+        assert!(figures.contains(&format!("\nfpdb_{figure}\n")), "{figures}");
+    }
+}
