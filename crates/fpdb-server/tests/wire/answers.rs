@@ -340,3 +340,28 @@ fn info_has_the_sections_that_are_asked_for() {
     assert_eq!(titles(&client.call(&["INFO", "database", "Server"])), ["Server", "Database"]);
     assert_eq!(client.call(&["INFO", "replication"]), bulk(""));
 }
+
+#[test]
+fn many_queries_in_one_command_have_the_replies_of_one_after_the_other() {
+    let folder = folder();
+    let db = names(&folder);
+    let mut random = Rng::with_seed(5);
+    // Near enough to each other that answers have several matches, and some have none.
+    let all: Vec<u64> = (0..200).map(|_| random.u64(..) & 0x0f0f).collect();
+    for (at, fingerprint) in all.iter().enumerate() {
+        db.insert(*fingerprint, &format!("page {at}")).unwrap();
+    }
+    let server = Served::start(db, &Options::new());
+    let mut client = server.connect();
+    let far = [u64::MAX, u64::MAX];
+    let queries: Vec<String> = all.iter().chain(&far).chain(&all[..9]).map(|f| hex(*f)).collect();
+    let words: Vec<&str> =
+        ["FP.MQUERY", "1"].into_iter().chain(queries.iter().map(String::as_str)).collect();
+    let together = client.call(&words);
+    assert_eq!(together.items().len(), queries.len());
+    assert!(together.items().iter().any(|found| found.items().len() > 1));
+    assert_eq!(together.items()[all.len()], Reply::Array(vec![]));
+    for (query, found) in queries.iter().zip(together.items()) {
+        assert_eq!(&client.call(&["FP.QUERY", query, "1"]), found, "{query}");
+    }
+}
