@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::stream::{Address, Listener};
-use crate::unix_socket;
 
 /// What an address of a Unix socket begins with.
 const UNIX: &str = "unix:";
@@ -14,7 +13,7 @@ const UNIX: &str = "unix:";
 /// Listens on an address. Refuses one that other machines can reach, unless clients need a password.
 pub(crate) fn listen(text: &str, needs_password: bool) -> Result<(Listener, Address)> {
     if let Some(path) = text.strip_prefix(UNIX) {
-        return unix_socket::listen(path).map_err(|source| failed(text, source));
+        return listen_on_unix(path).map_err(|source| failed(text, source));
     }
     let addresses = resolve(text)?;
     if !needs_password {
@@ -35,6 +34,17 @@ fn listen_on_tcp(text: &str, addresses: &[SocketAddr]) -> Result<(TcpListener, S
         Ok((listener, address))
     });
     listening.map_err(|source| failed(text, source))
+}
+
+#[cfg(unix)]
+fn listen_on_unix(path: &str) -> io::Result<(Listener, Address)> {
+    let (socket, file) = crate::unix_socket::listen(path)?;
+    Ok((Listener::Unix(socket), Address::Unix(file)))
+}
+
+#[cfg(not(unix))]
+fn listen_on_unix(_: &str) -> io::Result<(Listener, Address)> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no Unix sockets"))
 }
 
 fn failed(text: &str, source: io::Error) -> Error {

@@ -1,7 +1,7 @@
 //! The file of a Unix socket that the server listens on.
 
 #[cfg(not(unix))]
-pub(crate) use other::{SocketFile, listen};
+pub(crate) use other::SocketFile;
 #[cfg(unix)]
 pub(crate) use unix::{SocketFile, UnixSocket, listen};
 
@@ -13,8 +13,6 @@ mod unix {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::{Path, PathBuf};
-
-    use crate::stream::{Address, Listener};
 
     /// The file of a socket, and which one it is, because another server may have replaced it.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,15 +72,14 @@ mod unix {
     }
 
     /// Listens on a socket with this path. Replaces one that an earlier server has left.
-    pub(crate) fn listen(path: &str) -> io::Result<(Listener, Address)> {
+    pub(crate) fn listen(path: &str) -> io::Result<(UnixSocket, SocketFile)> {
         let path = Path::new(path);
         if is_abandoned(path) {
             fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
         let file = SocketFile::find(path)?;
-        let address = Address::Unix(file.clone());
-        Ok((Listener::Unix(UnixSocket { file, listener }), address))
+        Ok((UnixSocket { file: file.clone(), listener }, file))
     }
 
     /// Returns whether there is a socket on which nobody listens.
@@ -122,11 +119,11 @@ mod unix {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("socket");
             let text = path.to_str().unwrap();
-            let (listener, Address::Unix(file)) = listen(text).unwrap() else { panic!() };
+            let (listener, file) = listen(text).unwrap();
             file.connect().unwrap();
             drop(listener);
             assert!(!path.exists());
-            let (first, Address::Unix(file)) = listen(text).unwrap() else { panic!() };
+            let (first, file) = listen(text).unwrap();
             fs::remove_file(&path).unwrap();
             let second = listen(text).unwrap();
             assert!(file.connect().is_err());
@@ -143,8 +140,6 @@ mod unix {
 mod other {
     use std::{fmt, io};
 
-    use crate::stream::{Address, Listener};
-
     /// There is none.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub(crate) enum SocketFile {}
@@ -159,9 +154,5 @@ mod other {
         pub(crate) fn connect(&self) -> io::Result<()> {
             match *self {}
         }
-    }
-
-    pub(crate) fn listen(_: &str) -> io::Result<(Listener, Address)> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no Unix sockets"))
     }
 }
