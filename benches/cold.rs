@@ -33,7 +33,7 @@ mod linux {
     use std::sync::Barrier;
     use std::time::{Duration, Instant};
 
-    use fpdb::{Access, Db};
+    use fpdb::Db;
     use rustix::fs::{Advice, fadvise};
 
     use crate::common::{self, Data, Random, load, option, options, percentile, queries, scan};
@@ -49,7 +49,7 @@ mod linux {
         let fingerprints = Data::Uniform.fingerprints(n).unwrap();
         println!("{n} uniform fingerprints, k = {k}; times in us, medians except p99");
         println!(
-            "| layout | filter | access | p50 | p99 | reads | alone | together | p50 / together |"
+            "| layout | filter | memory | p50 | p99 | reads | alone | together | p50 / together |"
         );
         println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
         for layout in layouts.split(',') {
@@ -67,10 +67,13 @@ mod linux {
         db.close().unwrap();
         let count = if common::is_test() { 20 } else { option("--queries", 300) };
         let queries = queries(fingerprints, count);
-        for access in [Access::Cold, Access::Cached, Access::Mapped] {
+        let size = std::fs::metadata(largest(&path)).unwrap().len() * 2;
+        for share in option("--memory", "0,0.25,0.65,1.5".to_owned()).split(',') {
             evict(&path);
-            let db = options.clone().access(access).open(&path).unwrap();
-            db.load_index().unwrap();
+            let share: f64 = share.parse().unwrap();
+            let options = options.clone().page_memory((size as f64 * share) as u64);
+            let db = options.open(&path).unwrap();
+            db.warm().unwrap();
             let (times, reads) = ask(&db, &queries, k);
             for &query in queries.iter().take(20) {
                 assert_eq!(db.query(query, k).unwrap().len(), scan(fingerprints, query, k));
@@ -84,7 +87,7 @@ mod linux {
             let together = device(&file, depth, depth);
             let p50 = percentile(&times, 0.5);
             println!(
-                "| {layout} | {filter} | {access:?} | {p50:.0} | {:.0} | {reads:.1} | {alone:.0} | {together:.0} | {:.2} |",
+                "| {layout} | {filter} | {share} | {p50:.0} | {:.0} | {reads:.1} | {alone:.0} | {together:.0} | {:.2} |",
                 percentile(&times, 0.99),
                 p50 / together
             );

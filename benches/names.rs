@@ -15,7 +15,6 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use common::{Random, option, percentile};
-use fpdb::Access;
 use fpdb::fuzzing::documents::NamesFile;
 use urls::Urls;
 
@@ -29,7 +28,7 @@ fn main() {
     let start = Instant::now();
     let len = NamesFile::write(folder.path(), &names).unwrap();
     let seconds = start.elapsed().as_secs_f64();
-    let file = NamesFile::open(folder.path(), len, Access::Resident).unwrap();
+    let file = NamesFile::open(folder.path(), len).unwrap();
     check(&file, &names);
 
     println!(
@@ -59,7 +58,7 @@ fn main() {
 
     let few = &places[..lookups.min(2000)];
     for (what, by_id) in [("name", false), ("id", true)] {
-        let file = NamesFile::open(folder.path(), len, Access::Cold).unwrap();
+        let file = NamesFile::open(folder.path(), len).unwrap();
         let before = reads();
         for place in few {
             match by_id {

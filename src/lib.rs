@@ -117,7 +117,7 @@ pub use layout::Layout;
 pub use progress::{Phase, Progress};
 pub use query::{Answers, QueryOptions};
 pub use settings::Ids;
-pub use storage::{Access, memory_limit};
+pub use storage::memory_limit;
 
 /// Compiles and runs the README's example with the other examples.
 #[cfg(all(doctest, feature = "text"))]

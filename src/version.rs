@@ -47,10 +47,7 @@ impl<F: Fingerprint> Version<F> {
 
     /// Returns the same sources, with empty memory for the pages of the segments.
     pub(crate) fn renewed(&self) -> Result<Self> {
-        let renewed = self
-            .segments
-            .iter()
-            .map(|segment| Ok(segment.renewed()?.map_or_else(|| segment.clone(), Arc::new)));
+        let renewed = self.segments.iter().map(|segment| segment.renewed().map(Arc::new));
         Ok(Self { segments: renewed.collect::<Result<_>>()?, ..self.clone() })
     }
 

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use fpdb::{Access, BlockCode, Db, DocId, Entry, Layout, Options};
+use fpdb::{BlockCode, Db, DocId, Entry, Layout, Options};
 
 /// A seeded random number generator (splitmix64).
 pub struct Random(pub u64);
@@ -108,15 +108,6 @@ pub fn options(layout: &str, block_size: usize, filter_bits: u32) -> Options {
         .code(BlockCode::parse(&option("--code", "huffman".to_owned())).unwrap())
         .filter_bits(filter_bits)
         .index_memory(option("--index-memory", 1 << 30))
-        .access(access())
-}
-
-/// Returns how files are to be read.
-fn access() -> Access {
-    let names = [Access::Cached, Access::Cold, Access::Resident, Access::Mapped];
-    let name = option("--access", "cached".to_owned());
-    let is_named = |access: &Access| format!("{access:?}").eq_ignore_ascii_case(&name);
-    names.into_iter().find(is_named).expect("cached, cold, resident or mapped")
 }
 
 /// Loads these fingerprints into one segment, with positions as ids, and then its index into
@@ -129,7 +120,7 @@ pub fn load(options: Options, path: PathBuf, fingerprints: &[u64]) -> (Db, f64) 
         .bulk_load(entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) })))
         .unwrap();
     let seconds = start.elapsed().as_secs_f64();
-    db.load_index().unwrap();
+    db.warm().unwrap();
     (db, seconds)
 }
 

@@ -43,7 +43,7 @@ def nanoseconds(work: Callable[[], object]) -> float:
 
 def python_round(path: Path, queries: np.ndarray) -> list[float]:
     with fpdb.ReadOnlyDb.open(path) as db:
-        db.load_index()
+        db.warm()
         numbers = queries.tolist()
 
         def single() -> None:

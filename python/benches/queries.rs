@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     };
     let db = fpdb::Db::open_read_only(path)?;
-    db.load_index()?;
+    db.warm()?;
     let bytes = std::fs::read(file)?;
     let queries: Vec<u64> = bytes.as_chunks().0.iter().copied().map(u64::from_le_bytes).collect();
     let distance = distance.parse()?;

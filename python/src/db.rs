@@ -45,7 +45,7 @@ impl Db {
     ///
     /// Not stored: with durability "sync", a write returns once it is on the disk; with "buffered", once the
     /// operating system has it, and the log is synced every sync_interval seconds. expected_entries helps to
-    /// choose the tables. threads, background, access, memtable_entries, index_memory, page_memory and
+    /// choose the tables. threads, background, memtable_entries, index_memory, page_memory and
     /// bulk_memory are those of the Rust library.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", max_distance=6, ids="names") as db:
@@ -54,7 +54,7 @@ impl Db {
     #[staticmethod]
     #[pyo3(
         signature = (path, **options),
-        text_signature = "(path, *, bits=64, max_distance=3, ids='user', recipe=None, custom_recipe=None, extraction=None, expected_entries=1000000, durability='sync', sync_interval=1.0, threads=None, background=True, access='cached', memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
+        text_signature = "(path, *, bits=64, max_distance=3, ids='user', recipe=None, custom_recipe=None, extraction=None, expected_entries=1000000, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
     )]
     fn create(
         py: Python<'_>,
@@ -74,7 +74,7 @@ impl Db {
     #[staticmethod]
     #[pyo3(
         signature = (path, **options),
-        text_signature = "(path, *, bits=None, max_distance=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, access='cached', memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
+        text_signature = "(path, *, bits=None, max_distance=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
     )]
     fn open(
         py: Python<'_>,
@@ -89,7 +89,7 @@ impl Db {
     #[staticmethod]
     #[pyo3(
         signature = (path, **options),
-        text_signature = "(path, *, bits=None, max_distance=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, access='cached', memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
+        text_signature = "(path, *, bits=None, max_distance=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
     )]
     fn open_or_create(
         py: Python<'_>,
@@ -225,7 +225,7 @@ impl Db {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
         let reader = slf.as_super().get();
         at_width!(source(slf)?, source => {
-            let (db, recipe) = (source.db()?, crate::text::stored_recipe(reader)?);
+            let (db, recipe) = (source.db()?, reader.stored_recipe()?);
             let outcome =
                 py.detach(|| db.insert_text_if_novel(&recipe, text, key.stamped(stamp)));
             Ok(outcome.or_raise()?.map(Outcome::from))
@@ -251,7 +251,7 @@ impl Db {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
         let reader = slf.as_super().get();
         at_width!(source(slf)?, source => {
-            let (db, recipe) = (source.db()?, crate::text::stored_recipe(reader)?);
+            let (db, recipe) = (source.db()?, reader.stored_recipe()?);
             let outcome =
                 py.detach(|| db.upsert_text_if_novel(&recipe, text, key.stamped(stamp)));
             Ok(outcome.or_raise()?.map(Outcome::from))
@@ -331,13 +331,13 @@ impl Db {
         at_width!(source(slf)?, source => writes::bulk_load(source.db()?, fingerprints, ids))
     }
 
-    /// Copies the directories and filters of all tables to memory, and returns how many bytes they
-    /// take. The background does the same, so this is only needed before measuring.
-    fn load_index(slf: &Bound<'_, Self>) -> PyResult<u64> {
+    /// Reads into memory what queries need, as far as it fits into index_memory and page_memory. The
+    /// background does the same, so this is only needed by those who want to wait. Ctrl-C ends it.
+    fn warm(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
         at_width!(source(slf)?, source => {
             let db = source.db()?;
-            py.detach(|| db.load_index()).or_raise()
+            cancellable(py, db, fpdb::Db::warm)
         })
     }
 

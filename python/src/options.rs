@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fpdb::{Access, Durability, Ids, Options, RecipeName};
+use fpdb::{Durability, Ids, Options, RecipeName};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -40,7 +40,6 @@ fn set<F: Bits>(options: Options<F>, name: &str, value: &Bound<'_, PyAny>) -> Py
         "sync_interval" => options.sync_interval(seconds(value)?),
         "threads" => options.threads(count()?),
         "background" => options.background(value.extract()?),
-        "access" => options.access(one_of(name, value, &ACCESS)?),
         "memtable_entries" => options.memtable_entries(count()?),
         "index_memory" => options.index_memory(bytes()?),
         "page_memory" => options.page_memory(bytes()?),
@@ -55,8 +54,6 @@ fn set<F: Bits>(options: Options<F>, name: &str, value: &Bound<'_, PyAny>) -> Py
 const IDS: [(&str, Ids); 3] = [("user", Ids::User), ("unique", Ids::Unique), ("names", Ids::Names)];
 const DURABILITY: [(&str, Durability); 2] =
     [("sync", Durability::Sync), ("buffered", Durability::Buffered)];
-const ACCESS: [(&str, Access); 3] =
-    [("cached", Access::Cached), ("cold", Access::Cold), ("resident", Access::Resident)];
 
 /// Returns the choice with this name.
 pub(crate) fn one_of<T: Copy>(
@@ -122,7 +119,7 @@ pub(crate) fn for_reading(
     given: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Py<PyDict>> {
     let reading = PyDict::new(py);
-    for name in ["threads", "access", "index_memory", "page_memory"] {
+    for name in ["threads", "index_memory", "page_memory"] {
         if let Some(value) = given.map(|given| given.get_item(name)).transpose()?.flatten() {
             reading.set_item(name, value)?;
         }

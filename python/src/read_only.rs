@@ -27,7 +27,7 @@ impl ReadOnlyDb {
     #[staticmethod]
     #[pyo3(
         signature = (path, **options),
-        text_signature = "(path, *, bits=None, recipe=None, threads=None, access='cached', index_memory=None, page_memory=None)"
+        text_signature = "(path, *, bits=None, recipe=None, threads=None, index_memory=None, page_memory=None)"
     )]
     fn open(
         py: Python<'_>,
@@ -67,14 +67,13 @@ impl ReadOnlyDb {
         })
     }
 
-    /// Copies the directories and filters of all tables to memory, and returns how many bytes they
-    /// take. The background does the same, so this is only needed before measuring.
-    fn load_index(slf: &Bound<'_, Self>) -> PyResult<u64> {
+    /// Reads into memory what queries need, as far as it fits into index_memory and page_memory. The
+    /// background does the same, so this is only needed by those who want to wait. Ctrl-C ends it.
+    fn warm(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
         let source = slf.as_super().get().with_source(Clone::clone)?;
         at_width!(source, source => {
-            let db = source.read_only()?;
-            py.detach(|| db.load_index()).or_raise()
+            cancellable(py, source.read_only()?, fpdb::ReadOnlyDb::warm)
         })
     }
 

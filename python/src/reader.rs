@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use fpdb::text::Recipe;
 use fpdb::{DocId, Ids};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -18,6 +19,8 @@ use crate::numbers::{Distance, Number};
 use crate::pairs::{self, Other, Search};
 use crate::results::{Document, Match, named_tuple};
 use crate::source::{AnySnapshot, AnySource, Source, at_width, map_width};
+use crate::text::stored_recipe;
+use crate::width::Bits;
 
 /// What does not change while a database is open.
 #[derive(Debug)]
@@ -54,6 +57,11 @@ impl Reader {
         source.as_ref().map(work).ok_or_else(|| {
             errors::closed(format!("{} was closed: open it again", self.info.path.display()))
         })
+    }
+
+    /// Returns the recipe of the database, which must have one.
+    pub(crate) fn stored_recipe<F: Bits>(&self) -> PyResult<Recipe<F>> {
+        stored_recipe(self.info.recipe.as_deref(), &self.info.path)
     }
 
     /// Returns the state that a read sees now.
@@ -180,7 +188,7 @@ impl Reader {
     ) -> PyResult<Option<Bound<'py, PyList>>> {
         let options = answers::options(self.distance(distance), limit, since);
         at_width!(self.snapshot_now()?, snapshot => {
-            answers::query_text(py, &snapshot, &crate::text::stored_recipe(self)?, text, options)
+            answers::query_text(py, &snapshot, &self.stored_recipe()?, text, options)
         })
     }
 

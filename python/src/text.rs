@@ -1,6 +1,7 @@
 //! Fingerprints of texts.
 
 use std::num::NonZero;
+use std::path::Path;
 use std::thread;
 
 use fpdb::text::Recipe;
@@ -12,7 +13,6 @@ use crate::errors::{self, OrRaise};
 use crate::interrupt::{Cancel, interruptible};
 use crate::numbers::{Distance, Number};
 use crate::options::check_bits;
-use crate::reader::Reader;
 use crate::strings::Strings;
 use crate::width::Bits;
 
@@ -143,11 +143,11 @@ pub(crate) fn recipes(py: Python<'_>, bits: Distance) -> PyResult<Bound<'_, PyDi
 }
 
 /// Returns the recipe of a database.
-pub(crate) fn stored_recipe<F: Bits>(reader: &Reader) -> PyResult<Recipe<F>> {
-    let Some(name) = &reader.info.recipe else {
+pub(crate) fn stored_recipe<F: Bits>(name: Option<&str>, path: &Path) -> PyResult<Recipe<F>> {
+    let Some(name) = name else {
         return Err(errors::unsupported(format!(
             "{} has no recipe: create it, or open it while it is empty, with recipe=...",
-            reader.info.path.display()
+            path.display()
         )));
     };
     Recipe::find(name).or_raise()

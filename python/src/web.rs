@@ -167,7 +167,7 @@ struct State {
 }
 
 /// Most messages that are kept.
-const MOST_ERRORS: usize = 1000;
+const MAX_ERRORS: usize = 1000;
 
 /// An open WARC or ARC file: what WarcPages and WarcRecords have in common.
 #[pyclass(frozen, subclass, module = "fpdb_engine")]
@@ -217,7 +217,7 @@ impl WarcFile {
                 let record = state.archive.next()?;
                 let taken = record.and_then(|record| take(record, state));
                 Some(taken.unwrap_or_else(|error| {
-                    if state.errors.len() < MOST_ERRORS {
+                    if state.errors.len() < MAX_ERRORS {
                         state.errors.push(error.to_string());
                     }
                     None

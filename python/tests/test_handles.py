@@ -358,12 +358,15 @@ def test_maintenance_keeps_all_entries(tmp_path: Path) -> None:
             db.flush()
         db.sync()
         db.compact()
+        db.warm()
         stats = db.stats()
         assert (stats["entries"], len(stats["segments"]), stats["ids"]) == (3, 1, "user")
         assert stats.keys() == fpdb.Stats.__annotations__.keys()
         assert stats["segments"][0].keys() == fpdb.SegmentStats.__annotations__.keys()
         db.backup(tmp_path / "copy")
         with fpdb.ReadOnlyDb.open(tmp_path / "copy") as copy:
+            copy.warm()
+            assert copy.stats()["index_loaded_bytes"] == stats["index_loaded_bytes"] > 0
             assert [match.id for match in copy.query(0, 64)] == [0, 1, 2]
         with pytest.raises(fpdb.AlreadyExistsError):
             db.backup(tmp_path / "copy")

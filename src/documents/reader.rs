@@ -109,16 +109,16 @@ impl<F: Fingerprint> Documents<F> {
         self.file.memory() + symbols
     }
 
-    /// Reads what nearly every lookup needs if the file is cold: the checksums of pages, the symbol
+    /// Reads what nearly every lookup needs: the checksums of pages, the symbol
     /// table, the inner nodes and the chunks of the locator, and the filter. A lookup by key then
     /// reads one page, and one by id two.
-    pub(crate) fn load_if_cold(&self) -> Result<()> {
-        self.file.load_checksums_if_cold()?;
-        self.file.load_if_cold(0, PAGE)?;
+    pub(crate) fn load(&self) -> Result<()> {
+        self.file.load_checksums()?;
+        self.file.load(0, PAGE)?;
         let Places { inner_at, locator, filter } = self.places;
-        self.file.load_if_cold(inner_at, locator.pages_at.saturating_sub(inner_at))?;
-        self.file.load_if_cold(locator.chunks_at, locator.chunks_len())?;
-        self.file.load_if_cold(filter.offset, filter.len())
+        self.file.load(inner_at, locator.pages_at.saturating_sub(inner_at))?;
+        self.file.load(locator.chunks_at, locator.chunks_len())?;
+        self.file.load(filter.offset, filter.len())
     }
 
     /// Returns what the file says about the document with this key. The outer `None`: nothing; the

@@ -10,7 +10,7 @@ use crate::fingerprint::{DocId, Document, Fingerprint};
 use crate::inspection::Inspection;
 use crate::paged::FileSummary;
 use crate::settings::Ids;
-use crate::storage::{Access, Disk, Sim, Storage};
+use crate::storage::{Disk, Sim, Storage};
 
 /// Reads a file of documents, for both kinds of ids. If verification accepts it, every document
 /// that it has is found, and writing all of them again gives a file with the same documents.
@@ -128,10 +128,10 @@ impl NamesFile {
     /// # Errors
     ///
     /// What reading fails with.
-    pub fn open(folder: &Path, len: u64, access: Access) -> Result<Self> {
-        let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder).access(access));
+    pub fn open(folder: &Path, len: u64) -> Result<Self> {
+        let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder));
         let documents = Documents::open(&*storage, "names", &HEADER, len, Ids::Names)?;
-        documents.load_if_cold()?;
+        documents.load()?;
         Ok(Self(documents))
     }
 

@@ -147,20 +147,33 @@ impl OpenFile {
 
     /// Reads bytes of the file, checked or not.
     fn read(&self, offset: usize, to: &mut [u8]) -> Result<()> {
-        self.source.read_at(offset as u64, to).map_err(|e| {
-            let error = match e.kind() {
-                io::ErrorKind::UnexpectedEof => Error::corruption(
-                    "the file ends here, although it was longer when it was opened",
-                ),
-                _ => Error::io("read", &self.path, e),
-            };
-            error.at_path(&self.path).at_offset(offset as u64)
-        })
+        self.source.read_at(offset as u64, to).map_err(|e| self.failed_read(offset, e))
+    }
+
+    /// Reads bytes that will not be read again soon, checked or not.
+    fn read_once(&self, offset: usize, to: &mut [u8]) -> Result<()> {
+        self.source.read_once(offset as u64, to).map_err(|e| self.failed_read(offset, e))
+    }
+
+    fn failed_read(&self, offset: usize, e: io::Error) -> Error {
+        let error = match e.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                Error::corruption("the file ends here, although it was longer when it was opened")
+            }
+            _ => Error::io("read", &self.path, e),
+        };
+        error.at_path(&self.path).at_offset(offset as u64)
     }
 
     /// Reads some pages into `to`, which has as many bytes, and checks them.
     pub(super) fn read_pages(&self, pages: Range<usize>, to: &mut [u8]) -> Result<()> {
         self.read(pages.start.saturating_mul(PAGE), to)?;
+        pages.zip(to.chunks(PAGE)).try_for_each(|(page, bytes)| self.check_page(page, bytes))
+    }
+
+    /// Does what [`read_pages`](Self::read_pages) does for pages that will not be read again soon.
+    pub(super) fn read_pages_once(&self, pages: Range<usize>, to: &mut [u8]) -> Result<()> {
+        self.read_once(pages.start.saturating_mul(PAGE), to)?;
         pages.zip(to.chunks(PAGE)).try_for_each(|(page, bytes)| self.check_page(page, bytes))
     }
 
@@ -232,6 +245,7 @@ impl OpenFile {
             self.source.prefetch_counted(start * PAGE, 2 * CHUNK * PAGE);
             self.read_pages(start..end.min(start + CHUNK), to)?;
         }
+        self.source.forget((first * PAGE) as u64, len as u64);
         let memory = PageMemory::complete(bytes, len);
         Ok(Some(BodyCopy { base: first * PAGE, memory, _reserved: reserved }))
     }
@@ -245,8 +259,7 @@ impl OpenFile {
         for start in (0..self.len).step_by(CHUNK * PAGE) {
             let len = (self.len - start).min(CHUNK * PAGE);
             let to = buffer.get_mut(..len).unwrap_or_default();
-            self.source.prefetch_counted(start, (self.len - start).min(2 * CHUNK * PAGE));
-            self.read(start, to)?;
+            self.read_once(start, to)?;
             visit(start, to)?;
         }
         Ok(())

@@ -13,7 +13,11 @@ use crate::codec::bytes::Fields;
 use crate::codec::header::FileHeader;
 use crate::error::{Error, ErrorKind, Result};
 use crate::inspection::Inspection;
-use crate::storage::{Access, PageBudget, PageBytes, PageMemory, Reservation, Storage};
+use crate::storage::{PageBudget, PageBytes, PageMemory, Reservation, Storage};
+
+/// How many bytes the system reads ahead of those that are being read in the background. A query
+/// that needs the device waits for them.
+const READ_AHEAD: usize = 512 << 10;
 
 /// Pages that a sequential reader keeps, at most a chunk more.
 const SEQUENTIAL_PAGES: usize = 8 * CHUNK;
@@ -24,7 +28,6 @@ const SEQUENTIAL_PAGES: usize = 8 * CHUNK;
 pub(crate) struct PagedFile {
     file: Arc<OpenFile>,
     pages: Arc<CountedPages>,
-    access: Access,
     /// For a sequential reader: how many pages it reads at a time.
     ahead: Option<AtomicUsize>,
 }
@@ -38,53 +41,31 @@ impl PagedFile {
         expected_len: u64,
     ) -> Result<Self> {
         let file = Arc::new(OpenFile::open(storage, name, header, expected_len)?);
-        let access = file.source.access();
-        if access == Access::Mapped
-            && let Some(map) = file.source.map().map_err(|e| Error::io("map", file.path(), e))?
-        {
-            let memory = PageMemory::of_map(map, file.body_len);
-            let pages = Arc::new(CountedPages { memory, budget: None, set_aside: 0 });
-            return Ok(Self { file, pages, access, ahead: None });
-        }
-        let is_resident = access == Access::Resident;
-        let budget = Some(storage.page_budget()).filter(|_| !is_resident);
-        let pages = CountedPages::new(&file, budget)?;
-        let opened = Self { file, pages: Arc::new(pages), access, ahead: None };
-        if is_resident {
-            opened.fill_all();
-        }
-        Ok(opened)
+        let pages = Arc::new(CountedPages::new(&file, storage.page_budget())?);
+        Ok(Self { file, pages, ahead: None })
     }
 
     /// Returns the same file with empty memory for its pages, or with the same memory if that is
-    /// set aside for it. If all of the file is in memory anyway, returns `None`.
-    pub(crate) fn renewed(&self) -> Result<Option<Self>> {
-        if self.is_in_memory() {
-            return Ok(None);
-        }
-        let pages = match self.pages.set_aside {
-            0 => Arc::new(CountedPages::new(&self.file, self.pages.budget.clone())?),
+    /// set aside for it.
+    pub(crate) fn renewed(&self) -> Result<Self> {
+        let pages = match (self.pages.set_aside, &self.pages.budget) {
+            (0, Some(budget)) => Arc::new(CountedPages::new(&self.file, budget.clone())?),
             _ => self.pages.clone(),
         };
-        Ok(Some(Self { file: self.file.clone(), pages, access: self.access, ahead: None }))
+        Ok(Self { file: self.file.clone(), pages, ahead: None })
     }
 
     /// Returns the same file for a sequential reader, which reads ahead and keeps few pages. If all
-    /// of the file is in memory anyway, returns `None`.
+    /// pages are in memory, returns `None`.
     pub(crate) fn sequential(&self) -> Result<Option<Self>> {
-        if self.is_in_memory() {
+        if self.pages.memory.is_warm() {
             return Ok(None);
         }
-        let memory = PageMemory::private(self.file.body_len, false);
+        let memory = PageMemory::private(self.file.body_len);
         let memory = memory.map_err(|e| e.at_path(self.path()))?;
         let pages = Arc::new(CountedPages { memory, budget: None, set_aside: 0 });
         let ahead = Some(AtomicUsize::new(1));
-        Ok(Some(Self { file: self.file.clone(), pages, access: self.access, ahead }))
-    }
-
-    /// Returns whether all of the file is in memory, or mapped.
-    fn is_in_memory(&self) -> bool {
-        matches!(self.access, Access::Mapped | Access::Resident)
+        Ok(Some(Self { file: self.file.clone(), pages, ahead }))
     }
 
     /// Returns whether a sequential reader has so many pages that it should be replaced by another.
@@ -103,28 +84,26 @@ impl PagedFile {
         self.pages.set_aside > 0 || self.pages.budget.as_ref().is_none_or(has_room)
     }
 
-    /// Returns whether single pages are read from the disk when they are needed. Callers should
+    /// Returns whether pages may have to be read from the disk when they are needed. Callers should
     /// then [`prefetch`](Self::prefetch) what they are about to read.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_cold(&self) -> bool {
-        self.access == Access::Cold
+        !self.pages.memory.is_warm()
     }
 
-    /// Prefetches these bytes if the file is cold, without waiting for them.
+    /// Asks the system to read these bytes soon unless they are in memory, without waiting for
+    /// them.
     pub(crate) fn prefetch(&self, offset: usize, len: usize) {
         let len = len.min(self.file.body_len.saturating_sub(offset));
         let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
-        if self.is_cold() && len > 0 && !self.pages.memory.bytes().are_ready(pages) {
+        if len > 0 && !self.pages.memory.bytes().are_ready(pages) {
             self.file.source.prefetch_counted(offset, len);
         }
     }
 
-    /// Reads a part that every query needs if the file is cold: into the memory for pages if it has
-    /// room, and otherwise into the system's cache.
-    pub(crate) fn load_if_cold(&self, offset: usize, len: usize) -> Result<()> {
-        if !self.is_cold() {
-            return Ok(());
-        }
+    /// Reads a part that every query needs: into the memory for pages if it has room, and otherwise
+    /// into the system's cache.
+    pub(crate) fn load(&self, offset: usize, len: usize) -> Result<()> {
         let len = len.min(self.file.body_len.saturating_sub(offset));
         self.prefetch(offset, len);
         let has_room = |budget: &Arc<PageBudget>| budget.has_room(len as u64);
@@ -135,10 +114,57 @@ impl PagedFile {
         }
     }
 
-    /// Reads the checksums of all pages into memory if the file is cold, because the first use of
-    /// each page needs one.
-    pub(crate) fn load_checksums_if_cold(&self) -> Result<()> {
-        if self.is_cold() { self.file.load_checksums() } else { Ok(()) }
+    /// Returns how many bytes [`load_all`](Self::load_all) would read.
+    pub(crate) fn missing_bytes(&self) -> u64 {
+        if self.pages.set_aside == 0 || self.pages.memory.is_warm() {
+            return 0;
+        }
+        let bytes = self.pages.memory.bytes();
+        let missing = (0..self.end_of_needed()).filter(|&page| !bytes.is_ready(page));
+        (missing.count() * PAGE) as u64
+    }
+
+    /// Reads all pages that are not in memory, except those that are copied, if memory is set aside
+    /// for the file. Stops early if `goes_on` returns false after some more bytes. What cannot be
+    /// read is reported when it is used.
+    pub(crate) fn load_all(&self, goes_on: &dyn Fn(u64) -> bool) {
+        if self.pages.set_aside == 0 || self.pages.memory.is_warm() {
+            return;
+        }
+        let (mut page, end) = (0, self.end_of_needed());
+        let mut is_sound = true;
+        while page < end {
+            let missing = self.missing_from(page, end);
+            page = missing.end.max(page + 1);
+            if missing.is_empty() {
+                continue;
+            }
+            let ahead = page * PAGE;
+            self.file.source.prefetch_counted(ahead, READ_AHEAD.min(end * PAGE - ahead));
+            let bytes = (missing.len() * PAGE) as u64;
+            is_sound &= self.fill_pages(missing).is_ok();
+            if !goes_on(bytes) {
+                return;
+            }
+        }
+        // The system drops none of its own large pages in part.
+        self.file.source.forget(0, (end * PAGE) as u64);
+        if is_sound {
+            self.pages.memory.set_warm();
+        }
+    }
+
+    /// Returns the end of the pages that are read from the memory for pages, and not from a copy only:
+    /// the first page of a copy may begin with what is not read from it.
+    fn end_of_needed(&self) -> usize {
+        let pages = self.file.body_len.div_ceil(PAGE);
+        let copy = self.file.copy.get().and_then(Option::as_ref);
+        copy.map_or(pages, |copy| pages.min(copy.base / PAGE + 1))
+    }
+
+    /// Reads the checksums of all pages into memory, because the first use of each page needs one.
+    pub(crate) fn load_checksums(&self) -> Result<()> {
+        self.file.load_checksums()
     }
 
     /// Returns the file's path, for messages.
@@ -190,10 +216,9 @@ impl PagedFile {
         }
     }
 
-    /// Returns whether the file is not copied, and has neither failed to be copied nor is in memory
-    /// anyway.
+    /// Returns whether the file is not copied, and has not failed to be copied.
     pub(crate) fn needs_copy(&self) -> bool {
-        self.file.copy.get().is_none() && self.access != Access::Resident
+        self.file.copy.get().is_none()
     }
 
     /// Returns whether there is a copy.
@@ -289,28 +314,32 @@ impl PagedFile {
 
     /// Makes some pages ready that are not.
     fn fill_pages(&self, pages: Range<usize>) -> Result<()> {
-        if self.pages.memory.is_map() {
-            let check = |page, bytes: &[u8]| self.file.check_page(page, bytes);
-            let mut pages = pages;
-            return pages.try_for_each(|page| {
-                let checked = self.pages.memory.check_map(page, |bytes| check(page, bytes));
-                checked.map_err(|e| e.at_path(self.path()).at_offset((page * PAGE) as u64))
-            });
-        }
         if pages.len() == 1 {
             let mut buffer = [0; PAGE];
             let to = buffer.get_mut(..self.file.len_of(&pages)).unwrap_or_default();
-            self.file.read_pages(pages.clone(), to)?;
+            self.read(pages.clone(), to)?;
             self.insert(pages.start, to);
             return Ok(());
         }
         let mut buffer = vec![0; self.file.len_of(&pages)];
-        if self.file.read_pages(pages.clone(), &mut buffer).is_err() {
+        if self.read(pages.clone(), &mut buffer).is_err() {
             // The error is about the first page that has one.
             let mut pages = pages;
             return pages.try_for_each(|page| self.fill_pages(page..page + 1));
         }
         pages.zip(buffer.chunks(PAGE)).for_each(|(page, bytes)| self.insert(page, bytes));
+        Ok(())
+    }
+
+    /// Reads and checks pages. Those that will be in memory are not kept in the system's cache, so
+    /// that there is one copy of each.
+    fn read(&self, pages: Range<usize>, to: &mut [u8]) -> Result<()> {
+        let (offset, len) = (pages.start * PAGE, to.len());
+        if self.ahead.is_some() {
+            return self.file.read_pages_once(pages, to);
+        }
+        self.file.read_pages(pages, to)?;
+        self.file.source.forget(offset as u64, len as u64);
         Ok(())
     }
 
@@ -321,14 +350,6 @@ impl PagedFile {
             && let Some(budget) = budget
         {
             budget.add(PAGE as u64);
-        }
-    }
-
-    /// Reads all pages. Those that cannot be read are reported when they are used.
-    fn fill_all(&self) {
-        let end = self.file.body_len.div_ceil(PAGE);
-        for first in (0..end).step_by(CHUNK) {
-            let _ = self.fill_pages(first..end.min(first + CHUNK));
         }
     }
 
@@ -365,25 +386,21 @@ impl PagedFile {
 #[derive(Debug)]
 struct CountedPages {
     memory: PageMemory,
-    /// Maps, files that are entirely in memory, and what sequential readers keep do not count.
+    /// What sequential readers keep does not count.
     budget: Option<Arc<PageBudget>>,
     /// If there is room for the entire file: its bytes. They count from the beginning, and single
-    /// pages do not. So the memory can have huge pages, of which a part may be unused.
+    /// pages do not.
     set_aside: u64,
 }
 
 impl CountedPages {
-    fn new(file: &OpenFile, budget: Option<Arc<PageBudget>>) -> Result<Self> {
+    fn new(file: &OpenFile, budget: Arc<PageBudget>) -> Result<Self> {
         let len = file.body_len as u64;
-        let set_aside = match &budget {
-            Some(budget) if budget.set_aside(len) => len,
-            _ => 0,
-        };
-        let memory = PageMemory::private(file.body_len, budget.is_none() || set_aside > 0);
-        match memory {
-            Ok(memory) => Ok(Self { memory, budget, set_aside }),
+        let set_aside = if budget.set_aside(len) { len } else { 0 };
+        match PageMemory::private(file.body_len) {
+            Ok(memory) => Ok(Self { memory, budget: Some(budget), set_aside }),
             Err(error) => {
-                budget.iter().for_each(|budget| budget.subtract(set_aside));
+                budget.subtract(set_aside);
                 Err(error.at_path(file.path()))
             }
         }

@@ -10,10 +10,9 @@ pub(crate) trait Paged: Sized {
     /// Returns the same, with another memory for the pages of the file.
     fn with_file(&self, file: PagedFile) -> Self;
 
-    /// Returns the same with empty memory for pages, or `None` if all of the file is in memory
-    /// anyway.
-    fn renewed(&self) -> Result<Option<Self>> {
-        Ok(self.file().renewed()?.map(|file| self.with_file(file)))
+    /// Returns the same with empty memory for pages, unless that is set aside for the file.
+    fn renewed(&self) -> Result<Self> {
+        Ok(self.with_file(self.file().renewed()?))
     }
 }
 

@@ -71,10 +71,10 @@ impl Postings {
         Ok(Self { file, entries, groups, heads_at })
     }
 
-    /// Reads the heads of all sections and the checksums of pages into memory if the file is cold.
-    pub(crate) fn load_heads_if_cold(&self) -> Result<()> {
-        self.file.load_checksums_if_cold()?;
-        self.file.load_if_cold(self.heads_at, self.groups.div_ceil(GROUPS) * HEAD_LEN)
+    /// Reads the heads of all sections and the checksums of pages into memory.
+    pub(crate) fn load_heads(&self) -> Result<()> {
+        self.file.load_checksums()?;
+        self.file.load(self.heads_at, self.groups.div_ceil(GROUPS) * HEAD_LEN)
     }
 
     /// Returns the number of entries: the ids of all fingerprints.

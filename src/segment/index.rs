@@ -1,4 +1,4 @@
-//! Loading the indexes and filters of a segment's tables into memory.
+//! Loading what queries need of a segment into memory before they need it.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use super::Segment;
 use crate::documents::Documents;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::paged::PagedFile;
 use crate::storage::MemoryBudget;
 use crate::table::Table;
 
@@ -16,13 +17,12 @@ impl<F: Fingerprint> Segment<F> {
     }
 
     /// Copies the index and the filter of each table to memory, and decodes small tables. Queries
-    /// use that from then on. If it does not all fit in the budget, loads none; then the indexes of
-    /// a cold segment are read into the system's cache instead. Stops early if `goes_on` returns
-    /// false.
+    /// use that from then on. If it does not all fit in the budget, loads none; then the indexes
+    /// are read into the memory for pages, or into the system's cache. Stops early if `goes_on`
+    /// returns false.
     ///
-    /// In a cold segment, everything else that queries read besides single pages is read into the
-    /// system's cache first: checksums of pages, heads of id sections, and what leads to a leaf of
-    /// documents.
+    /// Everything else that nearly every query reads is loaded first: checksums of pages, heads of
+    /// id sections, and what leads to a leaf of documents.
     ///
     /// Returns the first error. A table that cannot be loaded is used as it is.
     pub(crate) fn load_indexes(
@@ -34,18 +34,28 @@ impl<F: Fingerprint> Segment<F> {
         if !self.needs_indexes() {
             return Ok(());
         }
-        let heads = self.postings.load_heads_if_cold();
-        let documents = self.documents.as_ref().map_or(Ok(()), Documents::load_if_cold);
-        let mut result =
-            heads.and(documents).and(tables().try_for_each(Table::load_checksums_if_cold));
+        let heads = self.postings.load_heads();
+        let documents = self.documents.as_ref().map_or(Ok(()), Documents::load);
+        let mut result = heads.and(documents).and(tables().try_for_each(Table::load_checksums));
         let Some(mut reserved) = budget.reserve(tables().map(Table::needed_index_len).sum()) else {
-            return result.and(tables().try_for_each(Table::load_index_if_cold));
+            return result.and(tables().try_for_each(Table::load_index_pages));
         };
         for table in tables() {
             let loaded = table.load_index(reserved.split(table.needed_index_len()), goes_on);
             result = result.and(loaded);
         }
         result
+    }
+
+    /// Returns how many bytes [`load_pages`](Self::load_pages) would read.
+    pub(crate) fn missing_pages_len(&self) -> u64 {
+        self.files().into_iter().map(PagedFile::missing_bytes).sum()
+    }
+
+    /// Reads the files for which memory is set aside. Stops early if `goes_on` returns false after
+    /// some more bytes.
+    pub(crate) fn load_pages(&self, goes_on: &dyn Fn(u64) -> bool) {
+        self.files().into_iter().for_each(|file| file.load_all(goes_on));
     }
 
     /// Returns the bytes of memory that the loaded indexes take.

@@ -254,24 +254,20 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Returns the same segment with empty memory for its pages, or `None` if all of its files are
-    /// in memory anyway.
-    pub(crate) fn renewed(&self) -> Result<Option<Self>> {
+    /// Returns the same segment with empty memory for the pages of each file, unless that is set
+    /// aside for it.
+    pub(crate) fn renewed(&self) -> Result<Self> {
         fn renew<T: Paged>(part: Option<&T>) -> Result<Option<T>> {
-            part.map_or(Ok(None), T::renewed)
+            part.map(T::renewed).transpose()
         }
-        let Some(postings) = self.postings.renewed()? else { return Ok(None) };
-        let tables = self.tables.iter().filter_map(|table| table.renewed().transpose());
-        let segment = Self {
-            tables: tables.collect::<Result<_>>()?,
-            postings,
+        Ok(Self {
+            tables: self.tables.iter().map(Table::renewed).collect::<Result<_>>()?,
+            postings: self.postings.renewed()?,
             tombstones: renew(self.tombstones.as_ref())?,
             documents: renew(self.documents.as_ref())?,
             root: self.root.clone(),
             meta: self.meta.clone(),
-        };
-        // All files are read in the same way.
-        Ok(Some(segment).filter(|segment| segment.tables.len() == self.tables.len()))
+        })
     }
 
     /// Returns the folder, for messages.

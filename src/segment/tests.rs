@@ -9,7 +9,7 @@ use crate::paged::PagedWriter;
 use crate::postings::Ids;
 use crate::scratch::{Scratch, ScratchFiles};
 use crate::settings::Ids as KindOfIds;
-use crate::storage::{Access, Disk, LockedFolder, MemoryBudget, READ_AHEAD, Sim};
+use crate::storage::{Disk, LockedFolder, MemoryBudget, READ_AHEAD, Sim};
 use crate::table::FilterChecks;
 use crate::table::Profile;
 
@@ -222,9 +222,9 @@ fn files_are_the_same_with_and_without_scratch_files() {
 }
 
 #[test]
-fn cold_segment_is_opened_without_reading_ahead() {
+fn segment_is_opened_without_reading_ahead() {
     let folder = tempfile::tempdir().unwrap();
-    let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()).access(Access::Cold));
+    let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
     let settings = settings();
     let meta = written(&storage, &settings);
     let before = READ_AHEAD.get();

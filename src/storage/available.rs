@@ -13,7 +13,8 @@ const UNKNOWN: u64 = 4 << 30;
 /// Returns the bytes of memory that the process may use: the least of the machine's memory and the
 /// limits of the process's control groups. Where the system does not say, 4 GiB.
 ///
-/// Compare it with the size of a database to choose its [`Access`](crate::Access).
+/// Compare it with the size of a database: pages in memory make queries faster
+/// ([`Options::page_memory`](crate::Options::page_memory)).
 ///
 /// # Examples
 ///
@@ -26,10 +27,51 @@ pub fn memory() -> u64 {
     *MEMORY.get_or_init(|| limits().min().unwrap_or(UNKNOWN))
 }
 
+/// Returns how many more bytes of memory the process could use at this moment, with what the system
+/// would free for it: the least of what the machine has and what the process's control groups allow.
+/// `None` if the system does not say.
+pub(super) fn memory_now() -> Option<u64> {
+    left().min()
+}
+
+#[cfg(target_os = "linux")]
+fn left() -> impl Iterator<Item = u64> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let machine = kib_of("MemAvailable:", &read("/proc/meminfo"));
+    let groups = group_files(&read("/proc/self/cgroup"));
+    let groups: Vec<u64> = groups.iter().filter_map(|path| left_in_group(path, read)).collect();
+    machine.into_iter().chain(groups)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn left() -> impl Iterator<Item = u64> {
+    std::iter::empty()
+}
+
+/// Returns how much memory is left in the group that has this file with its limit. The cache of files
+/// counts as left. `read` returns the contents of a file, or nothing.
+#[cfg(any(test, target_os = "linux"))]
+fn left_in_group(limit: &str, read: impl Fn(&str) -> String) -> Option<u64> {
+    let number = |path: &str| read(path).trim().parse::<u64>().ok();
+    let (folder, name) = limit.rsplit_once('/')?;
+    let (used, cache) = match name {
+        "memory.max" => ("memory.current", ["inactive_file", "active_file"]),
+        _ => ("memory.usage_in_bytes", ["total_inactive_file", "total_active_file"]),
+    };
+    let stat = read(&format!("{folder}/memory.stat"));
+    let cached = |name: &str| -> u64 {
+        let values = stat.lines().filter_map(|line| line.split_once(' '));
+        values.filter(|(key, _)| *key == name).filter_map(|(_, n)| n.parse::<u64>().ok()).sum()
+    };
+    let used = number(&format!("{folder}/{used}"))?;
+    let freed: u64 = cache.into_iter().map(cached).sum();
+    Some(number(limit)?.saturating_sub(used.saturating_sub(freed)))
+}
+
 #[cfg(target_os = "linux")]
 fn limits() -> impl Iterator<Item = u64> {
     let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
-    let machine = machine_memory(&read("/proc/meminfo".to_owned()));
+    let machine = kib_of("MemTotal:", &read("/proc/meminfo".to_owned()));
     let groups = group_files(&read("/proc/self/cgroup".to_owned()));
     let limits: Vec<u64> =
         groups.into_iter().filter_map(|path| read(path).trim().parse().ok()).collect();
@@ -41,11 +83,11 @@ fn limits() -> impl Iterator<Item = u64> {
     std::iter::empty()
 }
 
-/// Returns the memory that `/proc/meminfo` reports.
+/// Returns an amount of memory that `/proc/meminfo` reports, in bytes.
 #[cfg(any(test, target_os = "linux"))]
-fn machine_memory(meminfo: &str) -> Option<u64> {
-    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    total.trim().strip_suffix(" kB")?.parse().ok().map(|kib: u64| kib << 10)
+fn kib_of(name: &str, meminfo: &str) -> Option<u64> {
+    let value = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+    value.trim().strip_suffix(" kB")?.parse().ok().map(|kib: u64| kib << 10)
 }
 
 /// Returns the files that may hold a limit, given `/proc/self/cgroup`: the files of the process's
@@ -80,8 +122,8 @@ mod tests {
     #[test]
     fn memory_is_that_of_the_machine_or_the_least_limit_of_a_group() {
         assert!(memory() > 1 << 20);
-        assert_eq!(machine_memory("MemFree: 1 kB\nMemTotal:       16 kB\n"), Some(16 << 10));
-        assert_eq!(machine_memory("no such line"), None);
+        assert_eq!(kib_of("MemTotal:", "MemFree: 1 kB\nMemTotal:       16 kB\n"), Some(16 << 10));
+        assert_eq!(kib_of("MemTotal:", "no such line"), None);
         let files = group_files("0::/user/job\n5:cpu,memory:/x\n3:cpu:/y\n");
         let expected = [
             "/sys/fs/cgroup/user/job/memory.max",
@@ -91,5 +133,25 @@ mod tests {
             "/sys/fs/cgroup/memory/memory.limit_in_bytes",
         ];
         assert_eq!(files, expected);
+    }
+
+    #[test]
+    fn what_is_left_of_a_group_is_its_limit_less_what_cannot_be_freed() {
+        let file = |path: &str| -> String {
+            match path {
+                "/g/memory.max" | "/old/memory.limit_in_bytes" => "1000\n",
+                "/g/memory.current" | "/old/memory.usage_in_bytes" => "700\n",
+                "/g/memory.stat" => "anon 400\ninactive_file 200\nactive_file 50\n",
+                "/old/memory.stat" => "inactive_file 9\ntotal_inactive_file 300\n",
+                "/none/memory.max" => "max\n",
+                _ => "",
+            }
+            .to_owned()
+        };
+        assert_eq!(left_in_group("/g/memory.max", file), Some(550));
+        assert_eq!(left_in_group("/old/memory.limit_in_bytes", file), Some(600));
+        assert_eq!(left_in_group("/none/memory.max", file), None);
+        assert_eq!(left_in_group("/missing/memory.max", file), None);
+        assert!(memory_now().is_none_or(|now| now > 0 && now <= memory()));
     }
 }

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use super::access::Access;
 use super::folder::Folder;
 use super::open_file::OpenFile;
 use super::{
@@ -46,7 +45,6 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug, Clone)]
 pub struct Disk {
     root: PathBuf,
-    access: Access,
     pages: Arc<PageBudget>,
     folder: OnceLock<Arc<Folder>>,
 }
@@ -56,26 +54,7 @@ impl Disk {
     /// system.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let pages = Arc::new(PageBudget::default());
-        Self { root: root.into(), access: Access::default(), pages, folder: OnceLock::new() }
-    }
-
-    /// Sets how the files of segments are read. Default: [`Access::Cached`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::Access;
-    /// use fpdb::storage::{Disk, ReadFile, Storage};
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// let disk = Disk::new(folder.path()).access(Access::Resident);
-    /// disk.create("a.log")?.append(b"some bytes")?;
-    /// assert_eq!(disk.open("a.log")?.access(), Access::Resident);
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
-    #[must_use]
-    pub fn access(self, access: Access) -> Self {
-        Self { access, ..self }
+        Self { root: root.into(), pages, folder: OnceLock::new() }
     }
 
     /// Sets how much memory the pages of files may take; see
@@ -146,9 +125,8 @@ impl Storage for Disk {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
-        let file = self.with("open the file", name, |folder| {
-            OpenFile::new(folder.open_file(name)?, self.access)
-        })?;
+        let file =
+            self.with("open the file", name, |folder| OpenFile::new(folder.open_file(name)?))?;
         Ok(Arc::new(file))
     }
 
@@ -230,7 +208,7 @@ impl Storage for Disk {
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
         let pages = Arc::new(PageBudget::new(self.pages.limit()));
-        Arc::new(Self { access: self.access, pages, ..Self::new(root) })
+        Arc::new(Self { pages, ..Self::new(root) })
     }
 }
 

@@ -71,10 +71,11 @@ pub struct PageBudget {
     threshold: AtomicU64,
 }
 
-/// A quarter of the memory that the process may use.
+/// Most of the memory that is available now.
 impl Default for PageBudget {
     fn default() -> Self {
-        Self::new(super::available::memory() / 4)
+        let most = super::available::memory() / 5 * 4;
+        Self::new(super::available::memory_now().map_or(most / 4, |now| most.min(now / 10 * 9)))
     }
 }
 
@@ -113,10 +114,11 @@ impl PageBudget {
         self.threshold.store(self.limit, Ordering::Relaxed);
     }
 
-    /// Sets memory aside for all pages of a file, if that leaves half of the limit for others.
+    /// Sets memory aside for all pages of a file, if that leaves an eighth of the limit for others.
     /// Returns whether it does.
     pub(crate) fn set_aside(&self, bytes: u64) -> bool {
-        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit / 2);
+        let most = self.limit - self.limit / 8;
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= most);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
     }
 
@@ -156,8 +158,8 @@ mod tests {
         budget.add(59);
         assert!(budget.is_exceeded());
         budget.subtract(101);
-        assert!(!budget.set_aside(51) && !budget.set_aside(u64::MAX) && budget.set_aside(50));
-        assert_eq!(budget.used(), 50);
+        assert!(!budget.set_aside(89) && !budget.set_aside(u64::MAX) && budget.set_aside(88));
+        assert_eq!(budget.used(), 88);
         assert!(!budget.set_aside(1));
     }
 

@@ -1,13 +1,11 @@
 //! Memory for the pages of files: the only `unsafe` code of the storage.
 
 #![expect(unsafe_code, reason = "threads share pages without locks; the rule below makes it sound")]
-#![expect(clippy::disallowed_types, reason = "the only module that maps files")]
+#![expect(clippy::disallowed_types, reason = "the only module that maps memory")]
 
-use std::fs::File;
-use std::io;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use memmap2::{MmapMut, MmapOptions, MmapRaw};
@@ -16,20 +14,6 @@ use super::page::PAGE;
 use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A file that is mapped into memory.
-///
-/// If another program truncates the file, or the device cannot read it, access to its bytes raises
-/// a signal, which ends the process.
-#[derive(Debug)]
-pub struct FileMap(MmapRaw);
-
-impl FileMap {
-    /// Maps the first `len` bytes of a file.
-    pub(super) fn new(file: &File, len: usize) -> io::Result<Self> {
-        MmapOptions::new().len(len).map_raw_read_only(file).map(Self)
-    }
-}
-
 /// Memory up to this length is on the heap. A map of its own takes three system calls and a page
 /// fault, and while one thread makes or drops one, other threads of the process wait for it.
 const HEAP: usize = 64 << 10;
@@ -37,7 +21,7 @@ const HEAP: usize = 64 << 10;
 /// Where memory is.
 #[derive(Debug)]
 enum Memory {
-    /// Private memory, or a map of a file.
+    /// Memory of its own.
     Map(MmapRaw),
     /// The atomic type allows writes through a shared reference, as a map does.
     Heap(Box<[MaybeUninit<AtomicU64>]>),
@@ -59,15 +43,16 @@ impl Memory {
 
 /// Memory for the pages of a file. Each page becomes *ready* once, and its bytes never change after
 /// that. Only the bytes of ready pages can be accessed, so what happens to a file on disk does not
-/// affect pages that are ready, unless the memory is a [map of the file](Self::of_map).
+/// affect pages that are ready.
 #[derive(Debug)]
 pub(crate) struct PageMemory {
     /// No reference to its bytes exists except to bytes of ready pages.
     memory: Memory,
     len: usize,
-    is_map: bool,
     /// Whether all pages were ready from the beginning.
     is_complete: bool,
+    /// Whether all pages that are ever needed are ready.
+    is_warm: AtomicBool,
     /// One bit per page, and some that mean nothing after the last page.
     ready: Box<[AtomicU64]>,
     /// Pages that were inserted. Locked while one is copied to the memory.
@@ -77,35 +62,28 @@ pub(crate) struct PageMemory {
 impl PageMemory {
     /// Reserves private memory for `len` bytes, in which no page is ready. A page takes no memory
     /// before it is, unless the memory is on the heap.
-    pub(crate) fn private(len: usize, huge_pages: bool) -> Result<Self> {
+    pub(crate) fn private(len: usize) -> Result<Self> {
         if len <= HEAP {
             let memory = Box::new_uninit_slice(len.div_ceil(size_of::<AtomicU64>()));
-            return Ok(Self::new(Memory::Heap(memory), len, false));
+            return Ok(Self::new(Memory::Heap(memory), len));
         }
         let failed = |e| Error::new(ErrorKind::Io, format!("reserve {len} bytes of memory: {e}"));
         let memory = MmapOptions::new().len(len).no_reserve_swap().map_anon();
         let memory = memory.map_err(failed)?;
         #[cfg(target_os = "linux")]
         {
-            use memmap2::Advice::{HugePage, NoHugePage};
-            // A hint. Without huge pages, a page of a file takes no more memory than its length.
-            let _ = memory.advise(if huge_pages { HugePage } else { NoHugePage });
+            // A hint. Huge pages would be zeroed for single pages of the file, while queries wait,
+            // and they made queries no faster (docs/benchmarks.md).
+            let _ = memory.advise(memmap2::Advice::NoHugePage);
         }
-        #[cfg(not(target_os = "linux"))]
-        let _ = huge_pages;
-        Ok(Self::new(Memory::Map(memory.into()), len, false))
+        Ok(Self::new(Memory::Map(memory.into()), len))
     }
 
-    /// Uses a map of at least `len` bytes of the file, in which no page is ready.
-    pub(crate) fn of_map(map: FileMap, len: usize) -> Self {
-        let len = len.min(map.0.len());
-        Self::new(Memory::Map(map.0), len, true)
-    }
-
-    fn new(memory: Memory, len: usize, is_map: bool) -> Self {
+    fn new(memory: Memory, len: usize) -> Self {
         let words = len.div_ceil(PAGE).div_ceil(64);
         let ready = (0..words).map(|_| AtomicU64::new(0)).collect();
-        Self { memory, len, is_map, is_complete: false, ready, inserted: Mutex::new(0) }
+        let (is_warm, inserted) = (AtomicBool::new(false), Mutex::new(0));
+        Self { memory, len, is_complete: false, is_warm, ready, inserted }
     }
 
     /// Uses memory whose pages are all ready.
@@ -115,14 +93,22 @@ impl PageMemory {
             Pages::Map(map) => Memory::Map(map.into()),
             Pages::Heap(bytes) => Memory::Complete(bytes),
         };
-        let memory = Self { is_complete: true, ..Self::new(bytes, len, false) };
+        let memory =
+            Self { is_complete: true, is_warm: AtomicBool::new(true), ..Self::new(bytes, len) };
         memory.ready.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
         memory
     }
 
-    /// Returns whether this is a map of the file.
-    pub(crate) fn is_map(&self) -> bool {
-        self.is_map
+    /// Returns whether all pages that are ever needed are ready.
+    #[inline(always)]
+    pub(crate) fn is_warm(&self) -> bool {
+        self.is_warm.load(Ordering::Relaxed)
+    }
+
+    /// Notes that all pages that are ever needed are ready. This decides only whether they are
+    /// looked for before they are used, so nothing is wrong if one is not.
+    pub(crate) fn set_warm(&self) {
+        self.is_warm.store(true, Ordering::Relaxed);
     }
 
     /// Returns the bytes of memory used in addition to the pages.
@@ -147,13 +133,12 @@ impl PageMemory {
         let start = page.saturating_mul(PAGE);
         let len = self.len.saturating_sub(start).min(PAGE);
         let mut inserted = self.inserted.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_writable = !self.is_map && !self.is_complete;
-        let is_needed = is_writable && !self.bytes().is_ready(page);
+        let is_needed = !self.is_complete && !self.bytes().is_ready(page);
         if !is_needed || len == 0 || bytes.len() != len {
             return false;
         }
         // SAFETY: the `len` bytes from `start` on are in `memory`, which has at least `self.len`
-        // bytes and is writable because it is neither a map of a file nor complete. `bytes` is
+        // bytes and is writable because it is not complete. `bytes` is
         // elsewhere: references to bytes of `memory` exist only for pages that are ready. This page
         // is not, and no other thread makes it ready or writes to it, because this one holds
         // `inserted`. So nobody reads or writes these bytes at the same time. Tested by
@@ -164,41 +149,10 @@ impl PageMemory {
         }
         self.set_ready(page);
         *inserted += 1;
+        if *inserted == self.len.div_ceil(PAGE) {
+            self.set_warm();
+        }
         true
-    }
-
-    /// Passes the bytes of one page of a map to `check`, and makes the page ready if that succeeds.
-    pub(crate) fn check_map(
-        &self,
-        page: usize,
-        check: impl FnOnce(&[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let start = page.saturating_mul(PAGE);
-        let len = self.len.saturating_sub(start).min(PAGE);
-        if !self.is_map || len == 0 {
-            return Ok(());
-        }
-        #[cfg(target_os = "linux")]
-        {
-            // Where the system supports it, an unreadable page is an error here and not a signal
-            // later. If it does not, the map is used all the same.
-            if let Memory::Map(map) = &self.memory
-                && let Err(e) = map.advise_range(memmap2::Advice::PopulateRead, start, len)
-                && e.kind() != io::ErrorKind::InvalidInput
-            {
-                return Err(Error::new(ErrorKind::Io, format!("read a page: {e}")));
-            }
-        }
-        // SAFETY: the `len` bytes from `start` on are in `memory`, a map of a file, which this
-        // process never writes to: segment files are written and synced before they are opened, and
-        // only removed after that. Another program that writes to the file, or truncates it, breaks
-        // this; `Access::Mapped` documents it, and is never the default. Tested by
-        // `map_of_a_file_is_checked_in_place` in tests.rs; measured by the bench `query`.
-        let bytes =
-            unsafe { std::slice::from_raw_parts(self.memory.start().cast_const().add(start), len) };
-        check(bytes)?;
-        self.set_ready(page);
-        Ok(())
     }
 
     fn set_ready(&self, page: usize) {
@@ -292,7 +246,7 @@ impl<'a> PageBytes<'a> {
         debug_assert!(self.has(offset, len));
         // SAFETY: all callers are above, and have checked that the bytes are within the `len` bytes
         // of the memory, which exists as long as `'a`, and that their pages are ready. Nobody
-        // writes to ready pages (see `insert` and `check_map`), and the write that filled a page
+        // writes to ready pages (see `insert`), and the write that filled a page
         // happened before the load that found it ready, since that load acquires what `set_ready`
         // released. Tested by `threads_see_complete_pages_only` in tests.rs; measured by the bench
         // `query`.

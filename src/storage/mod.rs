@@ -12,7 +12,6 @@
     allow(unreachable_pub, dead_code, reason = "public, and used, with the feature `sim` only")
 )]
 
-mod access;
 mod available;
 mod counted;
 mod disk;
@@ -35,15 +34,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-pub use access::Access;
 pub use available::memory as memory_limit;
 pub use disk::Disk;
 pub(crate) use in_memory::InMemory;
 pub(crate) use locked::LockedFolder;
 pub use memory::PageBudget;
 pub(crate) use memory::{MemoryBudget, Reservation};
-#[cfg(feature = "sim")]
-pub use mmap::FileMap;
 pub(crate) use mmap::{PageBytes, PageMemory, Pages};
 pub(crate) use page::PAGE;
 #[cfg(test)]

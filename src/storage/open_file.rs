@@ -4,23 +4,36 @@
 
 use std::fs::File;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::access::Access;
-use super::mmap::FileMap;
 use super::read_file::ReadFile;
+
+/// `RWF_DONTCACHE`, of Linux 6.14: pages that the read brings into the cache leave it again. Pages that
+/// were in the cache before stay.
+#[cfg(target_os = "linux")]
+const DONT_CACHE: rustix::io::ReadWriteFlags = rustix::io::ReadWriteFlags::from_bits_retain(0x80);
 
 /// A file opened for reading.
 #[derive(Debug)]
 pub(super) struct OpenFile {
     file: File,
     length: u64,
-    access: Access,
+    /// Whether the system is asked not to keep what is read once. Not every kernel and file system
+    /// can do that.
+    #[cfg(target_os = "linux")]
+    reads_once: AtomicBool,
 }
 
 impl OpenFile {
-    pub(super) fn new(file: File, access: Access) -> io::Result<Self> {
+    pub(super) fn new(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
-        Ok(Self { file, length, access })
+        Ok(Self {
+            file,
+            length,
+            #[cfg(target_os = "linux")]
+            reads_once: AtomicBool::new(true),
+        })
     }
 }
 
@@ -56,13 +69,29 @@ impl ReadFile for OpenFile {
         let _ = rustix::fs::fadvise(&self.file, offset, len, rustix::fs::Advice::WillNeed);
     }
 
-    fn access(&self) -> Access {
-        self.access
+    #[cfg(target_os = "linux")]
+    fn read_once(&self, mut offset: u64, mut to: &mut [u8]) -> io::Result<()> {
+        while !to.is_empty() && self.reads_once.load(Relaxed) {
+            let mut parts = [io::IoSliceMut::new(to)];
+            match rustix::io::preadv2(&self.file, &mut parts, offset, DONT_CACHE) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    offset += read as u64;
+                    to = to.get_mut(read..).unwrap_or_default();
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
+                    self.reads_once.store(false, Relaxed);
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+        self.read_at(offset, to)
     }
 
-    fn map(&self) -> io::Result<Option<FileMap>> {
-        let len = usize::try_from(self.length).map_err(io::Error::other)?;
-        // Not every system can map an empty file.
-        if len == 0 { Ok(None) } else { FileMap::new(&self.file, len).map(Some) }
+    #[cfg(target_os = "linux")]
+    fn forget(&self, offset: u64, len: u64) {
+        let len = std::num::NonZeroU64::new(len);
+        let _ = rustix::fs::fadvise(&self.file, offset, len, rustix::fs::Advice::DontNeed);
     }
 }

@@ -3,9 +3,6 @@
 use std::fmt::Debug;
 use std::io;
 
-use super::access::Access;
-use super::mmap::FileMap;
-
 #[cfg(test)]
 thread_local! {
     /// Bytes that this thread has asked the system to read before they are used.
@@ -44,19 +41,18 @@ pub trait ReadFile: Debug + Send + Sync {
     /// are ignored. The default does nothing.
     fn prefetch(&self, _offset: u64, _len: u64) {}
 
-    /// Returns how the pages of the file are to be read. The default is [`Access::Cached`].
-    fn access(&self) -> Access {
-        Access::Cached
-    }
-
-    /// Maps the file into memory, for [`Access::Mapped`]. The default is `None`: it cannot be
-    /// mapped.
+    /// Does what [`read_at`](Self::read_at) does for bytes that will not be read again soon: the
+    /// system need not keep them. The default does the same as `read_at`.
     ///
     /// # Errors
-    /// I/O errors.
-    fn map(&self) -> io::Result<Option<FileMap>> {
-        Ok(None)
+    /// The same.
+    fn read_once(&self, offset: u64, to: &mut [u8]) -> io::Result<()> {
+        self.read_at(offset, to)
     }
+
+    /// Tells the system that these bytes will not be read again, because they are in memory, so
+    /// that it drops its own copy. This is a hint: errors are ignored. The default does nothing.
+    fn forget(&self, _offset: u64, _len: u64) {}
 }
 
 impl dyn ReadFile + '_ {

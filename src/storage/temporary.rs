@@ -7,7 +7,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::access::Access;
 use super::open_file::OpenFile;
 use super::{ReadFile, failed};
 use crate::error::Result;
@@ -37,7 +36,7 @@ impl TemporaryFile {
 
     /// Ends the file, so that it can be read.
     pub(crate) fn finish(self) -> Result<Arc<dyn ReadFile>> {
-        match OpenFile::new(self.file, Access::Cached) {
+        match OpenFile::new(self.file) {
             Ok(file) => Ok(Arc::new(file)),
             Err(e) => Err(failed("read a temporary file in the folder", &self.folder, e)),
         }

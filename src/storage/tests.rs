@@ -250,8 +250,8 @@ fn page_of(number: usize) -> [u8; PAGE] {
 #[test]
 fn threads_see_complete_pages_only() {
     // On the heap, and in maps of their own.
-    for (pages, huge_pages) in [(16, false), (600, false), (600, true)] {
-        let memory = PageMemory::private(pages * PAGE - 100, huge_pages).unwrap();
+    for pages in [16, 600] {
+        let memory = PageMemory::private(pages * PAGE - 100).unwrap();
         let inserted = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for thread in 0..4 {
@@ -286,12 +286,13 @@ fn threads_see_complete_pages_only() {
             }
         });
         assert_eq!((memory.count_inserted(), inserted.into_inner()), (pages, pages));
+        assert!(memory.is_warm());
     }
 }
 
 #[test]
 fn only_bytes_of_ready_pages_can_be_read() {
-    let memory = PageMemory::private(3 * PAGE + 10, false).unwrap();
+    let memory = PageMemory::private(3 * PAGE + 10).unwrap();
     let bytes = memory.bytes();
     assert!(!memory.insert(0, &[1; PAGE - 1]), "a page that is cut short");
     assert!(memory.insert(0, &[1; PAGE]) && !memory.insert(0, &[2; PAGE]));
@@ -331,25 +332,4 @@ fn only_bytes_of_ready_pages_can_be_read() {
     assert!(complete.bytes().until_page_end(PAGE, 6).is_none());
     assert!(complete.bytes().complete_from(PAGE + 6).is_none());
     assert!(!complete.insert(0, &[1; PAGE]));
-}
-
-#[test]
-fn map_of_a_file_is_checked_in_place() {
-    let folder = tempfile::tempdir().unwrap();
-    let disk = Disk::new(folder.path());
-    write(&disk, "a", &[page_of(1), page_of(2)].concat());
-    let map = disk.open("a").unwrap().map().unwrap().unwrap();
-    let memory = PageMemory::of_map(map, PAGE + 7);
-    assert!(memory.is_map() && memory.bytes().get(0, 1).is_none());
-    let fails = |_: &[u8]| Err(Error::corruption("damage"));
-    memory.check_map(0, fails).unwrap_err();
-    assert!(memory.bytes().get(0, 1).is_none());
-    let is_right = |bytes: &[u8]| {
-        assert_eq!(bytes, [2; 7]);
-        Ok(())
-    };
-    memory.check_map(1, is_right).unwrap();
-    assert_eq!(memory.bytes().get(PAGE, 7).unwrap(), [2; 7]);
-    assert!(memory.bytes().get(PAGE, 8).is_none());
-    assert!(!memory.insert(0, &page_of(1)), "a map is never written to");
 }

@@ -142,9 +142,9 @@ impl<F: Fingerprint> Table<F> {
         self.decoded.get().is_none() && self.decoded_len().is_some()
     }
 
-    /// Reads the checksums of pages into memory if the file is cold.
-    pub(crate) fn load_checksums_if_cold(&self) -> Result<()> {
-        self.file.load_checksums_if_cold()
+    /// Reads the checksums of pages into memory.
+    pub(crate) fn load_checksums(&self) -> Result<()> {
+        self.file.load_checksums()
     }
 
     /// Copies index and filter to memory, and decodes the fingerprints if the table is small. Stops
@@ -198,10 +198,10 @@ impl<F: Fingerprint> Table<F> {
         self.decoded.get().and_then(Option::as_ref)
     }
 
-    /// Reads index and filter into the memory for pages if the file is cold.
-    pub(crate) fn load_index_if_cold(&self) -> Result<()> {
+    /// Reads index and filter into the memory for pages, or into the system's cache.
+    pub(crate) fn load_index_pages(&self) -> Result<()> {
         let len = self.file.copy_len(self.index.start());
-        self.file.load_if_cold(self.index.start(), len)
+        self.file.load(self.index.start(), len)
     }
 
     /// Returns the bytes of the blocks, of the index and of the filter.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fpdb::{Access, Db, DocId, Entry, ErrorKind, Fingerprint, Layout, Options};
+use fpdb::{Db, DocId, Entry, ErrorKind, Fingerprint, Layout, Options};
 
 use crate::common::{Oracle, Rng, assert_answers, entry};
 
@@ -28,6 +28,12 @@ fn create<F: Fingerprint>(path: &Path) -> Oracle<F> {
     oracle
 }
 
+/// Loads what fits, and returns how many bytes the copies take.
+fn warm<F: Fingerprint>(db: &Db<F>) -> u64 {
+    db.warm().unwrap();
+    db.stats().index_loaded_bytes
+}
+
 fn check<F: Fingerprint>(db: &Db<F>, oracle: &Oracle<F>) {
     for entry in oracle.0.iter().step_by(300) {
         assert_answers(&db.snapshot(), oracle, entry.fingerprint, 4);
@@ -39,20 +45,14 @@ fn check_answers<F: Fingerprint>() {
     let path = folder.path().join("db");
     let oracle = create::<F>(&path);
     let without = options::<F>().index_memory(0).open(&path).unwrap();
-    assert_eq!(without.load_index().unwrap(), 0);
+    assert_eq!(warm(&without), 0);
     check(&without, &oracle);
     drop(without);
-    for access in [Access::Cached, Access::Cold, Access::Resident, Access::Mapped] {
-        let db = options::<F>().access(access).open(&path).unwrap();
+    for page_memory in [0, 100 << 10, u64::MAX] {
+        let db = options::<F>().page_memory(page_memory).open(&path).unwrap();
         check(&db, &oracle);
-        let stats = db.stats();
-        let copied = db.load_index().unwrap();
-        assert_eq!(copied, db.stats().index_loaded_bytes);
-        match access {
-            // Only the fingerprints of small tables: the files are in memory.
-            Access::Resident => assert!((1..stats.index_memory_bytes).contains(&copied)),
-            _ => assert!(copied >= stats.index_memory_bytes * 9 / 10, "{copied} of {stats:?}"),
-        }
+        let (stats, copied) = (db.stats(), warm(&db));
+        assert!(copied >= stats.index_memory_bytes * 9 / 10, "{copied} of {stats:?}");
         check(&db, &oracle);
         assert!(db.verify().unwrap().errors.is_empty());
     }
@@ -90,8 +90,7 @@ fn background_copies_after_opening_and_after_a_flush() {
     wait_for("a reader", || reader.stats().index_loaded_bytes > 0);
     drop(reader);
     let db = options::<u64>().background(true).open(&path).unwrap();
-    let all = |db: &Db| db.load_index().unwrap();
-    wait_for("opening", || db.stats().index_loaded_bytes == all(&db));
+    wait_for("opening", || db.stats().index_loaded_bytes == warm(&db));
     let before = db.stats().index_loaded_bytes;
     db.insert(7, 1 << 40).unwrap();
     db.flush().unwrap();
@@ -107,7 +106,7 @@ fn without_a_background_nothing_is_copied_until_requested() {
     create::<u64>(&path);
     let db = options::<u64>().open(&path).unwrap();
     assert_eq!((db.stats().index_loaded_bytes, db.stats().index_budget_bytes), (0, 1 << 30));
-    assert!(db.load_index().unwrap() > 0);
+    assert!(warm(&db) > 0);
 }
 
 #[test]
@@ -117,7 +116,7 @@ fn budget_takes_entire_segments_the_largest_first() {
     create::<u64>(&path);
     let copied = |budget| {
         let db = options::<u64>().index_memory(budget).open(&path).unwrap();
-        db.load_index().unwrap()
+        warm(&db)
     };
     let all = copied(u64::MAX);
     let largest = copied(all - 1);
@@ -134,15 +133,15 @@ fn copies_are_freed_with_their_segments() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let oracle = create::<u64>(&path);
-    let all = options::<u64>().open(&path).unwrap().load_index().unwrap();
+    let all = warm(&options::<u64>().open(&path).unwrap());
     // Room for all copies once.
     let db = options::<u64>().index_memory(all + (all / 4)).open(&path).unwrap();
     for round in 0..4 {
-        assert!(db.load_index().unwrap() > all / 2, "round {round}");
+        assert!(warm(&db) > all / 2, "round {round}");
         db.insert(round, DocId(1 << 40)).unwrap();
         let _ = db.compact().unwrap();
     }
-    assert!(db.load_index().unwrap() > all / 2);
+    assert!(warm(&db) > all / 2);
     assert_eq!(db.stats().segments.len(), 1);
     check_some(&db, &oracle);
 }
@@ -164,7 +163,7 @@ fn damaged_index_is_reported_and_not_copied() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let oracle = create::<u64>(&path);
-    let all = options::<u64>().open(&path).unwrap().load_index().unwrap();
+    let all = warm(&options::<u64>().open(&path).unwrap());
     let table = largest_table(&path);
     let mut bytes = std::fs::read(&table).unwrap();
     // In the filter, at the end of the body.
@@ -172,9 +171,9 @@ fn damaged_index_is_reported_and_not_copied() {
     bytes[at] ^= 1;
     std::fs::write(&table, bytes).unwrap();
     let db = options::<u64>().open(&path).unwrap();
-    let error = db.load_index().unwrap_err();
+    let error = db.warm().unwrap_err();
     assert_eq!((error.kind(), error.path()), (ErrorKind::Corruption, Some(&*table)));
-    let copied = db.load_index().unwrap();
+    let copied = warm(&db);
     assert!(copied > 0 && copied < all, "{copied} of {all}");
     let answers: Vec<_> = oracle.0.iter().map(|e| db.query(e.fingerprint, 3)).collect();
     assert!(answers.iter().any(Result::is_err));

@@ -1,6 +1,5 @@
 //! Tests of the public interface.
 
-mod access;
 mod background_failure;
 mod backup;
 mod bulk_load;
@@ -26,6 +25,7 @@ mod orphans;
 mod ownership;
 mod pages;
 mod progress;
+mod reading;
 #[cfg(target_os = "linux")]
 mod real_disk;
 mod removal;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{Access, Db, DocId, Entry, ErrorKind};
+use fpdb::{Db, DocId, Entry, ErrorKind};
 
 use crate::counting::{Counting, FOLDER};
 
@@ -91,11 +91,14 @@ fn snapshot_of_a_closed_database_removes_nothing_of_the_next_one() {
 /// Files that are read to memory stay readable as well.
 #[test]
 fn files_of_compacted_segments_are_removed_at_once_and_snapshots_go_on_reading() {
-    for access in [Access::default(), Access::Cold, Access::Resident] {
+    for is_warm in [false, true] {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("db");
         create_and_flush(&path, 0..2000).close().unwrap();
-        let db = Db::options().background(false).access(access).open(&path).unwrap();
+        let db = Db::options().background(false).open(&path).unwrap();
+        if is_warm {
+            db.warm().unwrap();
+        }
         let snapshot = db.snapshot();
         insert(&db, 2000..2005);
         assert_eq!(db.compact().unwrap().segments_before, 2);

@@ -4,10 +4,9 @@
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fpdb::{Access, Db, DocId, Durability, Entry, ErrorKind, Layout, Options};
+use fpdb::{Db, DocId, Durability, Entry, ErrorKind, Layout, Options};
 
 use crate::common::Rng;
 
@@ -16,14 +15,13 @@ const ENTRIES: u64 = 40_000;
 /// What the pages may take in addition to their limit: those that one query reads.
 const ONE_QUERY: u64 = 400 * 4096;
 
-fn options(access: Access) -> Options<u64> {
+fn options() -> Options<u64> {
     Options::new()
         .layout(Layout::preset("half-2", 64).unwrap())
         .filter_bits(8)
         .durability(Durability::Buffered)
         .background(false)
         .index_memory(0)
-        .access(access)
 }
 
 fn fingerprint(id: u64) -> u64 {
@@ -32,7 +30,7 @@ fn fingerprint(id: u64) -> u64 {
 
 /// Creates a database with one segment of [`ENTRIES`] entries.
 fn create(path: &Path) {
-    let db = options(Access::Cached).create(path).unwrap();
+    let db = options().create(path).unwrap();
     let entries = (0..ENTRIES).map(|id| Ok(Entry { fingerprint: fingerprint(id), id: DocId(id) }));
     assert_eq!(db.bulk_load(entries).unwrap().inserted, ENTRIES);
     db.close().unwrap();
@@ -66,29 +64,26 @@ fn segment_files(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The folder and the access of the child process of the next test.
-const CHILD: &str = "FPDB_TEST_TRUNCATED";
-
-/// Reads a database whose files are truncated in the meantime, if this is the child process of the
-/// next test; otherwise does nothing.
-#[test]
-fn child_that_reads_truncated_files() {
-    let Ok(setup) = std::env::var(CHILD) else { return };
-    let (access, path) = setup.split_once(' ').unwrap();
-    let all = [Access::Cached, Access::Cold, Access::Resident, Access::Mapped];
-    let access = all[access.parse::<usize>().unwrap()];
-    let path = Path::new(path);
-    let db = options(access).open(path).unwrap();
-    let reader = options(access).open_read_only(path).unwrap();
-    let used = 0..100;
+/// Reads a database whose files are truncated in the meantime.
+fn truncated_files(is_warm: bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    create(&path);
+    let db = options().open(&path).unwrap();
+    let reader = options().open_read_only(&path).unwrap();
+    if is_warm {
+        db.warm().unwrap();
+        reader.warm().unwrap();
+    }
+    let used = 0..20;
     assert!(used.clone().all(|id| is_found(&db, id).is_some()));
-    for file in segment_files(path) {
+    for file in segment_files(&path) {
         OpenOptions::new().write(true).truncate(true).open(file).unwrap();
     }
     // These have read all that they need.
     assert!(used.clone().all(|id| is_found(&db, id).is_some()));
     let failed = (0..ENTRIES).step_by(7).filter(|&id| is_found(&db, id).is_none()).count();
-    assert_eq!(failed > 0, access != Access::Resident, "{failed} queries failed");
+    assert_eq!(failed > 0, !is_warm, "{failed} queries failed");
     assert!(!db.verify().unwrap().errors.is_empty());
     let failed = used.filter(|&id| match reader.query(fingerprint(id), 0) {
         Ok(matches) => {
@@ -97,41 +92,26 @@ fn child_that_reads_truncated_files() {
         }
         Err(error) => error.offset().is_some(),
     });
-    assert_eq!(failed.count() > 0, access != Access::Resident);
-    assert_eq!(db.snapshot().iter().any(|entry| entry.is_err()), access != Access::Resident);
+    assert_eq!(failed.count() > 0, !is_warm);
+    assert_eq!(db.snapshot().iter().any(|entry| entry.is_err()), !is_warm);
 }
 
 #[test]
 fn file_that_is_truncated_while_it_is_read_causes_errors_and_no_signal() {
-    for access in 0..4 {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("db");
-        create(&path);
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "pages::child_that_reads_truncated_files", "--nocapture"])
-            .env(CHILD, format!("{access} {}", path.display()))
-            .output()
-            .unwrap();
-        let message = String::from_utf8_lossy(&output.stderr);
-        // A map ends the process, so the test can tell.
-        let is_mapped = access == 3;
-        assert_eq!(output.status.success(), !is_mapped, "{access}: {} {message}", output.status);
-        #[cfg(unix)]
-        {
-            use std::os::unix::process::ExitStatusExt;
-            const SIGBUS: i32 = if cfg!(target_os = "linux") { 7 } else { 10 };
-            assert_eq!(output.status.signal(), is_mapped.then_some(SIGBUS));
-        }
-    }
+    truncated_files(false);
+    truncated_files(true);
 }
 
 #[test]
 fn change_on_disk_does_not_affect_pages_that_were_read() {
-    for access in [Access::Cached, Access::Cold, Access::Resident] {
+    for is_warm in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("db");
         create(&path);
-        let db = options(access).open(&path).unwrap();
+        let db = options().open(&path).unwrap();
+        if is_warm {
+            db.warm().unwrap();
+        }
         let all = || (0..ENTRIES).step_by(11);
         assert!(all().all(|id| is_found(&db, id).is_some()));
         for file in segment_files(&path) {
@@ -140,44 +120,40 @@ fn change_on_disk_does_not_affect_pages_that_were_read() {
             file.seek(SeekFrom::Start(64)).unwrap();
             file.write_all(&vec![0x5a; usize::try_from(len - 64).unwrap()]).unwrap();
         }
-        assert!(all().all(|id| is_found(&db, id).is_some()), "{access:?}");
+        assert!(all().all(|id| is_found(&db, id).is_some()), "{is_warm}");
         assert!(!db.verify().unwrap().errors.is_empty());
     }
 }
 
 #[test]
 fn pages_in_memory_stay_within_their_limit() {
-    for access in [Access::Cached, Access::Cold] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("db");
-        create(&path);
-        for limit in [0, 200 << 10] {
-            let db = options(access).page_memory(limit).open(&path).unwrap();
-            assert_eq!(db.stats().page_budget_bytes, limit);
-            let mut most = 0;
-            for id in (0..ENTRIES).step_by(5) {
-                assert!(is_found(&db, id).is_some());
-                most = most.max(db.stats().page_memory_bytes);
-            }
-            assert!(most > limit && most <= limit + ONE_QUERY, "{most} of {limit}");
-
-            // What reads everything keeps no pages.
-            let before = db.stats().page_memory_bytes;
-            assert_eq!(db.snapshot().iter().count() as u64, ENTRIES);
-            assert!(db.verify().unwrap().errors.is_empty());
-            db.backup(folder.path().join(format!("backup {limit} {access:?}"))).unwrap();
-            assert_eq!(db.snapshot().query(5, 40).unwrap().len(), scan(5, 40));
-            let queries: Vec<u64> = (0..ENTRIES).map(fingerprint).collect();
-            let answers = db.query_batch(&queries, 3).unwrap();
-            assert!(
-                (0..)
-                    .zip(answers.iter())
-                    .all(|(id, found)| found.iter().any(|m| m.id == DocId(id)))
-            );
-            let after = db.stats().page_memory_bytes;
-            assert!(after <= before.max(limit) + ONE_QUERY, "{after} after {before}");
-            db.close().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    create(&path);
+    for limit in [0, 200 << 10] {
+        let db = options().page_memory(limit).open(&path).unwrap();
+        assert_eq!(db.stats().page_budget_bytes, limit);
+        let mut most = 0;
+        for id in (0..ENTRIES).step_by(5) {
+            assert!(is_found(&db, id).is_some());
+            most = most.max(db.stats().page_memory_bytes);
         }
+        assert!(most > limit && most <= limit + ONE_QUERY, "{most} of {limit}");
+
+        // What reads everything keeps no pages.
+        let before = db.stats().page_memory_bytes;
+        assert_eq!(db.snapshot().iter().count() as u64, ENTRIES);
+        assert!(db.verify().unwrap().errors.is_empty());
+        db.backup(folder.path().join(format!("backup {limit}"))).unwrap();
+        assert_eq!(db.snapshot().query(5, 40).unwrap().len(), scan(5, 40));
+        let queries: Vec<u64> = (0..ENTRIES).map(fingerprint).collect();
+        let answers = db.query_batch(&queries, 3).unwrap();
+        assert!(
+            (0..).zip(answers.iter()).all(|(id, found)| found.iter().any(|m| m.id == DocId(id)))
+        );
+        let after = db.stats().page_memory_bytes;
+        assert!(after <= before.max(limit) + ONE_QUERY, "{after} after {before}");
+        db.close().unwrap();
     }
 }
 
@@ -187,14 +163,14 @@ fn scan(query: u64, distance: u32) -> usize {
 }
 
 #[test]
-fn memory_is_set_aside_for_files_that_fit_into_half_of_the_limit() {
+fn memory_is_set_aside_for_files_that_fit_into_seven_eighths_of_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     create(&path);
     let files = segment_files(&path);
     let bytes: u64 = files.iter().map(|file| fs::metadata(file).unwrap().len()).sum();
-    let limit = 2 * bytes;
-    let db = options(Access::Cached).page_memory(limit).open(&path).unwrap();
+    let limit = bytes * 8 / 7 + 1;
+    let db = options().page_memory(limit).open(&path).unwrap();
     let at_first = db.stats().page_memory_bytes;
     assert!((bytes * 9 / 10..=bytes).contains(&at_first), "{at_first} of {bytes}");
     for id in (0..ENTRIES).step_by(5) {
@@ -202,7 +178,7 @@ fn memory_is_set_aside_for_files_that_fit_into_half_of_the_limit() {
     }
     assert_eq!(db.stats().page_memory_bytes, at_first);
     // A reader of the same file has a limit of its own.
-    let reader = options(Access::Cached).page_memory(limit).open_read_only(&path).unwrap();
+    let reader = options().page_memory(limit).open_read_only(&path).unwrap();
     assert_eq!(reader.stats().page_memory_bytes, at_first);
     assert_eq!(db.stats().page_memory_bytes, at_first);
 }
@@ -213,7 +189,7 @@ fn snapshots_and_readers_stay_within_the_limit_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     create(&path);
-    let db = options(Access::Cached).page_memory(LIMIT).open(&path).unwrap();
+    let db = options().page_memory(LIMIT).open(&path).unwrap();
     let snapshot = db.snapshot();
     for id in (0..ENTRIES).step_by(5) {
         assert!(!snapshot.query(fingerprint(id), 0).unwrap().is_empty());
@@ -221,7 +197,7 @@ fn snapshots_and_readers_stay_within_the_limit_too() {
         assert!(used <= 2 * LIMIT + ONE_QUERY, "{used}");
     }
     drop(snapshot);
-    let reader = options(Access::Cached).page_memory(LIMIT).open_read_only(&path).unwrap();
+    let reader = options().page_memory(LIMIT).open_read_only(&path).unwrap();
     for id in (0..ENTRIES).step_by(5) {
         assert!(!reader.query(fingerprint(id), 0).unwrap().is_empty());
         let used = reader.stats().page_memory_bytes;
@@ -234,7 +210,7 @@ fn answers_are_right_while_pages_are_dropped_under_readers_and_writers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     create(&path);
-    let options = || options(Access::Cached).page_memory(100 << 10).memtable_entries(500);
+    let options = || options().page_memory(100 << 10).memtable_entries(500);
     let db = options().background(true).index_memory(1 << 20).open(&path).unwrap();
     let reader = options().open_read_only(&path).unwrap();
     let done = AtomicBool::new(false);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fpdb::storage::{CrashLimits, Fault, Sim};
-use fpdb::{Access, Db, Entry, Error, ErrorKind, Fingerprint, Ids, Outcome, Snapshot};
+use fpdb::{Db, Entry, Error, ErrorKind, Fingerprint, Ids, Outcome, Snapshot};
 
 use super::oracle::{Verdict, check_files, check_queries, contents, open, text};
 use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Scribe, Setup, Step, key_of, name_of};
@@ -98,7 +98,8 @@ fn id_of<F: Fingerprint>(
 /// The read that fails, and how.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
-    access: Access,
+    /// Whether files are read to memory before the first query.
+    is_warm: bool,
     read: usize,
     fault: Fault,
     persistent: bool,
@@ -237,8 +238,8 @@ impl<F: Fingerprint> Life<'_, F> {
     }
 
     fn open(&mut self) -> Verdict<Db<F>> {
-        let (setup, access) = (self.start.setup, self.case.access);
-        let options = |life: &Self| setup.options(&life.sim).access(access).open(ROOT);
+        let setup = self.start.setup;
+        let options = |life: &Self| setup.options(&life.sim).open(ROOT);
         for _ in 0..2 {
             if let Some(db) = self.call("open", |life| options(life))? {
                 return Ok(db);
@@ -252,12 +253,11 @@ impl<F: Fingerprint> Life<'_, F> {
     }
 
     fn read_only(&mut self) -> Verdict {
-        let (setup, access) = (self.start.setup, self.case.access);
-        let reader = self.call("open_read_only", |life| {
-            setup.options(&life.sim).access(access).open_read_only(ROOT)
-        })?;
+        let setup = self.start.setup;
+        let reader =
+            self.call("open_read_only", |life| setup.options(&life.sim).open_read_only(ROOT))?;
         let Some(reader) = reader else { return Ok(()) };
-        self.call("load_index", |_| reader.load_index())?;
+        self.call("warm", |_| reader.warm())?;
         self.query(&reader.snapshot())?;
         self.call("refresh", |_| reader.refresh())?;
         self.query(&reader.snapshot())
@@ -320,8 +320,11 @@ impl<F: Fingerprint> Life<'_, F> {
     fn run(&mut self) -> Verdict {
         let db = self.open()?;
         self.read_only()?;
+        if self.case.is_warm {
+            self.call("warm", |_| db.warm())?;
+        }
         self.query(&db.snapshot())?;
-        self.call("load_index", |_| db.load_index())?;
+        self.call("warm", |_| db.warm())?;
         self.query(&db.snapshot())?;
         let more = self.start.more.clone();
         let (first, rest) = more.split_at(20);
@@ -360,11 +363,11 @@ impl<F: Fingerprint> Life<'_, F> {
         is_right(&db, &self.docs)?;
         // A short read looks like damage, and damaged indexes are not loaded again.
         if self.case.fault == Fault::Error {
-            let access = self.case.access;
-            let fresh = setup.options(&self.sim).access(access).open_read_only(ROOT);
-            let fresh = fresh.and_then(|fresh| fresh.load_index()).map_err(text("load_index"))?;
-            let loaded = db.load_index().map_err(text("load_index"))?;
-            Self::expect("load_index", Some(loaded), fresh)?;
+            let fresh = setup.options(&self.sim).open_read_only(ROOT).map_err(text("open"))?;
+            fresh.warm().map_err(text("warm"))?;
+            db.warm().map_err(text("warm"))?;
+            let loaded = db.stats().index_loaded_bytes;
+            Self::expect("warm", Some(loaded), fresh.stats().index_loaded_bytes)?;
         }
         self.write(&db, more)?;
         is_right(&db, &self.docs)?;
@@ -388,7 +391,6 @@ impl<F: Fingerprint> Life<'_, F> {
 
 fn run<F: Fingerprint>(start: &Start<F>, case: Case) -> Verdict<(usize, usize)> {
     let sim = start.copy_of_files();
-    sim.set_access(case.access);
     sim.fail_read_at(case.read, case.fault, case.persistent);
     let (docs, random) = (start.docs.clone(), Random(super::seed()));
     let mut life = Life { start, case, sim, docs, random, failures: 0 };
@@ -397,40 +399,42 @@ fn run<F: Fingerprint>(start: &Start<F>, case: Case) -> Verdict<(usize, usize)> 
 }
 
 /// Makes every `step`th read fail in every way.
-fn every_failed_read_is_survived<F: Fingerprint>(setup: Setup<F>, access: Access) -> Verdict {
+fn every_failed_read_is_survived<F: Fingerprint>(setup: Setup<F>, is_warm: bool) -> Verdict {
     let start = Start::new(setup)?;
-    let case = Case { access, read: usize::MAX, fault: Fault::Error, persistent: false };
+    let case = Case { is_warm, read: usize::MAX, fault: Fault::Error, persistent: false };
     let (reads, _) = run(&start, case)?;
     let (mut cases, mut failures) = (0, 0);
     for read in 0..reads {
         for fault in [Fault::Error, Fault::ShortRead] {
             for persistent in [false, true] {
-                failures += run(&start, Case { access, read, fault, persistent })?.1;
+                failures += run(&start, Case { is_warm, read, fault, persistent })?.1;
                 cases += 1;
             }
         }
     }
-    println!("{access:?}: {reads} reads, {cases} cases, {failures} failed calls of the database");
+    println!(
+        "warm: {is_warm}, {reads} reads, {cases} cases, {failures} failed calls of the database"
+    );
     assert!(failures > cases / 2, "few faults were noticed: {failures} of {cases}");
     Ok(())
 }
 
 #[test]
 fn every_failed_read_is_survived_with_user_ids() -> Verdict {
-    every_failed_read_is_survived(USER, Access::Cached)
+    every_failed_read_is_survived(USER, false)
 }
 
 #[test]
-fn every_failed_read_is_survived_of_cold_files_with_names() -> Verdict {
-    every_failed_read_is_survived(NAMES, Access::Cold)
+fn every_failed_read_is_survived_with_names() -> Verdict {
+    every_failed_read_is_survived(NAMES, false)
 }
 
 #[test]
-fn every_failed_read_is_survived_of_resident_files_with_wide_fingerprints() -> Verdict {
-    every_failed_read_is_survived(WIDE, Access::Resident)
+fn every_failed_read_is_survived_of_files_in_memory_with_wide_fingerprints() -> Verdict {
+    every_failed_read_is_survived(WIDE, true)
 }
 
 #[test]
-fn every_failed_read_is_survived_with_elias_fano_blocks() -> Verdict {
-    every_failed_read_is_survived(ELIAS_FANO, Access::Cached)
+fn every_failed_read_is_survived_of_files_in_memory_with_elias_fano_blocks() -> Verdict {
+    every_failed_read_is_survived(ELIAS_FANO, true)
 }

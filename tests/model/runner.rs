@@ -220,7 +220,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
             80..84 => self.step_snapshot(),
             84..87 => self.check_snapshot(),
             87..89 => self.db().flush().unwrap(),
-            89..90 => assert!(self.db().load_index().is_ok()),
+            89..90 => assert!(self.db().warm().is_ok()),
             90..92 => self.step_compact(),
             92..95 => self.step_bulk_load(),
             95..96 => self.db().sync().unwrap(),

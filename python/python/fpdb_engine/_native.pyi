@@ -165,7 +165,6 @@ class Db(Reader):
         sync_interval: float = 1.0,
         threads: int | None = None,
         background: bool = True,
-        access: Literal["cached", "cold", "resident"] = "cached",
         memtable_entries: int = 131072,
         index_memory: int | None = None,
         page_memory: int | None = None,
@@ -186,7 +185,6 @@ class Db(Reader):
         sync_interval: float = 1.0,
         threads: int | None = None,
         background: bool = True,
-        access: Literal["cached", "cold", "resident"] = "cached",
         memtable_entries: int = 131072,
         index_memory: int | None = None,
         page_memory: int | None = None,
@@ -207,7 +205,6 @@ class Db(Reader):
         sync_interval: float = 1.0,
         threads: int | None = None,
         background: bool = True,
-        access: Literal["cached", "cold", "resident"] = "cached",
         memtable_entries: int = 131072,
         index_memory: int | None = None,
         page_memory: int | None = None,
@@ -241,7 +238,7 @@ class Db(Reader):
     def touch(self, key: _Key, stamp: int) -> bool: ...
     def expire(self, before: int) -> ExpireReport: ...
     def bulk_load(self, fingerprints: _Numbers, ids: _Numbers) -> LoadReport: ...
-    def load_index(self) -> int: ...
+    def warm(self) -> None: ...
     def sync(self) -> None: ...
     def flush(self) -> None: ...
     def compact(self) -> None: ...
@@ -259,12 +256,11 @@ class ReadOnlyDb(Reader):
         bits: int | None = None,
         recipe: str | None = None,
         threads: int | None = None,
-        access: Literal["cached", "cold", "resident"] = "cached",
         index_memory: int | None = None,
         page_memory: int | None = None,
     ) -> ReadOnlyDb: ...
     def refresh(self) -> bool: ...
-    def load_index(self) -> int: ...
+    def warm(self) -> None: ...
     def backup(self, path: _Path) -> None: ...
     def stats(self) -> Stats: ...
 

@@ -148,8 +148,8 @@ pub(crate) trait FollowEngine<F: Fingerprint>: Debug + Send + Sync {
         self.handle().refresh()
     }
 
-    fn load_index(&self) -> Result<u64> {
-        self.handle().load_index()
+    fn warm(&self) -> Result<()> {
+        self.handle().warm()
     }
 
     fn backup(&self, path: &Path) -> Result<()> {
@@ -236,8 +236,8 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
         sync::sync_log(self.handle().in_own_process()?)
     }
 
-    fn load_index(&self) -> Result<u64> {
-        self.handle().load_index()
+    fn warm(&self) -> Result<()> {
+        self.handle().warm()
     }
 
     fn flush(&self) -> Result<()> {

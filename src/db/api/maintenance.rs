@@ -27,25 +27,33 @@ impl<F: Fingerprint> Db<F> {
         self.engine().sync()
     }
 
-    /// Copies the directories and filters of all tables to memory and decodes small segments, as
-    /// far as [`Options::index_memory`](crate::Options::index_memory) allows, and returns how many
-    /// bytes all of that takes. The background does the same, so this is only needed before
-    /// measuring, or without a background.
+    /// Reads into memory what queries need, as far as it fits, and returns when that is done: copies
+    /// the directories and filters of all tables and decodes small segments, within
+    /// [`Options::index_memory`](crate::Options::index_memory), and then reads all files for which
+    /// there is room in [`Options::page_memory`](crate::Options::page_memory), near the speed of the
+    /// device. The background does the same after opening, so this is only needed by those who want
+    /// to wait, or without a background.
+    ///
+    /// Reports its progress in bytes to the function given to [`on_progress`](Self::on_progress).
     ///
     /// # Errors
     ///
-    /// `Corruption` or `Io`, for the first table that cannot be copied. The others are, and queries
-    /// read that one from its file.
+    /// `Corruption` or `Io`, for the first table that cannot be copied: the others are, and queries
+    /// read that one from its file. `Cancelled`: what is in memory by then stays there. A damaged
+    /// page is reported when it is used.
     ///
     /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// let db = fpdb::Db::options().create(&path)?;
     /// db.insert(7, 1)?;
     /// db.flush()?;
-    /// assert_eq!(db.load_index()?, db.stats().index_loaded_bytes);
+    /// db.warm()?;
+    /// assert!(db.stats().index_loaded_bytes > 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn load_index(&self) -> Result<u64> {
-        self.engine().load_index()
+    pub fn warm(&self) -> Result<()> {
+        self.engine().warm()
     }
 
     /// Writes all recent entries as a segment.

@@ -88,9 +88,9 @@ impl<F: Fingerprint> Options<F> {
     /// per entry in the log: what [`Db::close`] did not have to do in an earlier process is done
     /// now, and the log's entries are written as a segment. After a clean close there are none.
     ///
-    /// Pages of files are read and checked when they are first used. If another program changes or
-    /// truncates a file in the meantime, or the device fails, a read returns an error. Only under
-    /// [`Access::Mapped`](crate::Access::Mapped) can that end the process.
+    /// Pages of files are read and checked when they are first used, or in the background before
+    /// ([`page_memory`](Self::page_memory)). If another program changes or truncates a file in the
+    /// meantime, or the device fails, a read returns an error.
     ///
     /// # Errors
     ///

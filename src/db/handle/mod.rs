@@ -116,12 +116,11 @@ impl<F: Fingerprint> WriteHandle<F> {
         Reader { settings, planner, version, renewed, seq, watch, threads }
     }
 
-    /// Copies the indexes of all segments to memory, and returns how many bytes they take there.
-    pub(crate) fn load_index(&self) -> Result<u64> {
+    /// Reads into memory what queries need, as far as it fits.
+    pub(crate) fn warm(&self) -> Result<()> {
         let core = self.in_own_process()?;
         let version = core.current.get();
-        core.indexes.copy(&version)?;
-        Ok(version.loaded_indexes_len())
+        core.indexes.load(&version, &self.watch)
     }
 
     /// Writes everything in memory as segments.

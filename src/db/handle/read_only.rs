@@ -110,12 +110,10 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         self.shared.indexes.offer(&self.reader().version);
     }
 
-    /// Copies the directories and filters of all tables to memory, decodes small segments, and
-    /// returns how many bytes all of that takes.
-    pub(crate) fn load_index(&self) -> Result<u64> {
+    /// Reads into memory what queries need, as far as it fits.
+    pub(crate) fn warm(&self) -> Result<()> {
         let version = self.reader().version;
-        self.shared.indexes.copy(&version)?;
-        Ok(version.loaded_indexes_len())
+        self.shared.indexes.load(&version, &self.watch)
     }
 
     fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {

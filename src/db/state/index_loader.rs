@@ -1,10 +1,14 @@
-//! Copies the indexes and filters of segments to memory, in the background.
+//! Loads segments into memory, in the background: first what every query needs, then all files for
+//! which there is room.
 //!
 //! Queries read a few dozen random words of filters and slots of directories. In huge pages of
 //! memory, translating their addresses takes much less time, and the system cannot drop them as it
 //! drops pages of its cache. Small segments are also decoded, so that queries need not decode
 //! blocks. Opening a database does not wait for the copies: a query uses the pages of each table
 //! that is not copied yet.
+//!
+//! Then the files for which memory is set aside are read from beginning to end, so that queries no
+//! longer wait for single pages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -16,8 +20,9 @@ use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 use crate::process::Process;
+use crate::progress::{Meter, Phase, Watch};
 use crate::segment::Segment;
-use crate::storage::{Access, MemoryBudget};
+use crate::storage::MemoryBudget;
 use crate::version::Version;
 
 /// The copies of one database: what may be copied, and the thread that copies.
@@ -28,9 +33,6 @@ pub(crate) struct IndexLoader<F> {
     process: Process,
     /// Whether a thread may copy in the background.
     background: bool,
-    /// Whether files are read in single pages, so that what is not copied is read into the system's
-    /// cache.
-    cold: bool,
     stopped: AtomicBool,
     state: Mutex<State<F>>,
     /// Held while segments are copied: one thread at a time.
@@ -54,7 +56,6 @@ impl<F: Fingerprint> IndexLoader<F> {
             budget: Arc::new(MemoryBudget::new(tuning.index_memory)),
             process: Process::current(),
             background: tuning.background,
-            cold: tuning.access == Access::Cold,
             stopped: AtomicBool::new(false),
             state: Mutex::new(State { offered: None, thread: None, running: false }),
             copying: Mutex::new(()),
@@ -72,19 +73,14 @@ impl<F: Fingerprint> IndexLoader<F> {
         lock(&self.failure).clone()
     }
 
-    /// Copies in the background what this version has and is not copied yet. The thread ends when
-    /// nothing is left to copy. If it cannot be started, the files are used as they are.
+    /// Loads in the background what this version has and is not loaded yet. The thread ends when
+    /// nothing is left to load. If it cannot be started, the files are used as they are. Without
+    /// memory for copies, nothing is loaded: the caller expects few queries.
     pub(crate) fn offer(self: &Arc<Self>, version: &Version<F>) {
-        let needed = version.segments.iter().any(|segment| segment.needs_indexes());
-        let enabled = self.budget.limit() > 0 || self.cold;
-        if !needed || !enabled || !self.process.is_current() {
-            return;
-        }
-        if !self.background {
-            // Without a thread, indexes of cold files would be read in single pages forever.
-            if self.cold {
-                let _ = self.copy(version);
-            }
+        let needs =
+            |segment: &Arc<Segment<F>>| segment.needs_indexes() || segment.missing_pages_len() > 0;
+        let enabled = self.background && self.budget.limit() > 0 && self.process.is_current();
+        if !enabled || !version.segments.iter().any(needs) {
             return;
         }
         let mut state = lock(&self.state);
@@ -112,7 +108,7 @@ impl<F: Fingerprint> IndexLoader<F> {
                 return;
             };
             drop(state);
-            if let Err(error) = self.copy_all(segments) {
+            if let Err(error) = self.load_all(segments, &Watch::default()) {
                 let path = error.path().unwrap_or(std::path::Path::new("")).to_owned();
                 Event::BackgroundFailed { path: &path, error: &error }.report();
                 *lock(&self.failure) = Some(error.to_string());
@@ -120,22 +116,31 @@ impl<F: Fingerprint> IndexLoader<F> {
         }
     }
 
-    /// Copies what this version has and is not copied yet, in this thread. Returns the first error.
-    pub(crate) fn copy(&self, version: &Version<F>) -> Result<()> {
-        self.copy_all(version.segments.iter().map(Arc::downgrade).collect())
+    /// Loads what this version has and is not loaded yet, in this thread. Returns the first error.
+    pub(crate) fn load(&self, version: &Version<F>, watch: &Watch) -> Result<()> {
+        self.load_all(version.segments.iter().map(Arc::downgrade).collect(), watch)
     }
 
-    /// Copies the largest segments first. They are referenced only while they are being copied, so
+    /// Loads the largest segments first. They are referenced only while they are being loaded, so
     /// that a segment that is no longer used is freed.
-    fn copy_all(&self, mut segments: Vec<Weak<Segment<F>>>) -> Result<()> {
+    fn load_all(&self, mut segments: Vec<Weak<Segment<F>>>, watch: &Watch) -> Result<()> {
         let _one = lock(&self.copying);
         let size = |segment: &Weak<Segment<F>>| segment.upgrade().map_or(0, |s| s.index_memory());
         segments.sort_by_cached_key(|segment| std::cmp::Reverse(size(segment)));
-        let goes_on = || !self.stopped.load(Ordering::Relaxed);
+        let is_stopped = || self.stopped.load(Ordering::Relaxed);
+        let left = || segments.iter().filter_map(Weak::upgrade).take_while(|_| !is_stopped());
         let mut result = Ok(());
-        for segment in segments.iter().filter_map(Weak::upgrade).take_while(|_| goes_on()) {
-            result = result.and(segment.load_indexes(&self.budget, &goes_on));
+        for segment in left() {
+            result = result.and(segment.load_indexes(&self.budget, &|| !is_stopped()));
         }
+        let total = left().map(|segment| segment.missing_pages_len()).sum();
+        let meter = Meter::new(watch, Phase::Copy, Some(total));
+        meter.advance(0)?;
+        for segment in left() {
+            segment.load_pages(&|bytes| !is_stopped() && meter.advance(bytes).is_ok());
+            meter.check()?;
+        }
+        meter.finish();
         result
     }
 }

@@ -12,7 +12,7 @@ use crate::fingerprint::Fingerprint;
 use crate::layout::{Costs, Layout};
 use crate::progress::{Progress, Watch};
 use crate::settings::Ids;
-use crate::storage::{Access, Disk, Storage};
+use crate::storage::{Disk, Storage};
 
 /// Which failures an acknowledged write survives.
 ///
@@ -51,7 +51,6 @@ pub(crate) struct Tuning {
     pub(crate) background: bool,
     /// `None` for the default.
     pub(crate) threads: Option<usize>,
-    pub(crate) access: Access,
     pub(crate) index_memory: u64,
     pub(crate) page_memory: Option<u64>,
 }
@@ -164,7 +163,6 @@ impl<F: Fingerprint> Options<F> {
                 sync_interval: DEFAULT_SYNC_INTERVAL,
                 bulk_memory: DEFAULT_BULK_MEMORY,
                 background: true,
-                access: Access::default(),
                 index_memory: DEFAULT_INDEX_MEMORY,
                 page_memory: None,
                 threads: None,
@@ -403,12 +401,11 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Sets whether flush, compaction and the syncs of [`Durability::Buffered`] run in background
-    /// threads, and indexes are [copied](Self::index_memory) there. Otherwise they run in the
-    /// caller's thread: a write that finds the memtable full flushes and compacts, and an explicit
-    /// flush or bulk load compacts too. Only [`load_index`](crate::Db::load_index) copies indexes,
-    /// and opening and flushing under [`Access::Cold`]. The log is then synced at a flush, by
-    /// [`Db::sync`](crate::Db::sync) and by [`Db::close`](crate::Db::close). Default: true; not
-    /// stored.
+    /// threads, and what queries need is [loaded](Self::page_memory) there. Otherwise they run in
+    /// the caller's thread: a write that finds the memtable full flushes and compacts, and an
+    /// explicit flush or bulk load compacts too. Only [`Db::warm`](crate::Db::warm) loads what
+    /// queries need. The log is then synced at a flush, by [`Db::sync`](crate::Db::sync) and by
+    /// [`Db::close`](crate::Db::close). Default: true; not stored.
     ///
     /// ```
     /// use fpdb::Db;
@@ -467,7 +464,7 @@ impl<F: Fingerprint> Options<F> {
         match &self.storage {
             Some(storage) => storage.at(path),
             None => {
-                let disk = Disk::new(path).access(self.tuning.access);
+                let disk = Disk::new(path);
                 Arc::new(match self.tuning.page_memory {
                     Some(bytes) => disk.page_memory(bytes),
                     None => disk,

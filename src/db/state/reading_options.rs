@@ -1,32 +1,16 @@
 //! Options for how files are read, and for the memory that this takes.
 
 use crate::db::state::options::Options;
-use crate::storage::Access;
 
 impl<F> Options<F> {
-    /// Sets how the files of segments are read. Default: [`Access::Cached`]; not stored.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// use fpdb::{Access, Db};
-    /// Db::options().create(&path)?.close()?;
-    /// let db = Db::options().access(Access::Cold).open(&path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn access(mut self, access: Access) -> Self {
-        self.tuning.access = access;
-        self
-    }
-
     /// Sets how many bytes of memory copies of the tables' directories and filters may take.
     /// Queries use the copies, in pages of 2 MiB where the system has them, instead of the pages of
     /// the files. Segments of up to 2^18 fingerprints are also decoded: 9 bytes per fingerprint and
     /// table at 64 bits. That is done in the background after opening, a flush, a compaction or a
     /// bulk load, the largest segment first. Queries do not wait for it, but
-    /// [`load_index`](crate::Db::load_index) does. A segment that does not fit has none, until the
-    /// segments change next. 0 makes none, which is best for few queries. Default: 1 GiB; not
-    /// stored.
+    /// [`warm`](crate::Db::warm) does. A segment that does not fit has none, until the segments
+    /// change next. With 0, nothing is loaded in the background, neither copies nor
+    /// [pages](Self::page_memory), which is best for few queries. Default: 1 GiB; not stored.
     ///
     /// ```
     /// let options = fpdb::Db::options().index_memory(64 << 20);
@@ -39,18 +23,25 @@ impl<F> Options<F> {
         self
     }
 
-    /// Sets how many bytes of memory the pages of files may take that were read under
-    /// [`Access::Cached`] and [`Access::Cold`]. Files that fit entirely into half of it have their
-    /// memory set aside, in pages of 2 MiB where the system has them. A query that begins when the
-    /// pages take more than the limit drops all others first, and then reads again what it needs.
-    /// So the pages may exceed the limit by what the running queries read, which is little, except
-    /// for a large batch. A snapshot keeps the pages that were read through it until it is dropped,
-    /// at most as many as the limit again. Iterators, flush, compaction, backup and `verify` read
-    /// in parts, and keep at most a few MiB each in addition to this.
+    /// Sets how many bytes of memory the pages of files may take.
     ///
-    /// Default: a quarter of the memory that the process may use: the machine's memory, or the
-    /// lowest limit of its control groups. 1 GiB where the system does not say. Not stored. The
-    /// pages are a copy of what the system's cache of files may hold too.
+    /// A page is read into memory when it is first used, is checked there, and stays. What happens
+    /// to a file after that does not matter to the pages that were read. A query asks the system
+    /// for all pages that it lacks before it waits for the first. The system's cache of files keeps
+    /// no second copy of them, where the system can be told so.
+    ///
+    /// Seven eighths of the limit are set aside for entire files, as far as they fit in it. These are
+    /// read from beginning to end in the background after opening, a flush, a compaction or a bulk
+    /// load, and by [`warm`](crate::Db::warm). The pages of other files share the rest: a query that begins when
+    /// all pages together take more than the limit drops those first, and then reads again what it
+    /// needs. So the pages may exceed the limit by what the running queries read, which is little,
+    /// except for a large batch. A snapshot keeps the pages that were read through it until it is
+    /// dropped, at most as many as the limit again. Iterators, flush, compaction, backup and
+    /// `verify` read in parts, and keep at most a few MiB each in addition to this.
+    ///
+    /// Default: what is available to the process when the database is opened, less a tenth, but at
+    /// most four fifths of the machine's memory or of the lowest limit of the process's control
+    /// groups. Where the system does not say, 1 GiB. Not stored.
     ///
     /// ```
     /// let options = fpdb::Db::options().page_memory(256 << 20);

@@ -320,8 +320,8 @@ impl Storage for Sim {
         let path = path_in(&self.root, name)?;
         let mut world = self.call("open the file", &path, Need::Read)?;
         let file = world.find(&self.root, name).map_err(|e| failed("open the file", &path, e))?;
-        let (bytes, access) = (world.files[file].share(), world.access);
-        Ok(Arc::new(OpenFile::new(self.world.clone(), bytes, access)))
+        let bytes = world.files[file].share();
+        Ok(Arc::new(OpenFile::new(self.world.clone(), bytes)))
     }
 
     fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {

@@ -6,18 +6,17 @@ use std::sync::{Arc, Mutex};
 
 use super::faults::{Fault, Need};
 use super::world::{World, lock};
-use crate::storage::{Access, ReadFile};
+use crate::storage::ReadFile;
 
 /// A file opened for reading: its bytes when it was opened.
 pub(super) struct OpenFile {
     world: Arc<Mutex<World>>,
     bytes: Arc<[u8]>,
-    access: Access,
 }
 
 impl OpenFile {
-    pub(super) fn new(world: Arc<Mutex<World>>, bytes: Arc<[u8]>, access: Access) -> Self {
-        Self { world, bytes, access }
+    pub(super) fn new(world: Arc<Mutex<World>>, bytes: Arc<[u8]>) -> Self {
+        Self { world, bytes }
     }
 }
 
@@ -49,9 +48,5 @@ impl ReadFile for OpenFile {
             }
         }
         Ok(())
-    }
-
-    fn access(&self) -> Access {
-        self.access
     }
 }

@@ -1,8 +1,7 @@
-//! Failures of reads of open files, and how files are read.
+//! Failures of reads of open files.
 
 use super::Sim;
 use super::faults::Fault;
-use crate::storage::Access;
 
 impl Sim {
     /// Returns how many times bytes of open files were read. [`fail_read_at`](Sim::fail_read_at)
@@ -33,27 +32,5 @@ impl Sim {
     /// ```
     pub fn fail_read_at(&self, read: usize, fault: Fault, persistent: bool) {
         self.world().reads.arm(read, fault, persistent);
-    }
-
-    /// Sets how files that are opened from now on are read. [`Access::Mapped`] is the same as
-    /// [`Access::Resident`], because these files cannot be mapped.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::Access;
-    /// use fpdb::storage::{Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// sim.set_contents("a.log", b"some bytes");
-    /// sim.set_access(Access::Cold);
-    /// assert_eq!(sim.open("a.log")?.access(), Access::Cold);
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
-    pub fn set_access(&self, access: Access) {
-        self.world().access = match access {
-            Access::Mapped => Access::Resident,
-            access => access,
-        };
     }
 }

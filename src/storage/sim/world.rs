@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::faults::Faults;
-use crate::storage::Access;
 
 /// The number of a file, like an inode number: a position in [`World::files`].
 pub(super) type FileId = usize;
@@ -160,7 +159,6 @@ pub(super) struct World {
     pub(super) faults: Faults,
     /// The same for reads of open files.
     pub(super) reads: Faults,
-    pub(super) access: Access,
     /// The lock files that are locked.
     pub(super) locked: Vec<FileId>,
     pub(super) ids: u64,

@@ -67,7 +67,7 @@ impl Args {
     fn copy<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<()> {
         // Nothing is compacted just because a backup opens the database.
         let options = options.background(false).index_memory(0);
-        let options = self.memory.apply(options, &self.path);
+        let options = self.memory.apply(options);
         let db = match options.clone().open(&self.path) {
             Err(error) if error.kind() == ErrorKind::Locked => {
                 let db = options.open_read_only(&self.path)?;

@@ -73,7 +73,7 @@ impl Args {
         options: Options<F>,
         bar: &ProgressBar,
     ) -> Result<(Stats, Stats)> {
-        let db = self.memory.apply(options.index_memory(0), &self.path).open(&self.path)?;
+        let db = self.memory.apply(options.index_memory(0)).open(&self.path)?;
         let before = db.stats();
         db.on_progress(progress::on(bar)).compact()?;
         let after = db.stats();

@@ -67,7 +67,7 @@ impl Args {
         database::need_documents(&description, "expire")?;
         let bar = progress::of_operation(context);
         let done = by_width!(description.bits, |options| {
-            let options = self.memory.apply(options.index_memory(0), &self.path);
+            let options = self.memory.apply(options.index_memory(0));
             if self.dry_run { self.count(options, &bar) } else { self.expire(options, &bar) }
         });
         bar.finish_and_clear();

@@ -112,7 +112,7 @@ impl Args {
         context: &mut Context<'_>,
     ) -> Result<()> {
         let names = description.ids == Ids::Names;
-        let options = self.memory.apply(options.index_memory(0), &self.path);
+        let options = self.memory.apply(options.index_memory(0));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         if self.documents {
             let records = snapshot.documents()?.map(|document| {

@@ -79,7 +79,7 @@ impl Args {
     ) -> Result<Exit> {
         let keys = self.names.iter().map(|name| database::parse_key(description.ids, name));
         let keys = keys.collect::<Result<Vec<_>>>()?;
-        let options = self.memory.apply(options.index_memory(0), &self.path);
+        let options = self.memory.apply(options.index_memory(0));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         let mut summary = Summary { r#type: "summary", documents: 0, missing: 0 };
         for key in keys {

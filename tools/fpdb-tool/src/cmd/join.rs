@@ -146,7 +146,7 @@ impl Args {
         let bar = progress::of_operation(context);
         let options = options.index_memory(0).on_progress(progress::on(&bar));
         let open = |path: &Path| -> fpdb::Result<Snapshot<F>> {
-            Ok(self.reading.apply(options.clone(), path).open_read_only(path)?.snapshot())
+            Ok(self.reading.apply(options.clone()).open_read_only(path)?.snapshot())
         };
         let distance = self.distance.unwrap_or(a.max_distance);
         let of_a = open(&self.a)?;

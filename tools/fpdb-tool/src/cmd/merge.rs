@@ -119,7 +119,7 @@ impl Merge<'_> {
         let first = self.sources.first().map_or(Path::new(""), PathBuf::as_path);
         let bits = fpdb::Description::read(first)?.bits;
         let bar = progress::of_operation(context);
-        let merged = by_width!(bits, |options| self.merge(options, first, &bar));
+        let merged = by_width!(bits, |options| self.merge(options, &bar));
         bar.finish_and_clear();
         let MergeReport { read, written, dropped, .. } = merged?;
         let out = self.out.display().to_string();
@@ -135,13 +135,8 @@ impl Merge<'_> {
         Ok(Exit::Done)
     }
 
-    fn merge<F: Fingerprint>(
-        &self,
-        options: Options<F>,
-        first: &Path,
-        bar: &ProgressBar,
-    ) -> Result<MergeReport> {
-        let options = self.memory.apply(self.new.options(options)?.index_memory(0), first);
+    fn merge<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<MergeReport> {
+        let options = self.memory.apply(self.new.options(options)?.index_memory(0));
         let options = options.on_progress(progress::on(bar));
         Ok(match self.drop_duplicates {
             true => options.merge_novel(self.sources, self.out)?,

@@ -88,7 +88,7 @@ impl Args {
         form: Form,
         context: &mut Context<'_>,
     ) -> Result<()> {
-        let options = self.reading.apply(options.index_memory(0), &self.path);
+        let options = self.reading.apply(options.index_memory(0));
         let bar = progress::of_operation(context);
         let options = options.on_progress(progress::on(&bar));
         let snapshot = options.open_read_only(&self.path)?.snapshot();

@@ -169,7 +169,7 @@ impl Args {
         let single = self.single::<F>()?;
         // One sync at the end serves all removals.
         let options = options.durability(Durability::Buffered).index_memory(0);
-        let db = self.memory.apply(options, &self.path).open(&self.path)?;
+        let db = self.memory.apply(options).open(&self.path)?;
         let mut report = Report { schema: "fpdb.remove/1", ..Report::default() };
         let bar = progress::over_files(context, &self.files);
         let removed = match single {

@@ -86,7 +86,7 @@ impl Args {
         options: Options<F>,
         bar: &ProgressBar,
     ) -> fpdb::Result<VerifyReport> {
-        let options = self.memory.apply(options.index_memory(0), &self.path);
+        let options = self.memory.apply(options.index_memory(0));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         snapshot.on_progress(progress::on(bar)).verify()
     }

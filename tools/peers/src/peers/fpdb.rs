@@ -2,7 +2,7 @@
 //! while it answers.
 
 use anyhow::{Result, ensure};
-use fpdb::{Access, BlockCode, Db, DocId, Entry, Layout, Options, Snapshot};
+use fpdb::{BlockCode, Db, DocId, Entry, Layout, Options, Snapshot};
 
 use crate::args::{Engines, Pages};
 use crate::memory;
@@ -47,7 +47,7 @@ impl Fpdb {
         let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
         let report = db.bulk_load(entries)?;
         let before = memory::live();
-        db.load_index()?;
+        db.warm()?;
         let allocated = memory::live().saturating_sub(before) as u64;
         ensure!(report.inserted == job.fingerprints.len() as u64, "not all entries were loaded");
         Ok(Self { snapshot: db.snapshot(), db, k: job.k, allocated })
@@ -64,7 +64,7 @@ fn options(engines: &Engines) -> Options {
     }
     match engines.pages {
         Pages::Small => options,
-        Pages::Huge => options.access(Access::Resident),
+        Pages::Huge => options.page_memory(u64::MAX),
     }
 }
 

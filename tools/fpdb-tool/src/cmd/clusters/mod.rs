@@ -157,7 +157,7 @@ impl Args {
     ) -> Result<()> {
         let bar = progress::of_operation(context);
         let options = options.index_memory(0).on_progress(progress::on(&bar));
-        let options = self.reading.apply(options, &self.path);
+        let options = self.reading.apply(options);
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         let distance = self.distance.unwrap_or(description.max_distance);
         let mut clusters = snapshot.clusters(distance).method(match self.method {

@@ -208,7 +208,7 @@ impl Args {
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
         by_width!(bits, |options| {
-            let options = self.memory.apply(options, &self.path);
+            let options = self.memory.apply(options);
             self.dedup(options, existing.as_ref(), context)
         })
     }

@@ -81,7 +81,7 @@ impl Args {
             let path = self.database()?;
             let description = fpdb::Description::read(path)?;
             by_width!(description.bits, |options| of_database(
-                self.memory.apply(options.index_memory(0), path),
+                self.memory.apply(options.index_memory(0)),
                 path,
                 &description,
                 context

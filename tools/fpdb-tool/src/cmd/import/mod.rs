@@ -117,7 +117,7 @@ impl Args {
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
         by_width!(bits, |options| {
-            let options = self.reading.apply(options.bulk_memory(self.memory), &self.path);
+            let options = self.reading.apply(options.bulk_memory(self.memory));
             match self.from.resolve(&self.files)? {
                 InputFormat::Documents(from) => {
                     self.documents(from, options, existing.as_ref(), context)

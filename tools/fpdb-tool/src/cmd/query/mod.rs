@@ -69,7 +69,7 @@ impl Args {
             None => Vec::new(),
         };
         input::check_all(&files)?;
-        let options = self.memory.apply(options.index_memory(0), &self.path);
+        let options = self.memory.apply(options.index_memory(0));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         let distance = self.distance.unwrap_or(description.max_distance);
         let mut printer = Printer {

@@ -44,7 +44,7 @@ impl Args {
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits)?;
         by_width!(bits, |options| {
-            let options = self.memory.apply(options, &self.path);
+            let options = self.memory.apply(options);
             if self.read_only {
                 let db = options.open_read_only(&self.path)?;
                 return self.serve(server, db, &stop, context);
