@@ -331,15 +331,18 @@ impl PagedFile {
         Ok(())
     }
 
-    /// Reads and checks pages. Those that will be in memory are not kept in the system's cache, so
-    /// that there is one copy of each.
+    /// Reads and checks pages. Those of a file that stays in memory are not kept in the system's
+    /// cache, so that there is one copy of each. Other pages are dropped from memory before long, and
+    /// the system may still have them then.
     fn read(&self, pages: Range<usize>, to: &mut [u8]) -> Result<()> {
         let (offset, len) = (pages.start * PAGE, to.len());
         if self.ahead.is_some() {
             return self.file.read_pages_once(pages, to);
         }
         self.file.read_pages(pages, to)?;
-        self.file.source.forget(offset as u64, len as u64);
+        if self.pages.set_aside > 0 {
+            self.file.source.forget(offset as u64, len as u64);
+        }
         Ok(())
     }
 

@@ -34,6 +34,11 @@ pub(super) fn memory_now() -> Option<u64> {
     left().min()
 }
 
+/// Returns whether so little memory is left that nothing more should be read into it in advance.
+pub(crate) fn is_short() -> bool {
+    memory_now().is_some_and(|now| now < memory() / 20)
+}
+
 #[cfg(target_os = "linux")]
 fn left() -> impl Iterator<Item = u64> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();

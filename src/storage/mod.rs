@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
+pub(crate) use available::is_short as memory_is_short;
 pub use available::memory as memory_limit;
 pub use disk::Disk;
 pub(crate) use in_memory::InMemory;

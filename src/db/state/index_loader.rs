@@ -10,6 +10,7 @@
 //! Then the files for which memory is set aside are read from beginning to end, so that queries no
 //! longer wait for single pages.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
@@ -22,7 +23,7 @@ use crate::fingerprint::Fingerprint;
 use crate::process::Process;
 use crate::progress::{Meter, Phase, Watch};
 use crate::segment::Segment;
-use crate::storage::MemoryBudget;
+use crate::storage::{MemoryBudget, memory_is_short};
 use crate::version::Version;
 
 /// The copies of one database: what may be copied, and the thread that copies.
@@ -136,8 +137,11 @@ impl<F: Fingerprint> IndexLoader<F> {
         let total = left().map(|segment| segment.missing_pages_len()).sum();
         let meter = Meter::new(watch, Phase::Copy, Some(total));
         meter.advance(0)?;
-        for segment in left() {
-            segment.load_pages(&|bytes| !is_stopped() && meter.advance(bytes).is_ok());
+        let memory = MemoryLeft::default();
+        for segment in left().take_while(|_| !memory.is_short.get()) {
+            segment.load_pages(&|bytes| {
+                memory.covers(bytes) && !is_stopped() && meter.advance(bytes).is_ok()
+            });
             meter.check()?;
         }
         meter.finish();
@@ -160,5 +164,28 @@ impl<F> IndexLoader<F> {
             // If the thread panicked, its message was printed already.
             let _ = thread.join();
         }
+    }
+}
+
+/// Bytes of files that are read between two looks at how much memory is left.
+const LOOK_EACH: u64 = 32 << 20;
+
+/// Whether there is memory left for more. Other programs may need it, or other databases in this
+/// process.
+#[derive(Default)]
+struct MemoryLeft {
+    since_look: Cell<u64>,
+    is_short: Cell<bool>,
+}
+
+impl MemoryLeft {
+    /// Counts bytes that were read, and returns whether there is memory for more.
+    fn covers(&self, bytes: u64) -> bool {
+        self.since_look.set(self.since_look.get() + bytes);
+        if self.since_look.get() >= LOOK_EACH {
+            self.since_look.set(0);
+            self.is_short.set(memory_is_short());
+        }
+        !self.is_short.get()
     }
 }

@@ -27,12 +27,12 @@ impl<F> Options<F> {
     ///
     /// A page is read into memory when it is first used, is checked there, and stays. What happens
     /// to a file after that does not matter to the pages that were read. A query asks the system
-    /// for all pages that it lacks before it waits for the first. The system's cache of files keeps
-    /// no second copy of them, where the system can be told so.
+    /// for all pages that it lacks before it waits for the first.
     ///
     /// Seven eighths of the limit are set aside for entire files, as far as they fit in it. These are
     /// read from beginning to end in the background after opening, a flush, a compaction or a bulk
-    /// load, and by [`warm`](crate::Db::warm). The pages of other files share the rest: a query that begins when
+    /// load, and by [`warm`](crate::Db::warm), as long as more than a twentieth of the memory is
+    /// left. The system's cache of files keeps no second copy of them, where it can be told so. The pages of other files share the rest: a query that begins when
     /// all pages together take more than the limit drops those first, and then reads again what it
     /// needs. So the pages may exceed the limit by what the running queries read, which is little,
     /// except for a large batch. A snapshot keeps the pages that were read through it until it is
