@@ -5,8 +5,8 @@
 //!         [--layout half-2] [--filter 8]
 //!
 //! Linux only. `memory` is what pages may take, as a share of the files, or `default`. The system's cache of the
-//! files is dropped before each row. `first` are the queries right after opening, while the
-//! background reads the files. `then` are those after [`Db::warm`] has returned. Each query is of a
+//! files is dropped before each row. `first` are the queries right after the directories and filters
+//! were loaded, while the background reads the files. `then` are those after [`Db::warm`] has returned. Each query is of a
 //! random fingerprint and has no match; before that, some with a match are compared with what was
 //! stored. `process` and `cached` are the memory of the process and the system's cache of files, as
 //! shares of the files.
@@ -85,6 +85,9 @@ mod linux {
         check(&db, n);
         let count = if common::is_test() { 100 } else { option("--queries", 10_000) };
         let mut random = Random(opened.elapsed().as_nanos() as u64);
+        while db.stats().index_loaded_bytes == 0 && opened.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let first = ask(&db, &mut random, count);
         db.warm().unwrap();
         let seconds = opened.elapsed().as_secs_f64();

@@ -111,14 +111,14 @@ impl<F: Fingerprint> Documents<F> {
 
     /// Reads what nearly every lookup needs: the checksums of pages, the symbol
     /// table, the inner nodes and the chunks of the locator, and the filter. A lookup by key then
-    /// reads one page, and one by id two.
-    pub(crate) fn load(&self) -> Result<()> {
+    /// reads one page, and one by id two. Stops early if `goes_on` returns false.
+    pub(crate) fn load(&self, goes_on: &dyn Fn() -> bool) -> Result<()> {
         self.file.load_checksums()?;
-        self.file.load(0, PAGE)?;
+        self.file.load(0, PAGE, goes_on)?;
         let Places { inner_at, locator, filter } = self.places;
-        self.file.load(inner_at, locator.pages_at.saturating_sub(inner_at))?;
-        self.file.load(locator.chunks_at, locator.chunks_len())?;
-        self.file.load(filter.offset, filter.len())
+        self.file.load(inner_at, locator.pages_at.saturating_sub(inner_at), goes_on)?;
+        self.file.load(locator.chunks_at, locator.chunks_len(), goes_on)?;
+        self.file.load(filter.offset, filter.len(), goes_on)
     }
 
     /// Returns what the file says about the document with this key. The outer `None`: nothing; the

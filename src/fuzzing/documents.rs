@@ -131,7 +131,7 @@ impl NamesFile {
     pub fn open(folder: &Path, len: u64) -> Result<Self> {
         let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder));
         let documents = Documents::open(&*storage, "names", &HEADER, len, Ids::Names)?;
-        documents.load()?;
+        documents.load(&|| true)?;
         Ok(Self(documents))
     }
 

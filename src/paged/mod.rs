@@ -5,6 +5,7 @@
 //! footer; a page is read into memory and checked when it is first used.
 
 mod copy;
+mod load;
 mod open_file;
 mod reader;
 mod sequential;

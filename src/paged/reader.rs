@@ -15,10 +15,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::inspection::Inspection;
 use crate::storage::{PageBudget, PageBytes, PageMemory, Reservation, Storage};
 
-/// How many bytes the system reads ahead of those that are being read in the background. A query
-/// that needs the device waits for them.
-const READ_AHEAD: usize = 512 << 10;
-
 /// Pages that a sequential reader keeps, at most a chunk more.
 const SEQUENTIAL_PAGES: usize = 8 * CHUNK;
 
@@ -26,8 +22,8 @@ const SEQUENTIAL_PAGES: usize = 8 * CHUNK;
 /// checksums.
 #[derive(Debug)]
 pub(crate) struct PagedFile {
-    file: Arc<OpenFile>,
-    pages: Arc<CountedPages>,
+    pub(super) file: Arc<OpenFile>,
+    pub(super) pages: Arc<CountedPages>,
     /// For a sequential reader: how many pages it reads at a time.
     ahead: Option<AtomicUsize>,
 }
@@ -99,72 +95,6 @@ impl PagedFile {
         if len > 0 && !self.pages.memory.bytes().are_ready(pages) {
             self.file.source.prefetch_counted(offset, len);
         }
-    }
-
-    /// Reads a part that every query needs: into the memory for pages if it has room, and otherwise
-    /// into the system's cache.
-    pub(crate) fn load(&self, offset: usize, len: usize) -> Result<()> {
-        let len = len.min(self.file.body_len.saturating_sub(offset));
-        self.prefetch(offset, len);
-        let has_room = |budget: &Arc<PageBudget>| budget.has_room(len as u64);
-        if self.fits() || self.pages.budget.as_ref().is_some_and(has_room) {
-            self.fill(offset, len)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Returns how many bytes [`load_all`](Self::load_all) would read.
-    pub(crate) fn missing_bytes(&self) -> u64 {
-        if self.pages.set_aside == 0 || self.pages.memory.is_warm() {
-            return 0;
-        }
-        let bytes = self.pages.memory.bytes();
-        let missing = (0..self.end_of_needed()).filter(|&page| !bytes.is_ready(page));
-        (missing.count() * PAGE) as u64
-    }
-
-    /// Reads all pages that are not in memory, except those that are copied, if memory is set aside
-    /// for the file. Stops early if `goes_on` returns false after some more bytes. What cannot be
-    /// read is reported when it is used.
-    pub(crate) fn load_all(&self, goes_on: &dyn Fn(u64) -> bool) {
-        if self.pages.set_aside == 0 || self.pages.memory.is_warm() {
-            return;
-        }
-        let (mut page, end) = (0, self.end_of_needed());
-        let mut is_sound = true;
-        while page < end {
-            let missing = self.missing_from(page, end);
-            page = missing.end.max(page + 1);
-            if missing.is_empty() {
-                continue;
-            }
-            let ahead = page * PAGE;
-            self.file.source.prefetch_counted(ahead, READ_AHEAD.min(end * PAGE - ahead));
-            let bytes = (missing.len() * PAGE) as u64;
-            is_sound &= self.fill_pages(missing).is_ok();
-            if !goes_on(bytes) {
-                return;
-            }
-        }
-        // The system drops none of its own large pages in part.
-        self.file.source.forget(0, (end * PAGE) as u64);
-        if is_sound {
-            self.pages.memory.set_warm();
-        }
-    }
-
-    /// Returns the end of the pages that are read from the memory for pages, and not from a copy only:
-    /// the first page of a copy may begin with what is not read from it.
-    fn end_of_needed(&self) -> usize {
-        let pages = self.file.body_len.div_ceil(PAGE);
-        let copy = self.file.copy.get().and_then(Option::as_ref);
-        copy.map_or(pages, |copy| pages.min(copy.base / PAGE + 1))
-    }
-
-    /// Reads the checksums of all pages into memory, because the first use of each page needs one.
-    pub(crate) fn load_checksums(&self) -> Result<()> {
-        self.file.load_checksums()
     }
 
     /// Returns the file's path, for messages.
@@ -297,7 +227,7 @@ impl PagedFile {
     }
 
     /// Returns the pages from `first` on that are not ready, up to `end` and at most [`CHUNK`].
-    fn missing_from(&self, first: usize, end: usize) -> Range<usize> {
+    pub(super) fn missing_from(&self, first: usize, end: usize) -> Range<usize> {
         let bytes = self.pages.memory.bytes();
         let end = end.min(first.saturating_add(CHUNK));
         let missing = (first..end).take_while(|&page| !bytes.is_ready(page)).count();
@@ -313,7 +243,7 @@ impl PagedFile {
     }
 
     /// Makes some pages ready that are not.
-    fn fill_pages(&self, pages: Range<usize>) -> Result<()> {
+    pub(super) fn fill_pages(&self, pages: Range<usize>) -> Result<()> {
         if pages.len() == 1 {
             let mut buffer = [0; PAGE];
             let to = buffer.get_mut(..self.file.len_of(&pages)).unwrap_or_default();
@@ -387,13 +317,13 @@ impl PagedFile {
 
 /// The memory for the pages of a file, and what it counts towards.
 #[derive(Debug)]
-struct CountedPages {
-    memory: PageMemory,
+pub(super) struct CountedPages {
+    pub(super) memory: PageMemory,
     /// What sequential readers keep does not count.
-    budget: Option<Arc<PageBudget>>,
+    pub(super) budget: Option<Arc<PageBudget>>,
     /// If there is room for the entire file: its bytes. They count from the beginning, and single
     /// pages do not.
-    set_aside: u64,
+    pub(super) set_aside: u64,
 }
 
 impl CountedPages {

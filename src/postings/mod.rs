@@ -71,10 +71,11 @@ impl Postings {
         Ok(Self { file, entries, groups, heads_at })
     }
 
-    /// Reads the heads of all sections and the checksums of pages into memory.
-    pub(crate) fn load_heads(&self) -> Result<()> {
+    /// Reads the heads of all sections and the checksums of pages into memory. Stops early if
+    /// `goes_on` returns false.
+    pub(crate) fn load_heads(&self, goes_on: &dyn Fn() -> bool) -> Result<()> {
         self.file.load_checksums()?;
-        self.file.load(self.heads_at, self.groups.div_ceil(GROUPS) * HEAD_LEN)
+        self.file.load(self.heads_at, self.groups.div_ceil(GROUPS) * HEAD_LEN, goes_on)
     }
 
     /// Returns the number of entries: the ids of all fingerprints.

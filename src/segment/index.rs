@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Segment;
-use crate::documents::Documents;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::paged::PagedFile;
@@ -34,11 +33,11 @@ impl<F: Fingerprint> Segment<F> {
         if !self.needs_indexes() {
             return Ok(());
         }
-        let heads = self.postings.load_heads();
-        let documents = self.documents.as_ref().map_or(Ok(()), Documents::load);
+        let heads = self.postings.load_heads(goes_on);
+        let documents = self.documents.as_ref().map_or(Ok(()), |documents| documents.load(goes_on));
         let mut result = heads.and(documents).and(tables().try_for_each(Table::load_checksums));
         let Some(mut reserved) = budget.reserve(tables().map(Table::needed_index_len).sum()) else {
-            return result.and(tables().try_for_each(Table::load_index_pages));
+            return result.and(tables().try_for_each(|table| table.load_index_pages(goes_on)));
         };
         for table in tables() {
             let loaded = table.load_index(reserved.split(table.needed_index_len()), goes_on);

@@ -199,9 +199,10 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// Reads index and filter into the memory for pages, or into the system's cache.
-    pub(crate) fn load_index_pages(&self) -> Result<()> {
+    /// Stops early if `goes_on` returns false.
+    pub(crate) fn load_index_pages(&self, goes_on: &dyn Fn() -> bool) -> Result<()> {
         let len = self.file.copy_len(self.index.start());
-        self.file.load(self.index.start(), len)
+        self.file.load(self.index.start(), len, goes_on)
     }
 
     /// Returns the bytes of the blocks, of the index and of the filter.

@@ -1,0 +1,92 @@
+//! Reading pages into memory before anybody needs them.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::PAGE;
+use super::reader::PagedFile;
+use crate::error::Result;
+use crate::storage::PageBudget;
+
+/// How many bytes the system reads ahead of those that are being read in the background. A query
+/// that needs the device waits for them.
+const READ_AHEAD: usize = 512 << 10;
+
+impl PagedFile {
+    /// Reads a part that every query needs: into the memory for pages if it has room, and otherwise
+    /// into the system's cache. Stops early if `goes_on` returns false.
+    pub(crate) fn load(&self, offset: usize, len: usize, goes_on: &dyn Fn() -> bool) -> Result<()> {
+        let len = len.min(self.file.body_len.saturating_sub(offset));
+        let has_room = |budget: &Arc<PageBudget>| budget.has_room(len as u64);
+        if self.fits() || self.pages.budget.as_ref().is_some_and(has_room) {
+            let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
+            return self.load_pages(pages, &|_| goes_on());
+        }
+        self.prefetch(offset, len);
+        Ok(())
+    }
+
+    /// Returns how many bytes [`load_all`](Self::load_all) would read.
+    pub(crate) fn missing_bytes(&self) -> u64 {
+        if self.pages.set_aside == 0 || self.pages.memory.is_warm() {
+            return 0;
+        }
+        let bytes = self.pages.memory.bytes();
+        let missing = (0..self.end_of_needed()).filter(|&page| !bytes.is_ready(page));
+        (missing.count() * PAGE) as u64
+    }
+
+    /// Reads all pages that are not in memory, except those that are copied, if memory is set aside
+    /// for the file. Stops early if `goes_on` returns false after some more bytes. What cannot be
+    /// read is reported when it is used.
+    pub(crate) fn load_all(&self, goes_on: &dyn Fn(u64) -> bool) {
+        if self.pages.set_aside == 0 || self.pages.memory.is_warm() {
+            return;
+        }
+        let end = self.end_of_needed();
+        let is_sound = self.load_pages(0..end, goes_on).is_ok();
+        // The system drops none of its own large pages in part.
+        self.file.source.forget(0, (end * PAGE) as u64);
+        if is_sound && self.missing_bytes() == 0 {
+            self.pages.memory.set_warm();
+        }
+    }
+
+    /// Reads those of the pages that are not in memory, before anybody needs them. Stops early if
+    /// `goes_on` returns false after some more bytes. Returns the first error after everything else
+    /// was read.
+    fn load_pages(&self, pages: Range<usize>, goes_on: &dyn Fn(u64) -> bool) -> Result<()> {
+        let (mut page, end) = (pages.start, pages.end);
+        let mut result = Ok(());
+        while page < end {
+            let missing = self.missing_from(page, end);
+            page = missing.end.max(page + 1);
+            if missing.is_empty() {
+                continue;
+            }
+            let ahead = page * PAGE;
+            self.file.source.prefetch_counted(ahead, READ_AHEAD.min(end * PAGE - ahead));
+            let bytes = (missing.len() * PAGE) as u64;
+            result = result.and(self.fill_pages(missing));
+            if !goes_on(bytes) {
+                break;
+            }
+        }
+        result
+    }
+
+    /// Returns the end of the pages that are read from the memory for pages, and not from a copy only:
+    /// the first page of a copy may begin with what is not read from it.
+    fn end_of_needed(&self) -> usize {
+        let pages = self.file.body_len.div_ceil(PAGE);
+        let copy = self.file.copy.get().and_then(Option::as_ref);
+        copy.map_or(pages, |copy| pages.min(copy.base / PAGE + 1))
+    }
+
+    /// Reads the checksums of all pages into memory, because the first use of each page needs one.
+    pub(crate) fn load_checksums(&self) -> Result<()> {
+        self.file.load_checksums()
+    }
+}
