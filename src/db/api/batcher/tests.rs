@@ -207,7 +207,7 @@ fn a_waker_may_drop_the_last_clone() {
         Ok(())
     });
     commit.run().unwrap();
-    woken.recv().unwrap();
+    woken.recv_timeout(std::time::Duration::from_secs(30)).unwrap();
     assert_eq!(decision.wait().unwrap(), Outcome::Inserted(DocId(1)));
 }
 
