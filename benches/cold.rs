@@ -36,7 +36,9 @@ mod linux {
     use fpdb::Db;
     use rustix::fs::{Advice, fadvise};
 
-    use crate::common::{self, Data, Random, load, option, options, percentile, queries, scan};
+    use crate::common::{
+        self, Data, Random, evict, files, load, option, options, percentile, queries, scan,
+    };
 
     const PAGE: u64 = 4096;
 
@@ -113,19 +115,6 @@ mod linux {
         let io = std::fs::read_to_string("/proc/self/io").unwrap();
         let line = io.lines().find_map(|line| line.strip_prefix("read_bytes: "));
         line.unwrap().parse().unwrap()
-    }
-
-    fn files(folder: &Path) -> Vec<PathBuf> {
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
-    }
-
-    /// Drops the system's cache of the files, which must not be mapped.
-    fn evict(folder: &Path) {
-        for path in files(folder) {
-            let file = File::open(path).unwrap();
-            file.sync_all().unwrap();
-            fadvise(&file, 0, None, Advice::DontNeed).unwrap();
-        }
     }
 
     fn largest(folder: &Path) -> PathBuf {

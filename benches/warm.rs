@@ -28,15 +28,13 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::fs::File;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
     use std::process::Command;
     use std::time::{Duration, Instant};
 
     use fpdb::{Db, DocId, Entry, Options};
-    use rustix::fs::{Advice, fadvise};
 
-    use crate::common::{self, Random, option, options, percentile};
+    use crate::common::{self, Random, evict, files, option, options, percentile};
 
     pub(crate) fn main() {
         let n: f64 = option("--n", if common::is_test() { 3e4 } else { 1e8 });
@@ -131,19 +129,6 @@ mod linux {
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
         let kib: u64 = line.unwrap().trim().trim_end_matches(" kB").parse().unwrap();
         kib << 10
-    }
-
-    fn files(folder: &Path) -> Vec<PathBuf> {
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
-    }
-
-    /// Drops the system's cache of the files.
-    fn evict(folder: &Path) {
-        for path in files(folder) {
-            let file = File::open(path).unwrap();
-            file.sync_all().unwrap();
-            fadvise(&file, 0, None, Advice::DontNeed).unwrap();
-        }
     }
 
     /// Returns the bytes of the files in the system's cache, or 0 if `fincore` of util-linux is

@@ -4,7 +4,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "sizes of benches are small")]
 #![allow(clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "figures for people")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fpdb::{BlockCode, Db, DocId, Entry, Layout, Options};
@@ -147,4 +147,19 @@ pub fn scan(fingerprints: &[u64], query: u64, distance: u32) -> usize {
 pub fn percentile(sorted: &[Duration], share: f64) -> f64 {
     let index = ((sorted.len() - 1) as f64 * share) as usize;
     sorted[index].as_secs_f64() * 1e6
+}
+
+/// Returns the paths of the files in a folder.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Drops the system's cache of the files in a folder, which must not be mapped.
+#[cfg(target_os = "linux")]
+pub fn evict(folder: &Path) {
+    for path in files(folder) {
+        let file = std::fs::File::open(path).unwrap();
+        file.sync_all().unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
 }

@@ -83,7 +83,7 @@ const MAX_NAME: usize = 64;
 /// | `half-2` | 2 | distances up to 3 |
 /// | `ring-3` | 3 | distances 4 to 10 |
 /// | `ring-4` | 4 | distances 4 to 10 below some 2^24 entries; anything at 128 bits |
-/// | `paper-4`, `paper-10`, `paper-16`, `paper-20` | 4 to 20 | those of the WWW 2007 paper, 3.1.1 |
+/// | `paper-4`, `paper-10`, `paper-16`, `paper-20` | 4 to 20 | the tables of the paper (WWW 2007, section 3.1.1) |
 ///
 /// # Examples
 ///

@@ -15,8 +15,8 @@ use crate::storage::PageBudget;
 const READ_AHEAD: usize = 512 << 10;
 
 impl PagedFile {
-    /// Reads a part that every query needs: into the memory for pages if it has room, and otherwise
-    /// into the system's cache. Stops early if `goes_on` returns false.
+    /// Reads a part that every query needs: into the memory for pages if there is room, and into the
+    /// system's cache otherwise. Stops early if `goes_on` returns false.
     pub(crate) fn load(&self, offset: usize, len: usize, goes_on: &dyn Fn() -> bool) -> Result<()> {
         let len = len.min(self.file.body_len.saturating_sub(offset));
         let has_room = |budget: &Arc<PageBudget>| budget.has_room(len as u64);
@@ -38,9 +38,9 @@ impl PagedFile {
         (missing.count() * PAGE) as u64
     }
 
-    /// Reads all pages that are not in memory, except those that are copied, if memory is set aside
-    /// for the file. Stops early if `goes_on` returns false after some more bytes. What cannot be
-    /// read is reported when it is used.
+    /// If memory is set aside for the file, reads all its pages that are neither in memory nor
+    /// copied. `goes_on` is called after each step with the bytes that were read, and returns
+    /// whether to continue. A page that cannot be read is reported when it is used.
     pub(crate) fn load_all(&self, goes_on: &dyn Fn(u64) -> bool) {
         if self.pages.set_aside == 0 || self.pages.memory.is_warm() {
             return;
@@ -54,9 +54,9 @@ impl PagedFile {
         }
     }
 
-    /// Reads those of the pages that are not in memory, before anybody needs them. Stops early if
-    /// `goes_on` returns false after some more bytes. Returns the first error after everything else
-    /// was read.
+    /// Reads the pages in this range that are not in memory yet, in small steps. `goes_on` is called
+    /// after each step with the bytes that were read, and returns whether to continue. If a page
+    /// cannot be read, the others are read all the same, and the first error is returned.
     fn load_pages(&self, pages: Range<usize>, goes_on: &dyn Fn(u64) -> bool) -> Result<()> {
         let (mut page, end) = (pages.start, pages.end);
         let mut result = Ok(());
@@ -77,8 +77,8 @@ impl PagedFile {
         result
     }
 
-    /// Returns the end of the pages that are read from the memory for pages, and not from a copy only:
-    /// the first page of a copy may begin with what is not read from it.
+    /// Returns the end of the pages that [`load_all`](Self::load_all) reads. They include the first
+    /// page of a copy, because a block may end on it, and blocks are not read from the copy.
     fn end_of_needed(&self) -> usize {
         let pages = self.file.body_len.div_ceil(PAGE);
         let copy = self.file.copy.get().and_then(Option::as_ref);

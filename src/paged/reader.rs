@@ -261,9 +261,9 @@ impl PagedFile {
         Ok(())
     }
 
-    /// Reads and checks pages. Those of a file that stays in memory are not kept in the system's
-    /// cache, so that there is one copy of each. Other pages are dropped from memory before long, and
-    /// the system may still have them then.
+    /// Reads and checks pages. If memory is set aside for the file, the pages stay there, and the
+    /// system is asked to drop its copy. Other pages are dropped from memory before long, and the
+    /// system may still have them then.
     fn read(&self, pages: Range<usize>, to: &mut [u8]) -> Result<()> {
         let (offset, len) = (pages.start * PAGE, to.len());
         if self.ahead.is_some() {

@@ -27,9 +27,9 @@ pub fn memory() -> u64 {
     *MEMORY.get_or_init(|| limits().min().unwrap_or(UNKNOWN))
 }
 
-/// Returns how many more bytes of memory the process could use at this moment, with what the system
-/// would free for it: the least of what the machine has and what the process's control groups allow.
-/// `None` if the system does not say.
+/// Returns how many more bytes of memory the process can use now, including what the system can free,
+/// such as its cache of files: the least of what the machine has and what the process's control
+/// groups allow. `None` if the system does not say.
 pub(super) fn memory_now() -> Option<u64> {
     left().min()
 }
@@ -53,8 +53,8 @@ fn left() -> impl Iterator<Item = u64> {
     std::iter::empty()
 }
 
-/// Returns how much memory is left in the group that has this file with its limit. The cache of files
-/// counts as left. `read` returns the contents of a file, or nothing.
+/// Returns how much memory is left in the control group whose limit is in this file. The cache of
+/// files counts as left. `read` returns the contents of a file, or nothing.
 #[cfg(any(test, target_os = "linux"))]
 fn left_in_group(limit: &str, read: impl Fn(&str) -> String) -> Option<u64> {
     let number = |path: &str| read(path).trim().parse::<u64>().ok();

@@ -29,15 +29,18 @@ impl<F> Options<F> {
     /// to a file after that does not matter to the pages that were read. A query asks the system
     /// for all pages that it lacks before it waits for the first.
     ///
-    /// Seven eighths of the limit are set aside for entire files, as far as they fit in it. These are
-    /// read from beginning to end in the background after opening, a flush, a compaction or a bulk
-    /// load, and by [`warm`](crate::Db::warm), as long as more than a twentieth of the memory is
-    /// left. The system's cache of files keeps no second copy of them, where it can be told so. The pages of other files share the rest: a query that begins when
-    /// all pages together take more than the limit drops those first, and then reads again what it
-    /// needs. So the pages may exceed the limit by what the running queries read, which is little,
-    /// except for a large batch. A snapshot keeps the pages that were read through it until it is
-    /// dropped, at most as many as the limit again. Iterators, flush, compaction, backup and
-    /// `verify` read in parts, and keep at most a few MiB each in addition to this.
+    /// Seven eighths of the limit are set aside for entire files, as far as they fit in it. The
+    /// background reads these files from beginning to end after opening, a flush, a compaction or a
+    /// bulk load, as long as more than a twentieth of the memory is left.
+    /// [`warm`](crate::Db::warm) does the same. The system is asked to keep no second copy of these
+    /// files in its cache.
+    ///
+    /// The pages of other files share the rest. A query that begins when all pages together take
+    /// more than the limit drops those first, and then reads again what it needs. So the pages may
+    /// exceed the limit by what the running queries read, which is little, except for a large
+    /// batch. A snapshot keeps the pages that were read through it until it is dropped, at most as
+    /// many as the limit again. Iterators, flush, compaction, backup and `verify` read in parts, and
+    /// keep at most a few MiB each in addition to this.
     ///
     /// Default: what is available to the process when the database is opened, less a tenth, but at
     /// most four fifths of the machine's memory or of the lowest limit of the process's control

@@ -58,7 +58,7 @@ fn the_image_is_built_and_run_on_one_release_of_debian_and_without_what_it_does_
     for ignored in [".git", "**/target"] {
         assert!(DOCKERIGNORE.lines().any(|line| line == ignored), "{ignored}");
     }
-    // A file that is mounted can be given to the user, who has the same number each time.
+    // The user's number never changes, so the owner of a mounted file can be set to it.
     let number = words(DOCKERFILE, "10").into_iter().next().unwrap();
     assert!(DOCKERFILE.contains(&format!("useradd --system --uid {number} ")), "{number}");
     assert!(README.contains(&format!("chown {number} ")), "{number}");
