@@ -31,7 +31,8 @@ use crate::version::Version;
 /// db.flush()?;
 /// db.insert(9, 2)?;
 /// let report = db.compact()?;
-/// assert_eq!((report.segments_before, report.segments_after), (2, 1));
+/// println!("{} segments before", report.segments_before); // 1 if the background was faster
+/// assert_eq!(report.segments_after, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
