@@ -19,6 +19,8 @@ mod peers;
 mod random;
 mod report;
 mod scan;
+#[allow(dead_code, reason = "shared with the other programs")]
+mod stores;
 
 use std::collections::BTreeSet;
 

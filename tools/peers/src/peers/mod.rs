@@ -10,7 +10,6 @@ mod python;
 mod redb;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
-mod rotated;
 mod web_simhash;
 
 use anyhow::{Result, bail};

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use redb::{Builder, Database, ReadOnlyTable, ReadableDatabase, TableDefinition};
 
-use super::rotated::{self, Key, Tables};
 use crate::args::Engines;
 use crate::peer::{Each, Entrant, Job, Peer, folder_bytes, timed};
+use crate::stores::rotated::{self, Key, Tables};
 
 /// Enough for all pages, so that the store is measured in memory.
 const CACHE: usize = 8 << 30;

@@ -6,10 +6,10 @@
 use anyhow::Result;
 
 /// A rotated fingerprint and a position, big-endian.
-pub(super) type Key = [u8; 12];
+pub type Key = [u8; 12];
 
 /// A store's sorted tables.
-pub(super) trait Tables {
+pub trait Tables {
     /// Visits the keys of a table from `first` to `last`, inclusive.
     fn range(
         &mut self,
@@ -43,7 +43,7 @@ fn parts(key: &Key) -> (u64, u32) {
 }
 
 /// Returns the sorted keys of each table, one table after another.
-pub(super) fn sorted(fingerprints: &[u64], k: u32) -> impl Iterator<Item = Vec<Key>> {
+pub fn sorted(fingerprints: &[u64], k: u32) -> impl Iterator<Item = Vec<Key>> {
     blocks(k).map(move |(start, _)| {
         let keys = (0..).zip(fingerprints).map(|(i, f)| key(f.rotate_left(start), i));
         let mut keys: Vec<Key> = keys.collect();
@@ -53,7 +53,7 @@ pub(super) fn sorted(fingerprints: &[u64], k: u32) -> impl Iterator<Item = Vec<K
 }
 
 /// Pushes the positions of all fingerprints within k.
-pub(super) fn query(
+pub fn query(
     tables: &mut impl Tables,
     fingerprint: u64,
     k: u32,

@@ -1,0 +1,101 @@
+//! Rotated tables in LMDB, a B-tree store in C that maps its file.
+
+#![expect(unsafe_code, reason = "LMDB maps a file that others could change")]
+
+use std::ops::Bound;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use heed::types::{Bytes, Unit};
+use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, WithTls};
+
+use super::rotated::{self, Key, Tables};
+
+/// Size of the map: address space, not memory, and more than any run here fills.
+const MAP: usize = 256 << 30;
+
+type Rows = Database<Bytes, Unit>;
+
+pub struct Lmdb {
+    env: Env,
+    tables: Vec<Rows>,
+}
+
+impl Lmdb {
+    /// Creates a store of these fingerprints in an empty folder, with keys appended in order.
+    pub fn create(folder: &Path, fingerprints: &[u64], k: u32) -> Result<Self> {
+        let env = environment(folder, k, EnvFlags::empty())?;
+        let mut write = env.write_txn()?;
+        let mut tables = Vec::new();
+        for (table, keys) in rotated::sorted(fingerprints, k).enumerate() {
+            let rows: Rows = env.create_database(&mut write, Some(&table.to_string()))?;
+            for key in &keys {
+                rows.put_with_flags(&mut write, PutFlags::APPEND, key, &())?;
+            }
+            tables.push(rows);
+        }
+        write.commit()?;
+        Ok(Self { env, tables })
+    }
+
+    /// Opens the store in a folder. The system reads only the pages that are needed, as LMDB
+    /// recommends for files that do not fit in memory.
+    pub fn open(folder: &Path, k: u32) -> Result<Self> {
+        let env = environment(folder, k, EnvFlags::NO_READ_AHEAD)?;
+        let read = env.read_txn()?;
+        let table = |table: u32| -> Result<Rows> {
+            let rows = env.open_database(&read, Some(&table.to_string()))?;
+            rows.with_context(|| format!("{} has no table {table}", folder.display()))
+        };
+        let tables = (0..=k).map(table).collect::<Result<_>>()?;
+        // Without a commit, the tables would be closed again.
+        read.commit()?;
+        Ok(Self { env, tables })
+    }
+
+    /// Returns what reads the store in this thread.
+    pub fn read(&self) -> Result<Read<'_>> {
+        Ok(Read { rows: &self.tables, read: self.env.read_txn()? })
+    }
+
+    /// Returns the bytes of the pages above the leaves, which every search reads.
+    pub fn inner_bytes(&self) -> Result<u64> {
+        let read = self.env.read_txn()?;
+        let mut bytes = 0;
+        for rows in &self.tables {
+            let stat = rows.stat(&read)?;
+            bytes += u64::from(stat.page_size) * stat.branch_pages as u64;
+        }
+        Ok(bytes)
+    }
+}
+
+fn environment(folder: &Path, k: u32, flags: EnvFlags) -> Result<Env> {
+    let mut options = EnvOpenOptions::new();
+    options.map_size(MAP).max_dbs(k + 1);
+    // SAFETY: the folder belongs to this program, and nobody writes to it while it is open here.
+    // No flag used here lets LMDB do without its locks or its syncs.
+    Ok(unsafe { options.flags(flags).open(folder)? })
+}
+
+/// The tables in a read transaction.
+pub struct Read<'a> {
+    rows: &'a [Rows],
+    read: RoTxn<'a, WithTls>,
+}
+
+impl Tables for Read<'_> {
+    fn range(
+        &mut self,
+        table: usize,
+        first: &Key,
+        last: &Key,
+        visit: &mut dyn FnMut(&Key),
+    ) -> Result<()> {
+        let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+        for row in self.rows[table].range(&self.read, &range)? {
+            visit(row?.0.try_into().context("a key of the wrong length")?);
+        }
+        Ok(())
+    }
+}
