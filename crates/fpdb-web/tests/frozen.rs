@@ -8,15 +8,16 @@ use fpdb_web::{Archive, Extracted, Extraction, Extractor, Page};
 use serde_json::Value;
 
 const PAGES: &[u8] = include_bytes!("pages/pages.warc.gz");
+const LAYOUTS: &[u8] = include_bytes!("pages/layouts.warc");
 const TEXTS: &[u8] = include_bytes!("pages/texts.ndjson.gz");
 
-fn pages(extraction: Extraction) -> Vec<Page> {
+fn pages(archive: &[u8], extraction: Extraction) -> Vec<Page> {
     let extractor = Extractor::new(extraction);
     let page = |record| match extractor.record(&record).unwrap() {
         Extracted::Page(page) => page,
         Extracted::Skipped(reason) => panic!("{}: {reason}", record.url()),
     };
-    Archive::new(PAGES).unwrap().map(Result::unwrap).map(page).collect()
+    Archive::new(archive).unwrap().map(Result::unwrap).map(page).collect()
 }
 
 /// The lines that must come out, by extraction and URL.
@@ -32,9 +33,9 @@ fn expected() -> HashMap<(String, String), Value> {
 fn every_extraction_makes_its_frozen_texts() {
     let mut expected = expected();
     for extraction in Extraction::all() {
-        let pages = pages(extraction);
-        assert_eq!(pages.len(), 14);
-        for page in pages {
+        let (real, made) = (pages(PAGES, extraction), pages(LAYOUTS, extraction));
+        assert_eq!((real.len(), made.len()), (14, 8));
+        for page in real.into_iter().chain(made) {
             let line = expected
                 .remove(&(extraction.name().to_owned(), page.url.clone()))
                 .unwrap_or_else(|| panic!("{extraction} has no text for {}", page.url));
@@ -52,11 +53,13 @@ fn every_extraction_makes_its_frozen_texts() {
 
 #[test]
 fn tables_of_contents_keep_their_links() {
-    let strip = pages(Extraction::STRIP_1);
-    for (main, strip) in pages(Extraction::MAIN_1).iter().zip(&strip) {
-        if main.url.contains("/index.") {
-            let share = main.text.len() * 100 / strip.text.len();
-            assert!(share > 95, "{}: {share} %", main.url);
+    let strip = pages(PAGES, Extraction::STRIP_1);
+    for extraction in [Extraction::MAIN_1, Extraction::MAIN_2] {
+        for (main, strip) in pages(PAGES, extraction).iter().zip(&strip) {
+            if main.url.contains("/index.") {
+                let share = main.text.len() * 100 / strip.text.len();
+                assert!(share > 95, "{extraction}, {}: {share} %", main.url);
+            }
         }
     }
 }

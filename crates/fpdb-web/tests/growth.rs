@@ -64,7 +64,7 @@ fn repeated(before: &str, part: &str, after: &str) -> impl Fn(usize) -> Vec<u8> 
 #[test]
 fn pages_of_one_repeated_part_take_linear_time() {
     let text = |page: &[u8]| {
-        for extraction in [Extraction::MAIN_1, Extraction::STRIP_1] {
+        for extraction in Extraction::all() {
             let outcome =
                 Extractor::new(extraction).document("http://a.example/", "text/html", page);
             assert!(matches!(outcome, Extracted::Page(_)));

@@ -258,8 +258,8 @@ impl<F: Fingerprint> Options<F> {
     ///
     /// let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("crawl.fpdb");
-    /// let db = Db::options().extraction("main/1").create(&path)?;
-    /// assert_eq!(db.description().extraction.as_deref(), Some("main/1"));
+    /// let db = Db::options().extraction("main/2").create(&path)?;
+    /// assert_eq!(db.description().extraction.as_deref(), Some("main/2"));
     /// db.close()?;
     /// let error = Db::options().extraction("strip/1").open(&path).unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::Unsupported);

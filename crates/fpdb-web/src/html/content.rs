@@ -8,7 +8,11 @@
 
 use std::ops::Range;
 
-use super::layout::{Block, Kind, Text, Zone};
+use super::layout::{Declared, Kind, Zone};
+use super::writer::{self, join};
+
+type Block = writer::Block<Declared>;
+type Text = writer::Text<Declared>;
 
 /// Bytes from which a block is content, whatever its neighbours.
 const LONG: usize = 200;
@@ -61,27 +65,27 @@ pub(super) fn main_content(mut page: Text) -> String {
     let all = size(outside_menus(&blocks));
     let content = size(kept(&blocks, &chosen));
     if let Some(body) = contents_page(&blocks, &content, min_share) {
-        return join(page, outside_menus(body));
+        return join(&page.text, outside_menus(body));
     }
     let enough = content.unlinked * 100 >= all.unlinked * MIN_SHARE
         && content.bytes * 100 >= all.bytes * MIN_LINKED_SHARE;
     if content.bytes > 0 && enough {
-        return join(page, kept(&blocks, &chosen));
+        return join(&page.text, kept(&blocks, &chosen));
     }
     match all.bytes {
         0 => page.text.clone(),
-        _ => join(page, outside_menus(&blocks)),
+        _ => join(&page.text, outside_menus(&blocks)),
     }
 }
 
 /// If the page declares where its content is, declares everything else to be surroundings.
 fn restrict_to_declared(blocks: &mut [Block]) -> bool {
-    let declared = size(blocks.iter().filter(|block| block.zone == Zone::Content)).bytes;
+    let declared = size(blocks.iter().filter(|block| block.label.zone == Zone::Content)).bytes;
     let is_declared =
         declared > 0 && declared * 100 >= size(outside_menus(blocks)).bytes * MIN_DECLARED;
     if is_declared {
-        for block in blocks.iter_mut().filter(|block| block.zone == Zone::Undeclared) {
-            block.zone = Zone::Surroundings;
+        for block in blocks.iter_mut().filter(|block| block.label.zone == Zone::Undeclared) {
+            block.label.zone = Zone::Surroundings;
         }
     }
     is_declared
@@ -90,7 +94,7 @@ fn restrict_to_declared(blocks: &mut [Block]) -> bool {
 /// Returns the body of a table of contents or an index: the blocks from its first heading on, so
 /// that menus at the top of the page are left out. Returns None for any other page.
 fn contents_page<'a>(blocks: &'a [Block], content: &Size, min_share: usize) -> Option<&'a [Block]> {
-    let is_title = |b: &Block| b.kind == Kind::Heading && b.zone != Zone::Surroundings;
+    let is_title = |b: &Block| b.label.kind == Kind::Heading && b.label.zone != Zone::Surroundings;
     let body = blocks.get(blocks.iter().position(is_title)?..)?;
     let is_short = content.bytes * 100 < size(outside_menus(body)).bytes * min_share;
     is_short.then_some(body)
@@ -98,7 +102,7 @@ fn contents_page<'a>(blocks: &'a [Block], content: &Size, min_share: usize) -> O
 
 /// Returns the blocks that the page does not declare to be menus, headers or footers.
 fn outside_menus(blocks: &[Block]) -> impl Iterator<Item = &Block> {
-    blocks.iter().filter(|block| block.zone != Zone::Surroundings)
+    blocks.iter().filter(|block| block.label.zone != Zone::Surroundings)
 }
 
 /// The length of blocks, with and without what is in links.
@@ -123,7 +127,7 @@ fn classify_all(blocks: &[Block]) -> Vec<Class> {
     trust_prose(blocks, &mut classes, &text);
     trust_links(&mut classes, |_, length| length < MENU);
     for (class, block) in classes.iter_mut().zip(blocks) {
-        if block.zone == Zone::Surroundings {
+        if block.label.zone == Zone::Surroundings {
             *class = Class::Surroundings;
         }
     }
@@ -133,8 +137,8 @@ fn classify_all(blocks: &[Block]) -> Vec<Class> {
 /// Returns the range from the first paragraph to the last.
 fn paragraphs(blocks: &[Block], classes: &[Class]) -> Range<usize> {
     let is_paragraph = |(block, class): (&Block, &Class)| {
-        let long = block.end - block.start >= MEDIUM && block.kind != Kind::Heading;
-        long && block.zone != Zone::Surroundings && *class != Class::Surroundings
+        let long = block.end - block.start >= MEDIUM && block.label.kind != Kind::Heading;
+        long && block.label.zone != Zone::Surroundings && *class != Class::Surroundings
     };
     let mut all = blocks.iter().zip(classes);
     let first = all.clone().position(is_paragraph).unwrap_or_default();
@@ -163,7 +167,7 @@ fn trust_prose(blocks: &[Block], classes: &mut [Class], text: &Range<usize>) {
         let is_text = |side: Option<Class>| side.is_some_and(|side| side != Class::Surroundings);
         let by_text = is_text(before) || is_text(after);
         before = Some(*class);
-        let is_prose = match block.kind {
+        let is_prose = match block.label.kind {
             Kind::Prose => true,
             Kind::Cell => text.contains(&at),
             Kind::Heading | Kind::Other => false,
@@ -177,14 +181,16 @@ fn trust_prose(blocks: &[Block], classes: &mut [Class], text: &Range<usize>) {
 fn class(block: &Block) -> Class {
     let length = block.end - block.start;
     let unlinked = length.saturating_sub(block.linked);
-    let max_linked = if block.kind == Kind::Prose { MAX_LINKED_PROSE } else { MAX_LINKED };
+    let max_linked = if block.label.kind == Kind::Prose { MAX_LINKED_PROSE } else { MAX_LINKED };
     match length {
         _ if unlinked >= LONG => Class::Content,
-        _ if block.kind == Kind::Prose && block.linked > 0 && unlinked >= SENTENCE => Class::Likely,
+        _ if block.label.kind == Kind::Prose && block.linked > 0 && unlinked >= SENTENCE => {
+            Class::Likely
+        }
         _ if block.linked * 100 > length * max_linked => Class::Surroundings,
         LONG.. => Class::Content,
         MEDIUM.. => Class::Likely,
-        _ if block.zone == Zone::Content => Class::Likely,
+        _ if block.label.zone == Zone::Content => Class::Likely,
         _ => Class::Short,
     }
 }
@@ -203,7 +209,7 @@ fn choose(blocks: &[Block], classes: &[Class]) -> Vec<bool> {
             Class::Surroundings => false,
             Class::Likely => before || after,
             // A heading belongs to what follows.
-            Class::Short if block.kind == Kind::Heading => after,
+            Class::Short if block.label.kind == Kind::Heading => after,
             Class::Short => before && after,
         }
     });
@@ -225,16 +231,6 @@ fn nearest<'a>(classes: impl Iterator<Item = &'a Class>) -> Vec<Option<Class>> {
 
 fn kept<'a>(blocks: &'a [Block], chosen: &'a [bool]) -> impl Iterator<Item = &'a Block> {
     blocks.iter().zip(chosen).filter_map(|(block, chosen)| chosen.then_some(block))
-}
-
-/// Joins blocks, each with the separator that it has in the page before it.
-fn join<'a>(page: &Text, blocks: impl Iterator<Item = &'a Block>) -> String {
-    let mut text = String::with_capacity(page.text.len());
-    for block in blocks {
-        let from = if text.is_empty() { block.start } else { block.start.saturating_sub(1) };
-        text.push_str(page.text.get(from..block.end).unwrap_or_default());
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,21 +1,107 @@
-//! From HTML to text, in three steps: tags and text ([`tokens`]), text laid out in blocks
-//! ([`layout`]), and the choice of the blocks that are the main content ([`content`]).
+//! From HTML to text.
+//!
+//! Two steps are common to all extractions: tags and text ([`tokens`]), and text laid out in blocks
+//! ([`writer`]). `main/1` and `strip/1` know of each block which parts of the page the elements
+//! around it declare ([`layout`]), and `main/1` chooses the blocks of the main content by rules
+//! ([`content`]). `main/2` builds the tree of elements ([`tree`]), measures the blocks and the
+//! elements ([`units`], [`survey`]), and adds up what counts for and against each block ([`features`],
+//! [`score`]).
 
+mod attributes;
 mod content;
+mod data;
 mod entities;
+mod features;
+mod landmarks;
 mod layout;
+mod marks;
+mod phrases;
+mod score;
+mod survey;
 mod tokens;
+mod tree;
+mod units;
+mod weights;
+mod words;
+mod writer;
 
 #[cfg(feature = "language")]
-pub(crate) use layout::is_unspaced;
-pub(crate) use layout::plain_text;
+pub(crate) use writer::is_unspaced;
+pub(crate) use writer::plain_text;
 
 /// Returns everything that a page shows.
 pub(crate) fn all_text(html: &str) -> String {
     layout::lay_out(html).text
 }
 
-/// Returns the main content of a page.
-pub(crate) fn main_content(html: &str) -> String {
+/// Returns the main content of a page, as `main/1` defines it.
+pub(crate) fn main_content_1(html: &str) -> String {
     content::main_content(layout::lay_out(html))
+}
+
+/// Bytes of text below which a page may keep its text in its data.
+const FEW: usize = 200;
+
+/// The largest number of blocks that are judged one by one. A page with more is all content: no real
+/// page is near it.
+const MAX_BLOCKS: usize = 1 << 17;
+
+/// Returns the main content of a page, as `main/2` defines it.
+pub(crate) fn main_content_2(html: &str) -> String {
+    let page = tree::build(html);
+    if page.len() < FEW
+        && let Some(text) = data::longest_text(&page.data).filter(|text| text.len() > page.len())
+    {
+        return plain_text(&text);
+    }
+    if page.blocks.len() > MAX_BLOCKS {
+        return writer::join(&page.text, page.blocks.iter());
+    }
+    let survey = survey::Survey::of(&page);
+    let chosen = score::choose(&survey);
+    let kept = page.blocks.iter().zip(chosen).filter_map(|(block, chosen)| chosen.then_some(block));
+    writer::join(&page.text, kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SENTENCE: &str = "The river rose again in the night, and the people of the village carried sand to the dam. ";
+
+    /// Two different articles were nearly equal because a notice was all that was kept of them.
+    #[test]
+    fn an_unclosed_nav_does_not_hide_the_article() {
+        let page = |article: &str| {
+            format!(
+                "<p class=notice>This site uses cookies, as its privacy policy says.</p><nav><ul>\
+                 <li><a href=/>Home</a></ul><main><h1>Title</h1><p>{}</p></main>",
+                article.repeat(5)
+            )
+        };
+        let other = "Researchers found an unknown species of fish near the coast of the island. ";
+        assert_eq!(
+            main_content_2(&page(SENTENCE)),
+            format!("Title\n{}", SENTENCE.repeat(5).trim_end())
+        );
+        assert_eq!(main_content_2(&page(other)), format!("Title\n{}", other.repeat(5).trim_end()));
+    }
+
+    #[test]
+    fn a_page_of_very_many_blocks_is_kept_entirely() {
+        let html = format!("<nav>menu</nav>{}", "<p>a".repeat(MAX_BLOCKS));
+        assert_eq!(main_content_2(&html).len(), "menu".len() + 2 * MAX_BLOCKS);
+    }
+
+    #[test]
+    fn text_in_data_counts_only_if_the_page_shows_nearly_none() {
+        let data = format!(
+            "<script type='application/ld+json'>{{\"articleBody\":\"{SENTENCE}\"}}</script>"
+        );
+        assert_eq!(main_content_2(&format!("{data}<p>Loading")), SENTENCE.trim_end());
+        assert!(
+            !main_content_2(&format!("{data}<p>{}", "Other words. ".repeat(20))).contains("river")
+        );
+        assert_eq!(main_content_2(""), "");
+    }
 }

@@ -6,12 +6,25 @@
 use memchr::{memchr, memchr3, memmem};
 
 /// A piece of a page.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Token<'a> {
     /// Text as it is written, with its character references.
     Text(&'a str),
-    Open(Element),
-    Close(Element),
+    Tag(Tag<'a>),
+}
+
+/// A start or end tag.
+#[derive(Debug)]
+pub(super) struct Tag<'a> {
+    pub(super) close: bool,
+    pub(super) element: Element,
+    pub(super) name: Name,
+    /// Whether the name has a hyphen, as those have that pages define themselves.
+    pub(super) custom: bool,
+    /// What the tag holds after its name, as it is written.
+    pub(super) attributes: &'a [u8],
+    /// The content of an element of the kind [`Raw`](Element::Raw).
+    pub(super) raw: &'a str,
 }
 
 /// What an element means for the text.
@@ -72,30 +85,12 @@ impl Element {
     }
 }
 
-/// Returns the element that a tag is by its `role`, if that is a landmark of WAI-ARIA.
-fn landmark(attributes: &[u8]) -> Option<Element> {
-    let at = memmem::find(attributes, b"role=")?;
-    let before = at.checked_sub(1).and_then(|before| attributes.get(before));
-    let value = attributes.get(at + b"role=".len()..)?;
-    let quoted = value.strip_prefix(b"\"").or_else(|| value.strip_prefix(b"'"));
-    let is_end = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'/');
-    let role = quoted.unwrap_or(value).split(is_end).next()?;
-    match role {
-        _ if !before.is_some_and(u8::is_ascii_whitespace) => None,
-        b"navigation" | b"banner" | b"contentinfo" | b"complementary" | b"search" => {
-            Some(Element::Surrounding)
-        }
-        b"main" => Some(Element::Content),
-        _ => None,
-    }
-}
-
 /// Bytes of the longest name in [`Element::of`].
 const MAX_NAME: usize = 10;
 
 /// The name of a tag in lower case. It is empty if the name is unknown.
-#[derive(Clone, Copy)]
-struct Name {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Name {
     bytes: [u8; MAX_NAME],
     length: usize,
 }
@@ -111,7 +106,7 @@ impl Name {
         name
     }
 
-    fn as_bytes(&self) -> &[u8] {
+    pub(super) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 }
@@ -125,22 +120,29 @@ pub(super) struct Tokens<'a> {
     /// Names of hidden elements without an end tag. Searching for the end tag of each of them again
     /// would take quadratic time.
     unended: Vec<[u8; MAX_NAME]>,
-    /// The open elements that are landmarks by their role, the innermost last.
-    landmarks: Vec<Landmark>,
-}
-
-/// An open element that is a landmark by its role.
-struct Landmark {
-    name: [u8; MAX_NAME],
-    element: Element,
-    /// Elements of the same name that are open inside it.
-    nested: usize,
+    /// Whether the content of `<noscript>` counts as markup.
+    noscript: bool,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn new(html: &'a str) -> Self {
         let xml = html.trim_start_matches('\u{feff}').trim_start().starts_with("<?xml");
-        Self { html, at: 0, xml, unended: Vec::new(), landmarks: Vec::new() }
+        Self { html, at: 0, xml, unended: Vec::new(), noscript: false }
+    }
+
+    /// The tokens of a page as a browser without scripts shows it.
+    pub(super) fn with_noscript(html: &'a str) -> Self {
+        Self { noscript: true, ..Self::new(html) }
+    }
+
+    /// Returns where the next token begins.
+    pub(super) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on at this place, which must not be before the next token.
+    pub(super) fn skip_to(&mut self, at: usize) {
+        self.at = at.min(self.html.len());
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -177,52 +179,30 @@ impl<'a> Tokens<'a> {
         let is_end = |b: &u8| b.is_ascii_whitespace() || *b == b'/' || *b == b'>';
         let rest = self.rest();
         let length = rest.iter().position(is_end).unwrap_or(rest.len());
-        let name = Name::of(rest.get(..length).unwrap_or_default());
+        let written = rest.get(..length).unwrap_or_default();
+        let name = Name::of(written);
         self.at += length;
         let attributes = self.attributes();
         let empty = attributes.ends_with(b"/");
         let element = match Element::of(name.as_bytes()) {
             Element::Link if !close && !has_href(attributes) => Element::Inline,
+            Element::Raw if self.noscript && name.as_bytes() == b"noscript" => Element::Block,
             element => element,
         };
-        let element = match close {
-            true => self.close_landmark(&name).unwrap_or(element),
-            false => self.open_landmark(&name, element, attributes),
-        };
+        let start = self.at;
         match element {
-            _ if close => return Token::Close(element),
+            _ if close => {}
             Element::Raw | Element::Hidden if empty && self.xml => {}
             Element::Raw => self.skip_raw(&name),
             Element::Hidden => self.skip_hidden(&name),
             _ => {}
         }
-        Token::Open(element)
-    }
-
-    /// Returns what the element is, considering its role. Only elements that otherwise lay out the
-    /// page have one that counts.
-    fn open_landmark(&mut self, name: &Name, element: Element, attributes: &[u8]) -> Element {
-        if let Some(landmark) = landmark(attributes).filter(|_| element == Element::Block) {
-            let name = name.bytes;
-            self.landmarks.push(Landmark { name, element: landmark, nested: 0 });
-            return landmark;
-        }
-        if let Some(open) = self.landmarks.last_mut().filter(|open| open.name == name.bytes) {
-            open.nested += 1;
-        }
-        element
-    }
-
-    /// Returns the landmark that an end tag ends, if it ends one.
-    fn close_landmark(&mut self, name: &Name) -> Option<Element> {
-        let open = self.landmarks.last_mut().filter(|open| open.name == name.bytes)?;
-        match open.nested.checked_sub(1) {
-            Some(nested) => {
-                open.nested = nested;
-                None
-            }
-            None => self.landmarks.pop().map(|open| open.element),
-        }
+        let raw = match element {
+            Element::Raw => self.html.get(start..self.at).unwrap_or_default(),
+            _ => "",
+        };
+        let custom = memchr(b'-', written).is_some();
+        Token::Tag(Tag { close, element, name, custom, attributes, raw })
     }
 
     /// Skips the `>` that ends a tag, which may also occur in its values. Returns what is before
@@ -352,9 +332,10 @@ mod tests {
         Tokens::new(html).fold(String::new(), |mut out, token| {
             match token {
                 Token::Text(text) => out += text,
-                Token::Open(Element::Prose | Element::Link) => out.push('['),
-                Token::Close(Element::Prose | Element::Link) => out.push(']'),
-                _ => {}
+                Token::Tag(Tag { element: Element::Prose | Element::Link, close, .. }) => {
+                    out.push(if close { ']' } else { '[' });
+                }
+                Token::Tag(_) => {}
             }
             out
         })
@@ -376,23 +357,6 @@ mod tests {
         ] {
             assert_eq!(scanned(html), text, "{html}");
         }
-    }
-
-    #[test]
-    fn landmarks_by_role_end_with_their_own_end_tag() {
-        let html = "<div role=\"navigation\"><div>a</div><div role=search>s</div>b</div><div>c</div>\
-                    <section class=x role=main><div>d</div></section><p role=main>e</p>\
-                    <div aria-role=main>f</div><ul role='search'>g</ul>";
-        let mut text = String::new();
-        for token in Tokens::new(html) {
-            match token {
-                Token::Text(part) => text += part,
-                Token::Open(Element::Surrounding | Element::Content) => text.push('['),
-                Token::Close(Element::Surrounding | Element::Content) => text.push(']'),
-                _ => {}
-            }
-        }
-        assert_eq!(text, "[a[s]b]c[d]ef[g]");
     }
 
     #[test]

@@ -49,8 +49,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto")]
     from: Source,
 
-    /// Extraction that turns web pages into text: main/1 keeps the main content, strip/1 everything
-    /// that a page shows
+    /// Extraction that turns web pages into text: main/2 keeps the main content, strip/1 everything
+    /// that a page shows, main/1 is for databases that were made with it
     #[arg(long, value_name = "NAME", default_value = "main", value_parser = web::parse_extraction)]
     extraction: Extraction,
 

@@ -1,0 +1,178 @@
+//! What the attributes of an element say it is for.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::attributes::Attributes;
+use super::words;
+
+/// A set of marks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Marks(u32);
+
+macro_rules! marks {
+    ($($name:ident $bit:literal,)*) => {
+        impl Marks {
+            $(pub(super) const $name: Self = Self(1 << $bit);)*
+        }
+    };
+}
+
+marks! {
+    VERY 0,
+    SURE 1,
+    STRONG 2,
+    LIGHT 3,
+    WEAK 4,
+    CAPTION 5,
+    COMMENT 6,
+    FORUM 7,
+    POSITIVE 8,
+    LISTING 9,
+    HIDDEN 10,
+    // Roles of WAI-ARIA.
+    SURROUNDING 11,
+    BANNER 12,
+    MAIN 13,
+    ARTICLE 14,
+    BODY 15,
+}
+
+/// Bytes of a word that can be in the lists.
+const MAX_WORD: usize = 24;
+
+impl Marks {
+    /// Returns what the attributes of an element say.
+    pub(super) fn of(attributes: &Attributes) -> Self {
+        let mut marks = Self::default();
+        marks.add_words(attributes.class);
+        marks.add_words(attributes.id);
+        if attributes.is_hidden {
+            marks.add(Self::HIDDEN);
+        }
+        if !attributes.role.is_empty() {
+            for role in attributes.role.to_ascii_lowercase().split(u8::is_ascii_whitespace) {
+                marks.add_role(role);
+            }
+        }
+        if attributes.itemprop.eq_ignore_ascii_case(b"articlebody") {
+            marks.add(Self::BODY);
+        }
+        marks
+    }
+
+    /// Adds what the attributes of `<body>` say of the page.
+    pub(super) fn of_page(mut self, attributes: &Attributes) -> Self {
+        self.add(Self(Self::of(attributes).0 & Self::FORUM.0));
+        self
+    }
+
+    pub(super) fn has(self, marks: Self) -> bool {
+        self.0 & marks.0 != 0
+    }
+
+    pub(super) const fn or(self, marks: Self) -> Self {
+        Self(self.0 | marks.0)
+    }
+
+    pub(super) fn add(&mut self, marks: Self) {
+        self.0 |= marks.0;
+    }
+
+    fn add_role(&mut self, role: &[u8]) {
+        match role {
+            b"navigation" | b"contentinfo" | b"complementary" | b"search" | b"dialog"
+            | b"alertdialog" | b"menu" | b"menubar" | b"tablist" | b"toolbar" => {
+                self.add(Self::SURROUNDING);
+            }
+            b"banner" => {
+                self.add(Self::SURROUNDING);
+                self.add(Self::BANNER);
+            }
+            b"main" => self.add(Self::MAIN),
+            b"article" => self.add(Self::ARTICLE),
+            _ => {}
+        }
+    }
+
+    /// Adds the marks of the words of a class or an identifier: runs of letters, which a capital
+    /// after a small letter divides.
+    fn add_words(&mut self, value: &[u8]) {
+        let mut word = [0; MAX_WORD];
+        let (mut length, mut capital) = (0, false);
+        for &byte in value.iter().chain(b" ") {
+            let is_capital = byte.is_ascii_uppercase();
+            if !byte.is_ascii_alphabetic() || is_capital && !capital {
+                self.add_word(word.get(..length).unwrap_or_default());
+                length = 0;
+            }
+            capital = is_capital;
+            if byte.is_ascii_alphabetic() {
+                if let Some(place) = word.get_mut(length) {
+                    *place = byte.to_ascii_lowercase();
+                }
+                // A longer word is in no list.
+                length = (length + 1).min(MAX_WORD + 1);
+            }
+        }
+    }
+
+    fn add_word(&mut self, word: &[u8]) {
+        if word.len() >= 2
+            && let Some(&marks) = lists().get(word)
+        {
+            self.add(marks);
+        }
+    }
+}
+
+/// Returns the words of all lists.
+fn lists() -> &'static HashMap<&'static [u8], Marks> {
+    static LISTS: OnceLock<HashMap<&[u8], Marks>> = OnceLock::new();
+    LISTS.get_or_init(|| {
+        let mut all: HashMap<&[u8], Marks> = HashMap::new();
+        for (list, marks) in [
+            (words::VERY, Marks::VERY),
+            (words::SURE, Marks::SURE),
+            (words::STRONG, Marks::STRONG),
+            (words::LIGHT, Marks::LIGHT),
+            (words::WEAK, Marks::WEAK),
+            (words::CAPTION, Marks::CAPTION),
+            (words::COMMENT, Marks::COMMENT),
+            (words::FORUM, Marks::FORUM),
+            (words::POSITIVE, Marks::POSITIVE),
+            (words::LISTING, Marks::LISTING),
+        ] {
+            for word in list.split_ascii_whitespace() {
+                all.entry(word.as_bytes()).or_default().add(marks);
+            }
+        }
+        all
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::html::attributes;
+
+    #[test]
+    fn words_are_divided_at_capitals_and_anything_but_letters() {
+        for (attributes, mark) in [
+            ("class='site-Footer'", Marks::VERY),
+            ("class=mainNav", Marks::VERY),
+            ("id=COOKIE_2", Marks::SURE),
+            ("class='x postBody'", Marks::POSITIVE),
+            ("role='Main'", Marks::MAIN),
+            ("hidden", Marks::HIDDEN),
+        ] {
+            let marks = Marks::of(&attributes::parse(attributes.as_bytes()));
+            assert!(marks.has(mark), "{attributes}");
+        }
+        for attributes in ["class=navigator", "class=unfooterlike", "data-class=footer", "class=''"]
+        {
+            let marks = Marks::of(&attributes::parse(attributes.as_bytes()));
+            assert_eq!(marks, Marks::default(), "{attributes}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What the words of a short block show.
+
+use std::sync::OnceLock;
+
+use super::words;
+
+/// Phrases by their first byte.
+struct Table(Vec<Vec<&'static [u8]>>);
+
+impl Table {
+    fn new(phrases: &[&'static str]) -> Self {
+        let mut table = vec![Vec::new(); 256];
+        for phrase in phrases {
+            let first = phrase.bytes().next().map_or(0, usize::from);
+            if let Some(list) = table.get_mut(first) {
+                list.push(phrase.as_bytes());
+            }
+        }
+        Self(table)
+    }
+
+    fn starts(&self, text: &[u8]) -> bool {
+        let list = text.first().and_then(|first| self.0.get(usize::from(*first)));
+        list.is_some_and(|list| list.iter().any(|phrase| text.starts_with(phrase)))
+    }
+}
+
+fn table(cell: &'static OnceLock<Table>, phrases: &[&'static str]) -> &'static Table {
+    cell.get_or_init(|| Table::new(phrases))
+}
+
+/// Characters before the words of a heading.
+fn bare(text: &str) -> &[u8] {
+    text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '©').as_bytes()
+}
+
+/// Returns whether a heading, folded, says that its section is not content.
+pub(super) fn is_heading(folded: &str) -> bool {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    table(&TABLE, words::HEADINGS).starts(bare(folded))
+}
+
+/// Returns whether a block, folded, begins as a reference to other pages or a source.
+pub(super) fn is_opening(folded: &str) -> bool {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    table(&TABLE, words::OPENINGS).starts(bare(folded))
+}
+
+/// Returns whether a block, folded, has a phrase that content does not have.
+pub(super) fn has_phrase(folded: &str) -> bool {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    let table = table(&TABLE, words::PHRASES);
+    let bytes = folded.as_bytes();
+    let mut in_word = false;
+    bytes.iter().enumerate().any(|(at, byte)| {
+        let starts = !in_word && table.starts(bytes.get(at..).unwrap_or_default());
+        in_word = byte.is_ascii_alphanumeric();
+        starts
+    })
+}
+
+/// Returns whether a text of the length of a notice speaks of cookies.
+pub(super) fn has_cookie(text: &str) -> bool {
+    let find = |word: &str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
+    text.len() < 1000 && (find("cookie") || find("Cookie"))
+}
+
+/// Returns a text in lower case, with white space as single spaces.
+pub(super) fn folded(text: &str) -> String {
+    let mut folded = String::new();
+    fold_into(text, &mut folded);
+    folded
+}
+
+/// Writes a text in lower case, with white space as single spaces.
+pub(super) fn fold_into(text: &str, folded: &mut String) {
+    folded.clear();
+    for word in text.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        if word.is_ascii() {
+            let from = folded.len();
+            folded.push_str(word);
+            if let Some(word) = folded.get_mut(from..) {
+                word.make_ascii_lowercase();
+            }
+        } else {
+            folded.extend(word.chars().flat_map(char::to_lowercase));
+        }
+    }
+}
+
+/// Returns a hash of a text, never 0.
+pub(super) fn hash(text: &str) -> u64 {
+    let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    fnv.max(1)
+}
+
+/// Counts the marks of punctuation and the digits of a text.
+pub(super) fn count(text: &str) -> (u32, u32) {
+    let (mut points, mut digits) = (0, 0);
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'.' | b'!' | b'?' | b';' | b',' | b':' => points += 1,
+            b'0'..=b'9' => digits += 1,
+            0xe2 | 0xe3 | 0xef => {
+                let c = bytes.get(at..at + 3).and_then(|c| <[u8; 3]>::try_from(c).ok());
+                points += u32::from(c.is_some_and(|c| WIDE_POINTS.contains(&c)));
+            }
+            _ => {}
+        }
+    }
+    (points, digits)
+}
+
+/// … 。 、 ， ！ ？ ： ； in UTF-8.
+const WIDE_POINTS: [[u8; 3]; 8] = [
+    [0xe2, 0x80, 0xa6],
+    [0xe3, 0x80, 0x82],
+    [0xe3, 0x80, 0x81],
+    [0xef, 0xbc, 0x8c],
+    [0xef, 0xbc, 0x81],
+    [0xef, 0xbc, 0x9f],
+    [0xef, 0xbc, 0x9a],
+    [0xef, 0xbc, 0x9b],
+];
+
+/// Returns whether a text ends as a sentence does.
+pub(super) fn ends_sentence(text: &str) -> bool {
+    text.ends_with([
+        '.', '!', '?', '。', '！', '？', '…', ':', ';', '"', '”', '’', ')', '」', '』', '：', '；',
+        '）',
+    ])
+}

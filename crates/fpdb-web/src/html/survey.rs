@@ -1,0 +1,432 @@
+//! What is known of the elements of a page before the blocks are scored: sizes, prose, marks, and the
+//! parts of the page that stand out.
+
+use super::marks::Marks;
+use super::tree::{Element, Page, Tag};
+use super::units::{PROSE_LINKED, Sums, Unit, at, units};
+
+/// An element, with what its place in the page shows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) tag: Option<Tag>,
+    pub(super) parent: usize,
+    pub(super) first: usize,
+    pub(super) end: usize,
+    /// Thousandths of the prose of the page that are in it.
+    pub(super) share: u32,
+    /// The marks that it passes on to its blocks, and those of its tag and role.
+    pub(super) marks: Marks,
+    pub(super) zone: Zone,
+    /// The innermost and the largest run of like elements that it is in.
+    pub(super) inner: Run,
+    pub(super) outer: Run,
+}
+
+/// What the elements that a block is in are for, by their tags and roles.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Zone {
+    pub(super) nav: bool,
+    pub(super) aside: bool,
+    pub(super) footer: bool,
+    pub(super) header: bool,
+    pub(super) role: bool,
+    pub(super) hidden: bool,
+    pub(super) form: bool,
+    pub(super) declared: bool,
+    pub(super) article: bool,
+}
+
+impl Zone {
+    /// Whether the page declares this to be surroundings.
+    pub(super) fn is_surroundings(self) -> bool {
+        self.nav || self.aside || self.footer || self.role || self.hidden
+    }
+}
+
+/// A run of like siblings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Run {
+    pub(super) count: u32,
+    pub(super) bytes: u64,
+    pub(super) plain: u64,
+}
+
+/// The survey of a page.
+#[derive(Debug)]
+pub(super) struct Survey {
+    pub(super) units: Vec<Unit>,
+    pub(super) places: Vec<Place>,
+    pub(super) bytes: Sums,
+    pub(super) plain: Sums,
+    pub(super) good: Sums,
+    pub(super) is_forum: bool,
+    pub(super) drops_comments: bool,
+    pub(super) declares: bool,
+    /// The blocks of the element that has the most prose around it.
+    pub(super) reader: (usize, usize),
+    /// The blocks of the smallest element with most of the prose.
+    pub(super) container: (usize, usize),
+    /// The first and the last long prose, and the first title.
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) title: usize,
+    pub(super) shape: Shape,
+}
+
+/// What kind of page this is, in numbers from 0 to [`Shape::FULL`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Shape {
+    /// The binary logarithm of the bytes of prose.
+    pub(super) prose: i64,
+    /// The part of prose in the text outside of links and surroundings.
+    pub(super) prosaic: i64,
+    /// The part of links in the text.
+    pub(super) linked: i64,
+    /// The part of the text that is in the largest run of like elements.
+    pub(super) listed: i64,
+    /// The part of the text that is in surroundings, as tags, roles and names say.
+    pub(super) marked: i64,
+    /// Blocks of prose, up to 40.
+    pub(super) count: i64,
+    /// The mean length of the blocks of prose, up to 1,500 bytes.
+    pub(super) length: i64,
+}
+
+impl Shape {
+    pub(super) const FULL: i64 = 256;
+
+    fn of(units: &[Unit], places: &[Place]) -> Self {
+        let (mut prose, mut text, mut count, mut bytes, mut plain, mut marked) = (0, 0, 0, 0, 0, 0);
+        for unit in units {
+            let size = u64::from(unit.plain);
+            if is_outside(&at(places, unit.element)) {
+                text += size;
+                prose += if unit.is_good { size } else { 0 };
+                count += u64::from(unit.is_good);
+            } else {
+                marked += u64::from(unit.bytes);
+            }
+            bytes += u64::from(unit.bytes);
+            plain += size;
+        }
+        let listed = places.iter().map(|place| place.outer.bytes).max().unwrap_or_default();
+        let part = |value: u64, of: u64| {
+            let full = u128::from(Self::FULL.unsigned_abs());
+            let part = u128::from(value) * full / u128::from(of.max(1));
+            i64::try_from(part.min(full)).unwrap_or(Self::FULL)
+        };
+        Self {
+            prose: part(u64::from(u64::BITS - prose.leading_zeros()), 16),
+            prosaic: part(prose, text),
+            linked: part(bytes - plain, bytes),
+            listed: part(listed, bytes),
+            marked: part(marked, bytes),
+            count: part(count.min(40), 40),
+            length: part(prose / count.max(1), 1500),
+        }
+    }
+}
+
+impl Survey {
+    pub(super) fn of(page: &Page) -> Self {
+        let mut units = units(page);
+        let elements = &page.elements;
+        let bytes = Sums::new(units.iter().map(|unit| u64::from(unit.bytes)));
+        let plain = Sums::new(units.iter().map(|unit| u64::from(unit.plain)));
+        let mut places = zones(elements, &units);
+        let prose = prose(&units, &places);
+        for place in &mut places {
+            let share = prose.between(place.first, place.end) * 1000 / prose.all().max(1);
+            place.share = u32::try_from(share).unwrap_or(1000);
+        }
+        let is_forum = pass_marks(elements, &mut places, &plain);
+        runs(elements, &mut places, &bytes, &plain);
+        let total = prose.all();
+        let of = |wanted: &dyn Fn(&Place) -> bool| -> u64 {
+            let wanted =
+                units.iter().enumerate().filter(|(_, unit)| wanted(&at(&places, unit.element)));
+            wanted.map(|(i, _)| prose.between(i, i + 1)).sum()
+        };
+        let rest = total - of(&|place| place.marks.has(Marks::COMMENT));
+        let drops_comments = rest >= 600 && rest * 100 >= total * 15 && !is_forum;
+        let declares = of(&|place| place.zone.declared) * 5 >= total;
+        let reader = reader(&units, &places, &bytes, &plain);
+        let container = container(&places, &bytes);
+        mark_sections(page, &mut units, &places, &prose);
+        let core: Vec<bool> =
+            units.iter().map(|unit| is_core(unit, &at(&places, unit.element))).collect();
+        distances(&mut units, &core);
+        let first = core.iter().position(|core| *core).unwrap_or_default();
+        let last = core.iter().rposition(|core| *core).unwrap_or(units.len().saturating_sub(1));
+        let is_title =
+            |unit: &Unit| unit.level == 1 && !at(&places, unit.element).zone.is_surroundings();
+        let title = units.iter().position(is_title).unwrap_or_default();
+        let good = Sums::new(units.iter().map(|unit| u64::from(unit.is_good)));
+        let shape = Shape::of(&units, &places);
+        Self {
+            shape,
+            units,
+            places,
+            bytes,
+            plain,
+            good,
+            is_forum,
+            drops_comments,
+            declares,
+            reader,
+            container,
+            first,
+            last,
+            title,
+        }
+    }
+
+    pub(super) fn place(&self, element: usize) -> Place {
+        at(&self.places, element)
+    }
+}
+
+/// Whether a block is long prose outside of surroundings.
+fn is_core(unit: &Unit, place: &Place) -> bool {
+    unit.is_good && unit.plain >= 100 && is_outside(place)
+}
+
+/// Whether neither tags and roles nor names say that this is surroundings.
+pub(super) fn is_outside(place: &Place) -> bool {
+    !place.zone.is_surroundings() && !place.marks.has(SURROUNDINGS)
+}
+
+/// Marks that count as a declaration of surroundings.
+const SURROUNDINGS: Marks = Marks::VERY.or(Marks::STRONG);
+
+/// Makes the places of the elements, with their zones.
+fn zones(elements: &[Element], units: &[Unit]) -> Vec<Place> {
+    let good =
+        Sums::new(units.iter().map(|unit| if unit.is_good { u64::from(unit.plain) } else { 0 }));
+    let plain = Sums::new(units.iter().map(|unit| u64::from(unit.plain)));
+    let total = good.all().max(1);
+    let mut places: Vec<Place> = Vec::with_capacity(elements.len());
+    for (index, element) in elements.iter().enumerate() {
+        let (first, end) = (element.first as usize, element.end as usize);
+        let parent = element.parent as usize;
+        let mut zone = at(&places, parent).zone;
+        // What holds most of the prose is not surroundings, whatever it is called: its end tag may
+        // be missing.
+        let share = good.between(first, end);
+        let most = share * 10 >= total * 6 && 2 * plain.between(first, end) >= plain.all();
+        if index > 0 && !most {
+            zone.nav |= matches!(element.tag, Tag::Nav | Tag::Dialog | Tag::Menu);
+            zone.aside |= element.tag == Tag::Aside;
+            zone.footer |= element.tag == Tag::Footer;
+            zone.role |= element.marks.has(Marks::SURROUNDING);
+            zone.hidden |= element.marks.has(Marks::HIDDEN);
+        }
+        if index > 0 {
+            zone.header |=
+                element.tag == Tag::Header && !zone.article || element.marks.has(Marks::BANNER);
+            zone.form |= element.tag == Tag::Form && share * 10 < total * 4;
+            zone.article |= element.tag == Tag::Article || element.tag == Tag::Main;
+            zone.declared |=
+                zone.article || element.marks.has(Marks::MAIN.or(Marks::ARTICLE).or(Marks::BODY));
+        }
+        places.push(Place { tag: Some(element.tag), parent, first, end, zone, ..Place::default() });
+    }
+    places
+}
+
+/// Sums the prose: the good blocks outside of declared surroundings, or else the blocks with few
+/// links there, or else all text outside of links.
+fn prose(units: &[Unit], places: &[Place]) -> Sums {
+    let outside = |unit: &Unit| !at(places, unit.element).zone.is_surroundings();
+    let sums = |wanted: &dyn Fn(&Unit) -> bool| {
+        Sums::new(units.iter().map(|unit| if wanted(unit) { u64::from(unit.plain) } else { 0 }))
+    };
+    let is_low = |unit: &Unit| {
+        u64::from(unit.bytes - unit.plain) * 100 <= PROSE_LINKED * u64::from(unit.bytes)
+    };
+    let prose = sums(&|unit| unit.is_good && outside(unit));
+    if prose.all() > 0 {
+        return prose;
+    }
+    let prose = sums(&|unit| is_low(unit) && outside(unit));
+    if prose.all() > 0 { prose } else { sums(&|_| true) }
+}
+
+/// Passes the marks of elements on to what is in them. Returns whether the page is one of a forum.
+fn pass_marks(elements: &[Element], places: &mut [Place], plain: &Sums) -> bool {
+    let mut is_forum = false;
+    for (index, element) in elements.iter().enumerate() {
+        let mut marks = at(places, element.parent as usize).marks;
+        let Some(place) = places.get_mut(index) else { break };
+        let own = element.marks;
+        is_forum |= place.share >= 500 && own.has(Marks::FORUM);
+        if index > 0 {
+            let mut pass = |mark: Marks, most: u32| {
+                if own.has(mark) && place.share < most {
+                    marks.add(mark);
+                }
+            };
+            pass(Marks::STRONG, 400);
+            pass(Marks::LIGHT, 400);
+            pass(Marks::WEAK, 300);
+            pass(Marks::CAPTION, 100);
+            pass(Marks::COMMENT, 1001);
+            pass(Marks::LISTING, 1001);
+            // A notice may be the only prose of a page of short blocks.
+            let is_part = 2 * plain.between(place.first, place.end) < plain.all();
+            let most = if own.has(Marks::SURE) { 950 } else { 700 };
+            pass(Marks::VERY, if is_part { 1001 } else { most });
+            if own.has(Marks::POSITIVE) && place.share >= 150 {
+                marks.add(Marks::POSITIVE);
+            }
+            if element.tag == Tag::Figcaption {
+                marks.add(Marks::CAPTION);
+            }
+        }
+        place.marks = marks;
+    }
+    is_forum
+}
+
+/// Finds the runs of at least three like elements.
+fn runs(elements: &[Element], places: &mut [Place], bytes: &Sums, plain: &Sums) {
+    let is_item = |tag: Tag| {
+        matches!(
+            tag,
+            Tag::Li | Tag::Div | Tag::Article | Tag::Section | Tag::Row | Tag::Dl | Tag::Custom
+        )
+    };
+    let count = elements.iter().map(|element| element.run as usize).max().unwrap_or_default() + 1;
+    let mut runs = vec![Run::default(); count];
+    for element in
+        elements.iter().filter(|element| is_item(element.tag) && element.end > element.first)
+    {
+        let Some(run) = runs.get_mut(element.run as usize) else { continue };
+        let (first, end) = (element.first as usize, element.end as usize);
+        run.count += 1;
+        run.bytes += bytes.between(first, end);
+        run.plain += plain.between(first, end);
+    }
+    for (index, element) in elements.iter().enumerate() {
+        let parent = at(places, element.parent as usize);
+        let Some(place) = places.get_mut(index) else { return };
+        (place.inner, place.outer) = (parent.inner, parent.outer);
+        let run = at(&runs, element.run as usize);
+        if index > 0 && is_item(element.tag) && run.count >= 3 && run.bytes > run.plain {
+            place.inner = run;
+            if run.bytes > place.outer.bytes {
+                place.outer = run;
+            }
+        }
+    }
+}
+
+/// Finds the element that has the most prose close around it, as Readability does.
+fn reader(units: &[Unit], places: &[Place], bytes: &Sums, plain: &Sums) -> (usize, usize) {
+    let mut scores = vec![0_u64; places.len()];
+    for unit in units {
+        let place = at(places, unit.element);
+        let linked = u64::from(unit.bytes - unit.plain);
+        let is_text = unit.level == 0 && unit.plain >= 50 && linked * 2 <= u64::from(unit.bytes);
+        if !is_text || !is_outside(&place) {
+            continue;
+        }
+        let score = 200 + 200 * u64::from(unit.points) + 2 * u64::from(unit.plain.min(300));
+        if let Some(own) = scores.get_mut(place.parent) {
+            *own += score;
+        }
+        if let Some(above) = scores.get_mut(at(places, place.parent).parent) {
+            *above += score / 2;
+        }
+    }
+    let mut best = (0, (0, units.len()));
+    for (place, score) in places.iter().zip(scores).filter(|(_, score)| *score > 0) {
+        let all = bytes.between(place.first, place.end).max(1);
+        let score = score.saturating_mul(plain.between(place.first, place.end)) / all;
+        if score > best.0 {
+            best = (score, (place.first, place.end));
+        }
+    }
+    best.1
+}
+
+/// Finds the smallest element with 70 % of the prose.
+fn container(places: &[Place], bytes: &Sums) -> (usize, usize) {
+    let size = |place: &Place| bytes.between(place.first, place.end);
+    let mut best = at(places, 0);
+    for place in places.iter().filter(|place| place.share >= 700) {
+        if size(place) <= size(&best) {
+            best = *place;
+        }
+    }
+    (best.first, best.end)
+}
+
+/// Marks the sections whose headings say that they are not content. Until now, only the headings
+/// are marked.
+fn mark_sections(page: &Page, units: &mut [Unit], places: &[Place], prose: &Sums) {
+    let headings: Vec<usize> =
+        units.iter().enumerate().filter_map(|(i, unit)| unit.aside.then_some(i)).collect();
+    let mut done = 0;
+    for index in headings {
+        if index < done {
+            continue;
+        }
+        let unit = at(units, index);
+        let end = section(page, units, places, prose, index, unit).max(index + 1);
+        done = end;
+        for unit in units.get_mut(index..end).unwrap_or_default() {
+            unit.aside = true;
+        }
+    }
+}
+
+/// Returns where the section of a heading ends.
+fn section(
+    page: &Page,
+    units: &[Unit],
+    places: &[Place],
+    prose: &Sums,
+    index: usize,
+    unit: Unit,
+) -> usize {
+    let mut element = unit.element;
+    loop {
+        let parent = at(places, element).parent;
+        let above = at(places, parent);
+        if parent == 0 || above.first != index || above.share >= 400 {
+            break;
+        }
+        element = parent;
+    }
+    let end = at(places, element).end;
+    if end > index + 1 || unit.level == 0 {
+        return end;
+    }
+    // The heading is alone in its element, so its section is what follows up to the next heading.
+    let limit = at(places, at(places, element).parent).end.min(page.blocks.len());
+    let small = |end: usize| prose.between(index, end) * 10 <= prose.all() * 4;
+    let mut end = index + 1;
+    while end < limit && small(end) {
+        let next = at(units, end);
+        if next.level > 0 && next.level <= unit.level {
+            break;
+        }
+        end += 1;
+    }
+    if small(end) { end } else { index + 1 }
+}
+
+fn distances(units: &mut [Unit], core: &[bool]) {
+    const FAR: u32 = 15;
+    let mut distance = FAR;
+    for (unit, core) in units.iter_mut().zip(core) {
+        distance = if *core { 0 } else { (distance + 1).min(FAR) };
+        unit.distance = distance;
+    }
+    distance = FAR;
+    for (unit, core) in units.iter_mut().zip(core).rev() {
+        distance = if *core { 0 } else { (distance + 1).min(FAR) };
+        unit.distance = unit.distance.min(distance);
+    }
+}

@@ -1,0 +1,507 @@
+//! The tree of the elements that lay out a page, and the blocks of text in them.
+//!
+//! The tree is the one that a browser builds, as far as it matters which element a block is in: end
+//! tags that pages leave out are added, and an end tag ends everything that is open within its
+//! element. Elements within a line are not in the tree. Time and memory are linear in the size of
+//! the page: an element is opened and closed once, and the innermost open element of each name is
+//! known without a search.
+
+use memchr::memmem;
+
+use super::attributes::{self, Attributes};
+use super::marks::Marks;
+use super::tokens::{self, Element as Role, Token, Tokens};
+use super::writer::{Block, Writer};
+
+/// A page: its text in blocks, and the elements that these are in.
+#[derive(Debug)]
+pub(super) struct Page<'a> {
+    pub(super) text: String,
+    pub(super) blocks: Vec<Block<u32>>,
+    /// The first element is the page itself. An element comes after its parent.
+    pub(super) elements: Vec<Element>,
+    pub(super) title: &'a str,
+    /// Scripts that hold linked data (JSON-LD).
+    pub(super) data: Vec<&'a str>,
+}
+
+/// An element that lays out the page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Element {
+    pub(super) parent: u32,
+    /// The blocks in it: from the first up to, but not including, the end.
+    pub(super) first: u32,
+    pub(super) end: u32,
+    /// The number of the run of like siblings that it belongs to.
+    pub(super) run: u32,
+    pub(super) tag: Tag,
+    /// The level of a heading, else 0.
+    pub(super) level: u8,
+    /// What its attributes say.
+    pub(super) marks: Marks,
+}
+
+macro_rules! tags {
+    ($($tag:ident $names:pat,)*) => {
+        /// The name of an element, where it matters.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Tag { $($tag,)* Custom, Other }
+
+        impl Tag {
+            fn of(name: &[u8]) -> Self {
+                match name {
+                    $($names => Self::$tag,)*
+                    _ => Self::Other,
+                }
+            }
+        }
+    };
+}
+
+tags! {
+    Body b"body",
+    Div b"div",
+    P b"p",
+    Li b"li",
+    Dt b"dt",
+    Dd b"dd",
+    Ul b"ul",
+    Ol b"ol",
+    Dl b"dl",
+    Table b"table",
+    Row b"tr",
+    Cell b"td" | b"th",
+    Rows b"tbody" | b"thead" | b"tfoot",
+    Caption b"caption",
+    Heading b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6",
+    Pre b"pre" | b"listing" | b"xmp" | b"plaintext",
+    Quote b"blockquote",
+    Figure b"figure",
+    Figcaption b"figcaption",
+    Section b"section",
+    Article b"article",
+    Main b"main",
+    Nav b"nav",
+    Aside b"aside",
+    Footer b"footer",
+    Header b"header",
+    Form b"form",
+    Address b"address",
+    Dialog b"dialog",
+    Menu b"menu",
+    Noscript b"noscript",
+}
+
+/// The number of tags.
+const TAGS: usize = Tag::Other as usize + 1;
+
+impl Tag {
+    /// Whether `<li>` closes an open `<li>` through this element.
+    fn is_transparent(self) -> bool {
+        matches!(
+            self,
+            Self::Div | Self::P | Self::Address | Self::Li | Self::Dt | Self::Dd | Self::Custom
+        )
+    }
+}
+
+/// An element that is open.
+struct Open {
+    element: u32,
+    tag: Tag,
+    /// The latest children: their keys and their runs.
+    children: [(u64, u32); 2],
+}
+
+struct Builder {
+    writer: Writer<u32>,
+    elements: Vec<Element>,
+    stack: Vec<Open>,
+    /// The places in the stack of the open elements of each tag.
+    open: [Vec<u32>; TAGS],
+    /// The places in the stack of the elements that `<li>` does not look through.
+    barriers: Vec<u32>,
+    /// The height of the stack where the open link began.
+    link: usize,
+    runs: u32,
+    /// The open elements that are not in the tree.
+    excess: usize,
+}
+
+/// The deepest element, as in browsers, and the largest number of elements. What is in further ones
+/// counts as text of the elements around them.
+const MAX_DEPTH: usize = 512;
+const MAX_ELEMENTS: usize = 1 << 17;
+
+/// Bytes that the text of a button may have. A longer one lacks its end tag.
+const BUTTON: usize = 4096;
+
+/// Builds the tree of a page.
+pub(super) fn build(html: &str) -> Page<'_> {
+    let mut builder = Builder::new(html.len());
+    let (mut title, mut data) = ("", Vec::new());
+    let mut tokens = Tokens::with_noscript(html);
+    let mut button_end = 0;
+    while let Some(token) = tokens.next() {
+        let tag = match token {
+            Token::Text(text) => {
+                builder.writer.write(text);
+                continue;
+            }
+            Token::Tag(tag) => tag,
+        };
+        match tag.name.as_bytes() {
+            b"title" if title.is_empty() => title = tag.raw,
+            b"script" if is_linked_data(tag.attributes) => data.push(tag.raw),
+            b"button" if !tag.close && builder.innermost(Tag::Heading).is_none() => {
+                // What a button says is not text, if the button has an end.
+                let at = tokens.offset();
+                if button_end < at {
+                    let rest = html.as_bytes().get(at..).unwrap_or_default();
+                    button_end = memmem::find(rest, b"</button").map_or(usize::MAX, |end| at + end);
+                }
+                if button_end.saturating_sub(at) <= BUTTON {
+                    tokens.skip_to(button_end);
+                }
+            }
+            _ => builder.tag(&tag),
+        }
+    }
+    builder.pop_to(0);
+    let text = builder.writer.finish();
+    let mut page =
+        Page { text: text.text, blocks: text.blocks, elements: builder.elements, title, data };
+    page.drop_noscript();
+    page
+}
+
+/// Bytes of text from which a page shows its content without the help of `<noscript>`.
+const SHOWN: usize = 600;
+
+impl Page<'_> {
+    /// Returns the bytes of the text of all blocks.
+    pub(super) fn len(&self) -> usize {
+        self.blocks.iter().map(Block::len).sum()
+    }
+
+    /// Drops what is in `<noscript>`, unless that is most of the page.
+    fn drop_noscript(&mut self) {
+        let mut hidden: Vec<bool> = Vec::with_capacity(self.elements.len());
+        for element in &self.elements {
+            let parent = hidden.get(element.parent as usize).copied().unwrap_or_default();
+            hidden.push(parent || element.tag == Tag::Noscript);
+        }
+        let is_hidden =
+            |block: &Block<u32>| hidden.get(block.label as usize).copied().unwrap_or_default();
+        let size: usize = self.blocks.iter().filter(|block| is_hidden(block)).map(Block::len).sum();
+        let shown = self.len() - size;
+        if size == 0 || shown < SHOWN && size > 2 * shown {
+            return;
+        }
+        // The number of kept blocks before each block.
+        let mut before = vec![0];
+        for block in &self.blocks {
+            let kept = before.last().copied().unwrap_or_default();
+            before.push(kept + u32::from(!is_hidden(block)));
+        }
+        let moved = |index: u32| before.get(index as usize).copied().unwrap_or_default();
+        for element in &mut self.elements {
+            (element.first, element.end) = (moved(element.first), moved(element.end));
+        }
+        self.blocks.retain(|block| !is_hidden(block));
+    }
+}
+
+fn is_linked_data(attributes: &[u8]) -> bool {
+    attributes.windows(7).any(|window| window.eq_ignore_ascii_case(b"ld+json"))
+}
+
+impl Builder {
+    fn new(size: usize) -> Self {
+        let mut builder = Self {
+            writer: Writer::new(size, 0),
+            elements: Vec::new(),
+            stack: Vec::new(),
+            open: std::array::from_fn(|_| Vec::new()),
+            barriers: Vec::new(),
+            link: 0,
+            runs: 0,
+            excess: 0,
+        };
+        builder.push(Tag::Body, 0, &Attributes::default());
+        builder
+    }
+
+    fn tag(&mut self, tag: &tokens::Tag) {
+        let separator = match tag.element {
+            Role::Inline if tag.custom => '\n',
+            Role::Inline | Role::Raw | Role::Hidden => return,
+            Role::Break => return self.writer.break_line(),
+            Role::Link => {
+                // Links do not nest: one without an end ends where the next begins.
+                self.writer.is_link = !tag.close;
+                self.link = self.stack.len();
+                return;
+            }
+            Role::Cell => ' ',
+            _ => '\n',
+        };
+        self.writer.end_block(separator);
+        let name = match tag.custom {
+            true => Tag::Custom,
+            false => Tag::of(tag.name.as_bytes()),
+        };
+        match name {
+            _ if tag.close && self.excess > 0 => self.excess -= 1,
+            _ if tag.close => self.close(name),
+            Tag::Body => self.describe_body(tag),
+            _ if matches!(tag.name.as_bytes(), b"hr" | b"html" | b"head") => {}
+            // A form that begins between the rows of a table is empty.
+            Tag::Form if self.top().is_some_and(is_table) => {}
+            _ => {
+                self.close_implied(name);
+                if self.stack.len() >= MAX_DEPTH || self.elements.len() >= MAX_ELEMENTS {
+                    self.excess += 1;
+                    return;
+                }
+                let level = match (name, tag.name.as_bytes()) {
+                    (Tag::Heading, [_, digit]) => digit.saturating_sub(b'0'),
+                    _ => 0,
+                };
+                self.push(name, level, &attributes::parse(tag.attributes));
+            }
+        }
+        self.writer.is_pre = self.innermost(Tag::Pre).is_some();
+    }
+
+    /// The page itself is the element of `<body>`.
+    fn describe_body(&mut self, tag: &tokens::Tag) {
+        if let Some(body) = self.elements.first_mut() {
+            body.marks = body.marks.of_page(&attributes::parse(tag.attributes));
+        }
+    }
+
+    fn top(&self) -> Option<Tag> {
+        self.stack.last().map(|open| open.tag)
+    }
+
+    /// Returns the place in the stack of the innermost open element of this tag.
+    fn innermost(&self, tag: Tag) -> Option<usize> {
+        self.open.get(tag as usize)?.last().map(|&place| place as usize)
+    }
+
+    /// Returns the place in the stack of the innermost table, cell or caption.
+    fn scope(&self) -> usize {
+        let places = [Tag::Table, Tag::Cell, Tag::Caption].map(|tag| self.innermost(tag));
+        places.into_iter().flatten().max().unwrap_or_default()
+    }
+
+    /// Closes the elements that this start tag ends.
+    fn close_implied(&mut self, tag: Tag) {
+        if self.top() == Some(Tag::P) {
+            self.pop_to(self.stack.len() - 1);
+        }
+        let table = self.innermost(Tag::Table).unwrap_or_default();
+        let last = |tags: &[Tag]| tags.iter().filter_map(|&tag| self.innermost(tag)).max();
+        let (place, least) = match tag {
+            Tag::Li => (last(&[Tag::Li]), self.barrier()),
+            Tag::Dt | Tag::Dd => (last(&[Tag::Dt, Tag::Dd]), self.barrier()),
+            // What a cell, row or group of rows closes, it closes with the elements in it.
+            Tag::Cell => (self.innermost_after(&[Tag::Cell, Tag::Caption], table), table),
+            Tag::Row => (self.innermost_after(&[Tag::Row, Tag::Cell, Tag::Caption], table), table),
+            Tag::Rows => (
+                self.innermost_after(&[Tag::Rows, Tag::Row, Tag::Cell, Tag::Caption], table),
+                table,
+            ),
+            Tag::Heading if self.top() == Some(Tag::Heading) => (last(&[Tag::Heading]), 0),
+            _ => (None, 0),
+        };
+        if let Some(place) = place.filter(|&place| place > least) {
+            self.pop_to(place);
+        }
+    }
+
+    fn barrier(&self) -> usize {
+        self.barriers.last().map_or(0, |&place| place as usize)
+    }
+
+    /// Returns the outermost place after `table` of the innermost open elements of these tags.
+    fn innermost_after(&self, tags: &[Tag], table: usize) -> Option<usize> {
+        let places = tags.iter().filter_map(|&tag| self.innermost(tag));
+        places.filter(|&place| place > table).min()
+    }
+
+    fn close(&mut self, tag: Tag) {
+        if tag == Tag::Body {
+            return;
+        }
+        let place = self.innermost(tag);
+        let is_part = matches!(tag, Tag::Table | Tag::Cell | Tag::Caption | Tag::Row | Tag::Rows);
+        let least =
+            if is_part { self.innermost(Tag::Table).unwrap_or_default() } else { self.scope() + 1 };
+        if let Some(place) = place.filter(|&place| place >= least.max(1)) {
+            self.pop_to(place);
+        }
+    }
+
+    fn push(&mut self, tag: Tag, level: u8, attributes: &Attributes) {
+        let marks = Marks::of(attributes);
+        let key = (attributes.key << 8) ^ tag as u64;
+        let run = self.run(key);
+        let parent = self.stack.last().map_or(0, |open| open.element);
+        let (element, place) = (number(self.elements.len()), number(self.stack.len()));
+        let first = number(self.writer.blocks());
+        self.elements.push(Element { parent, first, end: first, run, tag, level, marks });
+        self.stack.push(Open { element, tag, children: [(0, 0); 2] });
+        if let Some(open) = self.open.get_mut(tag as usize) {
+            open.push(place);
+        }
+        if !tag.is_transparent() {
+            self.barriers.push(place);
+        }
+        self.writer.label = element;
+    }
+
+    /// Returns the run of a new child: that of one of its two siblings before it, if it is like it.
+    fn run(&mut self, key: u64) -> u32 {
+        let Some(open) = self.stack.last_mut() else { return 0 };
+        let found = open.children.iter().find(|(child, run)| *run > 0 && *child == key);
+        let run = match found {
+            Some((_, run)) => *run,
+            None => {
+                self.runs += 1;
+                self.runs
+            }
+        };
+        if let [last, before] = &mut open.children
+            && last.0 != key
+        {
+            *before = *last;
+            *last = (key, run);
+        }
+        run
+    }
+
+    /// Closes the open elements from this place on.
+    fn pop_to(&mut self, place: usize) {
+        if self.stack.len() > place {
+            self.writer.end_block('\n');
+        }
+        let end = number(self.writer.blocks());
+        while self.stack.len() > place {
+            let Some(open) = self.stack.pop() else { return };
+            if let Some(places) = self.open.get_mut(open.tag as usize) {
+                places.pop();
+            }
+            if !open.tag.is_transparent() {
+                self.barriers.pop();
+            }
+            if let Some(element) = self.elements.get_mut(open.element as usize) {
+                element.end = end;
+            }
+        }
+        // A link without an end ends with the element that it is in.
+        if self.stack.len() < self.link {
+            self.writer.is_link = false;
+        }
+        self.writer.label = self.stack.last().map_or(0, |open| open.element);
+    }
+}
+
+/// Returns a count of elements or blocks, of which a page has fewer than 2³².
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn is_table(tag: Tag) -> bool {
+    matches!(tag, Tag::Table | Tag::Row | Tag::Rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The blocks, each with the tags of the elements around it.
+    fn blocks(html: &str) -> Vec<String> {
+        let page = build(html);
+        let describe = |block: &Block<u32>| {
+            let mut text = page.text[block.start..block.end].to_owned();
+            let mut element = block.label as usize;
+            while element > 0 {
+                text += &format!(" {:?}", page.elements[element].tag);
+                element = page.elements[element].parent as usize;
+            }
+            text
+        };
+        page.blocks.iter().map(describe).collect()
+    }
+
+    #[test]
+    fn end_tags_that_pages_leave_out_are_added() {
+        for (html, expected) in [
+            ("<p>a<p>b<div>c</div>d", &["a P", "b P", "c Div", "d"][..]),
+            (
+                "<ul><li>a<li>b<ul><li>c</ul>d</ul>e",
+                &["a Li Ul", "b Li Ul", "c Li Ul Li Ul", "d Li Ul", "e"],
+            ),
+            ("<ul><li><div>a<li>b</ul>", &["a Div Li Ul", "b Li Ul"]),
+            ("<dl><dt>a<dd>b<dt>c</dl>", &["a Dt Dl", "b Dd Dl", "c Dt Dl"]),
+            (
+                "<table><tr><td>a<td>b<tr><td>c</table>d",
+                &["a Cell Row Table", "b Cell Row Table", "c Cell Row Table", "d"],
+            ),
+            (
+                "<table><tr><td><table><tr><td>a</table>b</table>c",
+                &["a Cell Row Table Cell Row Table", "b Cell Row Table", "c"],
+            ),
+            ("<h2>a<h3>b</h3>c", &["a Heading", "b Heading", "c"]),
+        ] {
+            assert_eq!(blocks(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn end_tags_end_what_is_open_within_their_element_and_nothing_else() {
+        for (html, expected) in [
+            ("<nav><ul><li>a</nav>b", &["a Li Ul Nav", "b"][..]),
+            ("<div>a</section>b</p>c</div>d", &["a Div", "b Div", "c Div", "d"]),
+            (
+                "<div><table><tr><td>a</div>b</table>c</div>d",
+                &["a Cell Row Table Div", "b Cell Row Table Div", "c Div", "d"],
+            ),
+            ("a</body></html>b", &["a", "b"]),
+            ("<x-card>a</x-card>b", &["a Custom", "b"]),
+            ("<table><form><tr><td>a</form></table>b", &["a Cell Row Table", "b"]),
+        ] {
+            assert_eq!(blocks(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn a_link_without_an_end_ends_with_its_element() {
+        let page = build("<ul><li><a href=x>a</ul><p>b");
+        assert_eq!(page.blocks.iter().map(|block| block.linked).collect::<Vec<_>>(), [1, 0]);
+    }
+
+    #[test]
+    fn what_buttons_say_is_dropped_unless_it_is_a_heading_or_has_no_end() {
+        let html = "a <button>b</button>c<h2><button>d</button></h2><button>e";
+        assert_eq!(blocks(html), ["a c", "d Heading", "e"]);
+    }
+
+    #[test]
+    fn noscript_counts_only_on_pages_that_show_nearly_nothing_else() {
+        let note = "<div>a<noscript><p>Please switch on the scripts.</noscript>b</div>";
+        assert_eq!(blocks(&format!("{note}{}", "<p>word".repeat(200))).len(), 202);
+        assert_eq!(blocks(note).len(), 3);
+    }
+
+    #[test]
+    fn elements_beyond_the_limits_are_not_in_the_tree() {
+        let deep = format!("{}a{}b", "<div>".repeat(1000), "</div>".repeat(1000));
+        let page = build(&deep);
+        assert_eq!((page.elements.len(), page.blocks.len()), (MAX_DEPTH, 2));
+        assert_eq!(page.blocks[1].label, 0);
+        assert_eq!(build(&"<div></div>".repeat(2 * MAX_ELEMENTS)).elements.len(), MAX_ELEMENTS);
+    }
+}
