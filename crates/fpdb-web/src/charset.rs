@@ -8,9 +8,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// Bytes at the beginning of a page in which it may declare its encoding.
+use crate::prescan::{in_content_type, of_label, prescan};
+
+/// Bytes at the beginning of a page whose declaration of an encoding counts, whatever the bytes are.
+/// A later one counts unless the bytes are UTF-8.
 const PRESCAN: usize = 1024;
 
 /// What determined the encoding of a page.
@@ -118,27 +121,59 @@ fn find(bytes: &[u8], hints: Hints<'_>) -> (&'static Encoding, CharsetSource) {
     if let Some(encoding) = in_content_type(hints.content_type.as_bytes()).and_then(of_label) {
         return (encoding, CharsetSource::Header);
     }
-    let start = bytes.get(..PRESCAN).unwrap_or(bytes);
-    if let Some(encoding) = hints.html.then(|| prescan(start)).flatten() {
-        return (encoding, CharsetSource::Meta);
+    if let Some(declared) = hints.html.then(|| prescan(bytes)).flatten()
+        && (declared.at < PRESCAN || !is_utf8(bytes))
+    {
+        return (declared.encoding, CharsetSource::Meta);
     }
-    let detected = match start {
+    let detected = match bytes {
         // Undeclared UTF-16 would be read as text with zeros in between.
         [b'<', 0, ..] if hints.html => UTF_16LE,
         [0, b'<', ..] if hints.html => UTF_16BE,
-        _ => detect(bytes, hints.url),
+        _ => utf_16(bytes).unwrap_or_else(|| detect(bytes, hints.url)),
     };
     (detected, CharsetSource::Detected)
 }
 
-/// Returns the encoding of a label. The labels that the standard maps to the replacement encoding,
-/// such as ISO-2022-KR, count as unknown: browsers refuse them for security reasons.
-fn of_label(label: &[u8]) -> Option<&'static Encoding> {
-    Encoding::for_label_no_replacement(label)
+/// Returns whether the bytes are UTF-8, and more than ASCII.
+fn is_utf8(bytes: &[u8]) -> bool {
+    !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok()
+}
+
+/// Returns the kind of UTF-16 in which the beginning of the bytes has as many zeros as text with
+/// spaces, digits and Latin letters does, all of them in the high bytes.
+fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
+    let start = bytes.get(..PRESCAN).unwrap_or(bytes);
+    let zeros = |offset: usize| start.iter().skip(offset).step_by(2).filter(|b| **b == 0).count();
+    let (first, second) = (zeros(0), zeros(1));
+    let least = start.len() / 5;
+    match (first, second) {
+        (0, high) if high > least => Some(UTF_16LE),
+        (high, 0) if high > least => Some(UTF_16BE),
+        _ => None,
+    }
+}
+
+/// Returns whether the bytes are UTF-8 but for few places, such as bytes of another encoding or a
+/// character that is cut off. The longer a valid sequence is, the less likely it is by chance.
+fn is_nearly_utf8(bytes: &[u8]) -> bool {
+    let (mut valid, mut invalid) = (0, 0);
+    let mut chunks = bytes.utf8_chunks().peekable();
+    while let Some(chunk) = chunks.next() {
+        let wide = chunk.valid().chars().filter(|c| !c.is_ascii());
+        valid += wide.map(|c| c.len_utf8() - 1).sum::<usize>();
+        let is_cut_off = chunks.peek().is_none()
+            && std::str::from_utf8(chunk.invalid()).is_err_and(|e| e.error_len().is_none());
+        invalid += usize::from(!chunk.invalid().is_empty() && !is_cut_off);
+    }
+    valid > 0 && 4 * invalid <= valid
 }
 
 fn detect(bytes: &[u8], url: &str) -> &'static Encoding {
-    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    if is_nearly_utf8(bytes) {
+        return UTF_8;
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(bytes, true);
     let tld = tld(url);
     detector.guess(tld.as_deref().map(str::as_bytes), Utf8Detection::Allow)
@@ -151,120 +186,6 @@ fn tld(url: &str) -> Option<String> {
     let label = host.trim_end_matches('.').rsplit('.').next()?.to_ascii_lowercase();
     // The detector panics on other characters.
     label.bytes().all(|b| b.is_ascii_lowercase() || b == b'-').then_some(label)
-}
-
-/// Returns the value of the parameter `charset` of a Content-Type header, or of a `<meta>` that is
-/// equivalent to one.
-fn in_content_type(value: &[u8]) -> Option<&[u8]> {
-    let mut rest = value;
-    loop {
-        let at = find_ignoring_case(rest, b"charset")?;
-        rest = rest.get(at + b"charset".len()..)?;
-        let Some(after) = rest.trim_ascii_start().strip_prefix(b"=") else { continue };
-        let after = after.trim_ascii_start();
-        return match after.first()? {
-            quote @ (b'"' | b'\'') => {
-                let after = after.get(1..)?;
-                after.get(..memchr::memchr(*quote, after)?)
-            }
-            _ => after.split(|b| b.is_ascii_whitespace() || *b == b';' || *b == b',').next(),
-        };
-    }
-}
-
-/// Returns the encoding that a page declares in its first bytes: in a `<meta>`, or else in an XML
-/// declaration.
-fn prescan(start: &[u8]) -> Option<&'static Encoding> {
-    in_meta(start).or_else(|| xml_encoding(start).and_then(of_label).map(not_utf_16))
-}
-
-fn in_meta(start: &[u8]) -> Option<&'static Encoding> {
-    let mut rest = start;
-    loop {
-        rest = rest.get(memchr::memchr(b'<', rest)?..)?;
-        if rest.starts_with(b"<!--") {
-            rest = rest.get(memchr::memmem::find(rest, b"-->")?..)?;
-            continue;
-        }
-        let is_meta = rest.get(1..5).is_some_and(|name| name.eq_ignore_ascii_case(b"meta"))
-            && rest.get(5).is_some_and(|b| b.is_ascii_whitespace() || *b == b'/');
-        rest = rest.get(1..)?;
-        if is_meta {
-            let attributes = attributes(rest.get(4..)?);
-            if let Some(encoding) = of_meta(&attributes) {
-                return Some(encoding);
-            }
-        }
-    }
-}
-
-/// Returns the value of `encoding` in an XML declaration.
-fn xml_encoding(start: &[u8]) -> Option<&[u8]> {
-    let declaration = start.strip_prefix(b"<?xml")?;
-    let declaration = declaration.get(..memchr::memchr(b'>', declaration)?)?;
-    let at = memchr::memmem::find(declaration, b"encoding")?;
-    let after = declaration.get(at + b"encoding".len()..)?.trim_ascii_start();
-    let after = after.strip_prefix(b"=")?.trim_ascii_start();
-    let quote = *after.first()?;
-    let after = after.get(1..)?;
-    after.get(..memchr::memchr(quote, after)?)
-}
-
-fn of_meta(attributes: &[(Vec<u8>, &[u8])]) -> Option<&'static Encoding> {
-    let get = |name: &[u8]| attributes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
-    let is_pragma = || get(b"http-equiv").is_some_and(|v| v.eq_ignore_ascii_case(b"content-type"));
-    let label = match get(b"charset") {
-        Some(label) => label,
-        None => get(b"content").filter(|_| is_pragma()).and_then(in_content_type)?,
-    };
-    if label.trim_ascii().eq_ignore_ascii_case(b"x-user-defined") {
-        return Some(WINDOWS_1252);
-    }
-    of_label(label).map(not_utf_16)
-}
-
-/// Replaces UTF-16, since a declaration that can be read as ASCII is not in UTF-16.
-fn not_utf_16(encoding: &'static Encoding) -> &'static Encoding {
-    if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding }
-}
-
-/// Returns the attributes of a tag, given what follows its name: names in lower case, and values.
-fn attributes(mut rest: &[u8]) -> Vec<(Vec<u8>, &[u8])> {
-    let mut attributes = Vec::new();
-    let take = |rest: &mut &[u8], end: &dyn Fn(u8) -> bool| {
-        let length = rest.iter().position(|&b| end(b)).unwrap_or(rest.len());
-        let (taken, left) = rest.split_at(length);
-        *rest = left;
-        taken.len()
-    };
-    loop {
-        take(&mut rest, &|b| !b.is_ascii_whitespace() && b != b'/');
-        if rest.is_empty() || rest.starts_with(b">") {
-            return attributes;
-        }
-        let all = rest;
-        let length = take(&mut rest, &|b| b.is_ascii_whitespace() || b"=/>".contains(&b)).max(1);
-        let name = all.get(..length).unwrap_or_default().to_ascii_lowercase();
-        rest = all.get(length..).unwrap_or_default();
-        let after = rest.trim_ascii_start().strip_prefix(b"=").map(<[u8]>::trim_ascii_start);
-        let Some(after) = after else {
-            attributes.push((name, &[]));
-            continue;
-        };
-        let quote = after.first().copied().filter(|q| b"\"'".contains(q));
-        let value = after.get(usize::from(quote.is_some())..).unwrap_or_default();
-        rest = value;
-        let length = match quote {
-            Some(quote) => take(&mut rest, &|b| b == quote),
-            None => take(&mut rest, &|b| b.is_ascii_whitespace() || b == b'>'),
-        };
-        rest = rest.get(usize::from(quote.is_some())..).unwrap_or_default();
-        attributes.push((name, value.get(..length).unwrap_or_default()));
-    }
-}
-
-fn find_ignoring_case(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    bytes.windows(needle.len()).position(|window| window.eq_ignore_ascii_case(needle))
 }
 
 #[cfg(test)]
@@ -319,7 +240,7 @@ mod tests {
             "<!doctype html><META CHARSET='big5'/>",
             "<meta content='text/html; charset=big5' http-equiv=\"Content-Type\">",
             "<!-- <meta charset=gbk> --><meta\n charset = big5 >",
-            "<metal charset=gbk><meta name=x><meta a=/> <meta charset=\"Big5\"",
+            "<metal charset=gbk><meta name=x><meta a=/> <meta charset=\"Big5\">",
             "<?xml version='1.0' encoding='big5'?><html>",
             "<?xml version='1.0' encoding='utf-8'?><meta charset=big5>",
         ] {
@@ -328,8 +249,73 @@ mod tests {
         assert_eq!(found(b"<meta charset=utf-16>", ""), ("UTF-8", CharsetSource::Meta));
         let content_only = b"<meta name=x content='charset=big5'>";
         assert_eq!(found(content_only, "").1, CharsetSource::Detected);
-        let late = [&[b' '; PRESCAN], &b"<meta charset=big5>"[..]].concat();
-        assert_eq!(found(&late, "").1, CharsetSource::Detected);
+        let late = |page: &str| [&[b' '; PRESCAN], page.as_bytes()].concat();
+        assert_eq!(found(&late("<meta charset=big5>"), ""), ("Big5", CharsetSource::Meta));
+        let utf8 = late("中<meta charset=big5>");
+        assert_eq!(found(&utf8, ""), ("UTF-8", CharsetSource::Detected));
+    }
+
+    /// The tests of html5lib for the encoding, which are not part of this repository.
+    #[test]
+    fn html5lib_agrees_on_declared_encodings() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../../shared/data/edge/html5lib-encoding");
+        let Ok(files) = std::fs::read_dir(&folder) else {
+            eprintln!("skipped: {} is not there", folder.display());
+            return;
+        };
+        let mut count = 0;
+        for file in files {
+            let tests = std::fs::read(file.unwrap().path()).unwrap();
+            for test in memchr::memmem::find_iter(&tests, b"#data\n") {
+                let test = &tests[test + 6..];
+                let end = memchr::memmem::find(test, b"\n#encoding\n").unwrap();
+                let expected = test[end + 11..].split(|b| *b == b'\n').next().unwrap();
+                let expected = of_label(expected).unwrap();
+                let (encoding, source) =
+                    find(&test[..end], Hints { content_type: "", url: "", html: true });
+                let page = String::from_utf8_lossy(&test[..end]);
+                match expected.name() {
+                    // The default of these tests. Here, the bytes tell the encoding.
+                    "windows-1252" if source == CharsetSource::Detected => {}
+                    expected => assert_eq!(encoding.name(), expected, "{page}"),
+                }
+                count += 1;
+            }
+        }
+        assert!(count > 80, "{count}");
+    }
+
+    #[test]
+    fn few_wrong_bytes_do_not_make_utf_8_another_encoding() {
+        let text = "Eine Größe für alle – und „Zitate“ dazu. 中文也一样。";
+        let bytes = text.as_bytes();
+        let cut: Vec<_> = (20..bytes.len()).map(|end| bytes[..end].to_vec()).collect();
+        let wrong = (0..=text.len()).filter(|at| text.is_char_boundary(*at));
+        let wrong = wrong.map(|at| [&bytes[..at], b"\xff", &bytes[at..]].concat());
+        for bytes in cut.into_iter().chain(wrong) {
+            let expected = ("UTF-8", CharsetSource::Detected);
+            assert_eq!(
+                found(&bytes, "text/plain"),
+                expected,
+                "{}",
+                String::from_utf8_lossy(&bytes)
+            );
+        }
+        let (latin, ..) = encoding_rs::WINDOWS_1252.encode("Größe und Öl für alle");
+        assert_eq!(found(&latin, "").0, "windows-1252");
+    }
+
+    #[test]
+    fn undeclared_utf_16_and_iso_2022_jp_are_recognised() {
+        let text = "Some text, 12 words long, and more.";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        assert_eq!(found(&little, "text/plain").0, "UTF-16LE");
+        assert_eq!(found(&big, "text/plain").0, "UTF-16BE");
+        assert_eq!(found(b"a\0b c d e f g h i j k", "text/plain").0, "UTF-8");
+        let (japanese, ..) = encoding_rs::ISO_2022_JP.encode("日本語の文章です。");
+        assert_eq!(found(&japanese, "text/html").0, "ISO-2022-JP");
     }
 
     #[test]

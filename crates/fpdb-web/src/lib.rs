@@ -45,6 +45,7 @@ mod http;
 mod language;
 mod limits;
 mod page;
+mod prescan;
 
 pub use archive::{Archive, Record, RecordKind};
 pub use charset::{CharsetSource, Decoded, decode};

@@ -373,7 +373,8 @@ fn pages_in_all_encodings_contain_the_texts_of_the_corpus() {
         .flat_map(|file| documents(&data.join(file)))
         .map(|d| (d["id"].as_str().unwrap().to_owned(), d["text"].as_str().unwrap().to_owned()))
         .collect();
-    for mode in ["main", "strip"] {
+    // What is neither a paragraph nor a heading may be taken for surroundings.
+    for (mode, allowed_percent) in [("main", 2), ("strip", 0)] {
         let (run, summary) = extract_file(&folder, &archive, &["--extraction", mode]);
         let skipped = serde_json::json!({
             "warcinfo": 1, "request": 6, "revisit": 5, "status_404": 5, "status_301": 5,
@@ -396,6 +397,7 @@ fn pages_in_all_encodings_contain_the_texts_of_the_corpus() {
         }
         eprintln!("{mode}: {compared} documents, {found} paragraphs found, {missing} missing");
         assert!(compared > 20, "{compared} documents");
-        assert_eq!(missing, 0, "{mode}: of {}", found + missing);
+        let most = (found + missing) * allowed_percent / 100;
+        assert!(missing <= most, "{mode}: {missing} of {}", found + missing);
     }
 }
