@@ -111,7 +111,9 @@ pub(crate) fn decode_with<'a>(bytes: &'a [u8], hints: Hints<'_>) -> Decoded<'a> 
 
 /// Returns the media type without its parameters, in lower case.
 pub(crate) fn essence(content_type: &str) -> String {
-    content_type.split([';', ',']).next().unwrap_or_default().trim().to_ascii_lowercase()
+    let all = content_type.trim_start();
+    // Some servers leave out the semicolon.
+    all.split([';', ',', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
 fn find(bytes: &[u8], hints: Hints<'_>) -> (&'static Encoding, CharsetSource) {
@@ -142,7 +144,7 @@ fn is_utf8(bytes: &[u8]) -> bool {
 
 /// Returns the kind of UTF-16 in which the beginning of the bytes has as many zeros as text with
 /// spaces, digits and Latin letters does, all of them in the high bytes.
-fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
+pub(crate) fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes.get(..PRESCAN).unwrap_or(bytes);
     let zeros = |offset: usize| start.iter().skip(offset).step_by(2).filter(|b| **b == 0).count();
     let (first, second) = (zeros(0), zeros(1));

@@ -6,6 +6,9 @@ use std::io;
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Characters of what an error concerns that its message shows. A header can be a megabyte.
+const MAX_SUBJECT: usize = 300;
+
 /// What kind of error occurred.
 ///
 /// # Examples
@@ -73,7 +76,11 @@ impl Error {
 
     /// The same error, with a message that begins with what it concerns.
     pub(crate) fn about(self, subject: &str) -> Self {
-        Self { message: format!("{subject}: {}", self.message), ..self }
+        let (start, rest) = match subject.char_indices().nth(MAX_SUBJECT) {
+            Some((end, _)) => (subject.get(..end).unwrap_or_default(), "…"),
+            None => (subject, ""),
+        };
+        Self { message: format!("{start}{rest}: {}", self.message), ..self }
     }
 
     /// Returns what kind of error occurred.

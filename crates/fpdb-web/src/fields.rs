@@ -1,5 +1,8 @@
 //! Header fields of WARC records and HTTP messages.
 
+use std::borrow::Cow;
+use std::fmt::Write;
+
 /// The fields of a header, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Fields(Vec<(String, String)>);
@@ -11,7 +14,7 @@ impl Fields {
         let mut fields: Vec<(String, String)> = Vec::new();
         for line in lines.split(|&b| b == b'\n') {
             let folded = matches!(line.first(), Some(b' ' | b'\t'));
-            let line = String::from_utf8_lossy(line.trim_ascii());
+            let line = escaped(line.trim_ascii());
             match (fields.last_mut(), line.split_once(':')) {
                 (Some((_, value)), _) if folded => {
                     value.push(' ');
@@ -46,6 +49,23 @@ impl Fields {
     }
 }
 
+/// Returns the text of bytes. Those that are not UTF-8 are written as in URLs, `%E9`, so that
+/// different URLs stay different.
+pub(crate) fn escaped(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.into();
+    }
+    let mut text = String::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +78,13 @@ mod tests {
         assert_eq!(fields.get("Content-Type"), Some("text/html; charset=big5"));
         assert_eq!(fields.all("X").collect::<Vec<_>>(), ["1", " 2"]);
         assert_eq!(fields.get("nothing"), None);
+    }
+
+    #[test]
+    fn values_that_are_not_utf_8_stay_different() {
+        let value = |bytes: &[u8]| Fields::parse(bytes).get("a").map(str::to_owned);
+        assert_eq!(value(b"a: caf\xe9").as_deref(), Some("caf%E9"));
+        assert_eq!(value(b"a: caf\xe8\xc3\xa9").as_deref(), Some("caf%E8é"));
     }
 
     #[test]

@@ -13,6 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fields::Fields;
 use crate::limits::Limits;
 
+/// The most interim responses before the final one.
+const MAX_INTERIM: usize = 8;
+
 /// The binary logarithm of the largest window of the coding `zstd` (RFC 9659).
 #[cfg(feature = "zstd")]
 const ZSTD_WINDOW: u32 = 23;
@@ -70,7 +73,15 @@ impl<'a> Response<'a> {
     /// assert!(Response::with_limits(b"HTTP/1.0 200 OK", &limits).is_err());
     /// ```
     pub fn with_limits(bytes: &'a [u8], limits: &Limits) -> Result<Self> {
-        let (head, body) = split_header(bytes);
+        let (mut head, mut body) = split_header(bytes);
+        // A final response follows after interim ones, such as `100 Continue`.
+        for _ in 0..MAX_INTERIM {
+            let is_interim = status(head).is_some_and(|status| (100..200).contains(&status));
+            if !is_interim || status(body).is_none() {
+                break;
+            }
+            (head, body) = split_header(body);
+        }
         if head.len() > limits.header {
             let message = format!("the header of a response has more than {} bytes", limits.header);
             return Err(Error::new(ErrorKind::Limit, message));
@@ -183,12 +194,17 @@ fn split_header(block: &[u8]) -> (&[u8], &[u8]) {
     (block, &[])
 }
 
-fn status(line: &[u8]) -> Option<u16> {
-    let line = std::str::from_utf8(line.get(..line.len().min(64))?).ok()?;
-    let mut words = line.split_ascii_whitespace();
+/// Returns the status of a response whose first line this begins with. The reason after it can be
+/// anything. Old servers leave out the version.
+pub(crate) fn status(bytes: &[u8]) -> Option<u16> {
+    let line = bytes.get(..bytes.len().min(64))?.split(|&b| b == b'\n').next()?;
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let version = words.next()?;
-    version.get(..5)?.eq_ignore_ascii_case("HTTP/").then_some(())?;
-    words.next()?.parse().ok().filter(|status| (100..1000).contains(status))
+    let (name, rest) = version.split_at_checked(4)?;
+    (name.eq_ignore_ascii_case(b"HTTP") && (rest.is_empty() || rest.starts_with(b"/")))
+        .then_some(())?;
+    let status = std::str::from_utf8(words.next()?).ok()?;
+    status.parse().ok().filter(|status| (100..1000).contains(status))
 }
 
 /// Undoes one coding. Of a result that exceeds the limit, one byte more than the limit is returned.
@@ -203,10 +219,18 @@ fn decode(coding: &str, body: Vec<u8>, limit: usize) -> Result<Vec<u8>> {
         // Without the zlib header: as some servers send it, against the standard.
         "deflate" if !is_text(bytes) => read("deflate", DeflateDecoder::new(bytes), limit),
         "br" if !is_text(bytes) => {
-            let mut decoder = Decompressor::new(bytes, 1 << 12);
+            let mut rest = bytes;
+            let mut decoder = Decompressor::new(&mut rest, 1 << 12);
             // Browsers refuse larger windows, of up to 1 GiB.
             decoder.set_parameter(BrotliDecoderParameter::BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
-            read("br", decoder, limit)
+            let mut body = Vec::new();
+            let read = decoder.take((limit as u64).saturating_add(1)).read_to_end(&mut body);
+            match read {
+                Ok(_) => Ok(body),
+                // The decoder does not tell a body that is cut off from a damaged one.
+                Err(_) if rest.is_empty() && !body.is_empty() => Ok(body),
+                Err(error) => Err(damaged("br", &error)),
+            }
         }
         #[cfg(feature = "zstd")]
         "zstd" if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => {
@@ -352,6 +376,38 @@ mod tests {
         // How a brotli encoder writes a short text: uncompressed, in a stream of one block.
         let stream = b"\x0b\x02\x80hello\x03";
         assert_eq!(body("Content-Encoding: br", stream).unwrap(), b"hello");
+    }
+
+    #[test]
+    fn the_first_line_may_be_anything_with_a_status() {
+        for (line, status) in [
+            ("HTTP/1.1 200 D\u{e9}j\u{e0} vu", Some(200)),
+            ("http/2 404", Some(404)),
+            ("HTTP 200 Document follows", Some(200)),
+            ("HTTP/1.1 2000", None),
+            ("HTTPS 200", None),
+            ("ICY 200 OK", None),
+        ] {
+            let latin: Vec<u8> = line.chars().map(|c| c as u8).collect();
+            assert_eq!(Response::parse(&latin).ok().map(|r| r.status()), status, "{line}");
+            let long = [&latin[..], b" ", "é".repeat(500).as_bytes()].concat();
+            assert_eq!(Response::parse(&long).ok().map(|r| r.status()).is_some(), status.is_some());
+        }
+    }
+
+    #[test]
+    fn interim_responses_are_skipped() {
+        let last = "HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody";
+        for before in ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nA: c\r\n\r\n"]
+        {
+            for count in 0..3 {
+                let bytes = before.repeat(count) + last;
+                let response = Response::parse(bytes.as_bytes()).unwrap();
+                assert_eq!((response.status(), response.header("A")), (200, Some("b")));
+                assert_eq!(response.body(), b"body");
+            }
+            assert!(matches!(Response::parse(before.as_bytes()).unwrap().status(), 100 | 103));
+        }
     }
 
     #[test]

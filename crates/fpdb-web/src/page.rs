@@ -3,11 +3,11 @@
 use std::fmt;
 
 use crate::archive::{Record, RecordKind};
-use crate::charset::{CharsetSource, Hints, decode_with, essence};
+use crate::charset::{CharsetSource, Hints, decode_with, essence, utf_16};
 use crate::error::Result;
 use crate::extraction::Extraction;
 use crate::html::plain_text;
-use crate::http::Response;
+use crate::http::{self, Response};
 use crate::limits::Limits;
 
 /// A web page as text.
@@ -98,6 +98,8 @@ pub enum SkipReason {
     Status(u16),
     /// Neither HTML nor plain text.
     MediaType,
+    /// HTML or plain text by its header, but compressed or other binary data by its bytes.
+    Binary,
     /// More bytes than the [limit](Limits::max_record).
     TooLarge,
 }
@@ -112,6 +114,7 @@ impl fmt::Display for SkipReason {
             Self::Record(_) => "other_record",
             Self::Status(status) => return write!(f, "status_{status}"),
             Self::MediaType => "media_type",
+            Self::Binary => "binary",
             Self::TooLarge => "too_large",
         })
     }
@@ -124,14 +127,44 @@ enum Kind {
     Plain,
 }
 
-/// Returns what a document is: by its media type or, if that is empty, by its first byte.
-fn kind(content_type: &str, bytes: &[u8]) -> Option<Kind> {
+/// Returns what a document is by its media type. The outer option is None if it has to be found out
+/// from the bytes, as browsers do for media types that say nothing.
+#[expect(clippy::option_option, reason = "unknown, and known not to be text")]
+fn declared_kind(content_type: &str) -> Option<Option<Kind>> {
     match essence(content_type).as_str() {
-        "text/html" | "application/xhtml+xml" => Some(Kind::Html),
-        "text/plain" => Some(Kind::Plain),
-        "" if bytes.trim_ascii_start().starts_with(b"<") => Some(Kind::Html),
+        "text/html" | "application/xhtml+xml" => Some(Some(Kind::Html)),
+        "text/plain" => Some(Some(Kind::Plain)),
+        "unknown/unknown" | "application/unknown" | "*/*" => None,
+        media_type if media_type.contains('/') => Some(None),
         _ => None,
     }
+}
+
+/// Returns what a document without a media type is. It is not binary.
+fn sniffed_kind(bytes: &[u8]) -> Kind {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(b"\xff\xfe").unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(b"\xfe\xff").unwrap_or(bytes);
+    match bytes.trim_ascii_start() {
+        [b'<', ..] | [0, b'<', ..] => Kind::Html,
+        _ => Kind::Plain,
+    }
+}
+
+/// Bytes at the beginning of a document that show whether it is binary.
+const SAMPLE: usize = 1024;
+
+/// Returns whether the bytes are compressed or other binary data: at least one of 32 is a control
+/// character that text does not have. Zeros do not count, because broken pages have them.
+fn is_binary(bytes: &[u8]) -> bool {
+    let sample = bytes.get(..SAMPLE).unwrap_or(bytes);
+    let is_control = |b: &&u8| matches!(b, 1..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
+    let compressed: [&[u8]; 2] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd]];
+    let start = sample.trim_ascii_start();
+    compressed.iter().any(|magic| start.starts_with(magic))
+        || sample.iter().filter(is_control).count() * 32 > sample.len()
+            && utf_16(sample).is_none()
+            && !matches!(sample, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
 }
 
 /// Makes text of pages, whichever way they arrive: as records of an archive, as HTTP responses or
@@ -232,7 +265,10 @@ impl Extractor {
         if record.is_truncated() {
             return Ok(Extracted::Skipped(SkipReason::TooLarge));
         }
-        if essence(record.content_type()) == "application/http" {
+        let is_response = record.kind() == RecordKind::Response;
+        if essence(record.content_type()) == "application/http"
+            || is_response && http::status(record.block()).is_some()
+        {
             let outcome = self.response(record.url(), record.block());
             return outcome.map_err(|error| error.about(record.url()).at(record.offset()));
         }
@@ -263,7 +299,7 @@ impl Extractor {
         }
         let content_type = response.header("Content-Type").unwrap_or_default();
         // Checked before the body is decoded, which takes time.
-        if !content_type.is_empty() && kind(content_type, &[]).is_none() {
+        if declared_kind(content_type) == Some(None) {
             return Ok(Extracted::Skipped(SkipReason::MediaType));
         }
         Ok(match response.decode_body(&self.limits)? {
@@ -273,8 +309,8 @@ impl Extractor {
     }
 
     /// Makes a page of a document, given its URL and the value of its Content-Type header. It is a
-    /// page if it is HTML or plain text. If the value is empty, a document that begins with `<` is
-    /// HTML.
+    /// page if it is HTML or plain text. If the value says nothing, as an empty one does, a document
+    /// that begins with `<` is HTML, and any other is plain text unless it is binary.
     ///
     /// This is the function for a crawler whose HTTP client has decoded the body already.
     ///
@@ -290,9 +326,15 @@ impl Extractor {
         if bytes.len() > self.limits.record {
             return Extracted::Skipped(SkipReason::TooLarge);
         }
-        let Some(kind) = kind(content_type, bytes) else {
-            return Extracted::Skipped(SkipReason::MediaType);
+        let kind = match declared_kind(content_type) {
+            Some(Some(kind)) => Some(kind),
+            Some(None) => return Extracted::Skipped(SkipReason::MediaType),
+            None => None,
         };
+        if is_binary(bytes) {
+            return Extracted::Skipped(SkipReason::Binary);
+        }
+        let kind = kind.unwrap_or_else(|| sniffed_kind(bytes));
         let decoded = decode_with(bytes, Hints { content_type, url, html: kind == Kind::Html });
         let text = match kind {
             Kind::Html => self.extraction.text(&decoded.text),

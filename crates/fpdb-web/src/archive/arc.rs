@@ -4,7 +4,7 @@
 use super::header::Header;
 use super::record::RecordKind;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fields::Fields;
+use crate::fields::{Fields, escaped};
 
 /// The bytes that a file begins with: the scheme of its first record's URL.
 pub(super) const MAGIC: &[u8] = b"filedesc:";
@@ -27,7 +27,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Header> {
 }
 
 fn parse_line(line: &[u8]) -> Option<Header> {
-    let line = std::str::from_utf8(line).ok()?.trim_ascii_end();
+    let line = escaped(line.trim_ascii_end());
     // From the right, because URLs may contain spaces.
     let mut fields = line.rsplitn(5, ' ');
     let length = fields.next()?.parse().ok()?;

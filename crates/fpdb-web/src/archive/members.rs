@@ -120,10 +120,18 @@ impl<R: Read> Members<R> {
         let Stored::Gzip(decoder) = &mut self.stored else { return Ok(false) };
         let tape = decoder.get_mut();
         tape.mark();
-        if tape.fill_buf()?.is_empty() {
-            return Ok(false);
+        match tape.fill_buf()?.first() {
+            None => return Ok(false),
+            // The rest of the file is not compressed.
+            Some(b'W') => {
+                let offset = tape.offset();
+                self.stored = Stored::Plain(std::mem::replace(tape, Tape::empty()));
+                self.member = offset;
+                (self.next, self.uncompressed, self.ended) = (0, 0, false);
+                self.buffer.clear();
+            }
+            Some(_) => self.begin(),
         }
-        self.begin();
         Ok(true)
     }
 

@@ -345,8 +345,18 @@ impl<R: Read> Archive<R> {
             if format.is_header(bytes) {
                 return Ok(());
             }
-            let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
-            self.members.consume(end);
+            let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
+            // Damage may end in the middle of a line.
+            let rest = bytes.get(1..line).unwrap_or_default();
+            let found = match format {
+                Format::Warc => memchr::memmem::find(rest, warc::MAGIC),
+                Format::Arc => None,
+            };
+            let skipped = found.map_or(line, |found| found + 1);
+            // The last bytes may be the beginning of the magic.
+            let is_whole = bytes.get(line - 1) == Some(&b'\n') || bytes.len() < PEEK;
+            let kept = if is_whole || found.is_some() { 0 } else { warc::MAGIC.len() - 1 };
+            self.members.consume(skipped - kept);
         }
     }
 

@@ -113,6 +113,8 @@ struct Summary {
     broken: u64,
     /// Records without a page, by reason.
     skipped: BTreeMap<String, u64>,
+    #[serde(skip)]
+    printed: input::Printed,
 }
 
 /// Records of one file.
@@ -129,6 +131,10 @@ struct Made {
     skipped: BTreeMap<String, u64>,
     /// Errors, with their places.
     broken: Vec<String>,
+    /// What else is wrong with the file.
+    warnings: Vec<String>,
+    /// The name of the file.
+    label: String,
 }
 
 impl Args {
@@ -155,7 +161,7 @@ impl Args {
         context.summarize(&summary)?;
         if summary.broken > 0 && !self.skip_bad {
             context.out.flush()?;
-            bail!("skipped {} broken records; all others were read", summary.broken);
+            bail!("skipped {} broken records", summary.broken);
         }
         Ok(Exit::Done)
     }
@@ -204,7 +210,7 @@ fn read_batches(
 }
 
 fn make(batch: Batch, extractor: &Extractor) -> Result<Made> {
-    let mut made = Made::default();
+    let mut made = Made { label: batch.label, ..Made::default() };
     for record in batch.records {
         match record.and_then(|record| extractor.record(&record)) {
             Ok(fpdb_web::Extracted::Page(page)) => {
@@ -216,7 +222,11 @@ fn make(batch: Batch, extractor: &Extractor) -> Result<Made> {
             }
             Err(error) => {
                 let (offset, message) = (error.offset(), error.message());
-                made.broken.push(format!("{}, offset {offset}: {message}", batch.label));
+                let message = format!("{}, offset {offset}: {message}", made.label);
+                match error.kind() {
+                    fpdb_web::ErrorKind::SharedMember => made.warnings.push(message),
+                    _ => made.broken.push(message),
+                }
             }
         }
     }
@@ -238,7 +248,14 @@ impl<'a> Line<'a> {
 
 impl Summary {
     fn new() -> Self {
-        Self { r#type: "summary", records: 0, pages: 0, broken: 0, skipped: BTreeMap::new() }
+        Self {
+            r#type: "summary",
+            records: 0,
+            pages: 0,
+            broken: 0,
+            skipped: BTreeMap::new(),
+            printed: input::Printed::default(),
+        }
     }
 
     /// Prints the result of a batch, or of a file that could not be read, and counts it.
@@ -248,9 +265,14 @@ impl Summary {
             ..Made::default()
         });
         context.out.write_all(&made.lines)?;
+        for warning in &made.warnings {
+            context.say(format_args!("warning: {}", output::printable(warning)));
+        }
         for error in &made.broken {
             // It is an error, so --quiet does not suppress it.
-            let _ = writeln!(context.err, "fpdb-tool: {}", output::printable(error));
+            if let Some(message) = self.printed.next(&made.label, error) {
+                let _ = writeln!(context.err, "fpdb-tool: {}", output::printable(&message));
+            }
         }
         self.pages += made.pages;
         self.broken += made.broken.len() as u64;

@@ -37,6 +37,34 @@ pub(crate) struct Intake<T> {
     /// At least one document was not in a table.
     has_other: bool,
     pub(crate) counts: Counts,
+    printed: Printed,
+}
+
+/// The messages of one file that are printed. A file can have millions.
+const MAX_PRINTED: u64 = 20;
+
+/// Counts the messages that have been printed for the file that is read.
+#[derive(Debug, Default)]
+pub(crate) struct Printed {
+    file: String,
+    count: u64,
+}
+
+impl Printed {
+    /// Returns what to print for the next message of this file, if anything.
+    pub(crate) fn next(&mut self, file: &str, message: &str) -> Option<String> {
+        if self.file != file {
+            *self = Self { file: file.to_owned(), count: 0 };
+        }
+        self.count += 1;
+        match self.count {
+            ..=MAX_PRINTED => Some(message.to_owned()),
+            count if count == MAX_PRINTED + 1 => {
+                Some(format!("{file}: more records are broken; they are only counted"))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Numbers of records that are no documents.
@@ -78,6 +106,7 @@ impl<T> Intake<T> {
             header_taken: false,
             has_other: false,
             counts: Counts::default(),
+            printed: Printed::default(),
         }
     }
 
@@ -134,7 +163,13 @@ impl<T> Intake<T> {
             }
             Converted::Broken(message) => {
                 self.counts.broken += 1;
-                context.say(format_args!("broken: {}", at_place(place, &message)));
+                let message = at_place(place, &message);
+                if let Some(message) = self.printed.next(&place.file, &message) {
+                    context.say(format_args!("broken: {message}"));
+                }
+            }
+            Converted::Warning(message) => {
+                context.say(format_args!("warning: {}", at_place(place, &message)));
             }
             Converted::Ignored(reason) => *self.counts.ignored.entry(reason).or_default() += 1,
         }
@@ -171,7 +206,7 @@ impl<T> Intake<T> {
     pub(crate) fn verdict(&self) -> Result<()> {
         let broken = self.counts.broken;
         if broken > 0 && !self.skip_bad {
-            bail!("broken records passed over: {broken}; all others were read");
+            bail!("broken records passed over: {broken}");
         }
         Ok(())
     }

@@ -212,6 +212,8 @@ impl Kind {
             Look::Html => text || self == Self::Html,
             Look::Warc => self == Self::Warc,
             Look::Parquet => self == Self::Parquet,
+            // Pages may have zeros by mistake, or be in UTF-16.
+            Look::Zeros => self == Self::Html || text && is_undeclared_utf16(head),
             Look::Compressed | Look::Binary => false,
         };
         if !fits {
@@ -237,6 +239,8 @@ enum Look {
     Parquet,
     Compressed,
     Binary,
+    /// Text has no zero bytes, except in UTF-16.
+    Zeros,
 }
 
 impl Look {
@@ -254,10 +258,11 @@ impl Look {
         if begins(&[b"PAR1"]) {
             return Some(Self::Parquet);
         }
-        if begins(&[b"%PDF-", b"PK\x03\x04", b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8"])
-            || (head.contains(&0) && !is_utf16(head))
-        {
+        if begins(&[b"%PDF-", b"PK\x03\x04", b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8"]) {
             return Some(Self::Binary);
+        }
+        if head.contains(&0) && !is_utf16(head) {
+            return Some(Self::Zeros);
         }
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
         let begins = |word: &[u8]| {
@@ -280,7 +285,7 @@ impl Look {
             Self::Warc => "a web archive: give --from warc",
             Self::Parquet => "Parquet: give --from parquet",
             Self::Compressed => "compressed twice",
-            Self::Binary => "binary data",
+            Self::Binary | Self::Zeros => "binary data",
         }
     }
 }
@@ -289,6 +294,11 @@ impl Look {
 /// byte may be zero.
 pub(super) fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff")
+}
+
+/// Returns whether the bytes are UTF-16 without a byte order mark.
+pub(super) fn is_undeclared_utf16(head: &[u8]) -> bool {
+    fpdb_web::decode(head, "text/plain", "").charset.starts_with("UTF-16")
 }
 
 #[cfg(test)]
@@ -356,6 +366,9 @@ mod tests {
             (Kind::Ndjson, b"["),
             (table, b"[id],text"),
             (Kind::Html, b"plain"),
+            (Kind::Html, b"<p>a\0b"),
+            (Kind::Html, b"<\0p\0>\0a\0"),
+            (Kind::Text, b"w\0o\0r\0d\0s\0"),
             (Kind::Lines, b""),
         ] {
             assert!(kind.check(head).is_ok(), "{kind:?} {head:?}");

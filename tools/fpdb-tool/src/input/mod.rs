@@ -32,7 +32,7 @@ use anyhow::{Context, Result, bail};
 
 pub(crate) use decompress::{Compression, Input, MAX_RATIO};
 pub(crate) use document::Document;
-pub(crate) use intake::{Intake, Item};
+pub(crate) use intake::{Intake, Item, Printed};
 pub(crate) use kind::{DocumentFormat, InputFormat, all_begin, is_html, is_list_of_entries};
 pub(crate) use source::{DocumentArgs, all_cores, parse_threads};
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fpdb::Key;
-use fpdb_web::{Extractor, SkipReason};
+use fpdb_web::{ErrorKind, Extractor, SkipReason};
 
 use super::document::Document;
 use super::ndjson::Fields;
@@ -92,6 +92,8 @@ pub(crate) enum Converted<T> {
     Bad(String),
     /// Damage in an archive, which does not affect the records around it.
     Broken(String),
+    /// What is wrong with an archive as a whole. All of its records are read.
+    Warning(String),
     /// It is not a document, and nothing is wrong with it.
     Ignored(String),
 }
@@ -143,7 +145,13 @@ impl Rules {
                     Ok(fpdb_web::Extracted::Skipped(reason)) => {
                         return Converted::Ignored(reason.to_string());
                     }
-                    Err(error) => return Converted::Broken(error.message().to_owned()),
+                    Err(error) => {
+                        let message = error.message().to_owned();
+                        return match error.kind() {
+                            ErrorKind::SharedMember => Converted::Warning(message),
+                            _ => Converted::Broken(message),
+                        };
+                    }
                 }
             }
         };

@@ -137,6 +137,7 @@ fn convert_piece<T>(
         Converted::Header(raw) => Converted::Header(raw),
         Converted::Bad(message) => Converted::Bad(message),
         Converted::Broken(message) => Converted::Broken(message),
+        Converted::Warning(message) => Converted::Warning(message),
         Converted::Ignored(reason) => Converted::Ignored(reason),
     };
     (place, outcome)

@@ -1,6 +1,6 @@
 //! Opens web archives and HTML files, which `fpdb_web` reads.
 
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -30,13 +30,56 @@ pub(crate) fn extractor(extraction: Extraction, max_document: usize) -> Extracto
 
 /// Opens an archive, or standard input for `-`. The bar counts the bytes read.
 pub(crate) fn open_archive(path: &Path, limits: Limits, bar: &ProgressBar) -> Result<FileArchive> {
-    if begins_with_zstd(path) {
-        bail!("{}: archives compressed with zstd cannot be read, only with gzip", label(path));
-    }
     let file: Box<dyn Read + Send> =
         if is_stdin(path) { Box::new(io::stdin()) } else { Box::new(open_file(path)?) };
-    let archive = Archive::with_limits(Box::new(bar.wrap_read(file)) as Box<_>, limits);
+    let file = unzstd_archive(Box::new(bar.wrap_read(file)));
+    let file = file.with_context(|| format!("cannot read {}", label(path)))?;
+    let archive = Archive::with_limits(file, limits);
     archive.map_err(|error| anyhow::anyhow!("cannot read {}: {}", label(path), error.message()))
+}
+
+/// Uncompresses an archive that is compressed with zstd, record by record or as a whole. It may
+/// begin with the dictionary of its records, in a frame of its own (the format of `.warc.zst`).
+fn unzstd_archive(mut file: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>> {
+    let start = take(&mut file, ZSTD_MAGIC.len())?;
+    if start != ZSTD_MAGIC && start != DICTIONARY_MAGIC {
+        return Ok(Box::new(Cursor::new(start).chain(file)));
+    }
+    if start == ZSTD_MAGIC {
+        return unzstd(Cursor::new(start).chain(file), &[]);
+    }
+    let length = take(&mut file, 4)?;
+    let length = <[u8; 4]>::try_from(length).map_or(0, u32::from_le_bytes);
+    if length > MAX_DICTIONARY {
+        bail!("its dictionary has {length} bytes, more than {MAX_DICTIONARY}");
+    }
+    let mut dictionary = take(&mut file, length as usize)?;
+    if dictionary.starts_with(&ZSTD_MAGIC) {
+        let plain = unzstd(Cursor::new(dictionary), &[])?;
+        dictionary = take(plain, MAX_DICTIONARY as usize)?;
+    }
+    unzstd(file, &dictionary)
+}
+
+/// The first bytes of the frame that holds a dictionary.
+const DICTIONARY_MAGIC: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
+const MAX_DICTIONARY: u32 = 16 << 20;
+
+fn take(reader: impl Read, count: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(count as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(feature = "zstd")]
+fn unzstd(file: impl Read + Send + 'static, dictionary: &[u8]) -> Result<Box<dyn Read + Send>> {
+    let file = io::BufReader::with_capacity(1 << 16, file);
+    Ok(Box::new(zstd::stream::read::Decoder::with_dictionary(file, dictionary)?))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn unzstd(_: impl Read, _: &[u8]) -> Result<Box<dyn Read + Send>> {
+    bail!("it is compressed with zstd, and this build lacks the cargo feature \"zstd\"");
 }
 
 /// Reads a file that is one document. Stops after `limit` + 1 bytes, which show that it is too
@@ -51,13 +94,4 @@ pub(crate) fn read_whole(path: &Path, input: &mut Input, limit: usize) -> Result
 /// Returns the record of an HTML file. Its id is the path.
 pub(crate) fn html(path: &Path, bytes: Vec<u8>) -> Result<Record> {
     Ok(Record::resource(walk::id_of(path)?, "text/html", bytes))
-}
-
-/// Returns whether a regular file is compressed with zstd. A file that cannot be read is not.
-fn begins_with_zstd(path: &Path) -> bool {
-    let mut magic = [0; ZSTD_MAGIC.len()];
-    !is_stdin(path)
-        && path.is_file()
-        && open_file(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok())
-        && magic == ZSTD_MAGIC
 }

@@ -86,7 +86,7 @@ fn damage_is_reported_with_its_offset_and_does_not_stop_the_run() {
     let run = folder.exits(2, "dedup db a.warc.gz --print id --report r");
     assert_eq!(run.text(), "http://x/1\nhttp://x/4\n");
     assert!(run.err.contains(&format!("broken: a.warc.gz, offset {at}: ")), "{}", run.err);
-    assert!(run.err.contains("fpdb-tool: broken records passed over: 1;"), "{}", run.err);
+    assert!(run.err.contains("fpdb-tool: broken records passed over: 1"), "{}", run.err);
     let summary = records(&folder.read("r")).pop().unwrap();
     assert_eq!((&summary["type"], &summary["bad"]), (&json!("summary"), &json!(1)));
     assert_eq!(folder.ok("stats db --json").json()["entries"], 2);
@@ -100,9 +100,6 @@ fn damage_is_reported_with_its_offset_and_does_not_stop_the_run() {
 #[test]
 fn a_file_that_is_not_an_archive_is_refused() {
     let folder = Folder::new();
-    folder.write("a.warc.zst", crate::common::zstd(archive().concat().as_bytes()));
-    let run = folder.exits(2, "fingerprint a.warc.zst");
-    assert!(run.err.contains("a.warc.zst: archives compressed with zstd"), "{}", run.err);
     folder.write("docs.ndjson", crate::common::document("a", &text(1, 30)));
     let run = folder.exits(2, "fingerprint --from warc docs.ndjson");
     assert!(run.out.is_empty() && run.err.contains("offset 0: "), "{}", run.err);
