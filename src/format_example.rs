@@ -181,7 +181,8 @@ fn constants_match_the_documented_ones() {
     says("Paged files", &format!("checksum pages of {}", paged::CHECKSUMS_PER_PAGE));
     says("Paged files", &format!("trailer       {} bytes", paged::TRAILER_LEN));
     says("Limits", &format!("{} to {} bytes; 65,535", block::MIN_SIZE, block::MAX_SIZE));
-    says("Limits", &format!("| max distance | {} ", crate::layout::MAX_DATABASE_DISTANCE));
+    let most = |bits| crate::MatchRule::max_distance(bits);
+    says("Limits", &format!("| max distance | {} at 64 bits, {} at 128 ", most(64), most(128)));
     says("Limits", &format!("| filter | {} bits", settings::MAX_FILTER_BITS));
     says("Limits", &format!("| {} bytes; 64 bytes |", settings::MAX_RECIPE));
     says("Limits", &format!("| codeword | {} bits |", crate::codec::huffman::MAX_LENGTH));

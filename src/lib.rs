@@ -113,9 +113,9 @@ pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};
 #[cfg(feature = "text")]
 #[doc(inline)]
 pub use fpdb_text as text;
-pub use layout::Layout;
+pub use layout::{Jaccard, Layout, MatchRule};
 pub use progress::{Phase, Progress};
-pub use query::{Answers, QueryOptions};
+pub use query::{Answers, QueryOptions, Within};
 pub use settings::Ids;
 pub use storage::memory_limit;
 

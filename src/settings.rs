@@ -9,7 +9,7 @@ use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
 use crate::file_names::FileId;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Layout, MAX_DATABASE_DISTANCE, Permutation};
+use crate::layout::{Layout, MatchRule, Permutation};
 use crate::table::TableOptions;
 
 /// Where document ids come from. Chosen when a database is created, for the entire database.
@@ -73,7 +73,7 @@ pub(crate) const MAX_FILTER_BITS: u32 = 32;
 pub(crate) struct Settings {
     pub database_id: u128,
     pub layout: Layout,
-    pub max_distance: u32,
+    pub rule: MatchRule,
     pub ids: Ids,
     pub recipe: Option<String>,
     pub extraction: Option<String>,
@@ -85,17 +85,12 @@ pub(crate) struct Settings {
 impl Settings {
     /// Refuses settings that no database can have.
     pub(crate) fn check(&self) -> Result<()> {
-        let (size, k) = (self.block_size, self.max_distance);
+        let size = self.block_size;
         if !size.is_power_of_two() || !(block::MIN_SIZE..=block::MAX_SIZE).contains(&size) {
             return Err(Error::invalid(format!(
                 "block size {size}: expected a power of two from {} to {}",
                 block::MIN_SIZE,
                 block::MAX_SIZE
-            )));
-        }
-        if k > MAX_DATABASE_DISTANCE.into() {
-            return Err(Error::invalid(format!(
-                "max distance {k}: expected 0 to {MAX_DATABASE_DISTANCE}"
             )));
         }
         if self.filter_bits > MAX_FILTER_BITS {
@@ -130,7 +125,6 @@ impl Settings {
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.put_u32(self.max_distance);
         out.put_u8(match self.ids {
             Ids::User => 0,
             Ids::Names => 1,
@@ -142,11 +136,11 @@ impl Settings {
         out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
         out.put_string(self.extraction.as_deref().unwrap_or_default().as_bytes());
         self.layout.encode(out);
+        self.rule.encode(out);
     }
 
     /// Reads what [`encode`](Self::encode) wrote. The header has the database's id and width.
     pub(crate) fn decode(header: &FileHeader, fields: &mut Fields<'_>) -> Result<Self> {
-        let max_distance = fields.u32("max distance")?;
         let ids = match fields.u8("kind of ids")? {
             0 => Ids::User,
             1 => Ids::Names,
@@ -167,11 +161,12 @@ impl Settings {
         if layout.bits() != header.bits {
             return Err(fields.corruption("the layout's width differs from the file's"));
         }
+        let rule = MatchRule::decode(fields, &layout)?;
         let database_id = header.database_id;
         let settings = Self {
             database_id,
             layout,
-            max_distance,
+            rule,
             ids,
             recipe,
             extraction,

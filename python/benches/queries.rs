@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     db.warm()?;
     let bytes = std::fs::read(file)?;
     let queries: Vec<u64> = bytes.as_chunks().0.iter().copied().map(u64::from_le_bytes).collect();
-    let distance = distance.parse()?;
+    let distance: u32 = distance.parse()?;
     let count = queries.len() as f64;
     let per_query = |begun: Instant| begun.elapsed().as_secs_f64() * 1e9 / count;
     let single = || -> fpdb::Result<f64> {

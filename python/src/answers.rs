@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use fpdb::text::Recipe;
-use fpdb::{Answers, DocId, ErrorKind, QueryOptions, Snapshot};
+use fpdb::{Answers, DocId, ErrorKind, QueryOptions, Snapshot, Within};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -15,8 +15,12 @@ use crate::numbers::Number;
 use crate::results::{Match, named_tuple};
 use crate::width::Bits;
 
-pub(crate) fn options(distance: u32, limit: Option<Number>, since: Option<Number>) -> QueryOptions {
-    let mut options = QueryOptions::within(distance);
+pub(crate) fn options(
+    within: Within,
+    limit: Option<Number>,
+    since: Option<Number>,
+) -> QueryOptions {
+    let mut options = QueryOptions::within(within);
     if let Some(limit) = limit {
         options = options.limit(limit.count());
     }
@@ -52,22 +56,22 @@ pub(crate) fn query_text<'py, F: Bits>(
 pub(crate) fn nearest<F: Bits>(
     snapshot: &Snapshot<F>,
     fingerprint: &Bound<'_, PyAny>,
-    distance: u32,
+    within: Within,
 ) -> PyResult<Option<Match>> {
     let py = fingerprint.py();
     let fingerprint = F::from_int(fingerprint)?;
-    let found = py.detach(|| snapshot.nearest(fingerprint, distance)).or_raise()?;
+    let found = py.detach(|| snapshot.nearest(fingerprint, within)).or_raise()?;
     Ok(found.map(Match::from))
 }
 
 pub(crate) fn query_batch<'py, F: Bits>(
     snapshot: &Snapshot<F>,
     fingerprints: &Bound<'py, PyAny>,
-    distance: u32,
+    within: Within,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = fingerprints.py();
     F::with_batch(fingerprints, |fingerprints| {
-        let Columns { offsets, ids, distances } = answer(py, snapshot, fingerprints, distance)?;
+        let Columns { offsets, ids, distances } = answer(py, snapshot, fingerprints, within)?;
         let flat = (array(py, offsets), array(py, ids), array(py, distances));
         named_tuple(py, "Answers", flat)
     })
@@ -84,12 +88,12 @@ fn answer<F: Bits>(
     py: Python<'_>,
     snapshot: &Snapshot<F>,
     fingerprints: &[F],
-    distance: u32,
+    within: Within,
 ) -> PyResult<Columns> {
     let (sample, rest) = fingerprints.split_at(fingerprints.len().min(SAMPLE as usize));
     let begun = Instant::now();
-    let Some(mut columns) = answer_at_once(py, snapshot, sample, distance)? else {
-        return answer_on_a_thread(py, snapshot, fingerprints, distance);
+    let Some(mut columns) = answer_at_once(py, snapshot, sample, within)? else {
+        return answer_on_a_thread(py, snapshot, fingerprints, within);
     };
     if rest.is_empty() {
         return Ok(columns);
@@ -97,12 +101,12 @@ fn answer<F: Bits>(
     let per_query = begun.elapsed() / SAMPLE;
     let expected = per_query.saturating_mul(u32::try_from(rest.len()).unwrap_or(u32::MAX));
     let others = match expected < UNINTERRUPTED {
-        true => answer_at_once(py, snapshot, rest, distance)?,
+        true => answer_at_once(py, snapshot, rest, within)?,
         false => None,
     };
     columns.append(match others {
         Some(others) => others,
-        None => answer_on_a_thread(py, snapshot, rest, distance)?,
+        None => answer_on_a_thread(py, snapshot, rest, within)?,
     });
     Ok(columns)
 }
@@ -113,14 +117,14 @@ fn answer_at_once<F: Bits>(
     py: Python<'_>,
     snapshot: &Snapshot<F>,
     fingerprints: &[F],
-    distance: u32,
+    within: Within,
 ) -> PyResult<Option<Columns>> {
     let begun = Instant::now();
     let snapshot = snapshot.clone().on_progress(move |_| match begun.elapsed() < UNINTERRUPTED {
         true => ControlFlow::Continue(()),
         false => ControlFlow::Break(()),
     });
-    let found = py.detach(|| snapshot.query_batch(fingerprints, distance).map(Columns::from));
+    let found = py.detach(|| snapshot.query_batch(fingerprints, within).map(Columns::from));
     match found {
         Err(error) if error.kind() == ErrorKind::Cancelled => Ok(None),
         found => found.or_raise().map(Some),
@@ -131,10 +135,10 @@ fn answer_on_a_thread<F: Bits>(
     py: Python<'_>,
     snapshot: &Snapshot<F>,
     fingerprints: &[F],
-    distance: u32,
+    within: Within,
 ) -> PyResult<Columns> {
     cancellable(py, snapshot, |snapshot| {
-        snapshot.query_batch(fingerprints, distance).map(Columns::from)
+        snapshot.query_batch(fingerprints, within).map(Columns::from)
     })
 }
 

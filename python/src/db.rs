@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use crate::errors::OrRaise;
 use crate::interrupt::cancellable;
 use crate::keys::{Keys, OwnedKey};
-use crate::numbers::{Distance, Number};
+use crate::numbers::{Near, Number};
 use crate::options;
 use crate::reader::{Info, Reader};
 use crate::results::{Outcome, named_tuple};
@@ -36,8 +36,10 @@ enum Mode {
 impl Db {
     /// Creates a database. Fails if there is anything at the path.
     ///
-    /// Stored: bits is the width of fingerprints, 64 or 128. max_distance, from 0 to 10, is the distance
-    /// within which two documents are near-duplicates. ids is "user" if the caller gives each fingerprint an
+    /// Stored: bits is the width of fingerprints, 64 or 128. max_distance, from 0 to 12 (24 at 128 bits), is
+    /// the distance within which two documents are near-duplicates. With similarity, from 0.5 to 1, they are
+    /// near-duplicates if their Jaccard similarity is at least this; recall is the share of the pairs of exactly
+    /// this similarity that is found, and bits is 128 unless given. ids is "user" if the caller gives each fingerprint an
     /// id; "unique" if an id identifies one document, which is updated when it is inserted again; "names" if
     /// documents have names, such as URLs, and the database assigns ids. recipe says how fingerprints are
     /// made of texts: a name of recipes(), or custom_recipe, any name of your own. extraction says how texts
@@ -54,14 +56,14 @@ impl Db {
     #[staticmethod]
     #[pyo3(
         signature = (path, **options),
-        text_signature = "(path, *, bits=64, max_distance=3, ids='user', recipe=None, custom_recipe=None, extraction=None, expected_entries=1000000, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
+        text_signature = "(path, *, bits=64, max_distance=3, similarity=None, recall=0.95, ids='user', recipe=None, custom_recipe=None, extraction=None, expected_entries=1000000, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
     )]
     fn create(
         py: Python<'_>,
         path: PathBuf,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<Self>> {
-        let bits = options::given_bits(options)?.unwrap_or(64);
+        let bits = options::new_bits(options)?;
         start(py, Mode::Create, &path, bits, options)
     }
 
@@ -74,7 +76,7 @@ impl Db {
     #[staticmethod]
     #[pyo3(
         signature = (path, **options),
-        text_signature = "(path, *, bits=None, max_distance=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
+        text_signature = "(path, *, bits=None, max_distance=None, similarity=None, recall=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
     )]
     fn open(
         py: Python<'_>,
@@ -89,7 +91,7 @@ impl Db {
     #[staticmethod]
     #[pyo3(
         signature = (path, **options),
-        text_signature = "(path, *, bits=None, max_distance=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
+        text_signature = "(path, *, bits=None, max_distance=None, similarity=None, recall=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
     )]
     fn open_or_create(
         py: Python<'_>,
@@ -144,11 +146,13 @@ impl Db {
         ids: Option<&Bound<'py, PyAny>>,
         names: Option<&Bound<'py, PyAny>>,
         stamps: Option<&Bound<'py, PyAny>>,
-        unless_near: Option<Distance>,
+        unless_near: Option<Near>,
         or_update: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (keys, conditions) =
-            (Keys { ids, names, stamps }, Conditions::new(unless_near, or_update)?);
+        let (keys, conditions) = (
+            Keys { ids, names, stamps },
+            Conditions::new(unless_near.map(|Near(within)| within), or_update)?,
+        );
         at_width!(source(slf)?, source => {
             writes::write(source.db()?, fingerprints, keys, conditions)
         })
@@ -417,6 +421,7 @@ fn start(
         path: options::absolute(path)?,
         reading: options::for_reading(py, given)?,
         max_distance: db.description().max_distance,
+        jaccard: db.description().rule.jaccard(),
         ids: db.description().ids,
         recipe: db.description().recipe.clone(),
         extraction: db.description().extraction.clone(),

@@ -1,5 +1,6 @@
 //! Single numbers that callers pass.
 
+use fpdb::Within;
 use pyo3::prelude::*;
 
 use crate::{arrays, errors};
@@ -25,6 +26,29 @@ impl<'py> FromPyObject<'_, 'py> for Distance {
         }
         Ok(Self(u32::MAX))
     }
+}
+
+/// What prevents a write: a distance, or "rule" for the database's match rule.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Near(pub(crate) Within);
+
+impl<'py> FromPyObject<'_, 'py> for Near {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract::<String>() {
+            Ok(name) if name == "rule" => Ok(Self(Within::Rule)),
+            Ok(_) => Err(arrays::type_error(
+                "a distance must be an int, not str, unless it is \"rule\"".to_owned(),
+            )),
+            Err(_) => object.extract().map(|Distance(distance)| Self(Within::Distance(distance))),
+        }
+    }
+}
+
+/// The distance of a search: the database's match rule unless the caller gave one.
+pub(crate) fn within(distance: Option<Distance>) -> Within {
+    distance.map_or(Within::Rule, |Distance(distance)| Within::Distance(distance))
 }
 
 /// A count, a size in bytes, an id or a stamp: 0 to 2^64 - 1.

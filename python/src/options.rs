@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fpdb::{Durability, Ids, Options, RecipeName};
+use fpdb::{Durability, Ids, Jaccard, Options, RecipeName};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -14,6 +14,9 @@ use crate::width::Bits;
 /// Returns the options that the caller gave, as the library takes them.
 pub(crate) fn parse<F: Bits>(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options<F>> {
     let mut options = Options::new();
+    if let Some(jaccard) = jaccard(given)? {
+        options = options.similar(jaccard);
+    }
     for (name, value) in given.into_iter().flatten() {
         let name = name.extract::<String>()?;
         if !value.is_none() {
@@ -29,7 +32,7 @@ fn set<F: Bits>(options: Options<F>, name: &str, value: &Bound<'_, PyAny>) -> Py
     let count = || value.extract::<Number>().map(Number::count);
     Ok(match name {
         // Decided before.
-        "bits" => options,
+        "bits" | "similarity" | "recall" => options,
         "max_distance" => options.max_distance(value.extract::<Distance>()?.0),
         "expected_entries" => options.expected_entries(bytes()?),
         "ids" => options.ids(one_of(name, value, &IDS)?),
@@ -95,7 +98,31 @@ pub(crate) fn bits(path: &Path, given: Option<&Bound<'_, PyDict>>) -> PyResult<u
         return Ok(given);
     }
     // Without a description there is no database. Opening one says why.
-    Ok(fpdb::Description::read(path).map_or(64, |description| description.bits))
+    match fpdb::Description::read(path) {
+        Ok(description) => Ok(description.bits),
+        Err(_) => new_bits(given),
+    }
+}
+
+/// Returns the width of a new database.
+pub(crate) fn new_bits(given: Option<&Bound<'_, PyDict>>) -> PyResult<u32> {
+    let default = if jaccard(given)?.is_some() { 128 } else { 64 };
+    Ok(given_bits(given)?.unwrap_or(default))
+}
+
+/// Returns the similarity that the caller gave.
+fn jaccard(given: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Jaccard>> {
+    let share = |name: &str| -> PyResult<Option<f64>> {
+        let value = given.map(|given| given.get_item(name)).transpose()?.flatten();
+        let Some(value) = value.filter(|value| !value.is_none()) else { return Ok(None) };
+        value.extract().map(Some).map_err(|error| with_name(error, name, &value))
+    };
+    match (share("similarity")?, share("recall")?) {
+        (Some(similarity), None) => Ok(Some(Jaccard::at_least(similarity))),
+        (Some(similarity), Some(recall)) => Ok(Some(Jaccard::at_least(similarity).recall(recall))),
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(errors::invalid("recall was given without a similarity")),
+    }
 }
 
 /// Returns the width that the caller gave.

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use fpdb::{ClusterMethod, DocId, Entry, Found, Pair, Snapshot};
+use fpdb::{ClusterMethod, DocId, Entry, Found, Pair, Snapshot, Within};
 use pyo3::prelude::*;
 
 use crate::arrays::{array, byte};
 use crate::chunks::{PairChunk, PairIterator, ROWS, Sink};
 use crate::errors::OrRaise;
 use crate::interrupt::{Cancellable, cancellable, interruptible};
+use crate::numbers::{Distance, Number, within};
 use crate::options::one_of;
 use crate::results::named_tuple;
 use crate::width::Bits;
@@ -17,9 +18,21 @@ use crate::width::Bits;
 /// What a search is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search {
-    pub(crate) distance: u32,
+    pub(crate) within: Within,
     pub(crate) memory: Option<u64>,
     pub(crate) threads: Option<usize>,
+}
+
+impl Search {
+    /// Takes what the caller gave.
+    pub(crate) fn new(
+        distance: Option<Distance>,
+        memory: Option<Number>,
+        threads: Option<Number>,
+    ) -> Self {
+        let memory = memory.map(|Number(bytes)| bytes);
+        Self { within: within(distance), memory, threads: threads.map(Number::count) }
+    }
 }
 
 /// Sets the memory and the threads of a search, if the caller gave them.
@@ -108,7 +121,7 @@ pub(crate) fn pairs<F: Bits>(
         let mut collector = Collector::new(send);
         let mut groups = Groups::default();
         let snapshot = snapshot.on_progress(cancel.progress());
-        let search = tuned!(snapshot.pairs(tuning.distance), tuning).expand(expand);
+        let search = tuned!(snapshot.pairs(tuning.within), tuning).expand(expand);
         search.visit(|found| {
             match found {
                 Found::Pairs(pairs) => return collector.push_all(pairs),
@@ -154,8 +167,8 @@ pub(crate) fn join<F: Bits>(
         let mut collector = Collector::new(send);
         let snapshot = snapshot.on_progress(cancel.progress());
         let join = match other {
-            Other::Database(ref other) => snapshot.join(other, tuning.distance),
-            Other::List(entries) => snapshot.join_list(entries, tuning.distance),
+            Other::Database(ref other) => snapshot.join(other, tuning.within),
+            Other::List(entries) => snapshot.join_list(entries, tuning.within),
         };
         let join = tuned!(join, tuning);
         let visit = |pairs: &[Pair<F>]| collector.push_all(pairs);
@@ -175,7 +188,7 @@ pub(crate) fn count<F: Bits>(
     snapshot: &Snapshot<F>,
     tuning: &Search,
 ) -> PyResult<Vec<u64>> {
-    cancellable(py, snapshot, |snapshot| tuned!(snapshot.pairs(tuning.distance), tuning).count())
+    cancellable(py, snapshot, |snapshot| tuned!(snapshot.pairs(tuning.within), tuning).count())
 }
 
 /// Returns the method with this name.
@@ -195,7 +208,7 @@ pub(crate) fn clusters<'py, F: Bits>(
     let (offsets, ids, radii) = interruptible(py, |cancel| {
         let (mut offsets, mut ids, mut radii) = (vec![0i64], Vec::new(), Vec::new());
         let snapshot = snapshot.until(cancel);
-        let search = tuned!(snapshot.clusters(tuning.distance), tuning).method(method);
+        let search = tuned!(snapshot.clusters(tuning.within), tuning).method(method);
         search.visit(|cluster| {
             ids.extend(cluster.members.iter().map(|member| member.id.0));
             offsets.push(ids.len() as i64);

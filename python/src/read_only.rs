@@ -42,6 +42,7 @@ impl ReadOnlyDb {
             path: options::absolute(&path)?,
             reading: options::for_reading(py, options)?,
             max_distance: db.description().max_distance,
+            jaccard: db.description().rule.jaccard(),
             ids: db.description().ids,
             recipe: db.description().recipe.clone(),
             extraction: db.description().extraction.clone(),

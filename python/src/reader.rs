@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use fpdb::text::Recipe;
-use fpdb::{DocId, Ids};
+use fpdb::{DocId, Ids, Jaccard};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -15,7 +15,7 @@ use crate::errors::{self, OrRaise};
 use crate::fork::Process;
 use crate::interrupt::cancellable;
 use crate::keys::OwnedKey;
-use crate::numbers::{Distance, Number};
+use crate::numbers::{Distance, Number, within};
 use crate::pairs::{self, Other, Search};
 use crate::results::{Document, Match, named_tuple};
 use crate::source::{AnySnapshot, AnySource, Source, at_width, map_width};
@@ -29,6 +29,7 @@ pub(crate) struct Info {
     /// The options that count for reading, with which a pickled handle is opened again.
     pub(crate) reading: Py<PyDict>,
     pub(crate) max_distance: u32,
+    pub(crate) jaccard: Option<Jaccard>,
     pub(crate) ids: Ids,
     pub(crate) recipe: Option<String>,
     pub(crate) extraction: Option<String>,
@@ -69,11 +70,6 @@ impl Reader {
         self.with_source(|source| map_width!(source, source => source.snapshot()))
     }
 
-    /// Returns the distance of a search: the database's own unless the caller gave one.
-    pub(crate) fn distance(&self, distance: Option<Distance>) -> u32 {
-        distance.map_or(self.info.max_distance, |Distance(distance)| distance)
-    }
-
     pub(crate) fn is_closed(&self) -> bool {
         self.source.read().unwrap_or_else(PoisonError::into_inner).is_none()
     }
@@ -92,16 +88,6 @@ impl Reader {
         let arguments = (self.path(), self.info.reading.clone_ref(py));
         Ok((reopen, arguments).into_pyobject(py)?.into_any())
     }
-
-    fn search(
-        &self,
-        distance: Option<Distance>,
-        memory: Option<Number>,
-        threads: Option<Number>,
-    ) -> Search {
-        let memory = memory.map(|Number(bytes)| bytes);
-        Search { distance: self.distance(distance), memory, threads: threads.map(Number::count) }
-    }
 }
 
 #[pymethods]
@@ -118,10 +104,22 @@ impl Reader {
         self.bits()
     }
 
-    /// The distance that the database was created for.
+    /// The number of bits beyond which fingerprints never match by the database's rule.
     #[getter]
     fn max_distance(&self) -> u32 {
         self.info.max_distance
+    }
+
+    /// The Jaccard similarity that the database was created for; None if it was created for a distance.
+    #[getter]
+    fn similarity(&self) -> Option<f64> {
+        self.info.jaccard.map(Jaccard::similarity)
+    }
+
+    /// The share of the pairs of exactly this similarity that are found; None without a similarity.
+    #[getter]
+    fn recall(&self) -> Option<f64> {
+        self.info.jaccard.map(Jaccard::expected_recall)
     }
 
     /// Where ids come from: "user", "unique" or "names".
@@ -166,7 +164,7 @@ impl Reader {
         limit: Option<Number>,
         since: Option<Number>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let options = answers::options(self.distance(distance), limit, since);
+        let options = answers::options(within(distance), limit, since);
         at_width!(self.snapshot_now()?, snapshot => answers::query(&snapshot, fingerprint, options))
     }
 
@@ -186,7 +184,7 @@ impl Reader {
         limit: Option<Number>,
         since: Option<Number>,
     ) -> PyResult<Option<Bound<'py, PyList>>> {
-        let options = answers::options(self.distance(distance), limit, since);
+        let options = answers::options(within(distance), limit, since);
         at_width!(self.snapshot_now()?, snapshot => {
             answers::query_text(py, &snapshot, &self.stored_recipe()?, text, options)
         })
@@ -207,8 +205,8 @@ impl Reader {
         fingerprint: &Bound<'_, PyAny>,
         distance: Option<Distance>,
     ) -> PyResult<Option<Match>> {
-        let distance = self.distance(distance);
-        at_width!(self.snapshot_now()?, snapshot => answers::nearest(&snapshot, fingerprint, distance))
+        let within = within(distance);
+        at_width!(self.snapshot_now()?, snapshot => answers::nearest(&snapshot, fingerprint, within))
     }
 
     /// Returns the answers to several queries, as flat arrays.
@@ -227,8 +225,8 @@ impl Reader {
         fingerprints: &Bound<'py, PyAny>,
         distance: Option<Distance>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let distance = self.distance(distance);
-        at_width!(self.snapshot_now()?, snapshot => answers::query_batch(&snapshot, fingerprints, distance))
+        let within = within(distance);
+        at_width!(self.snapshot_now()?, snapshot => answers::query_batch(&snapshot, fingerprints, within))
     }
 
     /// Returns the ids of all entries with exactly this fingerprint, ascending.
@@ -323,7 +321,7 @@ impl Reader {
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> PyResult<PairIterator> {
-        let search = self.search(distance, memory, threads);
+        let search = Search::new(distance, memory, threads);
         at_width!(self.snapshot_now()?, snapshot => pairs::pairs(snapshot, search, expand))
     }
 
@@ -340,7 +338,7 @@ impl Reader {
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> PyResult<Vec<u64>> {
-        let search = self.search(distance, memory, threads);
+        let search = Search::new(distance, memory, threads);
         at_width!(self.snapshot_now()?, snapshot => pairs::count(py, &snapshot, &search))
     }
 
@@ -369,7 +367,7 @@ impl Reader {
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> PyResult<PairIterator> {
-        let search = self.search(distance, memory, threads);
+        let search = Search::new(distance, memory, threads);
         let Ok(database) = other.cast::<Self>() else {
             return at_width!(self.snapshot_now()?, snapshot => {
                 pairs::join(snapshot, Other::list(other)?, search, nearest)
@@ -411,7 +409,7 @@ impl Reader {
         memory: Option<Number>,
         threads: Option<Number>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let search = self.search(distance, memory, threads);
+        let search = Search::new(distance, memory, threads);
         let method = pairs::cluster_method(method)?;
         at_width!(self.snapshot_now()?, snapshot => {
             pairs::clusters(py, &snapshot, &search, method)

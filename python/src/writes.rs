@@ -1,13 +1,12 @@
 //! Writes of many documents.
 
-use fpdb::{DocId, Entry, OnDuplicate, Outcome};
+use fpdb::{DocId, Entry, OnDuplicate, Outcome, Within};
 use pyo3::prelude::*;
 
 use crate::arrays::{array, byte, with_numbers};
 use crate::errors::OrRaise;
 use crate::interrupt::cancellable;
 use crate::keys::{Keys, expect_as_many};
-use crate::numbers::Distance;
 use crate::options::one_of;
 use crate::results::named_tuple;
 use crate::width::Bits;
@@ -15,14 +14,14 @@ use crate::width::Bits;
 /// On which conditions documents are written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Conditions {
-    unless_near: Option<u32>,
+    unless_near: Option<Within>,
     or_update: Option<OnDuplicate>,
 }
 
 impl Conditions {
     /// Takes what the caller gave.
     pub(crate) fn new(
-        unless_near: Option<Distance>,
+        unless_near: Option<Within>,
         or_update: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         const CHOICES: [(&str, OnDuplicate); 3] = [
@@ -31,7 +30,7 @@ impl Conditions {
             ("remember", OnDuplicate::Remember),
         ];
         let or_update = or_update.map(|name| one_of("or_update", name, &CHOICES)).transpose()?;
-        Ok(Self { unless_near: unless_near.map(|Distance(distance)| distance), or_update })
+        Ok(Self { unless_near, or_update })
     }
 }
 

@@ -270,8 +270,8 @@ def test_names_are_text(tmp_path: Path) -> None:
     ("options", "error", "message"),
     [
         ({"bits": 32}, fpdb.InvalidArgumentError, "bits 32: expected 64 or 128"),
-        ({"max_distance": 11}, fpdb.InvalidArgumentError, "expected 0 to 10"),
-        ({"max_distance": 2**70}, fpdb.InvalidArgumentError, "expected 0 to 10"),
+        ({"max_distance": 13}, fpdb.InvalidArgumentError, "expected 0 to 12"),
+        ({"max_distance": 2**70}, fpdb.InvalidArgumentError, "expected 0 to 12"),
         ({"max_distance": "3"}, TypeError, "max_distance: a distance must be an int"),
         ({"ids": "uuid"}, fpdb.InvalidArgumentError, 'ids "uuid": expected "user" or "unique"'),
         ({"durability": True}, TypeError, "durability"),

@@ -231,8 +231,8 @@ def test_missing_and_truncated_files_are_reported(tmp_path: Path) -> None:
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(fpdb.InvalidArgumentError, match="no-such"):
         NearDuplicateFilter(tmp_path / "db", recipe="no-such")
-    with pytest.raises(fpdb.InvalidArgumentError, match="expected 0 to 10"):
-        NearDuplicateFilter(tmp_path / "db", max_distance=11)
+    with pytest.raises(fpdb.InvalidArgumentError, match="expected 0 to 12"):
+        NearDuplicateFilter(tmp_path / "db", max_distance=13)
     with pytest.raises(fpdb.InvalidArgumentError, match="expected at least 1"):
         Fingerprints(str(tmp_path), batch_size=0)
     with pytest.raises(fpdb.InvalidArgumentError, match="expected 'keep-first' or"):

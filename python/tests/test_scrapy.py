@@ -191,7 +191,7 @@ def pipeline(**settings: Any) -> NearDuplicatePipeline:
     [
         ("FPDB_ACTION", "delete", "expected 'drop' or 'tag'"),
         ("FPDB_DURABILITY", "none", "expected 'sync' or 'buffered'"),
-        ("FPDB_MAX_DISTANCE", 11, "expected 0 to 10"),
+        ("FPDB_MAX_DISTANCE", 13, "expected 0 to 12"),
         ("FPDB_MAX_DISTANCE", "three", "expected an integer"),
         ("FPDB_FIELD", "", "expected the name of a field"),
     ],

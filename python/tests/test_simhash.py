@@ -182,7 +182,7 @@ def test_a_temporary_index_leaves_nothing(
     with pytest.raises(fpdb.ClosedError):
         index.get_near_dups(Simhash(0))
     with pytest.raises(fpdb.InvalidArgumentError):
-        SimhashIndex([], k=11)
+        SimhashIndex([], k=13)
     with pytest.raises(AssertionError):
         SimhashIndex([("a", Simhash(0, f=32))])
     assert not list(tmp_path.iterdir())

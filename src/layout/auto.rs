@@ -4,24 +4,24 @@ use super::cost::{FILTERS, Terms, Work};
 use super::design::split_evenly;
 use super::presets::ring_cells;
 use super::tune::ring_of;
-use super::{Layout, MAX_DATABASE_DISTANCE};
+use super::{Layout, MatchRule};
 
 /// Fewest entries that are assumed: a smaller database is fast with any layout, and may grow.
 const MIN_ENTRIES: u64 = 1 << 16;
 /// Factor by which the storage of one more table must divide the time to be worth it.
 const TABLE_PENALTY: f64 = 2.75;
-const MAX_RING: u8 = 4;
+const MAX_RING: u8 = 6;
 
 impl Layout {
     /// Chooses a layout for queries within `max_distance` among `expected_entries` fingerprints of
     /// `bits` bits, and the bits per fingerprint of a prefix filter that suits it: 8 or 0 (none).
     /// Queries at larger distances remain possible, but are slower.
     ///
-    /// The layout is a ring of 1 to 4 tables, with or without a filter. It is the one for which
+    /// The layout is a ring of 1 to 6 tables, with or without a filter. It is the one for which
     /// predicted time × 2.75^(storage / storage of one table) is least. So one more table must save
     /// almost two thirds of the time, and a filter, which takes a sixth of a table, must save a
     /// sixth. At distance 3 that gives `half-2` with a filter. Fewer than 65,536 entries count as
-    /// 65,536, and distances above 10 as 10. `bits` up to 64 counts as 64, and above as 128.
+    /// 65,536, and distances above the largest that a database can have as that one. `bits` up to 64 counts as 64, and above as 128.
     /// [`plan`](Self::plan) considers more layouts, and limits of memory and disk.
     ///
     /// The result has the name of the preset that it equals, or else is named after the widths of
@@ -38,8 +38,8 @@ impl Layout {
     #[must_use]
     pub fn auto(bits: u32, max_distance: u32, expected_entries: u64) -> (Self, u32) {
         let bits = if bits > 64 { 128 } else { 64 };
-        let distance = u8::try_from(max_distance)
-            .map_or(MAX_DATABASE_DISTANCE, |k| k.min(MAX_DATABASE_DISTANCE));
+        let most = MatchRule::max_distance(bits.into());
+        let distance = u8::try_from(max_distance).map_or(most, |k| k.min(most));
         let rings = (1..=MAX_RING.min(distance + 1))
             .map(|tables| ring_of(bits, ring_cells(bits, &split_evenly(distance + 1, tables))));
         let mut best = (ring_of(bits, vec![bits]), 0);
@@ -58,8 +58,8 @@ impl Layout {
     /// Returns the bits per fingerprint of the prefix filter that suits this layout, by the rule of
     /// [`auto`](Self::auto).
     pub(crate) fn auto_filter(&self, max_distance: u32, expected_entries: u64) -> u32 {
-        let weighed =
-            self.weighed(max_distance.min(MAX_DATABASE_DISTANCE.into()), expected_entries);
+        let most = MatchRule::max_distance(self.bits());
+        let weighed = self.weighed(max_distance.min(most.into()), expected_entries);
         let all = FILTERS.into_iter().zip(weighed);
         all.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(filter_bits, _)| filter_bits)
     }
@@ -70,11 +70,16 @@ impl Layout {
         let terms = FILTERS.map(|filter_bits| Terms { filter_bits, ..Terms::default() });
         let works = self.works(entries, distance, &terms);
         let weighed = |(terms, work): (&Terms, Work)| {
-            let bytes = |depth: u8| terms.table(self.bits.into(), entries, depth.into()).bytes();
-            let all: f64 = (0..self.tables()).map(|table| bytes(self.filter_depth(table))).sum();
-            work.ns * TABLE_PENALTY.powf(all / bytes(0))
+            work.ns * TABLE_PENALTY.powf(self.storage(entries, terms))
         };
         terms.iter().zip(works).map(weighed).collect()
+    }
+
+    /// Returns the storage of all tables, in tables without a filter.
+    pub(super) fn storage(&self, entries: u64, terms: &Terms) -> f64 {
+        let bytes = |depth: u8| terms.table(self.bits.into(), entries, depth.into()).bytes();
+        let all: f64 = (0..self.tables()).map(|table| bytes(self.filter_depth(table))).sum();
+        all / bytes(0)
     }
 }
 
@@ -97,12 +102,12 @@ mod tests {
         ] {
             assert_eq!(name(k, log), expected, "k={k} 2^{log}");
         }
-        assert_eq!(name(100, 23), name(10, 23));
+        assert_eq!(name(100, 23), name(12, 23));
     }
 
     #[test]
     fn every_result_is_a_valid_layout() {
-        for k in 0..=10 {
+        for k in [0, 1, 3, 6, 10, 12, 17, 24] {
             for log in [0, 20, 33] {
                 for bits in [64, 128] {
                     let (layout, _) = Layout::auto(bits, k, 1u64 << log);

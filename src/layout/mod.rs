@@ -18,24 +18,30 @@
 //! that they find every match; where a scan is cheaper, the query scans. The repository's
 //! `docs/design.md`, "Why few tables are enough", explains the theory.
 
-// Submodules: `order` (permutations), `staircase`, `complete` (the check), `cost` (what lookups
+// Submodules: `order` (permutations), `staircase`, `complete` and `certificate`
+// (the check), `cost` (what lookups
 // cost), `probe` (one lookup), `trie` (the cheapest lookups of one table), `components`
 // (candidates), `search` and `plan` (the choice), `design` and `presets` (how layouts are made),
-// `tune`, `propose` and `auto` (which layout to use), `encoding` (bytes).
+// `tune`, `propose` and `auto` (which layout to use), `rule` and `jaccard` (what a match is),
+// `similar` (a layout and a rule for a similarity), `encoding` (bytes).
 
 mod auto;
+mod certificate;
 mod complete;
 mod components;
 mod cost;
 mod design;
 mod encoding;
+mod jaccard;
 mod order;
 mod plan;
 mod prefix;
 mod presets;
 mod probe;
 mod propose;
+mod rule;
 mod search;
+mod similar;
 mod staircase;
 mod trie;
 mod tune;
@@ -44,11 +50,14 @@ use std::fmt;
 
 pub use cost::Costs;
 pub(crate) use cost::{Terms, block_doublings, filter_is_useful};
+pub use jaccard::Jaccard;
 pub(crate) use order::Permutation;
 pub(crate) use plan::{Plan, TablePlan};
 pub(crate) use prefix::Prefix;
 pub(crate) use probe::Probe;
 pub use propose::{Goal, Needs, Proposal, Proposals};
+pub use rule::MatchRule;
+pub(crate) use rule::{MatchTest, RuleTables};
 pub(crate) use staircase::Staircase;
 #[cfg(test)]
 pub(crate) use staircase::Step;
@@ -57,8 +66,9 @@ pub(crate) use trie::MAX_PLANNED_DISTANCE;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
-/// Largest distance that a database can be created for.
-pub(crate) const MAX_DATABASE_DISTANCE: u8 = 10;
+/// Largest distances that databases of 64 and of 128 bits can be created for.
+pub(crate) const MAX_DISTANCE_64: u8 = 12;
+pub(crate) const MAX_DISTANCE_128: u8 = 24;
 /// Most tables that a layout may have.
 const MAX_TABLES: usize = 64;
 /// Most cells that a layout may have.

@@ -1,9 +1,10 @@
-//! Proposes layouts for a size and a distance, by their predicted time and storage.
+//! Proposes layouts for a size and a distance or a similarity, by predicted time and storage.
 
 use super::cost::{Costs, FILTERS, Terms, Work};
+use super::similar::rings;
 use super::tune;
-use super::{Layout, MAX_DATABASE_DISTANCE};
-use crate::error::{Error, Result};
+use super::{Jaccard, Layout, MatchRule};
+use crate::error::Result;
 
 /// Block sizes that are tried.
 const BLOCK_SIZES: [usize; 4] = [128, 256, 512, 1024];
@@ -37,7 +38,8 @@ pub enum Goal {
     Cold,
 }
 
-/// The database that [`Layout::plan`] proposes layouts for: its size, its distance, and limits.
+/// The database that [`Layout::plan`] proposes layouts for: its size, what its queries find, and
+/// limits.
 ///
 /// # Examples
 ///
@@ -57,19 +59,48 @@ pub enum Goal {
 pub struct Needs {
     bits: u32,
     entries: u64,
-    distance: u32,
+    wanted: Wanted,
     memory: Option<u64>,
     disk: Option<u64>,
     goal: Goal,
     costs: Costs,
 }
 
+/// What queries find.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wanted {
+    Distance(u32),
+    Similar(Jaccard),
+}
+
 impl Needs {
-    /// Describes queries within `distance` (0 to 10) among `entries` fingerprints of `bits` bits
-    /// (64 or 128). The goal is latency, there are no limits, and the costs are the defaults.
+    /// Describes queries within `distance` (0 to 12 at 64 bits, 0 to 24 at 128) among `entries`
+    /// fingerprints of `bits` bits (64 or 128). The goal is latency, there are no limits, and the costs are the defaults.
     pub fn new(bits: u32, entries: u64, distance: u32) -> Self {
+        Self::of(bits, entries, Wanted::Distance(distance))
+    }
+
+    /// Describes queries for documents of this similarity. Otherwise the same as
+    /// [`new`](Self::new).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::layout::Needs;
+    /// use fpdb::{Jaccard, Layout};
+    ///
+    /// let needs = Needs::similar(128, 10_000_000, Jaccard::at_least(0.8));
+    /// let best = &Layout::plan(&needs)?.best[0];
+    /// assert!(best.rule.found_at(0.8) >= 0.95);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn similar(bits: u32, entries: u64, jaccard: Jaccard) -> Self {
+        Self::of(bits, entries, Wanted::Similar(jaccard))
+    }
+
+    fn of(bits: u32, entries: u64, wanted: Wanted) -> Self {
         let (memory, disk) = (None, None);
-        Self { bits, entries, distance, memory, disk, goal: Goal::Latency, costs: Costs::default() }
+        Self { bits, entries, wanted, memory, disk, goal: Goal::Latency, costs: Costs::default() }
     }
 
     /// Sets a limit for the bytes of index and filters, which should be in memory. Default: none.
@@ -122,6 +153,8 @@ impl Needs {
 pub struct Proposal {
     /// The layout. [`Layout::preset`] accepts its name.
     pub layout: Layout,
+    /// The match rule of the database.
+    pub rule: MatchRule,
     /// Bytes of a block.
     pub block_size: usize,
     /// Bits of the prefix filter per fingerprint, per table. 0 means no filter.
@@ -190,26 +223,37 @@ impl Layout {
     /// let proposals = Layout::plan(&Needs::new(64, 10_000_000, 3))?;
     /// let best = &proposals.best[0];
     /// assert_eq!(Layout::preset(best.layout.name(), 64)?, best.layout);
-    /// assert!(Layout::plan(&Needs::new(64, 10_000_000, 11)).is_err());
+    /// assert!(Layout::plan(&Needs::new(64, 10_000_000, 13)).is_err());
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn plan(needs: &Needs) -> Result<Proposals> {
-        let distance = u8::try_from(needs.distance).ok().filter(|&k| k <= MAX_DATABASE_DISTANCE);
-        let distance = distance.ok_or_else(|| {
-            Error::invalid(format!(
-                "distance {}: expected 0 to {MAX_DATABASE_DISTANCE}",
-                needs.distance
-            ))
-        })?;
         let (mut all, mut considered) = (Vec::new(), 0);
-        for layout in tune::layouts(needs.bits, needs.entries, distance, &needs.costs)? {
+        for (layout, rule) in layouts(needs)? {
             let mut formats = table_formats(needs, &layout);
             considered += formats.len();
             formats.retain(|format| format.is_within(needs));
-            all.extend(propose(needs, &layout, &formats));
+            all.extend(propose(needs, &layout, &rule, &formats));
         }
         let beyond_limits = considered - all.len();
         Ok(Proposals { best: pareto_front(all, needs.goal), considered, beyond_limits })
+    }
+}
+
+/// Returns the layouts to consider, each with the rule of a database that has it.
+fn layouts(needs: &Needs) -> Result<Vec<(Layout, MatchRule)>> {
+    let &Needs { bits, entries, wanted, .. } = needs;
+    match wanted {
+        Wanted::Distance(distance) => {
+            let rule = MatchRule::within(bits, distance)?;
+            let layouts = tune::layouts(bits, entries, rule.distance_u8(), &needs.costs)?;
+            Ok(layouts.into_iter().map(|layout| (layout, rule.clone())).collect())
+        }
+        Wanted::Similar(jaccard) => {
+            // The best one, or why there is none.
+            let _ = Layout::similar(bits, jaccard, entries)?;
+            let similar = |ring: Layout| ring.similar_in(jaccard, entries).ok();
+            Ok(rings(bits).filter_map(similar).map(|found| (found.layout, found.rule)).collect())
+        }
     }
 }
 
@@ -261,13 +305,19 @@ fn table_formats(needs: &Needs, layout: &Layout) -> Vec<TableFormat> {
     clippy::cast_sign_loss,
     reason = "an estimate, from 0 up"
 )]
-fn propose(needs: &Needs, layout: &Layout, formats: &[TableFormat]) -> Vec<Proposal> {
+fn propose(
+    needs: &Needs,
+    layout: &Layout,
+    rule: &MatchRule,
+    formats: &[TableFormat],
+) -> Vec<Proposal> {
     let warm_and_cold = |f: &TableFormat| [0.0, 1.0].map(|share| f.terms(&needs.costs, share));
     let terms: Vec<Terms> = formats.iter().flat_map(warm_and_cold).collect();
-    let works = layout.works(needs.entries, needs.distance, &terms);
+    let works = layout.works_by(rule, needs.entries, &terms);
     let (works, _) = works.as_chunks::<2>();
     let proposal = |(format, [warm, cold]): (&TableFormat, &[Work; 2])| Proposal {
         layout: layout.clone(),
+        rule: rule.clone(),
         block_size: format.block_size,
         filter_bits: format.filter_bits,
         probes: warm.probes,
@@ -339,7 +389,7 @@ mod tests {
     #[test]
     fn impossible_needs_are_refused() {
         assert!(Layout::plan(&Needs::new(32, 1000, 3)).is_err());
-        assert!(Layout::plan(&Needs::new(64, 1000, 11)).is_err());
+        assert!(Layout::plan(&Needs::new(64, 1000, 13)).is_err());
         assert!(Layout::plan(&Needs::new(64, 1 << 20, 3).disk(1)).unwrap().best.is_empty());
     }
 

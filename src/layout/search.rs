@@ -10,7 +10,7 @@ use super::staircase::{Staircase, Step};
 use super::trie::Trie;
 use crate::fingerprint::Fingerprint;
 
-/// A query with more probes than this scans instead. The list takes 16 or 32 bytes per probe.
+/// A query with more probes than this scans instead. The list takes 16 bytes per probe.
 const MAX_PROBES: f64 = 1_048_576.0;
 /// Most partial ways to share the errors out around a ring that are considered. Rings of up to six
 /// parts need fewer up to distance 10. With more parts, the most even ways come first.
@@ -69,7 +69,7 @@ impl Ring {
 }
 
 /// Returns what a lookup costs in each table.
-fn leaves(layout: &Layout, entries: u64, terms: &Terms) -> Vec<Rc<Leaves>> {
+pub(super) fn leaves(layout: &Layout, entries: u64, terms: &Terms) -> Vec<Rc<Leaves>> {
     let mut known: HashMap<u8, Rc<Leaves>> = HashMap::new();
     let mut of = |table| {
         let depth = layout.filter_depth(table);

@@ -8,12 +8,11 @@
 //! upwards.
 
 use super::cost::{Leaves, Work};
-use super::probe::Probe;
+use super::probe::{MAX_FLIPPED, Probe};
 use super::staircase::Staircase;
-use crate::fingerprint::Fingerprint;
 
 /// Largest distance for which lookups are planned. Beyond it, a query scans.
-pub(crate) const MAX_PLANNED_DISTANCE: u32 = 16;
+pub(crate) const MAX_PLANNED_DISTANCE: u32 = 24;
 
 const MAX_DEPTH: usize = 128;
 const FLIPS: usize = MAX_PLANNED_DISTANCE as usize + 2;
@@ -46,7 +45,7 @@ impl Trie {
             budgets[start..step.depth.into()].fill(step.most);
             start = step.depth.into();
         }
-        let deepest = usize::from(leaves.deepest).min(start);
+        let deepest = usize::from(leaves.deepest.min(MAX_FLIPPED)).min(start);
         Self { work: Work::default(), budgets, stops: [0; MAX_DEPTH], deepest, bits: start }
     }
 
@@ -71,11 +70,11 @@ impl Trie {
     }
 
     /// Appends the lookups, depth first, unflipped bits before flipped ones.
-    pub(super) fn walk<F: Fingerprint>(&self, probes: &mut Vec<Probe<F>>) {
-        self.visit(Probe { depth: 0, flips: F::ZERO }, 0, probes);
+    pub(super) fn walk(&self, probes: &mut Vec<Probe>) {
+        self.visit(Probe::ALL, 0, probes);
     }
 
-    fn visit<F: Fingerprint>(&self, mut node: Probe<F>, flips: u8, probes: &mut Vec<Probe<F>>) {
+    fn visit(&self, mut node: Probe, flips: u8, probes: &mut Vec<Probe>) {
         let depth = usize::from(node.depth);
         if depth >= self.deepest || self.stops[depth] >> flips & 1 == 1 {
             // A deeper prefix that covers the same patterns leads to fewer entries.
@@ -84,11 +83,11 @@ impl Trie {
             probes.push(node);
             return;
         }
-        let bit = F::ONE << (F::BITS - 1 - u32::from(node.depth));
+        let bit = node.depth;
         node.depth += 1;
         self.visit(node, flips, probes);
         if flips < self.budgets[depth] {
-            node.flips = node.flips | bit;
+            node.flip(bit);
             self.visit(node, flips + 1, probes);
         }
     }
@@ -97,6 +96,7 @@ impl Trie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fingerprint::Fingerprint;
     use crate::layout::cost::Terms;
     use crate::layout::staircase::Step;
     use crate::layout::tests::Rng;
@@ -132,8 +132,7 @@ mod tests {
             for pattern in 0u64..1 << bits {
                 let error = pattern << (64 - bits);
                 if stairs.accepts(error) {
-                    let above =
-                        |p: &&Probe<u64>| error & u64::prefix_mask(p.depth.into()) == p.flips;
+                    let above = |p: &&Probe| error & u64::prefix_mask(p.depth.into()) == p.flips();
                     let above = probes.iter().filter(above).count();
                     assert_eq!(above, 1, "round {round}: {stairs:?} {pattern:b}");
                 }
@@ -147,8 +146,8 @@ mod tests {
         let leaves = Leaves::new(&Terms::default(), 64, 1 << 26, 32, 2);
         let trie = Trie::new(&stairs, &leaves);
         let mut probes = Vec::new();
-        trie.walk::<u64>(&mut probes);
-        let cost = |p: &Probe<u64>| leaves.by_depth[usize::from(p.depth)].ns;
+        trie.walk(&mut probes);
+        let cost = |p: &Probe| leaves.by_depth[usize::from(p.depth)].ns;
         let sum: f64 = probes.iter().map(cost).sum();
         assert!((sum - trie.work.ns).abs() < trie.work.ns / 100.0, "{sum} {}", trie.work.ns);
     }
@@ -159,6 +158,6 @@ mod tests {
         let mut probes = Vec::new();
         let leaves = Leaves::new(&Terms::default(), 64, 1 << 20, 32, 2);
         Trie::new(&stairs, &leaves).walk(&mut probes);
-        assert_eq!(probes, [Probe { depth: 40, flips: 0u64 }]);
+        assert_eq!(probes, [Probe { depth: 40, flips: 0 }]);
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::codec::block_code::BlockCode;
 use crate::file_names::first_number;
-use crate::layout::Layout;
+use crate::layout::{Layout, MatchRule};
 use crate::paged::FileSummary;
 use crate::segment::DocumentsMeta;
 use crate::settings::Ids;
@@ -13,7 +13,7 @@ fn sample() -> Manifest {
     let settings = Settings {
         database_id: 42,
         layout: Layout::preset("half-2", 64).unwrap(),
-        max_distance: 3,
+        rule: MatchRule::within(64, 3).unwrap(),
         ids: Ids::Names,
         recipe: Some("words/1".into()),
         extraction: Some("main/1".into()),

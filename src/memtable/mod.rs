@@ -19,7 +19,7 @@ use documents::Documents;
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
-use crate::layout::{Permutation, Plan};
+use crate::layout::{MatchTest, Permutation, Plan};
 use crate::log::Op;
 
 /// Bytes of names that fill a memtable as much as an entry does.
@@ -300,14 +300,14 @@ impl<F: Fingerprint> Memtable<F> {
             + inner.documents.memory()
     }
 
-    /// Visits every fingerprint within `distance` of the query, each once, whether or not one of
+    /// Visits every fingerprint that matches the query, each once, whether or not one of
     /// its entries is live at the reader's commit. The plan should be for
     /// about as many entries as there are.
     pub(crate) fn search(
         &self,
         query: F,
         plan: &Plan<F>,
-        distance: u32,
+        test: MatchTest<'_, F>,
         mut visit: impl FnMut(F, u32),
     ) {
         let inner = self.read();
@@ -316,7 +316,11 @@ impl<F: Fingerprint> Memtable<F> {
             let mut last = None;
             for (&Entry { fingerprint, .. }, history) in &inner.entries {
                 let d = fingerprint.distance(query);
-                if d <= distance && last != Some(fingerprint) && history.was_inserted() {
+                if d <= test.distance
+                    && last != Some(fingerprint)
+                    && history.was_inserted()
+                    && test.accepts(fingerprint ^ query)
+                {
                     last = Some(fingerprint);
                     visit(fingerprint, d);
                 }
@@ -331,9 +335,9 @@ impl<F: Fingerprint> Memtable<F> {
                     let permuted = table.order().apply(query);
                     for probe in table.probes() {
                         let mask = F::prefix_mask(u32::from(probe.depth));
-                        let low = (permuted ^ probe.flips) & mask;
+                        let low = (permuted ^ probe.flips()) & mask;
                         let bounds = (low, low | !mask);
-                        buckets.for_each_near(bounds, permuted, distance, |value, d| {
+                        buckets.for_each_near(bounds, permuted, test.distance, |value, d| {
                             let fingerprint = table.order().invert(value);
                             if plan.reports(table.number(), fingerprint ^ query) {
                                 visit(fingerprint, d);
@@ -345,21 +349,21 @@ impl<F: Fingerprint> Memtable<F> {
         );
     }
 
-    /// Returns the nearest (and lowest) of the live entries within `distance` that a commit after
+    /// Returns the nearest (and lowest) of the matching live entries that a commit after
     /// `seq` inserted and that `accept` accepts, with its last commit and its distance. `plan` is
     /// called, with the number of entries, only if there are many newer entries.
     pub(crate) fn newer_match<'p>(
         &self,
         query: F,
         plan: impl FnOnce(usize) -> &'p Plan<F>,
-        distance: u32,
+        test: MatchTest<'_, F>,
         seq: u64,
         accept: impl Fn(Entry<F>) -> bool,
     ) -> Option<(u64, Entry<F>, u32)> {
         let inner = self.read();
         let newer = &inner.inserted[inner.after(seq).inserted..];
         if newer.len() <= SCAN_NEWER {
-            let mut near = near_entries(newer, query, distance);
+            let mut near = near_entries(newer, query, test);
             near.sort_unstable();
             return near.into_iter().find_map(|(d, entry)| {
                 let last = inner.entries.get(&entry)?.at(u64::MAX)?;
@@ -369,7 +373,7 @@ impl<F: Fingerprint> Memtable<F> {
         let plan = plan(inner.entries.len());
         drop(inner);
         let mut near = Vec::new();
-        self.search(query, plan, distance, |fingerprint, d| near.push((d, fingerprint)));
+        self.search(query, plan, test, |fingerprint, d| near.push((d, fingerprint)));
         near.sort_unstable();
         let inner = self.read();
         near.into_iter().find_map(|(d, fingerprint)| {
@@ -456,11 +460,11 @@ fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F>, change: Change)
     inner.gain += history.net.gain() - before.gain();
 }
 
-/// Returns the entries within the distance of the query, with their distances.
+/// Returns the entries that match the query, with their distances.
 fn near_entries<F: Fingerprint>(
     entries: &[Entry<F>],
     query: F,
-    distance: u32,
+    test: MatchTest<'_, F>,
 ) -> Vec<(u32, Entry<F>)> {
     let mut near = Vec::new();
     cpu::with_native_instructions(
@@ -468,7 +472,7 @@ fn near_entries<F: Fingerprint>(
         || {
             for &entry in entries {
                 let d = entry.fingerprint.distance(query);
-                if d <= distance {
+                if d <= test.distance && test.accepts(entry.fingerprint ^ query) {
                     near.push((d, entry));
                 }
             }
@@ -493,6 +497,10 @@ mod tests {
 
     fn memtable(layout: &Layout) -> Memtable<u64> {
         Memtable::new(layout.permutations(), 0)
+    }
+
+    fn within(distance: u32) -> MatchTest<'static, u64> {
+        MatchTest { distance, tables: None }
     }
 
     fn insert(fingerprint: u64, id: u64) -> Op<u64> {
@@ -539,7 +547,7 @@ mod tests {
                     let plan = layout.plan_for(entries, distance, &Terms::default());
                     assert_eq!(plan.is_scan(), is_scan);
                     let mut found = Vec::new();
-                    table.search(query, &plan, distance, |f, d| {
+                    table.search(query, &plan, within(distance), |f, d| {
                         assert_eq!(d, f.distance(query));
                         found.push(f);
                     });
@@ -584,9 +592,9 @@ mod tests {
         table.apply(1, &[insert(0xff, 0)]).unwrap();
         for (seq, id) in (2..).zip(1..3 * SCAN_NEWER as u64) {
             table.apply(seq, &[insert(id << 40 | 0xffff_0000, id)]).unwrap();
-            assert_eq!(table.newer_match(0xfe, plan, 3, 1, |_| true), None);
+            assert_eq!(table.newer_match(0xfe, plan, within(3), 1, |_| true), None);
         }
-        let found = table.newer_match(0xfe, plan, 3, 0, |_| true).unwrap();
+        let found = table.newer_match(0xfe, plan, within(3), 0, |_| true).unwrap();
         assert_eq!(found, (1, Entry { fingerprint: 0xff, id: DocId(0) }, 1));
     }
 
@@ -597,9 +605,10 @@ mod tests {
         for documents in [2, SCAN_NEWER, SCAN_NEWER + 1] {
             let batch = Memtable::for_batch(documents, &layout.permutations(), 0);
             for id in 0..documents as u64 {
-                assert_eq!(batch.newer_match(id << 32, |_| &plan, 0, 0, |_| true), None);
+                assert_eq!(batch.newer_match(id << 32, |_| &plan, within(0), 0, |_| true), None);
                 batch.apply(id + 1, &[insert(id << 32, id)]).unwrap();
-                let found = batch.newer_match(id << 32 | 1, |_| &plan, 1, 0, |_| true).unwrap();
+                let found =
+                    batch.newer_match(id << 32 | 1, |_| &plan, within(1), 0, |_| true).unwrap();
                 assert_eq!((found.1.id, found.2), (DocId(id), 1));
             }
         }
@@ -646,9 +655,9 @@ mod tests {
         assert_eq!((table.net_entries(4), table.net_documents(4)), (0, 0));
         let accepts_none = |_| false;
         let plan = Layout::preset("half-2", 64).unwrap().plan_for(9, 3, &Terms::default());
-        assert_eq!(table.newer_match(8, |_| &plan, 3, 0, |_| true), None);
+        assert_eq!(table.newer_match(8, |_| &plan, within(3), 0, |_| true), None);
         table.apply(5, &[named("b", 1, Before::Absent, Some(8))]).unwrap();
-        assert!(table.newer_match(8, |_| &plan, 3, 0, |_| true).is_some());
-        assert_eq!(table.newer_match(8, |_| &plan, 3, 0, accepts_none), None);
+        assert!(table.newer_match(8, |_| &plan, within(3), 0, |_| true).is_some());
+        assert_eq!(table.newer_match(8, |_| &plan, within(3), 0, accepts_none), None);
     }
 }

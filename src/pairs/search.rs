@@ -9,8 +9,8 @@ use super::leaf::{GROUP, Leaf, Near};
 use super::rows::Rows;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Permutation, Prefix, Staircase};
-use crate::query::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, View};
+use crate::layout::{MatchTest, Permutation, Prefix, RuleTables, Staircase};
+use crate::query::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, View, Within};
 
 /// Fingerprints of a leaf. With their directory they fit in the second-level cache. There are few
 /// in tests, so that small tables have many leaves.
@@ -87,7 +87,7 @@ impl<'a, F: Fingerprint> PairSearch<'a, F> {
     /// segments that have no live entry. Takes up to `memory` bytes for all threads together.
     pub(crate) fn new(
         view: &View<'a, F>,
-        distance: u32,
+        within: Within,
         recent: &[F],
         gone: &[F],
         memory: u64,
@@ -95,10 +95,17 @@ impl<'a, F: Fingerprint> PairSearch<'a, F> {
     ) -> Result<Self> {
         let in_segments: u64 = view.version.segments.iter().map(|s| s.meta().fingerprints).sum();
         let total = in_segments + recent.len() as u64;
-        let plan = view.planner.plan_of_pairs(total, distance);
-        let mut searched: Vec<(usize, Staircase)> =
-            plan.tables().iter().map(|table| (table.number(), table.stairs().clone())).collect();
-        if plan.is_scan() {
+        let MatchTest { distance, tables } = view.planner.test(within);
+        let mut searched: Vec<(usize, Staircase)> = match tables {
+            Some(RuleTables(tables)) => {
+                tables.iter().map(|table| (table.number, table.stairs.clone())).collect()
+            }
+            None => {
+                let plan = view.planner.plan_of_pairs(total, distance);
+                plan.tables().iter().map(|t| (t.number(), t.stairs().clone())).collect()
+            }
+        };
+        if searched.is_empty() {
             // No table has fewer candidates than another.
             let most = u8::try_from(distance.min(F::BITS)).unwrap_or(u8::MAX);
             let bits = u8::try_from(F::BITS).unwrap_or(u8::MAX);
@@ -421,7 +428,7 @@ mod tests {
         let entries = (0..1 << 17).map(|i| Ok(Entry { fingerprint: spread(i), id: DocId(i) }));
         let _ = db.bulk_load(entries).unwrap();
         db.snapshot().reader().read(|view| {
-            let search = PairSearch::new(view, 1, &[], &[], 1 << 30, 1).unwrap();
+            let search = PairSearch::new(view, Within::Distance(1), &[], &[], 1 << 30, 1).unwrap();
             let report = |pairs: &[(u64, u64, u32)]| {
                 assert!(pairs.is_empty());
                 Err(Error::invalid("enough"))

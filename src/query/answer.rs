@@ -1,6 +1,6 @@
 //! The answers to one query.
 
-use super::options::QueryOptions;
+use super::options::{QueryOptions, Within};
 use super::pipeline::{self, Hit, Hits};
 use super::view::View;
 use crate::error::Result;
@@ -10,7 +10,7 @@ impl<F: Fingerprint> View<'_, F> {
     /// Returns all matches, each once, sorted by distance, fingerprint, id.
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
         let mut hits = Hits::new(Hit::NONE);
-        pipeline::search(self, fingerprint, options.distance, &mut hits)?;
+        pipeline::search(self, fingerprint, options.within, &mut hits)?;
         self.select(hits.as_mut_slice(), options)
     }
 
@@ -35,21 +35,23 @@ impl<F: Fingerprint> View<'_, F> {
         Ok(recent)
     }
 
-    /// Returns the nearest match within `distance`. Of several, it is the one with the lowest
-    /// fingerprint and id.
+    /// Returns the nearest match. Of several, it is the one with the lowest fingerprint and id.
     ///
     /// Radii are tried from 0 up: few probes find a near match, and all radii together cost little
     /// more than the last one.
-    pub(crate) fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
+    pub(crate) fn nearest(&self, fingerprint: F, within: Within) -> Result<Option<Match<F>>> {
+        let test = self.planner.test(within);
+        // By every rule, equal fingerprints match. More is not known about a rule's tables.
+        let surely = if test.tables.is_some() { 1.min(test.distance) } else { test.distance };
         let mut radius = 0;
-        loop {
-            let options = QueryOptions::within(radius.min(distance)).limit(1);
-            let found = self.query(fingerprint, options)?.pop();
-            if found.is_some() || radius >= distance {
-                return Ok(found);
+        while radius < surely {
+            let options = QueryOptions::within(radius).limit(1);
+            if let Some(found) = self.query(fingerprint, options)?.pop() {
+                return Ok(Some(found));
             }
             radius = if radius == 0 { 1 } else { radius * 2 };
         }
+        Ok(self.query(fingerprint, QueryOptions::within(within).limit(1))?.pop())
     }
 
     /// Returns the ids of a fingerprint, ascending.

@@ -2,6 +2,7 @@
 
 use std::ops::Index;
 
+use super::options::Within;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Match};
 
@@ -14,7 +15,7 @@ pub(crate) const BATCH: usize = 1 << 20;
 #[derive(Clone, Copy)]
 pub(crate) struct Batch<'a, F> {
     pub queries: &'a [F],
-    pub distance: u32,
+    pub within: Within,
     /// Whether only the nearest match of each query is wanted.
     pub nearest: bool,
     /// Most fingerprints that may be found, and most matches, all queries taken together.

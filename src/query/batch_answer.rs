@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::batch::{Answers, BATCH, Batch};
 use super::ids::LiveIds;
-use super::options::QueryOptions;
+use super::options::{QueryOptions, Within};
 use super::pipeline::{self, Hit, Hits};
 use super::sweep::{self, QueryHit, Tally};
 use super::view::View;
@@ -25,8 +25,8 @@ const QUERIES: usize = 1024;
 impl<F: Fingerprint> View<'_, F> {
     /// Returns whether this many queries are answered faster in a [sweep](Self::sweep) than one by
     /// one.
-    pub(crate) fn sweep_pays(&self, queries: usize, distance: u32) -> bool {
-        sweep::pays(self, queries, distance)
+    pub(crate) fn sweep_pays(&self, queries: usize, within: Within) -> bool {
+        sweep::pays(self, queries, within)
     }
 
     /// Answers the queries of a batch in one sweep. Returns `None` if more is found than the batch
@@ -43,20 +43,20 @@ impl<F: Fingerprint> View<'_, F> {
         answers(self, batch, hits)
     }
 
-    /// Returns the nearest entry within the distance of each query: in one sweep, if it pays and
+    /// Returns the nearest match of each query: in one sweep, if it pays and
     /// each query has few matches.
     pub(crate) fn nearest_of_each(
         &self,
         queries: &[F],
-        distance: u32,
+        within: Within,
         threads: usize,
     ) -> Result<Vec<Option<Match<F>>>> {
-        let options = QueryOptions::within(distance).limit(1);
+        let options = QueryOptions::within(within).limit(1);
         let mut nearest = Vec::with_capacity(queries.len());
         for queries in queries.chunks(BATCH) {
             let (most, check) = (MATCHES * queries.len(), &|| Ok(()));
-            let batch = Batch { queries, distance, nearest: true, most, threads, check };
-            let pays = self.sweep_pays(queries.len(), distance);
+            let batch = Batch { queries, within, nearest: true, most, threads, check };
+            let pays = self.sweep_pays(queries.len(), within);
             if let Some(answers) = if pays { self.sweep(&batch)? } else { None } {
                 nearest.extend(answers.iter().map(|matches| matches.first().copied()));
                 continue;
@@ -79,7 +79,7 @@ impl<F: Fingerprint> View<'_, F> {
                     break;
                 }
                 let mut hits = Hits::new(Hit::NONE);
-                pipeline::search_memtables(self, fingerprint, batch.distance, &mut hits);
+                pipeline::search_memtables(self, fingerprint, batch.within, &mut hits);
                 let of_query =
                     |&Hit { fingerprint, source, .. }| QueryHit { fingerprint, source, query };
                 own.extend(hits.as_slice().iter().map(of_query));

@@ -130,13 +130,14 @@ fn lap(clock: &mut Instant) -> Duration {
 impl<F: Fingerprint> View<'_, F> {
     /// Runs a query, and returns what it did and how long each step took.
     pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
-        let QueryOptions { distance, .. } = options;
+        let QueryOptions { within, .. } = options;
+        let test = self.planner.test(within);
         let segments = &self.version.segments;
         let (mut explain, mut hits, mut scanned) =
             (Explain::default(), Hits::new(Hit::NONE), Vec::new());
         let mut clock = Instant::now();
         let mut tables = Tables::new(None);
-        pipeline::table_probes(self, fingerprint, distance, &mut tables, |source, _| {
+        pipeline::table_probes(self, fingerprint, within, &mut tables, |source, _| {
             scanned.push(source);
             Ok(())
         })?;
@@ -149,18 +150,18 @@ impl<F: Fingerprint> View<'_, F> {
         let lookups: Vec<_> = queue.lookups().copied().collect();
         clock = Instant::now();
         for source in scanned {
-            pipeline::scan(&segments[source], fingerprint, distance, source, &mut hits)?;
+            pipeline::scan(&segments[source], fingerprint, test, source, &mut hits)?;
         }
-        pipeline::decode(&tables, fingerprint, distance, &mut queue, &mut hits)?;
+        pipeline::decode(&tables, fingerprint, test.distance, &mut queue, &mut hits)?;
         explain.decode = lap(&mut clock);
 
-        let plan = |segment: &Segment<F>| self.planner.plan(segment.meta().fingerprints, distance);
+        let plan = |segment: &Segment<F>| self.planner.plan(segment.meta().fingerprints, within);
         explain.segments = segments.iter().map(|s| SegmentExplain::of(s, plan(s))).collect();
         hits.as_slice().iter().for_each(|hit| explain.segments[hit.source].found += 1);
         count(&tables, &lookups, &mut explain.segments)?;
 
         clock = Instant::now();
-        pipeline::search_memtables(self, fingerprint, distance, &mut hits);
+        pipeline::search_memtables(self, fingerprint, within, &mut hits);
         explain.memory = lap(&mut clock);
         explain.recent = self.version.memtables().map(|m| m.len() as u64).sum();
         let _ = self.select(hits.as_mut_slice(), options)?;

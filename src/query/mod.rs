@@ -6,7 +6,8 @@
 //!
 //! | type | what it is |
 //! | --- | --- |
-//! | [`QueryOptions`] | the distance and the limit of a query |
+//! | [`QueryOptions`] | how near matches must be, and their limit |
+//! | [`Within`] | the database's rule, or a distance |
 //! | [`Answers`] | the matches of each query of a batch |
 //! | [`Explain`] | what a query did, counted and timed step by step |
 //! | [`SegmentExplain`] | what a query did in one segment |
@@ -32,9 +33,11 @@ mod view;
 pub use batch::Answers;
 pub(crate) use batch::{BATCH, Batch};
 pub use explain::{Explain, SegmentExplain};
-pub use options::QueryOptions;
+pub use options::{QueryOptions, Within};
 pub(crate) use planner::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, Planner};
 pub(crate) use view::View;
 
+#[cfg(test)]
+mod rule_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,50 @@
 //! What a query asks for.
 
-/// The distance of a query, its limit, and the least stamp of its matches.
+use std::fmt;
+
+/// How near a match must be: by the database's [rule](crate::MatchRule), or within a distance of
+/// the caller's.
+///
+/// A number of bits converts to a distance.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, Within};
+///
+/// let db = Db::options().max_distance(2).in_memory()?;
+/// db.insert(0b0111, 1)?;
+/// assert!(db.query(0b0000, Within::Rule)?.is_empty());
+/// assert_eq!(db.query(0b0000, Within::Distance(3))?, db.query(0b0000, 3)?);
+/// assert_eq!(db.query(0b0000, 3)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Within {
+    /// By the rule that the database was created with.
+    Rule,
+    /// All fingerprints that differ in at most so many bits, inclusive.
+    Distance(u32),
+}
+
+/// `the match rule` or `distance 3`.
+impl fmt::Display for Within {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule => f.write_str("the match rule"),
+            Self::Distance(distance) => write!(f, "distance {distance}"),
+        }
+    }
+}
+
+impl From<u32> for Within {
+    /// A distance.
+    fn from(distance: u32) -> Self {
+        Self::Distance(distance)
+    }
+}
+
+/// How near the matches of a query must be, their limit, and their least stamp.
 ///
 /// # Examples
 ///
@@ -18,24 +62,25 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct QueryOptions {
-    pub(crate) distance: u32,
+    pub(crate) within: Within,
     pub(crate) limit: Option<usize>,
     pub(crate) since: Option<u64>,
 }
 
-impl From<u32> for QueryOptions {
+impl<W: Into<Within>> From<W> for QueryOptions {
     /// The same as [`QueryOptions::within`].
-    fn from(distance: u32) -> Self {
-        Self::within(distance)
+    fn from(within: W) -> Self {
+        Self::within(within)
     }
 }
 
 impl QueryOptions {
-    /// Finds all matches within `distance`: entries whose fingerprint differs from the query's in
-    /// at most `distance` bits, inclusive.
+    /// Finds all matches: entries whose fingerprint differs from the query's in at most so many
+    /// bits, inclusive, or that match it by the database's [rule](Within::Rule).
     ///
     /// Any distance is allowed and answered exactly. Up to the database's maximum distance, queries
-    /// are fast. Beyond it they take longer with every bit, until the database is scanned.
+    /// are fast. Beyond it they take longer with every bit, until the database is scanned. In a
+    /// database for a similarity, queries by its rule are much faster than those for its distance.
     ///
     /// # Examples
     ///
@@ -48,8 +93,8 @@ impl QueryOptions {
     /// assert_eq!(db.snapshot().query(0b0000, QueryOptions::within(3))?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn within(distance: u32) -> Self {
-        Self { distance, limit: None, since: None }
+    pub fn within(within: impl Into<Within>) -> Self {
+        Self { within: within.into(), limit: None, since: None }
     }
 
     /// Returns at most `limit` matches: the nearest ones, and at equal distances the ones with

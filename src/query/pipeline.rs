@@ -9,6 +9,7 @@
 //! 3. [`LookupQueue::next`] finds the blocks of the lookups that are left.
 //! 4. [`decode`] decodes the blocks, several at a time, and keeps the fingerprints that match.
 
+use super::options::Within;
 use super::short_list::ShortList;
 use super::view::View;
 use crate::block::{self, Job};
@@ -16,7 +17,7 @@ use crate::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Plan, Probe, TablePlan};
+use crate::layout::{MatchTest, Plan, Probe, TablePlan};
 use crate::segment::Segment;
 use crate::table::{
     CHECKED_TOGETHER, Decoded, FilterChecks, FilterView, Lookup, NEAR_TOGETHER, TableView,
@@ -64,21 +65,21 @@ pub(super) type Tables<'a, F> = ShortList<Option<TableProbes<'a, F>>, 4>;
 /// What a query finds.
 pub(super) type Hits<F> = ShortList<Hit<F>, 4>;
 
-/// Finds every fingerprint of the view within `distance`, once per source that has it.
+/// Finds every matching fingerprint of the view, once per source that has it.
 pub(super) fn search<F: Fingerprint>(
     view: &View<'_, F>,
     query: F,
-    distance: u32,
+    within: Within,
     hits: &mut Hits<F>,
 ) -> Result<()> {
-    let mut tables = Tables::new(None);
-    table_probes(view, query, distance, &mut tables, |source, segment| {
-        scan(segment, query, distance, source, hits)
+    let (mut tables, test) = (Tables::new(None), view.planner.test(within));
+    table_probes(view, query, within, &mut tables, |source, segment| {
+        scan(segment, query, test, source, hits)
     })?;
     let mut queue = LookupQueue::new();
     queue.start(&tables)?;
-    decode(&tables, query, distance, &mut queue, hits)?;
-    search_memtables(view, query, distance, hits);
+    decode(&tables, query, test.distance, &mut queue, hits)?;
+    search_memtables(view, query, within, hits);
     Ok(())
 }
 
@@ -86,17 +87,18 @@ pub(super) fn search<F: Fingerprint>(
 pub(super) fn search_memtables<F: Fingerprint>(
     view: &View<'_, F>,
     query: F,
-    distance: u32,
+    within: Within,
     hits: &mut Hits<F>,
 ) {
+    let test = view.planner.test(within);
     let first = view.version.segments.len();
     for (source, memtable) in (first..).zip(view.version.memtables()) {
         let entries = memtable.len();
         if entries == 0 {
             continue;
         }
-        let plan = view.planner.plan_in_memory(entries, distance);
-        memtable.search(query, plan, distance, |fingerprint, distance| {
+        let plan = view.planner.plan_in_memory(entries, within);
+        memtable.search(query, plan, test, |fingerprint, distance| {
             hits.push(Hit::new(distance, fingerprint, source));
         });
     }
@@ -106,20 +108,25 @@ pub(super) fn search_memtables<F: Fingerprint>(
 pub(super) fn scan<F: Fingerprint>(
     segment: &Segment<F>,
     query: F,
-    max_distance: u32,
+    test: MatchTest<'_, F>,
     source: usize,
     hits: &mut Hits<F>,
 ) -> Result<()> {
     let Some(table) = segment.identity_table() else { return Ok(()) };
+    let (before, most) = (hits.len(), test.distance);
+    let near = &mut *hits;
     table.visit_all(
         #[inline(always)]
         move |fingerprint| {
             let distance = fingerprint.distance(query);
-            if distance <= max_distance {
-                hits.push(Hit::new(distance, fingerprint, source));
+            if distance <= most {
+                near.push(Hit::new(distance, fingerprint, source));
             }
         },
-    )
+    )?;
+    // Few are near enough for the rest of the test.
+    hits.retain_from(before, |hit| test.accepts(hit.fingerprint ^ query));
+    Ok(())
 }
 
 /// Step 1: plans the query. Segments whose plan is a scan are passed to `scan`, with their number.
@@ -127,12 +134,12 @@ pub(super) fn scan<F: Fingerprint>(
 pub(super) fn table_probes<'a, F: Fingerprint>(
     view: &View<'a, F>,
     query: F,
-    distance: u32,
+    within: Within,
     tables: &mut Tables<'a, F>,
     mut scan: impl FnMut(usize, &Segment<F>) -> Result<()>,
 ) -> Result<()> {
     for (source, segment) in view.version.segments.iter().enumerate() {
-        let plan = view.planner.plan(segment.meta().fingerprints, distance);
+        let plan = view.planner.plan(segment.meta().fingerprints, within);
         if plan.is_scan() {
             scan(source, segment)?;
         }
@@ -202,7 +209,7 @@ impl<'a, F: Fingerprint> TableProbes<'a, F> {
         self.filter().map_or(0, |_| long.len())
     }
 
-    pub(super) fn probes(&self) -> &'a [Probe<F>] {
+    pub(super) fn probes(&self) -> &'a [Probe] {
         self.table_plan.probes()
     }
 
@@ -217,8 +224,8 @@ impl<'a, F: Fingerprint> TableProbes<'a, F> {
     }
 
     #[inline(always)]
-    fn start_lookup(&'a self, probe: &Probe<F>) -> TableLookup<'a, F> {
-        let (prefix, depth) = (self.query ^ probe.flips, probe.depth.into());
+    fn start_lookup(&'a self, probe: &Probe) -> TableLookup<'a, F> {
+        let (prefix, depth) = (self.query ^ probe.flips(), probe.depth.into());
         let lookup = match self.decoded {
             Some(_) => Lookup::of_prefix(prefix, depth),
             None => self.table_view.start_lookup(prefix, depth),
@@ -229,10 +236,10 @@ impl<'a, F: Fingerprint> TableProbes<'a, F> {
 
 /// Returns the probes that are checked together, `N` at a time, with the hashes of their flips.
 #[inline(always)]
-fn checked_together<'a, F, const N: usize>(
-    probes: &'a [Probe<F>],
+fn checked_together<'a, const N: usize>(
+    probes: &'a [Probe],
     hashes: &'a [HashGroup],
-) -> impl Iterator<Item = (&'a [Probe<F>], &'a [HashGroup])> {
+) -> impl Iterator<Item = (&'a [Probe], &'a [HashGroup])> {
     probes.chunks(N).zip(hashes.chunks(N / GROUP))
 }
 
@@ -282,7 +289,7 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
                 continue;
             };
             let query = table.query_hash();
-            for (probes, hashes) in checked_together::<F, NEAR_TOGETHER>(long, hashes) {
+            for (probes, hashes) in checked_together::<NEAR_TOGETHER>(long, hashes) {
                 self.look_up_passing(table, probes, filter.passing(query, hashes));
             }
         }
@@ -310,7 +317,7 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
                 continue;
             }
             let (_, long, hashes) = table.table_plan.by_filter();
-            for (probes, hashes) in checked_together::<F, CHECKED_TOGETHER>(long, hashes) {
+            for (probes, hashes) in checked_together::<CHECKED_TOGETHER>(long, hashes) {
                 filter.start_checks(table.query_hash(), hashes, checks);
                 std::mem::swap(&mut checks, &mut checks_before);
                 if let Some((table, filter, probes)) = before.replace((table, filter, probes)) {
@@ -325,7 +332,7 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
     }
 
     #[inline(always)]
-    fn look_up(&mut self, table: &'a TableProbes<'a, F>, probes: &[Probe<F>]) {
+    fn look_up(&mut self, table: &'a TableProbes<'a, F>, probes: &[Probe]) {
         for probe in probes {
             self.lookups.push(Some(table.start_lookup(probe)));
         }
@@ -336,7 +343,7 @@ impl<'a, F: Fingerprint> LookupQueue<'a, F> {
     fn look_up_passing(
         &mut self,
         table: &'a TableProbes<'a, F>,
-        probes: &[Probe<F>],
+        probes: &[Probe],
         mut passing: u32,
     ) {
         while let Some(probe) = probes.get(passing.trailing_zeros() as usize) {

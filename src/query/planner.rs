@@ -1,10 +1,13 @@
-//! Plans, made once per size class and distance.
+//! Plans, made once per size class and distance, and for the database's rule.
 
 use std::sync::OnceLock;
 
+use super::options::Within;
 use crate::codec::block_code::BlockCode;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Costs, Layout, MAX_PLANNED_DISTANCE, Permutation, Plan, Terms};
+use crate::layout::{
+    Costs, Layout, MAX_PLANNED_DISTANCE, MatchTest, Permutation, Plan, RuleTables, Terms,
+};
 use crate::settings::Settings;
 
 /// The bit orders of a layout, and the plans made for it so far.
@@ -13,15 +16,22 @@ pub(crate) struct Planner<F> {
     layout: Layout,
     terms: Terms,
     permutations: Vec<Permutation<F>>,
+    /// The distance of the rule.
+    distance: u32,
+    /// What the tables accept by the rule; `None` for a rule by distance.
+    rule: Option<RuleTables<F>>,
     segments: Plans<F>,
     memtables: Plans<F>,
 }
 
-/// Plans by size class and distance.
-type Plans<F> = Box<[[OnceLock<Box<Plan<F>>>; DISTANCES]]>;
+/// Plans by size class, and by distance.
+type Plans<F> = Box<[[OnceLock<Box<Plan<F>>>; PLACES]]>;
 
-/// Number of distances that have their own plan. All larger ones share the last plan, a scan.
-const DISTANCES: usize = MAX_PLANNED_DISTANCE as usize + 2;
+/// The place of the plans for distances for which no lookups are planned, which are scans.
+const SCANS: usize = MAX_PLANNED_DISTANCE as usize + 1;
+/// The place of the plans for the rule, if it is not a distance.
+const RULE: usize = SCANS + 1;
+const PLACES: usize = RULE + 1;
 
 /// A size class contains the numbers that share their highest bit and this many bits after it.
 /// Segments have finer classes. Memtables grow through the classes, and must not wait for plans.
@@ -43,6 +53,8 @@ impl<F: Fingerprint> Planner<F> {
             layout: settings.layout.clone(),
             terms: Terms { block_size, code, filter_bits, costs },
             permutations,
+            distance: settings.rule.distance(),
+            rule: settings.rule.tables(&settings.layout),
             segments: unplanned(SEGMENT_BITS),
             memtables: unplanned(MEMTABLE_BITS),
         }
@@ -56,23 +68,34 @@ impl<F: Fingerprint> Planner<F> {
         &self.terms.costs
     }
 
+    /// Returns which differences make a match.
+    #[inline]
+    pub(crate) fn test(&self, within: Within) -> MatchTest<'_, F> {
+        match within {
+            Within::Rule => MatchTest { distance: self.distance, tables: self.rule.as_ref() },
+            Within::Distance(distance) => MatchTest { distance, tables: None },
+        }
+    }
+
     /// Returns the plan for a segment of about this many fingerprints.
     #[inline]
-    pub(crate) fn plan(&self, fingerprints: u64, distance: u32) -> &Plan<F> {
-        let place = place(&self.segments, class(fingerprints, SEGMENT_BITS), distance);
-        place.get_or_init(|| self.make(middle(fingerprints, SEGMENT_BITS), distance, &self.terms))
+    pub(crate) fn plan(&self, fingerprints: u64, within: Within) -> &Plan<F> {
+        let test = self.test(within);
+        let place = place(&self.segments, class(fingerprints, SEGMENT_BITS), &test);
+        place.get_or_init(|| self.make(middle(fingerprints, SEGMENT_BITS), &test, &self.terms))
     }
 
     /// Returns the plan for a memtable of about this many fingerprints.
     #[inline]
-    pub(crate) fn plan_in_memory(&self, fingerprints: usize, distance: u32) -> &Plan<F> {
+    pub(crate) fn plan_in_memory(&self, fingerprints: usize, within: Within) -> &Plan<F> {
         let fingerprints = fingerprints as u64;
-        let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), distance);
+        let test = self.test(within);
+        let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), &test);
         place.get_or_init(|| {
             let costs = self.terms.costs.clone().cold(0.0);
             // Like a block of this code, a memtable is searched without reading what is not wanted.
             let terms = Terms { costs, code: BlockCode::EliasFano, ..Terms::default() };
-            self.make(middle(fingerprints, MEMTABLE_BITS), distance, &terms)
+            self.make(middle(fingerprints, MEMTABLE_BITS), &test, &terms)
         })
     }
 
@@ -89,12 +112,18 @@ impl<F: Fingerprint> Planner<F> {
             ..Costs::default()
         };
         let terms = Terms { costs, code: BlockCode::EliasFano, ..Terms::default() };
-        self.make(fingerprints, distance, &terms)
+        self.make(fingerprints, &self.test(distance.into()), &terms)
     }
 
     #[cold]
-    fn make(&self, fingerprints: u64, distance: u32, terms: &Terms) -> Box<Plan<F>> {
-        Box::new(self.layout.plan_for(fingerprints, distance.min(MAX_PLANNED_DISTANCE + 1), terms))
+    fn make(&self, fingerprints: u64, test: &MatchTest<'_, F>, terms: &Terms) -> Box<Plan<F>> {
+        Box::new(match test.tables {
+            Some(rule) => self.layout.plan_for_rule(fingerprints, rule, terms),
+            None => {
+                let distance = test.distance.min(MAX_PLANNED_DISTANCE + 1);
+                self.layout.plan_for(fingerprints, distance, terms)
+            }
+        })
     }
 }
 
@@ -102,10 +131,15 @@ fn unplanned<F: Fingerprint>(bits: u32) -> Plans<F> {
     (0..=class(u64::MAX, bits)).map(|_| std::array::from_fn(|_| OnceLock::new())).collect()
 }
 
-/// The place of the plan. Beyond the planned distances every plan is a scan.
+/// The place of the plan.
 #[inline]
-fn place<F>(plans: &Plans<F>, class: usize, distance: u32) -> &OnceLock<Box<Plan<F>>> {
-    &plans[class][distance.min(MAX_PLANNED_DISTANCE + 1) as usize]
+fn place<'a, F>(
+    plans: &'a Plans<F>,
+    class: usize,
+    test: &MatchTest<'_, F>,
+) -> &'a OnceLock<Box<Plan<F>>> {
+    let place = if test.tables.is_some() { RULE } else { (test.distance as usize).min(SCANS) };
+    &plans[class][place]
 }
 
 /// The number of a size class: the position of the highest bit, and the `bits` bits below it.

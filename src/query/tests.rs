@@ -7,7 +7,7 @@ use crate::query::Batch;
 use crate::storage::Sim;
 use crate::{
     BlockCode, Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Match, Options, Outcome,
-    QueryOptions,
+    QueryOptions, Within,
 };
 
 struct Rng(fastrand::Rng);
@@ -186,7 +186,7 @@ fn a_scan_for_a_batch_is_cancelled_long_before_its_end() {
         _ => Err(Error::invalid("enough")),
     };
     let (distance, nearest, most, threads) = (30, false, usize::MAX, 1);
-    let batch = Batch { queries: &queries, distance, nearest, most, threads, check };
+    let batch = Batch { queries: &queries, within: distance.into(), nearest, most, threads, check };
     assert!(db.snapshot().reader().read(|view| view.sweep(&batch)).is_err());
     assert_eq!(checks.into_inner(), 3);
 }
@@ -226,7 +226,7 @@ fn check_insert_if_novel(ids: Ids, queries: usize) {
     });
     let snapshot = together.snapshot();
     assert!(
-        snapshot.reader().read(|view| view.sweep_pays(queries, 3)),
+        snapshot.reader().read(|view| view.sweep_pays(queries, Within::Distance(3))),
         "a batch of {queries} is not swept"
     );
     let novelties = together.write(new).unless_near(3).run().unwrap();

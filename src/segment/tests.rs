@@ -20,7 +20,7 @@ fn settings() -> Settings {
     Settings {
         database_id: 1,
         layout: Layout::preset("half-2", 64).unwrap(),
-        max_distance: 3,
+        rule: crate::MatchRule::within(64, 3).unwrap(),
         ids: KindOfIds::Names,
         recipe: None,
         extraction: None,

@@ -270,7 +270,7 @@ fn options_that_no_database_can_have_are_refused_with_the_range() {
         (&|o| o.block_size(100), ["100", "power of two from 128 to 4096"]),
         (&|o| o.block_size(64), ["64", "128 to 4096"]),
         (&|o| o.block_size(8192), ["8192", "128 to 4096"]),
-        (&|o| o.max_distance(11), ["11", "0 to 10"]),
+        (&|o| o.max_distance(13), ["13", "0 to 12"]),
         (&|o| o.filter_bits(33), ["33", "0 to 32"]),
         (&|o| o.recipe(RecipeName::custom("")), ["recipe", "1 to 255"]),
         (&|o| o.extraction(fpdb::ExtractionName::custom("")), ["extraction", "1 to 255"]),

@@ -8,7 +8,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use fpdb::{Outcome, Stamped};
+use fpdb::{Outcome, Stamped, Within};
 
 use crate::batch::{Answers, Kind};
 use crate::command::Command;
@@ -75,7 +75,7 @@ fn commit_together<F: Width>(
     documents: &[(F, Stamped<'_>)],
 ) -> Result<Vec<Outcome<F>>> {
     let db = service.db.writer()?;
-    let write = db.write(documents).unless_near(db.description().max_distance);
+    let write = db.write(documents).unless_near(Within::Rule);
     Ok(match kind.command {
         Command::Upsert => write.or_update(kind.on_duplicate).run()?,
         _ => write.run()?,

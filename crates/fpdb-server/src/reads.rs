@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use fpdb::QueryOptions;
+use fpdb::{QueryOptions, Within};
 
 use crate::command::Command;
 use crate::failure::{Failure, Result};
@@ -24,9 +24,11 @@ pub(crate) fn query<F: Width>(
 ) -> Result<()> {
     let mut rest = &words[1..];
     let fingerprint = service.document(&mut rest)?;
-    let (distance, rest) = match *rest {
-        [distance, ref rest @ ..] if !is_option(distance) => (parse_distance::<F>(distance)?, rest),
-        _ => (service.db.description().max_distance, rest),
+    let (within, rest) = match *rest {
+        [distance, ref rest @ ..] if !is_option(distance) => {
+            (Within::Distance(parse_distance::<F>(distance)?), rest)
+        }
+        _ => (Within::Rule, rest),
     };
     let (limit, since) = query_options(rest)?;
     if since.is_some() {
@@ -37,7 +39,7 @@ pub(crate) fn query<F: Width>(
         return Ok(());
     };
     let keys = Keys::new(service.db.snapshot(), service.db.description().ids);
-    let mut search = Search { keys, distance, limit, since, left: MAX_MATCHES };
+    let mut search = Search { keys, within, limit, since, left: MAX_MATCHES };
     search.write(fingerprint, output)
 }
 
@@ -47,7 +49,7 @@ pub(crate) fn query_many<F: Width>(
     words: &[&[u8]],
     output: &mut Output,
 ) -> Result<()> {
-    let distance = parse_distance::<F>(words[1])?;
+    let within = Within::Distance(parse_distance::<F>(words[1])?);
     let (since, fingerprints) = match *words {
         [_, _, word, stamp, ref rest @ ..] if word.eq_ignore_ascii_case(b"since") => {
             service.expect_documents("has no stamps")?;
@@ -61,7 +63,7 @@ pub(crate) fn query_many<F: Width>(
     let fingerprints = fingerprints.iter().map(|word| Service::<F>::fingerprint(word));
     let fingerprints = fingerprints.collect::<Result<Vec<F>>>()?;
     let keys = Keys::new(service.db.snapshot(), service.db.description().ids);
-    let mut search = Search { keys, distance, limit: None, since, left: MAX_MATCHES };
+    let mut search = Search { keys, within, limit: None, since, left: MAX_MATCHES };
     output.replies.array(fingerprints.len());
     // One by one: `query_batch` was not faster for 64 at the usual distances, and it has all of
     // their matches in memory, however many they are.
@@ -80,7 +82,7 @@ pub(crate) fn query_many<F: Width>(
 /// A search for near-duplicates in one snapshot.
 struct Search<F: Width> {
     keys: Keys<F>,
-    distance: u32,
+    within: Within,
     limit: Option<usize>,
     /// The least stamp of documents that are found.
     since: Option<u64>,
@@ -92,7 +94,7 @@ impl<F: Width> Search<F> {
     /// Writes the array of the matches of a fingerprint, nearest first.
     fn write(&mut self, fingerprint: F, output: &mut Output) -> Result<()> {
         let most = self.limit.unwrap_or(usize::MAX).min(self.left + 1);
-        let options = QueryOptions::within(self.distance).limit(most);
+        let options = QueryOptions::within(self.within).limit(most);
         let options = self.since.map_or(options, |stamp| options.since(stamp));
         let found = self.keys.snapshot().query(fingerprint, options)?;
         self.left = self.left.checked_sub(found.len()).ok_or_else(|| {

@@ -74,6 +74,10 @@ class Reader:
     @property
     def max_distance(self) -> int: ...
     @property
+    def similarity(self) -> float | None: ...
+    @property
+    def recall(self) -> float | None: ...
+    @property
     def id_kind(self) -> str: ...
     @property
     def recipe(self) -> str | None: ...
@@ -156,6 +160,8 @@ class Db(Reader):
         *,
         bits: int = 64,
         max_distance: int = 3,
+        similarity: float | None = None,
+        recall: float = 0.95,
         ids: Literal["user", "unique", "names"] = "user",
         recipe: str | None = None,
         custom_recipe: str | None = None,
@@ -176,6 +182,8 @@ class Db(Reader):
         *,
         bits: int | None = None,
         max_distance: int | None = None,
+        similarity: float | None = None,
+        recall: float | None = None,
         ids: Literal["user", "unique", "names"] | None = None,
         recipe: str | None = None,
         custom_recipe: str | None = None,
@@ -196,6 +204,8 @@ class Db(Reader):
         *,
         bits: int | None = None,
         max_distance: int | None = None,
+        similarity: float | None = None,
+        recall: float | None = None,
         ids: Literal["user", "unique", "names"] | None = None,
         recipe: str | None = None,
         custom_recipe: str | None = None,
@@ -218,7 +228,7 @@ class Db(Reader):
         *,
         names: _Strings | None = None,
         stamps: _Numbers | None = None,
-        unless_near: int | None = None,
+        unless_near: int | Literal["rule"] | None = None,
         or_update: Literal["keep", "remove", "remember"] | None = None,
     ) -> Outcomes: ...
     def insert_if_novel(

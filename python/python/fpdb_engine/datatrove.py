@@ -64,7 +64,7 @@ class NearDuplicateFilter(BaseFilter):
     Args:
         path: folder of the database
         recipe: how fingerprints are made of texts: a name of fpdb_engine.recipes()
-        max_distance: bits that near-duplicates may differ in, from 0 to 10
+        max_distance: bits that near-duplicates may differ in, from 0 to 12
         exclusion_writer: optionally saves the dropped documents
         batch_size: documents that are fingerprinted and written together
     """
@@ -104,7 +104,7 @@ class NearDuplicateFilter(BaseFilter):
         novel, ids, distances, _ = self._db.write(
             values[rows],
             names=[str(batch[row].id) for row in rows.tolist()],
-            unless_near=self._db.max_distance,
+            unless_near="rule",
             or_update="keep",
         )
         duplicates = rows[~novel].tolist(), self._db.names(ids[~novel]), distances[~novel].tolist()
@@ -191,7 +191,7 @@ class Clusters(PipelineStep):
     Args:
         input_folder: folder with the files of Fingerprints
         output_folder: folder for the files that MinhashDedupFilter reads
-        max_distance: bits that near-duplicates may differ in, from 0 to 10
+        max_distance: bits that near-duplicates may differ in, from 0 to 12
         method: "keep-first" removes a document if one that is kept is within the distance.
             "components" also removes a document that only a chain of near-duplicates connects with the
             first, as datatrove's MinhashDedupCluster does.
@@ -330,8 +330,8 @@ def _file_name(rank: int, world_size: int) -> str:
 def _check(recipe: str, max_distance: int) -> None:
     # Fails if there is no such recipe. An alias such as "default" is none of recipes().
     fingerprint("", recipe)
-    if not 0 <= max_distance <= 10:
-        raise InvalidArgumentError(f"max_distance = {max_distance}: expected 0 to 10")
+    if not 0 <= max_distance <= 12:
+        raise InvalidArgumentError(f"max_distance = {max_distance}: expected 0 to 12")
 
 
 def _text(doc: Document) -> str:

@@ -16,7 +16,7 @@ one.
 | FPDB_ID_FIELD | "url" | Field that identifies the item, such as its URL. |
 | FPDB_ACTION | "drop" | What becomes of a near-duplicate: "drop" raises DropItem, "tag" fills FPDB_TAG_FIELD. |
 | FPDB_TAG_FIELD | "duplicate_of" | Field for the id of the earlier item. |
-| FPDB_MAX_DISTANCE | that of the database, 3 for a new one | Bits that near-duplicates may differ in, at most 10. |
+| FPDB_MAX_DISTANCE | that of the database, 3 for a new one | Bits that near-duplicates may differ in, at most 12. |
 | FPDB_RECIPE | that of the database, "default" for a new one | Recipe that turns text into fingerprints. |
 | FPDB_DURABILITY | "sync" | "sync" survives a loss of power, "buffered" a crash of the process. |
 
@@ -74,8 +74,8 @@ class NearDuplicatePipeline:
                 f"FPDB_DURABILITY = {self.durability!r}: expected 'sync' or 'buffered'"
             )
         self.max_distance = _integer(settings, "FPDB_MAX_DISTANCE")
-        if self.max_distance is not None and not 0 <= self.max_distance <= 10:
-            raise ValueError(f"FPDB_MAX_DISTANCE = {self.max_distance}: expected 0 to 10")
+        if self.max_distance is not None and not 0 <= self.max_distance <= 12:
+            raise ValueError(f"FPDB_MAX_DISTANCE = {self.max_distance}: expected 0 to 12")
         self.recipe: str | None = settings.get("FPDB_RECIPE")
         self.stats = crawler.stats
         self._db: Db | None = None

@@ -7,6 +7,7 @@ use crate::db::api::snapshot::Snapshot;
 use crate::db::read::clusters::{Cluster, ClusterMethod, ClusterOptions, ClusterReport};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::query::Within;
 
 /// A search for clusters of near-duplicates. Made by [`Snapshot::clusters`].
 ///
@@ -50,8 +51,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn clusters(&self, distance: u32) -> Clusters<'_, F> {
-        let options = ClusterOptions::new(distance, self.reader().threads);
+    pub fn clusters(&self, within: impl Into<Within>) -> Clusters<'_, F> {
+        let options = ClusterOptions::new(within.into(), self.reader().threads);
         Clusters { snapshot: self, options }
     }
 }

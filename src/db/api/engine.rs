@@ -36,7 +36,7 @@ use crate::db::write::rule::{BeforeCommit, Rule};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match, PerWidth};
 use crate::progress::Watch;
-use crate::query::{Answers, Explain, QueryOptions};
+use crate::query::{Answers, Explain, QueryOptions, Within};
 
 /// Entries in some order.
 pub(super) type Entries<'a, F> = dyn Iterator<Item = Result<Entry<F>>> + Send + 'a;
@@ -60,12 +60,12 @@ pub(crate) trait ReadEngine<F: Fingerprint>: Send + Sync {
         self.reader().explain(fingerprint, options)
     }
 
-    fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
-        self.reader().query_batch(fingerprints, distance)
+    fn query_batch(&self, fingerprints: &[F], within: Within) -> Result<Answers<F>> {
+        self.reader().query_batch(fingerprints, within)
     }
 
-    fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.reader().nearest(fingerprint, distance)
+    fn nearest(&self, fingerprint: F, within: Within) -> Result<Option<Match<F>>> {
+        self.reader().nearest(fingerprint, within)
     }
 
     fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
@@ -187,12 +187,12 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
         self.handle().read()?.query(fingerprint, options)
     }
 
-    fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
-        self.handle().read()?.query_batch(fingerprints, distance)
+    fn query_batch(&self, fingerprints: &[F], within: Within) -> Result<Answers<F>> {
+        self.handle().read()?.query_batch(fingerprints, within)
     }
 
-    fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.handle().read()?.nearest(fingerprint, distance)
+    fn nearest(&self, fingerprint: F, within: Within) -> Result<Option<Match<F>>> {
+        self.handle().read()?.nearest(fingerprint, within)
     }
 
     fn get(&self, key: Key<'_>) -> Result<Option<Document<F>>> {

@@ -7,6 +7,7 @@ use crate::db::read::join::{JoinOptions, JoinReport, Other};
 use crate::db::read::pairs::Pair;
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
+use crate::query::Within;
 
 /// A search for the entries of one database that are near entries of another, or of a list. Made by
 /// [`Snapshot::join`] and [`Snapshot::join_list`].
@@ -62,8 +63,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// assert_eq!(report.pairs, [0, 1, 0, 1]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn join<'a>(&'a self, other: &'a Self, distance: u32) -> Join<'a, F> {
-        let options = JoinOptions::new(distance, self.reader().threads);
+    pub fn join<'a>(&'a self, other: &'a Self, within: impl Into<Within>) -> Join<'a, F> {
+        let options = JoinOptions::new(within.into(), self.reader().threads);
         Join { snapshot: self, other: Other::Snapshot(other.reader()), options }
     }
 
@@ -87,8 +88,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// assert_eq!(report.documents, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn join_list(&self, entries: Vec<Entry<F>>, distance: u32) -> Join<'_, F> {
-        let options = JoinOptions::new(distance, self.reader().threads);
+    pub fn join_list(&self, entries: Vec<Entry<F>>, within: impl Into<Within>) -> Join<'_, F> {
+        let options = JoinOptions::new(within.into(), self.reader().threads);
         Join { snapshot: self, other: Other::list(entries), options }
     }
 }

@@ -6,6 +6,7 @@ use crate::db::api::snapshot::Snapshot;
 use crate::db::read::pairs::{Found, PairOptions, PairsPosition, PairsReport};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::query::Within;
 
 /// A search for all pairs of entries within a distance. Made by [`Snapshot::pairs`].
 ///
@@ -48,8 +49,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
-        let options = PairOptions::new(distance, self.reader().threads);
+    pub fn pairs(&self, within: impl Into<Within>) -> Pairs<'_, F> {
+        let options = PairOptions::new(within.into(), self.reader().threads);
         Pairs { snapshot: self, options }
     }
 }

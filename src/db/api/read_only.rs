@@ -11,7 +11,7 @@ use crate::db::state::key::Key;
 use crate::error::Result;
 use crate::fingerprint::{Document, Fingerprint, Match};
 use crate::progress::{Progress, Watch};
-use crate::query::{Answers, QueryOptions};
+use crate::query::{Answers, QueryOptions, Within};
 
 /// A database that was opened for reading only, with
 /// [`Options::open_read_only`](crate::Options::open_read_only). Another process may write to it at
@@ -198,8 +198,8 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
-        self.snapshot().query_batch(fingerprints, distance)
+    pub fn query_batch(&self, fingerprints: &[F], within: impl Into<Within>) -> Result<Answers<F>> {
+        self.snapshot().query_batch(fingerprints, within.into())
     }
 
     /// Returns the nearest entry within `distance` bits; see [`Snapshot::nearest`].
@@ -218,8 +218,8 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// assert_eq!(nearest.map(|m| (m.id.0, m.distance)), Some((1, 1)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.snapshot().nearest(fingerprint, distance)
+    pub fn nearest(&self, fingerprint: F, within: impl Into<Within>) -> Result<Option<Match<F>>> {
+        self.snapshot().nearest(fingerprint, within.into())
     }
 
     /// Returns what is known about the document with this key; see [`Snapshot::get`].

@@ -4,7 +4,7 @@ use crate::db::api::db::Db;
 use crate::db::state::key::Key;
 use crate::error::Result;
 use crate::fingerprint::{Document, Fingerprint, Match};
-use crate::query::{Answers, QueryOptions};
+use crate::query::{Answers, QueryOptions, Within};
 
 impl<F: Fingerprint> Db<F> {
     /// Returns every entry within a distance of `fingerprint`, in bits, sorted by distance,
@@ -42,8 +42,8 @@ impl<F: Fingerprint> Db<F> {
     /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
-        self.engine().query_batch(fingerprints, distance)
+    pub fn query_batch(&self, fingerprints: &[F], within: impl Into<Within>) -> Result<Answers<F>> {
+        self.engine().query_batch(fingerprints, within.into())
     }
 
     /// Returns the nearest entry within `distance` bits. The same as
@@ -61,8 +61,8 @@ impl<F: Fingerprint> Db<F> {
     /// assert_eq!(nearest.map(|m| (m.id.0, m.distance)), Some((1, 1)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.engine().nearest(fingerprint, distance)
+    pub fn nearest(&self, fingerprint: F, within: impl Into<Within>) -> Result<Option<Match<F>>> {
+        self.engine().nearest(fingerprint, within.into())
     }
 
     /// Returns what is known about the document with this key; see [`Snapshot::get`].

@@ -12,7 +12,7 @@ use crate::db::state::key::Key;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match};
 use crate::progress::{Progress, Watch};
-use crate::query::{Answers, Explain, QueryOptions};
+use crate::query::{Answers, Explain, QueryOptions, Within};
 
 /// The database as it was when [`Db::snapshot`](crate::Db::snapshot) was called. A snapshot is
 /// cheap to take and to clone, holds no lock and never changes. The files that it reads are not
@@ -147,8 +147,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
-        self.engine.query_batch(fingerprints, distance)
+    pub fn query_batch(&self, fingerprints: &[F], within: impl Into<Within>) -> Result<Answers<F>> {
+        self.engine.query_batch(fingerprints, within.into())
     }
 
     /// Returns the nearest entry within `distance` bits. If several are equally near, returns
@@ -165,8 +165,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// assert_eq!(db.snapshot().nearest(0b1101, 3)?.map(|m| m.id.0), Some(1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.engine.nearest(fingerprint, distance)
+    pub fn nearest(&self, fingerprint: F, within: impl Into<Within>) -> Result<Option<Match<F>>> {
+        self.engine.nearest(fingerprint, within.into())
     }
 
     /// Returns whether any entry has exactly this fingerprint.

@@ -8,6 +8,7 @@ use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::rule::{BeforeCommit, Rule};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::query::Within;
 
 /// A write of several documents in one commit: [`Db::write`](crate::Db::write) prepares it, its
 /// methods add conditions, and [`run`](Self::run) does it.
@@ -72,8 +73,8 @@ impl<'a, F: Fingerprint> Write<'a, F> {
     /// assert_eq!(outcomes.iter().filter(|outcome| outcome.is_duplicate()).count(), 1);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn unless_near(self, distance: u32) -> Self {
-        Self { rule: Rule { unless_near: Some(distance), ..self.rule }, ..self }
+    pub fn unless_near(self, within: impl Into<Within>) -> Self {
+        Self { rule: Rule { unless_near: Some(within.into()), ..self.rule }, ..self }
     }
 
     /// Updates documents whose key exists: the old version of a document does not make the new one

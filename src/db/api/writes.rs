@@ -9,6 +9,7 @@ use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::rule::Rule;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::query::Within;
 
 impl<F: Fingerprint> Db<F> {
     /// Inserts a document and returns its id.
@@ -75,7 +76,7 @@ impl<F: Fingerprint> Db<F> {
         fingerprint: F,
         key: impl Into<Stamped<'k>>,
     ) -> Result<Outcome<F>> {
-        let rule = Rule { unless_near: Some(self.description().max_distance), or_update: None };
+        let rule = Rule { unless_near: Some(Within::Rule), or_update: None };
         self.engine().write_one(fingerprint, key.into(), rule)
     }
 
@@ -151,8 +152,7 @@ impl<F: Fingerprint> Db<F> {
         fingerprint: F,
         key: impl Into<Stamped<'k>>,
     ) -> Result<Outcome<F>> {
-        let unless_near = Some(self.description().max_distance);
-        let rule = Rule { unless_near, or_update: Some(OnDuplicate::Keep) };
+        let rule = Rule { unless_near: Some(Within::Rule), or_update: Some(OnDuplicate::Keep) };
         self.engine().write_one(fingerprint, key.into(), rule)
     }
 

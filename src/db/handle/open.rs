@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::file_names::{FileName, MANIFEST, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
-use crate::layout::Layout;
+use crate::layout::{Jaccard, Layout, MatchRule};
 use crate::manifest::Manifest;
 use crate::settings::{Ids, Settings};
 use crate::storage::{Disk, InMemory, LOCK, LockedFolder, PageBudget, Storage};
@@ -158,16 +158,15 @@ fn refuse_foreign_files(storage: &dyn Storage) -> Result<()> {
 
 /// Returns the settings of a new database.
 fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result<Settings> {
-    let max_distance = options.max_distance.unwrap_or(DEFAULT_DISTANCE);
-    let entries = options.expected_entries;
-    let (layout, auto_filter) = match &options.layout {
-        Some(layout) => (layout.clone(), layout.auto_filter(max_distance, entries)),
-        None => Layout::auto(F::BITS, max_distance, entries),
+    let (layout, rule, auto_filter) = match (options.similar, &options.rule, &options.layout) {
+        (_, Some(rule), Some(layout)) => (layout.clone(), rule.clone(), 0),
+        (Some(jaccard), ..) => for_similarity(options, jaccard)?,
+        (None, ..) => for_distance(options)?,
     };
     let settings = Settings {
         database_id: storage.fresh_id()?,
         layout,
-        max_distance,
+        rule,
         ids: options.ids.unwrap_or(Ids::User),
         recipe: options.recipe.clone(),
         extraction: options.extraction.clone(),
@@ -184,6 +183,35 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
         )));
     }
     Ok(settings)
+}
+
+/// Returns the layout, the rule and the bits of the filters of a new database for a distance.
+fn for_distance<F: Fingerprint>(options: &Options<F>) -> Result<(Layout, MatchRule, u32)> {
+    let distance = options.max_distance.unwrap_or(DEFAULT_DISTANCE);
+    let entries = options.expected_entries;
+    let (layout, filter_bits) = match &options.layout {
+        Some(layout) => (layout.clone(), layout.auto_filter(distance, entries)),
+        None => Layout::auto(F::BITS, distance, entries),
+    };
+    Ok((layout, MatchRule::within(F::BITS, distance)?, filter_bits))
+}
+
+/// Returns the same for a similarity.
+fn for_similarity<F: Fingerprint>(
+    options: &Options<F>,
+    jaccard: Jaccard,
+) -> Result<(Layout, MatchRule, u32)> {
+    if options.max_distance.is_some() {
+        return Err(Error::invalid(
+            "a max distance and a similarity were given: a similarity chooses its own distance",
+        ));
+    }
+    let entries = options.expected_entries;
+    let chosen = match &options.layout {
+        Some(layout) => layout.similar_in(jaccard, entries)?,
+        None => Layout::similar(F::BITS, jaccard, entries)?,
+    };
+    Ok((chosen.layout, chosen.rule, chosen.filter_bits))
 }
 
 /// Creates a database; storage-format.md, "Create". The folder may contain what an interrupted

@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileName, MANIFEST};
 use crate::fingerprint::{Document, Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Watch};
+use crate::query::Within;
 use crate::settings::Ids;
 use crate::storage::{LockedFolder, Storage};
 
@@ -158,9 +159,18 @@ impl<F: Fingerprint> Options<F> {
                 return Err(Error::invalid(message).at_path(path));
             }
         }
-        let has_new_distance = self.max_distance.is_some_and(|k| k != first.max_distance);
-        let keeps_layout = self.layout.is_none() && !has_new_distance;
-        self.max_distance = self.max_distance.or(Some(first.max_distance));
+        let found = (first.rule.by_distance(), first.rule.jaccard());
+        let has_new_rule = match (self.max_distance, self.similar) {
+            (None, None) => {
+                (self.max_distance, self.similar) = found;
+                false
+            }
+            asked => asked != found,
+        };
+        let keeps_layout = self.layout.is_none() && !has_new_rule;
+        if keeps_layout {
+            self.rule = Some(first.rule.clone());
+        }
         self.ids = self.ids.or(Some(first.ids));
         self.recipe = self.recipe.or_else(|| first.recipe.clone());
         self.extraction = self.extraction.or_else(|| first.extraction.clone());
@@ -273,7 +283,7 @@ fn add_entries<F: Fingerprint>(
         }
         let documents = batch.iter().map(|entry| (entry.fingerprint, entry.id.into()));
         let documents: Vec<(F, Stamped<'_>)> = documents.collect();
-        let unless_near = Some(db.description().max_distance);
+        let unless_near = Some(Within::Rule);
         let rule = Rule { unless_near, or_update: None };
         let outcomes = write(db.core(), &documents, rule, None)?;
         dropped += duplicates(&outcomes);
@@ -312,7 +322,7 @@ fn add_documents<F: Fingerprint>(
                     documents.push((fingerprint, Stamped { stamp, ..key }));
                 }
             }
-            let unless_near = Some(db.description().max_distance);
+            let unless_near = Some(Within::Rule);
             let rule = Rule { unless_near, or_update: Some(on_duplicate) };
             let outcomes = write(db.core(), &documents, rule, None)?;
             if !is_duplicate {

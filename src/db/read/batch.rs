@@ -17,14 +17,14 @@ impl<F: Fingerprint> Reader<F> {
     /// Answers the queries in the way that is predicted to be faster. Returns `None` if more is
     /// found than the batch allows.
     pub(crate) fn answers(&self, batch: &Batch<'_, F>) -> Result<Option<Answers<F>>> {
-        if self.read(|view| view.sweep_pays(batch.queries.len(), batch.distance)) {
+        if self.read(|view| view.sweep_pays(batch.queries.len(), batch.within)) {
             return self.read(|view| view.sweep(batch));
         }
         self.answers_one_by_one(batch)
     }
 
     fn answers_one_by_one(&self, batch: &Batch<'_, F>) -> Result<Option<Answers<F>>> {
-        let options = QueryOptions::within(batch.distance);
+        let options = QueryOptions::within(batch.within);
         let options = if batch.nearest { options.limit(1) } else { options };
         let matches = AtomicUsize::new(0);
         let is_full = || matches.load(Ordering::Relaxed) > batch.most;

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::merge::{Changes, Merge};
 use crate::progress::{Meter, Phase, Watch};
-use crate::query::{Answers, BATCH, Batch, Explain, Planner, QueryOptions, View};
+use crate::query::{Answers, BATCH, Batch, Explain, Planner, QueryOptions, View, Within};
 use crate::settings::Settings;
 use crate::version::{Current, Version};
 
@@ -73,13 +73,13 @@ impl<F: Fingerprint> Reader<F> {
     }
 
     /// Returns the answers to several queries, in their order.
-    pub(crate) fn query_batch(&self, fingerprints: &[F], distance: u32) -> Result<Answers<F>> {
+    pub(crate) fn query_batch(&self, fingerprints: &[F], within: Within) -> Result<Answers<F>> {
         let meter = Meter::new(&self.watch, Phase::Search, Some(fingerprints.len() as u64));
         let check = &|| meter.check();
         let mut answers = Answers::new();
         for queries in fingerprints.chunks(BATCH) {
             let (nearest, most, threads) = (false, usize::MAX, self.threads);
-            let batch = Batch { queries, distance, nearest, most, threads, check };
+            let batch = Batch { queries, within, nearest, most, threads, check };
             match self.answers(&batch)? {
                 Some(some) if answers.is_empty() => answers = some,
                 Some(some) => answers.append(&some),
@@ -93,8 +93,8 @@ impl<F: Fingerprint> Reader<F> {
 
     /// Returns the nearest entry within `distance` bits. If several are equally near, returns
     /// the one with the lowest fingerprint and, among those, the lowest id.
-    pub(crate) fn nearest(&self, fingerprint: F, distance: u32) -> Result<Option<Match<F>>> {
-        self.read(|view| view.nearest(fingerprint, distance))
+    pub(crate) fn nearest(&self, fingerprint: F, within: Within) -> Result<Option<Match<F>>> {
+        self.read(|view| view.nearest(fingerprint, within))
     }
 
     /// Returns the ids of all entries with exactly this fingerprint, ascending.

@@ -279,7 +279,7 @@ impl Stats {
             extraction: settings.extraction.clone(),
             ids: settings.ids,
             bits: settings.layout.bits(),
-            max_distance: settings.max_distance,
+            max_distance: settings.rule.distance(),
             block_size: settings.block_size,
             code: settings.code,
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
@@ -360,8 +360,11 @@ pub struct Description {
     pub extraction: Option<String>,
     /// The tables and their bit orders.
     pub layout: crate::Layout,
-    /// The distance that the database was created for.
+    /// The number of bits beyond which fingerprints never match: the distance of
+    /// [`rule`](Self::rule).
     pub max_distance: u32,
+    /// Which differences between two fingerprints make them near-duplicates.
+    pub rule: crate::MatchRule,
     /// Bytes per block of new segments.
     pub block_size: usize,
     /// Code of the blocks of new segments.
@@ -384,7 +387,8 @@ impl Description {
             recipe: settings.recipe,
             extraction: settings.extraction,
             layout: settings.layout,
-            max_distance: settings.max_distance,
+            max_distance: settings.rule.distance(),
+            rule: settings.rule,
             block_size: settings.block_size,
             code: settings.code,
             filter_bits: settings.filter_bits,

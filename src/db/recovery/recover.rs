@@ -325,7 +325,7 @@ mod tests {
         let settings = Settings {
             database_id: 42,
             layout: Layout::preset("half-2", 64).unwrap(),
-            max_distance: 3,
+            rule: crate::MatchRule::within(64, 3).unwrap(),
             ids,
             recipe: None,
             extraction: None,

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use crate::db::state::options::Options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
+use crate::layout::MatchRule;
 use crate::settings::Settings;
 
 impl<F: Fingerprint> Options<F> {
@@ -23,7 +24,13 @@ impl<F: Fingerprint> Options<F> {
         {
             return Err(other_extraction(requested, Some(found)));
         }
-        agree("max distance", self.max_distance.as_ref(), &settings.max_distance)?;
+        let by_distance = |k: &u32| settings.rule.by_distance() == Some(*k);
+        if let Some(requested) = self.max_distance.filter(|k| !by_distance(k)) {
+            return Err(other_rule(format_args!("max distance {requested}"), &settings.rule));
+        }
+        if let Some(requested) = self.similar.filter(|&j| settings.rule.jaccard() != Some(j)) {
+            return Err(other_rule(format_args!("{requested}"), &settings.rule));
+        }
         agree("layout", self.layout.as_ref(), &settings.layout)?;
         agree("ids", self.ids.as_ref(), &settings.ids)?;
         agree("block size", self.block_size.as_ref(), &settings.block_size)?;
@@ -40,6 +47,13 @@ fn agree<T: PartialEq + Display>(what: &str, requested: Option<&T>, stored: &T) 
         ))),
         _ => Ok(()),
     }
+}
+
+/// Returns the error for a database with another match rule.
+fn other_rule(requested: std::fmt::Arguments<'_>, found: &MatchRule) -> Error {
+    Error::invalid(format!(
+        "{requested} was requested, but the database has {found}: leave the option out"
+    ))
 }
 
 /// Returns the error for a database of another width.

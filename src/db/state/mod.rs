@@ -8,6 +8,7 @@ pub(crate) mod group;
 pub(crate) mod index_loader;
 pub(crate) mod key;
 pub(crate) mod locks;
+pub(crate) mod match_options;
 pub(crate) mod mismatch;
 pub(crate) mod names;
 pub(crate) mod options;

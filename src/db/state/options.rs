@@ -9,7 +9,7 @@ use crate::codec::block_code::BlockCode;
 use crate::db::state::names::{ExtractionName, RecipeName};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Costs, Layout};
+use crate::layout::{Costs, Jaccard, Layout, MatchRule};
 use crate::progress::{Progress, Watch};
 use crate::settings::Ids;
 use crate::storage::{Disk, Storage};
@@ -88,12 +88,15 @@ impl Tuning {
 #[must_use]
 pub struct Options<F = u64> {
     pub(crate) max_distance: Option<u32>,
+    pub(crate) similar: Option<Jaccard>,
+    /// The rule of the database whose layout a merge keeps.
+    pub(crate) rule: Option<MatchRule>,
     pub(crate) layout: Option<Layout>,
     pub(crate) expected_entries: u64,
     pub(crate) ids: Option<Ids>,
     pub(crate) recipe: Option<String>,
     /// What is wrong with these options, for the call that uses them.
-    invalid: Option<Error>,
+    pub(crate) invalid: Option<Error>,
     pub(crate) extraction: Option<String>,
     pub(crate) block_size: Option<usize>,
     pub(crate) code: Option<BlockCode>,
@@ -147,6 +150,8 @@ impl<F: Fingerprint> Options<F> {
     pub fn new() -> Self {
         Self {
             max_distance: None,
+            similar: None,
+            rule: None,
             layout: None,
             expected_entries: DEFAULT_EXPECTED,
             ids: None,
@@ -171,21 +176,6 @@ impl<F: Fingerprint> Options<F> {
             watch: Watch::default(),
             width: std::marker::PhantomData,
         }
-    }
-
-    /// Sets the distance in bits within which two documents count as near-duplicates, and up to
-    /// which queries are fast. A larger one finds more near-duplicates, but also more unrelated
-    /// documents, and takes more time. 0 to 10; default 3; stored.
-    ///
-    /// ```
-    /// use fpdb::Db;
-    /// let db = Db::options().max_distance(6).in_memory()?;
-    /// db.insert(0b0011_1111, 1)?;
-    /// assert_eq!(db.query(0, 6)?.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn max_distance(self, distance: u32) -> Self {
-        Self { max_distance: Some(distance), ..self }
     }
 
     /// Sets the tables and their bit orders. More tables take more space and can save time.

@@ -113,11 +113,11 @@ fn look_up_all<F: Fingerprint>(
     documents: &[Given<'_, F>],
     rule: Rule,
 ) -> Result<Vec<Lookup<F>>> {
-    if let Rule { unless_near: Some(distance), or_update: None } = rule
+    if let Rule { unless_near: Some(within), or_update: None } = rule
         && documents.len() > 1
     {
         let queries: Vec<F> = documents.iter().map(|document| document.fingerprint).collect();
-        let nearest = view.nearest_of_each(&queries, distance, core.threads())?;
+        let nearest = view.nearest_of_each(&queries, within, core.threads())?;
         let lookup = |(document, nearest): (&Given<'_, F>, _)| {
             let old = view.version.document(&document.key.to_bytes(), view.seq)?;
             Ok(Lookup { old, nearest: Some(nearest) })
@@ -133,7 +133,7 @@ fn look_up<F: Fingerprint>(
     rule: Rule,
 ) -> Result<Lookup<F>> {
     let old = view.version.document(&key.to_bytes(), view.seq)?;
-    let Some(distance) = rule.unless_near else { return Ok(Lookup { old, nearest: None }) };
+    let Some(within) = rule.unless_near else { return Ok(Lookup { old, nearest: None }) };
     let own = match (rule.or_update, old) {
         // Nothing depends on other documents.
         (Some(_), Some(old)) if is_unchanged_original(&old, fingerprint) => {
@@ -144,7 +144,7 @@ fn look_up<F: Fingerprint>(
     };
     // One more than is needed, because the key's own entry may be the nearest.
     let limit = 1 + usize::from(own.is_some());
-    let found = view.query(fingerprint, QueryOptions::within(distance).limit(limit))?;
+    let found = view.query(fingerprint, QueryOptions::within(within).limit(limit))?;
     let nearest = found.into_iter().find(|found| Some(found.entry()) != own);
     Ok(Lookup { old, nearest: Some(nearest) })
 }
@@ -191,9 +191,9 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
         let nearest = match rule {
             Rule { unless_near: None, .. } => None,
             Rule { or_update: Some(_), .. } if is_same => None,
-            Rule { unless_near: Some(distance), or_update } => {
+            Rule { unless_near: Some(within), or_update } => {
                 let own = old.filter(|_| or_update.is_some()).and_then(Document::entry);
-                self.since.nearest(Near { fingerprint, distance, own }, lookup.nearest)?
+                self.since.nearest(Near { fingerprint, within, own }, lookup.nearest)?
             }
         };
         if let Some(found) = nearest {

@@ -12,7 +12,7 @@ use crate::db::write::since::{Near, Since};
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match};
 use crate::log::Op;
-use crate::query::{QueryOptions, View};
+use crate::query::{QueryOptions, View, Within};
 use crate::version::Version;
 
 /// Writes entries in turn, in one commit.
@@ -24,7 +24,7 @@ pub(super) fn write<F: Fingerprint>(
 ) -> Result<Vec<Outcome<F>>> {
     match rule.unless_near {
         None => insert(core, entries, before_commit),
-        Some(distance) => insert_unless_near(core, entries, distance, before_commit),
+        Some(within) => insert_unless_near(core, entries, within, before_commit),
     }
 }
 
@@ -72,16 +72,16 @@ fn decide<F: Fingerprint>(
     (outcomes, ops)
 }
 
-/// Inserts the entries that have nothing within `distance`.
+/// Inserts the entries that nothing matches.
 fn insert_unless_near<F: Fingerprint>(
     core: &Core<F>,
     entries: &[Entry<F>],
-    distance: u32,
+    within: Within,
     before_commit: Option<BeforeCommit<'_, F>>,
 ) -> Result<Vec<Outcome<F>>> {
     loop {
         let (version, seq) = core.visible_version();
-        let lookups = look_up(core, &version, seq, entries, distance)?;
+        let lookups = look_up(core, &version, seq, entries, within)?;
         let writer = writer_with_room(core)?;
         let now = core.current.get();
         if now.outgrows(&version, seq) {
@@ -90,7 +90,7 @@ fn insert_unless_near<F: Fingerprint>(
         let mut since = Since::new(core, &now, seq, 0, entries.len());
         let mut outcomes = Vec::with_capacity(entries.len());
         for (&Entry { fingerprint, id }, &lookup) in entries.iter().zip(&lookups) {
-            let near = Near { fingerprint, distance, own: None };
+            let near = Near { fingerprint, within, own: None };
             outcomes.push(match since.nearest(near, Some(lookup))? {
                 Some(found) => Outcome::Duplicate(found),
                 None => {
@@ -112,15 +112,15 @@ fn look_up<F: Fingerprint>(
     version: &Version<F>,
     seq: u64,
     entries: &[Entry<F>],
-    distance: u32,
+    within: Within,
 ) -> Result<Vec<Option<Match<F>>>> {
     let view = View { version, seq, planner: &core.planner };
     if let [entry] = entries {
-        let options = QueryOptions::within(distance).limit(1);
+        let options = QueryOptions::within(within).limit(1);
         return Ok(vec![view.query(entry.fingerprint, options)?.pop()]);
     }
     let queries: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
-    view.nearest_of_each(&queries, distance, core.threads())
+    view.nearest_of_each(&queries, within, core.threads())
 }
 
 /// Removes an entry. Returns false if it does not exist.

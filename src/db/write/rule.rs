@@ -6,12 +6,13 @@ use crate::db::state::core::Core;
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::query::Within;
 
 /// When a document is written, and what becomes of its old version.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rule {
-    /// The distance within which another document prevents this. `None`: nothing prevents it.
-    pub(crate) unless_near: Option<u32>,
+    /// How near another document prevents this. `None`: nothing prevents it.
+    pub(crate) unless_near: Option<Within>,
     /// What becomes of the key of a duplicate. With it, the old version of a document does not make
     /// it a duplicate.
     pub(crate) or_update: Option<OnDuplicate>,

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint, Match};
 use crate::log::Op;
 use crate::memtable::Memtable;
-use crate::query::{QueryOptions, View};
+use crate::query::{QueryOptions, View, Within};
 use crate::version::Version;
 
 /// Answers what was committed since the lookup of a write, and what became of earlier documents in
@@ -31,7 +31,7 @@ pub(super) struct Since<'a, F> {
 #[derive(Clone, Copy)]
 pub(super) struct Near<F> {
     pub(super) fingerprint: F,
-    pub(super) distance: u32,
+    pub(super) within: Within,
     /// The entry of the document itself, which does not count.
     pub(super) own: Option<Entry<F>>,
 }
@@ -125,7 +125,7 @@ impl<'a, F: Fingerprint> Since<'a, F> {
 
     fn search_again(&mut self, near: Near<F>) -> Result<Option<Match<F>>> {
         let view = View { version: self.version, seq: u64::MAX, planner: &self.core.planner };
-        let found = view.query(near.fingerprint, QueryOptions::within(near.distance))?;
+        let found = view.query(near.fingerprint, QueryOptions::within(near.within))?;
         self.depends_on = self.depends_on.max(self.version.active.last_seq());
         Ok(found.into_iter().find(|found| self.counts(found.entry(), near)))
     }
@@ -155,10 +155,11 @@ impl<'a, F: Fingerprint> Since<'a, F> {
         after: u64,
         accept: impl Fn(Entry<F>) -> bool,
     ) -> Option<(Match<F>, u64)> {
-        let Near { fingerprint, distance, .. } = near;
-        let plan = |entries| self.core.planner.plan_in_memory(entries, distance);
+        let Near { fingerprint, within, .. } = near;
+        let planner = &self.core.planner;
+        let plan = |entries| planner.plan_in_memory(entries, within);
         let (seq, Entry { fingerprint, id }, distance) =
-            memtable.newer_match(fingerprint, plan, distance, after, accept)?;
+            memtable.newer_match(fingerprint, plan, planner.test(within), after, accept)?;
         Some((Match { distance, fingerprint, id }, seq))
     }
 }
@@ -178,7 +179,8 @@ mod tests {
     fn a_match_that_was_removed_since_the_lookup_is_searched_for_again() {
         let db = Db::options().in_memory().unwrap();
         db.write(&[(0b0001, 1), (0b0111, 2)]).run().unwrap();
-        let (core, near) = (db.core(), Near { fingerprint: 0, distance: 3, own: None });
+        let (core, near) =
+            (db.core(), Near { fingerprint: 0, within: Within::Distance(3), own: None });
         let (_, seen) = core.visible_version();
         let lookup = db.nearest(0, 3).unwrap();
         assert_eq!(lookup.map(|found| found.id), Some(DocId(1)));

@@ -5,12 +5,14 @@ use std::rc::Rc;
 use crate::codec::prefix_hash::{self, HashGroup, prefix_hash};
 use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
+use crate::layout::certificate::{self, RingTable};
 use crate::layout::complete::{self, Verdict};
 use crate::layout::components::{Candidates, bit_steps};
 use crate::layout::cost::{Leaves, Terms, Work};
 use crate::layout::order::Permutation;
 use crate::layout::probe::Probe;
-use crate::layout::search::Search;
+use crate::layout::rule::{MatchRule, RuleTables};
+use crate::layout::search::{Search, leaves};
 use crate::layout::staircase::Staircase;
 use crate::layout::trie::{MAX_PLANNED_DISTANCE, Trie};
 
@@ -41,7 +43,7 @@ pub(crate) struct TablePlan<F> {
     order: Permutation<F>,
     stairs: Staircase,
     /// Those with too short a prefix for the table's filter come first.
-    probes: Vec<Probe<F>>,
+    probes: Vec<Probe>,
     /// Number of leading bits that the table's filter checks.
     filter_depth: u32,
     /// Number of probes that the filter cannot rule out.
@@ -56,13 +58,13 @@ impl<F: Fingerprint> TablePlan<F> {
         number: usize,
         order: Permutation<F>,
         stairs: Staircase,
-        mut probes: Vec<Probe<F>>,
+        mut probes: Vec<Probe>,
         filter_depth: u8,
     ) -> Self {
         probes.sort_by_key(|probe| probe.depth >= filter_depth);
         let short = probes.partition_point(|probe| probe.depth < filter_depth);
         let filter_depth = filter_depth.into();
-        let hash = |probe: &Probe<F>| prefix_hash(probe.flips, filter_depth);
+        let hash = |probe: &Probe| prefix_hash(probe.flips::<F>(), filter_depth);
         let hashes = prefix_hash::in_groups(probes[short..].iter().map(hash));
         Self { number, order, stairs, probes, filter_depth, short, hashes }
     }
@@ -86,7 +88,7 @@ impl<F: Fingerprint> TablePlan<F> {
 
     /// Returns the lookups.
     #[inline]
-    pub(crate) fn probes(&self) -> &[Probe<F>] {
+    pub(crate) fn probes(&self) -> &[Probe] {
         &self.probes
     }
 
@@ -99,7 +101,7 @@ impl<F: Fingerprint> TablePlan<F> {
     /// Returns the lookups that no filter can rule out, because their prefixes are too short, and
     /// the others with the [hashes](prefix_hash) of their flips.
     #[inline]
-    pub(crate) fn by_filter(&self) -> (&[Probe<F>], &[Probe<F>], &[HashGroup]) {
+    pub(crate) fn by_filter(&self) -> (&[Probe], &[Probe], &[HashGroup]) {
         let (short, long) = self.probes.split_at(self.short);
         (short, long, &self.hashes)
     }
@@ -180,6 +182,13 @@ impl<F: Fingerprint> Plan<F> {
     }
 }
 
+/// Returns what a query is expected to do that searches these tables.
+fn work_of(staircases: &[(usize, Staircase)], leaves: &[Rc<Leaves>], terms: &Terms) -> Work {
+    let least = Work { ns: terms.costs.least_ns(), ..Work::default() };
+    let table = |(number, stairs): &(usize, Staircase)| Trie::new(stairs, &leaves[*number]).work;
+    staircases.iter().map(table).fold(least, |sum, work| sum + work)
+}
+
 impl Layout {
     /// Returns the cheapest plan that finds all entries within `distance` in tables of `entries`
     /// evenly spread fingerprints. `F` must have the layout's width.
@@ -201,6 +210,9 @@ impl Layout {
         let search = Search::run(&candidates, entries, distance, terms);
         let Some(staircases) = search.best else { return Plan::scan(entries, terms) };
         let plan = Plan::new(staircases, search.best_work, &search.leaves, &orders, self);
+        if self.is_proved(&plan, distance) {
+            return plan;
+        }
         match plan.verdict(distance) {
             Verdict::Complete => plan,
             Verdict::Undecided => Plan::scan(entries, terms),
@@ -209,6 +221,54 @@ impl Layout {
                 Plan::scan(entries, terms)
             }
         }
+    }
+
+    /// Returns whether the searched tables are rotations of the cells that a proof shows to find
+    /// everything. For rings, that takes the place of a search that grows with the distance.
+    fn is_proved<F: Fingerprint>(&self, plan: &Plan<F>, distance: u32) -> bool {
+        let rotation = |number: usize| {
+            let order = self.order(number);
+            let first = usize::from(*order.first()?);
+            let next = |turn: usize| (first + turn) % self.cells.len();
+            let is_rotation = (0..).zip(order).all(|(turn, &cell)| next(turn) == usize::from(cell));
+            is_rotation.then_some(first)
+        };
+        let tables: Option<Vec<RingTable<'_>>> =
+            plan.tables.iter().map(|t| Some((rotation(t.number)?, &t.stairs))).collect();
+        tables.is_some_and(|tables| certificate::is_complete(&self.cells, &tables, distance))
+    }
+
+    /// Returns the cheapest plan that finds what the tables of a rule accept, in tables of `entries`
+    /// evenly spread fingerprints.
+    pub(crate) fn plan_for_rule<F: Fingerprint>(
+        &self,
+        entries: u64,
+        rule: &RuleTables<F>,
+        terms: &Terms,
+    ) -> Plan<F> {
+        let orders = self.permutations();
+        let leaves = leaves(self, entries, terms);
+        let staircases = rule.0.iter().map(|table| (table.number, table.stairs.clone()));
+        let staircases: Vec<(usize, Staircase)> = staircases.collect();
+        let work = work_of(&staircases, &leaves, terms);
+        if work.ns >= terms.scan(F::BITS, entries).ns {
+            return Plan::scan(entries, terms);
+        }
+        Plan::new(staircases, work, &leaves, &orders, self)
+    }
+
+    /// Returns what queries by this rule are expected to do, for each of these terms.
+    pub(super) fn works_by(&self, rule: &MatchRule, entries: u64, terms: &[Terms]) -> Vec<Work> {
+        if let Some(distance) = rule.by_distance() {
+            return self.works(entries, distance, terms);
+        }
+        let staircases: Vec<(usize, Staircase)> = rule.staircases().collect();
+        let work = |terms| {
+            let work = work_of(&staircases, &leaves(self, entries, terms), terms);
+            let scan = terms.scan(self.bits(), entries);
+            if work.ns < scan.ns { work } else { scan }
+        };
+        terms.iter().map(work).collect()
     }
 
     /// Returns what the plans for each of these terms are expected to do, without making the plans.

@@ -16,11 +16,12 @@ use std::sync::{Mutex, PoisonError};
 
 use super::batch::Batch;
 use super::near::for_each_near;
+use super::options::Within;
 use super::view::View;
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Costs, Plan, Prefix};
+use crate::layout::{Costs, MatchTest, Plan, Prefix};
 use crate::paged::Sequential;
 use crate::parallel;
 use crate::segment::Segment;
@@ -57,14 +58,14 @@ enum Method {
 
 /// Returns whether this many queries are answered faster together than one by one.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-pub(super) fn pays<F: Fingerprint>(view: &View<'_, F>, queries: usize, distance: u32) -> bool {
+pub(super) fn pays<F: Fingerprint>(view: &View<'_, F>, queries: usize, within: Within) -> bool {
     let costs = view.planner.costs();
     let segments = &view.version.segments;
     // The time of each plan is for a query of one segment alone.
     let further = segments.len().saturating_sub(1) as f64;
     let (mut together, mut single) = (0.0, further * (costs.segment_ns - costs.least_ns()));
     for segment in segments {
-        let plan = view.planner.plan(segment.meta().fingerprints, distance);
+        let plan = view.planner.plan(segment.meta().fingerprints, within);
         together += choose(costs, plan, segment, queries).1;
         single += plan.work().ns;
     }
@@ -88,19 +89,19 @@ fn choose<F: Fingerprint>(
     if plan.is_scan() || scan < sweep { (Method::Scan, scan) } else { (Method::Sweep, sweep) }
 }
 
-/// Finds all fingerprints in segments within the distance of each query, once per segment that has
-/// them. Some are missing if the tally is full at the end.
+/// Finds all fingerprints in segments that match each query, once per segment that has them. Some are missing if the tally is full at the end.
 pub(super) fn segments<F: Fingerprint>(
     view: &View<'_, F>,
     batch: &Batch<'_, F>,
     tally: &Tally,
 ) -> Result<Vec<QueryHit<F>>> {
-    let &Batch { queries, distance, .. } = batch;
+    let &Batch { queries, within, .. } = batch;
+    let MatchTest { distance, .. } = view.planner.test(within);
     let mut found = Vec::new();
     for (source, segment) in view.version.segments.iter().enumerate() {
-        let plan = view.planner.plan(segment.meta().fingerprints, distance);
+        let plan = view.planner.plan(segment.meta().fingerprints, within);
         if let (Method::Scan, _) = choose(view.planner.costs(), plan, segment, queries.len()) {
-            found.append(&mut scan(source, segment, batch, tally)?);
+            found.append(&mut scan(view, source, segment, batch, tally)?);
             continue;
         }
         for table_plan in plan.tables() {
@@ -127,13 +128,15 @@ pub(super) fn segments<F: Fingerprint>(
 /// Compares all of table 0 with all queries. Each thread takes some of the queries at a time, and
 /// decodes each fingerprint once for all of them.
 fn scan<F: Fingerprint>(
+    view: &View<'_, F>,
     source: usize,
     segment: &Segment<F>,
     batch: &Batch<'_, F>,
     tally: &Tally,
 ) -> Result<Vec<QueryHit<F>>> {
     let Some(table) = segment.identity_table() else { return Ok(Vec::new()) };
-    let &Batch { queries, distance, threads, .. } = batch;
+    let &Batch { queries, within, threads, .. } = batch;
+    let test = view.planner.test(within);
     let share = queries.len().div_ceil(threads.max(1)).clamp(1, SCAN_QUERIES);
     let parts: Vec<(u32, &[F])> = (0..).step_by(share).zip(queries.chunks(share)).collect();
     let found = Mutex::new(Vec::new());
@@ -154,8 +157,10 @@ fn scan<F: Fingerprint>(
                             return;
                         }
                         let before = own.len();
-                        for_each_near(some, value, distance, |fingerprint| {
-                            own.push(QueryHit { fingerprint, source, query });
+                        for_each_near(some, value, test.distance, |fingerprint| {
+                            if test.accepts(fingerprint ^ value) {
+                                own.push(QueryHit { fingerprint, source, query });
+                            }
                         });
                         tally.add(own.len() - before);
                     }

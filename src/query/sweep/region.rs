@@ -101,7 +101,7 @@ impl<F: Fingerprint> Region<F> {
     #[inline(always)]
     fn compare(
         &self,
-        probe: &Probe<F>,
+        probe: &Probe,
         queries: &[PermutedQuery<F>],
         distance: u32,
         near: &mut Vec<(PermutedQuery<F>, F)>,
@@ -109,7 +109,7 @@ impl<F: Fingerprint> Region<F> {
         let mask = F::prefix_mask(probe.depth.into());
         let deep = u32::from(probe.depth) > self.depth;
         for query in queries {
-            let low = (query.value ^ probe.flips) & mask;
+            let low = (query.value ^ probe.flips()) & mask;
             let Range { mut start, end } =
                 if deep { self.positions(low, low | !mask) } else { self.within.clone() };
             let is_near = |f: &F| f.distance(query.value) <= distance;

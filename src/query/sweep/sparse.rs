@@ -39,7 +39,7 @@ pub(super) fn search<F: Fingerprint>(
 fn look_up<F: Fingerprint>(
     sweep: &TableSweep<'_, F>,
     table: &Table<F>,
-    pairs: &[(PermutedQuery<F>, &Probe<F>)],
+    pairs: &[(PermutedQuery<F>, &Probe)],
     part: Prefix<F>,
     found: &mut Vec<QueryHit<F>>,
 ) -> Result<()> {
@@ -50,7 +50,7 @@ fn look_up<F: Fingerprint>(
         if passing >> number & 1 == 0 {
             continue;
         }
-        let mut lookup = table.start_lookup(query.value ^ probe.flips, probe.depth.into());
+        let mut lookup = table.start_lookup(query.value ^ probe.flips(), probe.depth.into());
         // A probe with a short prefix concerns several parts, and here only this one counts.
         lookup.low = lookup.low.max(part.low());
         lookup.high = lookup.high.min(part.high());
@@ -80,7 +80,7 @@ fn look_up<F: Fingerprint>(
 /// Returns a bit for each pair, beginning with the lowest: 0 if the filter rules it out.
 fn passing<F: Fingerprint>(
     sweep: &TableSweep<'_, F>,
-    pairs: &[(PermutedQuery<F>, &Probe<F>)],
+    pairs: &[(PermutedQuery<F>, &Probe)],
 ) -> Result<u32> {
     let depth = sweep.table_plan.filter_depth();
     let Some(filter) = sweep.table.view().filter(depth) else { return Ok(u32::MAX) };
@@ -88,7 +88,7 @@ fn passing<F: Fingerprint>(
     let mut too_short = 0;
     for (number, (&(query, probe), hash)) in pairs.iter().zip(hashes.as_flattened_mut()).enumerate()
     {
-        *hash = prefix_hash(query.value ^ probe.flips, depth);
+        *hash = prefix_hash(query.value ^ probe.flips(), depth);
         too_short |= u32::from(u32::from(probe.depth) < depth) << number;
     }
     let mut checks = FilterChecks::new();

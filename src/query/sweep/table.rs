@@ -8,7 +8,7 @@ use crate::layout::{Plan, Prefix, Probe, TablePlan};
 use crate::query::view::View;
 use crate::table::Table;
 
-/// A fingerprint within the distance of one query, and the source that has it. Ordered as ids are
+/// A fingerprint that matches one query, and the source that has it. Ordered as ids are
 /// read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::query) struct QueryHit<F> {
@@ -60,7 +60,7 @@ pub(super) struct TableSweep<'a, F> {
     pub(super) table: &'a Table<F>,
     pub(super) plan: &'a Plan<F>,
     pub(super) table_plan: &'a TablePlan<F>,
-    pub(super) probes: &'a [Probe<F>],
+    pub(super) probes: &'a [Probe],
     /// Sorted by value.
     pub(super) queries: &'a [PermutedQuery<F>],
     pub(super) distance: u32,
@@ -83,7 +83,7 @@ impl<F: Fingerprint> TableSweep<'_, F> {
         part: Prefix<F>,
     ) -> Vec<ProbeQueries> {
         let narrowed = routes.map(|ProbeQueries { probe, queries }| {
-            let Probe { flips, depth, .. } = self.probes[probe];
+            let (flips, depth) = (self.probes[probe].flips::<F>(), self.probes[probe].depth);
             let mask = F::prefix_mask(part.depth.min(depth.into()));
             let prefix = (part.bits ^ flips) & mask;
             let among = &self.queries[queries.clone()];

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use fpdb::{BlockCode, Db, Description, DocId, ErrorKind, Fingerprint, Ids, Key, Layout, Options};
+use fpdb::{
+    BlockCode, Db, Description, DocId, ErrorKind, Fingerprint, Ids, Jaccard, Key, Layout, Options,
+};
 
 use crate::numbers::parse_count;
 use crate::suggested;
@@ -27,12 +29,27 @@ pub(crate) use by_width;
 /// The options of a new database, which keeps them for good.
 #[derive(clap::Args, Clone)]
 pub(crate) struct NewDatabase {
-    /// Max distance in bits, from 0 to 10, within which documents are duplicates. Queries can use
-    /// any other distance [default: 3]
+    /// Max distance in bits, from 0 to 12 (24 at 128 bits), within which documents are duplicates.
+    /// Queries can use any other distance [default: 3]
     #[arg(short = 'k', long, value_name = "BITS", help_heading = "A new database")]
     max_distance: Option<u32>,
 
-    /// Layout of the tables: a preset such as ring-4 or half-2, a ring as `plan` lists them, such
+    /// Documents are duplicates if their Jaccard similarity is at least this, from 0.5 to 1, such
+    /// as 0.8. Chooses the distance, the layout and the filter. Needs a one-bit MinHash recipe,
+    /// such as pairs/1, and nearly always --bits 128, which is then the default
+    #[arg(
+        long,
+        value_name = "SIMILARITY",
+        conflicts_with = "max_distance",
+        help_heading = "A new database"
+    )]
+    jaccard: Option<f64>,
+
+    /// Share of the pairs of exactly this similarity to find, from 0.5 to 0.999 [default: 0.95]
+    #[arg(long, value_name = "SHARE", requires = "jaccard", help_heading = "A new database")]
+    recall: Option<f64>,
+
+    /// Layout of the tables: a preset such as ring-4 or half-2, a ring as `recommend` lists them, such
     /// as ring:25/19/20, or `auto`, which chooses by distance and expected entries [default: auto]
     #[arg(long, value_name = "NAME", value_parser = suggested::layouts(), hide_possible_values = true, help_heading = "A new database")]
     layout: Option<String>,
@@ -60,11 +77,19 @@ pub(crate) struct NewDatabase {
 }
 
 impl NewDatabase {
+    /// Returns the width of a new database's fingerprints, unless one was requested.
+    pub(crate) fn default_bits(&self) -> u32 {
+        if self.jaccard.is_some() { 128 } else { 64 }
+    }
+
     /// Adds these options to `options`. The library has defaults for those that are absent, and
     /// refuses to open an existing database whose options differ.
     pub(crate) fn options<F: Fingerprint>(&self, mut options: Options<F>) -> Result<Options<F>> {
         if let Some(max_distance) = self.max_distance {
             options = options.max_distance(max_distance);
+        }
+        if let Some(similarity) = self.jaccard {
+            options = options.similar(jaccard(similarity, self.recall));
         }
         if let Some(entries) = self.expected_entries {
             options = options.expected_entries(entries);
@@ -83,6 +108,12 @@ impl NewDatabase {
             Some(name) => Ok(options.layout(Layout::preset(name, F::BITS)?)),
         }
     }
+}
+
+/// Returns the similarity that `--jaccard` and `--recall` ask for.
+pub(crate) fn jaccard(similarity: f64, recall: Option<f64>) -> Jaccard {
+    let similar = Jaccard::at_least(similarity);
+    recall.map_or(similar, |recall| similar.recall(recall))
 }
 
 /// A database that a run stores in, and may have created.
@@ -158,13 +189,17 @@ pub(crate) fn parse_bits(text: &str) -> Result<u32, String> {
 }
 
 /// Returns the width of an existing database's fingerprints, or the requested width for a new one.
-pub(crate) fn width(existing: Option<&Description>, requested: Option<u32>) -> Result<u32> {
+pub(crate) fn width(
+    existing: Option<&Description>,
+    requested: Option<u32>,
+    new: &NewDatabase,
+) -> Result<u32> {
     match (existing, requested) {
         (Some(existing), Some(requested)) if existing.bits != requested => {
             bail!("the database has {}-bit fingerprints, not {requested}-bit", existing.bits)
         }
         (Some(existing), _) => Ok(existing.bits),
-        (None, requested) => Ok(requested.unwrap_or(64)),
+        (None, requested) => Ok(requested.unwrap_or_else(|| new.default_bits())),
     }
 }
 

@@ -108,7 +108,7 @@ impl Args {
             ensure!((4..=31).contains(&log), "--n {log}: must be from 4 to 31 (a power of two)");
         }
         for &k in &self.k {
-            ensure!(k <= 10, "--k {k}: must be from 0 to 10");
+            ensure!(k <= 12, "--k {k}: must be from 0 to 12");
         }
         ensure!(self.queries > 0 && self.rounds > 0, "--queries and --rounds must be at least 1");
         for layout in self.engines.layouts.iter().filter(|name| *name != "auto") {

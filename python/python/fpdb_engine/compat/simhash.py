@@ -13,7 +13,7 @@ folder, and finds there what was added before.
 
 What differs:
 
-- The tolerance k is at most 10, and f is at most 128.
+- The tolerance k is at most 12, and f is at most 128.
 - get_near_dups() returns the nearest first, not in random order.
 - There is no attribute `bucket`. bucket_size() counts the buckets that the entries would have now;
   the original also counts buckets that a query looked up or that deletions left empty.
@@ -312,7 +312,7 @@ def _name(obj_id: Any, simhash: Simhash) -> str:
 def find_all(
     hashes: Iterable[int], number_of_blocks: int, different_bits: int
 ) -> set[tuple[int, int]]:
-    """Returns all pairs of different hashes that differ in at most different_bits bits, at most 10.
+    """Returns all pairs of different hashes that differ in at most different_bits bits, at most 12.
 
     The smaller hash is first. The number of blocks, from different_bits + 1 to 64, has no effect: fpdb
     chooses its own tables.

@@ -6,6 +6,7 @@ use crate::db::state::key::Stamped;
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::query::Within;
 
 /// Ends the queue with the thread, even if that panics: nobody may wait for an answer forever.
 struct Ending<'a, F: Fingerprint>(&'a Queue<F>);
@@ -45,7 +46,7 @@ fn write<F: Fingerprint>(db: &Db<F>, mut batch: Vec<Request<F>>) {
 fn write_together<F: Fingerprint>(db: &Db<F>, batch: &[Request<F>]) -> Result<Vec<Outcome<F>>> {
     let documents: Vec<(F, Stamped<'_>)> =
         batch.iter().map(|request| (request.fingerprint, request.key())).collect();
-    let write = db.write(&documents).unless_near(db.description().max_distance);
+    let write = db.write(&documents).unless_near(Within::Rule);
     match batch.first().map(|request| request.kind) {
         Some(Kind::Upsert) => write.or_update(OnDuplicate::Keep).run(),
         Some(Kind::Insert) | None => write.run(),

@@ -16,6 +16,7 @@ use crate::db::read::reader::Reader;
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::progress::{Meter, Phase};
+use crate::query::Within;
 use crate::scratch::ScratchFiles;
 
 /// Memory for near fingerprints and pairs, unless set.
@@ -27,7 +28,7 @@ const TOGETHER: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
 /// What to search for, and with what.
 #[derive(Debug, Clone)]
 pub(crate) struct ClusterOptions {
-    pub(crate) distance: u32,
+    pub(crate) within: Within,
     /// Bytes of memory for near fingerprints and pairs.
     pub(crate) memory: u64,
     /// The folder for scratch files, unless it is the system's.
@@ -37,9 +38,9 @@ pub(crate) struct ClusterOptions {
 }
 
 impl ClusterOptions {
-    pub(crate) fn new(distance: u32, threads: usize) -> Self {
+    pub(crate) fn new(within: Within, threads: usize) -> Self {
         let method = ClusterMethod::KeepFirst;
-        Self { distance, memory: MEMORY, scratch: None, method, threads }
+        Self { within, memory: MEMORY, scratch: None, method, threads }
     }
 }
 
@@ -62,6 +63,7 @@ impl<F: Fingerprint> Search<'_, F> {
         let memory = usize::try_from(self.options.memory).unwrap_or(usize::MAX);
         let room = Room { files, memory, threads: self.options.threads };
         let (graph, pairs) = self.graph(room)?;
+        let test = self.reader.planner.test(self.options.within);
         let meter = Meter::new(&self.reader.watch, Phase::Sort, Some(pairs.iter().sum()));
         let (nodes, firsts) = match self.options.method {
             ClusterMethod::KeepFirst => graph.keep_first(&meter)?,
@@ -88,7 +90,7 @@ impl<F: Fingerprint> Search<'_, F> {
                 let radius =
                     cluster.iter().map(|e| e.fingerprint.distance(first.fingerprint)).max();
                 let radius = radius.unwrap_or(0);
-                report.add(cluster.len() as u64, radius > self.options.distance);
+                report.add(cluster.len() as u64, radius > test.distance);
                 if visit(Cluster { first, members: &cluster, radius }).is_break() {
                     return Ok(report);
                 }
@@ -107,7 +109,7 @@ impl<F: Fingerprint> Search<'_, F> {
             }
             if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let options = PairOptions::new(self.options.distance, self.options.threads);
+        let options = PairOptions::new(self.options.within, self.options.threads);
         let search = pairs::Search { reader: self.reader, options };
         let pairs = search.visit(&mut visit)?.pairs;
         result?;

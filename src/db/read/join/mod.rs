@@ -16,7 +16,7 @@ use crate::db::read::reader::Reader;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::progress::{Meter, Phase};
-use crate::query::Batch;
+use crate::query::{Batch, Within};
 
 /// Memory for a join, unless set.
 const MEMORY: u64 = 512 << 20;
@@ -24,7 +24,7 @@ const MEMORY: u64 = 512 << 20;
 /// How to join.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JoinOptions {
-    pub(crate) distance: u32,
+    pub(crate) within: Within,
     /// Bytes of memory for queries and answers.
     pub(crate) memory: u64,
     pub(crate) threads: usize,
@@ -33,8 +33,8 @@ pub(crate) struct JoinOptions {
 }
 
 impl JoinOptions {
-    pub(crate) fn new(distance: u32, threads: usize) -> Self {
-        Self { distance, memory: MEMORY, threads, nearest: false }
+    pub(crate) fn new(within: Within, threads: usize) -> Self {
+        Self { within, memory: MEMORY, threads, nearest: false }
     }
 }
 
@@ -45,14 +45,14 @@ pub(crate) fn join<F: Fingerprint>(
     options: JoinOptions,
     visit: &mut Visit<'_, F>,
 ) -> Result<JoinReport> {
-    let JoinOptions { distance, memory, threads, nearest } = options;
+    let JoinOptions { within, memory, threads, nearest } = options;
     let meter = Meter::new(&reader.watch, Phase::Search, Some(other.len()));
-    let mut visitor = Visitor::new(visit, distance, &meter);
+    let mut visitor = Visitor::new(visit, reader.planner.test(within).distance, &meter);
     let mut batches = Batches::new(other.iter(), memory);
     while !visitor.is_stopped() && batches.read()? {
         let (queries, most) = (batches.queries(), batches.most_matches());
         let check = &|| meter.check();
-        let batch = Batch { queries, distance, nearest, most, threads, check };
+        let batch = Batch { queries, within, nearest, most, threads, check };
         let Some(answers) = reader.answers(&batch)? else {
             batches.shrink();
             continue;

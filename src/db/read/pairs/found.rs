@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
+use crate::query::Within;
 
 /// Two entries whose fingerprints are near each other.
 ///
@@ -93,7 +94,7 @@ pub enum Found<'a, F = u64> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PairsPosition {
-    pub(super) distance: u32,
+    pub(super) within: Within,
     pub(super) entries: u64,
     /// 0 for the pass over all entries, then the number of the searched table plus 1.
     pub(super) step: usize,
@@ -101,10 +102,17 @@ pub struct PairsPosition {
     pub(super) low: u128,
 }
 
+/// What stands for the rule in the text of a position.
+const RULE: &str = "rule";
+
 impl fmt::Display for PairsPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { distance, entries, step, low } = self;
-        write!(f, "{distance}:{entries}:{step}:{low:x}")
+        let Self { within, entries, step, low } = self;
+        match within {
+            Within::Rule => f.write_str(RULE)?,
+            Within::Distance(distance) => write!(f, "{distance}")?,
+        }
+        write!(f, ":{entries}:{step}:{low:x}")
     }
 }
 
@@ -125,11 +133,15 @@ impl FromStr for PairsPosition {
     fn from_str(text: &str) -> Result<Self> {
         let mut parts = text.split(':');
         let mut next = || parts.next().unwrap_or_default();
-        let (distance, entries, step) = (next().parse(), next().parse(), next().parse());
+        let within = match next() {
+            RULE => Ok(Within::Rule),
+            distance => distance.parse().map(Within::Distance),
+        };
+        let (entries, step) = (next().parse(), next().parse());
         let low = u128::from_str_radix(next(), 16);
-        match (distance, entries, step, low, parts.next()) {
-            (Ok(distance), Ok(entries), Ok(step), Ok(low), None) => {
-                Ok(Self { distance, entries, step, low })
+        match (within, entries, step, low, parts.next()) {
+            (Ok(within), Ok(entries), Ok(step), Ok(low), None) => {
+                Ok(Self { within, entries, step, low })
             }
             _ => Err(Error::invalid(format!(
                 "position {text:?}: expected what an earlier search for pairs reported"

@@ -18,6 +18,7 @@ use crate::layout::Prefix;
 use crate::pairs::{EntryPass, PairSearch, Report};
 use crate::parallel;
 use crate::progress::{Meter, Phase};
+use crate::query::Within;
 
 /// Memory for a search, unless set.
 const MEMORY: u64 = 512 << 20;
@@ -30,7 +31,7 @@ const DIVIDE_BITS: u32 = 8;
 /// What to search for, and with what.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairOptions {
-    pub(crate) distance: u32,
+    pub(crate) within: Within,
     /// Bytes of memory for the parts of tables that are compared.
     pub(crate) memory: u64,
     pub(crate) threads: usize,
@@ -40,8 +41,8 @@ pub(crate) struct PairOptions {
 }
 
 impl PairOptions {
-    pub(crate) fn new(distance: u32, threads: usize) -> Self {
-        Self { distance, memory: MEMORY, threads, expand: false, resume: None }
+    pub(crate) fn new(within: Within, threads: usize) -> Self {
+        Self { within, memory: MEMORY, threads, expand: false, resume: None }
     }
 }
 
@@ -56,7 +57,7 @@ impl<F: Fingerprint> Search<'_, F> {
     /// Passes everything that is found to `visit`, some thousand pairs at a time. Several threads
     /// search, and call `visit` one at a time.
     pub(crate) fn visit(&self, visit: &mut Visit<'_, F>) -> Result<PairsReport> {
-        let visitor = Visitor::new(visit, self.options.distance);
+        let visitor = Visitor::new(visit, self.distance());
         let sink = Sink {
             group: &|fingerprint, ids| match self.options.expand {
                 true => visitor.all_of_group(fingerprint, ids),
@@ -71,7 +72,7 @@ impl<F: Fingerprint> Search<'_, F> {
     /// Returns the number of pairs of entries at each distance, from 0. Entries with equal
     /// fingerprints are counted as pairs at distance 0.
     pub(crate) fn count(&self) -> Result<Vec<u64>> {
-        let counts = Mutex::new(vec![0; self.options.distance.min(F::BITS) as usize + 1]);
+        let counts = Mutex::new(vec![0; self.distance().min(F::BITS) as usize + 1]);
         let add = |more: &mut dyn Iterator<Item = (u32, u64)>| {
             let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
             more.for_each(|(distance, pairs)| counts[distance as usize] += pairs);
@@ -100,6 +101,11 @@ impl<F: Fingerprint> Search<'_, F> {
     }
 
     /// Searches everything. Returns where to resume if `is_stopped` in between.
+    /// Returns the distance beyond which fingerprints never match.
+    fn distance(&self) -> u32 {
+        self.reader.planner.test(self.options.within).distance
+    }
+
     fn run(
         &self,
         sink: &Sink<'_, F>,
@@ -134,7 +140,7 @@ impl<F: Fingerprint> Search<'_, F> {
             let (memory, threads) = (self.options.memory, self.options.threads);
             let search = PairSearch::new(
                 view,
-                self.options.distance,
+                self.options.within,
                 &entries.recent(),
                 &gone,
                 memory,
@@ -191,16 +197,16 @@ impl<F: Fingerprint> Search<'_, F> {
 
     /// Returns where the search begins.
     fn start(&self) -> Result<PairsPosition> {
-        let distance = self.options.distance;
+        let within = self.options.within;
         let entries = self.reader.len();
         let Some(position) = self.options.resume else {
-            return Ok(PairsPosition { distance, entries, step: 0, low: 0 });
+            return Ok(PairsPosition { within, entries, step: 0, low: 0 });
         };
-        if (position.distance, position.entries) != (distance, entries) {
+        if (position.within, position.entries) != (within, entries) {
             return Err(Error::invalid(format!(
-                "cannot resume at {position}: it is a position of a search for distance {} in {} \
-                 entries, but this one is for {distance} in {entries}",
-                position.distance, position.entries
+                "cannot resume at {position}: it is a position of a search by {} in {} entries, \
+                 but this one is by {within} in {entries}",
+                position.within, position.entries
             )));
         }
         Ok(position)

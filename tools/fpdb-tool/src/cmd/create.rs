@@ -35,9 +35,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "user", help_heading = "A new database")]
     ids: IdKind,
 
-    /// Width of the fingerprints in bits, 64 or 128
-    #[arg(long, default_value = "64", value_parser = database::parse_bits, help_heading = "A new database")]
-    bits: u32,
+    /// Width of the fingerprints in bits, 64 or 128 [default: 64, with --jaccard 128]
+    #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
+    bits: Option<u32>,
 
     /// Recipe of the fingerprints, such as pairs/1; `recipes` lists them. The database then refuses
     /// documents with another recipe [default: none]
@@ -65,14 +65,15 @@ struct Created {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        by_width!(self.bits, |options| self.create(options))?;
+        let bits = self.bits.unwrap_or_else(|| self.new.default_bits());
+        by_width!(bits, |options| self.create(options))?;
         let description = fpdb::Description::read(&self.path)?;
         let created =
             Created { schema: "fpdb.create/1", path: self.path.display().to_string(), description };
-        let Description { bits, max_distance, layout, block_size, code, filter_bits, ids, .. } =
+        let Description { bits, rule, layout, block_size, code, filter_bits, ids, .. } =
             &created.description;
         let sentence = format!(
-            "created {}: {bits} bits, max distance {max_distance}, layout {layout}, blocks of \
+            "created {}: {bits} bits, {rule}, layout {layout}, blocks of \
              {block_size} bytes in {code}, filters of {filter_bits} bits, ids: {ids}",
             created.path
         );

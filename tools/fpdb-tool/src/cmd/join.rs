@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use fpdb::{
-    Description, DocId, Entry, Fingerprint, Ids, Join, JoinReport, Options, Pair, Snapshot,
+    Description, DocId, Entry, Fingerprint, Ids, Join, JoinReport, Options, Pair, Snapshot, Within,
 };
 use serde::Serialize;
 
@@ -148,15 +148,15 @@ impl Args {
         let open = |path: &Path| -> fpdb::Result<Snapshot<F>> {
             Ok(self.reading.apply(options.clone()).open_read_only(path)?.snapshot())
         };
-        let distance = self.distance.unwrap_or(a.max_distance);
+        let within = self.distance.map_or(Within::Rule, Within::Distance);
         let of_a = open(&self.a)?;
         let of_b = b.map(|_| open(&self.b)).transpose()?;
         let (mut join, entries) = match &of_b {
-            Some(of_b) => (of_a.join(of_b, distance), of_b.len()),
+            Some(of_b) => (of_a.join(of_b, within), of_b.len()),
             None => {
                 let list = self.read_list(context)?;
                 let entries = list.len() as u64;
-                (of_a.join_list(list, distance), entries)
+                (of_a.join_list(list, within), entries)
             }
         };
         if let Some(bytes) = self.memory {

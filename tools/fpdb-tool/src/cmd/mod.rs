@@ -21,9 +21,9 @@ mod man;
 mod measure;
 mod merge;
 mod pairs;
-mod plan;
 mod query;
 mod recipes;
+mod recommend;
 mod remove;
 mod serve;
 mod stats;
@@ -63,7 +63,7 @@ pub(crate) enum Command {
     Hamming(hamming::Args),
     Recipes(recipes::Args),
     Ratio(measure::ratio::Args),
-    Plan(plan::Args),
+    Recommend(recommend::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -97,7 +97,7 @@ impl Command {
             Self::Hamming(args) => args.run(context),
             Self::Recipes(args) => args.run(context),
             Self::Ratio(args) => args.run(context),
-            Self::Plan(args) => args.run(context),
+            Self::Recommend(args) => args.run(context),
             Self::Completions(args) => args.run(context),
             Self::Man(args) => args.run(context),
         }

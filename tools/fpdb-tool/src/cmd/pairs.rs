@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, PairsReport};
+use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, PairsReport, Within};
 use serde::Serialize;
 
 use crate::database::by_width;
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Distance in bits [default: the database's max distance]
+    /// Distance in bits [default: what counts as a duplicate in the database]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
     distance: Option<u32>,
 
@@ -92,8 +92,8 @@ impl Args {
         let bar = progress::of_operation(context);
         let options = options.on_progress(progress::on(&bar));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
-        let distance = self.distance.unwrap_or(description.max_distance);
-        let mut pairs = snapshot.pairs(distance).expand(self.expand);
+        let within = self.distance.map_or(Within::Rule, Within::Distance);
+        let mut pairs = snapshot.pairs(within).expand(self.expand);
         if let Some(bytes) = self.memory {
             pairs = pairs.memory(bytes as u64);
         }

@@ -86,7 +86,7 @@ fn create_refuses_a_database_that_exists() {
 #[test]
 fn invalid_options_are_refused() {
     let folder = Folder::new();
-    folder.exits(2, "create a --max-distance 11");
+    folder.exits(2, "create a --max-distance 13");
     folder.exits(2, "create a --block-size 1000");
     let run = folder.exits(2, "create a --code gzip");
     assert!(run.err.contains("elias-fano, huffman"), "{}", run.err);

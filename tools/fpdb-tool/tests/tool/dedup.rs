@@ -67,7 +67,7 @@ fn near_duplicates_are_found_within_the_distance_of_the_database() {
     assert_eq!(report[0]["duplicate_of"], "a");
     assert!((1..=8).contains(&report[0]["distance"].as_u64().unwrap()), "{}", report[0]);
     let run = folder.exits(2, "dedup near a -k 3");
-    assert!(run.err.contains("the database has 8"), "{}", run.err);
+    assert!(run.err.contains("the database has distance 8"), "{}", run.err);
     folder.ok("dedup near a -k 8 --layout auto");
 }
 

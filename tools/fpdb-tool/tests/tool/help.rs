@@ -29,7 +29,7 @@ const COMMANDS: [&str; 29] = [
     "hamming",
     "recipes",
     "ratio",
-    "plan",
+    "recommend",
     "completions",
     "man",
 ];

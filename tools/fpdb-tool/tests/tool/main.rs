@@ -29,11 +29,11 @@ mod pages;
 mod pairs;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod plan;
 mod quality;
 mod query;
 mod ratio;
 mod recipes;
+mod recommend;
 mod recrawl;
 mod remove;
 mod reports;

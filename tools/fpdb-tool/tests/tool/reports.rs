@@ -90,7 +90,7 @@ const TRACED: [(&str, Option<&str>, Option<&str>); 18] = [
     ("expire other --before 7 --dry-run --json", None, Some("other")),
     ("merge db other --out merged --json", None, Some("db")),
     ("backup db --out copy --json", None, Some("db")),
-    ("plan -n 1e6 --json", None, None),
+    ("recommend -n 1e6 --json", None, None),
     ("pairs db --json", None, Some("db")),
     ("clusters db --json", None, Some("db")),
     ("join db other --json", None, Some("db")),

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use fpdb::{
     Cluster, ClusterMethod, ClusterReport, Clusters, Description, DocId, Entry, Fingerprint, Ids,
-    Options, Snapshot,
+    Options, Snapshot, Within,
 };
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     files: DocumentFiles,
 
-    /// Distance in bits [default: the database's max distance]
+    /// Distance in bits [default: what counts as a duplicate in the database]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
     distance: Option<u32>,
 
@@ -159,8 +159,9 @@ impl Args {
         let options = options.index_memory(0).on_progress(progress::on(&bar));
         let options = self.reading.apply(options);
         let snapshot = options.open_read_only(&self.path)?.snapshot();
+        let within = self.distance.map_or(Within::Rule, Within::Distance);
         let distance = self.distance.unwrap_or(description.max_distance);
-        let mut clusters = snapshot.clusters(distance).method(match self.method {
+        let mut clusters = snapshot.clusters(within).method(match self.method {
             Method::KeepFirst => ClusterMethod::KeepFirst,
             Method::Components => ClusterMethod::Components,
         });

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use anyhow::Result;
-use fpdb::{Db, DocId, Key, Match, OnDuplicate, Outcome, Stamped};
+use fpdb::{Db, DocId, Key, Match, OnDuplicate, Outcome, Stamped, Within};
 use indicatif::ProgressBar;
 
 use super::report::Report;
@@ -174,7 +174,7 @@ impl<F: Width> Deduplicator<'_, F> {
             });
             printer.print(printed.map(|(item, _)| item.value.output.as_slice()), out)
         };
-        let write = db.write(&documents).unless_near(db.description().max_distance);
+        let write = db.write(&documents).unless_near(Within::Rule);
         let write = match recrawl {
             Some(Recrawl { on_duplicate, .. }) => write.or_update(on_duplicate),
             None => write,

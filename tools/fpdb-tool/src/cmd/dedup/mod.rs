@@ -143,7 +143,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     new: NewDatabase,
 
-    /// Width of the fingerprints in bits, 64 or 128 [default: 64]
+    /// Width of the fingerprints in bits, 64 or 128 [default: 64, with
+    /// --jaccard 128]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
 
@@ -206,7 +207,7 @@ impl Args {
         input::check_apart("the database", &self.path, &self.files)?;
         self.check_report()?;
         let existing = database::find(&self.path)?;
-        let bits = database::width(existing.as_ref(), self.bits)?;
+        let bits = database::width(existing.as_ref(), self.bits, &self.new)?;
         by_width!(bits, |options| {
             let options = self.memory.apply(options);
             self.dedup(options, existing.as_ref(), context)

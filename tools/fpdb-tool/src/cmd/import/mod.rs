@@ -102,7 +102,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     new: NewDatabase,
 
-    /// Width of the fingerprints in bits, 64 or 128 [default: 64]
+    /// Width of the fingerprints in bits, 64 or 128 [default: 64, with
+    /// --jaccard 128]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
 
@@ -115,7 +116,7 @@ impl Args {
         input::check_all(&self.files)?;
         input::check_apart("the database", &self.path, &self.files)?;
         let existing = database::find(&self.path)?;
-        let bits = database::width(existing.as_ref(), self.bits)?;
+        let bits = database::width(existing.as_ref(), self.bits, &self.new)?;
         by_width!(bits, |options| {
             let options = self.reading.apply(options.bulk_memory(self.memory));
             match self.from.resolve(&self.files)? {

@@ -13,7 +13,7 @@ Examples:
   fpdb-tool query crawl.fpdb 0x0123456789abcdef --distance 3
   fpdb-tool query crawl.fpdb pages.ndjson --from ndjson --json";
 
-/// Finds the entries within a distance of fingerprints, or of documents
+/// Finds the near-duplicates of fingerprints, or of documents
 ///
 /// Answers queries in the order given, and completely unless --limit is given. Matches are sorted
 /// by distance, then by fingerprint and id.
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FINGERPRINT|FILE", required = true)]
     pub(super) queries: Vec<String>,
 
-    /// Distance in bits [default: the database's max distance]
+    /// Distance in bits [default: what counts as a duplicate in the database]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
     pub(super) distance: Option<u32>,
 

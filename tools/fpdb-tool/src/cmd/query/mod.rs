@@ -7,7 +7,7 @@ mod queries;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use fpdb::{Description, Fingerprint, Ids, Match, Options, QueryOptions, Snapshot};
+use fpdb::{Description, Fingerprint, Ids, Match, Options, QueryOptions, Snapshot, Within};
 use serde::Serialize;
 
 use crate::database::{self, by_width};
@@ -71,7 +71,7 @@ impl Args {
         input::check_all(&files)?;
         let options = self.memory.apply(options.index_memory(0));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
-        let distance = self.distance.unwrap_or(description.max_distance);
+        let within = self.distance.map_or(Within::Rule, Within::Distance);
         let mut printer = Printer {
             json: context.json,
             one_query: self.from.is_none() && self.queries.len() == 1,
@@ -88,10 +88,10 @@ impl Args {
             // Queries before an unreadable one are answered before the error is reported.
             let (batch, more) = queries.take(context);
             if self.explain {
-                explain::explain(&snapshot, &batch, &self.options(distance), context)?;
+                explain::explain(&snapshot, &batch, &self.options(within), context)?;
                 if more? { continue } else { break }
             }
-            let answers = self.answer(&snapshot, &batch, distance)?;
+            let answers = self.answer(&snapshot, &batch, within)?;
             for (query, matches) in batch.iter().zip(answers) {
                 let record = |found| MatchRecord::new(found, &snapshot, printer.names);
                 let matches = matches.into_iter().map(record).collect::<Result<_>>()?;
@@ -109,8 +109,8 @@ impl Args {
         Ok(if failed { Exit::CheckFailed } else { Exit::Done })
     }
 
-    fn options(&self, distance: u32) -> QueryOptions {
-        let options = QueryOptions::within(distance);
+    fn options(&self, within: Within) -> QueryOptions {
+        let options = QueryOptions::within(within);
         let options = self.limit.map_or(options, |limit| options.limit(limit));
         self.since.map_or(options, |stamp| options.since(stamp))
     }
@@ -120,16 +120,16 @@ impl Args {
         &self,
         snapshot: &Snapshot<F>,
         batch: &[Query<F>],
-        distance: u32,
+        within: Within,
     ) -> Result<Vec<Vec<Match<F>>>> {
         let fingerprints: Vec<F> = batch.iter().filter_map(|query| query.fingerprint).collect();
         let answers: Vec<Vec<_>> = match (self.limit, self.since) {
             (None, None) => {
-                let answers = snapshot.query_batch(&fingerprints, distance)?;
+                let answers = snapshot.query_batch(&fingerprints, within)?;
                 answers.iter().map(<[_]>::to_vec).collect()
             }
             _ => {
-                let options = self.options(distance);
+                let options = self.options(within);
                 let answer = |&query: &F| snapshot.query(query, options);
                 fingerprints.iter().map(answer).collect::<fpdb::Result<_>>()?
             }

@@ -42,7 +42,7 @@ impl Args {
         // Before the database is opened, which may take a while.
         let server = Server::bind(&self.listen, &options).map_err(explain)?;
         let existing = database::find(&self.path)?;
-        let bits = database::width(existing.as_ref(), self.bits)?;
+        let bits = database::width(existing.as_ref(), self.bits, &self.new)?;
         by_width!(bits, |options| {
             let options = self.memory.apply(options);
             if self.read_only {

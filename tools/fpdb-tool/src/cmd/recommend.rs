@@ -1,11 +1,11 @@
-//! `plan`
+//! `recommend`
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
-use fpdb::Layout;
 use fpdb::layout::{Costs, Goal, Needs, Proposal, Proposals};
+use fpdb::{Layout, MatchRule};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -17,14 +17,20 @@ use crate::output::{self, Context, iec};
 use crate::temporary::Temporary;
 
 const EXAMPLE: &str = "\
-Example:
-  fpdb-tool plan -n 1e9 -k 3 --memory 8GiB --disk 64GiB --goal latency";
+Examples:
+  fpdb-tool recommend -n 1e9 -k 3 --memory 8GiB --disk 64GiB --goal latency
+  fpdb-tool recommend --documents 1e8 --jaccard 0.8";
 
-/// Lists the best layouts for a number of entries and a distance
+/// Recommends a layout for a number of documents and a distance or a similarity
 ///
-/// Considers the presets and rings of cells whose widths are tuned to the number of entries, with
-/// and without prefix filters and with blocks of 128 to 1024 bytes. Lists each layout that no other
-/// matches in time, storage and memory at once, the best one for the goal first.
+/// For a distance, considers the presets and rings of cells whose widths are tuned to the number of
+/// documents, with and without prefix filters and with blocks of 128 to 1024 bytes. For a similarity,
+/// considers rings of equal cells, each with the match rule that reaches the recall at the least
+/// cost. Lists each layout that no other matches in time, storage and memory at once, the best one
+/// for the goal first.
+///
+/// With --jaccard, also prints what the best one finds: the share of the pairs of each similarity,
+/// the distance up to which it misses nothing, and the matches to expect among unrelated documents.
 ///
 /// The figures are predictions for evenly distributed fingerprints in one segment:
 ///
@@ -42,17 +48,25 @@ Example:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// Number of entries, such as 50000000 or 1e9
-    #[arg(short, long = "entries", value_name = "NUMBER", value_parser = parse_count)]
+    /// Number of documents, such as 50000000 or 1e9
+    #[arg(short, long = "documents", value_name = "NUMBER", value_parser = parse_count)]
     n: u64,
 
-    /// Distance of the queries in bits, from 0 to 10
-    #[arg(short = 'k', long = "distance", value_name = "BITS", default_value_t = 3)]
-    distance: u32,
+    /// Distance of the queries in bits, from 0 to 12, or to 24 at 128 bits [default: 3]
+    #[arg(short = 'k', long = "distance", value_name = "BITS", conflicts_with = "jaccard")]
+    distance: Option<u32>,
 
-    /// Width of the fingerprints in bits, 64 or 128
-    #[arg(long, value_parser = database::parse_bits, default_value = "64")]
-    bits: u32,
+    /// Least Jaccard similarity of the documents to find, from 0.5 to 1, such as 0.8
+    #[arg(long, value_name = "SIMILARITY")]
+    jaccard: Option<f64>,
+
+    /// Share of the pairs of exactly this similarity to find, from 0.5 to 0.999 [default: 0.95]
+    #[arg(long, value_name = "SHARE", requires = "jaccard")]
+    recall: Option<f64>,
+
+    /// Width of the fingerprints in bits, 64 or 128 [default: 64, with --jaccard 128]
+    #[arg(long, value_parser = database::parse_bits)]
+    bits: Option<u32>,
 
     /// Most memory that directory and filters may take, such as 8GiB [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -102,14 +116,66 @@ enum GoalArg {
 struct Report {
     schema: &'static str,
     bits: u32,
-    entries: u64,
+    documents: u64,
     distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similar: Option<Similar>,
     costs: Map<String, Value>,
     considered: usize,
     beyond_limits: usize,
     /// The command that creates a database with the first layout.
     create: String,
     layouts: Vec<Row>,
+}
+
+/// What the first layout finds, if a similarity was asked for.
+#[derive(Serialize)]
+struct Similar {
+    jaccard: f64,
+    recall: f64,
+    /// The share found of the pairs of each similarity.
+    found: Vec<Found>,
+    /// The distance up to which nothing is missed.
+    exact_distance: u32,
+    /// Expected matches of a query among unrelated documents.
+    false_matches: f64,
+}
+
+#[derive(Serialize)]
+struct Found {
+    similarity: f64,
+    share: f64,
+}
+
+/// The similarities of which `found` is listed.
+const SIMILARITIES: [f64; 10] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
+
+impl Similar {
+    fn of(rule: &MatchRule, documents: u64) -> Option<Self> {
+        let jaccard = rule.jaccard()?;
+        let found = |similarity| Found { similarity, share: rule.found_at(similarity) };
+        Some(Self {
+            jaccard: jaccard.similarity(),
+            recall: jaccard.expected_recall(),
+            found: SIMILARITIES.map(found).into(),
+            exact_distance: rule.exact_distance(),
+            false_matches: rule.false_matches(documents),
+        })
+    }
+
+    fn print(&self, distance: u32, context: &mut Context<'_>) -> Result<()> {
+        let line =
+            |found: &Found| [format!("{:.2}", found.similarity), format!("{:.4}", found.share)];
+        let lines: Vec<_> = self.found.iter().map(line).collect();
+        output::table(context.out, ["similarity", "found"], &lines)?;
+        writeln!(
+            context.out,
+            "misses nothing up to distance {}, finds nothing beyond {distance}; {:.0e} false \
+             matches per query\n",
+            self.exact_distance, self.false_matches
+        )?;
+        Ok(())
+    }
 }
 
 #[derive(Serialize)]
@@ -134,7 +200,7 @@ impl Args {
             bail!("--save-costs needs --calibrate, which measures the costs");
         }
         let costs = self.costs(context)?;
-        let mut needs = Needs::new(self.bits, self.n, self.distance).costs(costs.clone());
+        let mut needs = self.needs().costs(costs.clone());
         needs = needs.goal(match self.goal {
             GoalArg::Latency => Goal::Latency,
             GoalArg::Storage => Goal::Storage,
@@ -148,13 +214,27 @@ impl Args {
         }
         let proposals = Layout::plan(&needs)?;
         let Some(best) = proposals.best.first() else { bail!("no layout is within the limits") };
-        let report = self.report(&proposals, self.create(best), &costs);
+        let report = self.report(&proposals, best, &costs);
         if context.json {
             context.report(&report)?;
             return Ok(Exit::Done);
         }
         report.print(self.top, context)?;
         Ok(Exit::Done)
+    }
+
+    fn bits(&self) -> u32 {
+        self.bits.unwrap_or(if self.jaccard.is_some() { 128 } else { 64 })
+    }
+
+    fn needs(&self) -> Needs {
+        match self.jaccard {
+            Some(similarity) => {
+                let jaccard = database::jaccard(similarity, self.recall);
+                Needs::similar(self.bits(), self.n, jaccard)
+            }
+            None => Needs::new(self.bits(), self.n, self.distance.unwrap_or(3)),
+        }
     }
 
     fn costs(&self, context: &mut Context<'_>) -> Result<Costs> {
@@ -176,27 +256,36 @@ impl Args {
         Ok(costs)
     }
 
-    fn report(&self, proposals: &Proposals, create: String, costs: &Costs) -> Report {
+    fn report(&self, proposals: &Proposals, best: &Proposal, costs: &Costs) -> Report {
         Report {
-            schema: "fpdb.plan/1",
-            bits: self.bits,
-            entries: self.n,
-            distance: self.distance,
+            schema: "fpdb.recommend/1",
+            bits: self.bits(),
+            documents: self.n,
+            distance: best.rule.distance(),
+            similar: Similar::of(&best.rule, self.n),
             costs: named(costs),
             considered: proposals.considered,
             beyond_limits: proposals.beyond_limits,
-            create,
+            create: self.create(best),
             layouts: proposals.best.iter().map(Row::of).collect(),
         }
     }
 
     fn create(&self, best: &Proposal) -> String {
         let (layout, block, filter) = (best.layout.name(), best.block_size, best.filter_bits);
-        let bits = if self.bits == 64 { "" } else { " --bits 128" };
+        let bits = self.bits();
+        let rule = match best.rule.jaccard() {
+            None => format!("-k {}", best.rule.distance()),
+            Some(jaccard) => format!(
+                "--jaccard {} --recall {} --expected {}",
+                jaccard.similarity(),
+                jaccard.expected_recall(),
+                self.n
+            ),
+        };
         format!(
-            "fpdb-tool create DB -k {} --layout {layout} --block-size {block} --filter-bits \
-             {filter}{bits}",
-            self.distance
+            "fpdb-tool create DB --bits {bits} {rule} --layout {layout} --block-size {block} \
+             --filter-bits {filter}"
         )
     }
 }
@@ -257,6 +346,9 @@ impl Row {
 
 impl Report {
     fn print(&self, top: usize, context: &mut Context<'_>) -> Result<()> {
+        if let Some(similar) = &self.similar {
+            similar.print(self.distance, context)?;
+        }
         let header = [
             "layout",
             "tables",

@@ -1,0 +1,128 @@
+//! Measures queries by similarity at 128 bits, and by wide distances, among uniform fingerprints.
+//!
+//!     cargo bench --bench similar -- [--n 20,24] [--jaccard 0.8] [--recall 0.95]
+//!         [--distances 12,16,18] [--layout ring:22/22/21/21/21/21] [--code huffman]
+//!         [--filter 0] [--memory 4294967296] [--explain true]
+//!
+//! `found` is the share found of 2,000 fingerprints whose bits differ from a stored one with the
+//! probability that belongs to the similarity. `false` counts the matches of 10,000 random
+//! fingerprints. Times are of those, which have no match. Before that, some answers are compared
+//! with a scan.
+
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Random, option, percentile};
+use fpdb::{BlockCode, Db, DocId, Entry, Jaccard, Layout, Options, Snapshot, Within};
+
+fn main() {
+    let sizes = option("--n", if common::is_test() { "10" } else { "20,24" }.to_owned());
+    let jaccard = Jaccard::at_least(option("--jaccard", 0.8)).recall(option("--recall", 0.95));
+    println!("uniform, {jaccard}, in memory");
+    println!(
+        "| n | layout | within | expected us | p50, p99 us | found at .7, .8, .85, .9 | false | \
+         bytes per document | load s |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    for size in sizes.split(',') {
+        let n = 1u64 << size.parse::<u32>().expect("log2 of the number of documents");
+        measure(n, jaccard);
+    }
+}
+
+fn stored(id: u64) -> u128 {
+    let mut random = Random(id << 1);
+    u128::from(random.next()) << 64 | u128::from(random.next())
+}
+
+fn options(n: u64, jaccard: Jaccard) -> Options<u128> {
+    let mut options = Options::bits128()
+        .similar(jaccard)
+        .expected_entries(n)
+        .bulk_memory(4 << 30)
+        .index_memory(option("--memory", 4 << 30))
+        .page_memory(16 << 30)
+        .code(BlockCode::parse(&option("--code", "huffman".to_owned())).unwrap());
+    let layout = option("--layout", String::new());
+    if !layout.is_empty() {
+        options = options.layout(Layout::preset(&layout, 128).unwrap());
+    }
+    if let Ok(bits) = option("--filter", String::new()).parse() {
+        options = options.filter_bits(bits);
+    }
+    options
+}
+
+fn measure(n: u64, jaccard: Jaccard) {
+    let folder = common::folder();
+    let db = options(n, jaccard).create(folder.path().join("db")).unwrap();
+    let start = Instant::now();
+    let entries = (0..n).map(|id| Ok(Entry { fingerprint: stored(id), id: DocId(id) }));
+    let _ = db.bulk_load(entries).unwrap();
+    let seconds = start.elapsed().as_secs_f64();
+    db.warm().unwrap();
+    let mut all = vec![Within::Rule];
+    let distances = option("--distances", String::new());
+    all.extend(distances.split(',').filter_map(|k| k.parse().ok()).map(Within::Distance));
+    for within in all {
+        row(&db, n, within, seconds);
+    }
+}
+
+fn row(db: &Db<u128>, n: u64, within: Within, seconds: f64) {
+    let snapshot = db.snapshot();
+    let mut random = Random(7);
+    let mut query = || u128::from(random.next()) << 64 | u128::from(random.next());
+    let rounds = if common::is_test() { 50 } else { 10_000 };
+    let (mut times, mut wrong) = (Vec::new(), 0);
+    for round in 0..rounds + rounds / 5 {
+        let (query, start) = (query(), Instant::now());
+        wrong += std::hint::black_box(snapshot.query(query, within).unwrap()).len();
+        if round >= rounds / 5 {
+            times.push(start.elapsed());
+        }
+    }
+    times.sort_unstable();
+    let explain = snapshot.explain(query(), &within.into()).unwrap();
+    let expected = explain.segments.iter().map(|s| s.expected).sum::<Duration>();
+    let found = [0.7, 0.8, 0.85, 0.9].map(|similarity| found(&snapshot, n, within, similarity));
+    println!(
+        "| 2^{} | {} | {within} | {:.1} | {:.1}, {:.1} | {} | {wrong} | {:.1} | {seconds:.1} |",
+        n.ilog2(),
+        db.description().layout,
+        expected.as_secs_f64() * 1e6,
+        percentile(&times, 0.5),
+        percentile(&times, 0.99),
+        found.map(|share| format!("{share:.3}")).join(", "),
+        db.stats().bytes_total as f64 / n as f64,
+    );
+    if option("--explain", false) {
+        println!("\n{explain:#?}\n");
+    }
+}
+
+/// Returns the share found of pairs with this similarity, and checks some answers by a scan.
+fn found(snapshot: &Snapshot<u128>, n: u64, within: Within, similarity: f64) -> f64 {
+    let mut random = Random(similarity.to_bits());
+    let wrong = ((1.0 - similarity) / 2.0 * 2f64.powi(32)) as u64;
+    let rounds = if common::is_test() { 50 } else { 2000 };
+    let mut found = 0;
+    for _ in 0..rounds {
+        let id = random.below(n);
+        let mut error = 0u128;
+        for _ in 0..128 {
+            error = error << 1 | u128::from(random.next() >> 32 < wrong);
+        }
+        let matches = snapshot.query(stored(id) ^ error, within).unwrap();
+        let is_found = matches.iter().any(|found| found.id.0 == id);
+        if let Within::Distance(distance) = within {
+            assert_eq!(is_found, error.count_ones() <= distance);
+        }
+        found += u32::from(is_found);
+    }
+    f64::from(found) / f64::from(rounds)
+}

@@ -1,0 +1,327 @@
+//! Match rules: which differences between two fingerprints make a match.
+
+use std::fmt;
+
+use super::jaccard::{self, Jaccard};
+use super::order::Permutation;
+use super::staircase::{Staircase, Step};
+use super::{Layout, MAX_DISTANCE_64, MAX_DISTANCE_128};
+use crate::codec::bytes::{Fields, PutFields};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+/// Which differences between two fingerprints make them near-duplicates. Chosen when a database is
+/// created, and stored in it.
+///
+/// - By *distance*: they match if they differ in at most [`distance`](Self::distance) bits.
+/// - By *similarity*: in addition, at least one of the database's tables must
+///   accept the difference. A table accepts it if few of the table's leading bits differ, for
+///   example at most 1 of the first 19. This misses a small, known [share](Self::found_at) of the
+///   pairs within the distance, whose differing bits are spread unluckily. It needs a tenth of the
+///   lookups that would find all of them.
+///
+/// Either way, whether two fingerprints match depends on nothing but the two and the rule. So the
+/// order of writing, segments, compaction and threads do not matter, and if a matches b, then b
+/// matches a.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Db, Jaccard, Options};
+///
+/// let db = Db::options().max_distance(6).in_memory()?;
+/// assert_eq!(db.description().rule.to_string(), "distance 6");
+/// let db = Options::bits128().similar(Jaccard::at_least(0.8)).in_memory()?;
+/// let rule = &db.description().rule;
+/// assert!(rule.found_at(0.8) >= 0.95 && rule.found_at(0.4) < 0.01);
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchRule {
+    bits: u8,
+    distance: u8,
+    /// `None` if all differences within the distance match.
+    similar: Option<Similar>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Similar {
+    /// What was asked for.
+    jaccard: Jaccard,
+    /// What each table accepts: the first steps of its staircase, whose last step is the distance.
+    /// None for a table that accepts nothing. They are within the table's first cell, and each of
+    /// these tables begins with another cell.
+    steps: Vec<Vec<Step>>,
+}
+
+impl MatchRule {
+    /// Returns the rule by distance.
+    pub(crate) fn within(bits: u32, distance: u32) -> Result<Self> {
+        let most = Self::max_distance(bits);
+        match u8::try_from(distance) {
+            Ok(distance) if distance <= most => {
+                Ok(Self { bits: narrow(bits), distance, similar: None })
+            }
+            _ => Err(Error::invalid(format!(
+                "max distance {distance}: expected 0 to {most} at {bits} bits"
+            ))),
+        }
+    }
+
+    /// Makes a rule by similarity. `steps` has the first steps of each table's staircase.
+    pub(super) fn similar(
+        bits: u32,
+        distance: u8,
+        jaccard: Jaccard,
+        steps: Vec<Vec<Step>>,
+    ) -> Self {
+        Self { bits: narrow(bits), distance, similar: Some(Similar { jaccard, steps }) }
+    }
+
+    /// Returns the largest distance that a database can be created for.
+    pub(crate) fn max_distance(bits: u32) -> u8 {
+        if bits > 64 { MAX_DISTANCE_128 } else { MAX_DISTANCE_64 }
+    }
+
+    /// Returns the number of bits beyond which fingerprints never match.
+    ///
+    /// ```
+    /// let db = fpdb::Db::options().in_memory()?;
+    /// assert_eq!(db.description().rule.distance(), 3);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn distance(&self) -> u32 {
+        self.distance.into()
+    }
+
+    /// Returns the distance of a rule by distance.
+    pub(crate) fn by_distance(&self) -> Option<u32> {
+        self.similar.is_none().then_some(self.distance.into())
+    }
+
+    pub(super) fn distance_u8(&self) -> u8 {
+        self.distance
+    }
+
+    /// Returns the similarity that the database was created for; `None` for a rule by distance.
+    ///
+    /// ```
+    /// let db = fpdb::Db::options().in_memory()?;
+    /// assert!(db.description().rule.jaccard().is_none());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn jaccard(&self) -> Option<Jaccard> {
+        self.similar.as_ref().map(|similar| similar.jaccard)
+    }
+
+    /// Returns the distance up to which every pair matches, however its differing bits are spread.
+    ///
+    /// ```
+    /// use fpdb::{Jaccard, Options};
+    /// let db = Options::bits128().similar(Jaccard::at_least(0.8)).in_memory()?;
+    /// let rule = &db.description().rule;
+    /// assert!(rule.exact_distance() < rule.distance());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn exact_distance(&self) -> u32 {
+        let Some(Similar { steps, .. }) = &self.similar else { return self.distance() };
+        // The bits of different tables' steps are disjoint. A table refuses a difference if its
+        // errors exceed one of the steps.
+        let to_refuse = |steps: &Vec<Step>| steps.iter().map(|step| u32::from(step.most) + 1).min();
+        let to_refuse_all: u32 = steps.iter().filter_map(to_refuse).sum();
+        self.distance().min(to_refuse_all.saturating_sub(1))
+    }
+
+    /// Returns the expected share, 0 to 1, of the pairs of this Jaccard similarity that match, for
+    /// fingerprints of a one-bit MinHash recipe such as `pairs/1`: there, each bit differs
+    /// with the probability (1 - similarity) / 2, independently of the others.
+    ///
+    /// ```
+    /// use fpdb::{Jaccard, Options};
+    /// let db = Options::bits128().similar(Jaccard::at_least(0.8)).in_memory()?;
+    /// for similarity in [0.5, 0.7, 0.8, 0.9] {
+    ///     println!("{similarity}: {:.3}", db.description().rule.found_at(similarity));
+    /// }
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn found_at(&self, similarity: f64) -> f64 {
+        let tables = self.similar.as_ref().map(|similar| &similar.steps[..]);
+        jaccard::found(self.bits.into(), self.distance, tables, similarity)
+    }
+
+    /// Returns the expected number of unrelated fingerprints that match a query among `entries`.
+    ///
+    /// ```
+    /// let db = fpdb::Db::options().in_memory()?;
+    /// assert!(db.description().rule.false_matches(1_000_000) < 1e-8);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub fn false_matches(&self, entries: u64) -> f64 {
+        entries as f64 * self.found_at(0.0)
+    }
+
+    /// Returns the steps of a table: none for a rule by distance.
+    #[cfg(test)]
+    pub(crate) fn steps(&self, table: usize) -> &[Step] {
+        self.similar.as_ref().map_or(&[], |similar| &similar.steps[table])
+    }
+
+    /// Returns the layout's staircases: the tables, and what each accepts.
+    pub(super) fn staircases(&self) -> impl Iterator<Item = (usize, Staircase)> {
+        let all = self.similar.iter().flat_map(|similar| similar.steps.iter().enumerate());
+        all.filter(|(_, steps)| !steps.is_empty())
+            .map(|(table, steps)| (table, Staircase::new(steps.clone(), self.bits, self.distance)))
+    }
+
+    /// Returns what the tables of this layout accept; `None` for a rule by distance.
+    pub(crate) fn tables<F: Fingerprint>(&self, layout: &Layout) -> Option<RuleTables<F>> {
+        self.similar.as_ref()?;
+        let table = |(number, stairs)| {
+            let order = layout.permutation(number);
+            TableStairs { number, order, stairs }
+        };
+        Some(RuleTables(self.staircases().map(table).collect()))
+    }
+
+    /// Appends the rule in its stored form; storage-format.md, "Match rule".
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.put_u8(self.distance);
+        let Some(Similar { jaccard, steps }) = &self.similar else { return out.put_u8(0) };
+        out.put_u8(1);
+        jaccard.encode(out);
+        for steps in steps {
+            out.put_u8(u8::try_from(steps.len()).unwrap_or(0));
+            for step in steps {
+                out.put_u8(step.depth);
+                out.put_u8(step.most);
+            }
+        }
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote, for a database with this layout.
+    pub(crate) fn decode(fields: &mut Fields<'_>, layout: &Layout) -> Result<Self> {
+        let distance = fields.u8("max distance")?;
+        let mut rule = Self::within(layout.bits(), distance.into())
+            .map_err(|error| fields.corruption(error.to_string()))?;
+        match fields.u8("kind of match rule")? {
+            0 => return Ok(rule),
+            1 => {}
+            other => return Err(fields.corruption(format!("kind of match rule {other}"))),
+        }
+        let jaccard = Jaccard::decode(fields)?;
+        let mut tables = Vec::with_capacity(layout.tables());
+        for _ in 0..layout.tables() {
+            let steps = fields.u8("number of steps")?;
+            let mut table: Vec<Step> = Vec::new();
+            for _ in 0..steps {
+                let (depth, most) = (fields.u8("depth of a step")?, fields.u8("limit of a step")?);
+                let rises = table.last().is_none_or(|s| s.depth < depth && s.most < most);
+                if !rises || depth == 0 || u32::from(depth) >= layout.bits() || most >= distance {
+                    return Err(fields.corruption("the steps of a table do not rise"));
+                }
+                table.push(Step { depth, most });
+            }
+            tables.push(table);
+        }
+        if tables.iter().all(Vec::is_empty) {
+            return Err(fields.corruption("the match rule accepts nothing"));
+        }
+        let homes = layout.homes();
+        for (table, steps) in tables.iter().enumerate() {
+            let depth = steps.last().map_or(0, |step| step.depth);
+            if depth > layout.first_cell(table) || depth > 0 && !homes.contains(&table) {
+                return Err(fields.corruption("the steps of different tables overlap"));
+            }
+        }
+        rule.similar = Some(Similar { jaccard, steps: tables });
+        Ok(rule)
+    }
+}
+
+impl Layout {
+    /// Returns the first table of each leading cell.
+    pub(super) fn homes(&self) -> Vec<usize> {
+        let first = |table: usize| self.order(table).first();
+        let is_new = |&table: &usize| !(0..table).any(|before| first(before) == first(table));
+        (0..self.tables()).filter(is_new).collect()
+    }
+
+    pub(super) fn first_cell(&self, table: usize) -> u8 {
+        let cell = self.order(table).first().map(|&cell| usize::from(cell));
+        cell.and_then(|cell| self.cells.get(cell)).copied().unwrap_or(0)
+    }
+}
+
+/// As it is given to [`Options`](crate::Options): `distance 3`, or `Jaccard similarity at least 0.8`.
+impl fmt::Display for MatchRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.similar {
+            None => write!(f, "distance {}", self.distance),
+            Some(similar) => write!(f, "{}", similar.jaccard),
+        }
+    }
+}
+
+/// Its text, its distance and, for a rule by similarity, what was asked for.
+#[cfg(feature = "serde")]
+impl serde::Serialize for MatchRule {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut fields = serializer.serialize_struct("MatchRule", 3)?;
+        fields.serialize_field("distance", &self.distance)?;
+        fields.serialize_field("jaccard", &self.jaccard().map(Jaccard::similarity))?;
+        fields.serialize_field("recall", &self.jaccard().map(Jaccard::expected_recall))?;
+        fields.end()
+    }
+}
+
+fn narrow(bits: u32) -> u8 {
+    if bits > 64 { 128 } else { 64 }
+}
+
+/// What a table accepts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TableStairs<F> {
+    pub(crate) number: usize,
+    pub(crate) order: Permutation<F>,
+    pub(crate) stairs: Staircase,
+}
+
+/// What the tables of a database accept: its rule by similarity, ready to apply.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RuleTables<F>(pub(crate) Box<[TableStairs<F>]>);
+
+impl<F: Fingerprint> RuleTables<F> {
+    /// Returns whether some table accepts the difference, which is not permuted. Out of the way of
+    /// loops over fingerprints, few of which are near enough for this.
+    #[cold]
+    #[inline(never)]
+    fn accept(&self, error: F) -> bool {
+        self.0.iter().any(|table| table.stairs.accepts(table.order.apply(error)))
+    }
+}
+
+/// Decides which differences make a match: those within a distance and, if there is a rule by
+/// similarity, accepted by some table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MatchTest<'a, F> {
+    pub(crate) distance: u32,
+    pub(crate) tables: Option<&'a RuleTables<F>>,
+}
+
+impl<F: Fingerprint> MatchTest<'_, F> {
+    /// Returns whether this difference, which is within the distance, makes a match.
+    #[inline(always)]
+    pub(crate) fn accepts(&self, error: F) -> bool {
+        self.tables.is_none_or(|tables| tables.accept(error))
+    }
+}
