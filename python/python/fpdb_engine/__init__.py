@@ -26,6 +26,7 @@ Snapshot is either of them at one moment. Reader has what the three have in comm
 
 from __future__ import annotations
 
+from ._dedup import Deduplicated, dedup
 from ._errors import (
     AlreadyExistsError,
     ArchiveError,
@@ -87,6 +88,7 @@ __all__ = [
     "Clusters",
     "CorruptionError",
     "Db",
+    "Deduplicated",
     "Document",
     "Entries",
     "EntryIterator",
@@ -120,6 +122,7 @@ __all__ = [
     "WarcRecord",
     "WarcRecords",
     "__version__",
+    "dedup",
     "extract_html",
     "fingerprint",
     "fingerprint_batch",
