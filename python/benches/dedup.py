@@ -5,7 +5,7 @@ that occurs once, and copies of some of them in which words are replaced. The tr
 original is that of their sets of five words, computed exactly. `found` is the share of the copies of each
 similarity that were dropped; `wrong` counts dropped texts whose true similarity to their family is below 0.5.
 
-    target/python/bin/pip install datasketch
+    target/python/bin/pip install datasketch spacy "xxhash<3.6"
     target/python/bin/python python/benches/dedup.py CORPUS.ndjson.gz [TEXTS [PROGRAM...]]
 """
 
