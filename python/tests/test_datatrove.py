@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,7 @@ def test_the_filter_drops_near_duplicates_and_names_the_earlier_document(
             JsonlReader(str(tmp_path / "input")),
             NearDuplicateFilter(
                 tmp_path / "corpus.fpdb",
+                max_distance=3,
                 exclusion_writer=JsonlWriter(str(tmp_path / f"{out}-dropped")),
                 batch_size=7,
             ),
@@ -130,6 +132,43 @@ def test_the_filter_drops_near_duplicates_and_names_the_earlier_document(
     (tmp_path / "input" / "2.jsonl").unlink()
     run("third")
     assert list(read(tmp_path / "third-dropped")) == [documents[0][5]["id"]]
+
+
+def words(seed: int, changed: int = 0) -> str:
+    rng = random.Random(seed)
+    text = [f"w{rng.randrange(1000)}" for _ in range(100)]
+    return " ".join(text[: 100 - changed] + [f"changed{seed}{n}" for n in range(changed)])
+
+
+def filtered(step: NearDuplicateFilter, *texts: str) -> list[str]:
+    documents = [Document(text, f"000.jsonl/{row}") for row, text in enumerate(texts)]
+    return [document.id for document in step.run(iter(documents))]
+
+
+def test_a_new_database_is_for_a_similarity_and_an_existing_one_stays_as_it_is(
+    tmp_path: Path,
+) -> None:
+    assert filtered(NearDuplicateFilter(tmp_path / "new"), words(1), words(1, 3)) == ["000.jsonl/0"]
+    with fpdb.Db.open(tmp_path / "new") as db:
+        assert (db.bits, db.similarity) == (128, 0.8)
+    fpdb.Db.create(tmp_path / "old", ids="names", recipe="default", max_distance=6).close()
+    assert filtered(NearDuplicateFilter(tmp_path / "old"), words(1), words(1)) == ["000.jsonl/0"]
+    assert filtered(NearDuplicateFilter(tmp_path / "old", max_distance=6), words(1)) == ["000.jsonl/0"]
+    with pytest.raises(fpdb.InvalidArgumentError, match="was requested, but the database has distance 6"):
+        filtered(NearDuplicateFilter(tmp_path / "old", similarity=0.9), words(1))
+
+
+def test_a_second_data_set_with_the_same_ids_is_counted_or_has_a_namespace(tmp_path: Path) -> None:
+    first, second = NearDuplicateFilter(tmp_path / "db"), NearDuplicateFilter(tmp_path / "db")
+    filtered(first, words(1), words(2))
+    filtered(second, words(3), words(4))
+    assert first.stats["replaced"].total == 0 and second.stats["replaced"].total == 2
+    for namespace, seeds in [("a/", (1, 2)), ("b/", (3, 4))]:
+        step = NearDuplicateFilter(tmp_path / "named", namespace=namespace)
+        filtered(step, *(words(seed) for seed in seeds))
+        assert step.stats["replaced"].total == 0
+    third = NearDuplicateFilter(tmp_path / "named", namespace="c/")
+    assert filtered(third, *(words(seed) for seed in (1, 2, 3, 4))) == []
 
 
 @pytest.mark.parametrize("method", ["keep-first", "components"])
