@@ -39,7 +39,7 @@ def main() -> None:
         Path(f"input/{number}.jsonl").write_text("\n".join(lines) + "\n")
     # The first and the last pipeline have the same reader and number of tasks.
     run(2, JsonlReader("input"), Fingerprints("fingerprints"))
-    run(1, Clusters("fingerprints", "remove", max_distance=3))
+    run(1, Clusters("fingerprints", "remove", similarity=0.8))
     run(
         2,
         JsonlReader("input"),

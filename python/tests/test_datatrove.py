@@ -181,7 +181,7 @@ def test_many_ranks_remove_with_datatroves_own_filter(
     # So that two files are loaded together, and one alone.
     monkeypatch.setattr("fpdb_engine.datatrove._PART", 150)
     reader = JsonlReader(str(tmp_path / "input"))
-    fingerprints = Fingerprints(str(tmp_path / "fingerprints"), batch_size=8)
+    fingerprints = Fingerprints(str(tmp_path / "fingerprints"), bits=64, batch_size=8)
     execute(tmp_path, reader, fingerprints, tasks=3)
     clusters = Clusters(
         str(tmp_path / "fingerprints"),
@@ -250,18 +250,44 @@ def test_a_rank_without_documents_or_duplicates_has_empty_lists(tmp_path: Path) 
     }
 
 
+def test_clusters_by_similarity_can_be_run_again_but_not_mixed(tmp_path: Path) -> None:
+    def fingerprints(name: str, *texts: str) -> str:
+        folder = str(tmp_path / name)
+        documents = [Document(text, str(row)) for row, text in enumerate(texts)]
+        Fingerprints(folder).run(iter(documents))
+        return folder
+
+    first = fingerprints("first", words(1), words(2), words(1, 3))
+    for out in ("a", "b"):
+        Clusters(first, str(tmp_path / out), database=tmp_path / "db").run()
+        removed = np.frombuffer((tmp_path / out / "000000.remove").read_bytes(), "<u4")
+        assert removed.tolist() == [2]
+    with fpdb.Db.open(tmp_path / "db") as db:
+        assert (db.bits, db.similarity, len(db)) == (128, 0.8, 3)
+    second = fingerprints("second", words(5))
+    with pytest.raises(fpdb.InvalidArgumentError, match="documents of other files"):
+        Clusters(second, str(tmp_path / "c"), database=tmp_path / "db").run()
+
+
 def test_missing_and_truncated_files_are_reported(tmp_path: Path) -> None:
     folder, out = tmp_path / "fingerprints", str(tmp_path / "remove")
     folder.mkdir()
     with pytest.raises(FileNotFoundError, match="no files of Fingerprints"):
         Clusters(str(folder), out).run()
-    (folder / "000000-of-000003.fingerprints").write_bytes(b"")
-    (folder / "000001-of-000003.fingerprints").write_bytes(b"")
+    step = Fingerprints(str(folder))
+    for rank in (0, 1):
+        step.run(iter([]), rank, 3)
+    header = (folder / "000000-of-000003.fingerprints").read_bytes()
     with pytest.raises(FileNotFoundError, match="no file for rank 2"):
         Clusters(str(folder), out).run()
-    (folder / "000002-of-000003.fingerprints").write_bytes(bytes(13))
-    with pytest.raises(ValueError, match="truncated: run Fingerprints again for rank 2"):
-        Clusters(str(folder), out).run()
+    for content in (header + bytes(13), header[:-1], b"", b"[]\n", b'{"bits": 64}\n', bytes(9999)):
+        (folder / "000002-of-000003.fingerprints").write_bytes(content)
+        with pytest.raises(ValueError, match="truncated: run Fingerprints again for rank 2"):
+            Clusters(str(folder), out).run()
+    for other in (Fingerprints(str(folder), bits=64), Fingerprints(str(folder), "pairs-short/1")):
+        other.run(iter([]), 2, 3)
+        with pytest.raises(fpdb.InvalidArgumentError, match="they cannot be compared"):
+            Clusters(str(folder), out).run()
     (folder / "000000-of-000001.fingerprints").write_bytes(b"")
     with pytest.raises(fpdb.InvalidArgumentError, match="with 1 and 3 tasks"):
         Clusters(str(folder), out).run()

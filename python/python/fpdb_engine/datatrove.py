@@ -23,6 +23,7 @@ pipeline the same reader and the same number of tasks, so that documents have th
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -43,11 +44,17 @@ from . import Db, InvalidArgumentError, NotFoundError, OutcomeKind, fingerprint,
 
 __all__ = ["Clusters", "Fingerprints", "NearDuplicateFilter"]
 
-# A record of the files that Fingerprints writes, and Clusters reads.
-_RECORD = np.dtype([("fingerprint", "<u8"), ("position", "<u4")])
+# The files that Fingerprints writes, and Clusters reads, begin with a line of JSON that says what the
+# fingerprints are. A record follows for each: its words, the high one first, and its position.
+_RECORDS = {
+    64: np.dtype([("fingerprint", "<u8"), ("position", "<u4")]),
+    128: np.dtype([("fingerprint", "<u8", (2,)), ("position", "<u4")]),
+}
 # Fingerprints that Clusters loads at a time, at least. Each load makes a segment.
 _PART = 4_000_000
 _U64 = npt.NDArray[np.uint64]
+# Most bytes of the first line of a file.
+_LONGEST_HEADER = 4096
 # The similarity of a new database.
 _SIMILARITY = 0.8
 _FILE_NAME = re.compile(r"(\d{6})-of-(\d{6})\.fingerprints")
@@ -178,6 +185,7 @@ class Fingerprints(PipelineStep):
     Args:
         output_folder: folder for the files, local or remote
         recipe: how fingerprints are made of texts: a name of fpdb_engine.recipes()
+        bits: width of the fingerprints, 128 or 64. A similarity needs 128.
         batch_size: documents that are fingerprinted together
     """
 
@@ -185,19 +193,28 @@ class Fingerprints(PipelineStep):
     name = "🔎 fpdb fingerprints"
 
     def __init__(
-        self, output_folder: DataFolderLike, recipe: str = "default", batch_size: int = 1000
+        self,
+        output_folder: DataFolderLike,
+        recipe: str = "default",
+        *,
+        bits: Literal[64, 128] = 128,
+        batch_size: int = 1000,
     ) -> None:
         super().__init__()
-        _check(recipe, 0)
+        # Fails if there is no such recipe of this width.
+        fingerprint("", recipe, bits=bits)
         if batch_size < 1:
             raise InvalidArgumentError(f"batch_size = {batch_size}: expected at least 1")
         self.output_folder = get_datafolder(output_folder)
         self.recipe = recipe
+        self.bits = bits
         self.batch_size = batch_size
 
     def run(self, data: DocumentsPipeline, rank: int = 0, world_size: int = 1) -> None:
         """Writes the file of a rank."""
         with self.output_folder.open(_file_name(rank, world_size), "wb") as file:
+            header = {"bits": self.bits, "recipe": _full_name(self.recipe, self.bits)}
+            file.write(json.dumps(header).encode() + b"\n")
             texts: list[str] = []
             position = 0
             for doc in data or ():
@@ -211,12 +228,12 @@ class Fingerprints(PipelineStep):
 
     def _records(self, texts: list[str], position: int) -> bytes:
         with self.track_time("batch"):
-            values, has_one = fingerprint_batch(texts, self.recipe)
+            values, has_one = fingerprint_batch(texts, self.recipe, bits=self.bits)
         rows = np.flatnonzero(has_one)
         self.stat_update("too_short", value=len(texts) - len(rows))
         if position + len(texts) > 1 << 32:
             raise InvalidArgumentError("a rank can have at most 2**32 documents: use more ranks")
-        records = np.empty(len(rows), _RECORD)
+        records = np.empty(len(rows), _RECORDS[self.bits])
         records["fingerprint"] = values[rows]
         records["position"] = rows + position
         return records.tobytes()
@@ -231,14 +248,19 @@ class Clusters(PipelineStep):
     Args:
         input_folder: folder with the files of Fingerprints
         output_folder: folder for the files that MinhashDedupFilter reads
-        max_distance: bits that near-duplicates may differ in, from 0 to 12
-        method: "keep-first" removes a document if one that is kept is within the distance.
+        similarity: Jaccard similarity from which on documents are near-duplicates, from 0.5 to 1; by
+            default 0.8 for fingerprints of 128 bits
+        recall: share of the pairs of exactly this similarity that is found
+        max_distance: instead of a similarity, bits that near-duplicates may differ in; by default 3 for
+            fingerprints of 64 bits
+        method: "keep-first" removes a document if one that is kept is a near-duplicate of it.
             "components" also removes a document that only a chain of near-duplicates connects with the
             first, as datatrove's MinhashDedupCluster does.
         save_cluster_id: write files for MinhashDedupFilter(load_cluster_ids=True)
         save_cluster_size: write files for MinhashDedupFilter(load_cluster_sizes=True)
-        database: a new folder for the database of all fingerprints, whose ids are 2**32 times the rank
-            plus the position. Without it, the database is in a temporary folder.
+        database: a folder for the database of all fingerprints, whose ids are 2**32 times the rank
+            plus the position. It may be that of an earlier run over the same files. Without it, the
+            database is in a temporary folder.
         memory: bytes for pairs, 1 GiB by default
     """
 
@@ -249,7 +271,10 @@ class Clusters(PipelineStep):
         self,
         input_folder: DataFolderLike,
         output_folder: DataFolderLike,
-        max_distance: int = 3,
+        *,
+        similarity: float | None = None,
+        recall: float | None = None,
+        max_distance: int | None = None,
         method: Literal["keep-first", "components"] = "keep-first",
         save_cluster_id: bool = False,
         save_cluster_size: bool = False,
@@ -257,13 +282,16 @@ class Clusters(PipelineStep):
         memory: int | None = None,
     ) -> None:
         super().__init__()
-        _check("default", max_distance)
+        if max_distance is not None:
+            _check("default", max_distance)
         if method not in ("keep-first", "components"):
             raise InvalidArgumentError(
                 f"method = {method!r}: expected 'keep-first' or 'components'"
             )
         self.input_folder = get_datafolder(input_folder)
         self.output_folder = get_datafolder(output_folder)
+        self.similarity = similarity
+        self.recall = recall
         self.max_distance = max_distance
         self.method: Literal["keep-first", "components"] = method
         self.save_cluster_id = save_cluster_id
@@ -276,14 +304,58 @@ class Clusters(PipelineStep):
         if data is not None or world_size != 1:
             raise InvalidArgumentError("Clusters works without input and in one task")
         files = self._files()
+        headers = {name: self._header(number, name) for number, name in files.items()}
+        first = next(iter(headers.values()))
+        for name, header in headers.items():
+            if header != first:
+                raise InvalidArgumentError(
+                    f"{name} has fingerprints of {header['bits']} bits by the recipe {header['recipe']}, "
+                    f"but the first file those of {first['bits']} bits by {first['recipe']}: they cannot "
+                    "be compared, so run Fingerprints again"
+                )
         with self.track_time(), tempfile.TemporaryDirectory(prefix="fpdb-datatrove-") as folder:
             path = self.database or os.path.join(folder, "clusters.fpdb")
-            with Db.create(path, max_distance=self.max_distance, durability="buffered") as db:
-                for values, ids in self._parts(files):
+            with Db.open_or_create(path, **self._options(first)) as db:
+                total = 0
+                for values, ids in self._parts(files, first["bits"]):
                     db.bulk_load(values, ids)
+                    total += len(ids)
                     self.stat_update(StatHints.total, value=len(ids))
-                found = db.clusters(self.max_distance, method=self.method, memory=self.memory)
+                if len(db) != total:
+                    raise InvalidArgumentError(
+                        f"{path} has documents of other files: choose another folder, or remove it"
+                    )
+                found = db.clusters(method=self.method, memory=self.memory)
         self._write(list(files), found.offsets, found.ids)
+
+    def _options(self, header: dict[str, Any]) -> dict[str, Any]:
+        """Returns the options of the database for the fingerprints of these files."""
+        similarity, max_distance = self.similarity, self.max_distance
+        if similarity is None and max_distance is None:
+            if header["bits"] == 128:
+                similarity = _SIMILARITY
+            else:
+                max_distance = 3
+        return {
+            "bits": header["bits"],
+            "custom_recipe": header["recipe"],
+            "similarity": similarity,
+            "recall": self.recall,
+            "max_distance": max_distance,
+            "durability": "buffered",
+        }
+
+    def _header(self, number: int, name: str) -> dict[str, Any]:
+        """Returns what a file says about its fingerprints."""
+        with self.input_folder.open(name, "rb") as file:
+            line = file.readline(_LONGEST_HEADER)
+        try:
+            header = json.loads(line)
+            if line.endswith(b"\n") and header["bits"] in _RECORDS and header["recipe"]:
+                return {"bits": header["bits"], "recipe": str(header["recipe"])}
+        except (ValueError, TypeError, KeyError):
+            pass
+        raise ValueError(f"{name} is truncated: run Fingerprints again for rank {number}")
 
     def _files(self) -> dict[int, str]:
         """Returns the names of the files by rank."""
@@ -309,12 +381,12 @@ class Clusters(PipelineStep):
             )
         return dict(sorted(files.items()))
 
-    def _parts(self, files: dict[int, str]) -> Iterator[tuple[_U64, _U64]]:
+    def _parts(self, files: dict[int, str], bits: int) -> Iterator[tuple[_U64, _U64]]:
         """Returns all fingerprints and ids, in parts of several files if these are small."""
         values: list[_U64] = []
         ids: list[_U64] = []
         for number, name in files.items():
-            more_values, more_ids = self._read(number, name)
+            more_values, more_ids = self._read(number, name, bits)
             values.append(more_values)
             ids.append(more_ids)
             if sum(map(len, ids)) >= _PART:
@@ -323,12 +395,14 @@ class Clusters(PipelineStep):
         if values:
             yield np.concatenate(values), np.concatenate(ids)
 
-    def _read(self, number: int, name: str) -> tuple[_U64, _U64]:
+    def _read(self, number: int, name: str, bits: int) -> tuple[_U64, _U64]:
+        record = _RECORDS[bits]
         with self.input_folder.open(name, "rb") as file:
+            file.readline(_LONGEST_HEADER)
             content = file.read()
-        if len(content) % _RECORD.itemsize:
+        if len(content) % record.itemsize:
             raise ValueError(f"{name} is truncated: run Fingerprints again for rank {number}")
-        records = np.frombuffer(content, _RECORD)
+        records = np.frombuffer(content, record)
         ids = records["position"].astype(np.uint64) | np.uint64(number << 32)
         return np.ascontiguousarray(records["fingerprint"]), ids
 
@@ -365,6 +439,13 @@ class Clusters(PipelineStep):
 
 def _file_name(rank: int, world_size: int) -> str:
     return f"{rank:06d}-of-{world_size:06d}.fingerprints"
+
+
+def _full_name(recipe: str, bits: Literal[64, 128]) -> str:
+    """Returns the name that a recipe is stored under, which an alias stands for."""
+    with tempfile.TemporaryDirectory(prefix="fpdb-datatrove-") as folder:
+        with Db.create(os.path.join(folder, "db"), bits=bits, recipe=recipe) as db:
+            return db.recipe or recipe
 
 
 def _check(recipe: str, max_distance: int) -> None:
