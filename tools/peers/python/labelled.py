@@ -1,0 +1,214 @@
+"""Compares extractions with trafilatura and readability on labelled pages of all kinds.
+
+A set is a file of one JSON object per line, compressed with xz or not: `id`, `kind`, `html`, and `main` (the true
+text) or `with` and `without` (pieces that the text must and must not have). Prints two tables:
+
+* per set and kind of page: mean precision, recall and F1 of the words (of Chinese, the characters), the share of the
+  pages whose 64-bit fingerprint is at most 3 bits from that of the true text, the share whose pairs of words have a
+  Jaccard similarity of at least .8 with it, and the F1 of the pieces of all pages together; the seconds for the set;
+* per set: the same article in two layouts. The true text of a page is put into the layouts of two other pages, in
+  place of their own. Found: the share of these pairs within 3 bits, and with a Jaccard similarity of .8. Confused: the
+  share of pairs of different articles in one layout that are within 3 bits.
+
+    pip install trafilatura==2.3.1 readability-lxml==0.9
+    python3 labelled.py --tool target/release/fpdb-tool SET.ndjson.xz ...
+"""
+
+import argparse
+import json
+import logging
+import lzma
+import random
+import re
+import subprocess
+import tempfile
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import lxml.html
+import readability
+import trafilatura
+
+WORD = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+")
+EXTRACTIONS = ["main/2", "main/1", "strip/1"]
+
+
+def words(text):
+    return [word.lower() for word in WORD.findall(text)]
+
+
+def pairs(text):
+    found = words(text)
+    return set(zip(found, found[1:]))
+
+
+def jaccard(a, b):
+    return len(a & b) / max(1, len(a | b))
+
+
+def score(found, truth):
+    found, truth = Counter(words(found)), Counter(words(truth))
+    common = (found & truth).total()
+    return common / max(1, found.total()), common / max(1, truth.total()), 2 * common / max(1, found.total() + truth.total())
+
+
+def flat(text):
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def tool_texts(tool, extraction, pages, folder):
+    """The texts that the tool extracts from pages, by id. One thread."""
+    path = folder / "pages.warc"
+    with open(path, "wb") as archive:
+        for name, html in pages.items():
+            html = html.encode()
+            archive.write(f"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: {name}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(html)}\r\n\r\n".encode())
+            archive.write(html + b"\r\n\r\n")
+    command = [tool, "extract", "--threads", "1", "--quiet", "--extraction", extraction, path]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {page["id"]: page["text"] for page in map(json.loads, output.split("\n")[:-1])}
+
+
+def readability_text(html):
+    return lxml.html.document_fromstring(readability.Document(html).summary()).text_content()
+
+
+def texts_of(method, tool, pages, folder):
+    """The texts of pages by id, and the seconds that they took."""
+    start = time.time()
+    if method in EXTRACTIONS:
+        found = tool_texts(tool, method, pages, folder)
+    else:
+        extract = {"trafilatura": trafilatura.extract, "readability": readability_text}[method]
+        found = {}
+        for name, html in pages.items():
+            try:
+                found[name] = extract(html) or ""
+            except Exception:  # a page that a program cannot read has no text
+                found[name] = ""
+    return defaultdict(str, found), time.time() - start
+
+
+def fingerprints(tool, texts, folder):
+    path = folder / "texts.ndjson"
+    path.write_text("".join(json.dumps({"id": k, "text": t}) + "\n" for k, t in texts.items()))
+    output = subprocess.run([tool, "fingerprint", "--json", path], capture_output=True, text=True).stdout
+    lines = (json.loads(line) for line in output.split("\n") if line)
+    return {line["id"]: int(line["fingerprint"], 16) for line in lines if line.get("fingerprint")}
+
+
+def near(a, b):
+    return a is not None and b is not None and (a ^ b).bit_count() <= 3
+
+
+def share(values):
+    values = list(values)
+    return f"{sum(values) / len(values):.2f}" if values else "-"
+
+
+def report(name, pages, method, tool, folder):
+    found, seconds = texts_of(method, tool, {page["id"]: page["html"] for page in pages}, folder)
+    labelled = [page for page in pages if page.get("main")]
+    kinds = defaultdict(list)
+    for page in labelled:
+        kinds["all"].append(page)
+        kinds[page["kind"]].append(page)
+    true = fingerprints(tool, {page["id"]: page["main"] for page in labelled}, folder)
+    mine = fingerprints(tool, {page["id"]: found[page["id"]] for page in labelled}, folder)
+    pieces = Counter()
+    for page in pages:
+        text = flat(found[page["id"]])
+        pieces["right"] += sum(flat(piece) in text for piece in page["with"])
+        pieces["wanted"] += len(page["with"])
+        pieces["wrong"] += sum(flat(piece) in text for piece in page["without"])
+    of_pieces = 2 * pieces["right"] / max(1, pieces["right"] + pieces["wrong"] + pieces["wanted"])
+    for kind, of_kind in kinds.items() if len(kinds) > 2 else list(kinds.items())[:1]:
+        scores = [score(found[page["id"]], page["main"]) for page in of_kind]
+        means = " | ".join(f"{sum(values) / len(values):.3f}" for values in zip(*scores))
+        close = share(near(true.get(page["id"]), mine.get(page["id"])) for page in of_kind)
+        alike = share(jaccard(pairs(found[page["id"]]), pairs(page["main"])) >= 0.8 for page in of_kind)
+        last = f"{of_pieces:.3f} | {seconds:.1f}" if kind == "all" else "|"
+        print(f"| {name} | {kind} | {len(of_kind)} | {method} | {means} | {close} | {alike} | {last} |")
+    if not labelled:
+        print(f"| {name} | all | {len(pages)} | {method} | | | | | | {of_pieces:.3f} | {seconds:.1f} |")
+
+
+def layout(page):
+    """The page as a function of an article: its smallest element with most of the true text, filled with the article."""
+    try:
+        tree = lxml.html.document_fromstring(page["html"])
+    except (ValueError, lxml.etree.LxmlError):
+        return None
+    truth = Counter(words(page["main"]))
+    place = None
+    for element in tree.iter("body", "div", "section", "article", "main", "td"):
+        inside = Counter(words(element.text_content()))
+        if (inside & truth).total() >= 0.9 * truth.total():
+            place = element
+    if place is None or place.tag == "body":
+        return None
+
+    def fill(article):
+        for child in list(place):
+            place.remove(child)
+        place.text = None
+        for line in filter(None, article.split("\n")):
+            paragraph = lxml.html.Element("p")
+            paragraph.text = "".join(c for c in line if c >= " ")
+            place.append(paragraph)
+        return lxml.html.tostring(tree, encoding="unicode")
+
+    return fill
+
+
+def report_layouts(name, pages, method, tool, folder):
+    rng = random.Random(1)
+    articles = [page for page in pages if page.get("main") and page["kind"] in ("article", "news")]
+    fills = [fill for fill in map(layout, rng.sample(articles, min(200, len(articles)))) if fill]
+    chosen = [page for page in articles if len(words(page["main"])) >= 100]
+    made = {}
+    for number in range(400):
+        first, second = rng.sample(range(len(fills)), 2)
+        one, other = rng.sample(chosen, 2)
+        made[f"{number} a"] = fills[first](one["main"])
+        made[f"{number} b"] = fills[second](one["main"])
+        made[f"{number} c"] = fills[first](other["main"])
+    found, _ = texts_of(method, tool, made, folder)
+    prints = fingerprints(tool, found, folder)
+    numbers = range(400)
+    same = share(near(prints.get(f"{n} a"), prints.get(f"{n} b")) for n in numbers)
+    alike = share(jaccard(pairs(found[f"{n} a"]), pairs(found[f"{n} b"])) >= 0.8 for n in numbers)
+    confused = sum(near(prints.get(f"{n} a"), prints.get(f"{n} c")) for n in numbers)
+    print(f"| {name} | {method} | {len(fills)} | {same} | {alike} | {confused} of {len(numbers)} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tool", default="fpdb-tool", help="the program fpdb-tool")
+    parser.add_argument("--only", action="store_true", help="without trafilatura and readability")
+    parser.add_argument("sets", type=Path, nargs="+", help="files of labelled pages")
+    arguments = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    methods = EXTRACTIONS + ([] if arguments.only else ["trafilatura", "readability"])
+    sets = {}
+    for path in arguments.sets:
+        with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
+            sets[path.name.split(".")[0]] = [json.loads(line) for line in file]
+    with tempfile.TemporaryDirectory() as folder:
+        print("| set | kind | pages | method | precision | recall | F1 | within 3 bits | J >= .8 | pieces F1 | seconds |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+        for name, pages in sets.items():
+            for method in methods:
+                report(name, pages, method, arguments.tool, Path(folder))
+        print()
+        print("| set | method | layouts | found within 3 bits | found at J >= .8 | confused |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        for name, pages in sets.items():
+            if sum(bool(page.get("main")) for page in pages) > 100:
+                for method in methods:
+                    report_layouts(name, pages, method, arguments.tool, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
