@@ -60,14 +60,15 @@ def flat(text):
 def tool_texts(tool, extraction, pages, folder):
     """The texts that the tool extracts from pages, by id. One thread."""
     path = folder / "pages.warc"
+    names = list(pages)
     with open(path, "wb") as archive:
-        for name, html in pages.items():
+        for number, html in enumerate(pages.values()):
             html = html.encode()
-            archive.write(f"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: {name}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(html)}\r\n\r\n".encode())
+            archive.write(f"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: {number}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(html)}\r\n\r\n".encode())
             archive.write(html + b"\r\n\r\n")
     command = [tool, "extract", "--threads", "1", "--quiet", "--extraction", extraction, path]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return {page["id"]: page["text"] for page in map(json.loads, output.split("\n")[:-1])}
+    return {names[int(page["id"])]: page["text"] for page in map(json.loads, output.split("\n")[:-1])}
 
 
 def readability_text(html):
