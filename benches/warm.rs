@@ -2,13 +2,14 @@
 //! part of it or for all of it.
 //!
 //!     cargo bench --bench warm -- [--n 100000000] [--memory 0.25,0.65,2] [--queries 10000]
-//!         [--layout half-2] [--filter 8]
+//!         [--layout half-2] [--filter 8] [--skew 1]
 //!
 //! Linux only. `memory` is what pages may take, as a share of the files, or `default`. The system's cache of the
 //! files is dropped before each row. `first` are the queries right after the directories and filters
 //! were loaded, while the background reads the files. `then` are those after [`Db::warm`] has returned. Each query is of a
 //! random fingerprint and has no match; before that, some with a match are compared with what was
-//! stored. `process` and `cached` are the memory of the process and the system's cache of files, as
+//! stored. With a `skew` above 1, queries repeat: the share `x` of them is among the first
+//! `x^skew * n / 10`. `process` and `cached` are the memory of the process and the system's cache of files, as
 //! shares of the files.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
@@ -86,11 +87,11 @@ mod linux {
         while db.stats().index_loaded_bytes == 0 && opened.elapsed() < Duration::from_secs(60) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let first = ask(&db, &mut random, count);
+        let first = ask(&db, &mut random, count, n);
         db.warm().unwrap();
         let seconds = opened.elapsed().as_secs_f64();
-        let _ = ask(&db, &mut random, count);
-        let then = ask(&db, &mut random, count);
+        let _ = ask(&db, &mut random, count, n);
+        let then = ask(&db, &mut random, count, n);
         let in_process = (memory_of_process() - before) as f64 / bytes as f64;
         let cached = cached(path) as f64 / bytes as f64;
         println!(
@@ -110,10 +111,13 @@ mod linux {
         }
     }
 
-    fn ask(db: &Db, random: &mut Random, count: usize) -> Vec<Duration> {
+    fn ask(db: &Db, random: &mut Random, count: usize, n: u64) -> Vec<Duration> {
+        let skew: f64 = option("--skew", 1.0);
         let mut times: Vec<Duration> = (0..count)
             .map(|_| {
-                let query = random.next();
+                let share = random.next() as f64 / u64::MAX as f64;
+                let rank = (share.powf(skew) * n as f64 / 10.0) as u64;
+                let query = if skew > 1.0 { Random(!rank).next() } else { random.next() };
                 let start = Instant::now();
                 std::hint::black_box(db.query(query, 3).unwrap());
                 start.elapsed()

@@ -10,9 +10,10 @@ use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::log::document_key;
 use crate::memtable::Memtable;
+use crate::paged::PagedFile;
 use crate::segment::Segment;
 use crate::settings::Ids;
-use crate::storage::PageBudget;
+use crate::storage::{Memory, PageBudget};
 
 /// All sources of entries at one moment.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub(crate) struct Version<F> {
     pub loads: u64,
     /// What the pages of segments in memory count towards.
     pub pages: Arc<PageBudget>,
+    /// The generation of the pages that are not set aside.
+    pub generation: u64,
     /// Where document ids come from.
     pub ids: Ids,
 }
@@ -45,10 +48,49 @@ impl<F: Fingerprint> Version<F> {
         self.segments.iter().map(|segment| segment.loaded_indexes_len()).sum()
     }
 
-    /// Returns the same sources, with empty memory for the pages of the segments.
+    /// Returns whether another generation of pages has begun, so that reads should use a
+    /// [renewed](Self::renewed) version.
+    #[inline]
+    pub(crate) fn is_spent(&self) -> bool {
+        self.generation != self.pages.generation()
+    }
+
+    /// Returns the same sources for the generation of pages that has begun: with empty memory for the
+    /// pages of files for which no memory is set aside.
     pub(crate) fn renewed(&self) -> Result<Self> {
+        let generation = self.pages.generation();
         let renewed = self.segments.iter().map(|segment| segment.renewed().map(Arc::new));
-        Ok(Self { segments: renewed.collect::<Result<_>>()?, ..self.clone() })
+        Ok(Self { segments: renewed.collect::<Result<_>>()?, generation, ..self.clone() })
+    }
+
+    fn files(&self) -> impl Iterator<Item = &PagedFile> {
+        self.segments.iter().flat_map(|segment| segment.files())
+    }
+
+    /// If memory is short, releases pages: first those of files for which no memory is set aside,
+    /// then entire files. The first operation after that drops them. If pages may take more again,
+    /// it sets memory aside for further files. This is called about once a second.
+    pub(crate) fn adapt(&self, memory: Memory) {
+        let bytes = |files: &[&PagedFile]| files.iter().map(|f| f.loaded_bytes()).sum::<u64>();
+        let (mut set_aside, loose): (Vec<_>, Vec<_>) =
+            self.files().partition(|file| file.set_aside() > 0);
+        self.pages.set_copies(self.segments.iter().map(|s| s.separate_copies_len()).sum());
+        let too_much = self.pages.adapt(memory, bytes(&set_aside) + bytes(&loose));
+        if too_much == 0 {
+            return;
+        }
+        set_aside.sort_by_key(|file| file.loaded_bytes());
+        let mut needed = too_much.saturating_sub(bytes(&loose));
+        let mut promised = self.pages.too_much_set_aside();
+        while (needed > 0 || promised > 0) && !set_aside.is_empty() {
+            // The smallest file that is enough, or else the largest.
+            let at = set_aside.partition_point(|file| file.loaded_bytes() < needed);
+            let file = set_aside.remove(at.min(set_aside.len() - 1));
+            file.release();
+            needed = needed.saturating_sub(file.loaded_bytes());
+            promised = promised.saturating_sub(file.released_bytes());
+        }
+        self.pages.give_up();
     }
 
     /// Returns whether the segments of this version have anything that was not visible to a reader
@@ -125,7 +167,7 @@ impl<F: Fingerprint> Version<F> {
 
 /// Holds the current version.
 ///
-/// If the pages in memory exceed their [budget](PageBudget), it is replaced by one with the same
+/// When another generation of pages begins (see [`PageBudget`]), it is replaced by one with the same
 /// sources and empty memory for pages. The old memory is freed with the last reference to the old
 /// version. So a query takes its version once, and needs no lock or count per page.
 pub(crate) struct Current<F> {
@@ -146,7 +188,7 @@ impl<F: Fingerprint> Current<F> {
 
     pub(crate) fn get(&self) -> Arc<Version<F>> {
         let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if version.pages.is_exceeded() { self.renew(version) } else { version }
+        if version.is_spent() { self.renew(version) } else { version }
     }
 
     /// Replaces `version` by one with empty memory for pages, and returns the current version.
@@ -161,7 +203,6 @@ impl<F: Fingerprint> Current<F> {
         *current = renewed.clone();
         drop(current);
         drop(version);
-        renewed.pages.accept_rest();
         (self.on_renewal)(&renewed);
         renewed
     }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::open_file::{CHUNK, OpenFile};
 use super::{FileSummary, PAGE};
@@ -44,11 +44,34 @@ impl PagedFile {
     /// Returns the same file with empty memory for its pages, or with the same memory if that is
     /// set aside for it.
     pub(crate) fn renewed(&self) -> Result<Self> {
-        let pages = match (self.pages.set_aside, &self.pages.budget) {
-            (0, Some(budget)) => Arc::new(CountedPages::new(&self.file, budget.clone())?),
+        let pages = match &self.pages.budget {
+            Some(budget) if !self.pages.stays() => {
+                Arc::new(CountedPages::new(&self.file, budget.clone())?)
+            }
             _ => self.pages.clone(),
         };
         Ok(Self { file: self.file.clone(), pages, ahead: None })
+    }
+
+    /// Returns how many bytes of the file are in memory as pages.
+    pub(crate) fn loaded_bytes(&self) -> u64 {
+        (self.pages.memory.count_inserted() * PAGE) as u64
+    }
+
+    /// Returns how many bytes of memory are set aside for the file.
+    pub(crate) fn set_aside(&self) -> u64 {
+        if self.pages.stays() { self.pages.set_aside } else { 0 }
+    }
+
+    /// Returns how many bytes of memory are set aside for the file and [released](Self::release).
+    pub(crate) fn released_bytes(&self) -> u64 {
+        self.pages.set_aside - self.set_aside()
+    }
+
+    /// Lets the memory that is set aside for the file be dropped when the file is
+    /// [renewed](Self::renewed).
+    pub(crate) fn release(&self) {
+        self.pages.is_released.store(true, Ordering::Relaxed);
     }
 
     /// Returns the same file for a sequential reader, which reads ahead and keeps few pages. If all
@@ -59,7 +82,10 @@ impl PagedFile {
         }
         let memory = PageMemory::private(self.file.body_len);
         let memory = memory.map_err(|e| e.at_path(self.path()))?;
-        let pages = Arc::new(CountedPages { memory, budget: None, set_aside: 0 });
+        let (promised, is_released) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (budget, set_aside) = (None, 0);
+        let pages = CountedPages { memory, budget, set_aside, promised, is_released };
+        let pages = Arc::new(pages);
         let ahead = Some(AtomicUsize::new(1));
         Ok(Some(Self { file: self.file.clone(), pages, ahead }))
     }
@@ -173,6 +199,7 @@ impl PagedFile {
         match self.file.copied(offset, reserved, goes_on) {
             Ok(None) => Ok(()),
             Ok(copy) => {
+                self.pages.use_promised(self.copy_len(offset) as u64);
                 // If another thread was faster, its copy is as good.
                 let _ = self.file.copy.set(copy);
                 Ok(())
@@ -277,12 +304,13 @@ impl PagedFile {
     }
 
     fn insert(&self, page: usize, bytes: &[u8]) {
-        let CountedPages { memory, budget, set_aside } = &*self.pages;
-        if memory.insert(page, bytes)
-            && *set_aside == 0
-            && let Some(budget) = budget
-        {
-            budget.add(PAGE as u64);
+        let CountedPages { memory, budget, set_aside, .. } = &*self.pages;
+        let is_new = memory.insert(page, bytes);
+        let Some(budget) = budget.as_ref().filter(|_| is_new) else { return };
+        if *set_aside == 0 {
+            budget.add_page();
+        } else {
+            self.pages.use_promised(PAGE as u64);
         }
     }
 
@@ -324,16 +352,38 @@ pub(super) struct CountedPages {
     /// If there is room for the entire file: its bytes. They count from the beginning, and single
     /// pages do not.
     pub(super) set_aside: u64,
+    /// How many of these bytes are not used yet.
+    promised: AtomicU64,
+    /// Whether memory that is set aside is to be given up.
+    is_released: AtomicBool,
 }
 
 impl CountedPages {
+    /// Counts memory that was set aside and is used now.
+    fn use_promised(&self, bytes: u64) {
+        let Some(budget) = self.budget.as_ref().filter(|_| self.set_aside > 0) else { return };
+        let rest = |promised: u64| Some(promised.saturating_sub(bytes));
+        let before = self.promised.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest);
+        budget.use_promised(before.map_or(0, |before| before.min(bytes)));
+    }
+
+    /// Returns whether the memory is set aside and is not to be given up.
+    fn stays(&self) -> bool {
+        self.set_aside > 0 && !self.is_released.load(Ordering::Relaxed)
+    }
+
     fn new(file: &OpenFile, budget: Arc<PageBudget>) -> Result<Self> {
         let len = file.body_len as u64;
         let set_aside = if budget.set_aside(len) { len } else { 0 };
         match PageMemory::private(file.body_len) {
-            Ok(memory) => Ok(Self { memory, budget: Some(budget), set_aside }),
+            Ok(memory) => {
+                let (budget, is_released) = (Some(budget), AtomicBool::new(false));
+                let promised = AtomicU64::new(set_aside);
+                Ok(Self { memory, budget, set_aside, promised, is_released })
+            }
             Err(error) => {
-                budget.subtract(set_aside);
+                budget.use_promised(set_aside);
+                budget.end_set_aside(set_aside);
                 Err(error.at_path(file.path()))
             }
         }
@@ -343,12 +393,12 @@ impl CountedPages {
 impl Drop for CountedPages {
     fn drop(&mut self) {
         let Some(budget) = &self.budget else { return };
-        let bytes = match self.set_aside {
-            0 => (self.memory.count_inserted() * PAGE) as u64,
-            set_aside => set_aside,
-        };
-        if bytes > 0 {
-            budget.subtract(bytes);
+        match self.set_aside {
+            0 => budget.drop_pages(self.memory.count_inserted()),
+            bytes => {
+                budget.use_promised(*self.promised.get_mut());
+                budget.end_set_aside(bytes);
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ pub(crate) trait Paged: Sized {
     /// Returns the same, with another memory for the pages of the file.
     fn with_file(&self, file: PagedFile) -> Self;
 
-    /// Returns the same with empty memory for pages, unless that is set aside for the file.
+    /// Does what [`PagedFile::renewed`] does.
     fn renewed(&self) -> Result<Self> {
         Ok(self.with_file(self.file().renewed()?))
     }

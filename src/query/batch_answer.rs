@@ -158,10 +158,9 @@ fn read_ids<F: Fingerprint>(
     let (mut renewed, mut rest) = (None, all_hits);
     while !rest.is_empty() {
         (batch.check)()?;
-        if view.version.pages.is_exceeded() {
-            drop(renewed.take());
-            renewed = view.version.renewed().ok();
-            view.version.pages.accept_rest();
+        let version = renewed.as_ref().unwrap_or(view.version);
+        if version.is_spent() {
+            renewed = version.renewed().ok();
         }
         let view = View { version: renewed.as_ref().unwrap_or(view.version), ..*view };
         let mut ids = LiveIds::new(&view);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Segment;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::paged::PagedFile;
+use crate::paged::{Paged, PagedFile};
 use crate::storage::MemoryBudget;
 use crate::table::Table;
 
@@ -55,6 +55,13 @@ impl<F: Fingerprint> Segment<F> {
     /// some more bytes.
     pub(crate) fn load_pages(&self, goes_on: &dyn Fn(u64) -> bool) {
         self.files().into_iter().for_each(|file| file.load_all(goes_on));
+    }
+
+    /// Returns the bytes of memory that the loaded indexes of files take for which no memory is set
+    /// aside.
+    pub(crate) fn separate_copies_len(&self) -> u64 {
+        let separate = self.tables.iter().filter(|table| table.file().set_aside() == 0);
+        separate.map(Table::loaded_index_len).sum()
     }
 
     /// Returns the bytes of memory that the loaded indexes take.

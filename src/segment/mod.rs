@@ -254,8 +254,7 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Returns the same segment with empty memory for the pages of each file, unless that is set
-    /// aside for it.
+    /// Returns the same segment with all its files [renewed](PagedFile::renewed).
     pub(crate) fn renewed(&self) -> Result<Self> {
         fn renew<T: Paged>(part: Option<&T>) -> Result<Option<T>> {
             part.map(T::renewed).transpose()

@@ -30,13 +30,64 @@ pub fn memory() -> u64 {
 /// Returns how many more bytes of memory the process can use now, including what the system can free,
 /// such as its cache of files: the least of what the machine has and what the process's control
 /// groups allow. `None` if the system does not say.
-pub(super) fn memory_now() -> Option<u64> {
+fn memory_now() -> Option<u64> {
     left().min()
 }
 
-/// Returns whether so little memory is left that nothing more should be read into it in advance.
-pub(crate) fn is_short() -> bool {
-    memory_now().is_some_and(|now| now < memory() / 20)
+/// How much memory there is, and how much of it is left.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::storage::{Memory, Sim, Storage};
+/// let sim = Sim::new();
+/// sim.set_memory(Memory { total: 1 << 30, left: 1 << 20 });
+/// assert_eq!(sim.memory().map(|memory| memory.left), Some(1 << 20));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// The bytes that the process may use.
+    pub total: u64,
+    /// How many more it can use now.
+    pub left: u64,
+}
+
+impl Memory {
+    /// Returns what the system says, if it says anything.
+    pub(super) fn now() -> Option<Self> {
+        // A control group may get another limit at any time.
+        let total = limits().min().unwrap_or(UNKNOWN);
+        memory_now().map(|left| Self { total, left })
+    }
+
+    /// Returns whether so little is left that pages must be given up.
+    pub(crate) fn is_short(self) -> bool {
+        self.left < self.total / 20
+    }
+
+    /// Returns whether so much is left that pages can be read again.
+    pub(crate) fn is_plenty(self) -> bool {
+        self.left > self.total / 5
+    }
+}
+
+/// Returns how many bytes copies of indexes may take by default: a fifth of the memory.
+pub(crate) fn default_for_copies() -> u64 {
+    memory() / 5
+}
+
+/// Returns how many bytes pages may take by default: at most, and now. `promised` is what other
+/// databases of this process have set aside and have not used yet.
+pub(super) fn default_for_pages(promised: u64) -> (u64, u64) {
+    of_memory(memory(), memory_now().map(|now| now.saturating_sub(promised)))
+}
+
+fn of_memory(total: u64, left: Option<u64>) -> (u64, u64) {
+    let most = total / 5 * 4;
+    match left {
+        Some(left) => (most, most.min(left / 10 * 9)),
+        None => (most / 4, most / 4),
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -138,6 +189,14 @@ mod tests {
             "/sys/fs/cgroup/memory/memory.limit_in_bytes",
         ];
         assert_eq!(files, expected);
+    }
+
+    #[test]
+    fn pages_take_most_of_the_memory_and_leave_a_tenth_of_what_is_available() {
+        assert_eq!(of_memory(1000, Some(1000)), (800, 800));
+        assert_eq!(of_memory(1000, Some(500)), (800, 450));
+        assert_eq!(of_memory(1000, Some(0)), (800, 0));
+        assert_eq!(of_memory(1000, None), (200, 200));
     }
 
     #[test]

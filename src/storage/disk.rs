@@ -207,7 +207,7 @@ impl Storage for Disk {
     }
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
-        let pages = Arc::new(PageBudget::new(self.pages.limit()));
+        let pages = Arc::new(self.pages.for_another());
         Arc::new(Self { pages, ..Self::new(root) })
     }
 }

@@ -22,6 +22,7 @@ mod memory;
 mod mmap;
 mod open_file;
 mod page;
+mod page_budget;
 mod read_file;
 #[cfg(feature = "sim")]
 mod sim;
@@ -34,15 +35,16 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-pub(crate) use available::is_short as memory_is_short;
+pub use available::Memory;
+pub(crate) use available::default_for_copies;
 pub use available::memory as memory_limit;
 pub use disk::Disk;
 pub(crate) use in_memory::InMemory;
 pub(crate) use locked::LockedFolder;
-pub use memory::PageBudget;
 pub(crate) use memory::{MemoryBudget, Reservation};
 pub(crate) use mmap::{PageBytes, PageMemory, Pages};
 pub(crate) use page::PAGE;
+pub use page_budget::PageBudget;
 #[cfg(test)]
 pub(crate) use read_file::READ_AHEAD;
 pub use read_file::ReadFile;
@@ -138,6 +140,12 @@ pub trait Storage: Debug + Send + Sync {
     /// Returns the limit for the memory that pages of files take. The default is none.
     fn page_budget(&self) -> Arc<PageBudget> {
         PageBudget::unlimited()
+    }
+
+    /// Returns how much memory there is, and how much is left. `None` if that is unknown. The
+    /// default is what the system says.
+    fn memory(&self) -> Option<Memory> {
+        Memory::now()
     }
 
     /// Returns a number that no other database has: random on disk, counted in a simulation.

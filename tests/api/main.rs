@@ -33,6 +33,7 @@ mod replaced;
 #[cfg(feature = "serde")]
 mod serialize;
 mod shared_space;
+mod short_memory;
 mod truth;
 mod upsert;
 mod waiting;

@@ -12,6 +12,7 @@ use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
 use crate::db::recovery::recover::RecoveryReport;
 use crate::db::state::core::Core;
+use crate::db::state::index_loader::HasVersion;
 use crate::db::state::locks::lock;
 use crate::db::upkeep::background;
 use crate::db::upkeep::close;
@@ -80,7 +81,8 @@ impl<F: Fingerprint> WriteHandle<F> {
         let description = Description::of(lock(&core.manifest).clone());
         let shared = Shared { core: Arc::new(core), threads, recovery, description };
         background::start(&shared.core, &mut lock(&shared.threads))?;
-        shared.core.indexes.offer(&shared.core.current.get());
+        let core: Arc<dyn HasVersion<F>> = shared.core.clone();
+        shared.core.indexes.begin(Arc::downgrade(&core));
         Ok(Self { shared: Arc::new(shared), watch })
     }
 

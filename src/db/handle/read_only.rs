@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
 use crate::db::recovery::read_state::{State, expect_later, load, read_manifest};
-use crate::db::state::index_loader::IndexLoader;
+use crate::db::state::index_loader::{HasVersion, IndexLoader};
 use crate::db::state::mismatch::{other_extraction, other_recipe};
 use crate::db::state::options::Options;
 use crate::db::upkeep::backup;
@@ -16,6 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::progress::Watch;
 use crate::query::Planner;
 use crate::storage::Storage;
+use crate::version::Version;
 
 /// A database that is open for reading, while another process may write to it.
 pub(crate) struct ReadOnlyHandle<F> {
@@ -27,6 +28,11 @@ pub(crate) struct ReadOnlyHandle<F> {
 struct Shared<F> {
     storage: Arc<dyn Storage>,
     description: Description,
+    shown: Arc<Shown<F>>,
+}
+
+/// What the database shows now.
+struct Shown<F> {
     state: RwLock<State<F>>,
     /// Copies the indexes of the state's version to memory.
     indexes: Arc<IndexLoader<F>>,
@@ -42,7 +48,41 @@ impl<F> fmt::Debug for ReadOnlyHandle<F> {
 
 impl<F> Drop for Shared<F> {
     fn drop(&mut self) {
-        self.indexes.stop();
+        self.shown.indexes.stop();
+    }
+}
+
+impl<F: Fingerprint> Shown<F> {
+    fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {
+        look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the current state.
+    fn reader(&self) -> Reader<F> {
+        let reader = self.read(|state| state.reader.clone());
+        if reader.version.is_spent() { self.renewed(reader) } else { reader }
+    }
+
+    /// Replaces the version of `reader` in the current state by one with empty memory for pages,
+    /// and returns the current state; see [`Current`](crate::version::Current).
+    #[cold]
+    fn renewed(&self, reader: Reader<F>) -> Reader<F> {
+        let Ok(renewed) = reader.version.renewed().map(Arc::new) else { return reader };
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&state.reader.version, &reader.version) {
+            state.reader.version = renewed;
+        }
+        let current = state.reader.clone();
+        drop(state);
+        drop(reader);
+        self.indexes.offer(&current.version);
+        current
+    }
+}
+
+impl<F: Fingerprint> HasVersion<F> for Shown<F> {
+    fn version(&self) -> Arc<Version<F>> {
+        self.reader().version
     }
 }
 
@@ -61,13 +101,14 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
             return Err(other_extraction(requested, None).at_path(path));
         }
         let planner = Arc::new(Planner::of(&settings, options.costs.clone()));
-        let indexes = IndexLoader::new(&options.tuning);
+        let indexes = IndexLoader::new(&options.tuning, storage.clone());
         let threads = options.tuning.resolved(options.storage.is_none()).threads.unwrap_or(1);
         let state = RwLock::new(load(&storage, manifest, None, &planner, threads, &[])?);
-        let shared = Arc::new(Shared { storage, description, state, indexes });
-        let handle = Self { shared, watch: options.watch };
-        handle.offer_indexes();
-        Ok(handle)
+        let shown = Arc::new(Shown { state, indexes });
+        let database: Arc<dyn HasVersion<F>> = shown.clone();
+        shown.indexes.begin(Arc::downgrade(&database));
+        let shared = Arc::new(Shared { storage, description, shown });
+        Ok(Self { shared, watch: options.watch })
     }
 
     /// Returns the same database with another function for the progress of long operations.
@@ -87,14 +128,14 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         let known = &version.segments;
         let state = load(storage, manifest, Some(&opened), &planner, threads, known)?;
         storage.check_root()?;
-        let mut current = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.shared.shown.state.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have refreshed in the meantime and seen more.
         if state.age() > current.age() {
             *current = state;
         }
         let is_newer = current.age() > seen;
         drop(current);
-        self.offer_indexes();
+        self.shared.shown.indexes.offer(&self.reader().version);
         Ok(is_newer)
     }
 
@@ -105,46 +146,19 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         backup::backup_of_reader(&*self.shared.storage, &reader, manifest, path)
     }
 
-    /// Has the indexes of the current state copied in the background.
-    fn offer_indexes(&self) {
-        self.shared.indexes.offer(&self.reader().version);
-    }
-
     /// Reads into memory what queries need, as far as it fits.
     pub(crate) fn warm(&self) -> Result<()> {
         let version = self.reader().version;
-        self.shared.indexes.load(&version, &self.watch)
+        self.shared.shown.indexes.load(&version, &self.watch)
     }
 
     fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {
-        look(&self.shared.state.read().unwrap_or_else(PoisonError::into_inner))
+        self.shared.shown.read(look)
     }
 
     /// Returns the current state.
     pub(crate) fn reader(&self) -> Reader<F> {
-        let reader = self.read(|state| state.reader.clone());
-        let reader = match reader.version.pages.is_exceeded() {
-            true => self.renewed(reader),
-            false => reader,
-        };
-        Reader { watch: self.watch.clone(), ..reader }
-    }
-
-    /// Replaces the version of `reader` in the current state by one with empty memory for pages,
-    /// and returns the current state; see [`Current`](crate::version::Current).
-    #[cold]
-    fn renewed(&self, reader: Reader<F>) -> Reader<F> {
-        let Ok(renewed) = reader.version.renewed().map(Arc::new) else { return reader };
-        let mut state = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
-        if Arc::ptr_eq(&state.reader.version, &reader.version) {
-            state.reader.version = renewed;
-        }
-        let current = state.reader.clone();
-        drop(state);
-        drop(reader);
-        current.version.pages.accept_rest();
-        self.shared.indexes.offer(&current.version);
-        current
+        Reader { watch: self.watch.clone(), ..self.shared.shown.reader() }
     }
 
     /// Returns statistics about the database.
@@ -152,7 +166,7 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         self.read(|state| {
             let Reader { settings, version, .. } = &state.reader;
             let (entries, manifest) = (state.reader.counts(), &state.manifest);
-            let indexes = &self.shared.indexes;
+            let indexes = &self.shared.shown.indexes;
             Stats::gather(settings, version, entries, manifest, state.bytes_log, indexes)
         })
     }

@@ -17,7 +17,7 @@ pub(crate) struct Reader<F> {
     pub(crate) settings: Arc<Settings>,
     pub(crate) planner: Arc<Planner<F>>,
     pub(crate) version: Arc<Version<F>>,
-    /// What reads use instead of the version once the pages in memory have exceeded their limit.
+    /// What reads use instead of the version once another generation of pages has begun.
     pub(crate) renewed: OnceLock<Arc<Current<F>>>,
     pub(crate) seq: u64,
     /// Gets the progress of long operations.
@@ -40,7 +40,7 @@ impl<F: Fingerprint> Reader<F> {
     /// Lets `read` read the version.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
         let view = |version| View { version, seq: self.seq, planner: &self.planner };
-        if self.renewed.get().is_none() && !self.version.pages.is_exceeded() {
+        if self.renewed.get().is_none() && !self.version.is_spent() {
             return read(&view(&self.version));
         }
         read(&view(&self.renewed_version()))
@@ -51,7 +51,6 @@ impl<F: Fingerprint> Reader<F> {
     fn renewed_version(&self) -> Arc<Version<F>> {
         let current = self.renewed.get_or_init(|| {
             let renewed = self.version.renewed().map_or_else(|_| self.version.clone(), Arc::new);
-            renewed.pages.accept_rest();
             Arc::new(Current::new(renewed, |_| {}))
         });
         current.get()

@@ -119,8 +119,9 @@ fn load_once<F: Fingerprint>(
     let seq = memtable.last_seq().max(manifest.last_seq);
     let flushed = manifest.last_seq;
     let (active, pages) = (Arc::new(memtable), storage.page_budget());
-    let ids = settings.ids;
-    let version = Version { segments, frozen: None, active, flushed, loads: 0, pages, ids };
+    let (ids, generation) = (settings.ids, pages.generation());
+    let version =
+        Version { segments, frozen: None, active, flushed, loads: 0, pages, generation, ids };
     let reader = Reader {
         settings: Arc::new(settings.clone()),
         planner: planner.clone(),

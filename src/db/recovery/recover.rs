@@ -105,9 +105,10 @@ pub(crate) fn recover<F: Fingerprint>(
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
     let active = Memtable::new(settings.permutations(), manifest.next_doc);
     let (active, pages) = (Arc::new(active), storage.page_budget());
-    let ids = settings.ids;
-    let version = Version { segments, frozen: None, active, flushed: seq, loads: 0, pages, ids };
-    let indexes = IndexLoader::new(&options.tuning);
+    let (ids, generation) = (settings.ids, pages.generation());
+    let version =
+        Version { segments, frozen: None, active, flushed: seq, loads: 0, pages, generation, ids };
+    let indexes = IndexLoader::new(&options.tuning, storage.clone());
     let on_renewal = {
         let indexes = indexes.clone();
         move |version: &Version<F>| indexes.offer(version)

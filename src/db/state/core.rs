@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use crate::db::state::disk_space::DiskSpace;
 use crate::db::state::group::Groups;
-use crate::db::state::index_loader::IndexLoader;
+use crate::db::state::index_loader::{HasVersion, IndexLoader};
 use crate::db::state::locks::lock;
 use crate::db::state::options::Tuning;
 use crate::db::state::poison::Poison;
@@ -116,6 +116,12 @@ impl Writer {
 pub(crate) fn closed(storage: &dyn Storage) -> Error {
     let message = "the database was closed: open it again";
     Error::new(ErrorKind::Closed, message).at_path(storage.root())
+}
+
+impl<F: Fingerprint> HasVersion<F> for Core<F> {
+    fn version(&self) -> Arc<Version<F>> {
+        self.current.get()
+    }
 }
 
 impl<F: Fingerprint> Core<F> {

@@ -9,11 +9,16 @@
 //!
 //! Then the files for which memory is set aside are read from beginning to end, so that queries no
 //! longer wait for single pages.
+//!
+//! After that, the same thread looks once a second how much memory is left, and lets the database
+//! give up pages while it is short.
 
 use std::cell::Cell;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::db::state::locks::lock;
 use crate::db::state::options::Tuning;
@@ -23,19 +28,34 @@ use crate::fingerprint::Fingerprint;
 use crate::process::Process;
 use crate::progress::{Meter, Phase, Watch};
 use crate::segment::Segment;
-use crate::storage::{MemoryBudget, memory_is_short};
+use crate::storage::{Memory, MemoryBudget, Storage, default_for_copies};
 use crate::version::Version;
 
+/// How often the thread looks how much memory is left.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What has the current version of a database.
+pub(crate) trait HasVersion<F>: Send + Sync {
+    /// Returns the current version. It is a [renewed](Version::renewed) one if necessary.
+    fn version(&self) -> Arc<Version<F>>;
+}
+
 /// The copies of one database: what may be copied, and the thread that copies.
-#[derive(Debug)]
 pub(crate) struct IndexLoader<F> {
+    storage: Arc<dyn Storage>,
     budget: Arc<MemoryBudget>,
+    /// The database, from the time when it is open.
+    database: OnceLock<Weak<dyn HasVersion<F>>>,
     /// The process that has the thread.
     process: Process,
     /// Whether a thread may copy in the background.
     background: bool,
     stopped: AtomicBool,
     state: Mutex<State<F>>,
+    /// Wakes the thread.
+    changed: Condvar,
+    /// Whether loading ended because memory was short.
+    was_short: AtomicBool,
     /// Held while segments are copied: one thread at a time.
     copying: Mutex<()>,
     /// The last failure in the background.
@@ -47,14 +67,19 @@ struct State<F> {
     /// The segments that the thread is to copy next.
     offered: Option<Vec<Weak<Segment<F>>>>,
     thread: Option<JoinHandle<()>>,
-    /// Whether the thread will look for offered segments again before it ends.
+    /// Whether there is a thread that will look for offered segments.
     running: bool,
 }
 
 impl<F: Fingerprint> IndexLoader<F> {
-    pub(crate) fn new(tuning: &Tuning) -> Arc<Self> {
+    pub(crate) fn new(tuning: &Tuning, storage: Arc<dyn Storage>) -> Arc<Self> {
+        let limit = tuning.index_memory.unwrap_or_else(default_for_copies);
         Arc::new(Self {
-            budget: Arc::new(MemoryBudget::new(tuning.index_memory)),
+            storage,
+            database: OnceLock::new(),
+            changed: Condvar::new(),
+            was_short: AtomicBool::new(false),
+            budget: Arc::new(MemoryBudget::new(limit)),
             process: Process::current(),
             background: tuning.background,
             stopped: AtomicBool::new(false),
@@ -74,21 +99,35 @@ impl<F: Fingerprint> IndexLoader<F> {
         lock(&self.failure).clone()
     }
 
+    /// Lets the thread of this database look at the memory from now on, and loads what the database
+    /// has.
+    pub(crate) fn begin(self: &Arc<Self>, database: Weak<dyn HasVersion<F>>) {
+        let version = database.upgrade().map(|database| database.version());
+        // It is set once.
+        let _ = self.database.set(database);
+        if let Some(version) = version {
+            self.offer(&version);
+        }
+    }
+
     /// Loads in the background what this version has and is not loaded yet. The thread ends when
-    /// nothing is left to load. If it cannot be started, the files are used as they are. Without
+    /// there are no segments. If it cannot be started, the files are used as they are. Without
     /// memory for copies, nothing is loaded: the caller expects few queries.
     pub(crate) fn offer(self: &Arc<Self>, version: &Version<F>) {
         let needs =
             |segment: &Arc<Segment<F>>| segment.needs_indexes() || segment.missing_pages_len() > 0;
-        let enabled = self.background && self.budget.limit() > 0 && self.process.is_current();
-        if !enabled || !version.segments.iter().any(needs) {
+        if !self.background || !self.process.is_current() || version.segments.is_empty() {
             return;
         }
+        let is_needed = self.budget.limit() > 0 && version.segments.iter().any(needs);
         let mut state = lock(&self.state);
         if self.stopped.load(Ordering::Relaxed) {
             return;
         }
-        state.offered = Some(version.segments.iter().map(Arc::downgrade).collect());
+        if is_needed {
+            state.offered = Some(version.segments.iter().map(Arc::downgrade).collect());
+            self.changed.notify_one();
+        }
         if !state.running {
             let loader = self.clone();
             let thread = std::thread::Builder::new().name("fpdb-index".to_owned());
@@ -100,20 +139,52 @@ impl<F: Fingerprint> IndexLoader<F> {
         }
     }
 
-    /// The thread: copies what is offered until nothing is.
-    fn run(&self) {
+    /// The thread: loads what is offered, and looks at the memory.
+    fn run(self: &Arc<Self>) {
         loop {
+            let offered = lock(&self.state).offered.take();
+            if let Some(segments) = offered {
+                self.load_offered(segments);
+            }
+            let has_segments = self.look();
             let mut state = lock(&self.state);
-            let Some(segments) = state.offered.take() else {
+            if state.offered.is_none() && !self.stopped.load(Ordering::Relaxed) && has_segments {
+                let waited = self.changed.wait_timeout(state, LOOK_EVERY);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            let is_done = state.offered.is_none() && !has_segments;
+            if is_done || self.stopped.load(Ordering::Relaxed) {
                 state.running = false;
                 return;
-            };
-            drop(state);
-            if let Err(error) = self.load_all(segments, &Watch::default()) {
-                let path = error.path().unwrap_or(std::path::Path::new("")).to_owned();
-                Event::BackgroundFailed { path: &path, error: &error }.report();
-                *lock(&self.failure) = Some(error.to_string());
             }
+        }
+    }
+
+    /// Lets the database give up pages if memory is short, and loads the rest if it was short before.
+    /// Returns whether the database has segments.
+    fn look(self: &Arc<Self>) -> bool {
+        let database = self.database.get().and_then(Weak::upgrade);
+        let Some(version) = database.as_ref().map(|database| database.version()) else {
+            return false;
+        };
+        if let Some(memory) = self.storage.memory() {
+            version.adapt(memory);
+            if memory.is_plenty() && self.was_short.swap(false, Ordering::Relaxed) {
+                self.offer(&version);
+            }
+        }
+        let has_segments = !version.segments.is_empty();
+        drop(version);
+        // If pages are given up, this frees their memory.
+        drop(database.map(|database| database.version()));
+        has_segments
+    }
+
+    fn load_offered(&self, segments: Vec<Weak<Segment<F>>>) {
+        if let Err(error) = self.load_all(segments, &Watch::default()) {
+            let path = error.path().unwrap_or(std::path::Path::new("")).to_owned();
+            Event::BackgroundFailed { path: &path, error: &error }.report();
+            *lock(&self.failure) = Some(error.to_string());
         }
     }
 
@@ -131,13 +202,14 @@ impl<F: Fingerprint> IndexLoader<F> {
         let is_stopped = || self.stopped.load(Ordering::Relaxed);
         let left = || segments.iter().filter_map(Weak::upgrade).take_while(|_| !is_stopped());
         let mut result = Ok(());
+        let memory = MemoryLeft::of(&*self.storage);
         for segment in left() {
-            result = result.and(segment.load_indexes(&self.budget, &|| !is_stopped()));
+            let goes_on = &|| !is_stopped() && memory.covers(COPIED_EACH);
+            result = result.and(segment.load_indexes(&self.budget, goes_on));
         }
         let total = left().map(|segment| segment.missing_pages_len()).sum();
         let meter = Meter::new(watch, Phase::Copy, Some(total));
         meter.advance(0)?;
-        let memory = MemoryLeft::default();
         for segment in left().take_while(|_| !memory.is_short.get()) {
             segment.load_pages(&|bytes| {
                 memory.covers(bytes) && !is_stopped() && meter.advance(bytes).is_ok()
@@ -145,7 +217,15 @@ impl<F: Fingerprint> IndexLoader<F> {
             meter.check()?;
         }
         meter.finish();
+        self.was_short.fetch_or(memory.is_short.get(), Ordering::Relaxed);
         result
+    }
+}
+
+/// Shows the folder only: everything else would fill pages.
+impl<F> fmt::Debug for IndexLoader<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndexLoader").field("path", &self.storage.root()).finish_non_exhaustive()
     }
 }
 
@@ -160,6 +240,7 @@ impl<F> IndexLoader<F> {
             self.stopped.store(true, Ordering::Relaxed);
             state.thread.take()
         };
+        self.changed.notify_one();
         if let Some(thread) = thread {
             // If the thread panicked, its message was printed already.
             let _ = thread.join();
@@ -167,24 +248,31 @@ impl<F> IndexLoader<F> {
     }
 }
 
+/// How many bytes of an index are copied at a time.
+const COPIED_EACH: u64 = 256 << 10;
+
 /// Bytes of files that are read between two looks at how much memory is left.
 const LOOK_EACH: u64 = 32 << 20;
 
 /// Whether there is memory left for more. Other programs may need it, or other databases in this
 /// process.
-#[derive(Default)]
-struct MemoryLeft {
+struct MemoryLeft<'a> {
+    storage: &'a dyn Storage,
     since_look: Cell<u64>,
     is_short: Cell<bool>,
 }
 
-impl MemoryLeft {
+impl<'a> MemoryLeft<'a> {
+    fn of(storage: &'a dyn Storage) -> Self {
+        Self { storage, since_look: Cell::new(LOOK_EACH), is_short: Cell::new(false) }
+    }
+
     /// Counts bytes that were read, and returns whether there is memory for more.
     fn covers(&self, bytes: u64) -> bool {
         self.since_look.set(self.since_look.get() + bytes);
         if self.since_look.get() >= LOOK_EACH {
             self.since_look.set(0);
-            self.is_short.set(memory_is_short());
+            self.is_short.set(self.storage.memory().is_some_and(Memory::is_short));
         }
         !self.is_short.get()
     }

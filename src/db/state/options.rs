@@ -51,7 +51,8 @@ pub(crate) struct Tuning {
     pub(crate) background: bool,
     /// `None` for the default.
     pub(crate) threads: Option<usize>,
-    pub(crate) index_memory: u64,
+    /// `None` for the default.
+    pub(crate) index_memory: Option<u64>,
     pub(crate) page_memory: Option<u64>,
 }
 
@@ -114,7 +115,6 @@ pub(crate) const DEFAULT_DISTANCE: u32 = 3;
 pub(crate) const DEFAULT_BLOCK: usize = 128;
 const DEFAULT_EXPECTED: u64 = 1_000_000;
 const DEFAULT_MEMTABLE: usize = 1 << 17;
-const DEFAULT_INDEX_MEMORY: u64 = 1 << 30;
 const DEFAULT_BULK_MEMORY: usize = 256 << 20;
 const DEFAULT_SYNC_INTERVAL: Duration = Duration::from_secs(1);
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
@@ -168,7 +168,7 @@ impl<F: Fingerprint> Options<F> {
                 sync_interval: DEFAULT_SYNC_INTERVAL,
                 bulk_memory: DEFAULT_BULK_MEMORY,
                 background: true,
-                index_memory: DEFAULT_INDEX_MEMORY,
+                index_memory: None,
                 page_memory: None,
                 threads: None,
             },

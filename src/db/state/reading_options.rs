@@ -10,7 +10,9 @@ impl<F> Options<F> {
     /// bulk load, the largest segment first. Queries do not wait for it, but
     /// [`warm`](crate::Db::warm) does. A segment that does not fit has none, until the segments
     /// change next. With 0, nothing is loaded in the background, neither copies nor
-    /// [pages](Self::page_memory), which is best for few queries. Default: 1 GiB; not stored.
+    /// [pages](Self::page_memory), which is best for few queries. The copies of files for which
+    /// memory is set aside need none in addition to that. Default: a fifth of the machine's memory or
+    /// of the lowest limit of the process's control groups; not stored.
     ///
     /// ```
     /// let options = fpdb::Db::options().index_memory(64 << 20);
@@ -19,7 +21,7 @@ impl<F> Options<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn index_memory(mut self, bytes: u64) -> Self {
-        self.tuning.index_memory = bytes;
+        self.tuning.index_memory = Some(bytes);
         self
     }
 
@@ -35,16 +37,19 @@ impl<F> Options<F> {
     /// [`warm`](crate::Db::warm) does the same. The system is asked to keep no second copy of these
     /// files in its cache.
     ///
-    /// The pages of other files share the rest. A query that begins when all pages together take
-    /// more than the limit drops those first, and then reads again what it needs. So the pages may
-    /// exceed the limit by what the running queries read, which is little, except for a large
-    /// batch. A snapshot keeps the pages that were read through it until it is dropped, at most as
+    /// The pages of other files share the rest. A query that begins when they take more than that
+    /// drops them all, and then reads again what it needs. So the pages may exceed the limit by what
+    /// the running queries read, which is little, except for a large batch. A snapshot keeps the pages that were read through it until it is dropped, at most as
     /// many as the limit again. Iterators, flush, compaction, backup and `verify` read in parts, and
     /// keep at most a few MiB each in addition to this.
     ///
-    /// Default: what is available to the process when the database is opened, less a tenth, but at
-    /// most four fifths of the machine's memory or of the lowest limit of the process's control
-    /// groups. Where the system does not say, 1 GiB. Not stored.
+    /// While the machine or a control group of the process is short of memory, with less than a
+    /// twentieth left, the [background](Self::background) lowers the limit and drops pages, until a
+    /// tenth is left. It raises the limit again after a fifth has been left for ten seconds.
+    ///
+    /// Default: four fifths of the machine's memory or of the lowest limit of the process's control
+    /// groups, but at first no more than what is available when the database is opened, less a
+    /// tenth. Where the system does not say, 1 GiB. Not stored.
     ///
     /// ```
     /// let options = fpdb::Db::options().page_memory(256 << 20);

@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{
-    FILE_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, ReadFile, Storage, WriteFile,
-    failed, path_in, too_long,
+    FILE_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Memory, PageBudget, ReadFile,
+    Storage, WriteFile, failed, path_in, too_long,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crash::Crash;
@@ -76,6 +76,8 @@ pub struct Sim {
     root: Arc<Path>,
     /// The crash that led to this state, if one did.
     crash: Option<Arc<Crash>>,
+    /// Without a limit until memory is short.
+    pages: Arc<PageBudget>,
 }
 
 impl Sim {
@@ -87,7 +89,7 @@ impl Sim {
     }
 
     fn in_world(world: World, root: Arc<Path>, crash: Option<Arc<Crash>>) -> Arc<Self> {
-        Arc::new(Self { world: Arc::new(Mutex::new(world)), root, crash })
+        Arc::new(Self { world: Arc::new(Mutex::new(world)), root, crash, pages: Self::pages() })
     }
 
     /// Returns another folder of the same file system, with the same record of operations.
@@ -106,7 +108,12 @@ impl Sim {
     #[must_use]
     pub fn folder(&self, root: impl AsRef<Path>) -> Arc<Self> {
         let root = root.as_ref().into();
-        Arc::new(Self { world: self.world.clone(), root, crash: self.crash.clone() })
+        let (world, crash) = (self.world.clone(), self.crash.clone());
+        Arc::new(Self { world, root, crash, pages: Self::pages() })
+    }
+
+    fn pages() -> Arc<PageBudget> {
+        Arc::new(PageBudget::new(u64::MAX))
     }
 
     /// Returns how many operations were recorded: everything that changes a file or a folder, and
@@ -371,7 +378,16 @@ impl Storage for Sim {
         }
         world.locked.push(file);
         let (world, root, crash) = (self.world.clone(), self.root.clone(), self.crash.clone());
-        Ok(Box::new(SimLock { folder: Self { world, root, crash }, file }))
+        let folder = Self { world, root, crash, pages: self.pages.clone() };
+        Ok(Box::new(SimLock { folder, file }))
+    }
+
+    fn page_budget(&self) -> Arc<PageBudget> {
+        self.pages.clone()
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        self.world().memory
     }
 
     fn fresh_id(&self) -> Result<u128> {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::faults::Faults;
+use crate::storage::Memory;
 
 /// The number of a file, like an inode number: a position in [`World::files`].
 pub(super) type FileId = usize;
@@ -165,6 +166,7 @@ pub(super) struct World {
     pub(super) free_space: u64,
     /// The most bytes that all files together take, if that is limited.
     pub(super) capacity: Option<u64>,
+    pub(super) memory: Option<Memory>,
 }
 
 pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {

@@ -12,7 +12,7 @@ pub(crate) struct MemoryArgs {
     page_memory: Option<usize>,
 
     /// Memory for copies of directories and filters, which pay off after many queries [default: 0,
-    /// but 1GiB for import and dedup]
+    /// but a fifth of the memory for import and dedup]
     #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Memory")]
     index_memory: Option<usize>,
 }

@@ -1,0 +1,292 @@
+//! The limit for the memory that pages of files take. It follows what is left of the memory.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
+
+use super::available::{Memory, default_for_pages};
+use super::page::PAGE;
+
+/// After this many looks in a row that found plenty of memory, pages may take more again.
+const CALM_LOOKS: u64 = 10;
+
+/// The bytes that all databases of this process have set aside for files and have not used yet. The
+/// system still counts them as available.
+static PROMISED: AtomicU64 = AtomicU64::new(0);
+
+/// How many bytes of memory the pages of a database's files may take, and how many they take.
+///
+/// # Examples
+///
+/// ```
+/// let budget = fpdb::storage::PageBudget::new(1 << 30);
+/// assert_eq!((budget.limit(), budget.used()), (1 << 30, 0));
+/// ```
+// There are two kinds of files. A file with memory set aside keeps all its pages. The pages of other
+// files are *loose*: they are not removed one by one, but in generations. Once the pages that were
+// read in a generation exceed the room for loose pages, the next generation begins. The next
+// operation then uses a version of the segments with empty memory for loose pages, and the old memory
+// is freed after the last operation that uses it (`Current` in version.rs).
+#[derive(Debug)]
+pub struct PageBudget {
+    /// The most that pages may ever take.
+    most: u64,
+    /// What they may take now.
+    limit: AtomicU64,
+    /// The bytes of files with memory set aside, whether they have been read or not.
+    set_aside: AtomicU64,
+    /// The bytes of loose pages, of all generations.
+    loose: AtomicU64,
+    /// The bytes of loose pages that were read in this generation.
+    young: AtomicU64,
+    /// The number of the generation.
+    generation: AtomicU64,
+    /// How many of the last looks in a row found plenty of memory.
+    calm: AtomicU64,
+    /// The bytes that copies of indexes take of files without memory set aside.
+    copies: AtomicU64,
+    /// [`PROMISED`], but for tests.
+    promised: &'static AtomicU64,
+}
+
+/// Most of the memory that is available now.
+impl Default for PageBudget {
+    fn default() -> Self {
+        let (most, now) = default_for_pages(PROMISED.load(Relaxed));
+        Self { limit: AtomicU64::new(now), ..Self::new(most) }
+    }
+}
+
+impl PageBudget {
+    /// Creates a budget of this many bytes.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
+        let (set_aside, loose) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (young, generation, calm) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let (most, limit, copies) = (limit, AtomicU64::new(limit), AtomicU64::new(0));
+        let promised = &PROMISED;
+        Self { most, limit, set_aside, loose, young, generation, calm, copies, promised }
+    }
+
+    /// Returns the same limit for the pages of another database.
+    pub(super) fn for_another(&self) -> Self {
+        Self { limit: AtomicU64::new(self.limit()), ..Self::new(self.most) }
+    }
+
+    /// Returns a budget without a limit, which all that use it share.
+    pub(super) fn unlimited() -> Arc<Self> {
+        static UNLIMITED: LazyLock<Arc<PageBudget>> =
+            LazyLock::new(|| Arc::new(PageBudget::new(u64::MAX)));
+        UNLIMITED.clone()
+    }
+
+    /// Returns the limit in bytes. It is lower while memory is short.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.limit.load(Relaxed)
+    }
+
+    /// Returns the bytes in use.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.set_aside.load(Relaxed).saturating_add(self.loose.load(Relaxed))
+    }
+
+    /// Returns the number of the generation.
+    #[inline]
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Relaxed)
+    }
+
+    /// Begins the next generation.
+    fn begin_generation(&self) {
+        self.young.store(0, Relaxed);
+        self.generation.fetch_add(1, Relaxed);
+    }
+
+    /// Returns how many bytes loose pages may take: what nothing else takes, and at least half of
+    /// what is not set aside.
+    fn room_for_loose(&self) -> u64 {
+        let room = self.limit().saturating_sub(self.set_aside.load(Relaxed));
+        room - self.copies.load(Relaxed).min(room / 2)
+    }
+
+    /// Sets how many bytes the copies of indexes take of files without memory set aside. The copies of
+    /// other files take the place of pages.
+    pub(crate) fn set_copies(&self, bytes: u64) {
+        self.copies.store(bytes, Relaxed);
+    }
+
+    /// Counts a loose page.
+    pub(crate) fn add_page(&self) {
+        self.loose.fetch_add(PAGE as u64, Relaxed);
+        let young = self.young.fetch_add(PAGE as u64, Relaxed) + PAGE as u64;
+        if young > self.room_for_loose() {
+            self.begin_generation();
+        }
+    }
+
+    /// Counts loose pages that were dropped.
+    pub(crate) fn drop_pages(&self, pages: usize) {
+        self.loose.fetch_sub((pages * PAGE) as u64, Relaxed);
+    }
+
+    /// Sets memory aside for all pages of a file, if that leaves an eighth of the limit for others.
+    /// Returns whether it does.
+    pub(crate) fn set_aside(&self, bytes: u64) -> bool {
+        let most = self.most_set_aside();
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= most);
+        let is_set_aside = self.set_aside.fetch_update(Relaxed, Relaxed, fits).is_ok();
+        if is_set_aside {
+            self.promised.fetch_add(bytes, Relaxed);
+        }
+        if is_set_aside && self.loose.load(Relaxed) > self.room_for_loose() {
+            self.begin_generation();
+        }
+        is_set_aside
+    }
+
+    /// Counts memory that was set aside and is used now, or never will be.
+    pub(crate) fn use_promised(&self, bytes: u64) {
+        self.promised.fetch_sub(bytes, Relaxed);
+    }
+
+    /// Gives up memory that was set aside and is not promised any more.
+    pub(crate) fn end_set_aside(&self, bytes: u64) {
+        self.set_aside.fetch_sub(bytes, Relaxed);
+    }
+
+    fn most_set_aside(&self) -> u64 {
+        let limit = self.limit();
+        limit - limit / 8
+    }
+
+    /// Returns by how many bytes the memory that is set aside exceeds what may be.
+    pub(crate) fn too_much_set_aside(&self) -> u64 {
+        self.set_aside.load(Relaxed).saturating_sub(self.most_set_aside())
+    }
+
+    /// Returns whether there is room for this many more bytes, and as many again for others.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        self.used().saturating_add(bytes) <= self.limit() / 2
+    }
+
+    /// Lowers the limit if memory is short, and raises it again when there has been plenty for some
+    /// time. `loaded` is how many bytes the pages in memory have, and this is called about once a
+    /// second. Returns how many bytes to give up; the caller chooses them and then calls
+    /// [`give_up`](Self::give_up).
+    pub(crate) fn adapt(&self, memory: Memory, loaded: u64) -> u64 {
+        if memory.is_short() {
+            self.calm.store(0, Relaxed);
+            let least = self.most.min(memory.total / 64);
+            let missing = (memory.total / 10).saturating_sub(memory.left);
+            let lower = loaded.saturating_sub(missing).max(least).min(self.limit());
+            self.limit.store(lower, Relaxed);
+            return loaded.saturating_sub(lower);
+        }
+        let limit = self.limit();
+        if !memory.is_plenty() || limit == self.most {
+            self.calm.store(0, Relaxed);
+        } else if self.calm.fetch_add(1, Relaxed) + 1 >= CALM_LOOKS {
+            self.calm.store(0, Relaxed);
+            // Then memory is not short after all of this is used.
+            let more = memory.left - memory.total / 20 * 3;
+            let higher = loaded.saturating_add(more).min(self.most);
+            if higher == self.most || higher > limit.saturating_add(limit / 8) {
+                self.limit.store(higher, Relaxed);
+                self.begin_generation();
+            }
+        }
+        0
+    }
+
+    /// Begins a generation without what the caller of [`adapt`](Self::adapt) has released.
+    pub(crate) fn give_up(&self) {
+        self.begin_generation();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P: u64 = PAGE as u64;
+
+    #[test]
+    fn generation_ends_when_its_pages_exceed_the_room_for_loose_pages() {
+        let budget = PageBudget::new(100 * P);
+        assert!(
+            budget.set_aside(80 * P) && !budget.set_aside(8 * P) && !budget.set_aside(u64::MAX)
+        );
+        (0..20).for_each(|_| budget.add_page());
+        assert_eq!((budget.generation(), budget.used()), (0, 100 * P));
+        budget.add_page();
+        assert_eq!(budget.generation(), 1);
+        (0..20).for_each(|_| budget.add_page());
+        assert_eq!((budget.generation(), budget.used()), (1, 121 * P));
+        budget.drop_pages(21);
+        budget.add_page();
+        assert_eq!(budget.generation(), 2);
+        budget.drop_pages(21);
+        budget.end_set_aside(80 * P);
+        assert!(budget.used() == 0 && budget.has_room(50 * P) && !budget.has_room(51 * P));
+    }
+
+    #[test]
+    fn limit_falls_while_memory_is_short_and_rises_slowly_when_there_is_plenty() {
+        let budget = PageBudget::new(700);
+        let memory = |left| Memory { total: 6400, left };
+        let look = |left, loaded| budget.adapt(memory(left), loaded);
+        assert_eq!((look(320, 600), budget.limit()), (0, 700));
+        assert_eq!((look(300, 600), budget.limit()), (340, 260));
+        // The system has not got it back yet.
+        assert_eq!((look(300, 600), budget.limit()), (340, 260));
+        assert_eq!((look(0, 260), budget.limit()), (160, 100));
+        assert_eq!((look(0, 100), budget.limit()), (0, 100), "some is always left");
+        for _ in 0..50 {
+            assert_eq!((look(1200, 100), budget.limit()), (0, 100));
+        }
+        (0..9).for_each(|_| assert_eq!((look(1300, 100), budget.limit()), (0, 100)));
+        look(1200, 100);
+        let generation = budget.generation();
+        (0..9).for_each(|_| assert_eq!((look(1300, 100), budget.limit()), (0, 100)));
+        assert_eq!((look(1300, 100), budget.limit()), (0, 440));
+        assert_eq!(budget.generation(), generation + 1);
+        (0..10).for_each(|_| assert_eq!(look(6400, 400), 0));
+        assert_eq!(budget.limit(), 700);
+    }
+
+    #[test]
+    fn copies_take_at_most_half_of_the_room_for_loose_pages() {
+        let budget = PageBudget::new(100 * P);
+        assert!(budget.set_aside(80 * P));
+        budget.set_copies(4 * P);
+        assert_eq!(budget.room_for_loose(), 16 * P);
+        budget.set_copies(50 * P);
+        assert_eq!(budget.room_for_loose(), 10 * P);
+    }
+
+    #[test]
+    fn memory_that_is_set_aside_is_promised_until_it_is_used() {
+        let promised: &'static AtomicU64 = Box::leak(Box::default());
+        let of_limit = |limit| PageBudget { promised, ..PageBudget::new(limit) };
+        let (one, another) = (of_limit(800), of_limit(800));
+        assert!(one.set_aside(500) && another.set_aside(600) && !another.set_aside(200));
+        assert_eq!(promised.load(Relaxed), 1100);
+        one.use_promised(500);
+        one.end_set_aside(500);
+        assert_eq!(promised.load(Relaxed), 600);
+    }
+
+    #[test]
+    fn memory_that_is_set_aside_ends_the_generation_if_loose_pages_take_its_room() {
+        let budget = PageBudget::new(100 * P);
+        (0..40).for_each(|_| budget.add_page());
+        assert!(budget.set_aside(50 * P));
+        assert_eq!(budget.generation(), 0);
+        assert!(budget.set_aside(30 * P));
+        assert_eq!((budget.generation(), budget.too_much_set_aside()), (1, 0));
+        budget.adapt(Memory { total: 200 * P, left: 0 }, 80 * P);
+        assert_eq!(budget.limit(), 60 * P);
+        assert_eq!(budget.too_much_set_aside(), 80 * P - (60 * P - 60 * P / 8));
+    }
+}
