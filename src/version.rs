@@ -63,6 +63,39 @@ impl<F: Fingerprint> Version<F> {
         Ok(Self { segments: renewed.collect::<Result<_>>()?, generation, ..self.clone() })
     }
 
+    /// Counts the copies of indexes of files for which no memory is set aside, and returns their
+    /// bytes.
+    fn count_copies(&self) -> u64 {
+        let copies = self.segments.iter().map(|segment| segment.separate_copies_len()).sum();
+        self.pages.set_copies(copies);
+        copies
+    }
+
+    /// Releases files for which memory is set aside if there is not enough for them beside the copies
+    /// of indexes, which more queries use. The first operation after that drops what has been read of
+    /// them.
+    pub(crate) fn make_room_for_copies(&self) {
+        let mut files: Vec<_> = self.files().filter(|file| file.set_aside() > 0).collect();
+        files.sort_by_key(|file| file.set_aside());
+        let mut kept: u64 = files.iter().map(|file| file.set_aside()).sum();
+        let most = self.pages.most_fixed();
+        let mut is_changed = false;
+        // The copy of an index takes the place of pages only if memory is set aside for the file.
+        while let Some(missing) = (kept + self.count_copies()).checked_sub(most + 1)
+            && !files.is_empty()
+        {
+            // The smallest file that is enough, or else the largest.
+            let at = files.partition_point(|file| file.set_aside() <= missing);
+            let file = files.remove(at.min(files.len() - 1));
+            kept -= file.set_aside();
+            file.release();
+            is_changed = true;
+        }
+        if is_changed {
+            self.pages.give_up();
+        }
+    }
+
     fn files(&self) -> impl Iterator<Item = &PagedFile> {
         self.segments.iter().flat_map(|segment| segment.files())
     }
@@ -74,7 +107,7 @@ impl<F: Fingerprint> Version<F> {
         let bytes = |files: &[&PagedFile]| files.iter().map(|f| f.loaded_bytes()).sum::<u64>();
         let (mut set_aside, loose): (Vec<_>, Vec<_>) =
             self.files().partition(|file| file.set_aside() > 0);
-        self.pages.set_copies(self.segments.iter().map(|s| s.separate_copies_len()).sum());
+        self.count_copies();
         let too_much = self.pages.adapt(memory, bytes(&set_aside) + bytes(&loose));
         if too_much == 0 {
             return;

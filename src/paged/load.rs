@@ -30,7 +30,7 @@ impl PagedFile {
 
     /// Returns how many bytes [`load_all`](Self::load_all) would read.
     pub(crate) fn missing_bytes(&self) -> u64 {
-        if self.pages.set_aside == 0 || self.pages.memory.is_warm() {
+        if self.set_aside() == 0 || self.pages.memory.is_warm() {
             return 0;
         }
         let bytes = self.pages.memory.bytes();
@@ -42,7 +42,7 @@ impl PagedFile {
     /// copied. `goes_on` is called after each step with the bytes that were read, and returns
     /// whether to continue. A page that cannot be read is reported when it is used.
     pub(crate) fn load_all(&self, goes_on: &dyn Fn(u64) -> bool) {
-        if self.pages.set_aside == 0 || self.pages.memory.is_warm() {
+        if self.set_aside() == 0 || self.pages.memory.is_warm() {
             return;
         }
         let end = self.end_of_needed();

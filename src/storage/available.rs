@@ -71,22 +71,26 @@ impl Memory {
     }
 }
 
-/// Returns how many bytes copies of indexes may take by default: a fifth of the memory.
-pub(crate) fn default_for_copies() -> u64 {
-    memory() / 5
+/// Returns how many bytes copies of indexes may take by default where pages have no limit.
+pub(super) fn default_for_copies() -> u64 {
+    memory() / 10 * 6
 }
 
-/// Returns how many bytes pages may take by default: at most, and now. `promised` is what other
-/// databases of this process have set aside and have not used yet.
+/// Returns how many bytes pages and copies of indexes may take by default: at most, and now.
+/// `promised` is what other databases of this process have set aside and have not used yet.
+// The rest is for everything else that counts towards the limit of a control group: the memtable and
+// what operations need, the pages of old versions that are still in use, the rest of the program, and
+// what the system needs for the process. Without that, the system ended processes with eight
+// threads.
 pub(super) fn default_for_pages(promised: u64) -> (u64, u64) {
     of_memory(memory(), memory_now().map(|now| now.saturating_sub(promised)))
 }
 
 fn of_memory(total: u64, left: Option<u64>) -> (u64, u64) {
-    let most = total / 5 * 4;
+    let most = total / 10 * 7;
     match left {
         Some(left) => (most, most.min(left / 10 * 9)),
-        None => (most / 4, most / 4),
+        None => (total / 4, total / 4),
     }
 }
 
@@ -193,10 +197,10 @@ mod tests {
 
     #[test]
     fn pages_take_most_of_the_memory_and_leave_a_tenth_of_what_is_available() {
-        assert_eq!(of_memory(1000, Some(1000)), (800, 800));
-        assert_eq!(of_memory(1000, Some(500)), (800, 450));
-        assert_eq!(of_memory(1000, Some(0)), (800, 0));
-        assert_eq!(of_memory(1000, None), (200, 200));
+        assert_eq!(of_memory(1000, Some(1000)), (700, 700));
+        assert_eq!(of_memory(1000, Some(500)), (700, 450));
+        assert_eq!(of_memory(1000, Some(0)), (700, 0));
+        assert_eq!(of_memory(1000, None), (250, 250));
     }
 
     #[test]

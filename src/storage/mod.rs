@@ -36,7 +36,6 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 pub use available::Memory;
-pub(crate) use available::default_for_copies;
 pub use available::memory as memory_limit;
 pub use disk::Disk;
 pub(crate) use in_memory::InMemory;

@@ -1,4 +1,5 @@
-//! The limit for the memory that pages of files take. It follows what is left of the memory.
+//! The limit for the memory that pages of files and copies of indexes take. It follows what is left
+//! of the memory.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
@@ -13,7 +14,8 @@ const CALM_LOOKS: u64 = 10;
 /// system still counts them as available.
 static PROMISED: AtomicU64 = AtomicU64::new(0);
 
-/// How many bytes of memory the pages of a database's files may take, and how many they take.
+/// How many bytes of memory the pages of a database's files and the copies of its indexes may take,
+/// and how many the pages take.
 ///
 /// # Examples
 ///
@@ -22,13 +24,14 @@ static PROMISED: AtomicU64 = AtomicU64::new(0);
 /// assert_eq!((budget.limit(), budget.used()), (1 << 30, 0));
 /// ```
 // There are two kinds of files. A file with memory set aside keeps all its pages. The pages of other
-// files are *loose*: they are not removed one by one, but in generations. Once the pages that were
-// read in a generation exceed the room for loose pages, the next generation begins. The next
-// operation then uses a version of the segments with empty memory for loose pages, and the old memory
-// is freed after the last operation that uses it (`Current` in version.rs).
+// files are *loose*: they are not removed one by one, but in generations. Once loose pages exceed the
+// room for them, the next generation begins. The next operation then uses a version of the segments
+// with empty memory for loose pages, and the old memory is freed after the last operation that uses
+// it (`Current` in version.rs). Until then it counts, so that the next generations are shorter. But
+// each has at least an eighth of the room, because nothing is gained by dropping few pages.
 #[derive(Debug)]
 pub struct PageBudget {
-    /// The most that pages may ever take.
+    /// The most that pages and copies may ever take.
     most: u64,
     /// What they may take now.
     limit: AtomicU64,
@@ -103,11 +106,16 @@ impl PageBudget {
         self.generation.fetch_add(1, Relaxed);
     }
 
-    /// Returns how many bytes loose pages may take: what nothing else takes, and at least half of
-    /// what is not set aside.
+    /// Returns how many bytes loose pages may take: what nothing else takes, and at least a sixteenth
+    /// of the limit.
     fn room_for_loose(&self) -> u64 {
-        let room = self.limit().saturating_sub(self.set_aside.load(Relaxed));
-        room - self.copies.load(Relaxed).min(room / 2)
+        let others = self.set_aside.load(Relaxed).saturating_add(self.copies.load(Relaxed));
+        self.limit().saturating_sub(others).max(self.limit() / 16)
+    }
+
+    /// Returns how many bytes copies of indexes may take if nobody has set another limit for them.
+    pub(crate) fn most_copies(&self) -> u64 {
+        self.limit() / 8 * 7
     }
 
     /// Sets how many bytes the copies of indexes take of files without memory set aside. The copies of
@@ -118,9 +126,10 @@ impl PageBudget {
 
     /// Counts a loose page.
     pub(crate) fn add_page(&self) {
-        self.loose.fetch_add(PAGE as u64, Relaxed);
+        let loose = self.loose.fetch_add(PAGE as u64, Relaxed) + PAGE as u64;
         let young = self.young.fetch_add(PAGE as u64, Relaxed) + PAGE as u64;
-        if young > self.room_for_loose() {
+        let room = self.room_for_loose();
+        if loose > room && young > room / 8 {
             self.begin_generation();
         }
     }
@@ -130,8 +139,8 @@ impl PageBudget {
         self.loose.fetch_sub((pages * PAGE) as u64, Relaxed);
     }
 
-    /// Sets memory aside for all pages of a file, if that leaves an eighth of the limit for others.
-    /// Returns whether it does.
+    /// Sets memory aside for all pages of a file, if that leaves a sixteenth of the limit for loose
+    /// pages. Returns whether it does.
     pub(crate) fn set_aside(&self, bytes: u64) -> bool {
         let most = self.most_set_aside();
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= most);
@@ -155,9 +164,14 @@ impl PageBudget {
         self.set_aside.fetch_sub(bytes, Relaxed);
     }
 
-    fn most_set_aside(&self) -> u64 {
+    /// Returns how many bytes files with memory set aside and copies may take together.
+    pub(crate) fn most_fixed(&self) -> u64 {
         let limit = self.limit();
-        limit - limit / 8
+        limit - limit / 16
+    }
+
+    fn most_set_aside(&self) -> u64 {
+        self.most_fixed().saturating_sub(self.copies.load(Relaxed))
     }
 
     /// Returns by how many bytes the memory that is set aside exceeds what may be.
@@ -215,20 +229,38 @@ mod tests {
     fn generation_ends_when_its_pages_exceed_the_room_for_loose_pages() {
         let budget = PageBudget::new(100 * P);
         assert!(
-            budget.set_aside(80 * P) && !budget.set_aside(8 * P) && !budget.set_aside(u64::MAX)
+            budget.set_aside(80 * P) && !budget.set_aside(14 * P) && !budget.set_aside(u64::MAX)
         );
         (0..20).for_each(|_| budget.add_page());
         assert_eq!((budget.generation(), budget.used()), (0, 100 * P));
         budget.add_page();
         assert_eq!(budget.generation(), 1);
-        (0..20).for_each(|_| budget.add_page());
-        assert_eq!((budget.generation(), budget.used()), (1, 121 * P));
         budget.drop_pages(21);
+        (0..20).for_each(|_| budget.add_page());
+        assert_eq!((budget.generation(), budget.used()), (1, 100 * P));
         budget.add_page();
         assert_eq!(budget.generation(), 2);
         budget.drop_pages(21);
         budget.end_set_aside(80 * P);
         assert!(budget.used() == 0 && budget.has_room(50 * P) && !budget.has_room(51 * P));
+    }
+
+    #[test]
+    fn pages_that_are_still_in_use_make_the_next_generations_short() {
+        let budget = PageBudget::new(64 * P);
+        (0..65).for_each(|_| budget.add_page());
+        assert_eq!(budget.generation(), 1);
+        // Each of eight threads keeps the pages of a generation.
+        for generation in 2..9 {
+            (0..8).for_each(|_| budget.add_page());
+            assert_eq!(budget.generation(), generation - 1);
+            budget.add_page();
+            assert_eq!(budget.generation(), generation);
+        }
+        assert_eq!(budget.used(), (65 + 7 * 9) * P);
+        budget.drop_pages(65 + 7 * 9);
+        (0..64).for_each(|_| budget.add_page());
+        assert_eq!(budget.generation(), 8);
     }
 
     #[test]
@@ -256,13 +288,17 @@ mod tests {
     }
 
     #[test]
-    fn copies_take_at_most_half_of_the_room_for_loose_pages() {
-        let budget = PageBudget::new(100 * P);
+    fn copies_take_the_room_of_pages_except_for_a_sixteenth() {
+        let budget = PageBudget::new(160 * P);
         assert!(budget.set_aside(80 * P));
-        budget.set_copies(4 * P);
-        assert_eq!(budget.room_for_loose(), 16 * P);
-        budget.set_copies(50 * P);
+        budget.set_copies(20 * P);
+        assert_eq!((budget.room_for_loose(), budget.too_much_set_aside()), (60 * P, 0));
+        assert!(!budget.set_aside(51 * P) && budget.set_aside(50 * P));
         assert_eq!(budget.room_for_loose(), 10 * P);
+        budget.set_copies(50 * P);
+        assert_eq!((budget.room_for_loose(), budget.too_much_set_aside()), (10 * P, 30 * P));
+        budget.set_copies(u64::MAX);
+        assert_eq!((budget.room_for_loose(), budget.too_much_set_aside()), (10 * P, 130 * P));
     }
 
     #[test]
@@ -287,6 +323,6 @@ mod tests {
         assert_eq!((budget.generation(), budget.too_much_set_aside()), (1, 0));
         budget.adapt(Memory { total: 200 * P, left: 0 }, 80 * P);
         assert_eq!(budget.limit(), 60 * P);
-        assert_eq!(budget.too_much_set_aside(), 80 * P - (60 * P - 60 * P / 8));
+        assert_eq!(budget.too_much_set_aside(), 80 * P - (60 * P - 60 * P / 16));
     }
 }

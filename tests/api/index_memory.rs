@@ -49,7 +49,7 @@ fn check_answers<F: Fingerprint>() {
     check(&without, &oracle);
     drop(without);
     for page_memory in [0, 100 << 10, u64::MAX] {
-        let db = options::<F>().page_memory(page_memory).open(&path).unwrap();
+        let db = options::<F>().page_memory(page_memory).index_memory(1 << 20).open(&path).unwrap();
         check(&db, &oracle);
         let (stats, copied) = (db.stats(), warm(&db));
         assert!(copied >= stats.index_memory_bytes * 9 / 10, "{copied} of {stats:?}");
@@ -105,9 +105,33 @@ fn without_a_background_nothing_is_copied_until_requested() {
     let path = folder.path().join("db");
     create::<u64>(&path);
     let db = options::<u64>().open(&path).unwrap();
-    let limit = fpdb::memory_limit() / 5;
-    assert_eq!((db.stats().index_loaded_bytes, db.stats().index_budget_bytes), (0, limit));
+    let stats = db.stats();
+    assert_eq!(stats.index_loaded_bytes, 0);
+    assert!(stats.index_budget_bytes > 1 << 20, "{stats:?}");
     assert!(warm(&db) > 0);
+}
+
+#[test]
+fn copies_and_pages_share_one_limit_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let oracle = create::<u64>(&path);
+    let all = warm(&options::<u64>().open(&path).unwrap());
+    for limit in [all * 7 / 8, all * 8 / 7 + 8, all * 2, all * 3] {
+        let db = options::<u64>().page_memory(limit).open(&path).unwrap();
+        assert_eq!(db.stats().index_budget_bytes, limit / 8 * 7);
+        let copied = warm(&db);
+        if limit > all {
+            assert_eq!(copied, all);
+        } else {
+            assert!(copied > 0 && copied < all, "{copied} of {all}");
+        }
+        check(&db, &oracle);
+        let stats = db.stats();
+        let used = stats.page_memory_bytes + copied;
+        let one_query = 100 * 4096;
+        assert!(used <= limit + limit / 16 + one_query, "{used} of {limit}: {stats:?}");
+    }
 }
 
 #[test]

@@ -163,13 +163,13 @@ fn scan(query: u64, distance: u32) -> usize {
 }
 
 #[test]
-fn memory_is_set_aside_for_files_that_fit_into_seven_eighths_of_the_limit() {
+fn memory_is_set_aside_for_files_that_leave_a_sixteenth_of_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     create(&path);
     let files = segment_files(&path);
     let bytes: u64 = files.iter().map(|file| fs::metadata(file).unwrap().len()).sum();
-    let limit = bytes * 8 / 7 + 1;
+    let limit = bytes * 16 / 15 + 2;
     let db = options().page_memory(limit).open(&path).unwrap();
     let at_first = db.stats().page_memory_bytes;
     assert!((bytes * 9 / 10..=bytes).contains(&at_first), "{at_first} of {bytes}");

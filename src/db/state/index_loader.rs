@@ -28,7 +28,7 @@ use crate::fingerprint::Fingerprint;
 use crate::process::Process;
 use crate::progress::{Meter, Phase, Watch};
 use crate::segment::Segment;
-use crate::storage::{Memory, MemoryBudget, Storage, default_for_copies};
+use crate::storage::{Memory, MemoryBudget, Storage};
 use crate::version::Version;
 
 /// How often the thread looks how much memory is left.
@@ -73,13 +73,16 @@ struct State<F> {
 
 impl<F: Fingerprint> IndexLoader<F> {
     pub(crate) fn new(tuning: &Tuning, storage: Arc<dyn Storage>) -> Arc<Self> {
-        let limit = tuning.index_memory.unwrap_or_else(default_for_copies);
+        let budget = match tuning.index_memory {
+            Some(bytes) => MemoryBudget::new(bytes),
+            None => MemoryBudget::part_of(storage.page_budget()),
+        };
         Arc::new(Self {
             storage,
             database: OnceLock::new(),
             changed: Condvar::new(),
             was_short: AtomicBool::new(false),
-            budget: Arc::new(MemoryBudget::new(limit)),
+            budget: Arc::new(budget),
             process: Process::current(),
             background: tuning.background,
             stopped: AtomicBool::new(false),
@@ -206,6 +209,11 @@ impl<F: Fingerprint> IndexLoader<F> {
         for segment in left() {
             let goes_on = &|| !is_stopped() && memory.covers(COPIED_EACH);
             result = result.and(segment.load_indexes(&self.budget, goes_on));
+        }
+        if let Some(database) = self.database.get().and_then(Weak::upgrade) {
+            database.version().make_room_for_copies();
+            // If memory is no longer set aside for a file, this drops its pages.
+            drop(database.version());
         }
         let total = left().map(|segment| segment.missing_pages_len()).sum();
         let meter = Meter::new(watch, Phase::Copy, Some(total));

@@ -10,9 +10,10 @@ impl<F> Options<F> {
     /// bulk load, the largest segment first. Queries do not wait for it, but
     /// [`warm`](crate::Db::warm) does. A segment that does not fit has none, until the segments
     /// change next. With 0, nothing is loaded in the background, neither copies nor
-    /// [pages](Self::page_memory), which is best for few queries. The copies of files for which
-    /// memory is set aside need none in addition to that. Default: a fifth of the machine's memory or
-    /// of the lowest limit of the process's control groups; not stored.
+    /// [pages](Self::page_memory), which is best for few queries. The copies count towards
+    /// `page_memory`, but they may take more than that if this option says so. The copies of files
+    /// for which memory is set aside need none in addition to that. Default: seven eighths of
+    /// `page_memory`; not stored.
     ///
     /// ```
     /// let options = fpdb::Db::options().index_memory(64 << 20);
@@ -25,29 +26,32 @@ impl<F> Options<F> {
         self
     }
 
-    /// Sets how many bytes of memory the pages of files may take.
+    /// Sets how many bytes of memory the pages of files and the [copies](Self::index_memory) of
+    /// directories and filters may take together.
     ///
     /// A page is read into memory when it is first used, is checked there, and stays. What happens
     /// to a file after that does not matter to the pages that were read. A query asks the system
     /// for all pages that it lacks before it waits for the first.
     ///
-    /// Seven eighths of the limit are set aside for entire files, as far as they fit in it. The
-    /// background reads these files from beginning to end after opening, a flush, a compaction or a
-    /// bulk load, as long as more than a twentieth of the memory is left.
+    /// What copies leave of fifteen sixteenths of the limit is set aside for entire files, as far as
+    /// they fit in it. The background reads these files from beginning to end after opening, a flush,
+    /// a compaction or a bulk load, as long as more than a twentieth of the memory is left.
     /// [`warm`](crate::Db::warm) does the same. The system is asked to keep no second copy of these
     /// files in its cache.
     ///
     /// The pages of other files share the rest. A query that begins when they take more than that
     /// drops them all, and then reads again what it needs. So the pages may exceed the limit by what
-    /// the running queries read, which is little, except for a large batch. A snapshot keeps the pages that were read through it until it is dropped, at most as
-    /// many as the limit again. Iterators, flush, compaction, backup and `verify` read in parts, and
-    /// keep at most a few MiB each in addition to this.
+    /// the running queries read, which is little, except for a large batch, and by an eighth of the
+    /// rest for each thread that is in the middle of a query. A snapshot keeps the pages that were
+    /// read through it until it is dropped: at most as many as the rest, and an eighth of that if
+    /// older snapshots have as many. Iterators, flush, compaction, backup and `verify` read in parts,
+    /// and keep at most a few MiB each in addition to this.
     ///
     /// While the machine or a control group of the process is short of memory, with less than a
     /// twentieth left, the [background](Self::background) lowers the limit and drops pages, until a
     /// tenth is left. It raises the limit again after a fifth has been left for ten seconds.
     ///
-    /// Default: four fifths of the machine's memory or of the lowest limit of the process's control
+    /// Default: seven tenths of the machine's memory or of the lowest limit of the process's control
     /// groups, but at first no more than what is available when the database is opened, less a
     /// tenth. Where the system does not say, 1 GiB. Not stored.
     ///

@@ -7,12 +7,13 @@ use crate::numbers::parse_size;
 /// Options of commands that read a database.
 #[derive(clap::Args, Clone, Default)]
 pub(crate) struct MemoryArgs {
-    /// Memory for pages of the files [default: most of the memory that is available]
+    /// Memory for pages of the files and copies of directories and filters [default: most of the
+    /// memory that is available]
     #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Memory")]
     page_memory: Option<usize>,
 
-    /// Memory for copies of directories and filters, which pay off after many queries [default: 0,
-    /// but a fifth of the memory for import and dedup]
+    /// How much of it copies of directories and filters may take, which pay off after many queries
+    /// [default: 0, but seven eighths for import and dedup]
     #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Memory")]
     index_memory: Option<usize>,
 }

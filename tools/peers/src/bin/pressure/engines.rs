@@ -76,12 +76,16 @@ fn fingerprints(n: usize) -> Vec<u64> {
 }
 
 /// Opens the database that [`create`] has left in this folder, where `memory` bytes may be used.
-/// fpdb keeps pages in `pages` of them, or in as much as it chooses by itself.
+/// fpdb keeps pages in `pages` of them, beside copies of its indexes, or as much as it chooses by
+/// itself.
 pub fn open(name: &str, folder: &Path, memory: u64, pages: Option<f64>) -> Result<Box<dyn Engine>> {
     Ok(match name {
         "fpdb" => {
             let options = match pages {
-                Some(share) => Db::options().page_memory((memory as f64 * share) as u64),
+                Some(share) => {
+                    let options = Db::options().page_memory((memory as f64 * share) as u64);
+                    options.index_memory(memory)
+                }
                 None => Db::options(),
             };
             Box::new(options.open(folder.join("db"))?)
