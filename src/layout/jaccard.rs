@@ -22,9 +22,9 @@ const RECALL: f64 = 0.95;
 
 /// A Jaccard similarity: pairs of documents that are at least so similar are to be found.
 ///
-/// The similarity is that of the sets of features that a recipe makes of two texts: the number of
-/// features that both have, divided by the number that at least one has. The features of `pairs/1`
-/// are pairs of neighbouring words.
+/// A recipe makes a set of features of each text. The similarity is the number of features in both
+/// sets, divided by the number in at least one. The features of `pairs/1` are pairs of neighbouring
+/// words.
 ///
 /// # Examples
 ///

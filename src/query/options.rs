@@ -23,7 +23,7 @@ use std::fmt;
 pub enum Within {
     /// By the rule that the database was created with.
     Rule,
-    /// All fingerprints that differ in at most so many bits, inclusive.
+    /// Within this number of bits, inclusive.
     Distance(u32),
 }
 

@@ -20,7 +20,7 @@ fn fingerprint(id: u64) -> u64 {
     id.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A database of two segments, of which the second is a tenth of the first.
+/// Creates a database of two segments. The second is a tenth as large as the first.
 fn create() -> Arc<Sim> {
     let sim = Sim::new();
     let db = options(&sim).background(false).create("db").unwrap();

@@ -77,7 +77,8 @@ impl Means {
     }
 }
 
-/// The second score: the first one again, with those of the blocks and elements around it.
+/// Returns the second score of each block: it depends on its first score, and on those of the blocks
+/// and elements around it.
 fn second_scores(survey: &Survey, first: &[i64]) -> Vec<i64> {
     let means = Means::new(survey, first);
     let kept = kept(survey, first);
