@@ -7,13 +7,14 @@
 //! | module | concern |
 //! | --- | --- |
 //! | `errors` | kinds of errors as exception classes |
-//! | `interrupt` `fork` `chunks` | Ctrl-C; children of the process; iterators filled by a thread |
+//! | `interrupt` `fork` `chunks` `parallel` | Ctrl-C; children of the process; iterators filled by a thread; work divided among threads |
 //! | `width` `arrays` `strings` `keys` `numbers` | what callers pass, as Rust values; results as arrays |
 //! | `source` `options` | a handle of any kind and width; opening one |
 //! | `results` | what methods return |
 //! | `answers` `pairs` `writes` `stats` | queries; searches for pairs; writes of batches; statistics |
 //! | `reader` `db` `read_only` | the classes of handles |
-//! | `text` `web` `tool` | fingerprints of texts; web pages and archives; the command-line tool |
+//! | `text` `jaccard` | fingerprints of texts; their exact similarity |
+//! | `web` `tool` | web pages and archives; the command-line tool |
 
 mod answers;
 mod arrays;
@@ -22,10 +23,12 @@ mod db;
 mod errors;
 mod fork;
 mod interrupt;
+mod jaccard;
 mod keys;
 mod numbers;
 mod options;
 mod pairs;
+mod parallel;
 mod read_only;
 mod reader;
 mod results;
@@ -47,6 +50,8 @@ mod _native {
     use super::chunks::{EntryIterator, PairIterator};
     #[pymodule_export]
     use super::db::Db;
+    #[pymodule_export]
+    use super::jaccard::{jaccard, jaccard_pairs, verified_duplicates};
     #[pymodule_export]
     use super::read_only::ReadOnlyDb;
     #[pymodule_export]

@@ -1,8 +1,6 @@
 //! Fingerprints of texts.
 
-use std::num::NonZero;
 use std::path::Path;
-use std::thread;
 
 use fpdb::text::Recipe;
 use pyo3::prelude::*;
@@ -10,14 +8,12 @@ use pyo3::types::PyDict;
 
 use crate::arrays::array;
 use crate::errors::{self, OrRaise};
-use crate::interrupt::{Cancel, interruptible};
+use crate::interrupt::interruptible;
 use crate::numbers::{Distance, Number};
 use crate::options::check_bits;
+use crate::parallel;
 use crate::strings::Strings;
 use crate::width::Bits;
-
-/// Texts between two looks at whether the caller wants no more.
-const STEP: usize = 64;
 
 /// Returns the fingerprint of a text, or None if the text is too short to be compared.
 ///
@@ -83,43 +79,12 @@ fn many<'py, F: Bits>(
     let recipe = Recipe::<F>::find(recipe).or_raise()?;
     let strings = Strings::new(texts, "text")?;
     let texts = strings.all()?;
-    let processors = || thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = threads.map_or_else(processors, Number::count);
-    let found = interruptible(py, |cancel| all(&recipe, &texts, threads, cancel))?;
+    let threads = parallel::threads(threads);
+    let one = |text: &Option<&str>| recipe.fingerprint((*text)?).fingerprint;
+    let found = interruptible(py, |cancel| parallel::map(&texts, threads, cancel, one))?;
     let has_one = found.iter().map(Option::is_some).collect();
     let found = found.into_iter().map(Option::unwrap_or_default).collect();
     Ok((F::into_array(found, py), array(py, has_one)))
-}
-
-/// Divides the texts among threads. Returns their fingerprints in order, or some if it is cancelled.
-fn all<F: Bits>(
-    recipe: &Recipe<F>,
-    texts: &[Option<&str>],
-    threads: usize,
-    cancel: &Cancel,
-) -> Vec<Option<F>> {
-    let some = |texts: &[Option<&str>]| {
-        let mut found = Vec::with_capacity(texts.len());
-        for step in texts.chunks(STEP) {
-            if cancel.is_cancelled() {
-                break;
-            }
-            found.extend(step.iter().map(|text| recipe.fingerprint((*text)?).fingerprint));
-        }
-        found
-    };
-    let share = texts.len().div_ceil(threads.max(1)).max(STEP);
-    if texts.len() <= share {
-        return some(texts);
-    }
-    thread::scope(|scope| {
-        let workers: Vec<_> =
-            texts.chunks(share).map(|texts| scope.spawn(move || some(texts))).collect();
-        let ended = workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        ended.flatten().collect()
-    })
 }
 
 /// Returns the names of all recipes of this width, each with what it is for.

@@ -2,7 +2,8 @@
 //!
 //! A text is represented by the set of its shingles: all runs of n neighbouring characters or
 //! words, each counted once. The Jaccard similarity of two texts is the number of shingles in both
-//! divided by the number of shingles in either.
+//! divided by the number of shingles in either. [`Recipe::features`](crate::Recipe::features) returns
+//! the features of a recipe in the same form.
 
 use crate::hash::xxh3_128;
 use crate::normalization::{NFKC_LOWER_CASE, normalized};
@@ -87,10 +88,13 @@ impl Shingles {
 
     /// Hashes the runs of `n` neighbouring parts, including what separates the parts.
     fn of_parts(text: &str, parts: &[(usize, usize)], n: usize) -> Self {
-        let mut hashes: Vec<_> = parts
-            .windows(n.max(1))
-            .map(|run| xxh3_128(&text.as_bytes()[run[0].0..run[run.len() - 1].1]))
-            .collect();
+        let runs = parts.windows(n.max(1));
+        let run = |run: &[(usize, usize)]| &text.as_bytes()[run[0].0..run[run.len() - 1].1];
+        Self::of_hashes(runs.map(|parts| xxh3_128(run(parts))).collect())
+    }
+
+    /// Takes the hashes of shingles, in any order and with repetitions.
+    pub(crate) fn of_hashes(mut hashes: Vec<u128>) -> Self {
         hashes.sort_unstable();
         hashes.dedup();
         Self { hashes }

@@ -2,6 +2,8 @@
 
 use crate::explain::Explanation;
 use crate::fingerprinted::Fingerprinted;
+use crate::hash::xxh3_128;
+use crate::jaccard::Shingles;
 use crate::width::Width;
 
 /// The way from a text to its fingerprint that a recipe's name stands for. It never changes.
@@ -11,6 +13,12 @@ pub(crate) trait Method<F: Width>: Send + Sync {
 
     /// Returns the same fingerprint, and everything that it is made of.
     fn explain(&self, text: &str) -> Explanation<F>;
+
+    /// Returns the distinct features of a text.
+    fn features(&self, text: &str) -> Shingles {
+        let features = self.explain(text).features;
+        Shingles::of_hashes(features.iter().map(|it| xxh3_128(it.text.as_bytes())).collect())
+    }
 
     /// Returns the number of distinct features below which a text has no fingerprint.
     fn min_features(&self) -> usize {

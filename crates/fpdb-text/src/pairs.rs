@@ -21,6 +21,7 @@ use crate::error::Result;
 use crate::explain::{Explanation, Feature};
 use crate::fingerprinted::Fingerprinted;
 use crate::hash::xxh3;
+use crate::jaccard::Shingles;
 use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::width::Width;
@@ -133,6 +134,13 @@ impl<F: Width, C: Cut> Method<F> for Pairs<C> {
             token.clone_into(&mut last);
         });
         Explanation::of_one_bit(features, &mut sketch, self.min)
+    }
+
+    fn features(&self, text: &str) -> Shingles {
+        let mut pairing = self.pairing();
+        let mut hashes = Vec::with_capacity(text.len() / 4);
+        self.cut.cut(text, |token| hashes.extend(pairing.push(token).map(u128::from)));
+        Shingles::of_hashes(hashes)
     }
 
     fn min_features(&self) -> usize {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::explain::Explanation;
 use crate::fingerprinted::Fingerprinted;
+use crate::jaccard::Shingles;
 use crate::method::Method;
 use crate::width::Width;
 
@@ -110,6 +111,25 @@ impl<F: Width> Recipe<F> {
     /// ```
     pub fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
         self.method.fingerprint(text)
+    }
+
+    /// Returns the set of the features of a text, of which the fingerprint is a sketch. So the exact
+    /// similarity of two texts can be computed if the fingerprints are near.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    ///
+    /// let recipe = Recipe::named("pairs/1")?;
+    /// let a = recipe.features("The cat sat on the mat."); // the cat, cat sat, sat on, on the, the mat
+    /// let b = recipe.features("The cat sat on the sofa.");
+    /// assert_eq!(a.jaccard(&b), 4.0 / 6.0);
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn features(&self, text: &str) -> Shingles {
+        self.method.features(text)
     }
 
     /// Explains the fingerprint of a text: by its features, and by how close each bit is to having

@@ -63,6 +63,8 @@ from ._native import (
     extract_html,
     fingerprint,
     fingerprint_batch,
+    jaccard,
+    jaccard_pairs,
     recipes,
 )
 from ._results import (
@@ -126,5 +128,7 @@ __all__ = [
     "extract_html",
     "fingerprint",
     "fingerprint_batch",
+    "jaccard",
+    "jaccard_pairs",
     "recipes",
 ]

@@ -7,22 +7,22 @@ import html
 import itertools
 import logging
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from . import _columns
 from ._errors import InvalidArgumentError
 from ._native import Db, fingerprint_batch
-from ._results import OutcomeKind
+from ._results import OutcomeKind, Outcomes
+from ._verify import KeptTexts, TextOf, Verifier
 
 _log = logging.getLogger("fpdb_engine")
 
 _BITS = 128
-# Texts that are compared and written together.
-_CHUNK = 8192
 # Pairs and clusters of which a report shows an example.
 _EXAMPLES = 5
 
@@ -39,8 +39,8 @@ class Deduplicated:
     """For a dropped row, the kept row that it is like; -1 for others, and for a row that is like a document
     of an earlier run, whose name is in earlier."""
     similarity: npt.NDArray[np.float32]
-    """For a dropped row, its estimated Jaccard similarity to that document, with a standard error of about
-    0.05; NaN for others."""
+    """For a dropped row, its Jaccard similarity to that document: exact with verify, and otherwise an
+    estimate with a standard error of about 0.05. NaN for others."""
     earlier: dict[int, str]
     """For rows that are like a document of an earlier run: the name of that document."""
     too_short: int
@@ -108,8 +108,11 @@ def dedup(
     *,
     similarity: float = 0.8,
     recall: float = 0.95,
+    verify: bool = False,
+    ngram: int | None = None,
     keep: Literal["first", "longest"] = "first",
     against: str | Path | None = None,
+    text_of: TextOf | None = None,
     recipe: str = "default",
     expected: int | None = None,
     threads: int | None = None,
@@ -127,9 +130,18 @@ def dedup(
     unless it is like one that is kept already. keep says which comes first: "first" the rows in their order,
     "longest" the longest texts. Texts that are too short to be compared are kept.
 
+    Similarities are estimated by fingerprints, with a standard error of about 0.05, so that some pairs below
+    the threshold are found too. With verify, the exact similarity of each pair found is computed from the
+    texts, as jaccard() does, and a row is dropped only if it reaches the threshold. It is that of the pairs of
+    words, or with ngram that of the runs of this number of words: with 5, what MinHash programs such as
+    datatrove estimate by default. Texts of an iterator are then written to a temporary file, since they are
+    needed again.
+
     With against, the rows are also compared with the documents of a database, and kept rows are added to it
     under the names in ids. It is created if it is missing. If a run is repeated, the rows that it had added
-    are kept again, so an interrupted run can be started again.
+    are kept again, so an interrupted run can be started again. A database has no texts, so verify also needs
+    text_of: a function that takes names of earlier documents, and returns their texts. In a repeated run, rows
+    of later chunks can be among them. A document whose text is None is like no row.
 
     expected is the number of texts for which the tables are chosen, if texts has no length. progress is called
     with the number of rows so far and the number of all, or None if that is not known; True shows tqdm's bar.
@@ -149,7 +161,14 @@ def dedup(
         raise InvalidArgumentError(f'keep {keep!r}: expected "first" or "longest"')
     if against is not None and ids is None:
         raise InvalidArgumentError("against: give ids, the names under which the rows to keep are stored")
-    total = _length(texts)
+    if ngram is not None and not verify:
+        raise InvalidArgumentError("ngram: only the exact similarity uses it; give verify=True too")
+    if verify and against is not None and text_of is None:
+        raise InvalidArgumentError(
+            "verify: the texts of earlier documents are not in the database; give text_of, a function that "
+            "takes a list of their names and returns their texts"
+        )
+    total = _columns.length(texts)
     options: dict[str, Any] = {
         "similarity": similarity,
         "recall": recall,
@@ -160,19 +179,63 @@ def dedup(
     }
     if keep == "longest":
         texts, ids, order = _longest_first(texts, ids)
-    names = None if ids is None else _rows(ids)
+    names = None if ids is None else _columns.names(ids)
     report = _reporter(progress)
+
+    def run(db: Db, names: Iterator[str] | None) -> Deduplicated:
+        rows = _Run(db, recipe, threads)
+        if verify:
+            exact = {"similarity": similarity, "recipe": recipe, "ngram": ngram, "threads": threads}
+            kept = KeptTexts(is_column=total is not None)
+            rows.verifier = Verifier(db, kept, rows.row_of, text_of, exact)
+        return rows.all(_columns.chunks(texts), names, total, report)
+
     if against is not None:
         with Db.open_or_create(against, ids="names", **options) as db:
-            found = _Run(db, recipe, threads).all(_chunks(texts), names, total, report)
+            found = run(db, names)
     else:
         with tempfile.TemporaryDirectory(prefix="fpdb-") as folder:
             with Db.create(Path(folder) / "dedup.fpdb", **options) as db:
-                found = _Run(db, recipe, threads).all(_chunks(texts), None, total, report)
+                found = run(db, None)
     if keep == "longest":
         found = _in_order(found, order)
     _log.info("dedup: %d rows, %d to drop", len(found), found.dropped)
     return found
+
+
+class _RowOf:
+    """The rows of this run by the ids of their documents. The database numbers new documents in order, so that
+    most ids of a run follow each other."""
+
+    def __init__(self, has_names: bool) -> None:
+        self._has_names = has_names
+        self._first = 0
+        # 1 more than the row. Zeros that nobody writes to take no memory.
+        self._rows = np.zeros(0, np.int64)
+
+    def add(self, ids: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> None:
+        if not self._has_names or not len(ids):
+            return
+        low, high = int(ids.min()), int(ids.max()) + 1
+        if not len(self._rows):
+            self._first = low
+        if low < self._first or high > self._first + len(self._rows):
+            first = min(low, self._first)
+            end = max(high, self._first + 2 * len(self._rows))
+            grown = np.zeros(end - first, np.int64)
+            grown[self._first - first :][: len(self._rows)] = self._rows
+            self._first, self._rows = first, grown
+        self._rows[ids - self._first] = rows + 1
+
+    def __call__(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Returns the row of each document, and -1 for those of earlier runs."""
+        if not self._has_names:
+            return ids
+        found = np.full(len(ids), -1, np.int64)
+        places = ids - self._first
+        is_own = (places >= 0) & (places < len(self._rows))
+        found[is_own] = self._rows[places[is_own]] - 1
+        return found
 
 
 class _Run:
@@ -182,10 +245,9 @@ class _Run:
         self.db = db
         self.recipe = recipe
         self.threads = threads
-        self.has_names = db.id_kind == "names"
-        # The documents of this run have the ids from here on, and these rows.
-        self.first_id: int | None = None
-        self.row_of: list[npt.NDArray[np.int64]] = []
+        # For exact similarities, if they are wanted.
+        self.verifier: Verifier | None = None
+        self.row_of = _RowOf(db.id_kind == "names")
         self.keep: list[npt.NDArray[np.bool_]] = []
         self.duplicate_of: list[npt.NDArray[np.int64]] = []
         self.similarity: list[npt.NDArray[np.float32]] = []
@@ -231,147 +293,89 @@ class _Run:
         similarity = np.full(number, np.nan, np.float32)
         places = np.flatnonzero(has_one)
         if len(places):
-            if own is None:
-                outcomes = self.db.write(fingerprints[places], rows[places], unless_near="rule")
-            else:
-                outcomes = self.db.write(
-                    fingerprints[places],
-                    names=[own[place] for place in places],
-                    unless_near="rule",
-                    or_update="keep",
-                )
-            is_dropped = outcomes.kinds == OutcomeKind.DUPLICATE
-            dropped = places[is_dropped]
-            keep[dropped] = False
-            similarity[dropped] = 1 - 2 * outcomes.distances[is_dropped].astype(np.float32) / _BITS
-            of = outcomes.ids[is_dropped].astype(np.int64)
-            if own is not None:
-                of = self._rows_of(of, rows[places], outcomes, rows[dropped])
-            duplicate_of[dropped] = of
+            some = _Rows(
+                _columns.take(texts, places),
+                fingerprints[places],
+                rows[places],
+                None if own is None else [own[place] for place in places.tolist()],
+            )
+            of, document, similarity[places] = self._verified(some) if self.verifier else self._near(some)
+            duplicate_of[places] = of
+            keep[places] = (of < 0) & (document < 0)
+            is_earlier = document >= 0
+            for row, name in zip(
+                some.rows[is_earlier].tolist(), self.db.names(document[is_earlier]), strict=True
+            ):
+                self.earlier[row] = name or ""
+        if self.verifier:
+            self.verifier.texts.append(int(rows[0]) if number else 0, texts, keep)
         self.keep.append(keep)
         self.duplicate_of.append(duplicate_of)
         self.similarity.append(similarity)
 
-    def _rows_of(
-        self,
-        of: npt.NDArray[np.int64],
-        rows: npt.NDArray[np.int64],
-        outcomes: Any,
-        dropped: npt.NDArray[np.int64],
-    ) -> npt.NDArray[np.int64]:
-        """Returns the rows of documents by their ids. The database numbers documents in order."""
-        is_new = outcomes.kinds == OutcomeKind.INSERTED
-        new = outcomes.ids[is_new].astype(np.int64)
-        if len(new) and self.first_id is None:
-            self.first_id = int(new[0])
-        self.row_of.append(rows[is_new])
-        row_of = _joined(self.row_of, np.int64)
-        self.row_of = [row_of]
-        places = of - (self.first_id if self.first_id is not None else np.iinfo(np.int64).max)
-        is_own = (places >= 0) & (places < len(row_of))
-        for row, document in zip(dropped[~is_own].tolist(), of[~is_own].tolist(), strict=True):
-            self.earlier[row] = self.db.name(document) or ""
-        found = np.full(len(of), -1, np.int64)
-        found[is_own] = row_of[places[is_own]]
+    def _near(self, some: _Rows) -> tuple[Any, Any, Any]:
+        """Writes rows unless there is a document whose fingerprint is near. Returns the row, the earlier
+        document and the estimated similarity of what each is like, if anything."""
+        outcomes = self._write(some, unless_near="rule")
+        is_dropped = outcomes.kinds == OutcomeKind.DUPLICATE
+        similarity = np.where(is_dropped, 1 - 2 * outcomes.distances.astype(np.float32) / _BITS, np.nan)
+        of = np.full(len(some.rows), -1, np.int64)
+        document = of.copy()
+        ids = outcomes.ids[is_dropped].astype(np.int64)
+        of[is_dropped] = self.row_of(ids)
+        document[is_dropped] = np.where(of[is_dropped] < 0, ids, -1)
+        return of, document, similarity
+
+    def _verified(self, some: _Rows) -> tuple[Any, Any, Any]:
+        """Does the same with exact similarities."""
+        assert self.verifier is not None
+        found = self.verifier.decide(some.texts, some.fingerprints, some.rows, some.names)
+        kept = np.flatnonzero((found.row < 0) & (found.document < 0))
+        self._write(
+            _Rows(
+                [],
+                some.fingerprints[kept],
+                some.rows[kept],
+                None if some.names is None else [some.names[place] for place in kept.tolist()],
+            )
+        )
         return found
+
+    def _write(self, some: _Rows, unless_near: Literal["rule"] | None = None) -> Outcomes:
+        if some.names is None:
+            return self.db.write(some.fingerprints, some.rows, unless_near=unless_near)
+        outcomes = self.db.write(
+            some.fingerprints, names=some.names, unless_near=unless_near, or_update="keep"
+        )
+        is_own = outcomes.kinds != OutcomeKind.DUPLICATE
+        self.row_of.add(outcomes.ids[is_own].astype(np.int64), some.rows[is_own])
+        return outcomes
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+    """Rows that have a fingerprint."""
+
+    texts: Any
+    fingerprints: npt.NDArray[np.uint64]
+    rows: npt.NDArray[np.int64]
+    names: list[str] | None
 
 
 def _joined(parts: list[Any], dtype: Any) -> Any:
     return np.concatenate(parts) if parts else np.empty(0, dtype)
 
 
-def _length(texts: Any) -> int | None:
-    try:
-        return len(texts)
-    except TypeError:
-        return None
-
-
-def _as_arrow(values: Any) -> Any:
-    """Returns the chunks of an Arrow array in whatever form, or None if it is something else."""
-    if hasattr(values, "chunks") and hasattr(values, "type"):
-        return values.chunks
-    if hasattr(values, "__arrow_c_stream__"):
-        import pyarrow
-
-        return pyarrow.chunked_array(values).chunks
-    if hasattr(values, "__arrow_c_array__"):
-        return [values]
-    return None
-
-
-def _chunks(texts: Any) -> Iterator[Any]:
-    """Divides texts into chunks that fingerprint_batch takes."""
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(f"texts must be a column or a list, not {type(texts).__name__}")
-    arrow = _as_arrow(texts)
-    if arrow is not None:
-        for part in arrow:
-            for start in range(0, len(part), _CHUNK):
-                yield part[start : start + _CHUNK]
-    elif hasattr(texts, "to_numpy"):
-        yield from _slices(texts.to_numpy())
-    elif isinstance(texts, (Sequence, np.ndarray)) or hasattr(texts, "__getitem__"):
-        yield from _slices(texts)
-    elif isinstance(texts, Iterable):
-        yield from _from_iterator(iter(texts))
-    else:
-        raise TypeError(f"texts must be a column, a list or an iterator, not {type(texts).__name__}")
-
-
-def _slices(texts: Any) -> Iterator[list[str | None]]:
-    for start in range(0, len(texts), _CHUNK):
-        yield [_text(value) for value in texts[start : start + _CHUNK]]
-
-
-def _from_iterator(values: Iterator[Any]) -> Iterator[Any]:
-    """Takes texts, or chunks of texts."""
-    first = next(values, _END)
-    if first is _END:
-        return
-    values = itertools.chain([first], values)
-    if first is not None and not isinstance(first, str):
-        for chunk in values:
-            yield from _chunks(chunk)
-        return
-    while some := [_text(value) for value in itertools.islice(values, _CHUNK)]:
-        yield some
-
-
-_END = object()
-
-
-def _text(value: Any) -> str | None:
-    # Missing values of numpy and pandas are floats or of types of their own.
-    return value if isinstance(value, str) else None if _is_missing(value) else _refuse(value)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
-
-
-def _refuse(value: Any) -> str:
-    raise TypeError(f"a text must be a str, not {type(value).__name__}")
-
-
-def _rows(ids: Any) -> Iterator[str]:
-    """Iterates over the names of rows."""
-    arrow = _as_arrow(ids)
-    if arrow is not None:
-        return (str(value) for part in arrow for value in part.to_pylist())
-    return (str(value) for value in ids)
-
-
 def _longest_first(texts: Any, ids: Any) -> tuple[list[str | None], Any, npt.NDArray[np.int64]]:
-    if _length(texts) is None:
+    if _columns.length(texts) is None:
         raise InvalidArgumentError('keep "longest": the texts must be in memory, not an iterator')
     everything: list[str | None] = []
-    for chunk in _chunks(texts):
+    for chunk in _columns.chunks(texts):
         everything.extend(chunk.to_pylist() if hasattr(chunk, "to_pylist") else chunk)
     lengths = np.array([-len(text or "") for text in everything], np.int64)
     order = np.argsort(lengths, kind="stable")
     if ids is not None:
-        names = list(_rows(ids))
+        names = list(_columns.names(ids))
         ids = [names[row] for row in order]
     return [everything[row] for row in order], ids, order
 

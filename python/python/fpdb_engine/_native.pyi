@@ -40,8 +40,11 @@ __all__ = [
     "extract_html",
     "fingerprint",
     "fingerprint_batch",
+    "jaccard",
+    "jaccard_pairs",
     "recipes",
     "run_tool",
+    "verified_duplicates",
 ]
 
 __version__: str
@@ -357,6 +360,32 @@ def fingerprint(text: str, recipe: str = "default", *, bits: int = 64) -> int | 
 def fingerprint_batch(
     texts: _Texts, recipe: str = "default", *, bits: int = 64, threads: int | None = None
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]: ...
+def jaccard(a: str, b: str, *, recipe: str = "default", ngram: int | None = None) -> float: ...
+def jaccard_pairs(
+    texts: _Texts,
+    a: _Numbers,
+    b: _Numbers,
+    *,
+    others: _Texts | None = None,
+    recipe: str = "default",
+    ngram: int | None = None,
+    threads: int | None = None,
+) -> npt.NDArray[np.float64]: ...
+def verified_duplicates(
+    texts: _Texts,
+    fingerprints: _Numbers,
+    is_stored: _Numbers,
+    offsets: _Numbers,
+    places: _Numbers,
+    distances: _Numbers,
+    earlier: _Texts,
+    *,
+    within: int,
+    similarity: float,
+    recipe: str,
+    ngram: int | None,
+    threads: int | None,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
 def recipes(*, bits: int = 64) -> dict[str, str]: ...
 def extract_html(
     html: bytes | str,

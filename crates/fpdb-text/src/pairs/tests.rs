@@ -148,3 +148,22 @@ fn explanation_has_the_fingerprint_and_what_decides_its_bits() {
     let pairs: Vec<_> = why.features.iter().map(|f| (f.text.as_str(), f.occurrences)).collect();
     assert!(pairs.contains(&("tick tock", 2)) && pairs.contains(&("tock tick", 1)), "{pairs:?}");
 }
+
+#[test]
+fn features_are_the_distinct_pairs_of_the_explanation() {
+    for recipe in OURS {
+        let recipe = Recipe::named(recipe).unwrap();
+        let texts = |text: &str| -> std::collections::HashSet<String> {
+            recipe.explain(text).features.into_iter().map(|feature| feature.text).collect()
+        };
+        for text in [ENGLISH, MIXED, CHINESE, "", "one", "a a a a b a a"] {
+            for other in [ENGLISH, &ENGLISH.replace("evening", "day"), &CHINESE.replace("六", "七")]
+            {
+                let (a, b) = (texts(text), texts(other));
+                let (found, others) = (recipe.features(text), recipe.features(other));
+                assert_eq!((found.len(), others.len()), (a.len(), b.len()), "{text}");
+                assert_eq!(found.shared(&others), a.intersection(&b).count(), "{text}, {other}");
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+"""Columns of texts of every kind, in chunks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+# Texts that are compared and written together.
+CHUNK = 8192
+
+
+def length(texts: Any) -> int | None:
+    try:
+        return len(texts)
+    except TypeError:
+        return None
+
+
+def _as_arrow(values: Any) -> Any:
+    """Returns the chunks of an Arrow array in whatever form, or None if it is something else."""
+    if hasattr(values, "chunks") and hasattr(values, "type"):
+        return values.chunks
+    if hasattr(values, "__arrow_c_stream__"):
+        import pyarrow
+
+        return pyarrow.chunked_array(values).chunks
+    if hasattr(values, "__arrow_c_array__"):
+        return [values]
+    return None
+
+
+def chunks(texts: Any) -> Iterator[Any]:
+    """Divides texts into chunks that fingerprint_batch takes."""
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"texts must be a column or a list, not {type(texts).__name__}")
+    arrow = _as_arrow(texts)
+    if arrow is not None:
+        for part in arrow:
+            for start in range(0, len(part), CHUNK):
+                yield part[start : start + CHUNK]
+    elif hasattr(texts, "to_numpy"):
+        yield from _slices(texts.to_numpy())
+    elif isinstance(texts, (Sequence, np.ndarray)) or hasattr(texts, "__getitem__"):
+        yield from _slices(texts)
+    elif isinstance(texts, Iterable):
+        yield from _from_iterator(iter(texts))
+    else:
+        raise TypeError(f"texts must be a column, a list or an iterator, not {type(texts).__name__}")
+
+
+def _slices(texts: Any) -> Iterator[list[str | None]]:
+    for start in range(0, len(texts), CHUNK):
+        yield [_text(value) for value in texts[start : start + CHUNK]]
+
+
+def _from_iterator(values: Iterator[Any]) -> Iterator[Any]:
+    """Takes texts, or chunks of texts."""
+    first = next(values, _END)
+    if first is _END:
+        return
+    values = itertools.chain([first], values)
+    if first is not None and not isinstance(first, str):
+        for chunk in values:
+            yield from chunks(chunk)
+        return
+    while some := [_text(value) for value in itertools.islice(values, CHUNK)]:
+        yield some
+
+
+_END = object()
+
+
+def _text(value: Any) -> str | None:
+    # Missing values of numpy and pandas are floats or of types of their own.
+    return value if isinstance(value, str) else None if _is_missing(value) else _refuse(value)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _refuse(value: Any) -> str:
+    raise TypeError(f"a text must be a str, not {type(value).__name__}")
+
+
+def names(ids: Any) -> Iterator[str]:
+    """Iterates over the names of rows."""
+    arrow = _as_arrow(ids)
+    if arrow is not None:
+        return (str(value) for part in arrow for value in part.to_pylist())
+    return (str(value) for value in ids)
+
+
+def text_at(chunk: Any, row: int) -> str | None:
+    """Returns a text of a chunk."""
+    value = chunk[row]
+    text = value.as_py() if hasattr(value, "as_py") else value
+    return None if text is None else str(text)
+
+
+def take(chunk: Any, rows: Any) -> Any:
+    """Returns the texts of these rows of a chunk."""
+    if len(rows) == len(chunk):
+        return chunk
+    if hasattr(chunk, "take"):
+        return chunk.take(rows)
+    return [chunk[row] for row in rows.tolist()]

@@ -1,0 +1,212 @@
+"""Exact similarities: jaccard, jaccard_pairs, and dedup with verify."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import fpdb_engine as fpdb
+import numpy as np
+import pytest
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+def runs(text: str, length: int) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[place : place + length]) for place in range(len(words) - length + 1)}
+
+
+def exact(a: str, b: str, length: int) -> float:
+    first, second = runs(a, length), runs(b, length)
+    return len(first & second) / max(len(first | second), 1)
+
+
+def crowd(number: int = 600) -> list[str]:
+    """Texts of one family, of which neighbours have similarities on both sides of 0.8."""
+    rng = random.Random(4)
+    words = [f"w{rng.randrange(10**9)}" for _ in range(120)]
+    texts = []
+    for _ in range(number):
+        some = list(words)
+        for place in rng.sample(range(len(some)), rng.randint(0, 12)):
+            some[place] = f"x{rng.randrange(10**9)}"
+        texts.append(" ".join(some))
+        if rng.random() < 0.1:
+            words = [f"w{rng.randrange(10**9)}" for _ in range(120)]
+    return texts
+
+
+def check_verified(found: fpdb.Deduplicated, texts: list[str], length: int, similarity: float) -> None:
+    """Every dropped row reaches the similarity with a kept row before it, which it names."""
+    dropped = np.flatnonzero(~found.keep)
+    assert len(dropped) > 20
+    for row in dropped.tolist():
+        of = int(found.duplicate_of[row])
+        assert of < row and found.keep[of]
+        truth = exact(texts[row], texts[of], length)
+        assert truth >= similarity
+        assert abs(found.similarity[row] - truth) < 1e-6
+
+
+def test_jaccard_is_that_of_the_sets_of_words() -> None:
+    texts = crowd(30)
+    for length in (1, 2, 5):
+        for a, b in zip(texts, texts[1:]):
+            assert fpdb.jaccard(a, b, ngram=length) == exact(a, b, length)
+    for a, b in zip(texts, texts[1:]):
+        assert fpdb.jaccard(a, b) == exact(a, b, 2)  # no text of these has punctuation
+    assert np.isnan(fpdb.jaccard("", "", ngram=5)) and fpdb.jaccard("", "a b", ngram=2) == 0
+    assert fpdb.jaccard("图书馆晚上六点闭馆", "图书馆晚上七点闭馆") == 6 / 10
+    for wrong in (0, 10**9):
+        with pytest.raises(fpdb.InvalidArgumentError, match="expected 1 to 1000 words"):
+            fpdb.jaccard("a", "b", ngram=wrong)
+    with pytest.raises(fpdb.InvalidArgumentError, match="no recipe"):
+        fpdb.jaccard("a", "b", recipe="nothing/1")
+
+
+def test_pairs_have_the_similarities_of_jaccard() -> None:
+    import pyarrow as pa
+
+    texts, rng = crowd(300), random.Random(1)
+    a = [rng.randrange(300) for _ in range(40_000)]
+    b = [rng.randrange(300) for _ in a]
+    found = fpdb.jaccard_pairs(pa.array(texts), a, np.array(b), ngram=3)
+    assert len(found) == len(a)
+    for at in range(0, len(a), 97):
+        assert found[at] == fpdb.jaccard(texts[a[at]], texts[b[at]], ngram=3)
+    found = fpdb.jaccard_pairs(texts, [0, 5], [1, 0], others=["nothing like it", None, texts[5]])
+    assert found.tolist() == [0, 0]
+    assert fpdb.jaccard_pairs(texts, [5], [2], others=["nothing like it", None, texts[5]]) == [1]
+    assert fpdb.jaccard_pairs([], [], []).tolist() == []
+    with pytest.raises(fpdb.InvalidArgumentError, match="b: position 3, but there are 3 texts"):
+        fpdb.jaccard_pairs(texts, [5], [3], others=["a", "b", "c"])
+    with pytest.raises(fpdb.InvalidArgumentError, match="2 positions in a, but 1 in b"):
+        fpdb.jaccard_pairs(texts, [1, 2], [3])
+
+
+@pytest.mark.parametrize("ngram", [None, 5])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_nothing_below_the_threshold_is_dropped(ngram: int | None, threads: int) -> None:
+    texts = crowd()
+    estimated = fpdb.dedup(texts, threads=threads)
+    wrong = [
+        row
+        for row in np.flatnonzero(~estimated.keep)
+        if exact(texts[row], texts[estimated.duplicate_of[row]], 2) < 0.8
+    ]
+    assert wrong, "the estimate is exact for these texts, so they test nothing"
+    found = fpdb.dedup(texts, verify=True, ngram=ngram, threads=threads)
+    check_verified(found, texts, ngram or 2, 0.8)
+    # Of the kept rows, nearly all pairs are below the threshold, though many are near.
+    kept = np.flatnonzero(found.keep)
+    a, b = (np.concatenate(side) for side in zip(*neighbours(kept)))
+    above = fpdb.jaccard_pairs(texts, a, b, ngram=ngram) >= 0.85
+    assert above.sum() <= 0.02 * found.dropped
+
+
+def neighbours(kept: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for step in range(1, 30):
+        yield kept[:-step], kept[step:]
+
+
+def test_iterators_of_many_chunks_give_the_rows_of_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+    from fpdb_engine import _columns
+
+    texts = crowd()
+    texts[7:7] = ["", "short"]
+    texts.append(texts[0])
+    monkeypatch.setattr(_columns, "CHUNK", 64)
+    expected = fpdb.dedup(texts, verify=True)
+    check_verified(expected, texts, 2, 0.8)
+    assert expected.too_short == 2
+    for column in (
+        iter(texts),
+        (texts[at : at + 50] for at in range(0, len(texts), 50)),
+        (pa.array(texts[at : at + 50]) for at in range(0, len(texts), 50)),
+        pa.chunked_array([texts[:100], texts[100:]]),
+        np.array(texts, object),
+    ):
+        found = fpdb.dedup(column, verify=True)
+        assert found.keep.tolist() == expected.keep.tolist()
+        assert found.duplicate_of.tolist() == expected.duplicate_of.tolist()
+        assert np.array_equal(found.similarity, expected.similarity, equal_nan=True)
+    # The division into chunks makes nearly no difference: what is near is known more exactly within one.
+    monkeypatch.undo()
+    whole = fpdb.dedup(texts, verify=True)
+    assert abs(whole.dropped - expected.dropped) <= 0.03 * expected.dropped
+
+
+def test_the_longest_of_similar_texts_is_kept_and_verified() -> None:
+    texts = crowd(200)
+    texts = [text + " and more words" * (at % 2) for at, text in enumerate(texts)]
+    found = fpdb.dedup(texts, verify=True, keep="longest")
+    for row in np.flatnonzero(~found.keep).tolist():
+        of = int(found.duplicate_of[row])
+        assert found.keep[of] and len(texts[of]) >= len(texts[row])
+        assert exact(texts[row], texts[of], 2) >= 0.8
+    assert found.dropped > 20
+
+
+def test_earlier_documents_are_verified_by_their_texts(tmp_path: Path) -> None:
+    texts = crowd()
+    half = len(texts) // 2
+    names = [f"{row}" for row in range(len(texts))]
+    asked: list[str] = []
+
+    def text_of(some: list[str]) -> list[str | None]:
+        asked.extend(some)
+        return [texts[int(name)] for name in some]
+
+    path = tmp_path / "db"
+    first = fpdb.dedup(texts[:half], names[:half], against=path, verify=True, text_of=text_of)
+    assert not asked, "the texts of this run were given as a column"
+    for _ in range(2):  # the second time, the rows are there already
+        found = fpdb.dedup(texts[half:], names[half:], against=path, verify=True, text_of=text_of)
+        assert found.earlier and all(first.keep[int(name)] for name in found.earlier.values())
+        for row, name in found.earlier.items():
+            assert exact(texts[half + row], texts[int(name)], 2) >= 0.8
+            assert not found.keep[row] and found.duplicate_of[row] == -1
+        for row in np.flatnonzero(found.duplicate_of >= 0).tolist():
+            assert exact(texts[half + row], texts[half + int(found.duplicate_of[row])], 2) >= 0.8
+    whole = fpdb.dedup(texts, verify=True)
+    assert found.keep.tolist() == whole.keep.tolist()[half:]
+    again = fpdb.dedup(texts[:half], names[:half], against=path, verify=True, text_of=text_of)
+    assert again.keep.tolist() == first.keep.tolist()
+    assert again.duplicate_of.tolist() == first.duplicate_of.tolist()
+    # Documents whose texts are unknown are like nothing.
+    unknown = fpdb.dedup(
+        texts[:1] * 2, ["a", "b"], against=path, verify=True, text_of=lambda names: [None] * len(names)
+    )
+    assert unknown.duplicate_of.tolist() == [-1, 0] and not unknown.earlier
+
+
+def test_what_verification_needs_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(fpdb.InvalidArgumentError, match="give text_of"):
+        fpdb.dedup(["a"], ["a"], against=tmp_path / "db", verify=True)
+    with pytest.raises(fpdb.InvalidArgumentError, match="give verify=True too"):
+        fpdb.dedup(["a"], ngram=5)
+    text = crowd(1)
+    fpdb.dedup(text, ["a"], against=tmp_path / "db")
+    with pytest.raises(fpdb.InvalidArgumentError, match="asked for 1 texts and returned 0"):
+        fpdb.dedup(text, ["b"], against=tmp_path / "db", verify=True, text_of=lambda names: [])
+
+
+def test_no_removal_from_real_texts_is_below_the_threshold() -> None:
+    """Manuals and licences, in which boilerplate has many similarities just below the threshold."""
+    corpus = [SHARED / f"{name}_en.ndjson.gz" for name in ("corpus", "variants")]
+    if not all(path.exists() for path in corpus):
+        pytest.skip(f"no texts in {SHARED}")
+    texts = []
+    for path in corpus:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            texts += [json.loads(line)["text"] for line in lines]
+    for ngram in (2, 5):
+        found = fpdb.dedup(texts, verify=True, ngram=ngram)
+        check_verified(found, texts, ngram, 0.8)
+        assert found.dropped > 500
