@@ -4,7 +4,10 @@
 //!     cargo bench --bench warm -- [--n 100000000] [--memory 0.25,0.65,2] [--queries 10000]
 //!         [--layout half-2] [--filter 8] [--skew 1]
 //!
-//! Linux only. `memory` is what pages may take, as a share of the files, or `default`. The system's cache of the
+//!     cargo bench --bench warm -- --after [--n 100000000] [--memory 2,default]
+//!
+//! Linux only. With `--after`, the queries follow directly after a bulk load of a tenth as much, and after the
+//! compaction that follows. Otherwise: `memory` is what pages may take, as a share of the files, or `default`. The system's cache of the
 //! files is dropped before each row. `first` are the queries right after the directories and filters
 //! were loaded, while the background reads the files. `then` are those after [`Db::warm`] has returned. Each query is of a
 //! random fingerprint and has no match; before that, some with a match are compared with what was
@@ -58,16 +61,28 @@ mod linux {
             index as f64 / 1e9,
             start.elapsed().as_secs_f64()
         );
-        println!(
-            "| memory | first p50, p99 us | warm after s | then p50, p99 us | process | cached |"
-        );
-        println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
+        let after = std::env::args().any(|arg| arg == "--after");
+        if after {
+            println!(
+                "| memory | after | s | first p50, p99 us | warm after s | then p50, p99 us | cached |"
+            );
+            println!("| ---: | --- | ---: | ---: | ---: | ---: | ---: |");
+        } else {
+            println!(
+                "| memory | first p50, p99 us | warm after s | then p50, p99 us | process | cached |"
+            );
+            println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
+        }
         for share in option("--memory", "0.25,0.65,2".to_owned()).split(',') {
             let options = match share.parse::<f64>() {
                 Ok(share) => options.clone().page_memory((share * bytes as f64) as u64),
                 Err(_) => options.clone(),
             };
-            row(&path, options, share, bytes, n);
+            if after {
+                after_writing(&path, options, share, n);
+            } else {
+                row(&path, options, share, bytes, n);
+            }
         }
     }
 
@@ -101,6 +116,40 @@ mod linux {
             percentile(&then, 0.5),
             percentile(&then, 0.99),
         );
+    }
+
+    /// Measures what follows on a bulk load and on a compaction. The entries that it adds stay.
+    fn after_writing(path: &Path, options: Options, share: &str, n: u64) {
+        let count = if common::is_test() { 100 } else { option("--queries", 10_000) };
+        let db = options.open(path).unwrap();
+        db.warm().unwrap();
+        let mut random = Random(db.stats().entries);
+        let report = |what: &str, start: Instant, random: &mut Random| {
+            let seconds = start.elapsed().as_secs_f64();
+            let first = ask(&db, random, count, n);
+            db.warm().unwrap();
+            let warm = start.elapsed().as_secs_f64() - seconds;
+            let then = ask(&db, random, count, n);
+            let cached = cached(path) as f64 / db.stats().bytes_total as f64;
+            println!(
+                "| {share} | {what} | {seconds:.1} | {:.1}, {:.0} | {warm:.2} | {:.1}, {:.0} | {cached:.2} |",
+                percentile(&first, 0.5),
+                percentile(&first, 0.99),
+                percentile(&then, 0.5),
+                percentile(&then, 0.99),
+            );
+        };
+        let begin = db.stats().entries;
+        let entries =
+            (begin..begin + n / 10).map(|id| Ok(Entry { fingerprint: stored(id), id: DocId(id) }));
+        let start = Instant::now();
+        let _ = db.bulk_load(entries).unwrap();
+        report("bulk load", start, &mut random);
+        let start = Instant::now();
+        let _ = db.compact().unwrap();
+        report("compaction", start, &mut random);
+        check(&db, n);
+        db.close().unwrap();
     }
 
     fn check(db: &Db, n: u64) {

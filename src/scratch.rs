@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::file_names::FileName;
-use crate::storage::{LockedFolder, ReadFile, TemporaryFile, WriteFile};
+use crate::storage::{Kept, LockedFolder, ReadFile, TemporaryFile, WriteFile};
 
 /// Makes scratch files.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,8 @@ impl<'a> ScratchFiles<'a> {
             Self::InDatabase(folder) => {
                 let name = FileName::Run(folder.next_scratch()).to_string();
                 let file = folder.storage().create(&name)?;
-                Ok(ScratchFile::Named(Name { folder, name }, file))
+                let kept = Kept::nothing(&**folder.storage());
+                Ok(ScratchFile::Named(Name { folder, name }, kept, file))
             }
             Self::InFolder(folder) => {
                 Ok(ScratchFile::Unnamed(TemporaryFile::create(folder)?, folder))
@@ -65,15 +66,15 @@ impl Name<'_> {
 /// A scratch file that is being written.
 #[derive(Debug)]
 pub(crate) enum ScratchFile<'a> {
-    Named(Name<'a>, Arc<dyn WriteFile>),
+    Named(Name<'a>, Kept, Arc<dyn WriteFile>),
     /// In this folder.
     Unnamed(TemporaryFile, &'a Path),
 }
 
 impl<'a> ScratchFile<'a> {
-    pub(crate) fn append(&self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
-            Self::Named(_, file) => file.append(bytes),
+            Self::Named(_, kept, file) => kept.append(&**file, bytes),
             Self::Unnamed(file, _) => file.append(bytes),
         }
     }
@@ -81,12 +82,13 @@ impl<'a> ScratchFile<'a> {
     /// Ends the file, so that it can be read.
     pub(crate) fn finish(self) -> Result<ScratchReader<'a>> {
         match self {
-            Self::Named(name, _) => {
+            Self::Named(name, kept, _) => {
                 let file = name.folder.storage().open(&name.name)?;
-                Ok(ScratchReader { file, path: name.path(), _name: Some(name) })
+                let path = name.path();
+                Ok(ScratchReader { file, path, _named: Some((name, kept)) })
             }
             Self::Unnamed(file, folder) => {
-                Ok(ScratchReader { file: file.finish()?, path: folder.to_owned(), _name: None })
+                Ok(ScratchReader { file: file.finish()?, path: folder.to_owned(), _named: None })
             }
         }
     }
@@ -98,8 +100,8 @@ pub(crate) struct ScratchReader<'a> {
     file: Arc<dyn ReadFile>,
     /// Of the file or its folder, for messages.
     path: PathBuf,
-    /// Removes the file.
-    _name: Option<Name<'a>>,
+    /// Removes the file, and ends counting what the system keeps of it.
+    _named: Option<(Name<'a>, Kept)>,
 }
 
 impl ScratchReader<'_> {
@@ -118,7 +120,7 @@ impl ScratchReader<'_> {
         let mut buffer = vec![0; range.len().min(most)];
         for start in range.clone().step_by(most.max(1)) {
             let to = buffer.get_mut(..(range.end - start).min(most)).unwrap_or_default();
-            let read = self.file.read_at(start as u64, to);
+            let read = self.file.read_once(start as u64, to);
             read.map_err(|e| Error::io("read the scratch file", &self.path, e))?;
             visit(to)?;
         }

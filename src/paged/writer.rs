@@ -7,7 +7,7 @@ use crate::codec::bytes::PutFields;
 use crate::codec::header::FileHeader;
 use crate::error::Result;
 use crate::scratch::{ScratchFiles, Spool};
-use crate::storage::{Storage, WriteFile};
+use crate::storage::{Kept, Storage, WriteFile};
 
 /// Bytes that go to the file at a time. They are large enough for Linux to cache the file in pages
 /// of 2 MiB, which it then maps as such. It does not if fewer bytes are written at a time, or from
@@ -34,6 +34,7 @@ pub(crate) struct FileSummary {
 #[derive(Debug)]
 pub(crate) struct PagedWriter<'a> {
     file: Arc<dyn WriteFile>,
+    kept: Kept,
     checksum: Checksum,
     buffer: Vec<u8>,
     written: u64,
@@ -47,6 +48,7 @@ impl<'a> PagedWriter<'a> {
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
         let mut writer = Self {
             file: storage.create(name)?,
+            kept: Kept::nothing(storage),
             checksum: Checksum::of_file(header),
             buffer: Vec::with_capacity(BUFFER),
             written: 0,
@@ -137,7 +139,7 @@ impl<'a> PagedWriter<'a> {
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.append(bytes)?;
+        self.kept.append(&*self.file, bytes)?;
         self.file_crc.update(bytes);
         let before = self.written;
         self.written += bytes.len() as u64;

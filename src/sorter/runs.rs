@@ -53,7 +53,7 @@ impl<'a> Runs<'a> {
 
     /// Writes buckets as one more run.
     pub(super) fn add<R: Record>(&mut self, buckets: &[Bucket], pool: &ChunkPool) -> Result<()> {
-        let file = self.files.create()?;
+        let mut file = self.files.create()?;
         let mut bytes = Vec::with_capacity(BATCH);
         let (mut ends, mut end) = (Vec::new(), 0);
         for bucket in buckets {

@@ -101,12 +101,24 @@ struct CountedFile {
     written: Arc<AtomicU64>,
 }
 
+impl CountedFile {
+    /// Counts bytes that were appended. Only now: whoever sees the new number, and then reads the free
+    /// space, counts no byte as free that these took.
+    fn count(&self, bytes: &[u8]) {
+        self.written.fetch_add(bytes.len() as u64, Ordering::Release);
+    }
+}
+
 impl WriteFile for CountedFile {
     fn append(&self, bytes: &[u8]) -> Result<()> {
         self.file.append(bytes)?;
-        // Only now: whoever sees the new number, and then reads the free space, counts no byte
-        // as free that these took.
-        self.written.fetch_add(bytes.len() as u64, Ordering::Release);
+        self.count(bytes);
+        Ok(())
+    }
+
+    fn append_once(&self, bytes: &[u8]) -> Result<()> {
+        self.file.append_once(bytes)?;
+        self.count(bytes);
         Ok(())
     }
 

@@ -7,11 +7,11 @@
 )]
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, OnceLock};
 
+use super::append_file::AppendFile;
 use super::folder::Folder;
 use super::open_file::OpenFile;
 use super::{
@@ -119,9 +119,8 @@ impl Storage for Disk {
     fn create(&self, name: &str) -> Result<Arc<dyn WriteFile>> {
         let path = path_in(&self.root, name)?;
         let file = self.with("create the file", name, |folder| folder.create_file(name))?;
-        let (disk, name) = (self.clone(), name.to_owned());
-        let (file, write_back) = (Arc::new(file), Mutex::new(WriteBack::default()));
-        Ok(Arc::new(DiskFile { disk, name, file, path, appending: Mutex::new(()), write_back }))
+        let (disk, name, file) = (self.clone(), name.to_owned(), AppendFile::new(file));
+        Ok(Arc::new(DiskFile { disk, name, file, path }))
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
@@ -234,35 +233,36 @@ impl FolderLock for DiskLock {
     }
 }
 
-/// A file opened for appending.
+/// A file that is being written.
 #[derive(Debug)]
 struct DiskFile {
     disk: Disk,
     name: String,
-    file: Arc<File>,
+    file: AppendFile,
     path: PathBuf,
-    /// Held during an append, which may need several system calls. A sync does not wait for it.
-    appending: Mutex<()>,
-    write_back: Mutex<WriteBack>,
+}
+
+impl DiskFile {
+    fn check(&self, doing: &str, result: io::Result<()>) -> Result<()> {
+        result.map_err(|e| failed(doing, &self.path, e))
+    }
 }
 
 impl WriteFile for DiskFile {
     fn append(&self, bytes: &[u8]) -> Result<()> {
-        let _one_at_a_time = self.appending.lock().unwrap_or_else(PoisonError::into_inner);
-        (&*self.file).write_all(bytes).map_err(|e| failed("append to the file", &self.path, e))
+        self.check("append to the file", self.file.append(bytes))
+    }
+
+    fn append_once(&self, bytes: &[u8]) -> Result<()> {
+        self.check("append to the file", self.file.append_once(bytes))
     }
 
     fn sync(&self) -> Result<()> {
-        let mut write_back = self.write_back.lock().unwrap_or_else(PoisonError::into_inner);
-        write_back.wait().map_err(|e| failed("sync the file", &self.path, e))?;
-        // The promise includes the file's length, and the file has nearly always grown, so
-        // `sync_data` would save nothing. Some file systems have also been seen to lose a length
-        // after it.
-        self.file.sync_all().map_err(|e| failed("sync the file", &self.path, e))
+        self.check("sync the file", self.file.sync())
     }
 
     fn check_name(&self) -> Result<()> {
-        let is_named = |folder: &Folder| folder.has(&self.name, &self.file);
+        let is_named = |folder: &Folder| folder.has(&self.name, self.file.file());
         match self.disk.with("check the file", &self.name, is_named)? {
             true => Ok(()),
             false => Err(Error::new(ErrorKind::Replaced, FILE_REPLACED).at_path(&self.path)),
@@ -270,44 +270,7 @@ impl WriteFile for DiskFile {
     }
 
     fn write_back(&self) {
-        let mut write_back = self.write_back.lock().unwrap_or_else(PoisonError::into_inner);
-        write_back.begin(&self.file);
-    }
-}
-
-/// A sync that a thread of its own does, so that the device works while the file grows.
-#[derive(Debug, Default)]
-struct WriteBack {
-    running: Option<JoinHandle<io::Result<()>>>,
-    /// The system reports a failure only once, so it is kept for the next real sync.
-    failed: Option<io::Error>,
-}
-
-impl WriteBack {
-    /// Begins a sync unless one is running or has failed.
-    fn begin(&mut self, file: &Arc<File>) {
-        if self.running.as_ref().is_some_and(|running| !running.is_finished()) {
-            return;
-        }
-        self.collect();
-        if self.failed.is_none() {
-            let file = file.clone();
-            let thread = std::thread::Builder::new().name("fpdb-write-back".into());
-            self.running = thread.spawn(move || file.sync_data()).ok();
-        }
-    }
-
-    /// Waits for the running sync.
-    fn collect(&mut self) {
-        let Some(running) = self.running.take() else { return };
-        let panicked = || Err(io::Error::other("the thread that syncs has panicked"));
-        self.failed = running.join().unwrap_or_else(|_| panicked()).err().or(self.failed.take());
-    }
-
-    /// Waits for the running sync, and returns an error if any sync has failed.
-    fn wait(&mut self) -> io::Result<()> {
-        self.collect();
-        self.failed.take().map_or(Ok(()), Err)
+        self.file.write_back();
     }
 }
 
@@ -438,16 +401,6 @@ mod tests {
         let long = File::create(folder.path().join("b")).unwrap();
         long.set_len(1 << 40).unwrap();
         assert_eq!(disk.read("b", 1 << 26).unwrap_err().kind(), ErrorKind::Corruption);
-    }
-
-    /// Syncing this device fails.
-    #[cfg(unix)]
-    #[test]
-    fn failure_of_a_write_back_is_reported_by_the_next_sync() {
-        let mut write_back = WriteBack::default();
-        write_back.begin(&Arc::new(File::open("/dev/null").unwrap()));
-        assert!(write_back.wait().is_err());
-        write_back.wait().unwrap();
     }
 
     #[test]

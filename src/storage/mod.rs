@@ -12,11 +12,13 @@
     allow(unreachable_pub, dead_code, reason = "public, and used, with the feature `sim` only")
 )]
 
+mod append_file;
 mod available;
 mod counted;
 mod disk;
 mod folder;
 mod in_memory;
+mod kept;
 mod locked;
 mod memory;
 mod mmap;
@@ -39,6 +41,7 @@ pub use available::Memory;
 pub use available::memory as memory_limit;
 pub use disk::Disk;
 pub(crate) use in_memory::InMemory;
+pub(crate) use kept::Kept;
 pub(crate) use locked::LockedFolder;
 pub(crate) use memory::{MemoryBudget, Reservation};
 pub(crate) use mmap::{PageBytes, PageMemory, Pages};
@@ -191,6 +194,16 @@ pub trait WriteFile: Debug + Send + Sync {
     /// [`NoSpace`](crate::ErrorKind::NoSpace); [`Io`](crate::ErrorKind::Io). It is unknown how much
     /// was written, so the file must not be used any more.
     fn append(&self, bytes: &[u8]) -> Result<()>;
+
+    /// Does what [`append`](WriteFile::append) does for bytes that will not be read again soon: after
+    /// the next [`sync`](WriteFile::sync), the system need not keep anything of the file in memory.
+    /// The default does the same as `append`.
+    ///
+    /// # Errors
+    /// The same.
+    fn append_once(&self, bytes: &[u8]) -> Result<()> {
+        self.append(bytes)
+    }
 
     /// Makes everything appended so far, and the file's length, durable. The file's *name* becomes
     /// durable with [`Storage::sync_dir`].

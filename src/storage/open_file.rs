@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::read_file::ReadFile;
 
-/// `RWF_DONTCACHE`, of Linux 6.14: pages that the read brings into the cache leave it again. Pages that
-/// were in the cache before stay.
+/// `RWF_DONTCACHE`, of Linux 6.14: pages that a read or a write brings into the cache leave it again,
+/// after a write as soon as they are on the device. Pages that were in the cache before stay.
 #[cfg(target_os = "linux")]
-const DONT_CACHE: rustix::io::ReadWriteFlags = rustix::io::ReadWriteFlags::from_bits_retain(0x80);
+pub(super) const DONT_CACHE: rustix::io::ReadWriteFlags =
+    rustix::io::ReadWriteFlags::from_bits_retain(0x80);
 
 /// A file opened for reading.
 #[derive(Debug)]

@@ -47,6 +47,8 @@ pub struct PageBudget {
     calm: AtomicU64,
     /// The bytes that copies of indexes take of files without memory set aside.
     copies: AtomicU64,
+    /// The bytes of files that are being written and that the system is to keep.
+    written: AtomicU64,
     /// [`PROMISED`], but for tests.
     promised: &'static AtomicU64,
 }
@@ -66,8 +68,9 @@ impl PageBudget {
         let (set_aside, loose) = (AtomicU64::new(0), AtomicU64::new(0));
         let (young, generation, calm) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let (most, limit, copies) = (limit, AtomicU64::new(limit), AtomicU64::new(0));
+        let written = AtomicU64::new(0);
         let promised = &PROMISED;
-        Self { most, limit, set_aside, loose, young, generation, calm, copies, promised }
+        Self { most, limit, set_aside, loose, young, generation, calm, copies, written, promised }
     }
 
     /// Returns the same limit for the pages of another database.
@@ -132,6 +135,20 @@ impl PageBudget {
         if loose > room && young > room / 8 {
             self.begin_generation();
         }
+    }
+
+    /// Counts bytes of a file that is being written, if there is room for them beside all pages and
+    /// copies. Returns whether there is.
+    pub(super) fn keep_written(&self, bytes: u64) -> bool {
+        let others = self.used().saturating_add(self.copies.load(Relaxed));
+        let room = self.limit().saturating_sub(others);
+        let fits = |written: u64| written.checked_add(bytes).filter(|&sum| sum <= room);
+        self.written.fetch_update(Relaxed, Relaxed, fits).is_ok()
+    }
+
+    /// Ends counting what [`keep_written`](Self::keep_written) has counted.
+    pub(super) fn end_written(&self, bytes: u64) {
+        self.written.fetch_sub(bytes, Relaxed);
     }
 
     /// Counts loose pages that were dropped.
@@ -299,6 +316,19 @@ mod tests {
         assert_eq!((budget.room_for_loose(), budget.too_much_set_aside()), (10 * P, 30 * P));
         budget.set_copies(u64::MAX);
         assert_eq!((budget.room_for_loose(), budget.too_much_set_aside()), (10 * P, 130 * P));
+    }
+
+    #[test]
+    fn files_that_are_written_are_kept_in_the_room_that_pages_and_copies_leave() {
+        let budget = PageBudget::new(160 * P);
+        assert!(budget.set_aside(80 * P));
+        budget.set_copies(20 * P);
+        (0..10).for_each(|_| budget.add_page());
+        assert!(budget.keep_written(30 * P) && !budget.keep_written(20 * P + 1));
+        assert!(budget.keep_written(20 * P) && !budget.keep_written(1));
+        budget.end_written(30 * P);
+        assert!(budget.keep_written(30 * P) && !budget.keep_written(u64::MAX));
+        assert!(!PageBudget::new(0).keep_written(1));
     }
 
     #[test]

@@ -23,6 +23,8 @@ mod merge;
 mod novelty;
 mod orphans;
 mod ownership;
+#[cfg(target_os = "linux")]
+mod page_cache;
 mod pages;
 mod progress;
 mod reading;

@@ -173,7 +173,7 @@ fn copy_segments<F: Fingerprint>(
             let mut checksum = crc32fast::Hasher::new();
             from.for_each_chunk(|chunk| {
                 checksum.update(chunk);
-                file.append(chunk)?;
+                file.append_once(chunk)?;
                 meter.advance(chunk.len() as u64)
             })?;
             if checksum.finalize() != expected.crc {
