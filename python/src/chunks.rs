@@ -141,6 +141,10 @@ impl PairIterator {
         named_tuple(py, "Pairs", (array(py, a), array(py, b), array(py, distances))).map(Some)
     }
 
+    fn __repr__(&self) -> &'static str {
+        "<fpdb_engine.PairIterator: chunks of arrays a, b and distances>"
+    }
+
     /// Ends the search.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.0.close(py)
@@ -186,6 +190,10 @@ impl EntryIterator {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         at_width!(&self.0, chunks => next_entries(py, chunks))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "<fpdb_engine.EntryIterator: chunks of arrays fingerprints and ids>"
     }
 
     /// Ends the iteration.

@@ -60,16 +60,32 @@ fn raise(
 pub(crate) fn from_fpdb(error: &fpdb::Error) -> PyErr {
     raise(class_of(error.kind()), error.to_string(), |exception| {
         if let Some(path) = error.path() {
-            exception.setattr("path", path.to_string_lossy())?;
+            set_path(exception, path)?;
         }
         exception.setattr("offset", error.offset())?;
         exception.setattr("is_retryable", error.is_retryable())?;
         let source = std::error::Error::source(error).and_then(|e| e.downcast_ref::<io::Error>());
-        match source.and_then(io::Error::raw_os_error) {
+        let number = source.and_then(io::Error::raw_os_error);
+        let name = match error.kind() {
+            fpdb::ErrorKind::NotFound => "ENOENT",
+            fpdb::ErrorKind::AlreadyExists => "EEXIST",
+            _ => "",
+        };
+        match number {
             Some(number) => exception.setattr("errno", number),
-            None => Ok(()),
+            None if name.is_empty() => Ok(()),
+            None => exception.setattr("errno", exception.py().import("errno")?.getattr(name)?),
         }
     })
+}
+
+/// Sets the attributes that name a file: our own, and that of an `OSError`.
+fn set_path(exception: &Bound<'_, PyBaseException>, path: &std::path::Path) -> PyResult<()> {
+    exception.setattr("path", path.to_string_lossy())?;
+    if exception.hasattr("filename")? {
+        exception.setattr("filename", path.to_string_lossy())?;
+    }
+    Ok(())
 }
 
 /// Makes the exception for an error in a web page or an archive.
@@ -105,7 +121,7 @@ pub(crate) fn from_io(path: &std::path::Path, error: &io::Error) -> PyErr {
         _ => "IoError",
     };
     raise(class, format!("cannot open {}: {error}", path.display()), |exception| {
-        exception.setattr("path", path.to_string_lossy())?;
+        set_path(exception, path)?;
         exception.setattr("errno", error.raw_os_error())
     })
 }

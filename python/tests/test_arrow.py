@@ -71,7 +71,7 @@ def test_arrow_numbers_are_read_without_a_copy(db: fpdb.Db, dtype: str) -> None:
 
 
 def test_missing_numbers_are_refused(db: fpdb.Db) -> None:
-    with pytest.raises(TypeError, match="missing values"):
+    with pytest.raises(fpdb.InvalidArgumentError, match="fingerprints: 1 of 2 are missing"):
         db.query_batch(pa.array([1, None], pa.uint64()))
 
 

@@ -19,11 +19,24 @@ def _array(values: Any, what: str) -> npt.NDArray[Any]:
     """Returns an array of the same memory, if the object permits that."""
     if isinstance(values, (str, bytes)):
         raise TypeError(f"{what} must be an array or a list, not {type(values).__name__}")
+    missing = _missing(values)
+    if missing:
+        from ._errors import InvalidArgumentError
+
+        raise InvalidArgumentError(f"{what}: {missing} of {len(values)} are missing; leave out their rows")
     array = np.asarray(values)
     if array.dtype == object and np.ndim(array) == 0:
         # An iterator, a set, or something else that numpy takes for a single object.
         raise TypeError(f"{what} must be an array or a list, not {type(values).__name__}")
     return array
+
+
+def _missing(values: Any) -> int:
+    """Returns how many values of an Arrow array or a series are missing."""
+    count = getattr(values, "null_count", None)
+    if count is None and hasattr(values, "isna"):
+        count = values.isna().sum()
+    return int(count() if callable(count) else count or 0)
 
 
 def _refuse(array: npt.NDArray[Any], expected: str) -> TypeError:

@@ -17,6 +17,10 @@ class Error(Exception):
     is_retryable: bool = False
     """Whether the same call on the same handle can succeed once the cause is removed."""
 
+    def __str__(self) -> str:
+        # That of an OSError with a filename is only the number and the name.
+        return str(self.args[0]) if self.args else ""
+
 
 class NotFoundError(Error, FileNotFoundError):
     """There is no database, or no such file, at this path."""
