@@ -30,6 +30,8 @@ def test_fingerprints_are_those_of_the_engine(spark: Any) -> None:
         assert (None if actual is None else actual % (1 << 64)) == expected
     with pytest.raises(fpdb.InvalidArgumentError):
         jobs.fingerprint(df, "text", "nonsense")
+    with pytest.raises(fpdb.InvalidArgumentError, match="no column 'txt'; the columns are id, text"):
+        jobs.fingerprint(df, "txt")
     with pytest.raises(fpdb.InvalidArgumentError, match="already a column"):
         jobs.fingerprint(df, "text", output="id")
 

@@ -25,6 +25,10 @@ def fingerprint(
     """
     # Fails here, not in a task, if there is no such recipe.
     fpdb_engine.fingerprint("", recipe)
+    if text_column not in df.columns:
+        raise fpdb_engine.InvalidArgumentError(
+            f"there is no column {text_column!r}; the columns are {', '.join(df.columns)}"
+        )
     at = df.columns.index(text_column)
     if output in df.columns:
         raise fpdb_engine.InvalidArgumentError(f"there is already a column {output!r}")
