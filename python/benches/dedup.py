@@ -123,7 +123,8 @@ def with_datatrove(texts: list[str], folder: Path) -> list[int]:
         ([Rows(), MinhashDedupFilter(removed), Kept()], 1),
     ]
     for pipeline, tasks in steps:
-        LocalPipelineExecutor(pipeline=pipeline, tasks=tasks, workers=1).run()
+        logs = str(folder / "logs")
+        LocalPipelineExecutor(pipeline, tasks=tasks, workers=1, logging_dir=logs).run()
     return sorted(set(range(len(texts))) - set(Kept.rows))
 
 
