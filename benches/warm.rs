@@ -6,14 +6,16 @@
 //!
 //!     cargo bench --bench warm -- --after [--n 100000000] [--memory 2,default]
 //!
-//! Linux only. With `--after`, the queries follow directly after a bulk load of a tenth as much, and after the
-//! compaction that follows. Otherwise: `memory` is what pages may take, as a share of the files, or `default`. The system's cache of the
-//! files is dropped before each row. `first` are the queries right after the directories and filters
-//! were loaded, while the background reads the files. `then` are those after [`Db::warm`] has returned. Each query is of a
-//! random fingerprint and has no match; before that, some with a match are compared with what was
-//! stored. With a `skew` above 1, queries repeat: the share `x` of them is among the first
-//! `x^skew * n / 10`. `process` and `cached` are the memory of the process and the system's cache of files, as
-//! shares of the files.
+//! Linux only. `memory` is what pages may take, as a share of the files, or `default`. The system's
+//! cache of the files is dropped before each row. `first` are the queries right after the directories
+//! and filters were loaded, while the background reads the files. `then` are the queries after
+//! [`Db::warm`] has returned. Each query is of a random fingerprint and has no match; before that,
+//! some with a match are compared with what was stored. With a `skew` above 1, queries repeat: the
+//! share `x` of them is among the first `x^skew * n / 10`. `process` and `cached` are the memory of
+//! the process and the system's cache of files, as shares of the files.
+//!
+//! With `--after`, the cache is not dropped. `first` are the queries right after a bulk load of a
+//! tenth as many entries, and right after a compaction that follows it.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
@@ -118,7 +120,7 @@ mod linux {
         );
     }
 
-    /// Measures what follows on a bulk load and on a compaction. The entries that it adds stay.
+    /// Measures queries after a bulk load and after a compaction. The database keeps the new entries.
     fn after_writing(path: &Path, options: Options, share: &str, n: u64) {
         let count = if common::is_test() { 100 } else { option("--queries", 10_000) };
         let db = options.open(path).unwrap();

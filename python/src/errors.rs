@@ -79,7 +79,7 @@ pub(crate) fn from_fpdb(error: &fpdb::Error) -> PyErr {
     })
 }
 
-/// Sets the attributes that name a file: our own, and that of an `OSError`.
+/// Sets `path`, and also `filename` if the exception is an `OSError`.
 fn set_path(exception: &Bound<'_, PyBaseException>, path: &std::path::Path) -> PyResult<()> {
     exception.setattr("path", path.to_string_lossy())?;
     if exception.hasattr("filename")? {

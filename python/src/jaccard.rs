@@ -16,9 +16,9 @@ use crate::width::Bits;
 
 /// Pairs whose texts have their features in memory at the same time.
 const BLOCK: usize = 1 << 14;
-/// Documents with which a text is compared, the nearest first. Of a crowd whose fingerprints are
-/// all near and whose texts are not alike, each would be compared with all.
-const MOST_CANDIDATES: usize = 64;
+/// Documents with which a text is compared, the nearest first. Without a limit, each text of a crowd
+/// whose fingerprints are near, but whose texts are not alike, would be compared with all others.
+pub(crate) const MOST_CANDIDATES: usize = 64;
 
 /// Makes the set of features of a text.
 type Features = Box<dyn Fn(&str) -> Shingles + Send + Sync>;
@@ -48,9 +48,9 @@ fn similarity(a: &Shingles, b: &Shingles) -> f64 {
 /// Returns the exact Jaccard similarity of two texts: the number of features that both have, divided by the
 /// number of features that one of them has. NaN if neither has any.
 ///
-/// The features are those of the recipe, such as the pairs of neighbouring words, of which fingerprints are made.
-/// With ngram, they are the runs of this number of words, in lower case and without punctuation, as
-/// most MinHash programs take them: 5 in datatrove, for example.
+/// By default, the features are those from which the recipe makes fingerprints, such as pairs of neighbouring words.
+/// With ngram, they are the runs of this number of words, in lower case and without punctuation. Most MinHash
+/// programs use such runs: datatrove takes 5 words by default.
 ///
 /// >>> a, b = "The cat sat on the mat.", "the cat sat on the sofa"
 /// >>> jaccard(a, b)  # four of six pairs
@@ -73,7 +73,7 @@ pub(crate) fn jaccard(
 /// Returns the exact Jaccard similarities of pairs of texts, as jaccard() defines it: element i is that of
 /// texts[a[i]] and texts[b[i]], or of texts[a[i]] and others[b[i]]. A missing text has no features.
 ///
-/// So the pairs that a search for near fingerprints returns can be measured, if ids are positions of texts.
+/// It measures the pairs that a search for near fingerprints has found, if their ids are positions of texts.
 ///
 /// >>> texts = ["The cat sat on the mat.", "the cat sat on the sofa", "Trains leave at nine."]
 /// >>> jaccard_pairs(texts, [0, 0], [1, 2]).round(2).tolist()
@@ -148,13 +148,14 @@ fn block(
     parallel::map(pairs, threads, cancel, |(a, b)| similarity(&sets[places[a]], &sets[places[b]]))
 }
 
-/// The documents of earlier chunks whose fingerprints are near those of a chunk.
+/// The candidates for the rows of a chunk among the documents of earlier chunks and runs: documents
+/// whose fingerprints are near.
 struct Earlier<'a> {
     /// Where the candidates of each row of the chunk begin, and where the last ones end.
     offsets: Vec<usize>,
     /// Positions in `texts`.
-    places: &'a [u64],
-    distances: &'a [u64],
+    places: Vec<u64>,
+    distances: Vec<u64>,
     texts: Vec<Option<&'a str>>,
 }
 
@@ -177,7 +178,7 @@ struct Chunk<'a, F> {
     /// From which similarity on two texts are alike.
     similarity: f64,
     /// Which rows are kept in any case.
-    is_stored: &'a [u64],
+    is_stored: Vec<u64>,
 }
 
 /// What a row is like.
@@ -188,8 +189,8 @@ enum Like {
 }
 
 impl<F: Bits> Chunk<'_, F> {
-    /// Returns, for each row that is like one that is kept or like an earlier document, which that
-    /// is and how similar they are. Rows are kept in their order.
+    /// Returns, for each row, what it is like and how similar the two are: an earlier document, or a
+    /// row before it that is kept. `None` for a row to keep.
     fn duplicates(
         &self,
         earlier: &Earlier<'_>,
@@ -238,7 +239,7 @@ impl<F: Bits> Chunk<'_, F> {
         found
     }
 
-    /// Returns those of the other rows whose fingerprints are near, with their distances.
+    /// Returns the rows among `others` whose fingerprints are near, with their distances.
     fn near(
         &self,
         row: usize,
@@ -250,13 +251,15 @@ impl<F: Bits> Chunk<'_, F> {
     }
 }
 
-/// Decides which texts of a chunk are duplicates: of the rows that are kept, in their order, and of earlier
-/// documents. All texts have a fingerprint.
+/// Decides which texts of a chunk are duplicates of a kept row before them or of an earlier document. All
+/// texts have a fingerprint.
 ///
-/// Rows whose is_stored is not 0 are kept. places and distances are the candidates among earlier documents: those of row i are the elements from
-/// offsets[i] to offsets[i + 1]. places are positions in earlier. within is the distance in bits of candidates
-/// in the same chunk. Returns what each row is like, and how similar it is: -1 for rows to keep; the row; or the
-/// position in earlier after as many as there are rows.
+/// Rows whose is_stored is not 0 are kept. The candidates of row i among earlier documents are the elements
+/// offsets[i] to offsets[i + 1] of places, which are positions in earlier, and of distances. Within the chunk,
+/// rows whose fingerprints differ in at most within bits are candidates.
+///
+/// Returns what each row is like, and how similar it is. With n rows, 0 to n - 1 is a row, n + p is the document
+/// at position p in earlier, and -1 is a row to keep.
 #[pyfunction]
 #[pyo3(signature = (texts, fingerprints, is_stored, offsets, places, distances, earlier, *, within, similarity, recipe, ngram, threads))]
 #[expect(clippy::too_many_arguments, reason = "only called by dedup")]
@@ -279,31 +282,23 @@ pub(crate) fn verified_duplicates<'py>(
     let (texts, earlier) = (Strings::new(texts, "text")?, Strings::new(earlier, "text")?);
     let (texts, earlier) = (texts.all()?, earlier.all()?);
     let rows = texts.len();
-    let offsets: Vec<usize> = with_numbers(offsets, "offset", |it| {
-        Ok(it.iter().map(|&at| Number(at).count()).collect())
-    })?;
+    let numbers = |list, what| with_numbers(list, what, |it| Ok(it.to_vec()));
+    let offsets = numbers(offsets, "offset")?;
+    let (places, distances) = (numbers(places, "position")?, numbers(distances, "distance")?);
+    let is_stored = numbers(is_stored, "flag")?;
+    let offsets: Vec<usize> = offsets.into_iter().map(|at| Number(at).count()).collect();
     let found = u128::with_batch(fingerprints, |fingerprints| {
-        with_numbers(places, "position", |places| {
-            with_numbers(distances, "distance", |distances| {
-                with_numbers(is_stored, "flag", |is_stored| {
-                    let lists = [places.len(), distances.len()];
-                    let is_consistent = [fingerprints.len(), is_stored.len()] == [rows; 2]
-                        && offsets.len() == rows + 1
-                        && offsets.is_sorted()
-                        && lists == [offsets[rows]; 2]
-                        && places.iter().all(|&place| Number(place).count() < earlier.len());
-                    if !is_consistent {
-                        return Err(errors::invalid("the candidates do not fit the texts"));
-                    }
-                    let earlier = Earlier { offsets, places, distances, texts: earlier };
-                    let chunk =
-                        Chunk { texts, fingerprints, within: within.0, similarity, is_stored };
-                    interruptible(py, |cancel| {
-                        chunk.duplicates(&earlier, &features, threads, cancel)
-                    })
-                })
-            })
-        })
+        let is_consistent = [fingerprints.len(), is_stored.len()] == [rows; 2]
+            && offsets.len() == rows + 1
+            && offsets.is_sorted()
+            && [places.len(), distances.len()] == [offsets[rows]; 2]
+            && places.iter().all(|&place| Number(place).count() < earlier.len());
+        if !is_consistent {
+            return Err(errors::invalid("the candidates do not fit the texts"));
+        }
+        let earlier = Earlier { offsets, places, distances, texts: earlier };
+        let chunk = Chunk { texts, fingerprints, within: within.0, similarity, is_stored };
+        interruptible(py, |cancel| chunk.duplicates(&earlier, &features, threads, cancel))
     })?;
     let of = found.iter().map(|found| match found {
         None => -1,

@@ -70,6 +70,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("MOST_CANDIDATES", super::jaccard::MOST_CANDIDATES)?;
         fork::watch(module.py())
     }
 }

@@ -113,8 +113,8 @@ impl<F: Width> Recipe<F> {
         self.method.fingerprint(text)
     }
 
-    /// Returns the set of the features of a text, of which the fingerprint is a sketch. So the exact
-    /// similarity of two texts can be computed if the fingerprints are near.
+    /// Returns the set of a text's features, from which the fingerprint is made. Two such sets give the
+    /// exact similarity, which two fingerprints only estimate.
     ///
     /// # Examples
     ///

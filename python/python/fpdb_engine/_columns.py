@@ -13,6 +13,7 @@ CHUNK = 8192
 
 
 def length(texts: Any) -> int | None:
+    """Returns the number of texts, or None for an iterator."""
     try:
         return len(texts)
     except TypeError:

@@ -22,6 +22,7 @@ from ._results import (
 )
 
 __all__ = [
+    "MOST_CANDIDATES",
     "Db",
     "Document",
     "EntryIterator",
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 __version__: str
+MOST_CANDIDATES: int
 
 _Path: TypeAlias = str | os.PathLike[str]
 _Key: TypeAlias = int | str

@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from . import _columns
 from ._errors import InvalidArgumentError
-from ._native import Db, verified_duplicates
+from ._native import MOST_CANDIDATES, Db, verified_duplicates
 
 TextOf = Callable[[list[str]], "Iterable[str | None]"]
 
-# The most documents of a database with which a row is compared, the nearest first, as in Rust.
-_MOST_CANDIDATES = 64
 # For the matches of a chunk that are in memory at the same time.
 _JOIN_MEMORY = 64 << 20
 
@@ -60,7 +58,8 @@ class KeptTexts:
 
 
 class Verified(NamedTuple):
-    """What each row of a chunk is like, and how similar it is. Rows to keep have -1 three times and NaN."""
+    """What each row of a chunk is like, and how similar it is. For a row to keep, row and document are -1, and
+    similarity is NaN."""
 
     row: npt.NDArray[np.int64]
     """The row of this run that it is like."""
@@ -135,7 +134,7 @@ class Verifier:
             found = np.concatenate([found, more], axis=1)
             found = found[:, np.lexsort(found[::-1])]
             begins = np.searchsorted(found[0], found[0])
-            found = found[:, np.arange(found.shape[1]) - begins < _MOST_CANDIDATES]
+            found = found[:, np.arange(found.shape[1]) - begins < MOST_CANDIDATES]
         return found[0], found[2], found[1]
 
     def _texts_of(

@@ -77,8 +77,8 @@ impl Means {
     }
 }
 
-/// Returns the second score of each block: it depends on its first score, and on those of the blocks
-/// and elements around it.
+/// Returns the second score of each block. It depends on the block's first score and on the first
+/// scores of the blocks and elements around it.
 fn second_scores(survey: &Survey, first: &[i64]) -> Vec<i64> {
     let means = Means::new(survey, first);
     let kept = kept(survey, first);
