@@ -25,7 +25,7 @@ pub(crate) const MAX_RATIO: u64 = 1000;
 const HEAD: usize = 1024;
 
 /// Uncompressed bytes up to which the ratio is not limited, because they take only a moment.
-const RATIO_FREE: u64 = 64 << 20;
+pub(super) const RATIO_FREE: u64 = 64 << 20;
 
 /// How to recognize a compressed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

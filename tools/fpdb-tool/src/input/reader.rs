@@ -236,8 +236,14 @@ impl Reading {
 
     #[cfg(feature = "parquet")]
     fn parquet(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
-        let (id, text, stamp) = (&self.id_field, &self.text_field, self.stamp_field.as_deref());
-        let rows = super::parquet::Rows::open(path, id, text, stamp, self.max_document)
+        let wanted = super::parquet::Wanted {
+            id: &self.id_field,
+            text: &self.text_field,
+            stamp: self.stamp_field.as_deref(),
+            max_document: self.max_document,
+            max_ratio: self.max_ratio,
+        };
+        let rows = super::parquet::Rows::open(path, &wanted)
             .with_context(|| format!("cannot read {}", sink.file))?;
         for (row, content) in (0..).zip(rows) {
             let content =

@@ -124,7 +124,8 @@ pub(crate) struct Args {
 
     /// The documents' stamps: the same for all, which is `now`, the time at the start of the run in
     /// seconds since 1970, or another stamp as `expire` takes it; or the field or column with a
-    /// whole number, in NDJSON, tables and Parquet only
+    /// whole number, in NDJSON, tables and Parquet only. Dates and times in Parquet become seconds
+    /// since 1970, in UTC unless the column has a time zone
     #[arg(
         long,
         value_name = "STAMP|FIELD",
