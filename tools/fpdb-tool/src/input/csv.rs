@@ -3,11 +3,27 @@
 use std::io::{self, BufRead};
 
 use anyhow::{Result, bail};
+use clap::ValueEnum;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::decompress::{Input, read_error};
 use super::document::Document;
 use super::ndjson::no_stamp;
+
+/// `--quote`: how values are quoted
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quote {
+    /// As with double, but a row is refused whose quotes seem to enclose other rows: in TSV, if all
+    /// its lines have as many tabs as a row; in CSV and TSV, if it has more than 10000 lines
+    Auto,
+    /// A value that begins with " ends at the next ", and may have line endings. "" is a quote
+    Double,
+    /// Values have no quotes, as most programs write TSV: " is like any other character
+    None,
+}
+
+/// Lines of a row after which its quotes are probably a mistake.
+const MAX_LINES: usize = 10_000;
 
 /// A row of a table.
 #[derive(Debug, Default)]
@@ -42,12 +58,12 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Reads the rows of a file, each at most `max_row` bytes long.
-    pub(super) fn new(mut input: Input, delimiter: u8, max_row: usize) -> Self {
+    pub(super) fn new(mut input: Input, delimiter: u8, quote: Quote, max_row: usize) -> Self {
         if input.head().starts_with(b"\xef\xbb\xbf") {
             input.skip(3);
         }
         // A quote is special only at the start of a value; elsewhere it is part of the value.
-        let csv = ReaderBuilder::new().delimiter(delimiter).build();
+        let csv = ReaderBuilder::new().delimiter(delimiter).quoting(quote != Quote::None).build();
         Self { input, csv, max_row }
     }
 
@@ -76,7 +92,11 @@ impl Rows {
                 self.csv.read_record(bytes, &mut row.values[written..], &mut row.ends[columns..]);
             (written, columns) = (written + wrote, columns + ended);
             if at_end && matches!(result, ReadRecordResult::InputEmpty) {
-                bail!("the quotes of the row that begins on line {} are never closed", row.line);
+                bail!(
+                    "the quotes of the row that begins on line {} are never closed: give --quote \
+                     none if the table has no quotes",
+                    row.line
+                );
             }
             if !at_end {
                 row.raw.extend_from_slice(&bytes[..read]);
@@ -164,6 +184,25 @@ impl Header {
         Ok(Self { id: column(id)?, text: column(text)?, stamp, columns })
     }
 
+    /// Refuses a row whose quotes seem to enclose other rows.
+    pub(super) fn check_lines(&self, row: &Row, delimiter: u8) -> Result<(), String> {
+        let mut lines =
+            row.raw.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+        let is_row = |line: &[u8]| {
+            let delimiters = line.iter().filter(|&&byte| byte == delimiter).count();
+            delimiters + 1 == self.columns
+        };
+        let count = lines.clone().count();
+        let are_rows = delimiter == b'\t' && self.columns > 1 && count > 1 && lines.all(is_row);
+        if are_rows || count > MAX_LINES {
+            return Err(format!(
+                "a quote makes one row of {count} lines: give --quote none if the table has no \
+                 quotes, and --quote double if this is right"
+            ));
+        }
+        Ok(())
+    }
+
     /// Returns the document of a row. The error says what is wrong with the row.
     pub(super) fn document(&self, row: &Row) -> Result<Document, String> {
         if row.columns() != self.columns {
@@ -205,7 +244,7 @@ mod tests {
         std::fs::write(&file, bytes).unwrap();
         let bar = indicatif::ProgressBar::hidden();
         let input = Input::open(Path::new(&file), Compression::ByContent, 1, &bar).unwrap();
-        let mut rows = Rows::new(input, b',', 1 << 20);
+        let mut rows = Rows::new(input, b',', Quote::Double, 1 << 20);
         std::iter::from_fn(|| rows.next_row().transpose()).collect()
     }
 

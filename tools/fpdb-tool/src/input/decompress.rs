@@ -8,14 +8,43 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use indicatif::ProgressBar;
 
 use super::{is_stdin, label, open_file};
 
-/// The first bytes of a gzip member, and of a Zstandard frame. No text starts with them.
-pub(super) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// The first bytes of a Zstandard frame.
 pub(super) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Bytes that show how a file is compressed.
+pub(super) const MAGIC: usize = 10;
+
+/// Returns whether the bytes begin like a gzip member. No text begins so.
+pub(super) fn is_gzip(head: &[u8]) -> bool {
+    head.starts_with(&[0x1f, 0x8b])
+}
+
+/// Returns whether the bytes begin like a Zstandard frame, or like one without content, which some
+/// programs write first. No text begins so.
+pub(super) fn is_zstd(head: &[u8]) -> bool {
+    head.starts_with(&ZSTD_MAGIC) || matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+/// Refuses a file that is compressed in a way that is not read.
+pub(super) fn check_compression(head: &[u8], path: &Path) -> io::Result<()> {
+    let (name, command) = match head {
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => {
+            ("bzip2", "bzip2 -dk")
+        }
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => ("xz", "xz -dk"),
+        [0x04, 0x22, 0x4d, 0x18, ..] => ("lz4", "lz4 -dk"),
+        _ => return Ok(()),
+    };
+    let file = if is_stdin(path) { "FILE".to_owned() } else { path.display().to_string() };
+    Err(io::Error::other(format!(
+        "it is compressed with {name}: unpack it first with `{command} {file}`"
+    )))
+}
 
 /// The largest ratio of a compressed list's content to its size, where no option sets it. A list
 /// that exceeds it is a mistake, because lists are read into memory.
@@ -66,18 +95,18 @@ impl Input {
     ) -> io::Result<Self> {
         let taken = Arc::new(AtomicU64::new(0));
         let mut file = Counted { file, taken: Arc::clone(&taken) };
-        let magic = take(&mut file, ZSTD_MAGIC.len())?;
+        let magic = take(&mut file, MAGIC)?;
         let ends_in = |ending| path.extension().is_some_and(|extension| extension == ending);
         let (gzip, zstd) = match compression {
             Compression::ByName => (ends_in("gz"), ends_in("zst")),
             Compression::ByContent => {
-                (magic.starts_with(&GZIP_MAGIC), magic.starts_with(&ZSTD_MAGIC))
+                check_compression(&magic, path)?;
+                (is_gzip(&magic), is_zstd(&magic))
             }
         };
         let file = BufReader::with_capacity(1 << 16, Cursor::new(magic).chain(file));
         let mut rest: Box<dyn BufRead + Send> = if gzip {
-            // Reads all members, because crawlers write files of several.
-            let plain = MultiGzDecoder::new(file);
+            let plain = Members { member: Some(GzDecoder::new(file)) };
             Box::new(BufReader::with_capacity(
                 1 << 16,
                 Bounded { plain, given: 0, taken, max_ratio },
@@ -91,7 +120,14 @@ impl Input {
         } else {
             Box::new(file)
         };
-        let head = take(&mut rest, HEAD)?;
+        let mut head = Vec::with_capacity(HEAD);
+        if let Err(error) = rest.by_ref().take(HEAD as u64).read_to_end(&mut head) {
+            if head.is_empty() {
+                return Err(error);
+            }
+            // What was read comes first.
+            rest = Box::new(BufReader::new(Failed(Some(error))));
+        }
         Ok(Self { head: Cursor::new(head), rest })
     }
 
@@ -125,6 +161,15 @@ impl BufRead for Input {
     }
 }
 
+/// The rest of a file that could not be read on.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
 /// The next `count` bytes, or fewer if there are no more.
 fn take(reader: &mut impl Read, count: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(count);
@@ -145,12 +190,58 @@ fn unzstd(_: impl BufRead + Send + 'static) -> io::Result<File> {
     ))
 }
 
-/// Adds to an error of reading that compressed data ended too early, if it did.
+/// Adds to an error of reading that compressed data ended too early, or what it needs, if that is
+/// why.
 pub(crate) fn read_error(error: io::Error) -> anyhow::Error {
-    let early = error.kind() == io::ErrorKind::UnexpectedEof;
-    let early = early || error.to_string() == "incomplete frame";
+    let text = error.to_string();
+    let early = error.kind() == io::ErrorKind::UnexpectedEof || text == "incomplete frame";
     let error = anyhow::Error::new(error);
-    if early { error.context("the compressed data is truncated") } else { error }
+    if early {
+        error.context("the compressed data is truncated")
+    } else if text == "Frame requires too much memory for decoding" {
+        // zstd's own limit, which its command has as well.
+        error.context(
+            "it needs more than 128 MiB of memory: unpack it first with `zstd -d --long=31`",
+        )
+    } else {
+        error
+    }
+}
+
+/// Reads the members of a gzip file. Crawlers write files of several. Zero bytes may follow them,
+/// as on tapes.
+struct Members<R> {
+    /// `None` after the last one.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let read = member.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let follows = next_member(member.get_mut())?;
+            let file = self.member.take().filter(|_| follows).map(GzDecoder::into_inner);
+            self.member = file.map(GzDecoder::new);
+        }
+        Ok(0)
+    }
+}
+
+/// Skips zero bytes. Returns whether another member follows. Fails if something else does.
+fn next_member(file: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let bytes = file.fill_buf()?;
+        let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+        match bytes.get(zeros) {
+            Some(0x1f) if zeros == 0 => return Ok(true),
+            Some(_) => return Err(io::Error::other("bytes that are not gzip follow its content")),
+            None if bytes.is_empty() => return Ok(false),
+            None => file.consume(zeros),
+        }
+    }
 }
 
 /// Counts the bytes that are read from a file.

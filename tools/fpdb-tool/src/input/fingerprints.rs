@@ -8,9 +8,9 @@ use clap::ValueEnum;
 use fpdb::Fingerprint;
 use indicatif::ProgressBar;
 
-use super::csv::Rows;
+use super::csv::{Quote, Rows};
 use super::decompress::{Compression, Input, read_error};
-use super::kind::Kind;
+use super::kind::check_list;
 use super::lines::Lines;
 
 /// Size in bytes of the longest line, which has room for a fingerprint and the longest id.
@@ -77,6 +77,12 @@ impl Lists<'_> {
         let format = self.args.fp_format;
         let open = |compression| Input::open(path, compression, self.max_ratio, self.bar);
         let label = super::label(path);
+        if path.is_dir() {
+            bail!(
+                "{label} is a folder, and lists of fingerprints are files: import reads a folder \
+                 of documents if you give --from auto"
+            );
+        }
         if matches!(format, FingerprintFormat::BinLe | FingerprintFormat::BinBe) {
             if self.id_column.is_some() {
                 bail!("binary lists have no columns, so --id-column does not apply to them");
@@ -90,8 +96,7 @@ impl Lists<'_> {
             })));
         }
         let input = open(Compression::ByContent)?;
-        // As strict as for a table: JSON and HTML are not lists either.
-        Kind::Table(b',').check(input.head()).with_context(|| label.clone())?;
+        check_list(input.head()).with_context(|| label.clone())?;
         let mut notation = Notation::given(format);
         let Some(id_column) = self.id_column else {
             let mut lines = Lines::new(input, MAX_LINE);
@@ -194,7 +199,7 @@ impl Columns {
         let first = input.head().split(|&byte| byte == b'\n').next().unwrap_or_default();
         let delimiters = [b'\t', b',', b' '];
         let delimiter = delimiters.into_iter().find(|d| first.contains(d)).unwrap_or(b',');
-        let rows = Rows::new(input, delimiter, MAX_LINE);
+        let rows = Rows::new(input, delimiter, Quote::Double, MAX_LINE);
         Self { rows, id: id_column - 1, label, at_first: true }
     }
 

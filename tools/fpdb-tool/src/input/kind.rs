@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use indicatif::ProgressBar;
 
-use super::decompress::{Compression, GZIP_MAGIC, Input, MAX_RATIO, ZSTD_MAGIC};
+use super::decompress::{Compression, Input, MAX_RATIO, is_gzip, is_zstd};
 use super::{is_stdin, label};
 
 /// `--from`: the format of documents
@@ -149,6 +149,11 @@ pub(crate) enum Kind {
 }
 
 impl DocumentFormat {
+    /// Returns whether the user says what the format is.
+    pub(super) fn is_explicit(self) -> bool {
+        self != Self::Auto
+    }
+
     /// Returns the requested kind, or `None` for `auto`.
     pub(super) fn kind(self) -> Option<Kind> {
         Some(match self {
@@ -201,12 +206,17 @@ impl Kind {
     }
 
     /// Refuses a file whose first bytes show another kind. It would be fingerprinted by accident,
-    /// or be an error on every line.
-    pub(super) fn check(self, head: &[u8]) -> Result<()> {
+    /// or be an error on every line. If the kind is believed because the user says so, only
+    /// encodings that it cannot have are refused.
+    pub(super) fn check(self, head: &[u8], believed: bool) -> Result<()> {
+        self.check_encoding(head)?;
         let Some(look) = Look::of(head) else { return Ok(()) };
         let text = matches!(self, Self::Text | Self::Lines);
+        let believed = believed && (text || matches!(self, Self::Table(_) | Self::Html));
         let fits = match look {
             Look::Empty => true,
+            Look::Compressed => false,
+            _ if believed => true,
             Look::Json => text || self == Self::Ndjson,
             Look::JsonArray => text || self == Self::Ndjson || matches!(self, Self::Table(_)),
             Look::Html => text || self == Self::Html,
@@ -214,12 +224,37 @@ impl Kind {
             Look::Parquet => self == Self::Parquet,
             // Pages may have zeros by mistake, or be in UTF-16.
             Look::Zeros => self == Self::Html || text && is_undeclared_utf16(head),
-            Look::Compressed | Look::Binary => false,
+            Look::Binary => false,
         };
         if !fits {
             bail!("it seems to be {}", look.description());
         }
         Ok(())
+    }
+
+    /// Refuses UTF-16 and UTF-32, which only files that are one document each may have.
+    fn check_encoding(self, head: &[u8]) -> Result<()> {
+        let by_line = matches!(self, Self::Ndjson | Self::Table(_) | Self::Lines);
+        let encoding = if is_utf32(head) {
+            "UTF-32"
+        } else if by_line && (is_utf16(head) || head.contains(&0) && is_undeclared_utf16(head)) {
+            "UTF-16"
+        } else {
+            return Ok(());
+        };
+        bail!("it is in {encoding}: convert it to UTF-8 first, with `iconv -f {encoding} -t UTF-8`")
+    }
+}
+
+/// Refuses a file that is not a list of fingerprints. JSON and HTML are none either.
+pub(super) fn check_list(head: &[u8]) -> Result<()> {
+    let checked = Kind::Table(b',').check(head, false);
+    match Look::of(head).map(|look| (look.name(), look.option())) {
+        Some((name, Some(option))) if checked.is_err() => bail!(
+            "it seems to be {name}, not a list of fingerprints: to import or query documents, \
+             give {option}"
+        ),
+        _ => checked,
     }
 }
 
@@ -249,7 +284,7 @@ impl Look {
         if head.is_empty() {
             return Some(Self::Empty);
         }
-        if begins(&[&GZIP_MAGIC, &ZSTD_MAGIC]) {
+        if is_gzip(head) || is_zstd(head) {
             return Some(Self::Compressed);
         }
         if begins(&[b"WARC/", b"filedesc://"]) {
@@ -276,17 +311,36 @@ impl Look {
         }
     }
 
-    fn description(self) -> &'static str {
+    fn description(self) -> String {
+        match self.option() {
+            Some(option) => format!("{}: give {option}", self.name()),
+            None => self.name().to_owned(),
+        }
+    }
+
+    fn name(self) -> &'static str {
         match self {
             Self::Empty => "empty",
-            Self::Json => "NDJSON: give --from ndjson",
+            Self::Json => "NDJSON",
             Self::JsonArray => "a JSON array",
-            Self::Html => "HTML: give --from html",
-            Self::Warc => "a web archive: give --from warc",
-            Self::Parquet => "Parquet: give --from parquet",
+            Self::Html => "HTML",
+            Self::Warc => "a web archive",
+            Self::Parquet => "Parquet",
             Self::Compressed => "compressed twice",
             Self::Binary | Self::Zeros => "binary data",
         }
+    }
+
+    /// Returns what makes a command read such a file.
+    fn option(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Json => "--from ndjson",
+            Self::Html => "--from html",
+            Self::Warc => "--from warc",
+            Self::Parquet if cfg!(feature = "parquet") => "--from parquet",
+            Self::Parquet => "--from parquet to a build with the cargo feature \"parquet\"",
+            _ => return None,
+        })
     }
 }
 
@@ -294,6 +348,12 @@ impl Look {
 /// byte may be zero.
 pub(super) fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff")
+}
+
+/// Returns whether the bytes start with the byte order mark of UTF-32. In little-endian order, it
+/// begins like the one of UTF-16.
+fn is_utf32(head: &[u8]) -> bool {
+    head.starts_with(b"\xff\xfe\0\0") || head.starts_with(b"\0\0\xfe\xff")
 }
 
 /// Returns whether the bytes are UTF-16 without a byte order mark.
@@ -357,7 +417,7 @@ mod tests {
             (Kind::Html, b"PAR1"),
             (Kind::Parquet, b"{}"),
         ] {
-            assert!(kind.check(head).is_err(), "{kind:?} {head:?}");
+            assert!(kind.check(head, false).is_err(), "{kind:?} {head:?}");
         }
         for (kind, head) in [
             (Kind::Text, &b"{ not json"[..]),
@@ -371,7 +431,7 @@ mod tests {
             (Kind::Text, b"w\0o\0r\0d\0s\0"),
             (Kind::Lines, b""),
         ] {
-            assert!(kind.check(head).is_ok(), "{kind:?} {head:?}");
+            assert!(kind.check(head, false).is_ok(), "{kind:?} {head:?}");
         }
     }
 

@@ -31,7 +31,7 @@ fn for_each_in(
 ) -> Result<()> {
     let file: Arc<str> = Arc::from(super::label(path));
     let input = Input::open(path, Compression::ByContent, max_ratio, bar)?;
-    Kind::Lines.check(input.head()).with_context(|| file.to_string())?;
+    Kind::Lines.check(input.head(), false).with_context(|| file.to_string())?;
     let most = Key::MAX_NAME_LEN;
     let mut lines = Lines::new(input, most);
     loop {

@@ -66,12 +66,22 @@ pub(super) fn path(field: &str) -> Vec<String> {
     }
 }
 
-/// Returns an error of serde_json without the line number, which is always 1 here.
+/// Returns an error of serde_json without the line number, which is always 1 here, and what to do
+/// about it.
 fn without_line(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    match text.rsplit_once(" at line ") {
+    let text = match text.rsplit_once(" at line ") {
         Some((message, _)) => format!("{message} (column {})", error.column()),
         None => text,
+    };
+    if error.is_eof() {
+        format!("{text}: each object needs a line of its own, as `jq -c .` writes them")
+    } else if text.contains("surrogate") || text.contains("end of hex escape") {
+        format!(
+            "{text}: half of a pair, such as \\ud800, is no character, and U+FFFD can replace it"
+        )
+    } else {
+        text
     }
 }
 

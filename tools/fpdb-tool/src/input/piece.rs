@@ -103,6 +103,8 @@ pub(crate) enum Converted<T> {
 pub(super) struct Rules {
     pub(super) fields: Fields,
     pub(super) max_document: usize,
+    /// Plain text may have zero bytes, because the user says that it is text.
+    pub(super) zeros: bool,
     pub(super) extractor: Extractor,
     /// The extraction that texts must come from, if it matters.
     pub(super) extraction: Option<String>,
@@ -116,10 +118,10 @@ impl Rules {
                 self.check_extraction(extraction.as_deref())?;
                 Ok(document.on_line(raw))
             }),
-            Content::Line { id, bytes } => line(id, bytes),
+            Content::Line { id, bytes } => line(id, bytes, self.zeros),
             Content::Row(raw, document) => document.map(|document| document.on_line(raw)),
             Content::Text { id, bytes } => {
-                super::text::decode(bytes).map(|text| Document::new(id, text, None))
+                super::text::decode(bytes, self.zeros).map(|text| Document::new(id, text, None))
             }
             #[cfg(feature = "parquet")]
             Content::Document(document) => Ok(document),
@@ -175,7 +177,10 @@ impl Rules {
         let Document { id, text, .. } = &document;
         let (length, most) = (id.len(), Key::MAX_NAME_LEN);
         if !(1..=most).contains(&length) {
-            return Err(format!("an id must have 1 to {most} bytes, but this one has {length}"));
+            return Err(format!(
+                "an id must have 1 to {most} bytes, but this one has {length}: --id-field names \
+                 the field with the ids"
+            ));
         }
         if text.len() > self.max_document {
             return Err(format!(
@@ -188,11 +193,11 @@ impl Rules {
     }
 }
 
-fn line(id: String, raw: Vec<u8>) -> Result<Document, String> {
+fn line(id: String, raw: Vec<u8>, zeros: bool) -> Result<Document, String> {
     let text = std::str::from_utf8(&raw)
         .map_err(|e| format!("invalid UTF-8 after {} bytes", e.valid_up_to()))?;
-    if text.contains('\0') {
-        return Err("a zero byte: this is not text".to_owned());
+    if !zeros && text.contains('\0') {
+        return Err("a zero byte: this is not text, unless you give --from lines".to_owned());
     }
     let text = text.trim_end_matches(['\r', '\n']).to_owned();
     Ok(Document::new(id, text, None).on_line(raw))

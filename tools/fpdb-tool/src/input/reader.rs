@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use fpdb_web::Record;
 use indicatif::ProgressBar;
 
-use super::csv::{Header, Row, Rows};
+use super::csv::{Header, Quote, Row, Rows};
 use super::decompress::{Compression, Input, read_error};
 use super::kind::{DocumentFormat, Kind, is_list};
 use super::lines::{Line, Lines};
@@ -27,13 +27,24 @@ pub(super) struct Reading {
     pub(super) id_field: String,
     pub(super) text_field: String,
     pub(super) stamp_field: Option<String>,
+    pub(super) quote: Quote,
     pub(super) max_line: usize,
     pub(super) max_document: usize,
     pub(super) max_ratio: u64,
-    /// Turns a fault in a piece, or in a file before its first piece, into a bad piece instead of
-    /// an error.
+    /// Turns a fault in a piece, or in the rest of a file, into a bad piece instead of an error.
     pub(super) skip_bad: bool,
     pub(super) bar: ProgressBar,
+}
+
+/// Returns what is skipped of a file because of an error, and why. Messages name the file already.
+fn the_rest(error: &anyhow::Error, file: &str) -> String {
+    let sentence = crate::failure::sentence(error);
+    let why = sentence.strip_prefix("cannot read ").unwrap_or(&sentence);
+    match why.strip_prefix(file) {
+        Some(why) if why.starts_with(", ") => format!("the rest, from {}", &why[2..]),
+        Some(why) => why.trim_start_matches(": ").to_owned(),
+        None => sentence,
+    }
 }
 
 /// Collects the pieces of one file in batches.
@@ -79,7 +90,13 @@ impl Reading {
         };
         let file = Arc::from(label(&path));
         let mut sink = self.sink(emit, &file);
-        let read = self.read_kind(&path, &mut sink);
+        let mut read = self.read_kind(&path, &mut sink);
+        if let Err(error) = &read
+            && self.skip_bad
+        {
+            sink.put(At::File, Content::Bad(the_rest(error, &file)));
+            read = Ok(());
+        }
         sink.emit_batch();
         read
     }
@@ -107,17 +124,10 @@ impl Reading {
             _ if self.from == DocumentFormat::Auto && is_list(input.head()) => Err(anyhow!(
                 "it seems to be a list of fingerprints: give --from text if it is a document"
             )),
-            Some(kind) => kind.check(input.head()).map(|()| kind),
+            Some(kind) => kind.check(input.head(), self.from.is_explicit()).map(|()| kind),
             None => Kind::of_content(input.head()),
         };
-        let kind = match known.with_context(|| sink.file.to_string()) {
-            Ok(kind) => kind,
-            Err(error) if self.skip_bad => {
-                sink.put(At::File, Content::Bad(error.root_cause().to_string()));
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
+        let kind = known.with_context(|| sink.file.to_string())?;
         self.check_stamp(kind, sink.file)?;
         match kind {
             Kind::Ndjson => self.lines(input, sink, |_, bytes| Content::Json(bytes)),
@@ -183,7 +193,7 @@ impl Reading {
     }
 
     fn table(&self, input: Input, delimiter: u8, sink: &mut Sink<'_, '_>) -> Result<()> {
-        let mut rows = Rows::new(input, delimiter, self.max_line);
+        let mut rows = Rows::new(input, delimiter, self.quote, self.max_line);
         let mut next = |file: &str| -> Result<Option<Row>> {
             let row = rows.next_row();
             row.with_context(|| format!("cannot read {file}, line {}", rows.line()))
@@ -195,7 +205,11 @@ impl Reading {
         let mut wanted = sink.put(At::Line(row.line), Content::Header(row.raw));
         while wanted {
             let Some(row) = next(sink.file)? else { break };
-            let document = header.document(&row);
+            let document = match self.quote {
+                Quote::Auto => header.check_lines(&row, delimiter),
+                Quote::Double | Quote::None => Ok(()),
+            };
+            let document = document.and_then(|()| header.document(&row));
             wanted = sink.put(At::Line(row.line), Content::Row(row.raw, document));
         }
         Ok(())

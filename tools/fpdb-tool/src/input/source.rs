@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::thread;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use fpdb_web::Extraction;
 use indicatif::ProgressBar;
 
+use super::csv::Quote;
 use super::document::Document;
 use super::intake::{Intake, Item, Results};
 use super::kind::DocumentFormat;
@@ -39,8 +40,12 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "NAME", value_parser = web::parse_extraction)]
     pub(crate) extraction: Option<Extraction>,
 
-    /// Skip bad lines, files of unknown format and damage in archives instead of stopping at the
-    /// first
+    /// How values of tables are quoted
+    #[arg(long, value_enum, default_value = "auto")]
+    quote: Quote,
+
+    /// Skip bad lines, files of unknown format, damage in archives, and the rest of a file that
+    /// cannot be read on, instead of stopping at the first. Each is reported
     #[arg(long)]
     pub(crate) skip_bad: bool,
 
@@ -53,8 +58,9 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_document: usize,
 
-    /// Stop if a compressed file decompresses to more than this many times its size. The first 64
-    /// MiB are not counted. Text rarely decompresses to more than 10 times its size
+    /// Stop if a compressed file, or a page of a Parquet file, decompresses to more than this many
+    /// times its size. The first 64 MiB are not counted. Text rarely decompresses to more than 10
+    /// times its size
     #[arg(long, value_name = "TIMES", default_value_t = MAX_RATIO)]
     pub(crate) max_ratio: u64,
 
@@ -84,12 +90,19 @@ impl DocumentArgs {
         bar: &ProgressBar,
         convert: impl Fn(Document) -> T + Send + Sync + 'static,
     ) -> Result<Intake<T>> {
+        if self.id_field == self.text_field {
+            bail!(
+                "--id-field and --text-field are both {:?}: give the field with the ids",
+                self.id_field
+            );
+        }
         let known = stored.and_then(|name| Extraction::named(name).ok());
         let extraction = self.extraction.or(known).unwrap_or_default();
         let requested = self.extraction.map(Extraction::name);
         let rules = Rules {
             fields: Fields::new(&self.id_field, &self.text_field, self.stamp_field.as_deref()),
             max_document: self.max_document,
+            zeros: from.is_explicit(),
             extractor: web::extractor(extraction, self.max_document),
             extraction: stored.or(requested).map(str::to_owned),
         };
@@ -98,6 +111,7 @@ impl DocumentArgs {
             id_field: self.id_field.clone(),
             text_field: self.text_field.clone(),
             stamp_field: self.stamp_field.clone(),
+            quote: self.quote,
             max_line: self.max_line,
             max_document: self.max_document,
             max_ratio: self.max_ratio,

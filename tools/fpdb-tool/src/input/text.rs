@@ -3,21 +3,21 @@
 use super::kind::{is_undeclared_utf16, is_utf16};
 
 /// Decodes the text of a file: as UTF-8 if it is valid, else by its byte order mark, else by the
-/// encoding that its bytes suggest.
-pub(super) fn decode(mut bytes: Vec<u8>) -> Result<String, String> {
+/// encoding that its bytes suggest. Zero bytes are refused unless `zeros` is set.
+pub(super) fn decode(mut bytes: Vec<u8>, zeros: bool) -> Result<String, String> {
     // In encodings other than UTF-16, text has no zero bytes.
-    if let Some(at) = bytes
-        .iter()
-        .position(|&byte| byte == 0)
-        .filter(|_| !is_utf16(&bytes) && !is_undeclared_utf16(&bytes))
-    {
-        return Err(format!("a zero byte after {at} bytes: this is not text"));
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+        if is_utf16(&bytes) || is_undeclared_utf16(&bytes) {
+            return Ok(fpdb_web::decode(&bytes, "", "").text.into_owned());
+        }
+        if !zeros {
+            return Err(format!(
+                "a zero byte after {at} bytes: this is not text, unless you give --from text"
+            ));
+        }
     }
     if bytes.starts_with(b"\xef\xbb\xbf") {
         bytes.drain(..3);
-    }
-    if bytes.contains(&0) {
-        return Ok(fpdb_web::decode(&bytes, "", "").text.into_owned());
     }
     String::from_utf8(bytes)
         .or_else(|e| Ok(fpdb_web::decode(e.as_bytes(), "", "").text.into_owned()))

@@ -1,5 +1,6 @@
 //! Lists the files that arguments name, and the files in folders.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,8 @@ use super::is_stdin;
 /// Returns the files in the order of the arguments.
 ///
 /// For a folder, returns all regular files in it and in its subfolders. They are sorted by name,
-/// with the files of a subfolder in the place of its name. Files and folders whose names start with
-/// a dot are left out. Links are followed, except to a folder that contains them. A folder is read
+/// with the files of a subfolder in the place of its name. What programs write beside data sets is
+/// left out: see [`is_data`]. Links are followed, except to a folder that contains them. A folder is read
 /// when its turn comes.
 pub(crate) struct Walk {
     /// The remaining steps, the next one last.
@@ -47,13 +48,51 @@ impl Walk {
                 entries.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>, _>>()
             })
             .with_context(failed)?;
-        names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
+        names.retain(|name| is_data(name.as_encoded_bytes()));
+        if names.iter().any(|name| is_readme(name)) && holds_parquet(folder, &names, MAX_LEVELS) {
+            names.retain(|name| !is_readme(name));
+        }
         names.sort_unstable();
         self.within.push(real);
         self.stack.push(Step::Leave);
         self.stack.extend(names.iter().rev().map(|name| Step::Entry(folder.join(name))));
         Ok(())
     }
+}
+
+/// Returns whether a file or folder of this name holds data, as Spark and Arrow decide it: a name
+/// that starts with a dot or an underscore does not, except for a folder of a partition, such as
+/// `_day=1`.
+fn is_data(name: &[u8]) -> bool {
+    !name.starts_with(b".") && (!name.starts_with(b"_") || name.contains(&b'='))
+}
+
+/// Returns whether a file of this name describes the files beside it, if they are a data set.
+fn is_readme(name: &OsStr) -> bool {
+    Path::new(name).file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"))
+}
+
+/// Folders within folders in which Parquet files are searched for.
+const MAX_LEVELS: u32 = 4;
+
+/// Returns whether a folder with these names in it holds Parquet files, which need no words beside
+/// them.
+fn holds_parquet(folder: &Path, names: &[OsString], levels: u32) -> bool {
+    let is_parquet = |name: &OsString| {
+        Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet"))
+    };
+    names.iter().any(is_parquet)
+        || levels > 0
+            && names.iter().any(|name| {
+                let folder = folder.join(name);
+                // A folder that cannot be read is an error when its turn comes.
+                let names = fs::read_dir(&folder).into_iter().flatten().flatten();
+                holds_parquet(
+                    &folder,
+                    &names.map(|e| e.file_name()).collect::<Vec<_>>(),
+                    levels - 1,
+                )
+            })
 }
 
 impl Iterator for Walk {

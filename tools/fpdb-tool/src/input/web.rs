@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use fpdb_web::{Archive, Extraction, Extractor, Limits, Record};
 use indicatif::ProgressBar;
 
-use super::decompress::{Input, ZSTD_MAGIC, read_error};
+use super::decompress::{Input, MAGIC, ZSTD_MAGIC, check_compression, is_zstd, read_error};
 use super::{is_stdin, label, open_file, walk};
 
 /// The records of an archive that is being read from a file or from standard input.
@@ -32,7 +32,7 @@ pub(crate) fn extractor(extraction: Extraction, max_document: usize) -> Extracto
 pub(crate) fn open_archive(path: &Path, limits: Limits, bar: &ProgressBar) -> Result<FileArchive> {
     let file: Box<dyn Read + Send> =
         if is_stdin(path) { Box::new(io::stdin()) } else { Box::new(open_file(path)?) };
-    let file = unzstd_archive(Box::new(bar.wrap_read(file)));
+    let file = unzstd_archive(Box::new(bar.wrap_read(file)), path);
     let file = file.with_context(|| format!("cannot read {}", label(path)))?;
     let archive = Archive::with_limits(file, limits);
     archive.map_err(|error| anyhow::anyhow!("cannot read {}: {}", label(path), error.message()))
@@ -40,12 +40,15 @@ pub(crate) fn open_archive(path: &Path, limits: Limits, bar: &ProgressBar) -> Re
 
 /// Uncompresses an archive that is compressed with zstd, record by record or as a whole. It may
 /// begin with the dictionary of its records, in a frame of its own (the format of `.warc.zst`).
-fn unzstd_archive(mut file: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>> {
+fn unzstd_archive(mut file: Box<dyn Read + Send>, path: &Path) -> Result<Box<dyn Read + Send>> {
+    let start = take(&mut file, MAGIC)?;
+    check_compression(&start, path)?;
+    let mut file = Cursor::new(start).chain(file);
     let start = take(&mut file, ZSTD_MAGIC.len())?;
-    if start != ZSTD_MAGIC && start != DICTIONARY_MAGIC {
+    if !is_zstd(&start) {
         return Ok(Box::new(Cursor::new(start).chain(file)));
     }
-    if start == ZSTD_MAGIC {
+    if start != DICTIONARY_MAGIC {
         return unzstd(Cursor::new(start).chain(file), &[]);
     }
     let length = take(&mut file, 4)?;

@@ -38,6 +38,25 @@ fn files_are_read_in_the_order_of_their_names_without_hidden_ones() {
     assert_eq!(ids(&folder, "f/empty"), [""; 0]);
 }
 
+/// As Spark and Arrow read data sets.
+#[test]
+fn what_programs_write_beside_data_sets_is_left_out() {
+    let folder = Folder::new();
+    for path in
+        ["f/_SUCCESS", "f/_metadata", "f/.a.crc", "f/_tmp/x", "f/_day=1/a", "f/a", "f/README"]
+    {
+        write(&folder, path);
+    }
+    assert_eq!(ids(&folder, "f"), ["f/README", "f/_day=1/a", "f/a"]);
+    assert_eq!(ids(&folder, "f/_tmp"), ["f/_tmp/x"]);
+    for path in ["g/README.md", "g/data/a.parquet", "g/other/readme.txt", "g/other/b"] {
+        write(&folder, path);
+    }
+    let expected = ["g/data/a.parquet", "g/other/b", "g/other/readme.txt"];
+    assert_eq!(ids(&folder, "g"), expected, "a README beside Parquet files is none of the data");
+    assert_eq!(ids(&folder, "g/README.md"), ["g/README.md"]);
+}
+
 #[test]
 #[cfg(unix)]
 fn links_are_followed_but_not_in_cycles() {

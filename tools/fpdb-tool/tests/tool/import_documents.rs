@@ -25,8 +25,8 @@ fn all_documents_are_stored_under_their_ids_near_duplicates_too() {
     let line = "import db --from auto docs.ndjson more.csv --recipe words/1 --json";
     let imported = folder.ok(line).json();
     let expected = json!({
-        "schema": "fpdb.import-documents/1", "read": 5, "inserted": 4, "skipped": 1, "bad": 0,
-        "ignored": 0,
+        "schema": "fpdb.import-documents/1", "read": 5, "inserted": 3, "updated": 1, "unchanged": 0,
+        "skipped": 1, "bad": 0, "ignored": 0,
     });
     assert_eq!(imported, expected);
     assert_eq!(names(&folder, "db"), ["a", "b", "c"], "the second a updates the first");

@@ -13,6 +13,7 @@ mod export;
 mod extract;
 mod fingerprint;
 mod folders;
+mod foreign;
 mod hamming;
 mod health;
 mod help;

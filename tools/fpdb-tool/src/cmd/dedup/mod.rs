@@ -72,8 +72,9 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Files, plain or compressed with gzip or zstd, and folders, in which hidden files are left
-    /// out; `-` is standard input
+    /// Files, plain or compressed with gzip or zstd, and folders; `-` is standard input. In a
+    /// folder, names that begin with a dot or an underscore are left out, and a README beside
+    /// Parquet files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 

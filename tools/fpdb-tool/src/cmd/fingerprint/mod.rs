@@ -41,8 +41,9 @@ Example:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// Files, plain or compressed with gzip or zstd, and folders, in which hidden files are left
-    /// out; `-` is standard input
+    /// Files, plain or compressed with gzip or zstd, and folders; `-` is standard input. In a
+    /// folder, names that begin with a dot or an underscore are left out, and a README beside
+    /// Parquet files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 

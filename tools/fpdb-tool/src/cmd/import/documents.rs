@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fpdb::text::Recipe;
-use fpdb::{Db, Description, Key, Options};
+use fpdb::{Db, Description, Key, Options, Outcome};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -22,7 +22,13 @@ const BATCH_BYTES: usize = 64 << 20;
 struct Report {
     schema: &'static str,
     read: u64,
+    /// Documents with a new id.
     inserted: u64,
+    /// Documents whose id was there with another fingerprint, in the database or earlier in the
+    /// input.
+    updated: u64,
+    /// Documents whose id was there with the same fingerprint.
+    unchanged: u64,
     /// Documents without a fingerprint: too short or bad.
     skipped: u64,
     /// The skipped lines, rows, files and records that should be documents but are not.
@@ -31,9 +37,12 @@ struct Report {
     ignored: u64,
 }
 
-/// Numbers of documents with and without a fingerprint.
+/// What became of the documents.
+#[derive(Default)]
 struct Stored {
     inserted: u64,
+    updated: u64,
+    unchanged: u64,
     too_short: u64,
 }
 
@@ -56,16 +65,20 @@ impl Args {
         let done = self.store(&target.db, recipe, from, context);
         let succeeded = done.as_ref().is_ok_and(|(documents, _)| documents.verdict().is_ok());
         let closed = target.close(succeeded);
-        let (documents, Stored { inserted, too_short }) = done?;
+        let (documents, stored) = done?;
         closed?;
         let counts = &documents.counts;
         let (bad, ignored) = (counts.bad + counts.broken, counts.ignored());
+        let Stored { inserted, updated, unchanged, too_short } = stored;
         let skipped = too_short + bad;
-        let read = inserted + skipped;
+        let read = inserted + updated + unchanged + skipped;
         counts.report_ignored(context);
-        let report =
-            Report { schema: "fpdb.import-documents/1", read, inserted, skipped, bad, ignored };
-        let sentence = format!("read {read} documents: {inserted} inserted, {skipped} skipped");
+        let schema = "fpdb.import-documents/1";
+        let report = Report { schema, read, inserted, updated, unchanged, skipped, bad, ignored };
+        let sentence = format!(
+            "read {read} documents: {inserted} inserted, {updated} updated, {unchanged} unchanged, \
+             {skipped} skipped"
+        );
         context.conclude(&report, sentence)?;
         documents.verdict()
     }
@@ -96,7 +109,7 @@ fn store<F: Width>(
     bar: &ProgressBar,
     context: &mut Context<'_>,
 ) -> Result<Stored> {
-    let (mut inserted, mut too_short) = (0, 0);
+    let (mut stored, mut read) = (Stored::default(), 0);
     let mut batch = Vec::new();
     loop {
         batch.clear();
@@ -106,13 +119,19 @@ fn store<F: Width>(
             .filter_map(|item| Some((item.value.1?, Key::Name(&item.value.0))))
             .collect();
         if !entries.is_empty() {
-            db.write(&entries).run()?;
+            for outcome in db.write(&entries).run()? {
+                match outcome {
+                    Outcome::Updated { .. } => stored.updated += 1,
+                    Outcome::Unchanged(_) => stored.unchanged += 1,
+                    _ => stored.inserted += 1,
+                }
+            }
         }
-        inserted += entries.len() as u64;
-        too_short += (batch.len() - entries.len()) as u64;
-        progress::count(bar, inserted + too_short, (too_short, "without a fingerprint"));
+        read += batch.len() as u64;
+        stored.too_short += (batch.len() - entries.len()) as u64;
+        progress::count(bar, read, (stored.too_short, "without a fingerprint"));
         if !more? {
-            return Ok(Stored { inserted, too_short });
+            return Ok(stored);
         }
     }
 }

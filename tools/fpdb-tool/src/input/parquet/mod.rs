@@ -23,7 +23,7 @@ use self::columns::{Cell, Column, Role};
 use self::guard::guarded;
 use self::pages::Pages;
 use self::thrift::Walk;
-use super::decompress::{GZIP_MAGIC, ZSTD_MAGIC};
+use super::decompress::{is_gzip, is_zstd};
 use super::document::Document;
 use super::piece::Content;
 
@@ -126,9 +126,6 @@ impl Table {
     fn open(file: &File, wanted: &Wanted<'_>) -> Result<Self> {
         let metadata = ParquetMetaDataReader::new().parse_and_finish(file)?;
         let columns = metadata.file_metadata().schema_descr().columns();
-        if wanted.id == wanted.text {
-            bail!("--id-field and --text-field are both {:?}", wanted.id);
-        }
         let stamp = wanted.stamp.map(|name| Column::find(columns, name, Role::Stamp));
         Ok(Self {
             id: Column::find(columns, wanted.id, Role::Id)?,
@@ -159,10 +156,10 @@ fn check_magic(file: &mut File, path: &Path) -> Result<()> {
     let mut magic = Vec::new();
     file.take(4).read_to_end(&mut magic)?;
     let path = path.display();
-    if magic.starts_with(&GZIP_MAGIC) {
+    if is_gzip(&magic) {
         bail!("it is compressed with gzip: unpack it first with `gunzip {path}`");
     }
-    if magic == ZSTD_MAGIC {
+    if is_zstd(&magic) {
         bail!("it is compressed with zstd: unpack it first with `unzstd {path}`");
     }
     if magic == b"PARE" {
