@@ -2,22 +2,29 @@
 //!
 //!     cargo bench --bench similar -- [--n 20,24] [--jaccard 0.8] [--recall 0.95]
 //!         [--distances 12,16,18] [--layout ring:22/22/21/21/21/21] [--code huffman]
-//!         [--filter 0] [--memory 4294967296] [--explain true]
+//!         [--filter 0] [--memory 4294967296] [--explain true] [--pairs true]
+//!         [--insert 100000] [--batch 100000]
 //!
 //! `found` is the share found of 2,000 fingerprints whose bits differ from a stored one with the
 //! probability that belongs to the similarity. `false` counts the matches of 10,000 random
 //! fingerprints. Times are of those, which have no match. Before that, some answers are compared
-//! with a scan.
+//! with a scan. With `--pairs`, all pairs of the database are counted; with `--batch`, so many
+//! queries are answered together; and with `--insert`, so many documents are inserted if they are
+//! novel, a third of which are near-duplicates of stored ones, without waiting for the device.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
 
 mod common;
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use common::{Random, option, percentile};
-use fpdb::{BlockCode, Db, DocId, Entry, Jaccard, Layout, Options, Snapshot, Within};
+use fpdb::{
+    BlockCode, Db, DocId, Durability, Entry, Found, Jaccard, Layout, Options, Outcome, Snapshot,
+    Within,
+};
 
 fn main() {
     let sizes = option("--n", if common::is_test() { "10" } else { "20,24" }.to_owned());
@@ -46,6 +53,7 @@ fn options(n: u64, jaccard: Jaccard) -> Options<u128> {
         .bulk_memory(4 << 30)
         .index_memory(option("--memory", 4 << 30))
         .page_memory(16 << 30)
+        .durability(Durability::Buffered)
         .code(BlockCode::parse(&option("--code", "huffman".to_owned())).unwrap());
     let layout = option("--layout", String::new());
     if !layout.is_empty() {
@@ -71,6 +79,61 @@ fn measure(n: u64, jaccard: Jaccard) {
     for within in all {
         row(&db, n, within, seconds);
     }
+    if option("--pairs", false) {
+        pairs(&db, n);
+    }
+    batch(&db, option("--batch", 0));
+    insert(&db, n, option("--insert", 0));
+}
+
+/// Counts all pairs.
+fn pairs(db: &Db<u128>, n: u64) {
+    let (start, mut count) = (Instant::now(), 0);
+    let report = db.snapshot().pairs(Within::Rule).threads(1).visit(|found| {
+        if let Found::Pairs(some) = found {
+            count += some.len();
+        }
+        ControlFlow::Continue(())
+    });
+    let _ = report.unwrap();
+    let us = start.elapsed().as_secs_f64() * 1e6 / n as f64;
+    println!("\nall pairs of 2^{}: {count}, {us:.2} us per document\n", n.ilog2());
+}
+
+/// Answers queries together.
+fn batch(db: &Db<u128>, queries: usize) {
+    if queries == 0 {
+        return;
+    }
+    let mut random = Random(11);
+    let queries: Vec<u128> =
+        (0..queries).map(|_| u128::from(random.next()) << 64 | u128::from(random.next())).collect();
+    let start = Instant::now();
+    let found = db.snapshot().query_batch(&queries, Within::Rule).unwrap().matches().len();
+    let us = start.elapsed().as_secs_f64() * 1e6 / queries.len() as f64;
+    println!("\na batch of {} queries: {found} found, {us:.2} us each\n", queries.len());
+}
+
+/// Inserts documents if they are novel: a third are not.
+fn insert(db: &Db<u128>, n: u64, documents: u64) {
+    if documents == 0 {
+        return;
+    }
+    let mut random = Random(13);
+    let fingerprint = |random: &mut Random, i: u64| {
+        if i.is_multiple_of(3) {
+            let near = stored(random.below(n));
+            return (0..6).fold(near, |near, _| near ^ 1 << random.below(128));
+        }
+        u128::from(random.next()) << 64 | u128::from(random.next())
+    };
+    let (start, mut novel) = (Instant::now(), 0);
+    for i in 0..documents {
+        let outcome = db.insert_if_novel(fingerprint(&mut random, i), n + i).unwrap();
+        novel += u64::from(matches!(outcome, Outcome::Inserted(_)));
+    }
+    let each = start.elapsed().as_secs_f64() / documents as f64;
+    println!("\n{documents} inserted if novel: {novel} were, {:.0} per second\n", 1.0 / each);
 }
 
 fn row(db: &Db<u128>, n: u64, within: Within, seconds: f64) {

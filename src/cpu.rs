@@ -20,6 +20,9 @@ static HAS_ALL: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| {
         && std::arch::is_x86_feature_detected!("popcnt")
 });
 
+/// Bytes of a cache line.
+pub(crate) const CACHE_LINE: usize = 64;
+
 /// Runs `work`, compiled for the instructions that this processor has.
 ///
 /// Only code that the compiler inlines into `work` is compiled twice: mark the closure and the

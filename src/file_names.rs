@@ -47,6 +47,8 @@ pub(crate) enum FileName {
     Log(u64),
     /// One table of a segment: the segment's number and the table's number in the layout.
     Table(u64, u16),
+    /// One table of columns of a segment, with the same numbers.
+    Columns(u64, u16),
     /// The ids of a segment.
     Postings(u64),
     /// The entries that a segment removes from older ones.
@@ -63,6 +65,7 @@ impl FileName {
         match self {
             Self::Log(n)
             | Self::Table(n, _)
+            | Self::Columns(n, _)
             | Self::Postings(n)
             | Self::Tombstones(n)
             | Self::Documents(n)
@@ -85,7 +88,11 @@ impl FileName {
             "del" => Self::Tombstones(number),
             "docs" => Self::Documents(number),
             "run" => Self::Run(number),
-            table => Self::Table(number, table.strip_prefix('t')?.parse().ok()?),
+            _ => match kind.split_at_checked(1)? {
+                ("t", table) => Self::Table(number, table.parse().ok()?),
+                ("c", table) => Self::Columns(number, table.parse().ok()?),
+                _ => return None,
+            },
         };
         (parsed.to_string() == name).then_some(parsed)
     }
@@ -97,6 +104,7 @@ impl std::fmt::Display for FileName {
         match self {
             Self::Log(_) => f.write_str("log"),
             Self::Table(_, table) => write!(f, "t{table:02}"),
+            Self::Columns(_, table) => write!(f, "c{table:02}"),
             Self::Postings(_) => f.write_str("ids"),
             Self::Tombstones(_) => f.write_str("del"),
             Self::Documents(_) => f.write_str("docs"),
@@ -132,6 +140,7 @@ mod tests {
             FileName::Log(0),
             FileName::Table(0x1f, 3),
             FileName::Table(u64::MAX, 63),
+            FileName::Columns(7, 12),
             FileName::Postings(7),
             FileName::Tombstones(8),
             FileName::Documents(9),

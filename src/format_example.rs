@@ -10,7 +10,7 @@ use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
 use crate::codec::huffman::{Code, Histogram};
 use crate::codec::prefix_hash::prefix_hash;
 use crate::fingerprint::Fingerprint;
-use crate::layout::Layout;
+use crate::layout::{KEY_BITS, Layout, MAX_BUCKET_BITS, bucket_bits};
 use crate::log::{self, LogWriter, Start};
 use crate::storage::{Sim, Storage};
 use crate::{paged, settings};
@@ -165,6 +165,7 @@ fn constants_match_the_documented_ones() {
         FileKind::Postings,
         FileKind::Tombstones,
         FileKind::Documents,
+        FileKind::Columns,
     ];
     let kinds: Vec<String> = kinds.iter().map(|&kind| format!("{} {kind}", kind as u8)).collect();
     says("File header", &format!("| kind | {} |", kinds.join(", ")));
@@ -176,6 +177,10 @@ fn constants_match_the_documented_ones() {
         says("Block", &format!("| {} | [{name}]", code.number()));
     }
     says("Conventions", &format!("0x{:X}", crc32fast::hash(b"123456789")));
+    says("Columns", &format!("the next {KEY_BITS} bits"));
+    says("Columns", &format!("b, at most {MAX_BUCKET_BITS} |"));
+    assert_eq!(bucket_bits(1 << 20), 20 - 3);
+    says("Columns", "b = floor(log2 n) − 3");
     says("Paged files", &format!("`{}`", hex(&paged::END_MARK)));
     says("Paged files", &format!("pages of {} bytes", paged::PAGE));
     says("Paged files", &format!("checksum pages of {}", paged::CHECKSUMS_PER_PAGE));

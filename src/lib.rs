@@ -62,6 +62,7 @@
 
 mod block;
 mod codec;
+mod columns;
 mod compaction;
 mod cpu;
 mod db;

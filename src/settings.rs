@@ -80,6 +80,9 @@ pub(crate) struct Settings {
     pub block_size: usize,
     pub code: BlockCode,
     pub filter_bits: u32,
+    /// Whether the entries are in one table of blocks, and lookups in tables of columns that refer
+    /// to it, one for each table of the layout. Otherwise each table of the layout is one of blocks.
+    pub columns: bool,
 }
 
 impl Settings {
@@ -109,12 +112,22 @@ impl Settings {
         FileHeader { kind, bits, part, file_id: id.number, nonce: id.nonce, database_id }
     }
 
+    /// Returns the number of tables of blocks.
+    pub(crate) fn tables(&self) -> usize {
+        if self.columns { 1 } else { self.layout.tables() }
+    }
+
+    /// Returns the number of tables of columns.
+    pub(crate) fn column_tables(&self) -> usize {
+        if self.columns { self.layout.tables() } else { 0 }
+    }
+
     /// Returns how table `table` of a new segment is written.
     pub(crate) fn table_options(&self, table: usize) -> TableOptions {
         TableOptions {
             block_size: self.block_size,
             code: self.code,
-            filter_bits: self.filter_bits,
+            filter_bits: if self.columns { 0 } else { self.filter_bits },
             filter_depth: self.layout.filter_depth(table).into(),
         }
     }
@@ -133,6 +146,7 @@ impl Settings {
         out.put_u32(u32::try_from(self.block_size).unwrap_or(0));
         out.put_u8(self.code.number());
         out.put_u32(self.filter_bits);
+        out.put_u8(self.columns.into());
         out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
         out.put_string(self.extraction.as_deref().unwrap_or_default().as_bytes());
         self.layout.encode(out);
@@ -153,6 +167,11 @@ impl Settings {
             return Err(fields.corruption(format!("code of blocks {number}")));
         };
         let filter_bits = fields.u32("filter bits")?;
+        let columns = match fields.u8("kind of tables")? {
+            0 => false,
+            1 => true,
+            other => return Err(fields.corruption(format!("kind of tables {other}"))),
+        };
         let recipe = fields.text("recipe")?;
         let recipe = (!recipe.is_empty()).then(|| recipe.to_owned());
         let extraction = fields.text("extraction")?;
@@ -173,6 +192,7 @@ impl Settings {
             block_size,
             code,
             filter_bits,
+            columns,
         };
         settings.check().map_err(|e| fields.corruption(e.to_string()))?;
         Ok(settings)

@@ -35,6 +35,7 @@ pub(crate) enum FileKind {
     Postings = 4,
     Tombstones = 5,
     Documents = 6,
+    Columns = 7,
 }
 
 impl fmt::Display for FileKind {
@@ -46,6 +47,7 @@ impl fmt::Display for FileKind {
             Self::Postings => "postings",
             Self::Tombstones => "tombstones",
             Self::Documents => "documents",
+            Self::Columns => "columns",
         })
     }
 }
@@ -56,7 +58,8 @@ pub(crate) struct FileHeader {
     pub kind: FileKind,
     /// Fingerprint width in bits.
     pub bits: u32,
-    /// A table's number in the layout; 0 for other kinds.
+    /// The number in the layout of a table, or of the table that columns stand for; 0 for other
+    /// kinds.
     pub part: u16,
     /// The segment's or log's number; 0 for the manifest.
     pub file_id: u64,
@@ -154,7 +157,7 @@ impl fmt::Display for FileHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, bits, part, file_id, database_id, .. } = self;
         write!(f, "{kind} ")?;
-        if *kind == FileKind::Table {
+        if matches!(kind, FileKind::Table | FileKind::Columns) {
             write!(f, "{part} ")?;
         }
         write!(f, "of file number {file_id:016x}, {bits} bits, database {database_id:032x}")

@@ -64,7 +64,7 @@ impl<F: Fingerprint> Merger<'_, F> {
     pub(crate) fn work(settings: &Settings, inputs: &[Arc<Segment<F>>]) -> u64 {
         let rows: u64 = inputs.iter().map(|s| s.meta().fingerprints).sum();
         let entries: u64 = inputs.iter().map(|s| s.meta().entries).sum();
-        let other_tables = settings.layout.tables() as u64 - 1;
+        let other_tables = (settings.tables() - 1 + settings.column_tables()) as u64;
         let surveys = u64::from(inputs.iter().any(|s| s.meta().removed > 0));
         let records: u64 =
             inputs.iter().filter_map(|s| s.documents()).map(Documents::records).sum();
@@ -254,6 +254,10 @@ impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
             push(&live)?;
             (self.merger.pause)(len)?;
         }
+    }
+
+    fn wrote_rows(&self, rows: u64) -> Result<()> {
+        (self.merger.pause)(rows)
     }
 
     fn table(&self, table: usize) -> Result<OutputTable<'_, F>> {

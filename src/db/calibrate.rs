@@ -51,8 +51,8 @@ const BUILT: [(&str, u64, u64, usize, BlockCode, u32); 10] = [
 impl Costs {
     /// Measures the costs of this machine. Runs queries with many lookups and with few, on tables
     /// in the cache and beyond it, with filters and without, and returns the costs that explain
-    /// their times best, by least squares of the relative errors. The costs of sweeps are scaled
-    /// from the defaults by the same factor as the cost of a scan. The costs of reading from the
+    /// their times best, by least squares of the relative errors. The costs of sweeps and of columns
+    /// are scaled from the defaults by the same factor as the cost of a scan. The costs of reading from the
     /// device are not measured; they keep their defaults.
     ///
     /// Writes databases of about 150 MB into `folder`, which the caller removes. Takes some seconds
@@ -92,7 +92,7 @@ impl Costs {
         Ok(costs.with_scan(scan_entry_ns))
     }
 
-    /// Sets the cost of a scan per entry, and the costs of sweeps in proportion.
+    /// Sets the cost of a scan per entry, and the costs of sweeps and of columns in proportion.
     fn with_scan(self, scan_entry_ns: f64) -> Self {
         let by = scan_entry_ns / Self::default().scan_entry_ns;
         Self {
@@ -102,6 +102,11 @@ impl Costs {
             sweep_lookup_ns: by * self.sweep_lookup_ns,
             sweep_alone_ns: by * self.sweep_alone_ns,
             sweep_compare_ns: by * self.sweep_compare_ns,
+            column_ns: by * self.column_ns,
+            column_far_ns: by * self.column_far_ns,
+            column_bucket_ns: by * self.column_bucket_ns,
+            column_row_ns: by * self.column_row_ns,
+            column_block_ns: by * self.column_block_ns,
             ..self
         }
     }

@@ -1,8 +1,9 @@
 //! The choice of a layout for a database's size and distance.
 
-use super::cost::{FILTERS, Terms, Work};
+use super::columns;
 use super::design::split_evenly;
 use super::presets::ring_cells;
+use super::terms::{FILTERS, Terms, Work};
 use super::tune::ring_of;
 use super::{Layout, MatchRule};
 
@@ -67,7 +68,9 @@ impl Layout {
     /// Returns, for each filter, the predicted time multiplied by the penalty for storage.
     fn weighed(&self, distance: u32, entries: u64) -> Vec<f64> {
         let entries = entries.max(MIN_ENTRIES);
-        let terms = FILTERS.map(|filter_bits| Terms { filter_bits, ..Terms::default() });
+        let rule = MatchRule::within(self.bits(), distance);
+        let columns = rule.is_ok_and(|rule| rule.needs_columns());
+        let terms = FILTERS.map(|filter_bits| Terms { filter_bits, columns, ..Terms::default() });
         let works = self.works(entries, distance, &terms);
         let weighed = |(terms, work): (&Terms, Work)| {
             work.ns * TABLE_PENALTY.powf(self.storage(entries, terms))
@@ -78,6 +81,9 @@ impl Layout {
     /// Returns the storage of all tables, in tables without a filter.
     pub(super) fn storage(&self, entries: u64, terms: &Terms) -> f64 {
         let bytes = |depth: u8| terms.table(self.bits.into(), entries, depth.into()).bytes();
+        if terms.columns {
+            return 1.0 + self.tables() as f64 * columns::bytes(entries.max(1)) / bytes(0);
+        }
         let all: f64 = (0..self.tables()).map(|table| bytes(self.filter_depth(table))).sum();
         all / bytes(0)
     }

@@ -1,17 +1,7 @@
-//! Jaccard similarity, and the share of the pairs that a rule finds.
-//!
-//! With a one-bit MinHash recipe, each bit of two fingerprints differs with the probability
-//! p = (1 - J) / 2, independently of the others (Li and König, *b-Bit Minwise Hashing*, WWW 2010,
-//! with b = 1). So the number of errors in any set of bits is binomial.
-//!
-//! A rule has one staircase per table, within the table's first cell. These cells are disjoint, so
-//! the errors in them are independent. For each cell, the distribution of its errors is split into
-//! those that the table accepts and those that it does not. The convolution of the latter over all
-//! cells is the distribution of the errors that no table accepts.
+//! Jaccard similarity, as a user asks for it.
 
 use std::fmt;
 
-use super::staircase::Step;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::error::{Error, Result};
 
@@ -129,60 +119,4 @@ impl fmt::Display for Jaccard {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 65,535")]
 fn stored(share: f64) -> u16 {
     (share * SCALE).round().clamp(0.0, f64::from(u16::MAX)) as u16
-}
-
-/// The probability of each number of errors, up to a limit.
-type Errors = Vec<f64>;
-
-/// Returns the distribution of the errors in `bits` bits, up to `most`.
-fn binomial(bits: u32, p: f64, most: usize) -> Errors {
-    let mut errors = vec![0.0; most + 1];
-    errors[0] = 1.0;
-    for _ in 0..bits {
-        for at in (0..=most).rev() {
-            let below = if at > 0 { errors[at - 1] } else { 0.0 };
-            errors[at] = errors[at] * (1.0 - p) + below * p;
-        }
-    }
-    errors
-}
-
-fn convolved(a: &[f64], b: &[f64]) -> Errors {
-    let sum = |at: usize| (0..=at).map(|i| a[i] * b[at - i]).sum();
-    (0..a.len()).map(sum).collect()
-}
-
-/// Returns the distribution of the errors in the first bits of a table, down to its last step, with
-/// which it accepts the difference.
-fn accepted(steps: &[Step], p: f64, most: usize) -> Errors {
-    let mut errors = binomial(0, p, most);
-    let mut depth = 0;
-    for step in steps {
-        errors = convolved(&errors, &binomial(u32::from(step.depth) - depth, p, most));
-        errors.iter_mut().skip(usize::from(step.most) + 1).for_each(|share| *share = 0.0);
-        depth = step.depth.into();
-    }
-    errors
-}
-
-/// Returns the share of the pairs of this similarity that differ in at most `distance` bits and
-/// that some table accepts. The bits of different tables' steps must be disjoint.
-pub(super) fn found(bits: u32, distance: u8, tables: Option<&[Vec<Step>]>, similarity: f64) -> f64 {
-    let (p, most) = ((1.0 - similarity.clamp(0.0, 1.0)) / 2.0, usize::from(distance));
-    let near: f64 = binomial(bits, p, most).iter().sum();
-    let Some(tables) = tables else { return near };
-    let (mut missed, mut rest) = (binomial(0, p, most), bits);
-    // Usually all tables have the same steps.
-    let (mut before, mut refused) = (&Vec::new(), Errors::new());
-    for steps in tables.iter().filter(|steps| !steps.is_empty()) {
-        let depth = steps.last().map_or(0, |step| u32::from(step.depth));
-        if steps != before {
-            let (all, accepted) = (binomial(depth, p, most), accepted(steps, p, most));
-            refused = all.iter().zip(accepted).map(|(all, some)| all - some).collect();
-            before = steps;
-        }
-        missed = convolved(&missed, &refused);
-        rest = rest.saturating_sub(depth);
-    }
-    near - convolved(&missed, &binomial(rest, p, most)).iter().sum::<f64>()
 }

@@ -19,17 +19,19 @@
 //! `docs/design.md`, "Why few tables are enough", explains the theory.
 
 // Submodules: `order` (permutations), `staircase`, `complete` and `certificate`
-// (the check), `cost` (what lookups
-// cost), `probe` (one lookup), `trie` (the cheapest lookups of one table), `components`
+// (the check), `costs` and `terms` (what
+// lookups cost), `columns` (what they cost in columns), `probe` (one lookup), `trie` (the cheapest lookups of one table), `components`
 // (candidates), `search` and `plan` (the choice), `design` and `presets` (how layouts are made),
 // `tune`, `propose` and `auto` (which layout to use), `rule` and `jaccard` (what a match is),
+// `recall` (what a rule finds),
 // `similar` (a layout and a rule for a similarity), `encoding` (bytes).
 
 mod auto;
 mod certificate;
+mod columns;
 mod complete;
 mod components;
-mod cost;
+mod costs;
 mod design;
 mod encoding;
 mod jaccard;
@@ -39,17 +41,19 @@ mod prefix;
 mod presets;
 mod probe;
 mod propose;
+mod recall;
 mod rule;
 mod search;
 mod similar;
 mod staircase;
+mod terms;
 mod trie;
 mod tune;
 
 use std::fmt;
 
-pub use cost::Costs;
-pub(crate) use cost::{Terms, block_doublings, filter_is_useful};
+pub(crate) use columns::{KEY_BITS, MAX_BUCKET_BITS, RowTest, bucket_bits};
+pub use costs::Costs;
 pub use jaccard::Jaccard;
 pub(crate) use order::Permutation;
 pub(crate) use plan::{Plan, TablePlan};
@@ -61,6 +65,7 @@ pub(crate) use rule::{MatchTest, RuleTables};
 pub(crate) use staircase::Staircase;
 #[cfg(test)]
 pub(crate) use staircase::Step;
+pub(crate) use terms::{Terms, block_doublings, filter_is_useful};
 pub(crate) use trie::MAX_PLANNED_DISTANCE;
 
 use crate::error::{Error, Result};

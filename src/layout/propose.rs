@@ -1,7 +1,9 @@
 //! Proposes layouts for a size and a distance or a similarity, by predicted time and storage.
 
-use super::cost::{Costs, FILTERS, Terms, Work};
+use super::columns;
+use super::costs::Costs;
 use super::similar::rings;
+use super::terms::{FILTERS, Terms, Work};
 use super::tune;
 use super::{Jaccard, Layout, MatchRule};
 use crate::error::Result;
@@ -167,7 +169,7 @@ pub struct Proposal {
     pub candidates: f64,
     /// Bytes of the tables on disk.
     pub disk_bytes: u64,
-    /// Bytes of index and filters, which should be in memory.
+    /// Bytes of directories, filters and columns, which should be in memory.
     pub memory_bytes: u64,
     /// Microseconds of a query without matches, for a database of one segment that is in memory.
     pub query_us: f64,
@@ -229,7 +231,7 @@ impl Layout {
     pub fn plan(needs: &Needs) -> Result<Proposals> {
         let (mut all, mut considered) = (Vec::new(), 0);
         for (layout, rule) in layouts(needs)? {
-            let mut formats = table_formats(needs, &layout);
+            let mut formats = table_formats(needs, &layout, &rule);
             considered += formats.len();
             formats.retain(|format| format.is_within(needs));
             all.extend(propose(needs, &layout, &rule, &formats));
@@ -258,17 +260,20 @@ fn layouts(needs: &Needs) -> Result<Vec<(Layout, MatchRule)>> {
 }
 
 /// A way to write the tables, and the bytes that they take.
+#[derive(Debug, Clone, Copy)]
 struct TableFormat {
     block_size: usize,
     filter_bits: u32,
+    columns: bool,
     disk: f64,
     memory: f64,
 }
 
 impl TableFormat {
     fn terms(&self, costs: &Costs, cold_share: f64) -> Terms {
-        let Self { block_size, filter_bits, .. } = *self;
-        Terms { block_size, filter_bits, costs: costs.clone().cold(cold_share), ..Terms::default() }
+        let Self { block_size, filter_bits, columns, .. } = *self;
+        let costs = costs.clone().cold(cold_share);
+        Terms { block_size, filter_bits, columns, costs, ..Terms::default() }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -279,11 +284,16 @@ impl TableFormat {
     }
 }
 
-/// Returns the ways to write a layout's tables, without filters that would be of no use.
-fn table_formats(needs: &Needs, layout: &Layout) -> Vec<TableFormat> {
+/// Returns the ways to write a layout's tables for this rule, without filters that would be of no
+/// use.
+fn table_formats(needs: &Needs, layout: &Layout, rule: &MatchRule) -> Vec<TableFormat> {
+    if rule.needs_columns() {
+        return BLOCK_SIZES.map(|block_size| with_columns(needs, layout, block_size)).to_vec();
+    }
     let mut formats = Vec::new();
     for (block_size, filter_bits) in BLOCK_SIZES.into_iter().flat_map(|b| FILTERS.map(|f| (b, f))) {
-        let mut format = TableFormat { block_size, filter_bits, disk: 0.0, memory: 0.0 };
+        let mut format =
+            TableFormat { block_size, filter_bits, columns: false, disk: 0.0, memory: 0.0 };
         let terms = format.terms(&needs.costs, 0.0);
         let mut filters = 0.0;
         for table in 0..layout.tables() {
@@ -297,6 +307,16 @@ fn table_formats(needs: &Needs, layout: &Layout) -> Vec<TableFormat> {
         }
     }
     formats
+}
+
+/// Returns the format of table 0 in blocks of this size, and columns.
+fn with_columns(needs: &Needs, layout: &Layout, block_size: usize) -> TableFormat {
+    let mut format =
+        TableFormat { block_size, filter_bits: 0, columns: true, disk: 0.0, memory: 0.0 };
+    let size = format.terms(&needs.costs, 0.0).table(needs.bits, needs.entries, 0);
+    format.memory = size.index + layout.tables() as f64 * columns::bytes(needs.entries);
+    format.disk = size.bytes() - size.index + format.memory;
+    format
 }
 
 /// Predicts the size and speed of a layout, for each way to write it.

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use super::jaccard::{self, Jaccard};
+use super::columns::columns_pay;
+use super::jaccard::Jaccard;
 use super::order::Permutation;
+use super::recall;
 use super::staircase::{Staircase, Step};
 use super::{Layout, MAX_DISTANCE_64, MAX_DISTANCE_128};
 use crate::codec::bytes::{Fields, PutFields};
@@ -16,7 +18,7 @@ use crate::fingerprint::Fingerprint;
 /// - By *distance*: they match if they differ in at most [`distance`](Self::distance) bits.
 /// - By *similarity*: in addition, at least one of the database's tables must
 ///   accept the difference. A table accepts it if few of the table's leading bits differ, for
-///   example at most 1 of the first 19. This misses a small, known [share](Self::found_at) of the
+///   example at most 1 of the first 19 and at most 10 of the first 53. This misses a small, known [share](Self::found_at) of the
 ///   pairs within the distance, whose differing bits are spread unluckily. It needs a tenth of the
 ///   lookups that would find all of them.
 ///
@@ -48,11 +50,18 @@ pub struct MatchRule {
 struct Similar {
     /// What was asked for.
     jaccard: Jaccard,
+    /// The layout of the database.
+    layout: Layout,
     /// What each table accepts: the first steps of its staircase, whose last step is the distance.
-    /// None for a table that accepts nothing. They are within the table's first cell, and each of
-    /// these tables begins with another cell.
+    /// None for a table that accepts nothing. All but possibly the last, the
+    /// [tail](recall::split), are within the table's first cell, and each of these tables begins
+    /// with another cell.
     steps: Vec<Vec<Step>>,
 }
+
+/// Distance from which lookups in columns take less time than in blocks: then they are so many that
+/// decoding what they lead to takes most of it.
+const MIN_COLUMNS_DISTANCE: u8 = 8;
 
 impl MatchRule {
     /// Returns the rule by distance.
@@ -68,14 +77,16 @@ impl MatchRule {
         }
     }
 
-    /// Makes a rule by similarity. `steps` has the first steps of each table's staircase.
+    /// Makes a rule by similarity for a database with this layout. `steps` has the first steps of
+    /// each table's staircase.
     pub(super) fn similar(
-        bits: u32,
+        layout: &Layout,
         distance: u8,
         jaccard: Jaccard,
         steps: Vec<Vec<Step>>,
     ) -> Self {
-        Self { bits: narrow(bits), distance, similar: Some(Similar { jaccard, steps }) }
+        let similar = Some(Similar { jaccard, layout: layout.clone(), steps });
+        Self { bits: layout.bits, distance, similar }
     }
 
     /// Returns the largest distance that a database can be created for.
@@ -93,6 +104,12 @@ impl MatchRule {
     #[must_use]
     pub fn distance(&self) -> u32 {
         self.distance.into()
+    }
+
+    /// Returns whether a database with this rule has tables of columns, unless it says otherwise.
+    pub(crate) fn needs_columns(&self) -> bool {
+        let is_wide = self.similar.is_some() || self.distance >= MIN_COLUMNS_DISTANCE;
+        columns_pay(self.bits.into()) && is_wide
     }
 
     /// Returns the distance of a rule by distance.
@@ -127,17 +144,15 @@ impl MatchRule {
     /// ```
     #[must_use]
     pub fn exact_distance(&self) -> u32 {
-        let Some(Similar { steps, .. }) = &self.similar else { return self.distance() };
-        // The bits of different tables' steps are disjoint. A table refuses a difference if its
-        // errors exceed one of the steps.
-        let to_refuse = |steps: &Vec<Step>| steps.iter().map(|step| u32::from(step.most) + 1).min();
-        let to_refuse_all: u32 = steps.iter().filter_map(to_refuse).sum();
-        self.distance().min(to_refuse_all.saturating_sub(1))
+        let refused =
+            self.similar.as_ref().map(|similar| least_refused(&similar.layout, &similar.steps));
+        refused.map_or(self.distance(), |least| self.distance().min(least.saturating_sub(1)))
     }
 
     /// Returns the expected share, 0 to 1, of the pairs of this Jaccard similarity that match, for
     /// fingerprints of a one-bit MinHash recipe such as `pairs/1`: there, each bit differs
-    /// with the probability (1 - similarity) / 2, independently of the others.
+    /// with the probability (1 - similarity) / 2, independently of the others. For a rule by
+    /// similarity, up to half a percent more are found.
     ///
     /// ```
     /// use fpdb::{Jaccard, Options};
@@ -149,11 +164,16 @@ impl MatchRule {
     /// ```
     #[must_use]
     pub fn found_at(&self, similarity: f64) -> f64 {
-        let tables = self.similar.as_ref().map(|similar| &similar.steps[..]);
-        jaccard::found(self.bits.into(), self.distance, tables, similarity)
+        match &self.similar {
+            None => recall::within(self.bits.into(), self.distance, similarity),
+            Some(similar) => {
+                recall::found(&similar.layout, self.distance, &similar.steps, similarity)
+            }
+        }
     }
 
-    /// Returns the expected number of unrelated fingerprints that match a query among `entries`.
+    /// Returns the expected number of unrelated fingerprints that match a query among `entries`, at
+    /// most.
     ///
     /// ```
     /// let db = fpdb::Db::options().in_memory()?;
@@ -163,7 +183,14 @@ impl MatchRule {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub fn false_matches(&self, entries: u64) -> f64 {
-        entries as f64 * self.found_at(0.0)
+        let within = |similar: &Similar| {
+            let heads = (0..).zip(&similar.steps);
+            let heads: Vec<&[Step]> =
+                heads.map(|(t, steps)| recall::split(&similar.layout, t, steps).0).collect();
+            recall::found_by_heads(self.bits.into(), self.distance, &heads, 0.0)
+        };
+        let alone = || recall::within(self.bits.into(), self.distance, 0.0);
+        entries as f64 * self.similar.as_ref().map_or_else(alone, within)
     }
 
     /// Returns the steps of a table: none for a rule by distance.
@@ -192,7 +219,7 @@ impl MatchRule {
     /// Appends the rule in its stored form; storage-format.md, "Match rule".
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.put_u8(self.distance);
-        let Some(Similar { jaccard, steps }) = &self.similar else { return out.put_u8(0) };
+        let Some(Similar { jaccard, steps, .. }) = &self.similar else { return out.put_u8(0) };
         out.put_u8(1);
         jaccard.encode(out);
         for steps in steps {
@@ -234,12 +261,17 @@ impl MatchRule {
         }
         let homes = layout.homes();
         for (table, steps) in tables.iter().enumerate() {
-            let depth = steps.last().map_or(0, |step| step.depth);
-            if depth > layout.first_cell(table) || depth > 0 && !homes.contains(&table) {
+            let (head, _) = recall::split(layout, table, steps);
+            let depth = head.last().map_or(0, |step| step.depth);
+            let is_home = homes.contains(&table);
+            if depth > layout.first_cell(table)
+                || head.is_empty() != steps.is_empty()
+                || depth > 0 && !is_home
+            {
                 return Err(fields.corruption("the steps of different tables overlap"));
             }
         }
-        rule.similar = Some(Similar { jaccard, steps: tables });
+        rule.similar = Some(Similar { jaccard, layout: layout.clone(), steps: tables });
         Ok(rule)
     }
 }
@@ -250,6 +282,18 @@ impl Layout {
         let first = |table: usize| self.order(table).first();
         let is_new = |&table: &usize| !(0..table).any(|before| first(before) == first(table));
         (0..self.tables()).filter(is_new).collect()
+    }
+
+    /// Returns the `depth` leading bits of a table in the unpermuted word.
+    pub(super) fn leading(&self, table: usize, depth: u8) -> u128 {
+        let mut left = u32::from(depth);
+        self.order(table).iter().fold(0, |bits, &cell| {
+            let cell = usize::from(cell);
+            let start: u32 = self.cells[..cell].iter().map(|&width| u32::from(width)).sum();
+            let end = start + left.min(self.cells[cell].into());
+            left -= end - start;
+            bits | u128::prefix_mask(end) & !u128::prefix_mask(start)
+        }) >> (128 - self.bits())
     }
 
     pub(super) fn first_cell(&self, table: usize) -> u8 {
@@ -281,6 +325,65 @@ impl serde::Serialize for MatchRule {
         fields.serialize_field("jaccard", &self.jaccard().map(Jaccard::similarity))?;
         fields.serialize_field("recall", &self.jaccard().map(Jaccard::expected_recall))?;
         fields.end()
+    }
+}
+
+/// Returns a lower bound of the errors that it takes to be refused by all of these tables.
+///
+/// A table refuses a difference by its head or by its tail. The heads of different tables are
+/// disjoint. So if some tables refuse by their tails, any one of these tails has as many errors as
+/// it refuses, and the heads of the other tables have theirs, unless they overlap that tail. And no
+/// error is in more tails than overlap somewhere.
+fn least_refused(layout: &Layout, tables: &[Vec<Step>]) -> u32 {
+    let searched = (0..).zip(tables).filter(|(_, steps)| !steps.is_empty());
+    let searched: Vec<Refusal> =
+        searched.map(|(table, steps)| Refusal::of(layout, table, steps)).collect();
+    let by_heads: u32 = searched.iter().map(|table| table.by_head).sum();
+    let Some(by_tail) = searched.iter().filter_map(|table| table.by_tail).min() else {
+        return by_heads;
+    };
+    if searched.len() > MAX_COMBINED {
+        return by_heads.min(by_tail);
+    }
+    let overlapping = |bit: u32| searched.iter().filter(|t| t.tail >> bit & 1 == 1).count();
+    let most_overlapping = (0..128).map(overlapping).max().unwrap_or(1).max(1);
+    let by_tails = |combination: u32| {
+        let refuses_by_tail = |at: usize| combination >> at & 1 == 1;
+        let others = |tail: u128| -> u32 {
+            let heads = searched.iter().enumerate().filter(|(at, _)| !refuses_by_tail(*at));
+            heads.filter(|(_, t)| t.head & tail == 0).map(|(_, t)| t.by_head).sum()
+        };
+        let tails = searched.iter().enumerate().filter(|(at, _)| refuses_by_tail(*at));
+        let one = tails.map(|(_, t)| t.by_tail.unwrap_or(u32::MAX).saturating_add(others(t.tail)));
+        let all = combination.count_ones() * by_tail;
+        one.max().unwrap_or(0).max(all / most_overlapping as u32)
+    };
+    (1..1 << searched.len()).map(by_tails).min().map_or(by_heads, |least| least.min(by_heads))
+}
+
+/// Most tables of which all combinations are looked at.
+const MAX_COMBINED: usize = 10;
+
+/// What it takes to be refused by a table.
+struct Refusal {
+    /// The bits of the head, in the unpermuted word, and the errors in them that it refuses.
+    head: u128,
+    by_head: u32,
+    /// The same for the tail; no bits without one.
+    tail: u128,
+    by_tail: Option<u32>,
+}
+
+impl Refusal {
+    fn of(layout: &Layout, table: usize, steps: &[Step]) -> Self {
+        let (head, tail) = recall::split(layout, table, steps);
+        let refused = |step: &Step| u32::from(step.most) + 1;
+        Self {
+            head: layout.leading(table, head.last().map_or(0, |step| step.depth)),
+            by_head: head.iter().map(refused).min().unwrap_or(0),
+            tail: layout.leading(table, tail.map_or(0, |step| step.depth)),
+            by_tail: tail.as_ref().map(refused),
+        }
     }
 }
 

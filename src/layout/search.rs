@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use super::Layout;
 use super::components::{Assignment, Candidates, Part, around};
-use super::cost::{Leaves, Terms, Work};
 use super::staircase::{Staircase, Step};
+use super::terms::{Leaves, Terms, Work};
 use super::trie::Trie;
 use crate::fingerprint::Fingerprint;
 

@@ -7,9 +7,9 @@
 //! cuts every path is a valid list of lookups. The cheapest set is found from the deepest nodes
 //! upwards.
 
-use super::cost::{Leaves, Work};
 use super::probe::{MAX_FLIPPED, Probe};
 use super::staircase::Staircase;
+use super::terms::{Leaves, Work};
 
 /// Largest distance for which lookups are planned. Beyond it, a query scans.
 pub(crate) const MAX_PLANNED_DISTANCE: u32 = 24;
@@ -97,8 +97,8 @@ impl Trie {
 mod tests {
     use super::*;
     use crate::fingerprint::Fingerprint;
-    use crate::layout::cost::Terms;
     use crate::layout::staircase::Step;
+    use crate::layout::terms::Terms;
     use crate::layout::tests::Rng;
 
     fn random_stairs(rng: &mut Rng, bits: u8) -> Staircase {

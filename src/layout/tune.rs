@@ -1,12 +1,13 @@
 //! The layouts to choose from: those with names, and rings tuned to a size and a distance.
 
 use super::components::around;
-use super::cost::{Costs, FILTERS, Leaves, Terms};
+use super::costs::Costs;
 use super::design::{Cut, rotations, split_evenly};
 use super::presets::{NAMES, ring_cells};
 use super::staircase::Staircase;
+use super::terms::{FILTERS, Leaves, Terms};
 use super::trie::Trie;
-use super::{Layout, check_cells};
+use super::{Layout, MatchRule, check_cells};
 use crate::error::Result;
 
 /// Most tables of a ring that is tried.
@@ -31,12 +32,13 @@ pub(super) fn layouts(bits: u32, entries: u64, distance: u8, costs: &Costs) -> R
     for name in NAMES {
         add(Layout::preset(name, bits)?);
     }
+    let columns = MatchRule::within(bits, distance.into())?.needs_columns();
     for tables in 1..=MAX_RING.min(distance + 1) {
         for thresholds in shares(distance + 1, tables) {
             let [none, one] = FILTERS;
             for (filter_bits, cold) in [(none, 0.0), (one, 0.0), (none, 1.0)] {
                 let costs = costs.clone().cold(cold);
-                let terms = Terms { filter_bits, costs, ..Terms::default() };
+                let terms = Terms { filter_bits, columns, costs, ..Terms::default() };
                 add(ring_of(width, tuned(width, &thresholds, entries, &terms)));
             }
         }

@@ -194,7 +194,7 @@ impl Manifest {
             return Err(fields.corruption("the manifest names more than 65,536 segments"));
         }
         for _ in 0..count {
-            segments.push(SegmentMeta::decode(settings.layout.tables(), &mut fields)?);
+            segments.push(SegmentMeta::decode(&settings, &mut fields)?);
         }
         fields.finish("manifest")?;
         let manifest = Self {

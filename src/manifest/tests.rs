@@ -20,6 +20,7 @@ fn sample() -> Manifest {
         block_size: 256,
         code: BlockCode::Huffman,
         filter_bits: 10,
+        columns: false,
     };
     let mut manifest = Manifest::new(settings, 90);
     manifest.generation = 6;
@@ -40,6 +41,7 @@ fn sample() -> Manifest {
         entries: 12,
         removed: 0,
         tables: vec![file; 2],
+        columns: Vec::new(),
         postings: file,
         tombstones: None,
         documents: Some(DocumentsMeta { live: 14, removed: 2, replaced: 3, file }),

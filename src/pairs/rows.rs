@@ -1,28 +1,24 @@
 //! The fingerprints of all sources in one bit order, part by part.
 
+use super::source::{RowReader, RowSource};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Permutation, Prefix};
-use crate::paged::Sequential;
-use crate::table::Table;
 use crate::version::Version;
-
-/// Blocks that are decoded at a time.
-const STEP: usize = 1 << 10;
 
 /// The live fingerprints of a version in the bit order of one table.
 #[derive(Debug)]
 pub(super) struct Rows<'a, F> {
-    /// That table of each segment.
-    tables: Vec<&'a Table<F>>,
+    /// Those of each segment.
+    segments: Vec<RowSource<'a, F>>,
     /// The fingerprints in memtables, ascending.
     recent: Vec<F>,
-    /// Fingerprints in `tables` that have no live entry, ascending.
+    /// Fingerprints in `segments` that have no live entry, ascending.
     gone: Vec<F>,
 }
 
-/// Reads the tables of [`Rows`].
-pub(super) type Readers<'a, F> = Vec<Sequential<'a, Table<F>>>;
+/// Reads the segments of [`Rows`].
+pub(super) type Readers<'a, F> = Vec<RowReader<'a, F>>;
 
 impl<'a, F: Fingerprint> Rows<'a, F> {
     /// Takes the fingerprints of memtables and those to leave out unpermuted.
@@ -38,33 +34,30 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             rows.sort_unstable();
             rows
         };
-        let tables = version.segments.iter().filter_map(|s| s.tables().get(table)).collect();
-        Self { tables, recent: permuted(recent), gone: permuted(gone) }
+        let source = |segment| RowSource::of(segment, table, order);
+        let segments = version.segments.iter().filter_map(|segment| source(segment)).collect();
+        Self { segments, recent: permuted(recent), gone: permuted(gone) }
     }
 
     pub(super) fn readers(&self) -> Readers<'a, F> {
-        self.tables.iter().map(|table| Sequential::new(*table)).collect()
+        self.segments.iter().map(RowSource::reader).collect()
     }
 
     /// Returns a number of rows below which [`most`](Self::most) says nothing: the rows of a few
-    /// blocks per table.
+    /// blocks per segment.
     pub(super) fn least_known(&self) -> u64 {
-        4 * self.tables.iter().map(|table| Self::in_block(table) + 1).sum::<u64>()
+        4 * self.segments.iter().map(|segment| segment.in_block() + 1).sum::<u64>()
     }
 
-    fn in_block(table: &Table<F>) -> u64 {
-        table.count().div_ceil((table.blocks() as u64).max(1))
+    /// Returns the length of the longest prefix that [`most`](Self::most) tells apart.
+    pub(super) fn resolution(&self) -> u32 {
+        self.segments.iter().map(RowSource::resolution).min().unwrap_or(F::BITS)
     }
 
     /// Returns about how many fingerprints have this prefix, and never too few.
     pub(super) fn most(&self, prefix: Prefix<F>) -> Result<u64> {
-        let (low, high) = (prefix.low(), prefix.high());
-        let mut most = self.recent_between(low, high).len() as u64;
-        for table in &self.tables {
-            let blocks = table.blocks_between(low, high)?.len() as u64;
-            most += (blocks * (Self::in_block(table) + 1)).min(table.count());
-        }
-        Ok(most)
+        let recent = self.recent_between(prefix.low(), prefix.high()).len() as u64;
+        self.segments.iter().try_fold(recent, |most, segment| Ok(most + segment.most(prefix)?))
     }
 
     /// Replaces `rows` by the live fingerprints with this prefix, ascending.
@@ -76,21 +69,12 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
     ) -> Result<()> {
         let (low, high) = (prefix.low(), prefix.high());
         rows.clear();
-        for (table, reader) in self.tables.iter().zip(readers) {
-            let blocks = table.blocks_between(low, high)?;
-            for first in blocks.clone().step_by(STEP) {
-                let some = first..blocks.end.min(first + STEP);
-                let before = rows.len();
-                table.reader_of(&some, reader)?.decode(some, rows)?;
-                let lower = rows[before..].partition_point(|&row| row < low);
-                rows.drain(before..before + lower);
-                let end = before + rows[before..].partition_point(|&row| row <= high);
-                rows.truncate(end);
-            }
+        for (segment, reader) in self.segments.iter().zip(readers) {
+            segment.load(prefix, reader, rows)?;
         }
         let recent = self.recent_between(low, high);
         rows.extend_from_slice(recent);
-        if self.tables.len() > 1 || !recent.is_empty() {
+        if self.segments.len() > 1 || !recent.is_empty() {
             // The sort is fast for a few ascending runs.
             rows.sort();
             rows.dedup();

@@ -192,7 +192,7 @@ fn divide<F: Fingerprint>(
     most: u64,
     parts: &mut Vec<Prefix<F>>,
 ) -> Result<()> {
-    if rows.most(prefix)? <= most || prefix.depth == F::BITS {
+    if rows.most(prefix)? <= most || prefix.depth >= rows.resolution() {
         parts.push(prefix);
         return Ok(());
     }

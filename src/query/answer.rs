@@ -1,7 +1,8 @@
 //! The answers to one query.
 
+use super::hit::{Hit, Hits};
 use super::options::{QueryOptions, Within};
-use super::pipeline::{self, Hit, Hits};
+use super::pipeline;
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Fingerprint, Match};

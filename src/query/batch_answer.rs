@@ -3,9 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::batch::{Answers, BATCH, Batch};
+use super::hit::{Hit, Hits};
 use super::ids::LiveIds;
 use super::options::{QueryOptions, Within};
-use super::pipeline::{self, Hit, Hits};
+use super::pipeline;
 use super::sweep::{self, QueryHit, Tally};
 use super::view::View;
 use crate::error::Result;

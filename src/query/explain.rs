@@ -5,8 +5,10 @@
 
 use std::time::{Duration, Instant};
 
+use super::columns;
+use super::hit::{Hit, Hits};
 use super::options::QueryOptions;
-use super::pipeline::{self, Hit, Hits, LookupQueue, TableLookup, Tables};
+use super::pipeline::{self, LookupQueue, TableLookup, Tables};
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -133,12 +135,12 @@ impl<F: Fingerprint> View<'_, F> {
         let QueryOptions { within, .. } = options;
         let test = self.planner.test(within);
         let segments = &self.version.segments;
-        let (mut explain, mut hits, mut scanned) =
+        let (mut explain, mut hits, mut alone) =
             (Explain::default(), Hits::new(Hit::NONE), Vec::new());
         let mut clock = Instant::now();
         let mut tables = Tables::new(None);
-        pipeline::table_probes(self, fingerprint, within, &mut tables, |source, _| {
-            scanned.push(source);
+        pipeline::table_probes(self, fingerprint, within, &mut tables, |source, _, _| {
+            alone.push(source);
             Ok(())
         })?;
         explain.plan = lap(&mut clock);
@@ -149,14 +151,23 @@ impl<F: Fingerprint> View<'_, F> {
         explain.find = lap(&mut clock);
         let lookups: Vec<_> = queue.lookups().copied().collect();
         clock = Instant::now();
-        for source in scanned {
-            pipeline::scan(&segments[source], fingerprint, test, source, &mut hits)?;
+        let plan = |segment: &Segment<F>| self.planner.plan(segment.meta().fingerprints, within);
+        let mut counts = Vec::new();
+        for source in alone {
+            let segment = &segments[source];
+            let plan = plan(segment);
+            let counted =
+                pipeline::search_alone(segment, plan, fingerprint, test, source, &mut hits)?;
+            counts.push((source, counted));
         }
         pipeline::decode(&tables, fingerprint, test.distance, &mut queue, &mut hits)?;
         explain.decode = lap(&mut clock);
 
-        let plan = |segment: &Segment<F>| self.planner.plan(segment.meta().fingerprints, within);
         explain.segments = segments.iter().map(|s| SegmentExplain::of(s, plan(s))).collect();
+        for (source, columns::Counts { rows, blocks }) in counts {
+            explain.segments[source].candidates += rows;
+            explain.segments[source].blocks += blocks;
+        }
         hits.as_slice().iter().for_each(|hit| explain.segments[hit.source].found += 1);
         count(&tables, &lookups, &mut explain.segments)?;
 

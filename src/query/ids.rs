@@ -1,6 +1,6 @@
 //! From hits to answers: the ids of the fingerprints that were found are read, and no others.
 
-use super::pipeline::Hit;
+use super::hit::Hit;
 use super::short_list::ShortList;
 use super::view::View;
 use crate::error::Result;

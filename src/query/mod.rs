@@ -13,14 +13,16 @@
 //! | [`SegmentExplain`] | what a query did in one segment |
 
 // Submodules: `options` (what is asked for), `view` (what is searched), `planner` (plans, made
-// once), `answer` and `pipeline` (one query), `near` (comparing), `ids` (from hits to answers),
+// once), `answer`, `pipeline` and `columns` (one query), `near` (comparing), `hit` and `ids` (from hits to answers),
 // `batch` (many queries and their answers), `sweep` and `batch_answer` (answering them), `explain`
 // (measuring one query), `short_list`.
 
 mod answer;
 mod batch;
 mod batch_answer;
+mod columns;
 mod explain;
+mod hit;
 mod ids;
 mod near;
 mod options;

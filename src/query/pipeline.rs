@@ -9,6 +9,8 @@
 //! 3. [`LookupQueue::next`] finds the blocks of the lookups that are left.
 //! 4. [`decode`] decodes the blocks, several at a time, and keeps the fingerprints that match.
 
+use super::columns;
+use super::hit::{Hit, Hits};
 use super::options::Within;
 use super::short_list::ShortList;
 use super::view::View;
@@ -22,26 +24,6 @@ use crate::segment::Segment;
 use crate::table::{
     CHECKED_TOGETHER, Decoded, FilterChecks, FilterView, Lookup, NEAR_TOGETHER, TableView,
 };
-
-/// A fingerprint within the distance, and the source that has it. Ordered as answers are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Hit<F> {
-    pub(super) distance: u32,
-    pub(super) fingerprint: F,
-    /// Segments by number, oldest first, then memtables.
-    pub(super) source: usize,
-    /// The block of table 0 that holds it, if it was found there.
-    pub(super) block: Option<u32>,
-}
-
-impl<F: Fingerprint> Hit<F> {
-    /// Fills unused places of lists.
-    pub(super) const NONE: Self = Self::new(0, F::ZERO, 0);
-
-    pub(super) const fn new(distance: u32, fingerprint: F, source: usize) -> Self {
-        Self { distance, fingerprint, source, block: None }
-    }
-}
 
 /// The probes of one query in one table of one segment.
 #[derive(Debug, Clone, Copy)]
@@ -62,9 +44,6 @@ type BlockSearch<'a, F> = Job<'a, F, (&'a TableProbes<'a, F>, usize)>;
 /// The tables that a query searches.
 pub(super) type Tables<'a, F> = ShortList<Option<TableProbes<'a, F>>, 4>;
 
-/// What a query finds.
-pub(super) type Hits<F> = ShortList<Hit<F>, 4>;
-
 /// Finds every matching fingerprint of the view, once per source that has it.
 pub(super) fn search<F: Fingerprint>(
     view: &View<'_, F>,
@@ -73,8 +52,8 @@ pub(super) fn search<F: Fingerprint>(
     hits: &mut Hits<F>,
 ) -> Result<()> {
     let (mut tables, test) = (Tables::new(None), view.planner.test(within));
-    table_probes(view, query, within, &mut tables, |source, segment| {
-        scan(segment, query, test, source, hits)
+    table_probes(view, query, within, &mut tables, |source, segment, plan| {
+        search_alone(segment, plan, query, test, source, hits).map(|_| ())
     })?;
     let mut queue = LookupQueue::new();
     queue.start(&tables)?;
@@ -104,6 +83,23 @@ pub(super) fn search_memtables<F: Fingerprint>(
     }
 }
 
+/// Searches a segment whose lookups do not join those of the others.
+#[inline(never)]
+pub(super) fn search_alone<F: Fingerprint>(
+    segment: &Segment<F>,
+    plan: &Plan<F>,
+    query: F,
+    test: MatchTest<'_, F>,
+    source: usize,
+    hits: &mut Hits<F>,
+) -> Result<columns::Counts> {
+    if plan.is_scan() {
+        scan(segment, query, test, source, hits)?;
+        return Ok(columns::Counts::default());
+    }
+    columns::search(segment, plan, query, test, source, hits)
+}
+
 /// Compares the query with all of table 0, where that is predicted to cost less than probing.
 pub(super) fn scan<F: Fingerprint>(
     segment: &Segment<F>,
@@ -129,19 +125,21 @@ pub(super) fn scan<F: Fingerprint>(
     Ok(())
 }
 
-/// Step 1: plans the query. Segments whose plan is a scan are passed to `scan`, with their number.
+/// Step 1: plans the query. Segments whose plan is a scan, or that have columns, are passed to
+/// `alone`, with their number and plan.
 #[inline]
 pub(super) fn table_probes<'a, F: Fingerprint>(
     view: &View<'a, F>,
     query: F,
     within: Within,
     tables: &mut Tables<'a, F>,
-    mut scan: impl FnMut(usize, &Segment<F>) -> Result<()>,
+    mut alone: impl FnMut(usize, &Segment<F>, &Plan<F>) -> Result<()>,
 ) -> Result<()> {
     for (source, segment) in view.version.segments.iter().enumerate() {
         let plan = view.planner.plan(segment.meta().fingerprints, within);
-        if plan.is_scan() {
-            scan(source, segment)?;
+        if plan.is_scan() || !segment.columns().is_empty() {
+            alone(source, segment, plan)?;
+            continue;
         }
         for table_plan in plan.tables() {
             let table = &segment.tables()[table_plan.number()];

@@ -47,11 +47,11 @@ pub(crate) const PAIR_ENTRY_NS: f64 = 0.6;
 impl<F: Fingerprint> Planner<F> {
     /// Makes the planner of a database.
     pub(crate) fn of(settings: &Settings, costs: Costs) -> Self {
-        let Settings { block_size, code, filter_bits, .. } = *settings;
+        let Settings { block_size, code, filter_bits, columns, .. } = *settings;
         let permutations = settings.permutations();
         Self {
             layout: settings.layout.clone(),
-            terms: Terms { block_size, code, filter_bits, costs },
+            terms: Terms { block_size, code, filter_bits, columns, costs },
             permutations,
             distance: settings.rule.distance(),
             rule: settings.rule.tables(&settings.layout),

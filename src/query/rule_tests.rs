@@ -280,7 +280,9 @@ fn the_recall_that_was_asked_for_is_reached_in_a_simulation() {
                 (f64::from(found) / f64::from(rounds), rule.found_at(similarity));
             // Four standard errors.
             let margin = 4.0 * (expected * (1.0 - expected) / f64::from(rounds)).sqrt() + 0.001;
-            assert!((found - expected).abs() < margin, "{similarity}: {found}, not {expected}");
+            // The tails may lose half a percent less than is computed.
+            let range = expected - margin..expected + margin + 0.005;
+            assert!(range.contains(&found), "{similarity}: {found}, not {expected}");
         }
     }
 }
@@ -292,11 +294,11 @@ fn up_to_its_exact_distance_a_rule_misses_nothing() {
     let (rule, truth) = (&db.description().rule, Truth::of(&db));
     let exact = rule.exact_distance();
     assert!(exact >= 5 && exact < rule.distance(), "{exact}");
-    let errors = truth.errors::<u128>(&mut rng);
+    let errors: Vec<u128> = (0..100).flat_map(|_| truth.errors(&mut rng)).collect();
     let mut missed = errors.iter().filter(|&&error| !truth.matches(0, error));
     assert!(missed.all(|error| error.count_ones() > exact));
     let just_beyond = |error: &&u128| error.count_ones() == exact + 1 && !truth.matches(0, **error);
-    assert!(errors.iter().any(|error| just_beyond(&error)));
+    assert!(errors.iter().any(|error| just_beyond(&error)), "{exact}, {rule:?}");
 }
 
 #[test]

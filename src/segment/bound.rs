@@ -3,6 +3,7 @@
 
 use crate::block::bound::{most_blocks, most_remaining_bits};
 use crate::codec::block_code::BlockCode;
+use crate::columns::most_body_bytes;
 use crate::fingerprint::Fingerprint;
 use crate::paged::PAGE;
 use crate::segment::Segment;
@@ -65,16 +66,17 @@ impl Expected {
 
 /// Returns the most bytes that the files of a new segment take on disk.
 pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expected) -> u64 {
-    let tables = (0..settings.layout.tables()).map(|table| {
+    let tables = (0..settings.tables()).map(|table| {
         let remaining = expected.remaining.get(table).copied();
         let options = settings.table_options(table);
         file(table_body::<F>(options, expected.fingerprints, remaining))
     });
+    let columns = settings.column_tables() as u64 * file(most_body_bytes(expected.fingerprints));
     let blocks = blocks_of::<F>(settings.table_options(0), expected.fingerprints, None);
     let tombstones = expected.removed * (F::BYTES as u64 + 8);
     let others =
         [file(postings_body(expected, blocks)), file(tombstones), file(expected.documents)];
-    tables.chain(others).sum()
+    tables.chain(others).sum::<u64>() + columns
 }
 
 /// Returns the most bytes that a file takes on disk whose body has this length: with checksums and

@@ -5,6 +5,7 @@
 //! and its tombstones only remove entries of older segments. storage-format.md, "Segment".
 
 pub(crate) mod bound;
+mod columns;
 mod ids;
 mod index;
 mod writer;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileKind;
+use crate::columns::Columns;
 use crate::documents::{Documents, KeyHash};
 use crate::error::{Error, Result};
 use crate::file_names::{FileId, FileName};
@@ -45,8 +47,10 @@ pub(crate) struct SegmentMeta {
     pub entries: u64,
     /// Number of tombstones.
     pub removed: u64,
-    /// The file of each table.
+    /// The file of each table of blocks.
     pub tables: Vec<FileSummary>,
+    /// The file of each table of columns.
+    pub columns: Vec<FileSummary>,
     pub postings: FileSummary,
     pub tombstones: Option<FileSummary>,
     /// The file of documents, in a database that keeps them.
@@ -70,7 +74,10 @@ impl SegmentMeta {
     pub(crate) fn files(&self) -> Vec<(FileName, FileSummary)> {
         let tables =
             (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
+        let columns =
+            (0u16..).zip(&self.columns).map(|(t, &file)| (FileName::Columns(self.id, t), file));
         tables
+            .chain(columns)
             .chain([(FileName::Postings(self.id), self.postings)])
             .chain(self.tombstones.map(|file| (FileName::Tombstones(self.id), file)))
             .chain(self.documents.map(|meta| (FileName::Documents(self.id), meta.file)))
@@ -89,7 +96,7 @@ impl SegmentMeta {
         out.put_u64(self.fingerprints);
         out.put_u64(self.entries);
         out.put_u64(self.removed);
-        for file in self.tables.iter().chain([&self.postings]) {
+        for file in self.tables.iter().chain(&self.columns).chain([&self.postings]) {
             put_file(out, Some(file));
         }
         put_file(out, self.tombstones.as_ref());
@@ -101,8 +108,8 @@ impl SegmentMeta {
         }
     }
 
-    /// Reads the manifest's record of a segment with this number of tables.
-    pub(crate) fn decode(tables: usize, fields: &mut Fields<'_>) -> Result<Self> {
+    /// Reads the manifest's record of a segment of a database with these settings.
+    pub(crate) fn decode(settings: &Settings, fields: &mut Fields<'_>) -> Result<Self> {
         let (id, nonce) = (fields.u64("segment number")?, fields.u64("segment nonce")?);
         let fingerprints = fields.u64("fingerprint count")?;
         let entries = fields.u64("entry count")?;
@@ -115,7 +122,9 @@ impl SegmentMeta {
             Ok(None) => Err(Error::corruption(format!("a segment has no {what}"))),
             Err(error) => Err(error),
         };
-        let tables = (0..tables).map(|_| required("table file")).collect::<Result<_>>()?;
+        let mut files = |count, what| (0..count).map(|_| required(what)).collect::<Result<_>>();
+        let tables = files(settings.tables(), "table file")?;
+        let columns = files(settings.column_tables(), "columns file")?;
         let postings = required("postings file")?;
         let tombstones = take_file(fields)?;
         let documents = take_file(fields)?.map(|file| {
@@ -135,6 +144,7 @@ impl SegmentMeta {
             entries,
             removed,
             tables,
+            columns,
             postings,
             tombstones,
             documents,
@@ -167,6 +177,7 @@ fn take_file(fields: &mut Fields<'_>) -> Result<Option<FileSummary>> {
 pub(crate) struct Segment<F> {
     meta: SegmentMeta,
     tables: Vec<Table<F>>,
+    columns: Vec<Columns>,
     postings: Postings,
     tombstones: Option<Tombstones<F>>,
     documents: Option<Documents<F>>,
@@ -190,6 +201,11 @@ impl<F: Fingerprint> Segment<F> {
             let name = FileName::Table(id, t).to_string();
             tables.push(Table::<F>::open(s, &name, &header(FileKind::Table, t), file.len)?);
         }
+        let mut columns = Vec::with_capacity(meta.columns.len());
+        for (t, file) in (0u16..).zip(&meta.columns) {
+            let name = FileName::Columns(id, t).to_string();
+            columns.push(Columns::open(s, &name, &header(FileKind::Columns, t), file.len)?);
+        }
         let name = FileName::Postings(id).to_string();
         let postings = Postings::open(s, &name, &header(FileKind::Postings, 0), meta.postings.len)?;
         let tombstones = meta.tombstones.map(|file| {
@@ -203,6 +219,7 @@ impl<F: Fingerprint> Segment<F> {
         });
         let segment = Self {
             tables,
+            columns,
             postings,
             tombstones: tombstones.transpose()?,
             documents: documents.transpose()?,
@@ -217,6 +234,8 @@ impl<F: Fingerprint> Segment<F> {
     /// Checks that the files have the counts that the manifest says.
     fn check_counts(&self, settings: &Settings) -> Result<()> {
         let tables_agree = self.tables.iter().all(|t| t.count() == self.meta.fingerprints);
+        let most_rows = self.meta.fingerprints;
+        let columns_agree = self.columns.iter().all(|c| c.rows() as u64 <= most_rows);
         let tombstones = self.tombstones.as_ref().map_or(0, Tombstones::count);
         let documents = self.documents.as_ref().map_or((0, 0), |d| (d.records(), d.removals()));
         let expected = self.meta.documents.map_or((0, 0), |d| (d.live + d.removed, d.removed));
@@ -224,6 +243,7 @@ impl<F: Fingerprint> Segment<F> {
         let entries = if settings.ids.identify_documents() { self.meta.entries } else { 0 };
         let duplicates = self.documents.as_ref().map_or(0, Documents::duplicates);
         if tables_agree
+            && columns_agree
             && documents == expected
             && entries + duplicates <= expected.0 - expected.1
             && self.postings.entries() == self.meta.entries
@@ -261,6 +281,7 @@ impl<F: Fingerprint> Segment<F> {
         }
         Ok(Self {
             tables: self.tables.iter().map(Table::renewed).collect::<Result<_>>()?,
+            columns: self.columns.iter().map(Columns::renewed).collect::<Result<_>>()?,
             postings: self.postings.renewed()?,
             tombstones: renew(self.tombstones.as_ref())?,
             documents: renew(self.documents.as_ref())?,
@@ -279,9 +300,15 @@ impl<F: Fingerprint> Segment<F> {
         &self.meta
     }
 
-    /// Returns the tables in the order of the layout.
+    /// Returns the tables of blocks in the order of the layout.
     pub(crate) fn tables(&self) -> &[Table<F>] {
         &self.tables
+    }
+
+    /// Returns the tables of columns in the order of the layout; none if all tables are of blocks.
+    #[inline(always)]
+    pub(crate) fn columns(&self) -> &[Columns] {
+        &self.columns
     }
 
     /// Returns table 0, whose bit order is the fingerprint's own.
@@ -372,6 +399,12 @@ impl<F: Fingerprint> Segment<F> {
             inspection.report(Error::corruption(message).at_path(&self.root));
         }
         let is_table_0_sound = sums.first().is_some_and(Option::is_some);
+        let table_0 = self.identity_table().filter(|_| is_table_0_sound);
+        for ((columns, order), &file) in
+            self.columns.iter().zip(&permutations).zip(&self.meta.columns)
+        {
+            columns.verify(file, order, table_0, inspection)?;
+        }
         if self.postings.verify_file(self.meta.postings, inspection)? && is_table_0_sound {
             let mut table = self.identity_table().map(Sequential::new);
             let block_len = |block| match &mut table {
@@ -399,6 +432,7 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn files(&self) -> Vec<&PagedFile> {
         let tables = self.tables.iter().map(Table::file);
         tables
+            .chain(self.columns.iter().map(Columns::file))
             .chain([self.postings.file()])
             .chain(self.tombstones.as_ref().map(Tombstones::file))
             .chain(self.documents.as_ref().map(Documents::file))

@@ -27,6 +27,7 @@ fn settings() -> Settings {
         block_size: 128,
         code: BlockCode::default(),
         filter_bits: 10,
+        columns: false,
     }
 }
 

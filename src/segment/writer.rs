@@ -35,6 +35,11 @@ pub(crate) trait SegmentContents<F: Fingerprint>: Sync {
 
     /// Returns the contents of `table`, which is not table 0.
     fn table(&self, table: usize) -> Result<Self::Table<'_>>;
+
+    /// Reports that this many rows were written to a table of columns. Its error ends the write.
+    fn wrote_rows(&self, _rows: u64) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The fingerprints of a table in its bit order.
@@ -46,27 +51,33 @@ pub(crate) trait TableContents<F: Fingerprint> {
     fn for_each(&self, push: impl FnMut(&[F]) -> Result<()>) -> Result<()>;
 }
 
+/// Bytes of memory in which the rows of columns are sorted, unless a writer has more.
+const SORT_MEMORY: usize = 64 << 20;
+
 /// Writes the files of one new segment. If it is dropped before [`finish`](Self::finish), it
 /// removes what it wrote.
 #[derive(Debug)]
 pub(crate) struct SegmentWriter<'a> {
-    folder: &'a LockedFolder,
-    settings: &'a Settings,
-    id: FileId,
+    pub(super) folder: &'a LockedFolder,
+    pub(super) settings: &'a Settings,
+    pub(super) id: FileId,
     /// What this writer has created, and nobody else has.
     created: Mutex<Vec<FileName>>,
     scratch: Option<Scratch<'a>>,
-    files: SegmentFiles,
+    /// Bytes of memory for sorting the rows of columns.
+    pub(super) sort_memory: usize,
+    pub(super) files: SegmentFiles,
     finished: bool,
 }
 
 /// The files written so far.
 #[derive(Debug, Default)]
-struct SegmentFiles {
+pub(super) struct SegmentFiles {
     fingerprints: u64,
     entries: u64,
     removed: u64,
-    tables: Vec<FileSummary>,
+    pub(super) tables: Vec<FileSummary>,
+    columns: Vec<FileSummary>,
     postings: Option<FileSummary>,
     tombstones: Option<FileSummary>,
     documents: Option<DocumentsMeta>,
@@ -77,7 +88,14 @@ impl<'a> SegmentWriter<'a> {
     pub(crate) fn new(folder: &'a LockedFolder, settings: &'a Settings, number: u64) -> Self {
         let id = FileId { number, nonce: folder.session() };
         let (created, files) = (Mutex::default(), SegmentFiles::default());
-        Self { folder, settings, id, created, scratch: None, files, finished: false }
+        let (scratch, sort_memory) = (None, SORT_MEMORY);
+        Self { folder, settings, id, created, scratch, sort_memory, files, finished: false }
+    }
+
+    /// Sets how much memory the rows of columns are sorted in. The default is 64 MiB. Rows that do
+    /// not fit are in scratch files.
+    pub(crate) fn set_sort_memory(&mut self, bytes: usize) {
+        self.sort_memory = bytes;
     }
 
     /// Sets the scratch space of each table. The default is memory without a limit.
@@ -86,14 +104,14 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Writes table 0 with the postings, and all other tables, on up to `threads` threads. A table
-    /// is one stream of bytes, so each is written by one thread.
+    /// is one stream of bytes, so each is written by one thread. Columns are made of table 0.
     pub(crate) fn tables<F: Fingerprint>(
         &mut self,
         contents: &impl SegmentContents<F>,
         threads: usize,
     ) -> Result<()> {
         let mut written: Vec<Option<WrittenTable>> =
-            (0..self.settings.layout.tables()).map(|_| None).collect();
+            (0..self.settings.tables()).map(|_| None).collect();
         parallel::for_each(
             threads,
             written.iter_mut().enumerate(),
@@ -106,7 +124,11 @@ impl<'a> SegmentWriter<'a> {
                 Ok(())
             },
         )?;
-        written.into_iter().flatten().try_for_each(|table| self.add_table(table))
+        written.into_iter().flatten().try_for_each(|table| self.add_table(table))?;
+        if self.settings.columns {
+            self.files.columns = self.write_columns(contents, threads)?;
+        }
+        Ok(())
     }
 
     fn write_entries<F: Fingerprint>(
@@ -172,7 +194,7 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Begins a file, and remembers that this writer created it.
-    fn create<T>(
+    pub(super) fn create<T>(
         &self,
         name: FileName,
         begin: impl FnOnce(&'a dyn Storage, &str) -> Result<T>,
@@ -240,6 +262,7 @@ impl<'a> SegmentWriter<'a> {
             entries: files.entries,
             removed: files.removed,
             tables: files.tables,
+            columns: files.columns,
             postings,
             tombstones: files.tombstones,
             documents: files.documents,

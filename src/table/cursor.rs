@@ -44,6 +44,23 @@ impl<F: Fingerprint> Table<F> {
     pub(crate) fn cursor(&self, low: F) -> Result<Cursor<'_, F>> {
         Cursor::new(self, low)
     }
+
+    /// Passes the fingerprints of each block to `visit`, in order, with the block's number. Ends
+    /// with the first error of `visit`.
+    pub(crate) fn for_each_block(
+        &self,
+        mut visit: impl FnMut(u32, &[F]) -> Result<()>,
+    ) -> Result<()> {
+        let mut cursor = self.cursor(F::ZERO)?;
+        while !cursor.rows().is_empty() {
+            for (block, _, fingerprints) in cursor.blocks() {
+                // A table has fewer than 2^32 blocks.
+                visit(u32::try_from(block).unwrap_or(u32::MAX), fingerprints)?;
+            }
+            cursor.skip(cursor.rows().len())?;
+        }
+        Ok(())
+    }
 }
 
 impl<'a, F: Fingerprint> Cursor<'a, F> {

@@ -242,7 +242,7 @@ impl<F: Fingerprint> Table<F> {
     }
 
     /// Prefetches blocks if the file is cold.
-    pub(super) fn prefetch(&self, blocks: Range<usize>) {
+    pub(crate) fn prefetch(&self, blocks: Range<usize>) {
         if self.is_cold() {
             self.prefetch_cold(blocks);
         }

@@ -11,12 +11,10 @@ use super::filter::{Filter, FilterChecks, NearFilter};
 use super::reader::Table;
 use crate::block::Packed;
 use crate::codec::prefix_hash::HashGroup;
+use crate::cpu::CACHE_LINE;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::paged::Body;
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
 /// Most blocks of one lookup that are prefetched.
 const PREFETCHED_BLOCKS: usize = 3;
@@ -109,12 +107,16 @@ impl<'a, F: Fingerprint> TableView<'a, F> {
         if self.table.is_cold() {
             self.table.prefetch_cold(blocks.clone());
         }
-        for block in blocks.take(PREFETCHED_BLOCKS) {
-            let start = self.table.start_of(block);
-            self.body.prefetch(start);
-            self.body.prefetch(start.wrapping_add(LINE));
-        }
+        blocks.take(PREFETCHED_BLOCKS).for_each(|block| self.prefetch_block(block));
         Ok(())
+    }
+
+    /// Prefetches the beginning of a block.
+    #[inline(always)]
+    pub(crate) fn prefetch_block(&self, block: usize) {
+        let start = self.table.start_of(block);
+        self.body.prefetch(start);
+        self.body.prefetch(start.wrapping_add(CACHE_LINE));
     }
 
     /// Step 5: returns a block whose page has passed its checksum.

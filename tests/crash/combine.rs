@@ -12,7 +12,7 @@ use super::documents::with_next_id;
 use super::history::{Contents, History, State};
 use super::oracle::{self, Verdict, contents, text, unexplained};
 use super::runner::{Runner, is_of_the_disk};
-use super::script::{COPY, DISTANCE, OUT, ROOT, Setup};
+use super::script::{COPY, OUT, ROOT, Setup, distance_of};
 
 /// A way to make a new database of the one under test and its copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Way {
                 add_documents(&mut merged.documents, &source.documents);
             } else {
                 for &doc in &source.entries {
-                    let is_near = |other: &F| other.distance(doc.0) <= DISTANCE;
+                    let is_near = |other: &F| other.distance(doc.0) <= distance_of::<F>();
                     if !is_novel || !merged.entries.iter().any(|(other, _)| is_near(other)) {
                         merged.entries.insert(doc);
                     }
@@ -128,8 +128,13 @@ fn add_novel_documents<F: Fingerprint>(merged: &mut Model<F>, source: &Model<F>)
                 && before.documents.get(*key).is_none_or(|there| there.stamp <= known.stamp)
         };
         for (key, known) in source.documents.iter().filter(is_newer) {
-            let _: Outcome<F> =
-                merged.upsert(key, known.fingerprint, known.stamp, DISTANCE, on_duplicate);
+            let _: Outcome<F> = merged.upsert(
+                key,
+                known.fingerprint,
+                known.stamp,
+                distance_of::<F>(),
+                on_duplicate,
+            );
         }
     }
 }

@@ -8,7 +8,7 @@ use fpdb::storage::{CrashLimits, Fault, Sim};
 use fpdb::{Db, Entry, Error, ErrorKind, Fingerprint, Ids, Outcome, Snapshot};
 
 use super::oracle::{Verdict, check_files, check_queries, contents, open, text};
-use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Scribe, Setup, Step, key_of, name_of};
+use super::script::{COPY, Doc, ROOT, Random, Scribe, Setup, Step, distance_of, key_of, name_of};
 use super::{ELIAS_FANO, NAMES, USER, WIDE};
 
 /// A database to start from: three segments with removals, and a log.
@@ -192,7 +192,8 @@ impl<F: Fingerprint> Life<'_, F> {
         let mut queries = Vec::new();
         for _ in 0..3 {
             let doc = docs[self.random.below(docs.len())];
-            let (query, distance) = (self.random.near(doc.0, 4), self.random.below(5));
+            let most = distance_of::<F>() as usize + 1;
+            let (query, distance) = (self.random.near(doc.0, most), self.random.below(most + 1));
             let distance = u32::try_from(distance).unwrap();
             let right = self.near(query, distance);
             let nearest = right.first().map(|found| found.0);
@@ -207,9 +208,10 @@ impl<F: Fingerprint> Life<'_, F> {
             Self::expect("contains", found, !self.near(query, 0).is_empty())?;
             queries.extend([query, doc.0]);
         }
-        let right: Vec<_> = queries.iter().map(|&query| self.near(query, DISTANCE)).collect();
+        let right: Vec<_> =
+            queries.iter().map(|&query| self.near(query, distance_of::<F>())).collect();
         let found = self.call("query_batch", |life| {
-            let found = snapshot.query_batch(&queries, DISTANCE)?;
+            let found = snapshot.query_batch(&queries, distance_of::<F>())?;
             found.iter().map(|matches| life.keyed(snapshot, matches)).collect()
         })?;
         Self::expect("query_batch", found, right)?;
@@ -273,7 +275,7 @@ impl<F: Fingerprint> Life<'_, F> {
             }
         }
         for &doc in novel {
-            let nearest = self.near(doc.0, DISTANCE).first().map(|found| found.0);
+            let nearest = self.near(doc.0, distance_of::<F>()).first().map(|found| found.0);
             let found = self.call("insert_if_novel", |_| match setup.ids {
                 Ids::Names => db.insert_if_novel(doc.0, &*name_of(doc.1)),
                 _ => db.insert_if_novel(doc.0, doc.1),

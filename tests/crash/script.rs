@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use fpdb::layout::Costs;
 use fpdb::storage::Sim;
 use fpdb::{BlockCode, Durability, Fingerprint, Ids, Layout, OnDuplicate, Options};
 
@@ -12,8 +13,11 @@ use super::documents::StampedDoc;
 /// A document: its fingerprint, and its id or the number in its name.
 pub(crate) type Doc<F> = (F, u64);
 
-/// The largest distance of all databases here.
-pub(crate) const DISTANCE: u32 = 3;
+/// Returns the largest distance of all databases here: at 128 bits, one for which there are tables
+/// of columns.
+pub(crate) fn distance_of<F: Fingerprint>() -> u32 {
+    if F::BITS == 128 { 12 } else { 3 }
+}
 
 /// The folders of the database, of its copy, and of the result of a merge or rebuild.
 pub(crate) const ROOT: &str = "sim";
@@ -89,7 +93,9 @@ impl<F: Fingerprint> Setup<F> {
         Options::<F>::new()
             .layout(Layout::preset(self.layout, F::BITS).unwrap())
             .ids(self.ids)
-            .max_distance(DISTANCE)
+            .max_distance(distance_of::<F>())
+            // So few entries would be scanned.
+            .costs(Costs::default().with("scan_entry_ns", 1e9).unwrap())
             .durability(self.durability)
             .memtable_entries(self.memtable)
             .code(self.code)

@@ -16,14 +16,14 @@ fn assert_corruption(error: &Error, what: &str) {
 
 #[test]
 fn missing_file_is_named() {
-    let intact = Intact::make(BlockCode::default(), entries(), 0);
+    let intact = Intact::<u64>::make(BlockCode::default(), entries(), 0);
     for name in intact.files.keys().filter(|&name| name != "LOCK") {
         let sim = intact.with(&BTreeMap::from([(&**name, None)]));
         let before = sim.list().unwrap();
         let results = [
-            options(&sim).open_read_only("sim").map(drop),
-            options(&sim).open("sim").map(drop),
-            options(&sim).open_or_create("sim").map(drop),
+            options::<u64>(&sim).open_read_only("sim").map(drop),
+            options::<u64>(&sim).open("sim").map(drop),
+            options::<u64>(&sim).open_or_create("sim").map(drop),
         ];
         for result in results {
             let error = result.unwrap_err();
@@ -31,7 +31,7 @@ fn missing_file_is_named() {
             assert!(error.to_string().contains("missing"), "{error}");
             assert_eq!(error.path().unwrap().file_name().unwrap(), name.as_str(), "{error}");
         }
-        let create = options(&sim).create("sim").unwrap_err();
+        let create = options::<u64>(&sim).create("sim").unwrap_err();
         let kind =
             if name == "MANIFEST" { ErrorKind::Corruption } else { ErrorKind::AlreadyExists };
         assert_eq!(create.kind(), kind);
@@ -43,7 +43,7 @@ fn missing_file_is_named() {
 #[test]
 fn older_manifest_put_back_is_found() {
     let sim = Sim::new();
-    let db = options(&sim).create("sim").unwrap();
+    let db = options::<u64>(&sim).create("sim").unwrap();
     let mut older = Vec::new();
     for i in 0..6u64 {
         db.insert(i << 20, i).unwrap();
@@ -60,11 +60,11 @@ fn older_manifest_put_back_is_found() {
     let before = sim.list().unwrap();
     for manifest in older {
         sim.set_contents("MANIFEST", &manifest);
-        assert_corruption(&options(&sim).open("sim").unwrap_err(), "from an earlier time");
+        assert_corruption(&options::<u64>(&sim).open("sim").unwrap_err(), "from an earlier time");
         assert_eq!(sim.list().unwrap(), before, "files were removed");
     }
     sim.set_contents("MANIFEST", &newest);
-    let db = options(&sim).open("sim").unwrap();
+    let db = options::<u64>(&sim).open("sim").unwrap();
     assert_eq!(db.snapshot().ids(7 << 20).unwrap(), [DocId(7)]);
     assert_eq!(
         db.snapshot().iter().next().unwrap().unwrap(),

@@ -2,65 +2,68 @@
 
 use std::collections::BTreeMap;
 
-use fpdb::BlockCode;
+use fpdb::{BlockCode, Fingerprint};
 
 use crate::intact::Intact;
-use crate::{Allowed, Counts, Damage, both_codes};
+use crate::{Allowed, Counts, Damage, check_every_kind};
+
+fn remove_files<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
+    for name in intact.files.keys().filter(|name| *name != "LOCK") {
+        let what = format!("{name} is missing");
+        let files = BTreeMap::from([(name.as_str(), None)]);
+        let names = [name.as_str()];
+        let allowed = Allowed::Found;
+        Damage { intact, names: &names, files, allowed, what: &what }.check(counts);
+    }
+}
 
 #[test]
 fn missing_file_is_found() {
-    let counts = Counts::default();
-    for intact in both_codes() {
-        for name in intact.files.keys().filter(|name| *name != "LOCK") {
-            let what = format!("{name} is missing");
-            let files = BTreeMap::from([(name.as_str(), None)]);
-            let names = [name.as_str()];
-            let allowed = Allowed::Found;
-            Damage { intact: &intact, names: &names, files, allowed, what: &what }.check(&counts);
+    let counts = check_every_kind!(remove_files);
+    println!("missing files: {counts:?}");
+}
+
+fn append_to_files<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
+    for (name, good) in intact.files.iter().filter(|(name, _)| *name != "LOCK") {
+        for tail in [vec![0], vec![0; 4096], vec![0xff; 300], good.clone()] {
+            let what = format!("{} bytes after the end of {name}", tail.len());
+            let bytes = [good.clone(), tail].concat();
+            let is_log = name.ends_with(".log");
+            let allowed = if is_log { Allowed::FoundOrHarmless } else { Allowed::Found };
+            let name = name.as_str();
+            Damage::new(intact, &name, &bytes, &what).allow(allowed).check(counts);
         }
     }
-    println!("missing files: {counts:?}");
 }
 
 #[test]
 fn file_that_has_grown_is_found_and_a_log_that_has_grown_is_read() {
-    let counts = Counts::default();
-    for intact in both_codes() {
-        for (name, good) in intact.files.iter().filter(|(name, _)| *name != "LOCK") {
-            for tail in [vec![0], vec![0; 4096], vec![0xff; 300], good.clone()] {
-                let what = format!("{} bytes after the end of {name}", tail.len());
-                let bytes = [good.clone(), tail].concat();
-                let is_log = name.ends_with(".log");
-                let allowed = if is_log { Allowed::FoundOrHarmless } else { Allowed::Found };
-                let name = name.as_str();
-                Damage::new(&intact, &name, &bytes, &what).allow(allowed).check(&counts);
-            }
+    let counts = check_every_kind!(append_to_files);
+    println!("longer files: {counts:?}");
+}
+
+fn replace_files<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
+    for (name, good) in intact.files.iter().filter(|(name, _)| *name != "LOCK") {
+        for (other, bytes) in intact.files.iter().filter(|(_, bytes)| *bytes != good) {
+            let what = format!("{other} in place of {name}");
+            // An empty log is the result of a crash.
+            let is_log = name.ends_with(".log") && bytes.is_empty();
+            let allowed = if is_log { Allowed::Prefix } else { Allowed::Found };
+            let name = name.as_str();
+            Damage::new(intact, &name, bytes, &what).allow(allowed).check(counts);
         }
     }
-    println!("longer files: {counts:?}");
 }
 
 #[test]
 fn file_in_place_of_another_is_found() {
-    let counts = Counts::default();
-    for intact in both_codes() {
-        for (name, good) in intact.files.iter().filter(|(name, _)| *name != "LOCK") {
-            for (other, bytes) in intact.files.iter().filter(|(_, bytes)| *bytes != good) {
-                let what = format!("{other} in place of {name}");
-                // An empty log is the result of a crash.
-                let is_log = name.ends_with(".log") && bytes.is_empty();
-                let allowed = if is_log { Allowed::Prefix } else { Allowed::Found };
-                let name = name.as_str();
-                Damage::new(&intact, &name, bytes, &what).allow(allowed).check(&counts);
-            }
-        }
-    }
+    let counts = check_every_kind!(replace_files);
     println!("files in place of others: {counts:?}");
 }
 
 /// Files with the same names are put into the database, one at a time.
-fn check_files_of(
-    intact: &Intact,
+fn check_files_of<F: Fingerprint>(
+    intact: &Intact<F>,
     other: &BTreeMap<String, Vec<u8>>,
     counts: &Counts,
     whose: &str,
@@ -82,14 +85,15 @@ fn check_files_of(
     }
 }
 
+fn put_back_files<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
+    for (moment, older) in intact.history.iter().enumerate() {
+        check_files_of(intact, older, counts, &format!("moment {moment}"));
+    }
+}
+
 #[test]
 fn older_file_put_back_is_found() {
-    let counts = Counts::default();
-    for intact in both_codes() {
-        for (moment, older) in intact.history.iter().enumerate() {
-            check_files_of(&intact, older, &counts, &format!("moment {moment}"));
-        }
-    }
+    let counts = check_every_kind!(put_back_files);
     println!("older files: {counts:?}");
 }
 
@@ -97,8 +101,13 @@ fn older_file_put_back_is_found() {
 fn file_of_another_database_or_of_a_diverged_copy_is_found() {
     let counts = Counts::default();
     for code in [BlockCode::Huffman, BlockCode::EliasFano] {
-        let intact = Intact::make(code, 30, 0);
-        check_files_of(&intact, &Intact::make(code, 30, 1).files, &counts, "another database");
+        let intact = Intact::<u64>::make(code, 30, 0);
+        check_files_of(
+            &intact,
+            &Intact::<u64>::make(code, 30, 1).files,
+            &counts,
+            "another database",
+        );
         let [first, second] = [1, 2].map(|seed| intact.continued(30, seed, 9..14));
         check_files_of(&first, &second.files, &counts, "a diverged copy");
         check_files_of(&second, &first.files, &counts, "a diverged copy");

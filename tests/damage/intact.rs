@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use fpdb::layout::Costs;
 use fpdb::storage::{Sim, Storage};
-use fpdb::{BlockCode, Db, Entry, Ids, Key, Layout, Options, Result, Snapshot};
+use fpdb::{BlockCode, Entry, Fingerprint, Ids, Key, Layout, Options, Result, Snapshot};
 
 use crate::common::{Oracle, Rng};
 
 /// The files of a database, and its contents after each of its commits, oldest first.
-pub(crate) struct Intact {
+pub(crate) struct Intact<F: Fingerprint> {
     pub(crate) files: BTreeMap<String, Vec<u8>>,
-    pub(crate) states: Vec<Oracle<u64>>,
+    pub(crate) states: Vec<Oracle<F>>,
     /// The number of commits that are in segments.
     pub(crate) flushed: usize,
     pub(crate) names: Vec<String>,
@@ -19,8 +20,11 @@ pub(crate) struct Intact {
     pub(crate) history: Vec<BTreeMap<String, Vec<u8>>>,
 }
 
-pub(crate) fn options(sim: &Arc<Sim>) -> Options<u64> {
-    Db::options().storage(sim.clone()).memtable_entries(1 << 20).background(false)
+pub(crate) fn options<F: Fingerprint>(sim: &Arc<Sim>) -> Options<F> {
+    let options = Options::new().storage(sim.clone()).memtable_entries(1 << 20).background(false);
+    // Otherwise so few entries would be scanned at 128 bits, and their columns never be read.
+    let never_scan = Costs::default().with("scan_entry_ns", 1e9).unwrap();
+    if F::BITS == 128 { options.costs(never_scan) } else { options }
 }
 
 fn files(sim: &Sim) -> BTreeMap<String, Vec<u8>> {
@@ -28,17 +32,22 @@ fn files(sim: &Sim) -> BTreeMap<String, Vec<u8>> {
     names.into_iter().map(|name| (name.clone(), sim.contents(&name).unwrap())).collect()
 }
 
-impl Intact {
-    /// Creates two segments with every kind of file, and a log with three commits. `size` is the
-    /// number of entries in the largest commit. Databases of different `seed` have nothing in
+impl<F: Fingerprint> Intact<F> {
+    /// Creates two segments with every kind of file, and a log with three commits: with tables of
+    /// blocks at 64 bits, and with columns at 128. `size` is the number of entries in the largest commit. Databases of different `seed` have nothing in
     /// common but the names of their files.
     pub(crate) fn make(code: BlockCode, size: u32, seed: u64) -> Self {
         let sim = Sim::new();
         // Ids and nonces are counted in a simulation, and random elsewhere.
         (0..seed * 1000).for_each(|_| drop(sim.fresh_id()));
-        let layout = Layout::preset("half-2", 64).unwrap();
-        let stored = options(&sim).ids(Ids::Names).layout(layout).block_size(128).filter_bits(10);
-        drop(stored.code(code).create("sim").unwrap());
+        let stored = options::<F>(&sim).ids(Ids::Names).block_size(128).code(code);
+        let half = Layout::preset("half-2", F::BITS).unwrap();
+        let ring = Layout::preset("ring-3", F::BITS).unwrap();
+        let (stored, tables) = match F::BITS {
+            64 => (stored.layout(half).filter_bits(10), [".t00", ".t01"]),
+            _ => (stored.layout(ring).max_distance(8), [".t00", ".c02"]),
+        };
+        drop(stored.create("sim").unwrap());
         let nothing = Self {
             files: files(&sim),
             states: vec![Oracle::default()],
@@ -47,7 +56,7 @@ impl Intact {
             history: Vec::new(),
         };
         let intact = nothing.continued(size, seed, 0..9);
-        for kind in [".t00", ".t01", ".ids", ".del", ".docs", ".log", "MANIFEST"] {
+        for kind in [".ids", ".del", ".docs", ".log", "MANIFEST"].into_iter().chain(tables) {
             let has_kind = intact.files.keys().any(|name| name.ends_with(kind));
             assert!(has_kind, "no {kind} in {:?}", intact.files.keys());
         }
@@ -58,7 +67,7 @@ impl Intact {
     pub(crate) fn continued(&self, size: u32, seed: u64, commits: std::ops::Range<u64>) -> Self {
         let sim = self.with(&BTreeMap::new());
         (0..seed * 1000 + 1).for_each(|_| drop(sim.fresh_id()));
-        let db = options(&sim).open("sim").unwrap();
+        let db = options::<F>(&sim).open("sim").unwrap();
         let Self { mut states, mut names, mut history, .. } = self.copy();
         // The open has written the log as a segment.
         let mut flushed = states.len() - 1;
@@ -73,16 +82,17 @@ impl Intact {
                 assert!(db.remove_entry(gone.fingerprint, gone.id).unwrap());
                 state.0.remove(&gone);
             } else {
-                let centre: u64 = rng.fingerprint();
+                let centre: F = rng.fingerprint();
                 // The policy leaves the first segment alone: it is more than twice the second.
                 let count = if commit < 3 { size } else { size / 3 };
-                let batch: Vec<(u64, String)> = (0..count)
+                let batch: Vec<(F, String)> = (0..count)
                     .map(|i| {
-                        let far = rng.fingerprint::<u64>() & if i % 3 == 0 { u64::MAX } else { 0 };
-                        (centre ^ far ^ rng.error::<u64>(i % 8 / 2), format!("{seed}/{commit}/{i}"))
+                        let far = rng.fingerprint::<F>();
+                        let far = if i % 3 == 0 { far } else { F::ZERO };
+                        (centre ^ far ^ rng.error::<F>(i % 8 / 2), format!("{seed}/{commit}/{i}"))
                     })
                     .collect();
-                let keys: Vec<(u64, Key<'_>)> =
+                let keys: Vec<(F, Key<'_>)> =
                     batch.iter().map(|(f, name)| (*f, Key::from(name))).collect();
                 let outcomes = db.write(&keys).run().unwrap();
                 for (outcome, (fingerprint, name)) in outcomes.iter().zip(batch) {
@@ -123,18 +133,14 @@ impl Intact {
         sim
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.files.values().map(Vec::len).sum()
-    }
-
-    pub(crate) fn last(&self) -> &Oracle<u64> {
+    pub(crate) fn last(&self) -> &Oracle<F> {
         self.states.last().unwrap()
     }
 
     /// Runs every kind of query. Each answer must be right for `state`, or an error.
-    pub(crate) fn check(&self, db: &Snapshot, state: &Oracle<u64>, what: &str) -> Result<()> {
+    pub(crate) fn check(&self, db: &Snapshot<F>, state: &Oracle<F>, what: &str) -> Result<()> {
         let mut results = Vec::new();
-        results.push(db.iter().collect::<Result<Vec<Entry>>>().map(|found| {
+        results.push(db.iter().collect::<Result<Vec<Entry<F>>>>().map(|found| {
             assert!(found.iter().eq(&state.0), "{what}: wrong entries");
         }));
         let documents = db
@@ -146,8 +152,8 @@ impl Intact {
         }));
         for e in state.0.iter().step_by(state.0.len() / 20 + 1) {
             for distance in [0, 3] {
-                results.push(db.query(e.fingerprint ^ 1, distance).map(|found| {
-                    assert_eq!(found, state.query(e.fingerprint ^ 1, distance), "{what}");
+                results.push(db.query(e.fingerprint ^ F::ONE, distance).map(|found| {
+                    assert_eq!(found, state.query(e.fingerprint ^ F::ONE, distance), "{what}");
                 }));
             }
             results.push(db.ids(e.fingerprint).map(|found| {

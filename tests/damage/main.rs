@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpdb::storage::Storage;
-use fpdb::{BlockCode, Error, ErrorKind};
+use fpdb::{BlockCode, Error, ErrorKind, Fingerprint};
 
 use intact::{Intact, options};
 
@@ -27,9 +27,24 @@ fn entries() -> u32 {
     std::env::var("FPDB_DAMAGE_ENTRIES").map_or(60, |value| value.parse().unwrap())
 }
 
-fn both_codes() -> [Intact; 2] {
+fn both_codes() -> [Intact<u64>; 2] {
     [BlockCode::Huffman, BlockCode::EliasFano].map(|code| Intact::make(code, entries(), 0))
 }
+
+fn with_columns() -> Intact<u128> {
+    Intact::make(BlockCode::default(), entries() / 2, 0)
+}
+
+/// Calls a function with databases of every kind, and returns what was found in all of them.
+macro_rules! check_every_kind {
+    ($check:ident) => {{
+        let counts = crate::Counts::default();
+        crate::both_codes().iter().for_each(|intact| $check(intact, &counts));
+        $check(&crate::with_columns(), &counts);
+        counts
+    }};
+}
+pub(crate) use check_every_kind;
 
 /// What was found, over all damages.
 #[derive(Debug, Default)]
@@ -64,8 +79,8 @@ enum Allowed {
 }
 
 /// A set of files that replace files of the database.
-struct Damage<'a> {
-    intact: &'a Intact,
+struct Damage<'a, F: Fingerprint> {
+    intact: &'a Intact<F>,
     /// The files that an error may name.
     names: &'a [&'a str],
     files: BTreeMap<&'a str, Option<&'a [u8]>>,
@@ -73,8 +88,8 @@ struct Damage<'a> {
     what: &'a str,
 }
 
-impl<'a> Damage<'a> {
-    fn new(intact: &'a Intact, name: &'a &'a str, bytes: &'a [u8], what: &'a str) -> Self {
+impl<'a, F: Fingerprint> Damage<'a, F> {
+    fn new(intact: &'a Intact<F>, name: &'a &'a str, bytes: &'a [u8], what: &'a str) -> Self {
         let files = BTreeMap::from([(*name, Some(bytes))]);
         let allowed = Allowed::Found;
         Self { intact, names: std::slice::from_ref(name), files, allowed, what }
@@ -95,7 +110,7 @@ impl<'a> Damage<'a> {
     }
 
     /// Returns the state that the log gives, if it may end early.
-    fn states(&self) -> &[common::Oracle<u64>] {
+    fn states(&self) -> &[common::Oracle<F>] {
         let Intact { states, flushed, .. } = self.intact;
         let last = states.len() - 1;
         if self.allowed == Allowed::Prefix { &states[*flushed..] } else { &states[last..] }
@@ -112,7 +127,7 @@ impl<'a> Damage<'a> {
 
     /// Returns whether the damage was found.
     fn read_only(&self, counts: &Counts) -> bool {
-        let reader = match options(&self.intact.with(&self.files)).open_read_only("sim") {
+        let reader = match options::<F>(&self.intact.with(&self.files)).open_read_only("sim") {
             Ok(reader) => reader,
             Err(error) => {
                 self.assert_names_the_file(&error);
@@ -142,7 +157,7 @@ impl<'a> Damage<'a> {
     fn for_writing(&self, counts: &Counts) -> bool {
         let sim = self.intact.with(&self.files);
         let before = sim.list().unwrap();
-        let db = match options(&sim).open("sim") {
+        let db = match options::<F>(&sim).open("sim") {
             Ok(db) => db,
             Err(error) => {
                 self.assert_names_the_file(&error);
@@ -168,7 +183,7 @@ impl<'a> Damage<'a> {
         }
         drop(db);
         if changed.is_ok() && checked.is_ok() {
-            let reader = options(&sim).open_read_only("sim").unwrap();
+            let reader = options::<F>(&sim).open_read_only("sim").unwrap();
             assert!(reader.snapshot().verify().unwrap().errors.is_empty(), "{}", self.what);
             self.intact.check(&reader.snapshot(), state, self.what).unwrap();
         }
@@ -196,15 +211,17 @@ fn in_parallel(count: usize, check: impl Fn(usize) + Sync) {
     });
 }
 
+fn check_undamaged<F: Fingerprint>(intact: &Intact<F>, _: &Counts) {
+    let sim = intact.with(&BTreeMap::new());
+    let reader = options::<F>(&sim).open_read_only("sim").unwrap();
+    assert!(reader.snapshot().verify().unwrap().errors.is_empty());
+    intact.check(&reader.snapshot(), intact.last(), "undamaged").unwrap();
+    let db = options::<F>(&sim).open("sim").unwrap();
+    assert_eq!(db.recovery().commits, 3);
+    intact.check(&db.snapshot(), intact.last(), "undamaged").unwrap();
+}
+
 #[test]
 fn undamaged_database_has_no_errors() {
-    for intact in both_codes() {
-        let sim = intact.with(&BTreeMap::new());
-        let reader = options(&sim).open_read_only("sim").unwrap();
-        assert!(reader.snapshot().verify().unwrap().errors.is_empty());
-        intact.check(&reader.snapshot(), intact.last(), "undamaged").unwrap();
-        let db = options(&sim).open("sim").unwrap();
-        assert_eq!(db.recovery().commits, 3);
-        intact.check(&db.snapshot(), intact.last(), "undamaged").unwrap();
-    }
+    check_every_kind!(check_undamaged);
 }

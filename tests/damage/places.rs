@@ -2,17 +2,15 @@
 
 use crate::common::Rng;
 use crate::intact::Intact;
-use crate::{Allowed, Counts, Damage, both_codes, in_parallel};
+use crate::{Allowed, Counts, Damage, check_every_kind, in_parallel};
+use fpdb::Fingerprint;
 
 const SECTOR: usize = 512;
 
-/// Calls `check` with each file that has bytes.
-fn for_each_file(check: impl Fn(&Intact, &str, &[u8])) {
-    for intact in both_codes() {
-        for (name, bytes) in intact.files.iter().filter(|(_, bytes)| !bytes.is_empty()) {
-            check(&intact, name, bytes);
-        }
-    }
+/// Returns each file that has bytes.
+fn files<F: Fingerprint>(intact: &Intact<F>) -> impl Iterator<Item = (&str, &[u8])> {
+    let files = intact.files.iter().map(|(name, bytes)| (&**name, &**bytes));
+    files.filter(|(_, bytes)| !bytes.is_empty())
 }
 
 /// Whether a byte is in a long run of zeros, as pages of documents have at their end. One byte in
@@ -33,10 +31,8 @@ fn is_flipped(len: usize, at: usize, bit: usize) -> bool {
     is_near_an_end || bit == (at + at / 8) % 8
 }
 
-#[test]
-fn flipped_bit_of_every_byte_is_found_and_changes_no_answer() {
-    let counts = Counts::default();
-    for_each_file(|intact, name, good| {
+fn flip_bits<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
+    for (name, good) in files(intact) {
         in_parallel(good.len() * 8, |n| {
             if is_padding(good, n / 8) || !is_flipped(good.len(), n / 8, n % 8) {
                 return;
@@ -44,17 +40,19 @@ fn flipped_bit_of_every_byte_is_found_and_changes_no_answer() {
             let mut bytes = good.to_vec();
             bytes[n / 8] ^= 1 << (n % 8);
             let what = format!("{name}, bit {} of byte {} flipped", n % 8, n / 8);
-            Damage::new(intact, &name, &bytes, &what).check(&counts);
+            Damage::new(intact, &name, &bytes, &what).check(counts);
         });
-    });
-    let sizes = both_codes().map(|intact| intact.bytes());
-    println!("a bit of every byte of databases of {sizes:?} bytes: {counts:?}");
+    }
 }
 
 #[test]
-fn every_truncation_is_found_or_gives_the_state_of_an_earlier_commit() {
-    let counts = Counts::default();
-    for_each_file(|intact, name, good| {
+fn flipped_bit_of_every_byte_is_found_and_changes_no_answer() {
+    let counts = check_every_kind!(flip_bits);
+    println!("a bit of every byte: {counts:?}");
+}
+
+fn truncate<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
+    for (name, good) in files(intact) {
         in_parallel(good.len(), |len| {
             if is_padding(good, len) {
                 return;
@@ -62,9 +60,14 @@ fn every_truncation_is_found_or_gives_the_state_of_an_earlier_commit() {
             let what = format!("{name} truncated to {len} bytes");
             let is_log = name.ends_with(".log");
             let allowed = if is_log { Allowed::Prefix } else { Allowed::Found };
-            Damage::new(intact, &name, &good[..len], &what).allow(allowed).check(&counts);
+            Damage::new(intact, &name, &good[..len], &what).allow(allowed).check(counts);
         });
-    });
+    }
+}
+
+#[test]
+fn every_truncation_is_found_or_gives_the_state_of_an_earlier_commit() {
+    let counts = check_every_kind!(truncate);
     println!("every truncation: {counts:?}");
 }
 
@@ -74,7 +77,13 @@ fn sectors(good: &[u8]) -> Vec<std::ops::Range<usize>> {
 }
 
 /// What is left of the log may end with the last commit that is intact.
-fn check_sector(counts: &Counts, intact: &Intact, name: &str, bytes: &[u8], what: &str) {
+fn check_sector<F: Fingerprint>(
+    counts: &Counts,
+    intact: &Intact<F>,
+    name: &str,
+    bytes: &[u8],
+    what: &str,
+) {
     if bytes != intact.files[name] {
         let is_log = name.ends_with(".log");
         let allowed = if is_log { Allowed::Prefix } else { Allowed::Found };
@@ -82,10 +91,8 @@ fn check_sector(counts: &Counts, intact: &Intact, name: &str, bytes: &[u8], what
     }
 }
 
-#[test]
-fn every_zeroed_or_random_sector_is_found() {
-    let counts = Counts::default();
-    for_each_file(|intact, name, good| {
+fn fill_sectors<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
+    for (name, good) in files(intact) {
         let mut rng = Rng::new(good.len() as u64);
         for range in sectors(good) {
             for fill in ["zeros", "ones", "random bytes"] {
@@ -98,17 +105,20 @@ fn every_zeroed_or_random_sector_is_found() {
                     };
                 });
                 let what = format!("{fill} in {range:?} of {name}");
-                check_sector(&counts, intact, name, &bytes, &what);
+                check_sector(counts, intact, name, &bytes, &what);
             }
         }
-    });
-    println!("every sector replaced: {counts:?}");
+    }
 }
 
 #[test]
-fn every_swapped_or_duplicated_sector_is_found() {
-    let counts = Counts::default();
-    for_each_file(|intact, name, good| {
+fn every_zeroed_or_random_sector_is_found() {
+    let counts = check_every_kind!(fill_sectors);
+    println!("every sector replaced: {counts:?}");
+}
+
+fn swap_sectors<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
+    for (name, good) in files(intact) {
         let all = sectors(good);
         in_parallel(all.len() * all.len(), |n| {
             let (one, two) = (all[n / all.len()].clone(), all[n % all.len()].clone());
@@ -117,21 +127,24 @@ fn every_swapped_or_duplicated_sector_is_found() {
             let mut bytes = good.to_vec();
             bytes[two.clone()].copy_from_slice(&good[one.clone()]);
             let what = format!("a copy of {one:?} in {two:?} of {name}");
-            check_sector(&counts, intact, name, &bytes, &what);
+            check_sector(counts, intact, name, &bytes, &what);
             if one.start < two.start {
                 bytes[one.clone()].copy_from_slice(&good[two.clone()]);
                 let what = format!("{one:?} and {two:?} of {name} swapped");
-                check_sector(&counts, intact, name, &bytes, &what);
+                check_sector(counts, intact, name, &bytes, &what);
             }
         });
-    });
-    println!("sectors within a file: {counts:?}");
+    }
 }
 
 #[test]
-fn every_sector_of_another_file_is_found() {
-    let counts = Counts::default();
-    for_each_file(|intact, name, good| {
+fn every_swapped_or_duplicated_sector_is_found() {
+    let counts = check_every_kind!(swap_sectors);
+    println!("sectors within a file: {counts:?}");
+}
+
+fn copy_sectors<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
+    for (name, good) in files(intact) {
         for (other, source) in intact.files.iter().filter(|(other, _)| *other != name) {
             for (to, from) in sectors(good)
                 .into_iter()
@@ -142,9 +155,14 @@ fn every_sector_of_another_file_is_found() {
                 bytes[to.start..to.start + len]
                     .copy_from_slice(&source[from.start..from.start + len]);
                 let what = format!("{from:?} of {other} in {to:?} of {name}");
-                check_sector(&counts, intact, name, &bytes, &what);
+                check_sector(counts, intact, name, &bytes, &what);
             }
         }
-    });
+    }
+}
+
+#[test]
+fn every_sector_of_another_file_is_found() {
+    let counts = check_every_kind!(copy_sectors);
     println!("sectors of other files: {counts:?}");
 }

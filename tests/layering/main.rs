@@ -29,7 +29,7 @@ const LAYERS: [(&str, &str, Layers); 3] = [
             &["layout", "scratch"],
             &["block", "paged", "sorter"],
             &["table", "postings", "tombstones"],
-            &["settings"],
+            &["settings", "columns"],
             &["documents"],
             &["log"],
             &["segment", "memtable"],

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fpdb::layout::Costs;
 use fpdb::storage::{Disk, Sim, Storage};
 use fpdb::{
     BlockCode, Db, DocId, Durability, Entry, Fingerprint, Layout, Options, Outcome, Snapshot,
@@ -41,7 +42,7 @@ impl Setup {
             seed,
             steps: 200,
             layout,
-            distance: rng.pick(&[0, 1, 2, 3, 3, 3, 3, 4, 5, 6, 8]),
+            distance: rng.pick(&[0, 1, 2, 3, 3, 3, 4, 5, 6, 8, 12]),
             block_size: rng.pick(&[128, 1024]),
             filter_bits: rng.pick(&[0, 10]),
             code: rng.pick(&[BlockCode::EliasFano, BlockCode::Huffman, BlockCode::Huffman]),
@@ -55,7 +56,11 @@ impl Setup {
     }
 
     fn options<F: Fingerprint>(&self, storage: &Arc<dyn Storage>) -> Options<F> {
-        Options::new()
+        let options = Options::new();
+        // At 128 bits, tables of columns are searched, however few the entries are.
+        let never_scan = Costs::default().with("scan_entry_ns", 1e9).unwrap();
+        let options = if F::BITS == 128 { options.costs(never_scan) } else { options };
+        options
             .memtable_entries(self.memtable)
             .bulk_memory(self.bulk_memory)
             .background(self.background)

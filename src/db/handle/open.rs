@@ -165,6 +165,7 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
     };
     let settings = Settings {
         database_id: storage.fresh_id()?,
+        columns: rule.needs_columns(),
         layout,
         rule,
         ids: options.ids.unwrap_or(Ids::User),

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::codec::block_code::BlockCode;
+use crate::columns::Columns;
 use crate::db::state::core::Core;
 use crate::db::state::index_loader::IndexLoader;
 use crate::db::state::locks::lock;
@@ -170,7 +171,7 @@ pub struct SegmentStats {
     /// Names and sizes of its files.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::map"))]
     pub files: Vec<(String, u64)>,
-    /// Its tables, in the order of the layout.
+    /// Its tables, in the order of the layout: those of blocks, then those of columns.
     pub tables: Vec<TableStats>,
 }
 
@@ -192,9 +193,11 @@ pub struct SegmentStats {
 pub struct TableStats {
     /// Size of the file: the parts below, and its header, checksums and footer.
     pub bytes: u64,
-    /// Size of the blocks.
+    /// Size of the blocks; 0 for a table of columns.
     pub bytes_blocks: u64,
-    /// Size of the index: the directory over the block keys.
+    /// Size of the columns; 0 for a table of blocks.
+    pub bytes_columns: u64,
+    /// Size of the directory, over the block keys or the columns.
     pub bytes_index: u64,
     /// Size of the prefix filter; 0 without one.
     pub bytes_filter: u64,
@@ -212,7 +215,13 @@ impl SegmentStats {
             removed: meta.removed,
             bytes: meta.bytes(),
             files,
-            tables: segment.tables().iter().zip(&meta.tables).map(TableStats::of).collect(),
+            tables: segment
+                .tables()
+                .iter()
+                .zip(&meta.tables)
+                .map(TableStats::of)
+                .chain(segment.columns().iter().zip(&meta.columns).map(TableStats::of_columns))
+                .collect(),
         }
     }
 }
@@ -220,7 +229,12 @@ impl SegmentStats {
 impl TableStats {
     fn of<F: Fingerprint>((table, file): (&Table<F>, &FileSummary)) -> Self {
         let (bytes_blocks, bytes_index, bytes_filter) = table.part_sizes();
-        Self { bytes: file.len, bytes_blocks, bytes_index, bytes_filter }
+        Self { bytes: file.len, bytes_blocks, bytes_columns: 0, bytes_index, bytes_filter }
+    }
+
+    fn of_columns((columns, file): (&Columns, &FileSummary)) -> Self {
+        let (bytes_columns, bytes_index) = columns.part_sizes();
+        Self { bytes: file.len, bytes_blocks: 0, bytes_columns, bytes_index, bytes_filter: 0 }
     }
 }
 
@@ -236,7 +250,7 @@ impl Stats {
     ) -> Self {
         let metas = || version.segments.iter().map(|s| s.meta());
         let sum = |of: &dyn Fn(&SegmentMeta) -> u64| metas().map(of).sum::<u64>();
-        let bytes_tables = sum(&|m| m.tables.iter().map(|file| file.len).sum());
+        let bytes_tables = sum(&|m| m.tables.iter().chain(&m.columns).map(|file| file.len).sum());
         let bytes_ids = sum(&|m| m.postings.len);
         let bytes_documents = sum(&|m| m.documents.map_or(0, |documents| documents.file.len));
         let files = version.segments.iter().filter_map(|s| s.documents());

@@ -333,6 +333,7 @@ mod tests {
             block_size: 256,
             code: BlockCode::Huffman,
             filter_bits: 10,
+            columns: false,
         };
         (sim, Manifest::new(settings, 90))
     }

@@ -293,7 +293,8 @@ impl<F: Fingerprint> Options<F> {
     /// avoid most probes that would find nothing, and take that much disk space and memory. They do
     /// not change any answer. 8 is a good choice, and 0 means no filters. Default: 8 if, for the
     /// layout and the expected entries, filters save more time than their space is worth, by the
-    /// rule of [`Layout::auto`], and 0 otherwise; stored.
+    /// rule of [`Layout::auto`], and 0 otherwise; stored. At 128 bits, databases for a similarity or
+    /// a distance of 8 or more have no filters, whatever is set.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

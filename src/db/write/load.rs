@@ -353,7 +353,8 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 
     /// Returns how many tables are sorted at a time.
     fn sorts(&self) -> usize {
-        self.threads.min(self.core.settings.layout.tables() - 1)
+        let settings = &self.core.settings;
+        self.threads.min((settings.tables() - 1).max(settings.column_tables()))
     }
 
     fn write_tables(
@@ -363,13 +364,15 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         read: u64,
     ) -> Result<()> {
         let core = self.core;
-        let tables = core.settings.layout.tables();
-        self.meter.begin(Phase::Write, read * tables as u64)?;
+        let tables = core.settings.tables();
+        let written = (tables + core.settings.column_tables()) as u64;
+        self.meter.begin(Phase::Write, read * written)?;
         // Entries on disk need less than their share while they are read. The rest is for filters.
         let used = entries.memory() + self.memory(FOR_ROWS);
         let left = core.tuning.bulk_memory.saturating_sub(used).max(self.memory(FOR_FILTERS));
         let filter_memory = (left / self.threads.min(tables)).max(MIN_FILTER);
         writer.set_scratch(Scratch { files: self.scratch_files(), filter_memory });
+        writer.set_sort_memory(self.memory(FOR_ROWS));
         let contents = Contents { load: self, entries, sorts: self.sorts() };
         writer.tables(&contents, self.threads)
     }
@@ -435,6 +438,10 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
             push(some)?;
             self.load.meter.advance(some.len() as u64)
         })
+    }
+
+    fn wrote_rows(&self, rows: u64) -> Result<()> {
+        self.load.meter.advance(rows)
     }
 
     fn table(&self, table: usize) -> Result<TableRows<'_, 'a, F>> {

@@ -8,12 +8,12 @@ use crate::layout::Layout;
 use crate::layout::certificate::{self, RingTable};
 use crate::layout::complete::{self, Verdict};
 use crate::layout::components::{Candidates, bit_steps};
-use crate::layout::cost::{Leaves, Terms, Work};
 use crate::layout::order::Permutation;
 use crate::layout::probe::Probe;
 use crate::layout::rule::{MatchRule, RuleTables};
 use crate::layout::search::{Search, leaves};
 use crate::layout::staircase::Staircase;
+use crate::layout::terms::{Leaves, Terms, Work};
 use crate::layout::trie::{MAX_PLANNED_DISTANCE, Trie};
 
 /// Search nodes for all checks of candidates together: some 10 ms. Rings need no checks. Covering

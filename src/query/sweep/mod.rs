@@ -86,7 +86,12 @@ fn choose<F: Fingerprint>(
     let per_table = entries * costs.sweep_entry_ns + queries * costs.sweep_query_ns;
     let lookups = queries * plan.probe_count() as f64;
     let sweep = tables * per_table + lookups * costs.sweep_lookup_ns;
-    if plan.is_scan() || scan < sweep { (Method::Scan, scan) } else { (Method::Sweep, sweep) }
+    // Columns are not swept: there, queries are answered one by one.
+    if plan.is_scan() || !segment.columns().is_empty() || scan < sweep {
+        (Method::Scan, scan)
+    } else {
+        (Method::Sweep, sweep)
+    }
 }
 
 /// Finds all fingerprints in segments that match each query, once per segment that has them. Some are missing if the tally is full at the end.

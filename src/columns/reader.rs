@@ -1,0 +1,259 @@
+//! Reading a table of columns.
+
+use std::ops::Range;
+
+use super::builder::ALIGNMENT;
+use super::row::Row;
+use crate::codec::header::{FileHeader, HEADER_LEN};
+use crate::cpu::CACHE_LINE;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::layout::{KEY_BITS, MAX_BUCKET_BITS, Prefix};
+use crate::paged::{Body, Paged, PagedFile};
+use crate::storage::Storage;
+
+/// An open table of columns.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    file: PagedFile,
+    rows: u32,
+    bucket_bits: u8,
+}
+
+impl Paged for Columns {
+    fn file(&self) -> &PagedFile {
+        &self.file
+    }
+
+    fn with_file(&self, file: PagedFile) -> Self {
+        let Self { rows, bucket_bits, .. } = *self;
+        Self { file, rows, bucket_bits }
+    }
+}
+
+impl Columns {
+    /// Opens the file; reads only its header and footer.
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        name: &str,
+        header: &FileHeader,
+        len: u64,
+    ) -> Result<Self> {
+        let file = PagedFile::open(storage, name, header, len)?;
+        let path = file.path().to_owned();
+        Self::from_file(file).map_err(|error| error.at_path(path))
+    }
+
+    fn from_file(file: PagedFile) -> Result<Self> {
+        let mut meta = file.meta();
+        let rows = meta.u32("row count")?;
+        let bucket_bits = meta.u8("bits of a bucket")?;
+        if bucket_bits > MAX_BUCKET_BITS {
+            return Err(
+                meta.corruption("the footer of the columns has a value that is not allowed")
+            );
+        }
+        meta.finish("columns footer")?;
+        let columns = Self { rows, bucket_bits, file };
+        columns
+            .file
+            .expect_body_end(columns.directory_at().checked_add(columns.directory_len()))?;
+        Ok(columns)
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows as usize
+    }
+
+    /// Returns the number of leading bits that select a bucket.
+    #[inline(always)]
+    pub(crate) fn bucket_bits(&self) -> u8 {
+        self.bucket_bits
+    }
+
+    fn blocks_at(&self) -> usize {
+        (HEADER_LEN + 4 * self.rows()).next_multiple_of(ALIGNMENT)
+    }
+
+    fn directory_at(&self) -> usize {
+        (self.blocks_at() + 4 * self.rows()).next_multiple_of(ALIGNMENT)
+    }
+
+    fn directory_len(&self) -> usize {
+        4 * ((1 << self.bucket_bits) + 1)
+    }
+
+    /// Returns the bytes of the columns and of the directory.
+    pub(crate) fn part_sizes(&self) -> (u64, u64) {
+        (8 * u64::from(self.rows), self.directory_len() as u64)
+    }
+
+    /// Returns whether parts may have to be read from the disk when they are needed.
+    #[inline(always)]
+    pub(crate) fn is_cold(&self) -> bool {
+        self.file.is_cold()
+    }
+
+    /// Returns a view for many reads.
+    #[inline(always)]
+    pub(crate) fn view(&self) -> ColumnsView<'_> {
+        ColumnsView {
+            columns: self,
+            body: self.file.body(),
+            blocks_at: self.blocks_at(),
+            directory_at: self.directory_at(),
+        }
+    }
+}
+
+/// A table of columns together with its file's body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ColumnsView<'a> {
+    columns: &'a Columns,
+    body: Body<'a>,
+    blocks_at: usize,
+    directory_at: usize,
+}
+
+impl<'a> ColumnsView<'a> {
+    /// Starts to read the directory entries of these buckets.
+    #[inline(always)]
+    pub(crate) fn prefetch_directory(&self, buckets: &Range<u32>) {
+        self.body.prefetch(self.start_at(buckets.start));
+    }
+
+    #[inline(always)]
+    fn start_at(&self, bucket: u32) -> usize {
+        self.directory_at + 4 * bucket as usize
+    }
+
+    /// Returns the first row of each of these buckets, and the first after them.
+    #[inline(always)]
+    pub(crate) fn starts(&self, buckets: &Range<u32>) -> Result<&'a [[u8; 4]]> {
+        let bytes = self.body.bytes_of_pages(self.start_at(buckets.start), 4 * (buckets.len() + 1));
+        bytes.map(|bytes| bytes.as_chunks().0)
+    }
+
+    /// Returns the rows of these buckets.
+    #[inline(always)]
+    pub(crate) fn rows_of(&self, buckets: &Range<u32>) -> Result<Range<usize>> {
+        let starts = self.starts(buckets)?;
+        let row = |start: Option<&[u8; 4]>| start.map_or(0, |&start| row_at(start));
+        let (start, end) = (row(starts.first()), row(starts.last()));
+        if start > end || end > self.columns.rows() {
+            return Err(self.no_such_rows(buckets.start));
+        }
+        Ok(start..end)
+    }
+
+    /// Returns the error for a bucket with impossible rows.
+    #[cold]
+    pub(crate) fn no_such_rows(&self, bucket: u32) -> Error {
+        let message = "the directory of the columns refers to rows that they do not have";
+        self.body.corruption(self.start_at(bucket), message)
+    }
+
+    /// Starts to read the keys of these rows.
+    #[inline(always)]
+    pub(crate) fn prefetch_keys(&self, rows: &Range<usize>) {
+        let mut at = HEADER_LEN + 4 * rows.start;
+        let end = (HEADER_LEN + 4 * rows.end).min(at + MOST_PREFETCHED * CACHE_LINE);
+        while at < end {
+            self.body.prefetch(at);
+            at = (at + CACHE_LINE) & !(CACHE_LINE - 1);
+        }
+    }
+
+    /// Returns the keys of these rows, 4 bytes each.
+    #[inline(always)]
+    pub(crate) fn keys(&self, rows: &Range<usize>) -> Result<&'a [u8]> {
+        self.body.bytes_of_pages(HEADER_LEN + 4 * rows.start, 4 * rows.len())
+    }
+
+    /// Starts to read the block of a row.
+    #[inline(always)]
+    pub(crate) fn prefetch_block(&self, row: usize) {
+        self.body.prefetch(self.blocks_at + 4 * row);
+    }
+
+    /// Returns the blocks of these rows, 4 bytes each.
+    #[inline(always)]
+    pub(crate) fn blocks(&self, rows: &Range<usize>) -> Result<&'a [u8]> {
+        self.body.bytes_of_pages(self.blocks_at + 4 * rows.start, 4 * rows.len())
+    }
+
+    /// Returns the error for a row that refers to a block that table 0 does not have.
+    #[cold]
+    pub(crate) fn no_such_block(&self, row: usize) -> Error {
+        let message = "the row refers to a block that table 0 does not have";
+        self.body.corruption(self.blocks_at + 4 * row, message)
+    }
+
+    /// Asks the system for the pages of the directory that these buckets need.
+    #[cold]
+    pub(crate) fn fetch_directory(&self, buckets: &Range<u32>) {
+        self.columns.file.prefetch(self.start_at(buckets.start), 4 * (buckets.len() + 1));
+    }
+
+    /// Asks the system for the pages of the keys of these rows.
+    #[cold]
+    pub(crate) fn fetch_keys(&self, rows: &Range<usize>) {
+        self.columns.file.prefetch(HEADER_LEN + 4 * rows.start, 4 * rows.len());
+    }
+
+    /// Asks the system for the page of the block of a row.
+    #[cold]
+    pub(crate) fn fetch_block(&self, row: usize) {
+        self.columns.file.prefetch(self.blocks_at + 4 * row, 4);
+    }
+
+    /// Returns the rows that have this prefix; if it is longer than bucket and key, those that have
+    /// as much of it.
+    pub(crate) fn rows_with<F: Fingerprint>(&self, prefix: Prefix<F>) -> Result<Range<usize>> {
+        let bits = self.columns.bucket_bits;
+        let row = |fingerprint: F| Row(fingerprint.to_u128() << (u128::BITS - F::BITS));
+        let (low, high) = (row(prefix.low()), row(prefix.high()));
+        let buckets = low.bucket(bits)..high.bucket(bits) + 1;
+        let rows = self.rows_of(&buckets)?;
+        if prefix.depth <= u32::from(bits) {
+            return Ok(rows);
+        }
+        let (low, high) = (low.key(bits), high.key(bits));
+        let keys = self.keys(&rows)?.as_chunks().0;
+        let start = keys.partition_point(|&key| u32::from_le_bytes(key) < low);
+        let end = keys.partition_point(|&key| u32::from_le_bytes(key) <= high);
+        Ok(rows.start + start..rows.start + end.max(start))
+    }
+
+    /// Returns the length of the longest prefix that [`rows_with`](Self::rows_with) tells apart.
+    pub(crate) fn resolution(&self) -> u32 {
+        u32::from(self.columns.bucket_bits + KEY_BITS)
+    }
+
+    /// Passes all rows to `visit`, in order, as numbers.
+    pub(super) fn for_each_row(
+        &self,
+        buckets: Range<u32>,
+        visit: &mut impl FnMut(Row),
+    ) -> Result<()> {
+        for bucket in buckets {
+            let rows = self.rows_of(&(bucket..bucket + 1))?;
+            let keys = self.keys(&rows)?.as_chunks().0;
+            for (&key, &block) in keys.iter().zip(self.blocks(&rows)?.as_chunks().0) {
+                let (key, block) = (u32::from_le_bytes(key), u32::from_le_bytes(block));
+                visit(Row::of(bucket, self.columns.bucket_bits, key, block));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a row number of the directory.
+#[inline(always)]
+pub(crate) fn row_at(start: [u8; 4]) -> usize {
+    u32::from_le_bytes(start) as usize
+}
+
+/// Most cache lines of keys that are prefetched for a lookup.
+const MOST_PREFETCHED: usize = 4;

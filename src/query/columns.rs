@@ -1,0 +1,295 @@
+//! One query in a segment with tables of columns (docs/design.md, "Columns").
+//!
+//! As in a query of blocks, all lookups take one step before the next, a few lookups apart, so that
+//! their waits for memory overlap:
+//!
+//! 1. Read the directory: it says which rows are in the buckets of a lookup.
+//! 2. Compare the keys of these rows. A row whose key is near is a *candidate*.
+//! 3. Read the numbers of the candidates' blocks, once each.
+//! 4. Decode these blocks, and keep the fingerprints that match.
+
+use std::ops::Range;
+
+use super::hit::{Hit, Hits};
+use crate::block::{self, Job};
+use crate::columns::{ColumnsView, row_at};
+use crate::cpu;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::layout::{KEY_BITS, MatchTest, Plan, Probe, RowTest, TablePlan};
+use crate::segment::Segment;
+use crate::table::{Lookup, Table};
+
+/// Lookups between the prefetch of a directory entry and its use, and between that of keys and
+/// theirs.
+const AHEAD: usize = 12;
+
+/// Keys that are compared before a branch on whether any is near: nearly always none is.
+const GROUP: usize = 8;
+
+/// What a search did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// Rows whose keys were compared.
+    pub(super) rows: u64,
+    /// Blocks decoded.
+    pub(super) blocks: usize,
+}
+
+/// The lookups of a query in one table.
+struct TableLookups<'a> {
+    view: ColumnsView<'a>,
+    /// The bucket of the query.
+    bucket: u32,
+    bucket_bits: u8,
+    /// The key of the query.
+    key: u32,
+    test: RowTest,
+}
+
+/// One lookup.
+#[derive(Clone, Copy)]
+struct RowLookup {
+    /// The table's number among those searched.
+    table: u32,
+    /// The first bucket.
+    bucket: u32,
+    /// Number of buckets.
+    buckets: u32,
+    /// The rows in them, once the directory is read.
+    rows: (u32, u32),
+}
+
+/// A row whose key is near.
+type Candidate = (u32, u32);
+
+impl<'a> TableLookups<'a> {
+    #[expect(clippy::cast_possible_truncation, reason = "a bucket and a key have at most 32 bits")]
+    fn new<F: Fingerprint>(segment: &'a Segment<F>, plan: &TablePlan<F>, query: F) -> Self {
+        let columns = &segment.columns()[plan.number()];
+        let bucket_bits = columns.bucket_bits();
+        let leading = plan.order().apply(query).top64();
+        Self {
+            view: columns.view(),
+            bucket: leading.checked_shr(64 - u32::from(bucket_bits)).unwrap_or(0) as u32,
+            bucket_bits,
+            key: (leading << bucket_bits >> KEY_BITS) as u32,
+            test: RowTest::new(plan.stairs(), bucket_bits),
+        }
+    }
+
+    /// Returns the buckets whose prefix is that of the probe.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "a bucket has at most 27 bits")]
+    fn lookup(&self, table: u32, probe: &Probe) -> RowLookup {
+        let depth = probe.depth.min(self.bucket_bits);
+        let flips = probe.flips::<u64>().checked_shr(64 - u32::from(self.bucket_bits));
+        let below = self.bucket_bits - depth;
+        let bucket = (self.bucket ^ flips.unwrap_or(0) as u32) >> below << below;
+        RowLookup { table, bucket, buckets: 1 << below, rows: (0, 0) }
+    }
+
+    /// Compares the keys of a lookup, and passes the candidates to `found`.
+    #[inline(always)]
+    fn compare(&self, lookup: &RowLookup, found: &mut Vec<Candidate>) -> Result<()> {
+        let mut start = lookup.rows.0 as usize;
+        let mut keys = self.view.keys(&(start..lookup.rows.1 as usize))?.as_chunks().0;
+        for (bucket, &end) in
+            (lookup.bucket..).zip(self.view.starts(&lookup.range())?.get(1..).unwrap_or_default())
+        {
+            let end = row_at(end);
+            let in_bucket = end.checked_sub(start).and_then(|len| keys.split_at_checked(len));
+            let Some((own, others)) = in_bucket else { return Err(self.view.no_such_rows(bucket)) };
+            self.compare_bucket((lookup.table, bucket), start, own, found);
+            (start, keys) = (end, others);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 rows")]
+    fn compare_bucket(
+        &self,
+        (table, bucket): (u32, u32),
+        first_row: usize,
+        keys: &[[u8; 4]],
+        found: &mut Vec<Candidate>,
+    ) {
+        let errors = (bucket ^ self.bucket).count_ones();
+        let Some(most) = self.test.most.checked_sub(errors) else { return };
+        let is_near = |key: [u8; 4]| {
+            ((u32::from_le_bytes(key) ^ self.key) & self.test.mask).count_ones() <= most
+        };
+        let (groups, rest) = keys.as_chunks::<GROUP>();
+        let mut row = first_row as u32;
+        for group in groups {
+            if group.iter().fold(false, |any, &key| any | is_near(key)) {
+                let near = (row..).zip(group).filter(|&(_, &key)| is_near(key));
+                found.extend(near.map(|(row, _)| (table, row)));
+            }
+            row += GROUP as u32;
+        }
+        let near = (row..).zip(rest).filter(|&(_, &key)| is_near(key));
+        found.extend(near.map(|(row, _)| (table, row)));
+    }
+}
+
+/// Searches a segment.
+pub(super) fn search<F: Fingerprint>(
+    segment: &Segment<F>,
+    plan: &Plan<F>,
+    query: F,
+    test: MatchTest<'_, F>,
+    source: usize,
+    hits: &mut Hits<F>,
+) -> Result<Counts> {
+    let Some(table) = segment.identity_table() else { return Ok(Counts::default()) };
+    let tables: Vec<TableLookups<'_>> =
+        plan.tables().iter().map(|table| TableLookups::new(segment, table, query)).collect();
+    let mut lookups = Vec::with_capacity(plan.probe_count());
+    for ((number, lookup), plan) in (0..).zip(&tables).zip(plan.tables()) {
+        lookups.extend(plan.probes().iter().map(|probe| lookup.lookup(number, probe)));
+    }
+    let mut found = Vec::new();
+    // All reads of the disk are under way before the first is waited for.
+    let is_cold = segment.columns().iter().any(|columns| columns.is_cold());
+    let rows = if is_cold {
+        find_cold(&tables, &mut lookups, &mut found)?
+    } else {
+        cpu::with_native_instructions(
+            #[inline(always)]
+            || find_candidates(&tables, &mut lookups, &mut found),
+        )?
+    };
+    let blocks = blocks_of(&tables, &found, table, is_cold)?;
+    search_blocks(table, &blocks, query, test, source, hits)?;
+    Ok(Counts { rows, blocks: blocks.len() })
+}
+
+/// Steps 1 and 2. Returns the number of rows that were compared.
+#[inline(always)]
+fn find_candidates(
+    tables: &[TableLookups<'_>],
+    lookups: &mut [RowLookup],
+    found: &mut Vec<Candidate>,
+) -> Result<u64> {
+    let mut rows = 0u64;
+    for at in 0..lookups.len() + 2 * AHEAD {
+        if let Some(lookup) = lookups.get(at) {
+            tables[lookup.table as usize].view.prefetch_directory(&lookup.range());
+        }
+        if let Some(lookup) = at.checked_sub(AHEAD).and_then(|at| lookups.get_mut(at)) {
+            let range = lookup.read_directory(tables)?;
+            tables[lookup.table as usize].view.prefetch_keys(&range);
+            rows += range.len() as u64;
+        }
+        if let Some(lookup) = at.checked_sub(2 * AHEAD).and_then(|at| lookups.get(at)) {
+            tables[lookup.table as usize].compare(lookup, found)?;
+        }
+    }
+    Ok(rows)
+}
+
+/// Does the same where parts of the files are not in memory.
+#[cold]
+fn find_cold(
+    tables: &[TableLookups<'_>],
+    lookups: &mut [RowLookup],
+    found: &mut Vec<Candidate>,
+) -> Result<u64> {
+    for lookup in &*lookups {
+        tables[lookup.table as usize].view.fetch_directory(&lookup.range());
+    }
+    let mut rows = 0;
+    for lookup in &mut *lookups {
+        let range = lookup.read_directory(tables)?;
+        tables[lookup.table as usize].view.fetch_keys(&range);
+        rows += range.len() as u64;
+    }
+    for lookup in &*lookups {
+        tables[lookup.table as usize].compare(lookup, found)?;
+    }
+    for &(table, row) in &*found {
+        tables[table as usize].view.fetch_block(row as usize);
+    }
+    Ok(rows)
+}
+
+impl RowLookup {
+    #[inline(always)]
+    fn range(&self) -> Range<u32> {
+        self.bucket..self.bucket + self.buckets
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 rows")]
+    fn read_directory(&mut self, tables: &[TableLookups<'_>]) -> Result<Range<usize>> {
+        let rows = tables[self.table as usize].view.rows_of(&self.range())?;
+        self.rows = (rows.start as u32, rows.end as u32);
+        Ok(rows)
+    }
+}
+
+/// Step 3: returns the blocks of the candidates, ascending, each once.
+fn blocks_of<F: Fingerprint>(
+    tables: &[TableLookups<'_>],
+    found: &[Candidate],
+    table: &Table<F>,
+    is_cold: bool,
+) -> Result<Vec<usize>> {
+    for &(table, row) in found {
+        tables[table as usize].view.prefetch_block(row as usize);
+    }
+    let mut blocks = Vec::with_capacity(found.len());
+    for &(number, row) in found {
+        let (view, row) = (&tables[number as usize].view, row as usize);
+        let block = view.blocks(&(row..row + 1))?.first_chunk().map(|&b| u32::from_le_bytes(b));
+        let block = block.map_or(usize::MAX, |block| block as usize);
+        if block >= table.blocks() {
+            return Err(view.no_such_block(row));
+        }
+        blocks.push(block);
+    }
+    blocks.sort_unstable();
+    blocks.dedup();
+    if is_cold || table.is_cold() {
+        blocks.iter().for_each(|&block| table.prefetch(block..block + 1));
+    }
+    Ok(blocks)
+}
+
+/// Step 4. No fingerprint is found twice, since each is in one block.
+fn search_blocks<F: Fingerprint>(
+    table: &Table<F>,
+    blocks: &[usize],
+    query: F,
+    test: MatchTest<'_, F>,
+    source: usize,
+    hits: &mut Hits<F>,
+) -> Result<()> {
+    let view = table.view();
+    blocks.iter().for_each(|&block| view.prefetch_block(block));
+    let mut left = blocks.iter();
+    cpu::with_native_instructions(
+        #[inline(always)]
+        || {
+            block::search(
+                table.code(),
+                #[inline(always)]
+                || {
+                    let Some(&block) = left.next() else { return Ok(None) };
+                    let Lookup { low, high, .. } = Lookup::of_prefix(F::ZERO, 0);
+                    Ok(Some(Job { block: view.packed(block)?, query, low, high, tag: block }))
+                },
+                test.distance,
+                |block, fingerprint| {
+                    if test.accepts(fingerprint ^ query) {
+                        let block = u32::try_from(block).ok();
+                        let hit = Hit::new(fingerprint.distance(query), fingerprint, source);
+                        hits.push(Hit { block, ..hit });
+                    }
+                },
+            )
+        },
+    )
+}
