@@ -15,8 +15,15 @@ pub(crate) struct Client {
     pub(crate) stream: Stream,
     pub(crate) peer: Peer,
     pub(crate) since: Instant,
-    /// What the client calls itself.
-    name: Mutex<String>,
+    words: Mutex<Words>,
+}
+
+/// What a client says about itself.
+#[derive(Debug, Default)]
+struct Words {
+    name: String,
+    library: String,
+    library_version: String,
 }
 
 /// All connections.
@@ -52,17 +59,28 @@ impl Drop for Registered {
 
 impl Client {
     pub(crate) fn name(&self) -> String {
-        lock(&self.name).clone()
+        lock(&self.words).name.clone()
     }
 
     pub(crate) fn set_name(&self, name: &str) {
-        name.clone_into(&mut lock(&self.name));
+        name.clone_into(&mut lock(&self.words).name);
+    }
+
+    /// Stores the name of the client's library, or its version.
+    pub(crate) fn set_library(&self, is_name: bool, value: &str) {
+        let words = &mut *lock(&self.words);
+        let field = if is_name { &mut words.library } else { &mut words.library_version };
+        value.clone_into(field);
     }
 
     /// Describes the connection as `CLIENT LIST` does.
     pub(crate) fn describe(&self) -> String {
         let Self { id, peer, since, .. } = self;
-        format!("id={id} addr={peer} name={} age={}", self.name(), since.elapsed().as_secs())
+        let Words { name, library, library_version } = &*lock(&self.words);
+        let age = since.elapsed().as_secs();
+        format!(
+            "id={id} addr={peer} name={name} age={age} lib-name={library} lib-ver={library_version}"
+        )
     }
 }
 
@@ -81,7 +99,7 @@ impl Clients {
         }
         open.next_id += 1;
         let id = open.next_id;
-        let client = Client { id, stream, peer, since: Instant::now(), name: Mutex::default() };
+        let client = Client { id, stream, peer, since: Instant::now(), words: Mutex::default() };
         let client = Arc::new(client);
         open.clients.insert(id, client.clone());
         Ok(Registered { clients: self.clone(), client })

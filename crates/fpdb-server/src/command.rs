@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Ping,
     Echo,
     Info,
+    Time,
+    DbSize,
     Hello,
     Auth,
     Client,
@@ -51,7 +53,7 @@ pub(crate) struct Definition {
 }
 
 /// The number of commands.
-pub(crate) const COUNT: usize = 28;
+pub(crate) const COUNT: usize = 30;
 
 const ANY: usize = usize::MAX;
 const WRITE: &[&str] = &["write"];
@@ -87,8 +89,10 @@ pub(crate) const ALL: [Definition; COUNT] = {
         define(Ping, "ping", 1, 2, FAST, false),
         define(Echo, "echo", 2, 2, FAST, false),
         define(Info, "info", 1, ANY, FAST, false),
+        define(Time, "time", 1, 1, FAST, false),
+        define(DbSize, "dbsize", 1, 1, READ, false),
         define(Hello, "hello", 1, 7, NO_AUTH, false),
-        define(Auth, "auth", 2, 3, NO_AUTH, false),
+        define(Auth, "auth", 2, ANY, NO_AUTH, false),
         define(Client, "client", 2, 4, FAST, false),
         define(Commands, "command", 1, ANY, FAST, false),
         define(Select, "select", 2, 2, FAST, false),

@@ -95,18 +95,20 @@ impl<F: Width> Connection<'_, F> {
     /// Answers all requests that have arrived completely.
     fn answer(&mut self) -> Result<(), End> {
         loop {
-            let unread = self.input.unread();
+            let mut unread = self.input.unread_mut();
             // What a client may send depends on whether it has given the password.
             let most = if self.session.handshake.is_authenticated() { ROUND } else { 1 };
             let mut requests: Vec<Vec<&[u8]>> = Vec::new();
             let (mut at, mut malformed) = (0, None);
             while requests.len() < most && at < ROUND_BYTES {
-                let bytes = &unread[at..];
-                match self.parser.parse(bytes, self.session.handshake.limits()) {
+                match self.parser.parse(unread, self.session.handshake.limits()) {
                     Ok(Some(request)) => {
+                        let (bytes, rest) = unread.split_at_mut(request.length);
+                        let bytes: &[u8] = bytes;
                         let words = request.arguments.into_iter().map(|range| &bytes[range]);
                         requests.push(words.collect());
                         at += request.length;
+                        unread = rest;
                     }
                     Ok(None) => break,
                     Err(reason) => {

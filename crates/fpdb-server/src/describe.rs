@@ -113,6 +113,8 @@ impl Command {
             Self::Ping => "Returns PONG, or the given text.",
             Self::Echo => "Returns the given text.",
             Self::Info => "Returns the state of the server as a text.",
+            Self::Time => "Returns the server's time.",
+            Self::DbSize => "Returns the number of documents.",
             Self::Hello => "Chooses the version of the protocol.",
             Self::Auth => "Gives the password.",
             Self::Client => "Returns or changes what the server knows about connections.",

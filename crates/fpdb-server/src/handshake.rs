@@ -69,7 +69,8 @@ impl<'a> Handshake<'a> {
     pub(crate) fn auth(&mut self, words: &[&[u8]], replies: &mut Replies) -> Result<()> {
         let (user, password) = match *words {
             [_, user, password] => (user, password),
-            _ => (users::DEFAULT.as_bytes(), words[1]),
+            [_, password] => (users::DEFAULT.as_bytes(), password),
+            _ => return Err(Failure::syntax()),
         };
         self.authenticate(user, password)?;
         replies.simple("OK");
@@ -80,7 +81,8 @@ impl<'a> Handshake<'a> {
         let (shared, peer) = (self.shared, self.client.peer);
         if shared.users.is_empty() {
             return Err(Failure::general(
-                "AUTH was called, but the server was started without a password",
+                "AUTH <password> called without any password configured for the default user. Are \
+                 you sure your configuration is correct?",
             ));
         }
         if let Some(Refusal { wait, is_first }) = shared.guard.refuse(peer) {
@@ -113,7 +115,12 @@ impl<'a> Handshake<'a> {
             [_] => (None, &[][..]),
             [_, b"2", ref rest @ ..] => (Some(Protocol::Resp2), rest),
             [_, b"3", ref rest @ ..] => (Some(Protocol::Resp3), rest),
-            _ => return Err(Failure::new("NOPROTO", "unsupported protocol version")),
+            [_, version, ..] if version.iter().all(u8::is_ascii_digit) => {
+                return Err(Failure::new("NOPROTO", "unsupported protocol version"));
+            }
+            _ => {
+                return Err(Failure::general("Protocol version is not an integer or out of range"));
+            }
         };
         let mut name = None;
         while !rest.is_empty() {
@@ -126,7 +133,11 @@ impl<'a> Handshake<'a> {
                     name = Some(parse_name(given)?);
                     rest
                 }
-                _ => return Err(Failure::syntax()),
+                _ => {
+                    let option = String::from_utf8_lossy(rest[0]);
+                    let message = format!("Syntax error in HELLO option '{option}'");
+                    return Err(Failure::general(message));
+                }
             };
         }
         if !self.is_authenticated() {
@@ -172,8 +183,10 @@ impl<'a> Handshake<'a> {
                 self.client.set_name(parse_name(name)?);
                 replies.simple("OK");
             }
-            // What library the client is, which nothing depends on.
-            (b"setinfo", [_, _]) => replies.simple("OK"),
+            (b"setinfo", [field, value]) => {
+                self.set_info(field, value)?;
+                replies.simple("OK");
+            }
             (b"info", []) => replies.bulk(format!("{}\n", self.client.describe()).as_bytes()),
             (b"list", []) => {
                 let clients = self.shared.clients.all();
@@ -186,6 +199,22 @@ impl<'a> Handshake<'a> {
                 ));
             }
         }
+        Ok(())
+    }
+
+    /// Stores what library the client is.
+    fn set_info(&self, field: &[u8], value: &[u8]) -> Result<()> {
+        let field = String::from_utf8_lossy(field).to_ascii_lowercase();
+        let is_name = field == "lib-name";
+        if !is_name && field != "lib-ver" {
+            return Err(Failure::general(format!("Unrecognized option '{field}'")));
+        }
+        let value = parse_name(value).map_err(|_| {
+            Failure::general(format!(
+                "{field} cannot contain spaces, newlines or special characters."
+            ))
+        })?;
+        self.client.set_library(is_name, value);
         Ok(())
     }
 

@@ -57,6 +57,11 @@ impl Input {
         &self.bytes[self.start..self.end]
     }
 
+    /// Returns the unread bytes, for a parser that changes them.
+    pub(crate) fn unread_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.end]
+    }
+
     /// Removes the first bytes.
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.start += bytes;

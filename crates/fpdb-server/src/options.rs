@@ -11,7 +11,8 @@ use crate::users::{self, Right, User, Users};
 const MAX_ARGUMENTS: usize = 1 << 16;
 
 /// What clients may send before they have given the password.
-const UNAUTHENTICATED: Limits = Limits { arguments: 16, bulk: 4 << 10, request: 16 << 10 };
+const UNAUTHENTICATED: Limits =
+    Limits { arguments: 16, bulk: 4 << 10, request: 16 << 10, unauthenticated: true };
 
 /// The range of limits in bytes. The upper bound keeps sums of limits far from overflow.
 const MIN_BYTES: usize = 1 << 10;
@@ -215,6 +216,7 @@ impl Options {
             arguments: MAX_ARGUMENTS,
             bulk: self.max_bulk.min(self.max_request),
             request: self.max_request,
+            unauthenticated: false,
         };
         if is_authenticated {
             return all;
@@ -223,6 +225,7 @@ impl Options {
             arguments: UNAUTHENTICATED.arguments,
             bulk: UNAUTHENTICATED.bulk.min(all.bulk),
             request: UNAUTHENTICATED.request.min(all.request),
+            unauthenticated: true,
         }
     }
 }

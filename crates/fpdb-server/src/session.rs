@@ -1,7 +1,9 @@
 //! Executes a client's commands in their order.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, UNIX_EPOCH};
+
+use fpdb::Ids;
 
 use crate::batch;
 use crate::clients::Client;
@@ -14,6 +16,7 @@ use crate::info;
 use crate::maintenance;
 use crate::output::{Loan, Output};
 use crate::reads;
+use crate::resp::Replies;
 use crate::service::Service;
 use crate::stats;
 use crate::transaction::Transaction;
@@ -31,6 +34,8 @@ pub(crate) struct Session<'a, F: Width> {
     is_committing: bool,
     /// After `MULTI`, the commands that wait for `EXEC`.
     transaction: Option<Transaction>,
+    /// The client wants no reply to its next command.
+    skips_next: bool,
     /// The client has sent `QUIT`.
     pub(crate) has_quit: bool,
 }
@@ -44,6 +49,7 @@ impl<'a, F: Width> Session<'a, F> {
             loan: Arc::default(),
             is_committing: false,
             transaction: None,
+            skips_next: false,
             has_quit: false,
         }
     }
@@ -67,12 +73,23 @@ impl<'a, F: Width> Session<'a, F> {
         let mut rest = requests;
         while !rest.is_empty() && !self.has_quit && !self.service.shared.clients.is_cut_off() {
             self.settle();
-            let executed = self.execute_first(rest);
+            let executed =
+                if self.skips_next { self.skip_reply(rest) } else { self.execute_first(rest) };
             rest = &rest[executed..];
             if !self.is_committing {
                 self.output.send_if_full();
             }
         }
+    }
+
+    /// Executes a command without a reply. Returns the number of commands, which is one.
+    fn skip_reply(&mut self, requests: &[Vec<&[u8]>]) -> usize {
+        self.skips_next = false;
+        self.output.replies.are_off = true;
+        self.execute_first(&requests[..1]);
+        self.settle();
+        self.output.replies.are_off = false;
+        1
     }
 
     /// Executes a command, together with following ones of its kind if they are written together.
@@ -104,7 +121,10 @@ impl<'a, F: Width> Session<'a, F> {
         let Some(transaction) = &mut self.transaction else { return };
         let most = self.service.shared.limits.request;
         let queued = self.handshake.expect_right(command).and_then(|()| {
-            if command.takes(words.len()) {
+            if is_client_reply(command, words) {
+                // `EXEC` announces a reply to each command.
+                Err(Failure::general("CLIENT REPLY inside MULTI is not allowed"))
+            } else if command.takes(words.len()) {
                 transaction.push(words, most)
             } else {
                 Err(Failure::arity(command))
@@ -213,8 +233,11 @@ impl<'a, F: Width> Session<'a, F> {
                 Some(_) => replies.simple("OK"),
                 None => return Err(Failure::general("DISCARD without MULTI")),
             },
-            Command::Watch => {
+            Command::Watch if self.transaction.is_some() => {
                 self.spoil_transaction();
+                return Err(Failure::general("WATCH inside MULTI is not allowed"));
+            }
+            Command::Watch => {
                 return Err(Failure::general(
                     "WATCH is not supported: FP.ADDNX and FP.UPSERT look and write in one step",
                 ));
@@ -229,6 +252,14 @@ impl<'a, F: Width> Session<'a, F> {
             Command::Info => replies.bulk(info::info(service, &words[1..]).as_bytes()),
             Command::Hello => return self.handshake.hello(words, replies),
             Command::Auth => return self.handshake.auth(words, replies),
+            Command::Time => write_time(replies),
+            Command::DbSize => {
+                let stats = service.db.stats();
+                // A database with user ids has no documents.
+                let is_user = service.db.description().ids == Ids::User;
+                replies.integer(if is_user { stats.entries } else { stats.documents });
+            }
+            Command::Client if is_client_reply(command, words) => return self.client_reply(words),
             Command::Client => return self.handshake.client(words, replies),
             Command::Commands => return describe::commands(words, replies),
             Command::Select if words[1] == b"0" => replies.simple("OK"),
@@ -239,11 +270,41 @@ impl<'a, F: Width> Session<'a, F> {
             }
             Command::Reset => {
                 self.transaction = None;
+                replies.are_off = false;
                 self.handshake.reset(replies);
             }
         }
         Ok(())
     }
+
+    /// `CLIENT REPLY ON|OFF|SKIP`
+    fn client_reply(&mut self, words: &[&[u8]]) -> Result<()> {
+        let replies = &mut self.output.replies;
+        match words[2..] {
+            [word] if word.eq_ignore_ascii_case(b"on") => {
+                replies.are_off = false;
+                replies.simple("OK");
+            }
+            [word] if word.eq_ignore_ascii_case(b"off") => replies.are_off = true,
+            // There is nothing to skip if there are no replies.
+            [word] if word.eq_ignore_ascii_case(b"skip") => self.skips_next = !replies.are_off,
+            _ => return Err(Failure::syntax()),
+        }
+        Ok(())
+    }
+}
+
+fn is_client_reply(command: Command, words: &[&[u8]]) -> bool {
+    command == Command::Client
+        && words.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"reply"))
+}
+
+/// Writes the reply to `TIME`: seconds since the beginning of 1970, and microseconds.
+fn write_time(replies: &mut Replies) {
+    let now = UNIX_EPOCH.elapsed().unwrap_or_default();
+    replies.array(2);
+    replies.bulk(now.as_secs().to_string().as_bytes());
+    replies.bulk(now.subsec_micros().to_string().as_bytes());
 }
 
 #[cfg(test)]

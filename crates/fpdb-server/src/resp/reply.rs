@@ -19,6 +19,8 @@ pub(crate) enum Protocol {
 pub(crate) struct Replies {
     bytes: Vec<u8>,
     pub(crate) protocol: Protocol,
+    /// Whether the client wants none, so that they are not written at all.
+    pub(crate) are_off: bool,
 }
 
 impl Replies {
@@ -71,14 +73,14 @@ impl Replies {
     /// Writes a text of any bytes.
     pub(crate) fn bulk(&mut self, text: &[u8]) {
         self.line('$', text.len());
-        self.bytes.extend_from_slice(text);
-        self.bytes.extend_from_slice(b"\r\n");
+        self.push(text);
+        self.push(b"\r\n");
     }
 
     pub(crate) fn null(&mut self) {
         match self.protocol {
-            Protocol::Resp2 => self.bytes.extend_from_slice(b"$-1\r\n"),
-            Protocol::Resp3 => self.bytes.extend_from_slice(b"_\r\n"),
+            Protocol::Resp2 => self.push(b"$-1\r\n"),
+            Protocol::Resp3 => self.push(b"_\r\n"),
         }
     }
 
@@ -111,8 +113,16 @@ impl Replies {
     }
 
     fn line(&mut self, first: char, rest: impl Display) {
-        // Memory takes everything.
-        let _ = write!(self.bytes, "{first}{rest}\r\n");
+        if !self.are_off {
+            // Memory takes everything.
+            let _ = write!(self.bytes, "{first}{rest}\r\n");
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        if !self.are_off {
+            self.bytes.extend_from_slice(bytes);
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 /// The most bytes of the line that announces a count or a length.
 const MAX_HEADER: usize = 32;
@@ -23,6 +23,8 @@ pub(crate) struct Limits {
     pub(crate) bulk: usize,
     /// Bytes of the request as it is sent.
     pub(crate) request: usize,
+    /// Whether these are the limits of a client that has not given the password.
+    pub(crate) unauthenticated: bool,
 }
 
 /// A complete request.
@@ -72,10 +74,11 @@ enum Next {
 
 impl Parser {
     /// Parses the request at the beginning of `bytes`. Returns `None` if it is incomplete: then the
-    /// next call must have the same bytes and more.
+    /// next call must have the same bytes and more. In a complete line, escapes are replaced by what
+    /// they mean.
     pub(crate) fn parse(
         &mut self,
-        bytes: &[u8],
+        bytes: &mut [u8],
         limits: Limits,
     ) -> Result<Option<Request>, Malformed> {
         loop {
@@ -83,12 +86,15 @@ impl Parser {
                 Next::Start => match bytes.first() {
                     None => return Ok(None),
                     Some(b'*') => {
-                        let Some(count) = self.header(bytes, "count of arguments")? else {
+                        let invalid = limits.invalid("multibulk length");
+                        let Some(count) = self.header(bytes, &invalid)? else {
                             return Ok(None);
                         };
+                        // Less than none is none.
+                        let count = usize::try_from(count).unwrap_or_default();
                         if count > limits.arguments {
                             let most = limits.arguments;
-                            return malformed(format!("{count} arguments, more than {most}"));
+                            return malformed(format!("{invalid}: {count}, more than {most}"));
                         }
                         self.next = Next::Length { missing: count };
                     }
@@ -102,14 +108,14 @@ impl Parser {
                         let found = first.escape_ascii();
                         return malformed(format!("expected '$', got '{found}'"));
                     }
-                    let Some(length) = self.header(bytes, "length of an argument")? else {
+                    let invalid = limits.invalid("bulk length");
+                    let Some(length) = self.header(bytes, &invalid)? else {
                         return Ok(None);
                     };
+                    let Ok(length) = usize::try_from(length) else { return malformed(invalid) };
                     if length > limits.bulk {
                         let most = limits.bulk;
-                        return malformed(format!(
-                            "an argument of {length} bytes, more than {most}"
-                        ));
+                        return malformed(format!("{invalid}: {length}, more than {most}"));
                     }
                     if self.at + length + 2 > limits.request {
                         let most = limits.request;
@@ -133,35 +139,39 @@ impl Parser {
 
     /// Parses the line that announces a number, after its first byte. Returns `None` if it is
     /// incomplete.
-    fn header(&mut self, bytes: &[u8], what: &str) -> Result<Option<usize>, Malformed> {
+    fn header(&mut self, bytes: &[u8], invalid: &str) -> Result<Option<i64>, Malformed> {
         let rest = bytes.get(self.at + 1..).unwrap_or_default();
         let line = &rest[..rest.len().min(MAX_HEADER)];
         let Some(length) = memchr(b'\n', line) else {
-            if line.len() == MAX_HEADER {
-                return malformed(format!("invalid {what}"));
+            if line.len() == MAX_HEADER || line.contains(&0) {
+                return malformed(invalid.to_owned());
             }
             return Ok(None);
         };
         let number = line[..length].strip_suffix(b"\r").filter(|digits| is_number(digits));
         let number = number.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-        let Some(number) = number else { return malformed(format!("invalid {what}")) };
+        let Some(number) = number else { return malformed(invalid.to_owned()) };
         self.at += 1 + length + 1;
         Ok(Some(number))
     }
 
-    fn line(&mut self, bytes: &[u8], limits: Limits) -> Result<Option<Request>, Malformed> {
+    fn line(&mut self, bytes: &mut [u8], limits: Limits) -> Result<Option<Request>, Malformed> {
         let most = MAX_LINE.min(limits.request);
-        let line = &bytes[..bytes.len().min(most)];
-        let Some(length) =
-            memchr(b'\n', line.get(self.at..).unwrap_or_default()).map(|found| self.at + found)
-        else {
-            if line.len() == most {
-                return malformed(format!("a line of more than {most} bytes"));
+        let end = bytes.len().min(most);
+        let line = &mut bytes[..end];
+        let found = memchr2(b'\n', 0, line.get(self.at..).unwrap_or_default());
+        let Some(length) = found.map(|found| self.at + found) else {
+            if end == most {
+                return malformed(format!("too big inline request: more than {most} bytes"));
             }
-            self.at = line.len();
+            self.at = end;
             return Ok(None);
         };
-        let line = line[..length].strip_suffix(b"\r").unwrap_or(&line[..length]);
+        if line[length] == 0 {
+            return malformed("a zero byte in a line".to_owned());
+        }
+        let text = length - usize::from(line[..length].ends_with(b"\r"));
+        let line = &mut line[..text];
         self.arguments = words(line)?;
         if self.arguments.len() > limits.arguments {
             return malformed(format!("more than {} arguments", limits.arguments));
@@ -183,7 +193,15 @@ fn malformed<T>(reason: String) -> Result<T, Malformed> {
     Err(Malformed(reason))
 }
 
+impl Limits {
+    /// Returns how clients know an error in a length.
+    fn invalid(&self, what: &str) -> String {
+        format!("{} {what}", if self.unauthenticated { "unauthenticated" } else { "invalid" })
+    }
+}
+
 fn is_number(digits: &[u8]) -> bool {
+    let digits = digits.strip_prefix(b"-").unwrap_or(digits);
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
@@ -202,47 +220,89 @@ fn is_http(words: &[&[u8]]) -> bool {
     }
 }
 
-/// Splits a line at white space. A word in quotes may contain white space. There are no escapes.
-fn words(line: &[u8]) -> Result<Vec<Range<usize>>, Malformed> {
+/// Splits a line at white space, and replaces quotes and escapes in it by what they mean. Words do
+/// not become longer by that, so each remains where it was.
+///
+/// In double quotes, `\xHH` is a byte, `\n`, `\r`, `\t`, `\b` and `\a` are control characters, and `\`
+/// before anything else is left out. In single quotes, `\'` is a quote.
+fn words(line: &mut [u8]) -> Result<Vec<Range<usize>>, Malformed> {
     let mut words = Vec::new();
     let mut at = 0;
     while at < line.len() {
-        match line[at] {
-            quote @ (b'"' | b'\'') => {
-                let start = at + 1;
-                let Some(length) = memchr(quote, &line[start..]) else {
-                    return malformed("unbalanced quotes".to_owned());
-                };
-                words.push(start..start + length);
-                at = start + length + 1;
-                if line.get(at).is_some_and(|byte| !byte.is_ascii_whitespace()) {
-                    return malformed("unbalanced quotes".to_owned());
-                }
-            }
-            byte if byte.is_ascii_whitespace() => at += 1,
-            _ => {
-                let length = line[at..].iter().position(u8::is_ascii_whitespace);
-                let end = length.map_or(line.len(), |length| at + length);
-                words.push(at..end);
-                at = end;
+        if line[at].is_ascii_whitespace() {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut end = at;
+        while let Some(&byte) = line.get(at).filter(|byte| !byte.is_ascii_whitespace()) {
+            at += 1;
+            if byte == b'"' || byte == b'\'' {
+                at = unquote(line, byte, at, &mut end)?;
+            } else {
+                line[end] = byte;
+                end += 1;
             }
         }
+        words.push(start..end);
     }
     Ok(words)
+}
+
+/// Moves what follows a quote to `end`. Returns the place after the closing quote.
+fn unquote(line: &mut [u8], quote: u8, mut at: usize, end: &mut usize) -> Result<usize, Malformed> {
+    loop {
+        let (byte, length) = match line[at..] {
+            [byte, ref rest @ ..] if byte == quote => {
+                if rest.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
+                    return malformed("unbalanced quotes in request".to_owned());
+                }
+                return Ok(at + 1);
+            }
+            [b'\\', b'\'', ..] if quote == b'\'' => (b'\'', 2),
+            [b'\\', b'x', high, low, ..] if quote == b'"' => match (digit(high), digit(low)) {
+                (Some(high), Some(low)) => (high * 16 + low, 4),
+                _ => (b'x', 2),
+            },
+            [b'\\', byte, ..] if quote == b'"' => (control(byte), 2),
+            [byte, ..] => (byte, 1),
+            [] => return malformed("unbalanced quotes in request".to_owned()),
+        };
+        line[*end] = byte;
+        *end += 1;
+        at += length;
+    }
+}
+
+/// Returns the value of a hexadecimal digit.
+fn digit(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+/// Returns what a letter means after `\`.
+fn control(letter: u8) -> u8 {
+    match letter {
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'b' => 8,
+        b'a' => 7,
+        other => other,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { arguments: 4, bulk: 16, request: 64 };
+    const LIMITS: Limits = Limits { arguments: 4, bulk: 16, request: 64, unauthenticated: false };
 
     fn arguments<'a>(bytes: &'a [u8], request: &Request) -> Vec<&'a [u8]> {
         request.arguments.iter().map(|range| &bytes[range.clone()]).collect()
     }
 
     fn parse(bytes: &[u8]) -> Result<Option<Request>, Malformed> {
-        Parser::default().parse(bytes, LIMITS)
+        Parser::default().parse(&mut bytes.to_vec(), LIMITS)
     }
 
     const REQUESTS: [&[u8]; 6] = [
@@ -266,8 +326,8 @@ mod tests {
         ];
         for (bytes, expected) in REQUESTS.iter().zip(expected) {
             // What follows is not touched.
-            let longer = [bytes, &b"*1\r\nrest"[..]].concat();
-            let request = parse(&longer).unwrap().unwrap();
+            let mut longer = [bytes, &b"*1\r\nrest"[..]].concat();
+            let request = Parser::default().parse(&mut longer, LIMITS).unwrap().unwrap();
             assert_eq!(arguments(&longer, &request), expected, "{bytes:?}");
             assert_eq!(request.length, bytes.len(), "{bytes:?}");
         }
@@ -281,11 +341,12 @@ mod tests {
                 assert_eq!(parse(&bytes[..end]), Ok(None), "{end} of {bytes:?}");
                 // The same parser continues, however the rest arrives.
                 let mut parser = Parser::default();
-                assert_eq!(parser.parse(&bytes[..end], LIMITS), Ok(None));
-                assert_eq!(parser.parse(bytes, LIMITS).unwrap(), whole);
+                assert_eq!(parser.parse(&mut bytes[..end].to_vec(), LIMITS), Ok(None));
+                assert_eq!(parser.parse(&mut bytes.to_vec(), LIMITS).unwrap(), whole);
             }
             let mut parser = Parser::default();
-            let pieces = (0..=bytes.len()).map(|end| parser.parse(&bytes[..end], LIMITS).unwrap());
+            let pieces = (0..=bytes.len())
+                .map(|end| parser.parse(&mut bytes[..end].to_vec(), LIMITS).unwrap());
             assert_eq!(pieces.flatten().collect::<Vec<_>>(), [whole.unwrap()]);
         }
     }
@@ -295,27 +356,24 @@ mod tests {
         let long_line = vec![b'x'; 64];
         let long_header = [b"*".as_slice(), &[b'1'; MAX_HEADER]].concat();
         let cases: [(&[u8], &str); 24] = [
-            (b"*-1\r\n", "invalid count of arguments"),
-            (b"*+1\r\n", "invalid count of arguments"),
-            (b"*\r\n", "invalid count of arguments"),
-            (b"*1x\r\n", "invalid count of arguments"),
-            (b"*1\n$4\r\nPING\r\n", "invalid count of arguments"),
-            (b"*99999999999999999999999\r\n", "invalid count of arguments"),
-            (&long_header, "invalid count of arguments"),
-            (b"*5\r\n", "5 arguments, more than 4"),
-            (b"*18446744073709551615\r\n", "18446744073709551615 arguments, more than 4"),
+            (b"*-\r\n", "invalid multibulk length"),
+            (b"*+1\r\n", "invalid multibulk length"),
+            (b"*\r\n", "invalid multibulk length"),
+            (b"*1x\r\n", "invalid multibulk length"),
+            (b"*1\n$4\r\nPING\r\n", "invalid multibulk length"),
+            (b"*99999999999999999999999\r\n", "invalid multibulk length"),
+            (&long_header, "invalid multibulk length"),
+            (b"*5\r\n", "invalid multibulk length: 5, more than 4"),
+            (b"*18446744073709551615\r\n", "invalid multibulk length"),
             (b"*1\r\n:4\r\n", "expected '$', got ':'"),
             (b"*1\r\n\xff", "expected '$', got '\\xff'"),
-            (b"*1\r\n$-1\r\n", "invalid length of an argument"),
-            (b"*1\r\n$17\r\n", "an argument of 17 bytes, more than 16"),
-            (
-                b"*1\r\n$18446744073709551615\r\n",
-                "an argument of 18446744073709551615 bytes, more than 16",
-            ),
+            (b"*1\r\n$-1\r\n", "invalid bulk length"),
+            (b"*1\r\n$17\r\n", "invalid bulk length: 17, more than 16"),
+            (b"*1\r\n$18446744073709551615\r\n", "invalid bulk length"),
             (b"*1\r\n$4\r\nPINGPI", "an argument does not end with CR LF"),
             (b"*1\r\n$4\r\nPING\n\n", "an argument does not end with CR LF"),
-            (&long_line, "a line of more than 64 bytes"),
-            (b"ECHO \"a\r\n", "unbalanced quotes"),
+            (&long_line, "too big inline request: more than 64 bytes"),
+            (b"ECHO \"a\r\n", "unbalanced quotes in request"),
             (b"POST / HTTP/1.1\r\n", "this is not an HTTP server"),
             (b"HEAD / HTTP/1.1\r\nQUIT\r\n", "this is not an HTTP server"),
             (b"PRI * HTTP/2.0\r\n\r\nSM\r\n", "this is not an HTTP server"),
@@ -332,10 +390,17 @@ mod tests {
 
     #[test]
     fn nothing_is_allocated_for_what_was_announced() {
-        let limits =
-            Limits { arguments: usize::MAX, bulk: usize::MAX / 4, request: usize::MAX / 2 };
+        let limits = Limits {
+            arguments: usize::MAX,
+            bulk: usize::MAX / 4,
+            request: usize::MAX / 2,
+            unauthenticated: false,
+        };
         let mut parser = Parser::default();
-        assert_eq!(parser.parse(b"*1000000000\r\n$1000000000\r\nx", limits), Ok(None));
+        assert_eq!(
+            parser.parse(&mut b"*1000000000\r\n$1000000000\r\nx".to_vec(), limits),
+            Ok(None)
+        );
         assert_eq!(parser.arguments.capacity(), 0);
     }
 
@@ -346,12 +411,12 @@ mod tests {
             let mut bytes = Vec::new();
             for _ in 0..24 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let alphabet = b"*$0123\r\n-\"' P\xff";
+                let alphabet = b"*$0123\r\n-\"'\\x P\xff";
                 bytes.push(alphabet[(state >> 33) as usize % alphabet.len()]);
             }
             let mut parser = Parser::default();
             for end in 0..bytes.len() {
-                match parser.parse(&bytes[..end], LIMITS) {
+                match parser.parse(&mut bytes[..end], LIMITS) {
                     Ok(None) => {}
                     Ok(Some(request)) => {
                         assert!(request.length <= end);

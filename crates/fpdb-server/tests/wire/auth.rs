@@ -68,7 +68,10 @@ fn requests_before_the_password_are_small_and_soon() {
     let mut client = server.connect();
     client.send(&request(&["AUTH", &"x".repeat(5000)]));
     let reply = client.read();
-    assert_eq!(reply.text(), "ERR Protocol error: an argument of 5000 bytes, more than 4096");
+    assert_eq!(
+        reply.text(),
+        "ERR Protocol error: unauthenticated bulk length: 5000, more than 4096"
+    );
     client.expect_end();
     // A connection without a password does not stay open.
     server.connect().expect_end();

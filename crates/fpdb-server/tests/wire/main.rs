@@ -9,6 +9,7 @@ mod embedded;
 mod life;
 mod limits;
 mod metrics;
+mod protocol;
 mod read_only;
 mod transactions;
 #[cfg(unix)]

@@ -56,7 +56,7 @@ fn a_transaction_with_a_refused_command_executes_nothing() {
     let wrong: [(&[&str], &str); 3] = [
         (&["SET", "a", "b"], "ERR unknown command 'SET'"),
         (&["FP.ADDNX", "a"], "ERR wrong number of arguments for 'fp.addnx' command"),
-        (&["WATCH", "a"], "ERR WATCH is not supported"),
+        (&["WATCH", "a"], "ERR WATCH inside MULTI is not allowed"),
     ];
     for (words, message) in wrong {
         let replies = transaction(&mut client, &[&["FP.ADDNX", "a", "0xff"], words, &["PING"]]);
