@@ -13,7 +13,7 @@ use super::{
     TRAILER_LEN,
 };
 use crate::codec::bytes::Fields;
-use crate::codec::header::{FileHeader, HEADER_LEN};
+use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::error::{Error, Result};
 use crate::inspection::Inspection;
 use crate::storage::{PageMemory, Pages, ReadFile, Reservation, Storage};
@@ -27,6 +27,9 @@ pub(super) struct OpenFile {
     pub(super) source: Arc<dyn ReadFile>,
     path: PathBuf,
     checksum: Checksum,
+    /// Whether queries read so many places of the file that address translation takes much of
+    /// their time.
+    pub(super) is_scattered: bool,
     len: usize,
     pub(super) body_len: usize,
     /// The meta fields, and their offset.
@@ -71,6 +74,7 @@ impl OpenFile {
             source,
             path: path.to_owned(),
             checksum,
+            is_scattered: header.kind == FileKind::Columns,
             len,
             body_len: 0,
             meta: (0, Vec::new()),

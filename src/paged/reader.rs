@@ -80,7 +80,7 @@ impl PagedFile {
         if self.pages.memory.is_warm() {
             return Ok(None);
         }
-        let memory = PageMemory::private(self.file.body_len);
+        let memory = PageMemory::private(self.file.body_len, false);
         let memory = memory.map_err(|e| e.at_path(self.path()))?;
         let (promised, is_released) = (AtomicU64::new(0), AtomicBool::new(false));
         let (budget, set_aside) = (None, 0);
@@ -375,7 +375,8 @@ impl CountedPages {
     fn new(file: &OpenFile, budget: Arc<PageBudget>) -> Result<Self> {
         let len = file.body_len as u64;
         let set_aside = if budget.set_aside(len) { len } else { 0 };
-        match PageMemory::private(file.body_len) {
+        // Single pages would take up too much of huge ones.
+        match PageMemory::private(file.body_len, set_aside > 0 && file.is_scattered) {
             Ok(memory) => {
                 let (budget, is_released) = (Some(budget), AtomicBool::new(false));
                 let promised = AtomicU64::new(set_aside);

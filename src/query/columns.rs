@@ -94,9 +94,12 @@ impl<'a> TableLookups<'a> {
     fn compare(&self, lookup: &RowLookup, found: &mut Vec<Candidate>) -> Result<()> {
         let mut start = lookup.rows.0 as usize;
         let mut keys = self.view.keys(&(start..lookup.rows.1 as usize))?.as_chunks().0;
-        for (bucket, &end) in
-            (lookup.bucket..).zip(self.view.starts(&lookup.range())?.get(1..).unwrap_or_default())
-        {
+        if lookup.buckets == 1 {
+            self.compare_bucket((lookup.table, lookup.bucket), start, keys, found);
+            return Ok(());
+        }
+        let ends = self.view.starts(&lookup.range())?.get(1..).unwrap_or_default();
+        for (bucket, &end) in (lookup.bucket..).zip(ends) {
             let end = row_at(end);
             let in_bucket = end.checked_sub(start).and_then(|len| keys.split_at_checked(len));
             let Some((own, others)) = in_bucket else { return Err(self.view.no_such_rows(bucket)) };

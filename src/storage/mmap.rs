@@ -61,8 +61,10 @@ pub(crate) struct PageMemory {
 
 impl PageMemory {
     /// Reserves private memory for `len` bytes, in which no page is ready. A page takes no memory
-    /// before it is, unless the memory is on the heap.
-    pub(crate) fn private(len: usize) -> Result<Self> {
+    /// before it is, unless the memory is on the heap or `huge_pages` are wanted and the system has
+    /// them. These are for files that are read completely, and at hundreds of places by a query
+    /// (bench `similar`).
+    pub(crate) fn private(len: usize, huge_pages: bool) -> Result<Self> {
         if len <= HEAP {
             let memory = Box::new_uninit_slice(len.div_ceil(size_of::<AtomicU64>()));
             return Ok(Self::new(Memory::Heap(memory), len));
@@ -72,9 +74,10 @@ impl PageMemory {
         let memory = memory.map_err(failed)?;
         #[cfg(target_os = "linux")]
         {
-            // A hint. Huge pages would be zeroed for single pages of the file, while queries wait,
-            // and they made queries no faster (docs/benchmarks.md).
-            let _ = memory.advise(memmap2::Advice::NoHugePage);
+            use memmap2::Advice::{HugePage, NoHugePage};
+            // A hint. Huge pages are zeroed for single pages of the file, while queries wait, and
+            // for most files they made queries no faster (docs/benchmarks.md).
+            let _ = memory.advise(if huge_pages { HugePage } else { NoHugePage });
         }
         Ok(Self::new(Memory::Map(memory.into()), len))
     }

@@ -251,7 +251,7 @@ fn page_of(number: usize) -> [u8; PAGE] {
 fn threads_see_complete_pages_only() {
     // On the heap, and in maps of their own.
     for pages in [16, 600] {
-        let memory = PageMemory::private(pages * PAGE - 100).unwrap();
+        let memory = PageMemory::private(pages * PAGE - 100, false).unwrap();
         let inserted = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for thread in 0..4 {
@@ -292,7 +292,7 @@ fn threads_see_complete_pages_only() {
 
 #[test]
 fn only_bytes_of_ready_pages_can_be_read() {
-    let memory = PageMemory::private(3 * PAGE + 10).unwrap();
+    let memory = PageMemory::private(3 * PAGE + 10, false).unwrap();
     let bytes = memory.bytes();
     assert!(!memory.insert(0, &[1; PAGE - 1]), "a page that is cut short");
     assert!(memory.insert(0, &[1; PAGE]) && !memory.insert(0, &[2; PAGE]));
