@@ -6,6 +6,8 @@
 //!
 //!     cargo bench --bench warm -- --after [--n 100000000] [--memory 2,default]
 //!
+//!     cargo bench --bench warm -- --during [--n 50000000] [--rounds 5]
+//!
 //! Linux only. `memory` is what pages may take, as a share of the files, or `default`. The system's
 //! cache of the files is dropped before each row. `first` are the queries right after the directories
 //! and filters were loaded, while the background reads the files. `then` are the queries after
@@ -16,6 +18,11 @@
 //!
 //! With `--after`, the cache is not dropped. `first` are the queries right after a bulk load of a
 //! tenth as many entries, and right after a compaction that follows it.
+//!
+//! With `--during`, queries are asked from the time when directories and filters are loaded until all
+//! files are in memory; `first` are the first of them. `without` are as many of the same database with
+//! memory for few pages, so that nothing is read in the background. The system's cache is dropped
+//! before each of them.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
@@ -63,6 +70,10 @@ mod linux {
             index as f64 / 1e9,
             start.elapsed().as_secs_f64()
         );
+        if std::env::args().any(|arg| arg == "--during") {
+            during(&path, &options, bytes, n);
+            return;
+        }
         let after = std::env::args().any(|arg| arg == "--after");
         if after {
             println!(
@@ -118,6 +129,64 @@ mod linux {
             percentile(&then, 0.5),
             percentile(&then, 0.99),
         );
+    }
+
+    /// Compares queries during the warm-up with queries without one.
+    fn during(path: &Path, options: &Options, bytes: u64, n: u64) {
+        println!(
+            "| open ms | warm after s | queries | p50, p99 us | first p50, p99 us | without p50, p99 us \
+             | first p99 / p99 without |"
+        );
+        println!("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+        let rounds = if common::is_test() { 1 } else { option("--rounds", 5) };
+        let count = if common::is_test() { 100 } else { option("--queries", 10_000) };
+        for _ in 0..rounds {
+            let (db, open) = open_cold(path, options.clone().page_memory(2 * bytes));
+            let (start, mut random) = (Instant::now(), Random(open.as_nanos() as u64));
+            let (mut first, mut all) = (Vec::new(), Vec::new());
+            let seconds = std::thread::scope(|scope| {
+                let warm = scope.spawn(|| db.warm().map(|()| start.elapsed().as_secs_f64()));
+                while !warm.is_finished() {
+                    let times = ask(&db, &mut random, 10, n);
+                    all.extend(&times);
+                    if first.len() < count {
+                        first.extend(times);
+                    }
+                }
+                warm.join().unwrap().unwrap()
+            });
+            drop(db);
+            let (db, _) = open_cold(path, options.clone().page_memory(bytes / 50));
+            let mut without = ask(&db, &mut random, count, n);
+            let figures = |times: &mut Vec<Duration>| {
+                times.sort_unstable();
+                [0.5, 0.99].map(|share| percentile(times, share))
+            };
+            let [all_p50, all_p99] = figures(&mut all);
+            let ([p50, p99], [p50_without, p99_without]) =
+                (figures(&mut first), figures(&mut without));
+            println!(
+                "| {:.1} | {seconds:.2} | {} | {all_p50:.1}, {all_p99:.0} | {p50:.1}, {p99:.0} \
+                 | {p50_without:.1}, {p99_without:.0} | {:.2} |",
+                open.as_secs_f64() * 1e3,
+                all.len(),
+                p99 / p99_without
+            );
+        }
+    }
+
+    /// Opens the database without anything in the system's cache, and waits for directories and filters.
+    /// Returns how long opening took.
+    fn open_cold(path: &Path, options: Options) -> (Db, Duration) {
+        evict(path);
+        let start = Instant::now();
+        let db = options.open(path).unwrap();
+        let open = start.elapsed();
+        let wanted = db.stats().index_memory_bytes / 2;
+        while db.stats().index_loaded_bytes < wanted && start.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        (db, open)
     }
 
     /// Measures queries after a bulk load and after a compaction. The database keeps the new entries.

@@ -1,4 +1,4 @@
-//! Which process opened a handle.
+//! Which process opened a handle, and the priority of its threads.
 //!
 //! After `fork()`, parent and child have the same handle, but only one may write to the folder, and
 //! the child has none of the handle's threads. So a handle works only in the process that opened
@@ -53,6 +53,16 @@ impl Process {
     pub(crate) fn expect_current(&self) -> Result<()> {
         if self.is_current() { Ok(()) } else { Err(forked()) }
     }
+}
+
+/// Lets other threads go before the calling one, if the system is busy. This is a hint. It cannot be
+/// taken back.
+pub(crate) fn let_others_go_first() {
+    // Measured with one thread that asked queries, while four programs wanted to run on two
+    // processors: 5 made the worst percent of queries two to three times as fast while files were
+    // read, and reading took twice as long; 10 made it no better, and reading took three times as long.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(5);
 }
 
 #[cold]

@@ -12,7 +12,7 @@ use crate::storage::PageBudget;
 
 /// How many bytes the system reads ahead of those that are being read in the background. A query
 /// that needs the device waits for them.
-const READ_AHEAD: usize = 512 << 10;
+const READ_AHEAD: usize = 256 << 10;
 
 impl PagedFile {
     /// Reads a part that every query needs: into the memory for pages if there is room, and into the
@@ -66,8 +66,10 @@ impl PagedFile {
             if missing.is_empty() {
                 continue;
             }
-            let ahead = page * PAGE;
-            self.file.source.prefetch_counted(ahead, READ_AHEAD.min(end * PAGE - ahead));
+            // With the bytes that are read now: if they were not on their way already, the system would
+            // take that for the beginning of a long read, and read many times as far ahead.
+            let (from, to) = (missing.start * PAGE, (page * PAGE + READ_AHEAD).min(end * PAGE));
+            self.file.source.prefetch_counted(from, to - from);
             let bytes = (missing.len() * PAGE) as u64;
             result = result.and(self.fill_pages(missing));
             if !goes_on(bytes) {

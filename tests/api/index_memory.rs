@@ -99,6 +99,32 @@ fn background_copies_after_opening_and_after_a_flush() {
     assert_eq!(reader.snapshot().len(), oracle.0.len() as u64 + 1);
 }
 
+/// Returns the nice values of this thread and of the threads that load databases.
+#[cfg(target_os = "linux")]
+fn nice_values() -> (i32, Vec<i32>) {
+    let nice = |stat: String| -> Option<i32> {
+        // The name in parentheses may contain anything.
+        stat.rsplit_once(')')?.1.split_whitespace().nth(16)?.parse().ok()
+    };
+    let own = std::fs::read_to_string("/proc/thread-self/stat").ok().and_then(nice).unwrap();
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().filter_map(Result::ok);
+    let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+    (own, stats.filter(|stat| stat.contains("(fpdb-index)")).filter_map(nice).collect())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_are_read_in_the_background_with_a_low_priority() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    create::<u64>(&path);
+    let _db = options::<u64>().background(true).open(&path).unwrap();
+    wait_for("no thread has a low priority", || {
+        let (own, loading) = nice_values();
+        loading.contains(&(own + 5).min(19))
+    });
+}
+
 #[test]
 fn without_a_background_nothing_is_copied_until_requested() {
     let folder = tempfile::tempdir().unwrap();

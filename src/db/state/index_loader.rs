@@ -16,7 +16,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use crate::db::state::options::Tuning;
 use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
-use crate::process::Process;
+use crate::process::{Process, let_others_go_first};
 use crate::progress::{Meter, Phase, Watch};
 use crate::segment::Segment;
 use crate::storage::{Memory, MemoryBudget, Storage};
@@ -144,10 +144,11 @@ impl<F: Fingerprint> IndexLoader<F> {
 
     /// The thread: loads what is offered, and looks at the memory.
     fn run(self: &Arc<Self>) {
+        let has_low_priority = Once::new();
         loop {
             let offered = lock(&self.state).offered.take();
             if let Some(segments) = offered {
-                self.load_offered(segments);
+                self.load_offered(segments, &has_low_priority);
             }
             let has_segments = self.look();
             let mut state = lock(&self.state);
@@ -183,8 +184,9 @@ impl<F: Fingerprint> IndexLoader<F> {
         has_segments
     }
 
-    fn load_offered(&self, segments: Vec<Weak<Segment<F>>>) {
-        if let Err(error) = self.load_all(segments, &Watch::default()) {
+    fn load_offered(&self, segments: Vec<Weak<Segment<F>>>, has_low_priority: &Once) {
+        let pages_begin = || has_low_priority.call_once(let_others_go_first);
+        if let Err(error) = self.load_all(segments, &Watch::default(), pages_begin) {
             let path = error.path().unwrap_or(std::path::Path::new("")).to_owned();
             Event::BackgroundFailed { path: &path, error: &error }.report();
             *lock(&self.failure) = Some(error.to_string());
@@ -193,12 +195,17 @@ impl<F: Fingerprint> IndexLoader<F> {
 
     /// Loads what this version has and is not loaded yet, in this thread. Returns the first error.
     pub(crate) fn load(&self, version: &Version<F>, watch: &Watch) -> Result<()> {
-        self.load_all(version.segments.iter().map(Arc::downgrade).collect(), watch)
+        self.load_all(version.segments.iter().map(Arc::downgrade).collect(), watch, || ())
     }
 
     /// Loads the largest segments first. They are referenced only while they are being loaded, so
-    /// that a segment that is no longer used is freed.
-    fn load_all(&self, mut segments: Vec<Weak<Segment<F>>>, watch: &Watch) -> Result<()> {
+    /// that a segment that is no longer used is freed. Calls `pages_begin` once the indexes are loaded.
+    fn load_all(
+        &self,
+        mut segments: Vec<Weak<Segment<F>>>,
+        watch: &Watch,
+        pages_begin: impl FnOnce(),
+    ) -> Result<()> {
         let _one = lock(&self.copying);
         let size = |segment: &Weak<Segment<F>>| segment.upgrade().map_or(0, |s| s.index_memory());
         segments.sort_by_cached_key(|segment| std::cmp::Reverse(size(segment)));
@@ -215,6 +222,7 @@ impl<F: Fingerprint> IndexLoader<F> {
             // If memory is no longer set aside for a file, this drops its pages.
             drop(database.version());
         }
+        pages_begin();
         let total = left().map(|segment| segment.missing_pages_len()).sum();
         let meter = Meter::new(watch, Phase::Copy, Some(total));
         meter.advance(0)?;
