@@ -15,6 +15,12 @@ impl<F: Fingerprint> Segment<F> {
         self.tables.iter().any(Table::needs_index)
     }
 
+    /// Returns how many bytes of memory [`load_indexes`](Self::load_indexes) needs.
+    pub(crate) fn needed_indexes_len(&self) -> u64 {
+        let tables = self.tables.iter().filter(|table| table.needs_index());
+        tables.map(Table::needed_index_len).sum()
+    }
+
     /// Copies the index and the filter of each table to memory, and decodes small tables. Queries
     /// use that from then on. If it does not all fit in the budget, loads none; then the indexes
     /// are read into the memory for pages, or into the system's cache. Stops early if `goes_on`
@@ -36,7 +42,7 @@ impl<F: Fingerprint> Segment<F> {
         let heads = self.postings.load_heads(goes_on);
         let documents = self.documents.as_ref().map_or(Ok(()), |documents| documents.load(goes_on));
         let mut result = heads.and(documents).and(tables().try_for_each(Table::load_checksums));
-        let Some(mut reserved) = budget.reserve(tables().map(Table::needed_index_len).sum()) else {
+        let Some(mut reserved) = budget.reserve(self.needed_indexes_len()) else {
             return result.and(tables().try_for_each(|table| table.load_index_pages(goes_on)));
         };
         for table in tables() {

@@ -15,7 +15,7 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -56,6 +56,8 @@ pub(crate) struct IndexLoader<F> {
     changed: Condvar,
     /// Whether loading ended because memory was short.
     was_short: AtomicBool,
+    /// The fewest bytes of a segment's copies that the budget had no room for, or 0.
+    refused: AtomicU64,
     /// Held while segments are copied: one thread at a time.
     copying: Mutex<()>,
     /// The last failure in the background.
@@ -82,6 +84,7 @@ impl<F: Fingerprint> IndexLoader<F> {
             database: OnceLock::new(),
             changed: Condvar::new(),
             was_short: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
             budget: Arc::new(budget),
             process: Process::current(),
             background: tuning.background,
@@ -164,24 +167,33 @@ impl<F: Fingerprint> IndexLoader<F> {
         }
     }
 
-    /// Lets the database give up pages if memory is short, and loads the rest if it was short before.
-    /// Returns whether the database has segments.
+    /// Lets the database give up pages if memory is short, and loads the rest if it was short before, or
+    /// if the budget has room now for copies that it refused. Returns whether the database has
+    /// segments.
     fn look(self: &Arc<Self>) -> bool {
         let database = self.database.get().and_then(Weak::upgrade);
         let Some(version) = database.as_ref().map(|database| database.version()) else {
             return false;
         };
-        if let Some(memory) = self.storage.memory() {
+        let memory = self.storage.memory();
+        if let Some(memory) = memory {
             version.adapt(memory);
-            if memory.is_plenty() && self.was_short.swap(false, Ordering::Relaxed) {
-                self.offer(&version);
-            }
+        }
+        if memory.is_none_or(Memory::is_plenty) && self.has_room_again() {
+            self.offer(&version);
         }
         let has_segments = !version.segments.is_empty();
         drop(version);
         // If pages are given up, this frees their memory.
         drop(database.map(|database| database.version()));
         has_segments
+    }
+
+    /// Returns whether there is memory for something that was not loaded for lack of it.
+    fn has_room_again(&self) -> bool {
+        let refused = self.refused.load(Ordering::Relaxed);
+        let is_room = refused > 0 && self.budget.has_room(refused);
+        self.was_short.swap(false, Ordering::Relaxed) || is_room
     }
 
     fn load_offered(&self, segments: Vec<Weak<Segment<F>>>, has_low_priority: &Once) {
@@ -222,6 +234,9 @@ impl<F: Fingerprint> IndexLoader<F> {
             // If memory is no longer set aside for a file, this drops its pages.
             drop(database.version());
         }
+        let needed = left().map(|segment| segment.needed_indexes_len());
+        let refused = needed.filter(|&bytes| bytes > 0 && !self.budget.has_room(bytes)).min();
+        self.refused.store(refused.unwrap_or(0), Ordering::Relaxed);
         pages_begin();
         let total = left().map(|segment| segment.missing_pages_len()).sum();
         let meter = Meter::new(watch, Phase::Copy, Some(total));
