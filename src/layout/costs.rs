@@ -63,7 +63,7 @@ pub struct Costs {
     pub column_bucket_ns: f64,
     /// Comparing the key of one row.
     pub column_row_ns: f64,
-    /// Reading the block of a row whose key is near.
+    /// Decoding a block of 128 bytes, to which a row with a near key refers.
     pub column_block_ns: f64,
     /// Bytes beyond which memory counts as far. Not in nanoseconds.
     pub cache_bytes: f64,

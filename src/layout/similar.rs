@@ -167,7 +167,7 @@ impl Choice<'_> {
             }
             let stairs = Staircase::new(steps, self.layout.bits, distance);
             let share = RowTest::new(&stairs, columns::bucket_bits(self.entries)).share();
-            let more = (share - columns::CANDIDATES) * self.terms.costs.column_block_ns;
+            let more = (share - columns::CANDIDATES) * self.terms.candidate_ns();
             return Some((Work { ns: work.ns + work.entries * more, ..work }, tables));
         }
         None

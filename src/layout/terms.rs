@@ -129,6 +129,12 @@ impl Terms {
         TableSize { in_block, blocks: blocks * block, index, filter }
     }
 
+    /// Returns the time to decode the block of a candidate, half of which does not depend on the
+    /// size of the block if that is 128 bytes.
+    pub(super) fn candidate_ns(&self) -> f64 {
+        self.costs.column_block_ns * (1.0 + self.block_size as f64 / 128.0) / 2.0
+    }
+
     /// Returns the work of a query that reads an entire table.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn scan(&self, bits: u32, entries: u64) -> Work {
@@ -194,7 +200,7 @@ impl Leaves {
         tables: usize,
     ) -> Self {
         if terms.columns {
-            return leaves_in_columns(&terms.costs, bits, entries, tables);
+            return leaves_in_columns(terms, bits, entries, tables);
         }
         let size = terms.table(bits, entries, filter_depth);
         let (n, costs) = (entries as f64, &terms.costs);
@@ -236,11 +242,11 @@ impl Leaves {
 
 /// Returns the costs of lookups in one of `tables` tables of columns.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn leaves_in_columns(costs: &Costs, bits: u32, entries: u64, tables: usize) -> Leaves {
-    let n = entries as f64;
+fn leaves_in_columns(terms: &Terms, bits: u32, entries: u64, tables: usize) -> Leaves {
+    let (n, costs) = (entries as f64, &terms.costs);
     let far = costs.doublings(tables as f64 * columns::bytes(entries));
     let lookup_ns = costs.column_ns + costs.column_far_ns * far;
-    let row_ns = costs.column_row_ns + columns::CANDIDATES * costs.column_block_ns;
+    let row_ns = costs.column_row_ns + columns::CANDIDATES * terms.candidate_ns();
     let page_ns = costs.cold_share * costs.page_ns;
     let deepest = columns::bucket_bits(entries);
     let leaf = |depth: u32| {
