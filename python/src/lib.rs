@@ -59,7 +59,7 @@ mod _native {
     #[pymodule_export]
     use super::results::{Document, Match, Outcome};
     #[pymodule_export]
-    use super::text::{fingerprint, fingerprint_batch, recipes};
+    use super::text::{estimate_jaccard, fingerprint, fingerprint_batch, recipes};
     #[pymodule_export]
     use super::tool::run_tool;
     #[pymodule_export]

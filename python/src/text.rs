@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fpdb::text::Recipe;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -85,6 +86,33 @@ fn many<'py, F: Bits>(
     let has_one = found.iter().map(Option::is_some).collect();
     let found = found.into_iter().map(Option::unwrap_or_default).collect();
     Ok((F::into_array(found, py), array(py, has_one)))
+}
+
+/// Returns the estimated Jaccard similarity of two texts whose fingerprints differ in `distance`
+/// bits, and the standard error of the estimate. The similarity is that of the recipe's features:
+/// of pairs of words for `pairs/1`, of runs of five words for `fives/1`. Raises `ValueError` for a
+/// recipe that is not a MinHash, whose distances do not tell a similarity.
+///
+/// >>> similarity, error = estimate_jaccard(13)
+/// >>> round(similarity, 2), round(error, 2)
+/// (0.8, 0.05)
+#[pyfunction]
+#[pyo3(signature = (distance, recipe="default", *, bits=Distance(128)), text_signature = "(distance, recipe='default', *, bits=128)")]
+pub(crate) fn estimate_jaccard(
+    distance: Distance,
+    recipe: &str,
+    bits: Distance,
+) -> PyResult<(f64, f64)> {
+    let estimate = match check_bits(bits.0)? {
+        128 => Recipe::<u128>::find(recipe).or_raise()?.similarity(distance.0),
+        _ => Recipe::<u64>::find(recipe).or_raise()?.similarity(distance.0),
+    };
+    estimate.ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "the recipe {recipe} is not a MinHash: its distances do not tell a similarity; use \
+             pairs/1 or fives/1"
+        ))
+    })
 }
 
 /// Returns the names of all recipes of this width, each with what it is for.

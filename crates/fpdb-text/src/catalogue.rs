@@ -83,6 +83,12 @@ pub(crate) const CATALOGUE: &[Entry] = &[
         bits128: Here(pairs::pairs_short_1),
     },
     Entry {
+        name: "fives/1",
+        purpose: "as MinHash programs compare; the set of five neighbouring words, one-bit MinHash",
+        bits64: Here(pairs::fives_1),
+        bits128: Here(pairs::fives_1),
+    },
+    Entry {
         name: "words/1",
         purpose: "texts with spaces between words; single words, in any order",
         bits64: Here(recipes::words_1),

@@ -24,4 +24,10 @@ pub(crate) trait Method<F: Width>: Send + Sync {
     fn min_features(&self) -> usize {
         0
     }
+
+    /// Returns whether the fingerprint is a one-bit MinHash of the distinct features, so that a
+    /// distance tells their similarity.
+    fn is_min_hash(&self) -> bool {
+        false
+    }
 }

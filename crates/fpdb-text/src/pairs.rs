@@ -1,4 +1,5 @@
-//! The `pairs` recipes: the one-bit MinHash of a text's pairs of neighbouring tokens.
+//! The `pairs` and `fives` recipes: the one-bit MinHash of a text's runs of two, or of five,
+//! neighbouring tokens.
 //!
 //! The fingerprint is a sketch of the *set* of a text's pairs. If the sets of two texts have
 //! Jaccard similarity J, each bit differs with probability (1 - J) / 2. So the distance is
@@ -7,12 +8,16 @@
 //! counts once.
 //!
 //! Pairs work better than single tokens, whose sets are similar for texts about the same subject.
-//! They also work better than triples, because one edit changes more triples than pairs.
+//! They also work better than triples, because one edit changes more triples than pairs. Runs of
+//! five are what most MinHash programs compare, and what people mean who ask for a similarity of
+//! 0.8: texts that have less in common are called different.
 //!
 //! The hash of a token is the XXH3-64 with seed 0 of its UTF-8 bytes. The hash of a pair is
-//! rotl(h1, 1) + h2 modulo 2^64. [`OneBit`] makes the fingerprint from these hashes.
+//! rotl(h1, 1) + h2 modulo 2^64. A longer run continues so: the hash of five tokens is
+//! rotl(rotl(rotl(rotl(h1, 1) + h2, 1) + h3, 1) + h4, 1) + h5. [`OneBit`] makes the fingerprint from
+//! these hashes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::cut::{AnyLanguage, Cut};
@@ -26,55 +31,74 @@ use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::width::Width;
 
-/// The smallest number of distinct pairs that makes a text comparable. With fewer, pages that have
+/// The smallest number of distinct runs that makes a text comparable. With fewer, pages that have
 /// only a title or an error message in common would count as duplicates.
-const MIN_PAIRS: usize = 4;
+const MIN_RUNS: usize = 4;
 
 /// `pairs/1`: for texts of any language.
 pub(crate) fn pairs_1<F: Width>() -> Arc<dyn Method<F>> {
-    Arc::new(Pairs { cut: AnyLanguage, from_start: false, min: MIN_PAIRS })
+    Arc::new(Runs::<_, 2> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
+}
+
+/// `fives/1`: the same with runs of five tokens.
+pub(crate) fn fives_1<F: Width>() -> Arc<dyn Method<F>> {
+    Arc::new(Runs::<_, 5> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
 }
 
 /// `pairs-zh/1`: for Chinese texts, in which jieba finds the words.
 #[cfg(feature = "zh")]
 pub(crate) fn pairs_zh_1<F: Width>() -> Result<Arc<dyn Method<F>>> {
     let cut = crate::cut::Chinese { jieba: crate::dictionary::jieba()? };
-    Ok(Arc::new(Pairs { cut, from_start: false, min: MIN_PAIRS }))
+    Ok(Arc::new(Runs::<_, 2> { cut, from_start: false, min: MIN_RUNS }))
 }
 
 /// `pairs-short/1`: for short texts of any language. Every text with a token has a fingerprint,
 /// because the start of the text makes a pair with the first token.
 pub(crate) fn pairs_short_1<F: Width>() -> Arc<dyn Method<F>> {
-    Arc::new(Pairs { cut: AnyLanguage, from_start: true, min: 1 })
+    Arc::new(Runs::<_, 2> { cut: AnyLanguage, from_start: true, min: 1 })
 }
 
-/// The method of all these recipes.
-struct Pairs<C> {
+/// The method of all these recipes: runs of `N` tokens.
+struct Runs<C, const N: usize> {
     cut: C,
     /// Whether the start of the text counts as a token, an empty one.
     from_start: bool,
-    /// The number of distinct pairs below which a text has no fingerprint.
+    /// The number of distinct runs below which a text has no fingerprint.
     min: usize,
 }
 
-/// Combines neighbouring tokens into pairs.
-struct Pairing {
-    last: Option<u64>,
+/// The hashes of the last `N` tokens.
+struct Window<const N: usize> {
+    hashes: [u64; N],
+    /// How many tokens are missing until there are as many.
+    missing: usize,
 }
 
-impl Pairing {
-    /// Adds the next token and returns the hash of the pair that it completes.
+impl<const N: usize> Window<N> {
+    /// Adds the next token and returns the hash of the run that it completes.
     #[inline]
     fn push(&mut self, token: &str) -> Option<u64> {
-        let hash = xxh3(token.as_bytes());
-        let last = self.last.replace(hash)?;
-        Some(last.rotate_left(1).wrapping_add(hash))
+        self.push_hash(xxh3(token.as_bytes()));
+        (self.missing == 0).then(|| {
+            self.hashes.iter().fold(0u64, |run, &hash| run.rotate_left(1).wrapping_add(hash))
+        })
+    }
+
+    #[inline]
+    fn push_hash(&mut self, hash: u64) {
+        self.hashes.rotate_left(1);
+        self.hashes[N - 1] = hash;
+        self.missing = self.missing.saturating_sub(1);
     }
 }
 
-impl<C> Pairs<C> {
-    fn pairing(&self) -> Pairing {
-        Pairing { last: self.from_start.then(|| xxh3(b"")) }
+impl<C, const N: usize> Runs<C, N> {
+    fn window(&self) -> Window<N> {
+        let mut window = Window { hashes: [0; N], missing: N };
+        if self.from_start {
+            window.push_hash(xxh3(b""));
+        }
+        window
     }
 }
 
@@ -93,18 +117,18 @@ impl Needed {
     }
 }
 
-impl<F: Width, C: Cut> Method<F> for Pairs<C> {
+impl<F: Width, C: Cut, const N: usize> Method<F> for Runs<C, N> {
     fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
-        let mut pairing = self.pairing();
+        let mut window = self.window();
         let mut needed = Needed { min: self.min, seen: Vec::with_capacity(self.min) };
         // An ideograph has three bytes; most words, with their space, have more.
         let mut sketch = OneBit::with_capacity(text.len() / 3);
         let mut features = 0;
         self.cut.cut(text, |token| {
-            if let Some(pair) = pairing.push(token) {
+            if let Some(run) = window.push(token) {
                 features += 1;
-                needed.note(pair);
-                sketch.push(pair);
+                needed.note(run);
+                sketch.push(run);
             }
         });
         match needed.seen.len() {
@@ -116,35 +140,43 @@ impl<F: Width, C: Cut> Method<F> for Pairs<C> {
     }
 
     fn explain(&self, text: &str) -> Explanation<F> {
-        let mut pairing = self.pairing();
+        let mut window = self.window();
         let mut sketch = OneBit::new();
         let mut features: Vec<Feature<F>> = Vec::new();
         let mut places = HashMap::new();
-        let mut last = "^".to_owned();
+        let mut tokens = VecDeque::from(["^".to_owned()]);
         self.cut.cut(text, |token| {
-            if let Some(pair) = pairing.push(token) {
-                let place = *places.entry(pair).or_insert(features.len());
+            tokens.push_back(token.to_owned());
+            if tokens.len() > N {
+                tokens.pop_front();
+            }
+            if let Some(run) = window.push(token) {
+                let place = *places.entry(run).or_insert(features.len());
                 if place == features.len() {
-                    let (text, hash) = (format!("{last} {token}"), F::from_low64(pair));
+                    let text = tokens.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+                    let hash = F::from_low64(run);
                     features.push(Feature { text, occurrences: 0, weight: 0.0, hash });
-                    sketch.push(pair);
+                    sketch.push(run);
                 }
                 features[place].occurrences += 1;
             }
-            token.clone_into(&mut last);
         });
         Explanation::of_one_bit(features, &mut sketch, self.min)
     }
 
     fn features(&self, text: &str) -> Shingles {
-        let mut pairing = self.pairing();
+        let mut window = self.window();
         let mut hashes = Vec::with_capacity(text.len() / 4);
-        self.cut.cut(text, |token| hashes.extend(pairing.push(token).map(u128::from)));
+        self.cut.cut(text, |token| hashes.extend(window.push(token).map(u128::from)));
         Shingles::of_hashes(hashes)
     }
 
     fn min_features(&self) -> usize {
         self.min
+    }
+
+    fn is_min_hash(&self) -> bool {
+        true
     }
 }
 

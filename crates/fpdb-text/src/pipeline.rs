@@ -222,6 +222,10 @@ impl<F: Width> Method<F> for Pipeline<F> {
     fn min_features(&self) -> usize {
         self.min_features
     }
+
+    fn is_min_hash(&self) -> bool {
+        self.one_bit
+    }
 }
 
 #[cfg(test)]

@@ -132,6 +132,32 @@ impl<F: Width> Recipe<F> {
         self.method.features(text)
     }
 
+    /// Returns the estimated Jaccard similarity of the [features](Self::features) of two texts whose
+    /// fingerprints differ in `distance` bits, and the standard error of the estimate; `None` for a
+    /// recipe that is not a one-bit MinHash, whose distances do not tell a similarity.
+    ///
+    /// With f bits, the estimate is 1 - 2 `distance` / f, and at least 0. Each bit differs with
+    /// probability p = (1 - J) / 2 (Li and König, *b-Bit Minwise Hashing*, WWW 2010), so the
+    /// standard error is 2 sqrt(p (1 - p) / f), with the p of the estimate.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    ///
+    /// let (similarity, error) = Recipe::<u128>::named("pairs/1")?.similarity(13).expect("MinHash");
+    /// assert!((similarity - 0.797).abs() < 0.001 && (error - 0.053).abs() < 0.001);
+    /// assert!(Recipe::<u64>::named("words/1")?.similarity(3).is_none());
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn similarity(&self, distance: u32) -> Option<(f64, f64)> {
+        let bits = f64::from(F::WIDTH);
+        let p = (f64::from(distance) / bits).min(0.5);
+        let error = 2.0 * (p * (1.0 - p) / bits).sqrt();
+        self.method.is_min_hash().then_some((1.0 - 2.0 * p, error))
+    }
+
     /// Explains the fingerprint of a text: by its features, and by how close each bit is to having
     /// the other value.
     ///

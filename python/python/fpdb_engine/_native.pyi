@@ -362,6 +362,9 @@ def fingerprint(text: str, recipe: str = "default", *, bits: int = 64) -> int | 
 def fingerprint_batch(
     texts: _Texts, recipe: str = "default", *, bits: int = 64, threads: int | None = None
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]: ...
+def estimate_jaccard(
+    distance: int, recipe: str = "default", *, bits: int = 128
+) -> tuple[float, float]: ...
 def jaccard(a: str, b: str, *, recipe: str = "default", ngram: int | None = None) -> float: ...
 def jaccard_pairs(
     texts: _Texts,

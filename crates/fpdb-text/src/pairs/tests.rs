@@ -15,6 +15,7 @@ const OURS: &[&str] = &[
     #[cfg(feature = "zh")]
     "pairs-zh/1",
     "pairs-short/1",
+    "fives/1",
 ];
 
 fn fingerprint(recipe: &str, text: &str) -> Option<u64> {
@@ -59,8 +60,8 @@ fn spaces_between_han_characters_are_ignored() {
 
 /// A second, slow implementation that follows the description of the recipe.
 #[test]
-fn pairs_1_agrees_with_its_description() {
-    let described = |text: &str| {
+fn pairs_1_and_fives_1_agree_with_their_description() {
+    let described = |text: &str, n: usize| {
         let mut tokens: Vec<String> = vec![String::new()];
         for c in text.nfkc().flat_map(char::to_lowercase) {
             match c {
@@ -72,12 +73,16 @@ fn pairs_1_agrees_with_its_description() {
         }
         tokens.retain(|token| !token.is_empty());
         let hashes: Vec<u64> = tokens.iter().map(|token| xxh3(token.as_bytes())).collect();
-        let pair = |pair: &[u64]| pair[0].rotate_left(1).wrapping_add(pair[1]);
-        one_bit::<u64>(&hashes.windows(2).map(pair).collect::<Vec<_>>())
+        let run = |run: &[u64]| {
+            let more = |sum: u64, &hash: &u64| sum.rotate_left(1).wrapping_add(hash);
+            run[1..].iter().fold(run[0], more)
+        };
+        one_bit::<u64>(&hashes.windows(n).map(run).collect::<Vec<_>>())
     };
     let odd = "Ｆｕｌｌ　ｗｉｄｔｈ ﬁne, cafe\u{301}, zero\u{200b}width, 中文abc中文 の 12。x";
     for text in [ENGLISH, CHINESE, MIXED, odd] {
-        assert_eq!(fingerprint("pairs/1", text), described(text), "{text}");
+        assert_eq!(fingerprint("pairs/1", text), described(text, 2), "{text}");
+        assert_eq!(fingerprint("fives/1", text), described(text, 5), "{text}");
     }
 }
 
