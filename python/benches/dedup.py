@@ -90,6 +90,14 @@ def with_fpdb_verified(texts: list[str], folder: Path) -> list[int]:
     return with_fpdb(texts, folder, verify=True, ngram=5)
 
 
+def with_fives(texts: list[str], folder: Path) -> list[int]:
+    return with_fpdb(texts, folder, recipe="fives/1")
+
+
+def with_fives_verified(texts: list[str], folder: Path) -> list[int]:
+    return with_fpdb(texts, folder, recipe="fives/1", verify=True)
+
+
 def with_datatrove(texts: list[str], folder: Path) -> list[int]:
     from datatrove.data import Document
     from datatrove.executor import LocalPipelineExecutor
@@ -146,6 +154,8 @@ def with_datasketch(texts: list[str], folder: Path) -> list[int]:
 PROGRAMS = {
     "fpdb": with_fpdb,
     "fpdb-verified": with_fpdb_verified,
+    "fpdb-fives": with_fives,
+    "fpdb-fives-verified": with_fives_verified,
     "datatrove": with_datatrove,
     "datasketch": with_datasketch,
 }

@@ -138,9 +138,16 @@ impl<'a> ColumnsView<'a> {
     /// Returns the rows of these buckets.
     #[inline(always)]
     pub(crate) fn rows_of(&self, buckets: &Range<u32>) -> Result<Range<usize>> {
-        let starts = self.starts(buckets)?;
+        // Of many buckets, what is between the ends is not read.
+        let (starts, ends) = match buckets.len() {
+            ..=NEAR_BUCKETS => self.starts(buckets).map(|starts| (starts, starts))?,
+            _ => {
+                let of = |bucket| self.starts(&(bucket..bucket));
+                (of(buckets.start)?, of(buckets.end)?)
+            }
+        };
         let row = |start: Option<&[u8; 4]>| start.map_or(0, |&start| row_at(start));
-        let (start, end) = (row(starts.first()), row(starts.last()));
+        let (start, end) = (row(starts.first()), row(ends.last()));
         if start > end || end > self.columns.rows() {
             return Err(self.no_such_rows(buckets.start));
         }
@@ -254,6 +261,9 @@ impl<'a> ColumnsView<'a> {
 pub(crate) fn row_at(start: [u8; 4]) -> usize {
     u32::from_le_bytes(start) as usize
 }
+
+/// Number of buckets whose starts are read together.
+const NEAR_BUCKETS: usize = 16;
 
 /// Most cache lines of keys that are prefetched for a lookup.
 const MOST_PREFETCHED: usize = 4;

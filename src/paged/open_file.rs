@@ -74,7 +74,8 @@ impl OpenFile {
             source,
             path: path.to_owned(),
             checksum,
-            is_scattered: header.kind == FileKind::Columns,
+            is_scattered: header.kind == FileKind::Columns
+                || header.kind == FileKind::Table && header.bits == 128,
             len,
             body_len: 0,
             meta: (0, Vec::new()),

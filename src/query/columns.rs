@@ -187,7 +187,11 @@ fn find_candidates(
             rows += range.len() as u64;
         }
         if let Some(lookup) = at.checked_sub(2 * AHEAD).and_then(|at| lookups.get(at)) {
+            let before = found.len();
             tables[lookup.table as usize].compare(lookup, found)?;
+            for &(table, row) in &found[before..] {
+                tables[table as usize].view.prefetch_block(row as usize);
+            }
         }
     }
     Ok(rows)
@@ -240,9 +244,7 @@ fn blocks_of<F: Fingerprint>(
     table: &Table<F>,
     is_cold: bool,
 ) -> Result<Vec<usize>> {
-    for &(table, row) in found {
-        tables[table as usize].view.prefetch_block(row as usize);
-    }
+    let in_table_0 = table.view();
     let mut blocks = Vec::with_capacity(found.len());
     for &(number, row) in found {
         let (view, row) = (&tables[number as usize].view, row as usize);
@@ -251,6 +253,7 @@ fn blocks_of<F: Fingerprint>(
         if block >= table.blocks() {
             return Err(view.no_such_block(row));
         }
+        in_table_0.prefetch_block(block);
         blocks.push(block);
     }
     blocks.sort_unstable();
@@ -271,7 +274,6 @@ fn search_blocks<F: Fingerprint>(
     hits: &mut Hits<F>,
 ) -> Result<()> {
     let view = table.view();
-    blocks.iter().for_each(|&block| view.prefetch_block(block));
     let mut left = blocks.iter();
     cpu::with_native_instructions(
         #[inline(always)]

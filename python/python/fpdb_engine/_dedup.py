@@ -125,9 +125,10 @@ def dedup(
     memory: 128 bits are stored per text, on the disk, and the result takes 13 bytes per row. None is a text
     without content.
 
-    Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity. Of
-    pairs of exactly this similarity, the share recall is found, and of more similar ones more. A row is kept
-    unless it is like one that is kept already. keep says which comes first: "first" the rows in their order,
+    Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity; with
+    recipe="fives/1", that of their runs of five words, as MinHash programs compare them. Of pairs of exactly
+    this similarity, the share recall is found, and of more similar ones more. A row is kept unless it is like
+    one that is kept already. keep says which comes first: "first" the rows in their order,
     "longest" the longest texts. Texts that are too short to be compared are kept.
 
     Similarities are estimated by fingerprints, with a standard error of about 0.05, so that some pairs below

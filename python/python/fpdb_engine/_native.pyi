@@ -38,6 +38,7 @@ __all__ = [
     "WarcRecord",
     "WarcRecords",
     "__version__",
+    "estimate_jaccard",
     "extract_html",
     "fingerprint",
     "fingerprint_batch",
