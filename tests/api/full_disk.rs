@@ -373,6 +373,50 @@ fn bulk_load_and_backup_check_for_space_before_they_write() {
     assert_eq!(db.snapshot().len(), oracle.0.len() as u64 + 200);
 }
 
+/// The entries are not even read. In the end, a load needs no more than it said.
+#[test]
+fn bulk_load_that_cannot_fit_is_refused_at_once_and_its_peak_is_known_before() {
+    for memory in [64 << 20, 1 << 18] {
+        let sim = Sim::new();
+        let db = options(&sim).bulk_memory(memory).create("sim").unwrap();
+        let entries = || range(0, 50_000);
+        let needed = db.bulk_load_space(50_000);
+        assert!(needed > 50_000 * 16, "{needed}");
+        let mut read = 0;
+        let all = entries();
+        sim.set_free_space(needed / 2);
+        let counted = all.iter().map(|&entry| {
+            read += 1;
+            Ok(entry)
+        });
+        let error = db.bulk_load(counted).unwrap_err();
+        assert_eq!((error.kind(), read), (ErrorKind::NoSpace, 0));
+        let message = format!("a bulk load needs up to {needed} bytes of free disk space");
+        assert!(error.to_string().starts_with(&message), "{error}");
+        // Room for a flush, and for what is always left free.
+        sim.set_free_space(needed + (2 << 20));
+        assert_eq!(db.bulk_load(all.iter().copied().map(Ok)).unwrap().inserted, 50_000);
+    }
+}
+
+#[test]
+fn compaction_needs_no_more_space_than_it_says() {
+    let sim = Sim::new();
+    let db = options(&sim).create("sim").unwrap();
+    let _ = db.bulk_load(range(0, 50_000).into_iter().map(Ok)).unwrap();
+    assert_eq!(db.compact_space(), 0, "there is nothing to do");
+    insert(&db, &range(50_000, 50_100)).unwrap();
+    db.flush().unwrap();
+    let needed = db.compact_space();
+    assert!(needed > 50_000 * 8, "{needed}");
+    sim.set_free_space(needed / 2);
+    let error = db.compact().unwrap_err();
+    assert!(error.to_string().contains(&format!("needs up to {needed} bytes")), "{error}");
+    sim.set_free_space(needed + (4 << 20));
+    assert_eq!(db.compact().unwrap().segments_after, 1);
+    assert_eq!((db.compact_space(), db.snapshot().len()), (0, 50_100));
+}
+
 /// Inserts until the disk is full. Returns how many entries were acknowledged.
 fn fill(db: &Db, from: u64) -> u64 {
     for i in (from..).step_by(16) {

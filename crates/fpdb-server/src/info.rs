@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write};
 
+use fpdb::Stats;
+
 use crate::metrics::{Histogram, Metrics};
 use crate::service::Service;
 use crate::width::Width;
@@ -60,6 +62,7 @@ pub(crate) fn info<F: Width>(service: &Service<F>, names: &[&[u8]]) -> String {
                 ("documents", &stats.documents),
                 ("segments", &stats.segments.len()),
                 ("bytes", &stats.bytes_total),
+                ("compaction_bytes", &compaction_bytes(&stats)),
                 ("refused_writes", &metrics.refused_for_space.get()),
                 ("write_error", &stats.write_error.as_deref().unwrap_or("none")),
                 ("background_error", &stats.background_error.as_deref().unwrap_or("none")),
@@ -82,6 +85,13 @@ fn section(text: &mut String, title: &str, rows: Rows<'_>) {
     for (name, value) in rows {
         let _ = write!(text, "{name}:{value}\r\n");
     }
+}
+
+/// Returns about how many bytes a full compaction takes: the new segment exists before the old ones
+/// are removed.
+fn compaction_bytes(stats: &Stats) -> u64 {
+    let is_one = stats.segments.len() < 2 && stats.removed == 0;
+    if is_one { 0 } else { stats.bytes_total - stats.bytes_log }
 }
 
 fn calls(metrics: &Metrics) -> u64 {
@@ -113,7 +123,7 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         "Error replies by command.",
         &failures,
     );
-    let single: [(&str, &str, &str, u64); 17] = [
+    let single: [(&str, &str, &str, u64); 18] = [
         (
             "unknown_commands_total",
             "counter",
@@ -135,6 +145,12 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         ("documents", "gauge", "Documents in the database, with duplicates.", stats.documents),
         ("segments", "gauge", "Segments on disk.", stats.segments.len() as u64),
         ("disk_bytes", "gauge", "Size of all files.", stats.bytes_total),
+        (
+            "compaction_bytes",
+            "gauge",
+            "About how much free disk space a full compaction takes.",
+            compaction_bytes(&stats),
+        ),
         ("memtable_bytes", "gauge", "Memory for recent changes.", stats.memtable_bytes as u64),
         (
             "wrong_passwords_total",

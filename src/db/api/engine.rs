@@ -31,6 +31,7 @@ use crate::db::upkeep::sync;
 use crate::db::write;
 use crate::db::write::expire::{self, ExpireReport};
 use crate::db::write::load::{self, LoadReport};
+use crate::db::write::load_space;
 use crate::db::write::outcome::Outcome;
 use crate::db::write::rule::{BeforeCommit, Rule};
 use crate::error::Result;
@@ -232,6 +233,10 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
         load::load(self.handle().in_own_process()?, entries, &self.handle().watch)
     }
 
+    fn bulk_load_space(&self, entries: u64) -> u64 {
+        load_space::most_space(self.handle().core(), entries)
+    }
+
     fn sync(&self) -> Result<()> {
         sync::sync_log(self.handle().in_own_process()?)
     }
@@ -247,6 +252,10 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
     fn compact(&self) -> Result<CompactReport> {
         let handle = self.handle();
         compact::flush_and_compact_all(handle.in_own_process()?, &handle.watch)
+    }
+
+    fn compact_space(&self) -> u64 {
+        compact::most_space(self.handle().core())
     }
 
     fn verify(&self) -> Result<VerifyReport> {

@@ -97,6 +97,26 @@ impl<F: Fingerprint> Db<F> {
         self.engine().compact()
     }
 
+    /// Returns the most bytes of free disk space that [`compact`](Self::compact) takes while it
+    /// runs, without what is in memory: it writes the new segment before it removes the old ones. 0
+    /// if there is nothing to do. Reads the heads of all postings.
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().background(false).in_memory()?;
+    /// for id in 0..3u64 {
+    ///     db.insert(id << 32, id)?;
+    ///     db.flush()?;
+    /// }
+    /// assert!(db.compact_space() > 0);
+    /// db.compact()?;
+    /// assert_eq!(db.compact_space(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn compact_space(&self) -> u64 {
+        self.engine().compact_space()
+    }
+
     /// Flushes, then reads and checks every byte of every segment; see
     /// [`Snapshot::verify`](crate::Snapshot::verify).
     ///

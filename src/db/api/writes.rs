@@ -208,6 +208,11 @@ impl<F: Fingerprint> Db<F> {
     /// Other writers wait while the tables are written. The database must have
     /// [user ids](crate::Ids::User).
     ///
+    /// A load takes much more disk space while it runs than in the end: see
+    /// [`bulk_load_space`](Self::bulk_load_space). If the disk has less free space than the least
+    /// number of entries by the iterator's [`size_hint`](Iterator::size_hint) needs, nothing is
+    /// read.
+    ///
     /// # Errors
     ///
     /// The first error among the entries; `InvalidArgument` in a database with names or unique ids;
@@ -225,5 +230,22 @@ impl<F: Fingerprint> Db<F> {
         entries: impl IntoIterator<Item = Result<Entry<F>>>,
     ) -> Result<LoadReport> {
         self.engine().bulk_load(&mut entries.into_iter())
+    }
+
+    /// Returns the most bytes of free disk space that a [bulk load](Self::bulk_load) of this many
+    /// entries takes while it runs, with the memory and threads of this database, if their ids are
+    /// not greater than their number. Random fingerprints of 64 bits take about two thirds of that,
+    /// and a quarter in the end. With more [memory](crate::Options::bulk_memory), a load needs less.
+    ///
+    /// ```
+    /// # let db = fpdb::Db::options().in_memory()?;
+    /// let bytes = db.bulk_load_space(1_000_000_000);
+    /// println!("a load of a billion entries needs up to {bytes} bytes of free disk space");
+    /// # assert!(bytes > 16_000_000_000);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn bulk_load_space(&self, entries: u64) -> u64 {
+        self.engine().bulk_load_space(entries)
     }
 }

@@ -133,8 +133,7 @@ fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactR
     let _one_at_a_time = lock(&core.compacting);
     let folder = &*install::own_folder(core)?;
     let before = core.current.get().segments.clone();
-    let is_reduced = before.iter().all(|s| weight(s.meta()).removed == 0);
-    if before.len() > 1 || !is_reduced {
+    if is_worthwhile(&before) {
         let claim = claim_for_all(core, &before)?;
         let folder = &folder.counting(claim.written().clone());
         let work = Merger::work(&core.settings, &before);
@@ -155,6 +154,20 @@ fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactR
         bytes_before: bytes(&before),
         bytes_after: bytes(&after),
     })
+}
+
+/// Returns whether a merge of all segments changes anything.
+fn is_worthwhile<F: Fingerprint>(segments: &[Arc<Segment<F>>]) -> bool {
+    segments.len() > 1 || segments.iter().any(|s| weight(s.meta()).removed > 0)
+}
+
+/// Returns the most bytes that a merge of all segments takes.
+pub(crate) fn most_space<F: Fingerprint>(core: &Core<F>) -> u64 {
+    let segments = core.current.get().segments.clone();
+    if !is_worthwhile(&segments) {
+        return 0;
+    }
+    MergeSizes::new(&core.settings, &segments).most(0..segments.len())
 }
 
 /// Claims space for the merge of all segments.

@@ -11,12 +11,14 @@ use crate::db::upkeep::flush;
 use crate::db::upkeep::install;
 use crate::db::upkeep::space;
 use crate::db::write::backpressure;
+use crate::db::write::load_space::{
+    FOR_ENTRIES, FOR_ROWS, most_space, segment_space, share, sorts,
+};
 use crate::documents::SymbolTable;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Document, Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Watch};
 use crate::scratch::{Scratch, ScratchFiles};
-use crate::segment::bound::{Expected, most_bytes};
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
 use crate::sorter::{Record, Sorted, Sorter};
@@ -30,12 +32,8 @@ const OPERATION: &str = "a bulk load";
 /// How many entries are read at a time. There are up to four batches in memory.
 const BATCH: usize = 1 << 13;
 
-// The memory is shared in sixteenths. If it holds all entries of 64 bits, it holds the rows of one
-// table too, which are half as long, and filters of 8 bits for two.
-const FOR_ENTRIES: usize = 9;
-/// For the rows of all tables that are sorted at the same time.
-const FOR_ROWS: usize = 5;
-/// For the filters of all tables that are written at the same time; more if the others leave some.
+/// The sixteenths of the memory for the filters of all tables that are written at the same time;
+/// more if the others leave some.
 const FOR_FILTERS: usize = 2;
 
 /// Bytes of a filter that is in memory even if it exceeds its share.
@@ -79,9 +77,14 @@ pub(crate) fn load<F: Fingerprint>(
         .at_path(core.storage.root()));
     }
     let folder = install::own_folder(core)?;
-    let claim = space::claim(core, &mut lock(&core.log.writer), 0, OPERATION)?;
-    let folder = &folder.counting(claim.written().clone());
     let entries = entries.into_iter();
+    // What cannot fit is refused at once, and not after hours.
+    let least = entries.size_hint().0 as u64;
+    let mut writer = lock(&core.log.writer);
+    space::require_alone(core, &mut writer, most_space(core, least), OPERATION)?;
+    let claim = space::claim(core, &mut writer, 0, OPERATION)?;
+    drop(writer);
+    let folder = &folder.counting(claim.written().clone());
     let total = match entries.size_hint() {
         (low, Some(high)) if low == high => Some(low as u64),
         _ => None,
@@ -212,7 +215,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 
     /// Returns this many sixteenths of the memory.
     fn memory(&self, sixteenths: usize) -> usize {
-        self.core.tuning.bulk_memory / 16 * sixteenths
+        share(self.core.tuning.bulk_memory, sixteenths)
     }
 
     /// Returns a sorter for entries.
@@ -323,14 +326,8 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         sorts: usize,
         documents: u64,
     ) -> Result<()> {
-        let core = self.core;
-        let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
-        let rows = entries * F::BYTES as u64;
-        let hashes = if core.settings.filter_bits > 0 { entries * 8 } else { 0 };
-        let is_in_memory = rows * sorts as u64 <= self.memory(FOR_ROWS) as u64;
-        let scratch = if is_in_memory { 0 } else { (rows + hashes) * sorts as u64 };
-        let needed = most_bytes::<F>(&core.settings, &expected) + scratch;
-        space::require_alone(core, writer, needed, OPERATION)
+        let needed = segment_space(self.core, entries, greatest_id, sorts, documents);
+        space::require_alone(self.core, writer, needed, OPERATION)
     }
 
     fn write(
@@ -353,8 +350,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 
     /// Returns how many tables are sorted at a time.
     fn sorts(&self) -> usize {
-        let settings = &self.core.settings;
-        self.threads.min((settings.tables() - 1).max(settings.column_tables()))
+        sorts(self.core, self.threads)
     }
 
     fn write_tables(

@@ -105,6 +105,13 @@ pub(crate) fn is_number(cell: &str) -> bool {
     cell.starts_with(|c: char| c.is_ascii_digit()) && !cell.starts_with("0x")
 }
 
+/// Says how much free disk space an operation needs at most while it runs, unless that is little.
+pub(crate) fn say_peak(bytes: u64, operation: &str, context: &mut Context<'_>) {
+    if bytes >= 64 << 20 {
+        context.say(format_args!("{operation} needs up to {} of free disk space", iec(bytes)));
+    }
+}
+
 /// Formats a number of bytes for people: `1.25 GiB`.
 pub(crate) fn iec(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

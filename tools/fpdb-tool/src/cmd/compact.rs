@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use fpdb::{Fingerprint, Options, Stats};
-use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::database::by_width;
 use crate::failure::Exit;
 use crate::memory::MemoryArgs;
-use crate::output::{Context, iec};
+use crate::output::{Context, iec, say_peak};
 use crate::progress;
 
 const EXAMPLE: &str = "\
@@ -41,21 +40,22 @@ struct Report {
     bytes_after: u64,
     segments_before: usize,
     segments_after: usize,
+    /// The most bytes of free disk space that it needed while it ran.
+    space_needed: u64,
 }
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let bar = progress::of_operation(context);
         let bits = fpdb::Description::read(&self.path)?.bits;
-        let done = by_width!(bits, |options| self.compact(options, &bar));
-        bar.finish_and_clear();
-        let (before, after) = done?;
+        let (before, after, space_needed) =
+            by_width!(bits, |options| self.compact(options, context))?;
         let report = Report {
             schema: "fpdb.compact/1",
             bytes_before: before.bytes_total,
             bytes_after: after.bytes_total,
             segments_before: before.segments.len(),
             segments_after: after.segments.len(),
+            space_needed,
         };
         let sentence = format!(
             "before {} (segments: {}), after {} (segments: {})",
@@ -71,13 +71,18 @@ impl Args {
     fn compact<F: Fingerprint>(
         &self,
         options: Options<F>,
-        bar: &ProgressBar,
-    ) -> Result<(Stats, Stats)> {
+        context: &mut Context<'_>,
+    ) -> Result<(Stats, Stats, u64)> {
         let db = self.memory.apply(options.index_memory(0)).open(&self.path)?;
         let before = db.stats();
-        db.on_progress(progress::on(bar)).compact()?;
+        let needed = db.compact_space();
+        say_peak(needed, "the compaction", context);
+        let bar = progress::of_operation(context);
+        let compacted = db.on_progress(progress::on(&bar)).compact();
+        bar.finish_and_clear();
+        compacted?;
         let after = db.stats();
         db.close()?;
-        Ok((before, after))
+        Ok((before, after, needed))
     }
 }

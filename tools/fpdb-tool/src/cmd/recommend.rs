@@ -125,6 +125,8 @@ struct Report {
     beyond_limits: usize,
     /// The command that creates a database with the first layout.
     create: String,
+    /// About how many bytes of disk a bulk load with the first layout takes while it runs.
+    load_bytes: u64,
     layouts: Vec<Row>,
 }
 
@@ -267,8 +269,17 @@ impl Args {
             considered: proposals.considered,
             beyond_limits: proposals.beyond_limits,
             create: self.create(best),
+            load_bytes: best.disk_bytes + self.n * self.scratch_bytes(best),
             layouts: proposals.best.iter().map(Row::of).collect(),
         }
+    }
+
+    /// Returns the bytes per document of what a bulk load sorts on disk at a time: entries with
+    /// ids, the fingerprints of a table, and its prefixes.
+    fn scratch_bytes(&self, best: &Proposal) -> u64 {
+        let fingerprint = u64::from(self.bits() / 8);
+        let prefix = if best.filter_bits > 0 { 8 } else { 0 };
+        fingerprint + 8 + fingerprint + prefix
     }
 
     fn create(&self, best: &Proposal) -> String {
@@ -378,6 +389,10 @@ impl Report {
                 self.beyond_limits, self.considered
             ));
         }
+        context.say(format_args!(
+            "with the first layout, a bulk load takes about {} on disk while it runs",
+            iec(self.load_bytes)
+        ));
         context.say(format_args!("to create a database with the first layout: {}", self.create));
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Reads lists of fingerprints: one per line in hex or decimal, with or without an id, or binary.
 
+use std::fs::{self, File};
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,12 +10,15 @@ use fpdb::Fingerprint;
 use indicatif::ProgressBar;
 
 use super::csv::{Quote, Rows};
-use super::decompress::{Compression, Input, read_error};
+use super::decompress::{Compression, Input, is_gzip, is_zstd, read_error};
 use super::kind::check_list;
 use super::lines::Lines;
 
 /// Size in bytes of the longest line, which has room for a fingerprint and the longest id.
 const MAX_LINE: usize = 1 << 20;
+
+/// Bytes of a file that show how long its lines are.
+const HEAD: u64 = 1 << 16;
 
 /// `--fp-format`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +75,26 @@ impl Lists<'_> {
         files.iter().flat_map(move |path| {
             self.read_file(path).unwrap_or_else(|e| Box::new(std::iter::once(Err(e))))
         })
+    }
+
+    /// Returns about how many fingerprints these files hold, if their sizes and first lines show it.
+    pub(crate) fn estimate<F: Fingerprint>(&self, files: &[PathBuf]) -> Option<u64> {
+        files.iter().map(|path| self.estimate_file::<F>(path)).sum()
+    }
+
+    fn estimate_file<F: Fingerprint>(&self, path: &Path) -> Option<u64> {
+        let size = path.metadata().ok().filter(fs::Metadata::is_file)?.len();
+        let mut head = Vec::new();
+        File::open(path).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+        let binary =
+            matches!(self.args.fp_format, FingerprintFormat::BinLe | FingerprintFormat::BinBe);
+        if !binary && !is_gzip(&head) && !is_zstd(&head) {
+            let lines = head.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            let end = head.iter().rposition(|&byte| byte == b'\n').map_or(head.len(), |at| at + 1);
+            return Some(size * lines.max(1) / (end as u64).max(1));
+        }
+        let is_compressed = path.extension().is_some_and(|end| end == "gz" || end == "zst");
+        (binary && !is_compressed).then_some(size / F::BYTES as u64)
     }
 
     fn read_file<'a, F: Fingerprint>(&self, path: &'a Path) -> Result<Fingerprints<'a, F>> {

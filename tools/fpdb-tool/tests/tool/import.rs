@@ -153,3 +153,30 @@ fn imports_that_contradict_the_database_are_refused() {
     let run = folder.exits(2, &format!("import a file --first-id {last}"));
     assert!(run.err.contains("the largest id is"), "{}", run.err);
 }
+
+/// The file has a terabyte, of which nothing is stored.
+#[test]
+fn a_load_that_cannot_fit_is_refused_before_it_begins_with_the_space_that_it_needs() {
+    let folder = Folder::new();
+    let file = std::fs::File::create(folder.file("list")).unwrap();
+    if file.set_len(1 << 40).is_err() {
+        println!("skipped: no file can be that long here");
+        return;
+    }
+    let run = folder.exits(2, "import db list --fp-format bin-le");
+    let (peak, _) = run.err.split_once(" TiB of free disk space\n").expect("the space");
+    assert!(peak.starts_with("the load needs up to "), "{}", run.err);
+    assert!(run.err.contains("a bulk load needs up to "), "{}", run.err);
+    assert!(run.err.contains("but may use only") && run.err.contains("free some space"));
+    // Lines are counted by the first ones.
+    let lines = "0x0123456789abcdef\n".repeat(4000);
+    folder.write("lines", lines);
+    std::fs::File::options()
+        .write(true)
+        .open(folder.file("lines"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
+    let run = folder.exits(2, "import db lines");
+    assert!(run.err.contains("a bulk load needs up to "), "{}", run.err);
+}

@@ -92,6 +92,7 @@ fn compact_reports_the_sizes_and_keeps_every_entry() {
     let before = folder.ok("export a").out;
     let report = folder.ok("compact a --json").json();
     assert_eq!(report["schema"], "fpdb.compact/1");
+    assert!(report["space_needed"].is_u64(), "{report}");
     assert_eq!(report["segments_after"], 1);
     assert!(report["bytes_before"].as_u64() >= report["bytes_after"].as_u64(), "{report}");
     assert_eq!(folder.ok("export a").out, before);

@@ -29,6 +29,9 @@ fn proposals_are_within_the_limits_and_can_be_created() {
     let table = folder.ok(line);
     assert!(table.text().starts_with("layout ") && table.err.contains("are left out"));
     assert!(table.err.contains(create), "{}", table.err);
+    let end = number(&layouts[0]["disk_bytes"]);
+    assert!(number(&report["load_bytes"]) >= end + 24e9, "entries and rows are on disk, too");
+    assert!(table.err.contains("a bulk load takes about"), "{}", table.err);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::Args;
 use crate::database::{self, Target};
 use crate::failure;
 use crate::input::fingerprints::{Listed, Lists};
-use crate::output::Context;
+use crate::output::{Context, say_peak};
 use crate::progress;
 
 /// Entries per commit, where they are not loaded in bulk.
@@ -54,7 +54,13 @@ impl Args {
         let loaded = match ids {
             Ids::Names => insert_named(db, list).map(|read| (read, read)),
             Ids::Unique => insert_numbered(db, self.entries(list)).map(|read| (read, read)),
-            _ => self.load(db, self.entries(list), &bar, context),
+            _ => {
+                let expected = lists.estimate::<F>(&self.files).unwrap_or_default();
+                say_peak(db.bulk_load_space(expected), "the load", context);
+                // An estimate is not exact, and a load that may fit is tried.
+                let least = usize::try_from(expected / 10 * 9).unwrap_or(usize::MAX);
+                self.load(db, AtLeast { list: self.entries(list), least }, &bar, context)
+            }
         };
         bar.finish_and_clear();
         let closed = target.close(loaded.is_ok());
@@ -116,6 +122,24 @@ impl Args {
         bar.finish_and_clear();
         let loaded = loaded?;
         Ok((loaded.read, loaded.inserted))
+    }
+}
+
+/// Entries of which there are at least about so many.
+struct AtLeast<I> {
+    list: I,
+    least: usize,
+}
+
+impl<I: Iterator> Iterator for AtLeast<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        self.list.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.least, None)
     }
 }
 

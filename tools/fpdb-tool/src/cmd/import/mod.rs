@@ -83,7 +83,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     list: ListArgs,
 
-    /// Memory for sorting and for prefix filters, such as 256MiB
+    /// Memory for sorting and for prefix filters, such as 256MiB. With more, a load needs less disk
+    /// space while it runs
     #[arg(
         long,
         value_name = "BYTES",
