@@ -1,8 +1,8 @@
-//! Operations on a database larger than the memory that the process may use.
+//! Databases as large as the memory that the process may use, and larger.
 //!
-//! Each runs in a process of its own, in a control group with a limit of memory, which ends the
-//! process if it needs more. The database is five times as large as the limit, and with
-//! `FPDB_LITTLE_MEMORY=full` ten times.
+//! Each operation runs in a process of its own, in a control group with a limit of memory, which ends
+//! the process if it needs more. The database is five times as large as the limit, and with
+//! `FPDB_LITTLE_MEMORY=full` ten times; with default settings it is about as large as the limit.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,8 +23,8 @@ struct Group(PathBuf);
 
 impl Group {
     /// Makes it. Returns `None`, and says so, if that is not possible here.
-    fn new() -> Option<Self> {
-        let path = format!("/sys/fs/cgroup/memory/fpdb-test-{}", std::process::id());
+    fn new(name: &str) -> Option<Self> {
+        let path = format!("/sys/fs/cgroup/memory/fpdb-test-{name}-{}", std::process::id());
         let limit = Path::new(&path).join("memory.limit_in_bytes");
         let made =
             std::fs::create_dir(&path).and_then(|()| std::fs::write(limit, LIMIT.to_string()));
@@ -71,7 +71,7 @@ fn numbers(from: u64, to: u64) -> impl Iterator<Item = Result<Entry>> {
 
 #[test]
 fn operations_need_far_less_memory_than_the_database_has() {
-    let Some(group) = Group::new() else { return };
+    let Some(group) = Group::new("operations") else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let is_full = std::env::var_os("FPDB_LITTLE_MEMORY").is_some_and(|value| value == "full");
@@ -91,7 +91,55 @@ fn operations_need_far_less_memory_than_the_database_has() {
 }
 
 #[test]
-#[ignore = "run by the test above, in a process of its own"]
+fn default_settings_stay_within_the_limit_of_a_control_group() {
+    let Some(group) = Group::new("defaults") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let db = Db::options().background(false).create(&path).unwrap();
+    // In several segments, of which some fit.
+    for part in 0..4 {
+        let _ = db.bulk_load(numbers(part << 40, (part << 40) + (1 << 20))).unwrap();
+    }
+    assert!(db.stats().bytes_total > LIMIT, "{}", db.stats().bytes_total);
+    db.close().unwrap();
+    group.run("defaults", folder.path());
+}
+
+/// Opens a database larger than the memory for writing, and then for reading, each with default
+/// settings, and asks with several threads while it is read into memory.
+fn ask_with_default_settings() {
+    assert_eq!(fpdb::memory_limit(), LIMIT);
+    let check = |stats: fpdb::Stats| {
+        let most = LIMIT / 10 * 7;
+        assert!(stats.page_budget_bytes <= most, "{stats:?}");
+        assert!(stats.page_memory_bytes <= most && stats.index_loaded_bytes <= most, "{stats:?}");
+    };
+    let db = Db::options().open("db").unwrap();
+    ask(&|query| db.query(query, 3).unwrap().is_empty(), &|| db.warm().unwrap());
+    check(db.stats());
+    db.close().unwrap();
+    let reader = Db::options().open_read_only("db").unwrap();
+    ask(&|query| reader.query(query, 3).unwrap().is_empty(), &|| reader.warm().unwrap());
+    check(reader.stats());
+}
+
+/// Asks for fingerprints that are there with four threads, and warms the database meanwhile.
+fn ask(finds_nothing: &(dyn Fn(u64) -> bool + Sync), warm: &dyn Fn()) {
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || {
+                for id in (0..20_000).map(|i| (i % 4) << 40 | (i * 4 + thread)) {
+                    let stored = numbers(id, id + 1).next().unwrap().unwrap().fingerprint;
+                    assert!(!finds_nothing(stored ^ 6), "{id}");
+                }
+            });
+        }
+        warm();
+    });
+}
+
+#[test]
+#[ignore = "run by the tests above, each in a process of its own"]
 fn operation_in_this_process() {
     let Ok(operation) = std::env::var(OPERATION) else { return };
     match operation.as_str() {
@@ -116,6 +164,7 @@ fn operation_in_this_process() {
             assert_eq!(db.compact().unwrap().segments_after, 1);
             db.close().unwrap();
         }
+        "defaults" => ask_with_default_settings(),
         _ => {
             let db = options().background(false).open("db").unwrap();
             db.backup("copy").unwrap();
