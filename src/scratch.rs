@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::file_names::FileName;
-use crate::storage::{Kept, LockedFolder, ReadFile, TemporaryFile, WriteFile};
+use crate::storage::{Kept, LockedFolder, PageBudget, ReadFile, TemporaryFile, WriteFile};
 
 /// Makes scratch files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ScratchFiles<'a> {
     /// In the folder of a database that is written to.
     InDatabase(&'a LockedFolder),
-    /// Files without a name in any folder.
-    InFolder(&'a Path),
+    /// Files without a name in any folder. What the system keeps of them counts towards the budget.
+    InFolder(&'a Path, &'a Arc<PageBudget>),
 }
 
 impl<'a> ScratchFiles<'a> {
@@ -26,11 +26,12 @@ impl<'a> ScratchFiles<'a> {
             Self::InDatabase(folder) => {
                 let name = FileName::Run(folder.next_scratch()).to_string();
                 let file = folder.storage().create(&name)?;
-                let kept = Kept::nothing(&**folder.storage());
+                let kept = Kept::nothing(&folder.storage().page_budget());
                 Ok(ScratchFile::Named(Name { folder, name }, kept, file))
             }
-            Self::InFolder(folder) => {
-                Ok(ScratchFile::Unnamed(TemporaryFile::create(folder)?, folder))
+            Self::InFolder(folder, pages) => {
+                let file = TemporaryFile::create(folder)?;
+                Ok(ScratchFile::Unnamed(folder, Kept::nothing(pages), file))
             }
         }
     }
@@ -68,14 +69,14 @@ impl Name<'_> {
 pub(crate) enum ScratchFile<'a> {
     Named(Name<'a>, Kept, Arc<dyn WriteFile>),
     /// In this folder.
-    Unnamed(TemporaryFile, &'a Path),
+    Unnamed(&'a Path, Kept, TemporaryFile),
 }
 
 impl<'a> ScratchFile<'a> {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
             Self::Named(_, kept, file) => kept.append(&**file, bytes),
-            Self::Unnamed(file, _) => file.append(bytes),
+            Self::Unnamed(_, kept, file) => kept.append(file, bytes),
         }
     }
 
@@ -85,10 +86,11 @@ impl<'a> ScratchFile<'a> {
             Self::Named(name, kept, _) => {
                 let file = name.folder.storage().open(&name.name)?;
                 let path = name.path();
-                Ok(ScratchReader { file, path, _named: Some((name, kept)) })
+                Ok(ScratchReader { file, path, _name: Some(name), _kept: kept })
             }
-            Self::Unnamed(file, folder) => {
-                Ok(ScratchReader { file: file.finish()?, path: folder.to_owned(), _named: None })
+            Self::Unnamed(folder, kept, file) => {
+                let (file, path) = (file.finish()?, folder.to_owned());
+                Ok(ScratchReader { file, path, _name: None, _kept: kept })
             }
         }
     }
@@ -100,8 +102,10 @@ pub(crate) struct ScratchReader<'a> {
     file: Arc<dyn ReadFile>,
     /// Of the file or its folder, for messages.
     path: PathBuf,
-    /// Removes the file, and ends counting what the system keeps of it.
-    _named: Option<(Name<'a>, Kept)>,
+    /// Removes the file.
+    _name: Option<Name<'a>>,
+    /// Ends counting what the system keeps of it.
+    _kept: Kept,
 }
 
 impl ScratchReader<'_> {
@@ -239,11 +243,12 @@ mod tests {
     fn spool_in_memory_writes_nothing_until_it_spills() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing");
+        let pages = Arc::new(PageBudget::new(0));
         let count = 10 * SPOOL as u64 / 8;
         for spill_at in [0, 1, count / 2, count] {
-            let files = ScratchFiles::InFolder(folder.path());
+            let files = ScratchFiles::InFolder(folder.path(), &pages);
             let (mut spool, mut read) = (Spool::in_memory(files), Vec::new());
-            let mut in_memory = Spool::in_memory(ScratchFiles::InFolder(&missing));
+            let mut in_memory = Spool::in_memory(ScratchFiles::InFolder(&missing, &pages));
             for i in 0..count {
                 if i == spill_at {
                     spool.spill().unwrap();
@@ -262,5 +267,24 @@ mod tests {
                 .unwrap();
             assert_eq!(read, (0..count).flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
         }
+    }
+    #[test]
+    fn files_without_a_name_count_towards_the_memory_for_pages_until_they_were_read() {
+        let (folder, pages) = (tempfile::tempdir().unwrap(), Arc::new(PageBudget::new(1000)));
+        let mut file = ScratchFiles::InFolder(folder.path(), &pages).create().unwrap();
+        file.append(&[1; 600]).unwrap();
+        // There is no room for these.
+        file.append(&[2; 600]).unwrap();
+        let file = file.finish().unwrap();
+        assert!(!pages.keep_written(401));
+        let mut read = Vec::new();
+        file.read(0..file.len(), 500, &mut |bytes| {
+            read.extend_from_slice(bytes);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(read, [[1; 600], [2; 600]].concat());
+        drop(file);
+        assert!(pages.keep_written(1000));
     }
 }

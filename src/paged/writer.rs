@@ -48,7 +48,7 @@ impl<'a> PagedWriter<'a> {
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
         let mut writer = Self {
             file: storage.create(name)?,
-            kept: Kept::nothing(storage),
+            kept: Kept::nothing(&storage.page_budget()),
             checksum: Checksum::of_file(header),
             buffer: Vec::with_capacity(BUFFER),
             written: 0,

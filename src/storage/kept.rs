@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{PageBudget, Storage, WriteFile};
+use super::{PageBudget, WriteFile};
 use crate::error::Result;
 
 /// The bytes of a file that the system keeps for whoever reads the file next. They count towards the
@@ -15,9 +15,9 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Nothing of a file in this storage.
-    pub(crate) fn nothing(storage: &dyn Storage) -> Self {
-        Self { pages: storage.page_budget(), bytes: 0 }
+    /// Nothing of a file that counts towards this budget.
+    pub(crate) fn nothing(pages: &Arc<PageBudget>) -> Self {
+        Self { pages: pages.clone(), bytes: 0 }
     }
 
     /// Appends to the file. The system keeps the bytes if there is room for them.
@@ -42,7 +42,6 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::storage::Disk;
 
     #[derive(Debug, Default)]
     struct Appended(Mutex<Vec<(bool, u8)>>);
@@ -69,8 +68,8 @@ mod tests {
 
     #[test]
     fn system_keeps_what_the_memory_for_pages_has_room_for_until_the_file_is_dropped() {
-        let (disk, file) = (Disk::new("nowhere").page_memory(250), Appended::default());
-        let (mut one, mut another) = (Kept::nothing(&disk), Kept::nothing(&disk));
+        let (pages, file) = (Arc::new(PageBudget::new(250)), Appended::default());
+        let (mut one, mut another) = (Kept::nothing(&pages), Kept::nothing(&pages));
         one.append(&file, &[1; 100]).unwrap();
         another.append(&file, &[2; 100]).unwrap();
         one.append(&file, &[3; 100]).unwrap();

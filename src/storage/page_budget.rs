@@ -139,7 +139,7 @@ impl PageBudget {
 
     /// Counts bytes of a file that is being written, if there is room for them beside all pages and
     /// copies. Returns whether there is.
-    pub(super) fn keep_written(&self, bytes: u64) -> bool {
+    pub(crate) fn keep_written(&self, bytes: u64) -> bool {
         let others = self.used().saturating_add(self.copies.load(Relaxed));
         let room = self.limit().saturating_sub(others);
         let fits = |written: u64| written.checked_add(bytes).filter(|&sum| sum <= room);

@@ -1,21 +1,19 @@
 //! Files without a name, for what a reader cannot hold in memory.
 
-#![expect(clippy::disallowed_types, reason = "opens files outside the folder of a database")]
-
-use std::fs::File;
-use std::io::Write;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::append_file::AppendFile;
 use super::open_file::OpenFile;
-use super::{ReadFile, failed};
+use super::{ReadFile, WriteFile, failed};
 use crate::error::Result;
 
 /// A file without a name in some folder. The system removes it when it is closed, even if the
 /// process is killed.
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
-    file: File,
+    file: AppendFile,
     /// The folder, for messages.
     folder: PathBuf,
 }
@@ -24,27 +22,48 @@ impl TemporaryFile {
     /// Creates an empty file in this folder.
     pub(crate) fn create(folder: &Path) -> Result<Self> {
         match tempfile::tempfile_in(folder) {
-            Ok(file) => Ok(Self { file, folder: folder.to_owned() }),
+            Ok(file) => Ok(Self { file: AppendFile::new(file), folder: folder.to_owned() }),
             Err(e) => Err(failed("create a temporary file in the folder", folder, e)),
         }
     }
 
-    pub(crate) fn append(&self, bytes: &[u8]) -> Result<()> {
-        let written = (&self.file).write_all(bytes);
-        written.map_err(|e| failed("write to a temporary file in the folder", &self.folder, e))
-    }
-
     /// Ends the file, so that it can be read.
     pub(crate) fn finish(self) -> Result<Arc<dyn ReadFile>> {
-        match OpenFile::new(self.file) {
+        match self.file.file().try_clone().and_then(OpenFile::new) {
             Ok(file) => Ok(Arc::new(file)),
             Err(e) => Err(failed("read a temporary file in the folder", &self.folder, e)),
         }
     }
 }
 
+impl TemporaryFile {
+    fn check(&self, written: io::Result<()>) -> Result<()> {
+        written.map_err(|e| failed("write to a temporary file in the folder", &self.folder, e))
+    }
+}
+
+impl WriteFile for TemporaryFile {
+    fn append(&self, bytes: &[u8]) -> Result<()> {
+        self.check(self.file.append(bytes))
+    }
+
+    fn append_once(&self, bytes: &[u8]) -> Result<()> {
+        self.check(self.file.append_once(bytes))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.check(self.file.sync())
+    }
+
+    fn check_name(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use crate::error::ErrorKind;
 
@@ -53,7 +72,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = TemporaryFile::create(folder.path()).unwrap();
         file.append(b"some ").unwrap();
-        file.append(b"bytes").unwrap();
+        file.append_once(b"bytes").unwrap();
         let names = || std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(names(), 0);
         let file = file.finish().unwrap();
@@ -72,6 +91,7 @@ mod tests {
         #[cfg(target_os = "linux")]
         {
             let file = File::options().write(true).open("/dev/full").unwrap();
+            let file = AppendFile::new(file);
             let full = TemporaryFile { file, folder: folder.path().to_owned() };
             let error = full.append(b"bytes").unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NoSpace);

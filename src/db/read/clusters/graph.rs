@@ -225,10 +225,12 @@ fn for_each_edge<F: Fingerprint>(
 mod tests {
     use super::*;
     use crate::fingerprint::DocId;
+    use crate::storage::PageBudget;
 
     #[test]
     fn parts_of_groups_that_come_in_any_order_are_one_node_with_the_lowest_id() {
-        let files = ScratchFiles::InFolder("missing".as_ref());
+        let pages = std::sync::Arc::new(PageBudget::new(0));
+        let files = ScratchFiles::InFolder("missing".as_ref(), &pages);
         let mut builder = GraphBuilder::new(Room { files, memory: 1 << 20, threads: 1 });
         for (fingerprint, id) in [(7u64, 40), (8, 1), (7, 20), (7, 30), (8, 50)] {
             builder.add(Found::Group { fingerprint, ids: &[DocId(id)] }).unwrap();

@@ -59,7 +59,7 @@ impl<F: Fingerprint> Search<'_, F> {
         visit: &mut dyn FnMut(Cluster<'_, F>) -> ControlFlow<()>,
     ) -> Result<ClusterReport> {
         let folder = self.options.scratch.clone().unwrap_or_else(std::env::temp_dir);
-        let files = ScratchFiles::InFolder(&folder);
+        let files = ScratchFiles::InFolder(&folder, &self.reader.version.pages);
         let memory = usize::try_from(self.options.memory).unwrap_or(usize::MAX);
         let room = Room { files, memory, threads: self.options.threads };
         let (graph, pairs) = self.graph(room)?;
