@@ -172,10 +172,22 @@ impl<'a> ColumnsView<'a> {
         }
     }
 
-    /// Returns the keys of these rows, 4 bytes each.
+    /// Returns the keys of these rows.
     #[inline(always)]
-    pub(crate) fn keys(&self, rows: &Range<usize>) -> Result<&'a [u8]> {
-        self.body.bytes_of_pages(HEADER_LEN + 4 * rows.start, 4 * rows.len())
+    pub(crate) fn keys(&self, rows: &Range<usize>) -> Result<&'a [[u8; 4]]> {
+        let bytes = self.body.bytes_of_pages(HEADER_LEN + 4 * rows.start, 4 * rows.len());
+        bytes.map(|bytes| bytes.as_chunks().0)
+    }
+
+    /// Returns the keys of these rows, and up to `more` words that follow them if these are in
+    /// memory too: for loops over several keys at a time.
+    #[inline(always)]
+    pub(crate) fn keys_from(&self, rows: &Range<usize>, more: usize) -> Result<&'a [[u8; 4]]> {
+        let start = HEADER_LEN + 4 * rows.start;
+        match self.body.bytes_in_memory(start, 4 * (rows.len() + more)) {
+            Some(bytes) => Ok(bytes.as_chunks().0),
+            None => self.keys(rows),
+        }
     }
 
     /// Starts to read the block of a row.
@@ -227,7 +239,7 @@ impl<'a> ColumnsView<'a> {
             return Ok(rows);
         }
         let (low, high) = (low.key(bits), high.key(bits));
-        let keys = self.keys(&rows)?.as_chunks().0;
+        let keys = self.keys(&rows)?;
         let start = keys.partition_point(|&key| u32::from_le_bytes(key) < low);
         let end = keys.partition_point(|&key| u32::from_le_bytes(key) <= high);
         Ok(rows.start + start..rows.start + end.max(start))
@@ -246,7 +258,7 @@ impl<'a> ColumnsView<'a> {
     ) -> Result<()> {
         for bucket in buckets {
             let rows = self.rows_of(&(bucket..bucket + 1))?;
-            let keys = self.keys(&rows)?.as_chunks().0;
+            let keys = self.keys(&rows)?;
             for (&key, &block) in keys.iter().zip(self.blocks(&rows)?.as_chunks().0) {
                 let (key, block) = (u32::from_le_bytes(key), u32::from_le_bytes(block));
                 visit(Row::of(bucket, self.columns.bucket_bits, key, block));

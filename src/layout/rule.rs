@@ -152,7 +152,7 @@ impl MatchRule {
     /// Returns the expected share, 0 to 1, of the pairs of this Jaccard similarity that match, for
     /// fingerprints of a one-bit MinHash recipe such as `pairs/1`: there, each bit differs
     /// with the probability (1 - similarity) / 2, independently of the others. For a rule by
-    /// similarity, up to half a percent more are found.
+    /// similarity, up to one percent more are found.
     ///
     /// ```
     /// use fpdb::{Jaccard, Options};
@@ -345,8 +345,8 @@ fn least_refused(layout: &Layout, tables: &[Vec<Step>]) -> u32 {
     if searched.len() > MAX_COMBINED {
         return by_heads.min(by_tail);
     }
-    let overlapping = |bit: u32| searched.iter().filter(|t| t.tail >> bit & 1 == 1).count();
-    let most_overlapping = (0..128).map(overlapping).max().unwrap_or(1).max(1);
+    let overlapping = |bit: u32| searched.iter().map(|t| u32::from(t.tail >> bit & 1 == 1)).sum();
+    let most_overlapping: u32 = (0..128).map(overlapping).max().unwrap_or(1).max(1);
     let by_tails = |combination: u32| {
         let refuses_by_tail = |at: usize| combination >> at & 1 == 1;
         let others = |tail: u128| -> u32 {
@@ -356,7 +356,7 @@ fn least_refused(layout: &Layout, tables: &[Vec<Step>]) -> u32 {
         let tails = searched.iter().enumerate().filter(|(at, _)| refuses_by_tail(*at));
         let one = tails.map(|(_, t)| t.by_tail.unwrap_or(u32::MAX).saturating_add(others(t.tail)));
         let all = combination.count_ones() * by_tail;
-        one.max().unwrap_or(0).max(all / most_overlapping as u32)
+        one.max().unwrap_or(0).max(all / most_overlapping)
     };
     (1..1 << searched.len()).map(by_tails).min().map_or(by_heads, |least| least.min(by_heads))
 }

@@ -22,7 +22,7 @@ const TABLE_PENALTY: f64 = 1.3;
 const MAX_PROBES: f64 = 2_000.0;
 
 /// Most of the pairs that a tail may lose: so much the computed recall may be too low.
-const MAX_LOST: f64 = 0.005;
+const MAX_LOST: f64 = 0.01;
 
 /// A layout with a rule by similarity.
 #[derive(Debug, Clone)]

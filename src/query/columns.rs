@@ -92,29 +92,31 @@ impl<'a> TableLookups<'a> {
     /// Compares the keys of a lookup, and passes the candidates to `found`.
     #[inline(always)]
     fn compare(&self, lookup: &RowLookup, found: &mut Vec<Candidate>) -> Result<()> {
-        let mut start = lookup.rows.0 as usize;
-        let mut keys = self.view.keys(&(start..lookup.rows.1 as usize))?.as_chunks().0;
+        let rows = lookup.rows.0 as usize..lookup.rows.1 as usize;
+        let mut keys = self.view.keys_from(&rows, GROUP - 1)?;
         if lookup.buckets == 1 {
-            self.compare_bucket((lookup.table, lookup.bucket), start, keys, found);
+            self.compare_bucket((lookup.table, lookup.bucket), rows, keys, found);
             return Ok(());
         }
         let ends = self.view.starts(&lookup.range())?.get(1..).unwrap_or_default();
+        let mut start = rows.start;
         for (bucket, &end) in (lookup.bucket..).zip(ends) {
             let end = row_at(end);
-            let in_bucket = end.checked_sub(start).and_then(|len| keys.split_at_checked(len));
-            let Some((own, others)) = in_bucket else { return Err(self.view.no_such_rows(bucket)) };
-            self.compare_bucket((lookup.table, bucket), start, own, found);
-            (start, keys) = (end, others);
+            let after = end.checked_sub(start).and_then(|len| keys.get(len..));
+            let Some(after) = after else { return Err(self.view.no_such_rows(bucket)) };
+            self.compare_bucket((lookup.table, bucket), start..end, keys, found);
+            (start, keys) = (end, after);
         }
         Ok(())
     }
 
+    /// Compares the keys of rows, which `keys` begins with.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 rows")]
     fn compare_bucket(
         &self,
         (table, bucket): (u32, u32),
-        first_row: usize,
+        rows: Range<usize>,
         keys: &[[u8; 4]],
         found: &mut Vec<Candidate>,
     ) {
@@ -123,17 +125,21 @@ impl<'a> TableLookups<'a> {
         let is_near = |key: [u8; 4]| {
             ((u32::from_le_bytes(key) ^ self.key) & self.test.mask).count_ones() <= most
         };
-        let (groups, rest) = keys.as_chunks::<GROUP>();
-        let mut row = first_row as u32;
-        for group in groups {
-            if group.iter().fold(false, |any, &key| any | is_near(key)) {
-                let near = (row..).zip(group).filter(|&(_, &key)| is_near(key));
+        for first in rows.clone().step_by(GROUP) {
+            let keys = keys.get(first - rows.start..).unwrap_or_default();
+            let count = (rows.end - first).min(GROUP);
+            // The keys of other rows, in the rest of a group, do not count.
+            let any_near = match keys.first_chunk::<GROUP>() {
+                Some(group) => (0..)
+                    .zip(group)
+                    .fold(false, |any, (at, &key)| any | (is_near(key) & (at < count))),
+                None => true,
+            };
+            if any_near {
+                let near = (first as u32..).zip(keys).take(count).filter(|&(_, &key)| is_near(key));
                 found.extend(near.map(|(row, _)| (table, row)));
             }
-            row += GROUP as u32;
         }
-        let near = (row..).zip(rest).filter(|&(_, &key)| is_near(key));
-        found.extend(near.map(|(row, _)| (table, row)));
     }
 }
 

@@ -280,8 +280,8 @@ fn the_recall_that_was_asked_for_is_reached_in_a_simulation() {
                 (f64::from(found) / f64::from(rounds), rule.found_at(similarity));
             // Four standard errors.
             let margin = 4.0 * (expected * (1.0 - expected) / f64::from(rounds)).sqrt() + 0.001;
-            // The tails may lose half a percent less than is computed.
-            let range = expected - margin..expected + margin + 0.005;
+            // The tails may lose one percent less than is computed.
+            let range = expected - margin..expected + margin + 0.01;
             assert!(range.contains(&found), "{similarity}: {found}, not {expected}");
         }
     }
