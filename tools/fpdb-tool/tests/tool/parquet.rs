@@ -208,6 +208,8 @@ fn a_file_that_is_compressed_or_encrypted_as_a_whole_is_refused_with_a_remedy() 
     folder.write("b.parquet", [b"PARE", &whole[4..at], b"PARE"].concat());
     let run = folder.exits(2, "fingerprint b.parquet");
     assert!(run.err.contains("write it again without encryption"), "{}", run.err);
+    let run = folder.exits(2, "fingerprint encrypted.parquet");
+    assert!(run.err.contains("columns of it are encrypted: write it again"), "{}", run.err);
     let run = folder.exits(2, "fingerprint - --from parquet");
     assert!(run.err.contains("write it to a file first"), "{}", run.err);
 }

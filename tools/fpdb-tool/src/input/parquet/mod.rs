@@ -32,6 +32,7 @@ pub(super) struct Rows {
     file: Arc<File>,
     /// `None` for a file without rows.
     table: Option<Table>,
+    has_encryption: bool,
     max_document: usize,
     max_ratio: u64,
     /// The next row group.
@@ -74,14 +75,13 @@ impl Rows {
         }
         let mut file = super::open_file(path)?;
         check_magic(&mut file, path)?;
-        let table = if has_row_groups(&mut file)? {
-            Some(guarded(|| Table::open(&file, wanted))?)
-        } else {
-            None
-        };
+        let Footer { has_row_groups, has_encryption } = Footer::read(&mut file)?;
+        let table =
+            if has_row_groups { Some(guarded(|| Table::open(&file, wanted))?) } else { None };
         let &Wanted { max_document, max_ratio, .. } = wanted;
         let file = Arc::new(file);
-        Ok(Self { file, table, max_document, max_ratio, next_group: 0, group: None })
+        let (next_group, group) = (0, None);
+        Ok(Self { file, table, has_encryption, max_document, max_ratio, next_group, group })
     }
 
     /// Reads the next row. Returns `None` at the end of the file.
@@ -118,7 +118,11 @@ impl Iterator for Rows {
     type Item = Result<Content>;
 
     fn next(&mut self) -> Option<Result<Content>> {
-        guarded(|| self.read()).transpose()
+        let mut row = guarded(|| self.read());
+        if self.has_encryption {
+            row = row.context("columns of it are encrypted: write it again without encryption");
+        }
+        row.transpose()
     }
 }
 
@@ -171,35 +175,44 @@ fn check_magic(file: &mut File, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether the footer lists row groups. The crate refuses the empty lists of some programs.
-fn has_row_groups(file: &mut File) -> Result<bool> {
-    let size = file.seek(SeekFrom::End(0))?;
-    let mut end = [0; 8];
-    file.seek(SeekFrom::Start(size.saturating_sub(8)))?;
-    file.read_exact(&mut end).context("it is not a Parquet file")?;
-    let [a, b, c, d, magic @ ..] = end;
-    if magic == *b"PARE" {
-        bail!("it is encrypted: write it again without encryption");
+/// What is read from the footer before the crate reads it.
+struct Footer {
+    /// The crate refuses the empty lists of some programs.
+    has_row_groups: bool,
+    has_encryption: bool,
+}
+
+impl Footer {
+    fn read(file: &mut File) -> Result<Self> {
+        let size = file.seek(SeekFrom::End(0))?;
+        let mut end = [0; 8];
+        file.seek(SeekFrom::Start(size.saturating_sub(8)))?;
+        file.read_exact(&mut end).context("it is not a Parquet file")?;
+        let [a, b, c, d, magic @ ..] = end;
+        if magic == *b"PARE" {
+            bail!("it is encrypted: write it again without encryption");
+        }
+        let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+        let start = size.saturating_sub(8).checked_sub(length).filter(|_| magic == *b"PAR1");
+        let start = start.context("its end is missing or damaged: it may not be complete")?;
+        file.seek(SeekFrom::Start(start))?;
+        let mut footer = Self { has_row_groups: true, has_encryption: false };
+        let mut walk = Walk::new(io::BufReader::new(file.take(length)));
+        let walked = walk.fields(|walk, id, kind| {
+            footer.has_encryption |= id == 8;
+            if id != 4 || kind != thrift::LIST {
+                return Ok(false);
+            }
+            let (length, kind) = walk.list()?;
+            footer.has_row_groups = length > 0;
+            if length > 0 {
+                walk.skip_elements(length, kind, 0)?;
+            }
+            Ok(true)
+        });
+        walked.context("its end is damaged")?;
+        Ok(footer)
     }
-    let length = u64::from(u32::from_le_bytes([a, b, c, d]));
-    let start = size.saturating_sub(8).checked_sub(length).filter(|_| magic == *b"PAR1");
-    let start = start.context("its end is missing or damaged: it may not be complete")?;
-    file.seek(SeekFrom::Start(start))?;
-    let mut found = true;
-    let footer = Walk::new(io::BufReader::new(file.take(length)));
-    let walked = { footer }.fields(|walk, id, kind| {
-        if id != 4 || kind != thrift::LIST {
-            return Ok(false);
-        }
-        let (length, kind) = walk.list()?;
-        found = length > 0;
-        if found {
-            walk.skip_elements(length, kind, 0)?
-        }
-        Ok(true)
-    });
-    walked.context("its end is damaged")?;
-    Ok(found)
 }
 
 fn content(id: Cell<String>, text: Cell<String>, stamp: Cell<u64>) -> Content {
