@@ -11,14 +11,14 @@
 use std::ops::Range;
 
 use super::hit::{Hit, Hits};
-use crate::block::{self, Job};
+use super::near::for_each_near;
 use crate::columns::{ColumnsView, row_at};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{KEY_BITS, MatchTest, Plan, Probe, RowTest, TablePlan};
 use crate::segment::Segment;
-use crate::table::{Lookup, Table};
+use crate::table::Table;
 
 /// Lookups between the prefetch of a directory entry and its use, and between that of keys and
 /// theirs.
@@ -279,28 +279,16 @@ fn search_blocks<F: Fingerprint>(
     source: usize,
     hits: &mut Hits<F>,
 ) -> Result<()> {
-    let view = table.view();
-    let mut left = blocks.iter();
-    cpu::with_native_instructions(
-        #[inline(always)]
-        || {
-            block::search(
-                table.code(),
-                #[inline(always)]
-                || {
-                    let Some(&block) = left.next() else { return Ok(None) };
-                    let Lookup { low, high, .. } = Lookup::of_prefix(F::ZERO, 0);
-                    Ok(Some(Job { block: view.packed(block)?, query, low, high, tag: block }))
-                },
-                test.distance,
-                |block, fingerprint| {
-                    if test.accepts(fingerprint ^ query) {
-                        let block = u32::try_from(block).ok();
-                        let hit = Hit::new(fingerprint.distance(query), fingerprint, source);
-                        hits.push(Hit { block, ..hit });
-                    }
-                },
-            )
-        },
-    )
+    let mut fingerprints = Vec::new();
+    for &block in blocks {
+        fingerprints.clear();
+        table.decode(block..block + 1, &mut fingerprints)?;
+        for_each_near(&fingerprints, query, test.distance, |fingerprint| {
+            if test.accepts(fingerprint ^ query) {
+                let hit = Hit::new(fingerprint.distance(query), fingerprint, source);
+                hits.push(Hit { block: u32::try_from(block).ok(), ..hit });
+            }
+        });
+    }
+    Ok(())
 }

@@ -107,7 +107,9 @@ impl<'a, F: Fingerprint> TableView<'a, F> {
         if self.table.is_cold() {
             self.table.prefetch_cold(blocks.clone());
         }
-        blocks.take(PREFETCHED_BLOCKS).for_each(|block| self.prefetch_block(block));
+        for block in blocks.take(PREFETCHED_BLOCKS) {
+            self.prefetch_block(block);
+        }
         Ok(())
     }
 
