@@ -16,9 +16,10 @@ pub(crate) enum Quote {
     /// As with double, but a row is refused whose quotes seem to enclose other rows: in TSV, if all
     /// its lines have as many tabs as a row; in CSV and TSV, if it has more than 10000 lines
     Auto,
-    /// A value that begins with " ends at the next ", and may have line endings. "" is a quote
+    /// A value that begins with a quote ends at the next one, and may have line endings. Two quotes
+    /// within it are one
     Double,
-    /// Values have no quotes, as most programs write TSV: " is like any other character
+    /// Values have no quotes, as most programs write TSV: a quote is like any other character
     None,
 }
 
