@@ -89,8 +89,8 @@ fn many<'py, F: Bits>(
 }
 
 /// Returns the estimated Jaccard similarity of two texts whose fingerprints differ in `distance`
-/// bits, and the standard error of the estimate. The similarity is that of the recipe's features:
-/// of pairs of words for `pairs/1`, of runs of five words for `fives/1`. Raises `ValueError` for a
+/// bits, and the standard error of the estimate. The recipe decides what is compared: pairs of words
+/// with `pairs/1`, runs of five words with `fives/1`. Raises `ValueError` for a
 /// recipe that is not a MinHash, whose distances do not tell a similarity.
 ///
 /// >>> similarity, error = estimate_jaccard(13)

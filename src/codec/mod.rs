@@ -8,3 +8,4 @@ pub(crate) mod bytes;
 pub(crate) mod header;
 pub(crate) mod huffman;
 pub(crate) mod prefix_hash;
+pub(crate) mod set_hash;

@@ -32,13 +32,6 @@ impl Row {
     pub(super) fn block(self) -> u32 {
         self.0 as u32
     }
-
-    /// Returns a hash. Sums of these compare sets of rows regardless of their order.
-    pub(super) fn hash(self) -> u64 {
-        let low = u64::from(crc32fast::hash(&self.0.to_le_bytes()));
-        let leading = (self.0 >> 64) as u64;
-        (low << 32 | low).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ leading.rotate_left(17)
-    }
 }
 
 /// Makes the rows of the fingerprints of table 0.

@@ -1,14 +1,14 @@
 //! Checking an entire table of columns.
 
 use super::reader::Columns;
+use super::row::RowMaker;
+use crate::codec::set_hash::set_hash;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
 use crate::layout::Permutation;
 use crate::paged::{FileSummary, Paged, Sequential};
 use crate::table::Table;
-
-use super::row::RowMaker;
 
 /// Buckets that are read between two looks at how much memory the reader takes.
 const BUCKETS: u32 = 1 << 12;
@@ -47,7 +47,7 @@ impl Columns {
             let buckets = first..end.min(first.saturating_add(BUCKETS));
             reader.get()?.view().for_each_row(buckets, &mut |row| {
                 ascends &= last.replace(row) < Some(row);
-                sum = sum.wrapping_add(row.hash());
+                sum = sum.wrapping_add(set_hash(row.0));
                 count += 1;
             })?;
         }
@@ -63,7 +63,7 @@ impl Columns {
         let mut sum = 0u64;
         table.for_each_block(|block, fingerprints| {
             for &row in maker.rows_of(block, fingerprints) {
-                sum = sum.wrapping_add(super::row::Row(row).hash());
+                sum = sum.wrapping_add(set_hash(row));
             }
             Ok(())
         })?;

@@ -60,7 +60,7 @@ struct RowLookup {
     rows: (u32, u32),
 }
 
-/// A row whose key is near.
+/// A row whose key is near: the number of its table among those searched, and its own.
 type Candidate = (u32, u32);
 
 impl<'a> TableLookups<'a> {
@@ -78,7 +78,7 @@ impl<'a> TableLookups<'a> {
         }
     }
 
-    /// Returns the buckets whose prefix is that of the probe.
+    /// Returns the lookup of a probe: the buckets that begin with its prefix.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "a bucket has at most 27 bits")]
     fn lookup(&self, table: u32, probe: &Probe) -> RowLookup {

@@ -83,7 +83,7 @@ pub(super) fn search_memtables<F: Fingerprint>(
     }
 }
 
-/// Searches a segment whose lookups do not join those of the others.
+/// Searches a segment by itself: all of it, or its columns.
 #[inline(never)]
 pub(super) fn search_alone<F: Fingerprint>(
     segment: &Segment<F>,

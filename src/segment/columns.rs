@@ -61,7 +61,7 @@ impl SegmentWriter<'_> {
             contents.wrote_rows(rows.len() as u64)
         };
         if number == 0 {
-            // Its order is that of the blocks.
+            // The first table has the bit order of table 0, so its rows are sorted already.
             table
                 .for_each_block(|block, fingerprints| write(maker.rows_of(block, fingerprints)))?;
         } else {

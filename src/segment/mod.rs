@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileKind;
+use crate::codec::set_hash::set_hash;
 use crate::columns::Columns;
 use crate::documents::{Documents, KeyHash};
 use crate::error::{Error, Result};
@@ -438,14 +439,6 @@ impl<F: Fingerprint> Segment<F> {
             .chain(self.documents.as_ref().map(Documents::file))
             .collect()
     }
-}
-
-/// Returns a hash of a fingerprint. Sums of these hashes compare sets regardless of their order.
-fn set_hash<F: Fingerprint>(fingerprint: F) -> u64 {
-    let mut bytes = Vec::with_capacity(F::BYTES);
-    fingerprint.write_le(&mut bytes);
-    let low = u64::from(crc32fast::hash(&bytes));
-    (low << 32 | low).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ fingerprint.top64().rotate_left(17)
 }
 
 #[cfg(test)]
