@@ -53,7 +53,8 @@ impl<F: Fingerprint> Merger<'_, F> {
         let written = writer.finish()?;
         debug_assert!(
             written.bytes()
-                <= MergeSizes::new(self.settings, self.inputs).most(0..self.inputs.len())
+                <= MergeSizes::new(self.settings, self.inputs, self.threads)
+                    .most(0..self.inputs.len())
                 || written.documents.is_some(),
             "a merge is larger than the most it can be"
         );

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind};
 use crate::fingerprint::Fingerprint;
 use crate::segment::Segment;
-use crate::segment::bound::{Expected, most_bytes};
+use crate::segment::bound::{Expected, columns_scratch, most_bytes};
 use crate::settings::Settings;
 use crate::storage::Storage;
 
@@ -16,13 +16,19 @@ use crate::storage::Storage;
 pub(crate) struct MergeSizes<'a, F> {
     settings: &'a Settings,
     segments: &'a [Arc<Segment<F>>],
+    /// How many tables are written in parallel.
+    threads: usize,
     /// An upper limit of the ids of each segment.
     most_ids: OnceCell<Vec<u64>>,
 }
 
 impl<'a, F: Fingerprint> MergeSizes<'a, F> {
-    pub(crate) fn new(settings: &'a Settings, segments: &'a [Arc<Segment<F>>]) -> Self {
-        Self { settings, segments, most_ids: OnceCell::new() }
+    pub(crate) fn new(
+        settings: &'a Settings,
+        segments: &'a [Arc<Segment<F>>],
+        threads: usize,
+    ) -> Self {
+        Self { settings, segments, threads, most_ids: OnceCell::new() }
     }
 
     /// Returns how many bytes the merge of a run takes, if these are at most `usable`. Reads
@@ -48,7 +54,9 @@ impl<'a, F: Fingerprint> MergeSizes<'a, F> {
 
     fn bytes(&self, run: Range<usize>, greatest_id: Option<u64>) -> u64 {
         let segments = self.segments.get(run).unwrap_or_default().iter().map(|s| &**s);
-        most_bytes::<F>(self.settings, &Expected::of_merge(segments, greatest_id))
+        let expected = Expected::of_merge(segments, greatest_id);
+        let scratch = columns_scratch(self.settings, expected.fingerprints, self.threads);
+        most_bytes::<F>(self.settings, &expected) + scratch
     }
 }
 

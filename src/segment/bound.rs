@@ -7,6 +7,7 @@ use crate::columns::most_body_bytes;
 use crate::fingerprint::Fingerprint;
 use crate::paged::PAGE;
 use crate::segment::Segment;
+use crate::segment::writer::SORT_MEMORY;
 use crate::settings::Settings;
 use crate::table::{TableOptions, most_index_bytes};
 
@@ -77,6 +78,15 @@ pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expecte
     let others =
         [file(postings_body(expected, blocks)), file(tombstones), file(expected.documents)];
     tables.chain(others).sum::<u64>() + columns
+}
+
+/// Returns the most bytes of scratch files in which the rows of columns are sorted, by default and on
+/// this many threads.
+pub(crate) fn columns_scratch(settings: &Settings, fingerprints: u64, threads: usize) -> u64 {
+    let together = settings.column_tables().saturating_sub(1).min(threads.max(1)) as u64;
+    let rows = fingerprints * size_of::<u128>() as u64 * together;
+    // Some of the memory is for sorting.
+    if rows <= SORT_MEMORY as u64 / 2 { 0 } else { rows }
 }
 
 /// Returns the most bytes that a file takes on disk whose body has this length: with checksums and

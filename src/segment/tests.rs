@@ -313,3 +313,16 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
         assert_eq!(entries, segment.meta().entries);
     }
 }
+
+#[test]
+fn scratch_files_of_columns_count_if_their_rows_do_not_fit_in_memory() {
+    let layout = Layout::preset("ring-4", 128).unwrap();
+    let with_columns = Settings { layout, columns: true, ..settings() };
+    let rows = |fingerprints: u64, tables: u64| fingerprints * 16 * tables;
+    for (threads, tables) in [(1, 1), (2, 2), (64, 3)] {
+        assert_eq!(bound::columns_scratch(&with_columns, 1 << 19, threads), 0);
+        let most = bound::columns_scratch(&with_columns, 1 << 23, threads);
+        assert_eq!(most, rows(1 << 23, tables));
+        assert_eq!(bound::columns_scratch(&settings(), 1 << 23, threads), 0);
+    }
+}

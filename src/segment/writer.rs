@@ -52,7 +52,7 @@ pub(crate) trait TableContents<F: Fingerprint> {
 }
 
 /// Bytes of memory in which the rows of columns are sorted, unless a writer has more.
-const SORT_MEMORY: usize = 64 << 20;
+pub(super) const SORT_MEMORY: usize = 64 << 20;
 
 /// Writes the files of one new segment. If it is dropped before [`finish`](Self::finish), it
 /// removes what it wrote.

@@ -63,8 +63,10 @@ pub(crate) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
     let folder = &*install::own_folder(core)?;
     // One processor is left to writes and queries.
     let threads = core.threads().saturating_sub(1).max(1);
-    let (sizes, mut usable) =
-        (MergeSizes::new(&core.settings, &segments), space::usable_for_merge(core)?);
+    let (sizes, mut usable) = (
+        MergeSizes::new(&core.settings, &segments, core.threads()),
+        space::usable_for_merge(core)?,
+    );
     loop {
         let Some(most) = sizes.within(run.clone(), usable) else {
             run = pick_smaller(&weights, |run| sizes.within(run, usable).is_some())
@@ -167,7 +169,7 @@ pub(crate) fn most_space<F: Fingerprint>(core: &Core<F>) -> u64 {
     if !is_worthwhile(&segments) {
         return 0;
     }
-    MergeSizes::new(&core.settings, &segments).most(0..segments.len())
+    MergeSizes::new(&core.settings, &segments, core.threads()).most(0..segments.len())
 }
 
 /// Claims space for the merge of all segments.
@@ -175,7 +177,8 @@ fn claim_for_all<F: Fingerprint>(
     core: &Core<F>,
     segments: &[Arc<Segment<F>>],
 ) -> Result<Arc<Claim>> {
-    let (sizes, all) = (MergeSizes::new(&core.settings, segments), 0..segments.len());
+    let (sizes, all) =
+        (MergeSizes::new(&core.settings, segments, core.threads()), 0..segments.len());
     let usable = space::usable_for_merge(core)?;
     if let Some(most) = sizes.within(all.clone(), usable)
         && let Some(claim) = space::claim_for_merge(core, most)?
