@@ -15,7 +15,8 @@ const MAX_RING: u8 = 6;
 
 impl Layout {
     /// Chooses a layout for queries within `max_distance` among `expected_entries` fingerprints of
-    /// `bits` bits, and the bits per fingerprint of a prefix filter that suits it: 8 or 0 (none).
+    /// `bits` bits, and the bits per fingerprint of a prefix filter that suits it: 8 or 0 (none, as
+    /// always at 128 bits from distance 8 on).
     /// Queries at larger distances remain possible, but are slower.
     ///
     /// The layout is a ring of 1 to 6 tables, with or without a filter. It is the one for which

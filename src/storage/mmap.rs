@@ -263,8 +263,8 @@ impl<'a> PageBytes<'a> {
         // of the memory, which exists as long as `'a`, and that their pages are ready. Nobody
         // writes to ready pages (see `insert`), and the write that filled a page
         // happened before the load that found it ready, since that load acquires what `set_ready`
-        // released, or what `set_warm` released after it had found all of them ready. Tested by `threads_see_complete_pages_only` in tests.rs; measured by the bench
-        // `query`.
+        // released, or what `set_warm` released after it had found all of them ready. Tested by
+        // `threads_see_complete_pages_only` in tests.rs; measured by the bench `query`.
         unsafe { std::slice::from_raw_parts(self.start.add(offset), len) }
     }
 
