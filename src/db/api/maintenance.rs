@@ -103,8 +103,9 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// ```
     /// # let db = fpdb::Db::options().background(false).in_memory()?;
-    /// for id in 0..3u64 {
-    ///     db.insert(id << 32, id)?;
+    /// for ids in [0..100u64, 100..101] {
+    ///     let entries: Vec<(u64, u64)> = ids.map(|id| (id << 32, id)).collect();
+    ///     db.write(&entries).run()?;
     ///     db.flush()?;
     /// }
     /// assert!(db.compact_space() > 0);
