@@ -145,9 +145,9 @@ impl<F: Width> Recipe<F> {
     /// ```
     /// use fpdb_text::Recipe;
     ///
-    /// let (similarity, error) = Recipe::<u128>::named("pairs/1")?.similarity(13).expect("MinHash");
+    /// let (similarity, error) = Recipe::bits128("pairs/1")?.similarity(13).expect("a MinHash");
     /// assert!((similarity - 0.797).abs() < 0.001 && (error - 0.053).abs() < 0.001);
-    /// assert!(Recipe::<u64>::named("words/1")?.similarity(3).is_none());
+    /// assert!(Recipe::named("words/1")?.similarity(3).is_none());
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     #[must_use]
