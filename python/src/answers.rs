@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::arrays::{array, byte};
+use crate::documents::Documents;
 use crate::errors::OrRaise;
 use crate::interrupt::cancellable;
 use crate::numbers::Number;
@@ -66,15 +67,13 @@ pub(crate) fn nearest<F: Bits>(
 
 pub(crate) fn query_batch<'py, F: Bits>(
     snapshot: &Snapshot<F>,
-    fingerprints: &Bound<'py, PyAny>,
+    py: Python<'py>,
+    queries: Documents<'_, F>,
     within: Within,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let py = fingerprints.py();
-    F::with_batch(fingerprints, |fingerprints| {
-        let Columns { offsets, ids, distances } = answer(py, snapshot, fingerprints, within)?;
-        let flat = (array(py, offsets), array(py, ids), array(py, distances));
-        named_tuple(py, "Answers", flat)
-    })
+    let answers = answer(py, snapshot, queries.fingerprints, within)?;
+    let Columns { offsets, ids, distances } = answers.spread(queries);
+    named_tuple(py, "Answers", (array(py, offsets), array(py, ids), array(py, distances)))
 }
 
 /// Queries that show how long the others of a batch will take.
@@ -161,6 +160,22 @@ impl<F: Bits> From<Answers<F>> for Columns {
 }
 
 impl Columns {
+    /// Adds the queries without a fingerprint, which have no answers.
+    fn spread<F>(mut self, queries: Documents<'_, F>) -> Self {
+        if self.offsets.len() <= queries.len() {
+            let mut found = self.offsets.iter().copied();
+            let mut end = found.next().unwrap_or(0);
+            let ends = (0..queries.len()).map(|query| {
+                if queries.has_one(query) {
+                    end = found.next().unwrap_or(end);
+                }
+                end
+            });
+            self.offsets = std::iter::once(0).chain(ends).collect();
+        }
+        self
+    }
+
     /// Adds the answers to more queries.
     fn append(&mut self, mut more: Self) {
         let before = self.ids.len() as i64;

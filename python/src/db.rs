@@ -7,12 +7,14 @@ use fpdb::Options;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::documents::with_documents;
 use crate::errors::OrRaise;
+use crate::handle::{Handle, Info};
 use crate::interrupt::cancellable;
 use crate::keys::{Keys, OwnedKey};
 use crate::numbers::{Near, Number};
 use crate::options;
-use crate::reader::{Info, Reader};
+use crate::reader::Reader;
 use crate::results::{Outcome, named_tuple};
 use crate::source::{AnySource, AnyWidth, Source, at_width, map_width};
 use crate::stats::stats;
@@ -132,6 +134,10 @@ impl Db {
     /// of the key: "keep" keeps the old version that it has, if any; "remove" removes that; "remember" keeps
     /// the key, so that get() knows of which document it is a duplicate. or_update needs names or unique ids.
     ///
+    /// Instead of fingerprints, it takes texts, from which it makes fingerprints by the database's recipe. A
+    /// text that is missing or too short to be compared is not written: it is no duplicate, so novel is true,
+    /// its kind is TOO_SHORT, and its id is 2**64 - 1, which no document has.
+    ///
     /// >>> db.write(np.array([1, 0xff00], np.uint64), [7, 8]).ids.tolist()
     /// [7, 8]
     /// >>> novel, ids, distances, kinds = db.write([0b11, 0xff0000], [9, 10], unless_near=3)
@@ -139,11 +145,17 @@ impl Db {
     /// ([False, True], [7, 10], [1, 0])
     /// >>> (kinds == fpdb.OutcomeKind.DUPLICATE).tolist()
     /// [True, False]
-    #[pyo3(signature = (fingerprints, ids=None, *, names=None, stamps=None, unless_near=None, or_update=None))]
+    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as texts:
+    /// ...     pages = ["Trains leave for the airport every ten minutes.", "Not found"]
+    /// ...     [fpdb.OutcomeKind(k).name for k in texts.write(texts=pages, names=["a", "b"]).kinds]
+    /// ['INSERTED', 'TOO_SHORT']
+    #[pyo3(signature = (fingerprints=None, ids=None, *, texts=None, names=None, stamps=None, unless_near=None, or_update=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn write<'py>(
         slf: &Bound<'py, Self>,
-        fingerprints: &Bound<'py, PyAny>,
+        fingerprints: Option<&Bound<'py, PyAny>>,
         ids: Option<&Bound<'py, PyAny>>,
+        texts: Option<&Bound<'py, PyAny>>,
         names: Option<&Bound<'py, PyAny>>,
         stamps: Option<&Bound<'py, PyAny>>,
         unless_near: Option<Near>,
@@ -153,8 +165,11 @@ impl Db {
             Keys { ids, names, stamps },
             Conditions::new(unless_near.map(|Near(within)| within), or_update)?,
         );
+        let handle = &slf.as_super().get().handle;
         at_width!(source(slf)?, source => {
-            writes::write(source.db()?, fingerprints, keys, conditions)
+            with_documents(fingerprints, texts, || handle.stored_recipe(), |documents| {
+                writes::write(source.db()?, slf.py(), documents, keys, conditions)
+            })
         })
     }
 
@@ -227,9 +242,9 @@ impl Db {
         stamp: Option<Number>,
     ) -> PyResult<Option<Outcome>> {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
-        let reader = slf.as_super().get();
+        let handle = &slf.as_super().get().handle;
         at_width!(source(slf)?, source => {
-            let (db, recipe) = (source.db()?, reader.stored_recipe()?);
+            let (db, recipe) = (source.db()?, handle.stored_recipe()?);
             let outcome =
                 py.detach(|| db.insert_text_if_novel(&recipe, text, key.stamped(stamp)));
             Ok(outcome.or_raise()?.map(Outcome::from))
@@ -253,9 +268,9 @@ impl Db {
         stamp: Option<Number>,
     ) -> PyResult<Option<Outcome>> {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
-        let reader = slf.as_super().get();
+        let handle = &slf.as_super().get().handle;
         at_width!(source(slf)?, source => {
-            let (db, recipe) = (source.db()?, reader.stored_recipe()?);
+            let (db, recipe) = (source.db()?, handle.stored_recipe()?);
             let outcome =
                 py.detach(|| db.upsert_text_if_novel(&recipe, text, key.stamped(stamp)));
             Ok(outcome.or_raise()?.map(Outcome::from))
@@ -323,16 +338,26 @@ impl Db {
     }
 
     /// Loads entries as one segment, without the log. This is the fastest way to fill a database, and works
-    /// only with user ids. Entries that are there already are not loaded again.
+    /// only with user ids; write() fills one with names. Entries that are there already are not loaded again.
+    ///
+    /// Without ids, fingerprints is an iterator of chunks, each a pair of fingerprints and ids, such as
+    /// entries() of another database. They are together larger than memory, and become one segment. If the
+    /// iterator raises an exception, nothing is loaded.
     ///
     /// >>> db.bulk_load(np.arange(1000, dtype=np.uint64) << 32, np.arange(1000))
     /// LoadReport(read=1000, inserted=1000)
+    /// >>> db.bulk_load(([n << 20, n << 40], [n, n]) for n in range(1000, 1010))
+    /// LoadReport(read=20, inserted=20)
+    #[pyo3(signature = (fingerprints, ids=None))]
     fn bulk_load<'py>(
         slf: &Bound<'py, Self>,
         fingerprints: &Bound<'py, PyAny>,
-        ids: &Bound<'py, PyAny>,
+        ids: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        at_width!(source(slf)?, source => writes::bulk_load(source.db()?, fingerprints, ids))
+        at_width!(source(slf)?, source => match ids {
+            Some(ids) => writes::bulk_load(source.db()?, fingerprints, ids),
+            None => writes::bulk_load_chunks(source.db()?, fingerprints),
+        })
     }
 
     /// Reads into memory what queries need, as far as it fits into index_memory and page_memory. The
@@ -397,13 +422,13 @@ impl Db {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.as_super().get().reduce(slf.py())
+        slf.as_super().get().handle.reduce(slf.py())
     }
 }
 
 /// Returns the open database.
 fn source(db: &Bound<'_, Db>) -> PyResult<AnySource> {
-    db.as_super().get().with_source(Clone::clone)
+    db.as_super().get().handle.with_source(Clone::clone)
 }
 
 fn start(
@@ -427,7 +452,7 @@ fn start(
         extraction: db.description().extraction.clone(),
     });
     let source = map_width!(source, db => Source::Db(db));
-    let reader = Reader::new(Arc::new(info), source);
+    let reader = Reader { handle: Handle::new(Arc::new(info), source) };
     Py::new(py, PyClassInitializer::from(reader).add_subclass(Db))
 }
 

@@ -56,9 +56,25 @@ fn raise(
     })
 }
 
+/// What messages of the library call things in Rust, and what these are called here.
+const NAMES: [(&str, &str); 7] = [
+    ("a DocId", "an id"),
+    ("open_read_only", "ReadOnlyDb.open()"),
+    ("pass the &Recipe itself, or use RecipeName::custom", "or use custom_recipe=..."),
+    ("RecipeName::custom", "custom_recipe=..."),
+    (", or use ExtractionName::custom for texts that another program makes", ""),
+    ("Options::bits128()", "bits=128"),
+    ("Db::options()", "bits=64"),
+];
+
+/// Returns the message of an error of the library, in the words of Python.
+fn message(error: &fpdb::Error) -> String {
+    NAMES.iter().fold(error.to_string(), |message, (rust, python)| message.replace(rust, python))
+}
+
 /// Makes the exception for an error of the library.
 pub(crate) fn from_fpdb(error: &fpdb::Error) -> PyErr {
-    raise(class_of(error.kind()), error.to_string(), |exception| {
+    raise(class_of(error.kind()), message(error), |exception| {
         if let Some(path) = error.path() {
             set_path(exception, path)?;
         }

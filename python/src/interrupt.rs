@@ -108,6 +108,19 @@ pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Arc<Cancel>) -> T + Send,
 ) -> PyResult<T> {
+    interruptible_while(py, || Ok(()), work)
+}
+
+/// Does the work on another thread, and meanwhile something else on this one; then waits for the work.
+///
+/// # Errors
+///
+/// What the other thing or a signal handler raised. The work has ended then, too.
+pub(crate) fn interruptible_while<T: Send>(
+    py: Python<'_>,
+    meanwhile: impl FnOnce() -> PyResult<()>,
+    work: impl FnOnce(&Arc<Cancel>) -> T + Send,
+) -> PyResult<T> {
     let cancel = Arc::new(Cancel::default());
     thread::scope(|scope| {
         let (sender, mut receiver) = sync_channel(1);
@@ -118,7 +131,7 @@ pub(crate) fn interruptible<T: Send>(
         };
         let started = thread::Builder::new().spawn_scoped(scope, run);
         let worker = started.map_err(|error| errors::no_thread(&error))?;
-        let received = receive(py, &mut receiver);
+        let received = meanwhile().and_then(|()| receive(py, &mut receiver));
         if received.is_err() {
             cancel.cancel();
         }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
 
+use crate::documents::Documents;
 use crate::strings::Strings;
 use crate::width::Bits;
 use crate::{arrays, errors};
@@ -60,41 +61,41 @@ impl Keys<'_, '_> {
     /// Looks for signals in between.
     pub(crate) fn write<F: Bits>(
         self,
-        fingerprints: &Bound<'_, PyAny>,
+        py: Python<'_>,
+        documents: Documents<'_, F>,
         write: impl FnMut(&[(F, Stamped<'_>)]) -> PyResult<()>,
     ) -> PyResult<()> {
-        let py = fingerprints.py();
-        F::with_batch(fingerprints, |fingerprints| match (self.ids, self.names) {
+        match (self.ids, self.names) {
             (Some(ids), None) => arrays::with_numbers(ids, "id", |ids| {
-                expect_as_many(fingerprints.len(), ids.len(), "ids")?;
+                expect_as_many(documents.len(), ids.len(), "ids")?;
                 let keys = ids.iter().map(|&id| Key::Id(DocId(id)));
-                self.with_stamps(py, fingerprints, keys, write)
+                self.with_stamps(py, documents, keys, write)
             }),
             (None, Some(names)) => {
                 let names = Strings::new(names, "name")?;
-                expect_as_many(fingerprints.len(), names.len(), "names")?;
+                expect_as_many(documents.len(), names.len(), "names")?;
                 let names = names.all_present()?;
-                self.with_stamps(py, fingerprints, names.into_iter().map(Key::Name), write)
+                self.with_stamps(py, documents, names.into_iter().map(Key::Name), write)
             }
             (Some(_), Some(_)) => Err(errors::invalid("give either ids or names, not both")),
-            (None, None) => Err(errors::invalid("give ids, or names=...")),
-        })
+            (None, None) => Err(errors::invalid("give ids=... or names=...")),
+        }
     }
 
     fn with_stamps<'k, F: Bits>(
         self,
         py: Python<'_>,
-        fingerprints: &[F],
+        documents: Documents<'_, F>,
         keys: impl Iterator<Item = Key<'k>>,
         write: impl FnMut(&[(F, Stamped<'_>)]) -> PyResult<()>,
     ) -> PyResult<()> {
-        let documents = fingerprints.iter().copied().zip(keys);
+        let with_keys = documents.fingerprints.iter().copied().zip(documents.of_those(keys));
         let Some(stamps) = self.stamps else {
-            return commits(py, documents.map(|(f, key)| (f, key.into())), write);
+            return commits(py, with_keys.map(|(f, key)| (f, key.into())), write);
         };
         arrays::with_numbers(stamps, "stamp", |stamps| {
-            expect_as_many(fingerprints.len(), stamps.len(), "stamps")?;
-            let stamped = documents.zip(stamps);
+            expect_as_many(documents.len(), stamps.len(), "stamps")?;
+            let stamped = with_keys.zip(documents.of_those(stamps.iter()));
             let stamped = stamped.map(|((f, key), &stamp)| (f, Stamped::new(key, stamp)));
             commits(py, stamped, write)
         })
@@ -116,10 +117,10 @@ fn commits<'k, F>(
     }
 }
 
-/// Raises an exception unless there is one of the others for each fingerprint.
-pub(crate) fn expect_as_many(fingerprints: usize, others: usize, what: &str) -> PyResult<()> {
-    if fingerprints == others {
+/// Raises an exception unless there is one of the others for each document.
+pub(crate) fn expect_as_many(documents: usize, others: usize, what: &str) -> PyResult<()> {
+    if documents == others {
         return Ok(());
     }
-    Err(errors::invalid(format!("{fingerprints} fingerprints, but {others} {what}")))
+    Err(errors::invalid(format!("{documents} documents, but {others} {what}")))
 }

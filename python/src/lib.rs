@@ -9,7 +9,8 @@
 //! | `errors` | kinds of errors as exception classes |
 //! | `interrupt` `fork` `chunks` `parallel` | Ctrl-C; children of the process; iterators filled by a thread; work divided among threads |
 //! | `width` `arrays` `strings` `keys` `numbers` | what callers pass, as Rust values; results as arrays |
-//! | `source` `options` | a handle of any kind and width; opening one |
+//! | `documents` | the documents of a batch: fingerprints, or texts |
+//! | `source` `options` `handle` | what is read from, at any width; how it is opened; until when it is open |
 //! | `results` | what methods return |
 //! | `answers` `pairs` `writes` `stats` | queries; searches for pairs; writes of batches; statistics |
 //! | `reader` `db` `read_only` | the classes of handles |
@@ -20,8 +21,10 @@ mod answers;
 mod arrays;
 mod chunks;
 mod db;
+mod documents;
 mod errors;
 mod fork;
+mod handle;
 mod interrupt;
 mod jaccard;
 mod keys;

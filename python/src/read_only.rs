@@ -7,9 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::OrRaise;
+use crate::handle::{Handle, Info};
 use crate::interrupt::cancellable;
 use crate::options;
-use crate::reader::{Info, Reader};
+use crate::reader::Reader;
 use crate::source::{AnySource, AnyWidth, Source, at_width, map_width};
 use crate::stats::stats;
 use crate::width::Bits;
@@ -48,7 +49,7 @@ impl ReadOnlyDb {
             extraction: db.description().extraction.clone(),
         });
         let source: AnySource = map_width!(source, db => Source::ReadOnly(db));
-        let reader = Reader::new(Arc::new(info), source);
+        let reader = Reader { handle: Handle::new(Arc::new(info), source) };
         Py::new(py, PyClassInitializer::from(reader).add_subclass(Self))
     }
 
@@ -61,7 +62,7 @@ impl ReadOnlyDb {
     /// (False, True, True)
     fn refresh(slf: &Bound<'_, Self>) -> PyResult<bool> {
         let py = slf.py();
-        let source = slf.as_super().get().with_source(Clone::clone)?;
+        let source = slf.as_super().get().handle.with_source(Clone::clone)?;
         at_width!(source, source => {
             let db = source.read_only()?;
             py.detach(|| db.refresh()).or_raise()
@@ -72,7 +73,7 @@ impl ReadOnlyDb {
     /// background does the same, so this is only needed by those who want to wait. Ctrl-C ends it.
     fn warm(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
-        let source = slf.as_super().get().with_source(Clone::clone)?;
+        let source = slf.as_super().get().handle.with_source(Clone::clone)?;
         at_width!(source, source => {
             cancellable(py, source.read_only()?, fpdb::ReadOnlyDb::warm)
         })
@@ -85,18 +86,18 @@ impl ReadOnlyDb {
     /// ...     reader.backup(folder / "copy.fpdb")
     fn backup(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
         let py = slf.py();
-        let source = slf.as_super().get().with_source(Clone::clone)?;
+        let source = slf.as_super().get().handle.with_source(Clone::clone)?;
         at_width!(source, source => cancellable(py, source.read_only()?, |db| db.backup(path)))
     }
 
     /// Returns statistics about the database.
     fn stats<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
-        let source = slf.as_super().get().with_source(Clone::clone)?;
+        let source = slf.as_super().get().handle.with_source(Clone::clone)?;
         stats(slf.py(), &source)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.as_super().get().reduce(slf.py())
+        slf.as_super().get().handle.reduce(slf.py())
     }
 }
 

@@ -1,93 +1,27 @@
 //! The class of all handles that can be read from, and the class of snapshots.
 
-use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
-
-use fpdb::text::Recipe;
-use fpdb::{DocId, Ids, Jaccard};
+use fpdb::{DocId, Jaccard};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyList;
 
 use crate::answers;
-use crate::arrays::with_numbers;
+use crate::arrays::{type_error, with_numbers};
 use crate::chunks::{EntryIterator, PairIterator};
+use crate::documents::with_documents;
 use crate::errors::{self, OrRaise};
-use crate::fork::Process;
+use crate::handle::{Handle, Info};
 use crate::interrupt::cancellable;
 use crate::keys::OwnedKey;
 use crate::numbers::{Distance, Number, within};
 use crate::pairs::{self, Other, Search};
 use crate::results::{Document, Match, named_tuple};
-use crate::source::{AnySnapshot, AnySource, Source, at_width, map_width};
-use crate::text::stored_recipe;
-use crate::width::Bits;
-
-/// What does not change while a database is open.
-#[derive(Debug)]
-pub(crate) struct Info {
-    pub(crate) path: PathBuf,
-    /// The options that count for reading, with which a pickled handle is opened again.
-    pub(crate) reading: Py<PyDict>,
-    pub(crate) max_distance: u32,
-    pub(crate) jaccard: Option<Jaccard>,
-    pub(crate) ids: Ids,
-    pub(crate) recipe: Option<String>,
-    pub(crate) extraction: Option<String>,
-}
+use crate::source::{AnySnapshot, Source, at_width};
 
 /// A database that can be read: what Db, ReadOnlyDb and Snapshot have in common.
 #[pyclass(frozen, subclass, module = "fpdb_engine")]
 #[derive(Debug)]
 pub(crate) struct Reader {
-    pub(crate) info: Arc<Info>,
-    process: Process,
-    /// `None` once it is closed. Locked only while the interpreter's lock is held and is not
-    /// released, so that no other thread holds it when the process is forked.
-    source: RwLock<Option<AnySource>>,
-}
-
-impl Reader {
-    pub(crate) fn new(info: Arc<Info>, source: AnySource) -> Self {
-        Self { info, process: Process::current(), source: RwLock::new(Some(source)) }
-    }
-
-    /// Returns what is read from, in the process that opened it, until it is closed.
-    pub(crate) fn with_source<T>(&self, work: impl FnOnce(&AnySource) -> T) -> PyResult<T> {
-        self.process.expect_current()?;
-        let source = self.source.read().unwrap_or_else(PoisonError::into_inner);
-        source.as_ref().map(work).ok_or_else(|| {
-            errors::closed(format!("{} was closed: open it again", self.info.path.display()))
-        })
-    }
-
-    /// Returns the recipe of the database, which must have one.
-    pub(crate) fn stored_recipe<F: Bits>(&self) -> PyResult<Recipe<F>> {
-        stored_recipe(self.info.recipe.as_deref(), &self.info.path)
-    }
-
-    /// Returns the state that a read sees now.
-    pub(crate) fn snapshot_now(&self) -> PyResult<AnySnapshot> {
-        self.with_source(|source| map_width!(source, source => source.snapshot()))
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.source.read().unwrap_or_else(PoisonError::into_inner).is_none()
-    }
-
-    pub(crate) fn bits(&self) -> PyResult<u32> {
-        self.with_source(|source| match source {
-            AnySource::Bits64(_) => 64,
-            AnySource::Bits128(_) => 128,
-        })
-    }
-
-    /// Returns what pickle stores: how to open the database again, for reading only.
-    pub(crate) fn reduce<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.with_source(|_| ())?;
-        let reopen = py.import("fpdb_engine._reopen")?.getattr("reopen")?;
-        let arguments = (self.path(), self.info.reading.clone_ref(py));
-        Ok((reopen, arguments).into_pyobject(py)?.into_any())
-    }
+    pub(crate) handle: Handle,
 }
 
 #[pymethods]
@@ -95,55 +29,55 @@ impl Reader {
     /// The folder of the database.
     #[getter]
     fn path(&self) -> String {
-        self.info.path.to_string_lossy().into_owned()
+        self.handle.info.path.to_string_lossy().into_owned()
     }
 
     /// The width of fingerprints: 64 or 128.
     #[getter(bits)]
     fn width(&self) -> PyResult<u32> {
-        self.bits()
+        self.handle.bits()
     }
 
     /// The number of bits beyond which fingerprints never match by the database's rule.
     #[getter]
     fn max_distance(&self) -> u32 {
-        self.info.max_distance
+        self.handle.info.max_distance
     }
 
     /// The Jaccard similarity that the database was created for; None if it was created for a distance.
     #[getter]
     fn similarity(&self) -> Option<f64> {
-        self.info.jaccard.map(Jaccard::similarity)
+        self.handle.info.jaccard.map(Jaccard::similarity)
     }
 
     /// The share of the pairs of exactly this similarity that are found; None without a similarity.
     #[getter]
     fn recall(&self) -> Option<f64> {
-        self.info.jaccard.map(Jaccard::expected_recall)
+        self.handle.info.jaccard.map(Jaccard::expected_recall)
     }
 
     /// Where ids come from: "user", "unique" or "names".
     #[getter]
     fn id_kind(&self) -> String {
-        self.info.ids.to_string()
+        self.handle.info.ids.to_string()
     }
 
     /// The recipe of the fingerprints, if the database has one.
     #[getter]
     fn recipe(&self) -> Option<&str> {
-        self.info.recipe.as_deref()
+        self.handle.info.recipe.as_deref()
     }
 
     /// The extraction of the texts, if the database has one.
     #[getter]
     fn extraction(&self) -> Option<&str> {
-        self.info.extraction.as_deref()
+        self.handle.info.extraction.as_deref()
     }
 
     /// Whether the handle was closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.is_closed()
+        self.handle.is_closed()
     }
 
     /// Returns every entry within a distance of a fingerprint, in bits, sorted by distance, fingerprint
@@ -165,7 +99,7 @@ impl Reader {
         since: Option<Number>,
     ) -> PyResult<Bound<'py, PyList>> {
         let options = answers::options(within(distance), limit, since);
-        at_width!(self.snapshot_now()?, snapshot => answers::query(&snapshot, fingerprint, options))
+        at_width!(self.handle.snapshot_now()?, snapshot => answers::query(&snapshot, fingerprint, options))
     }
 
     /// Makes the fingerprint of a text by the database's recipe, and returns what query() returns for it,
@@ -185,8 +119,8 @@ impl Reader {
         since: Option<Number>,
     ) -> PyResult<Option<Bound<'py, PyList>>> {
         let options = answers::options(within(distance), limit, since);
-        at_width!(self.snapshot_now()?, snapshot => {
-            answers::query_text(py, &snapshot, &self.stored_recipe()?, text, options)
+        at_width!(self.handle.snapshot_now()?, snapshot => {
+            answers::query_text(py, &snapshot, &self.handle.stored_recipe()?, text, options)
         })
     }
 
@@ -206,27 +140,34 @@ impl Reader {
         distance: Option<Distance>,
     ) -> PyResult<Option<Match>> {
         let within = within(distance);
-        at_width!(self.snapshot_now()?, snapshot => answers::nearest(&snapshot, fingerprint, within))
+        at_width!(self.handle.snapshot_now()?, snapshot => answers::nearest(&snapshot, fingerprint, within))
     }
 
     /// Returns the answers to several queries, as flat arrays.
     ///
     /// Those of query i are ids[offsets[i]:offsets[i + 1]], and the same of distances. A large batch is
     /// faster than one query after another. All answers are in memory at the same time; join() returns
-    /// them in chunks.
+    /// them in chunks. Instead of fingerprints, it takes texts, from which it makes fingerprints by the
+    /// database's recipe. A text that is missing or too short to be compared has no answers.
     ///
     /// >>> _ = db.write([0b1100, 0b1111], [1, 2])
     /// >>> offsets, ids, distances = db.query_batch([0b1101, 2**64 - 1], 3)
     /// >>> offsets.tolist(), ids.tolist(), distances.tolist()
     /// ([0, 2, 2], [1, 2], [1, 1])
-    #[pyo3(signature = (fingerprints, distance=None))]
+    #[pyo3(signature = (fingerprints=None, distance=None, *, texts=None))]
     fn query_batch<'py>(
         &self,
-        fingerprints: &Bound<'py, PyAny>,
+        py: Python<'py>,
+        fingerprints: Option<&Bound<'py, PyAny>>,
         distance: Option<Distance>,
+        texts: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let within = within(distance);
-        at_width!(self.snapshot_now()?, snapshot => answers::query_batch(&snapshot, fingerprints, within))
+        at_width!(self.handle.snapshot_now()?, snapshot => {
+            with_documents(fingerprints, texts, || self.handle.stored_recipe(), |queries| {
+                answers::query_batch(&snapshot, py, queries, within)
+            })
+        })
     }
 
     /// Returns the ids of all entries with exactly this fingerprint, ascending.
@@ -235,15 +176,15 @@ impl Reader {
     /// >>> db.ids(7).tolist()
     /// [1, 2]
     fn ids<'py>(&self, fingerprint: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        at_width!(self.snapshot_now()?, snapshot => answers::ids(&snapshot, fingerprint))
+        at_width!(self.handle.snapshot_now()?, snapshot => answers::ids(&snapshot, fingerprint))
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        at_width!(self.snapshot_now()?, snapshot => answers::contains(&snapshot, fingerprint))
+        at_width!(self.handle.snapshot_now()?, snapshot => answers::contains(&snapshot, fingerprint))
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        let entries = at_width!(self.snapshot_now()?, snapshot => snapshot.len());
+        let entries = at_width!(self.handle.snapshot_now()?, snapshot => snapshot.len());
         Ok(usize::try_from(entries).unwrap_or(usize::MAX))
     }
 
@@ -259,14 +200,14 @@ impl Reader {
     /// ...     db.get("https://a.example/")
     /// Document(fingerprint=0xff, id=0, stamp=2026, duplicate_of=None)
     fn get(&self, py: Python<'_>, key: OwnedKey) -> PyResult<Option<Document>> {
-        at_width!(self.snapshot_now()?, snapshot => {
+        at_width!(self.handle.snapshot_now()?, snapshot => {
             Ok(py.detach(|| snapshot.get(key.key())).or_raise()?.map(Document::from))
         })
     }
 
     /// Returns the name of the document with this id, or None.
     fn name(&self, py: Python<'_>, id: Number) -> PyResult<Option<String>> {
-        at_width!(self.snapshot_now()?, snapshot => {
+        at_width!(self.handle.snapshot_now()?, snapshot => {
             py.detach(|| snapshot.name(DocId(id.0))).or_raise()
         })
     }
@@ -281,7 +222,7 @@ impl Reader {
         let py = ids.py();
         with_numbers(ids, "id", |ids| {
             let ids: Vec<DocId> = ids.iter().copied().map(DocId).collect();
-            at_width!(self.snapshot_now()?, snapshot => {
+            at_width!(self.handle.snapshot_now()?, snapshot => {
                 py.detach(|| snapshot.names(&ids)).or_raise()
             })
         })
@@ -294,8 +235,11 @@ impl Reader {
     /// >>> len(before), len(db)
     /// (0, 1)
     fn snapshot(&self, py: Python<'_>) -> PyResult<Py<Snapshot>> {
-        let source = map_width!(self.snapshot_now()?, snapshot => Source::Snapshot(snapshot));
-        Snapshot::create(py, Reader::new(self.info.clone(), source))
+        Py::new(
+            py,
+            PyClassInitializer::from(Self { handle: self.handle.snapshot()? })
+                .add_subclass(Snapshot),
+        )
     }
 
     /// Returns an iterator over all pairs of entries within a distance of each other, as chunks of arrays.
@@ -322,7 +266,7 @@ impl Reader {
         threads: Option<Number>,
     ) -> PyResult<PairIterator> {
         let search = Search::new(distance, memory, threads);
-        at_width!(self.snapshot_now()?, snapshot => pairs::pairs(snapshot, search, expand))
+        at_width!(self.handle.snapshot_now()?, snapshot => pairs::pairs(snapshot, search, expand))
     }
 
     /// Returns the number of pairs of entries at each distance from 0 to the given one.
@@ -339,7 +283,7 @@ impl Reader {
         threads: Option<Number>,
     ) -> PyResult<Vec<u64>> {
         let search = Search::new(distance, memory, threads);
-        at_width!(self.snapshot_now()?, snapshot => pairs::count(py, &snapshot, &search))
+        at_width!(self.handle.snapshot_now()?, snapshot => pairs::count(py, &snapshot, &search))
     }
 
     /// Returns an iterator over all pairs of an entry of this database and one of another that are within a
@@ -369,11 +313,11 @@ impl Reader {
     ) -> PyResult<PairIterator> {
         let search = Search::new(distance, memory, threads);
         let Ok(database) = other.cast::<Self>() else {
-            return at_width!(self.snapshot_now()?, snapshot => {
+            return at_width!(self.handle.snapshot_now()?, snapshot => {
                 pairs::join(snapshot, Other::list(other)?, search, nearest)
             });
         };
-        match (self.snapshot_now()?, database.get().snapshot_now()?) {
+        match (self.handle.snapshot_now()?, database.get().handle.snapshot_now()?) {
             (AnySnapshot::Bits64(a), AnySnapshot::Bits64(b)) => {
                 pairs::join(a, Other::Database(b), search, nearest)
             }
@@ -411,7 +355,7 @@ impl Reader {
     ) -> PyResult<Bound<'py, PyAny>> {
         let search = Search::new(distance, memory, threads);
         let method = pairs::cluster_method(method)?;
-        at_width!(self.snapshot_now()?, snapshot => {
+        at_width!(self.handle.snapshot_now()?, snapshot => {
             pairs::clusters(py, &snapshot, &search, method)
         })
     }
@@ -423,7 +367,7 @@ impl Reader {
     /// ...     print(fingerprints.tolist(), ids.tolist())
     /// [7, 9] [2, 1]
     fn entries(&self) -> PyResult<EntryIterator> {
-        EntryIterator::of(self.snapshot_now()?)
+        EntryIterator::of(self.handle.snapshot_now()?)
     }
 
     /// Reads and checks every byte of every segment. A database that is open for writing is flushed first.
@@ -433,7 +377,7 @@ impl Reader {
     /// >>> db.verify().errors
     /// []
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let source = self.with_source(Clone::clone)?;
+        let source = self.handle.with_source(Clone::clone)?;
         let report = at_width!(&source, source => match source {
             Source::Db(db) => cancellable(py, db, fpdb::Db::verify),
             other => cancellable(py, &other.snapshot(), fpdb::Snapshot::verify),
@@ -447,12 +391,7 @@ impl Reader {
     /// A database that is open for writing is flushed first. If that fails, an exception is raised; the
     /// handle is closed in any case, and what was acknowledged is safe.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.process.expect_current()?;
-        let source = self.source.write().unwrap_or_else(PoisonError::into_inner).take();
-        match source {
-            None => Ok(()),
-            Some(source) => py.detach(|| at_width!(source, source => source.close())),
-        }
+        self.handle.close(py)
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -470,13 +409,13 @@ impl Reader {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let (reader, class) = (slf.get(), slf.get_type().name()?);
-        let path = reader.info.path.display();
-        let Ok(snapshot) = reader.snapshot_now() else {
+        let (handle, class) = (&slf.get().handle, slf.get_type().name()?);
+        let path = handle.info.path.display();
+        let Ok(snapshot) = handle.snapshot_now() else {
             return Ok(format!("<fpdb_engine.{class} {path}: closed>"));
         };
         let entries = at_width!(snapshot, snapshot => snapshot.len());
-        let (bits, Info { max_distance, ids, .. }) = (reader.bits()?, &*reader.info);
+        let (bits, Info { max_distance, ids, .. }) = (handle.bits()?, &*handle.info);
         Ok(format!(
             "<fpdb_engine.{class} {path}: {entries} entries of {bits} bits, max_distance \
              {max_distance}, ids \"{ids}\">"
@@ -489,8 +428,14 @@ impl Reader {
 #[derive(Debug)]
 pub(crate) struct Snapshot;
 
+#[pymethods]
 impl Snapshot {
-    pub(crate) fn create(py: Python<'_>, reader: Reader) -> PyResult<Py<Self>> {
-        Py::new(py, PyClassInitializer::from(reader).add_subclass(Self))
+    /// Another process cannot open a state that only this one keeps.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(type_error(
+            "a Snapshot cannot be pickled: pickle the Db or ReadOnlyDb, which is opened again as it is \
+             then, or copy it with backup()"
+                .to_owned(),
+        ))
     }
 }

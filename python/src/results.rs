@@ -4,6 +4,7 @@ use fpdb::DocId;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::errors;
 use crate::width::Bits;
 
 /// Converts a fingerprint. Most have 64 bits, which takes less time.
@@ -15,7 +16,7 @@ fn int(fingerprint: u128, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// An entry within the distance of a query.
-#[pyclass(frozen, eq, hash, module = "fpdb_engine")]
+#[pyclass(frozen, eq, hash, from_py_object, module = "fpdb_engine")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Match {
     /// Number of bits in which its fingerprint differs from the query's.
@@ -165,6 +166,26 @@ impl<F: Bits> From<fpdb::Outcome<F>> for Outcome {
 
 #[pymethods]
 impl Outcome {
+    #[new]
+    #[pyo3(signature = (kind, id, replaced=None, distance=None, duplicate_of=None))]
+    fn new(
+        kind: &str,
+        id: u64,
+        replaced: Option<u128>,
+        distance: Option<u32>,
+        duplicate_of: Option<Match>,
+    ) -> PyResult<Self> {
+        const KINDS: [&str; 4] = ["inserted", "unchanged", "updated", "duplicate"];
+        let Some(kind) = KINDS.into_iter().find(|known| *known == kind) else {
+            return Err(errors::invalid(format!("kind {kind:?}: expected {}", KINDS.join(", "))));
+        };
+        Ok(Self { kind, id, replaced, distance, duplicate_of })
+    }
+
+    fn __getnewargs__(&self) -> (&str, u64, Option<u128>, Option<u32>, Option<Match>) {
+        (self.kind, self.id, self.replaced, self.distance, self.duplicate_of)
+    }
+
     /// The fingerprint that was replaced, if the document was updated.
     #[getter]
     fn replaced<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {

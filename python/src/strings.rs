@@ -51,7 +51,7 @@ impl<'py> Strings<'py> {
             let item = item?;
             list.push(match item.cast::<PyString>() {
                 Ok(string) => Some(PyBackedStr::try_from(string.clone())?),
-                Err(_) if item.is_none() => None,
+                Err(_) if is_missing(&item) => None,
                 Err(_) => {
                     let (at, name) = (list.len(), arrays::type_name(&item));
                     let message = format!("{what} {at} must be a str, not {name}");
@@ -88,6 +88,13 @@ impl<'py> Strings<'py> {
         };
         self.all()?.into_iter().enumerate().map(present).collect()
     }
+}
+
+/// Returns whether an object stands for a missing string: `None`, or what pandas has instead.
+fn is_missing(item: &Bound<'_, PyAny>) -> bool {
+    item.is_none()
+        || item.extract::<f64>().is_ok_and(f64::is_nan)
+        || arrays::type_name(item) == "NAType"
 }
 
 impl ArrowStrings<'_> {

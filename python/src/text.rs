@@ -77,15 +77,24 @@ fn many<'py, F: Bits>(
     threads: Option<Number>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let py = texts.py();
-    let recipe = Recipe::<F>::find(recipe).or_raise()?;
+    let found = fingerprints::<F>(texts, &Recipe::find(recipe).or_raise()?, threads)?;
+    let has_one = found.iter().map(Option::is_some).collect();
+    let found = found.into_iter().map(Option::unwrap_or_default).collect();
+    Ok((F::into_array(found, py), array(py, has_one)))
+}
+
+/// Makes the fingerprints of texts in several threads. Texts that are too short or missing have none.
+pub(crate) fn fingerprints<F: Bits>(
+    texts: &Bound<'_, PyAny>,
+    recipe: &Recipe<F>,
+    threads: Option<Number>,
+) -> PyResult<Vec<Option<F>>> {
+    let py = texts.py();
     let strings = Strings::new(texts, "text")?;
     let texts = strings.all()?;
     let threads = parallel::threads(threads);
     let one = |text: &Option<&str>| recipe.fingerprint((*text)?).fingerprint;
-    let found = interruptible(py, |cancel| parallel::map(&texts, threads, cancel, one))?;
-    let has_one = found.iter().map(Option::is_some).collect();
-    let found = found.into_iter().map(Option::unwrap_or_default).collect();
-    Ok((F::into_array(found, py), array(py, has_one)))
+    interruptible(py, |cancel| parallel::map(&texts, threads, cancel, one))
 }
 
 /// Returns the estimated Jaccard similarity of two texts whose fingerprints differ in `distance`

@@ -172,6 +172,8 @@ const MAX_ERRORS: usize = 1000;
 /// An open WARC or ARC file: what WarcPages and WarcRecords have in common.
 #[pyclass(frozen, subclass, module = "fpdb_engine")]
 pub(crate) struct WarcFile {
+    /// Its path, or what Python prints for the object.
+    name: String,
     process: Process,
     /// `None` once it is closed. Locked only without the interpreter's lock, which reading from an
     /// object of Python's needs.
@@ -190,7 +192,8 @@ impl WarcFile {
         };
         let archive = py.detach(|| Archive::new(input)).or_raise()?;
         let state = State { archive, errors: Vec::new(), skipped: BTreeMap::new() };
-        Ok(Self { process: Process::current(), state: Mutex::new(Some(state)) })
+        let name = source.str()?.to_string();
+        Ok(Self { name, process: Process::current(), state: Mutex::new(Some(state)) })
     }
 
     /// Lets `work` use the state, without the interpreter's lock.
@@ -234,6 +237,10 @@ impl WarcFile {
 
 #[pymethods]
 impl WarcFile {
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(format!("<fpdb_engine.{} {}>", slf.get_type().name()?, slf.get().name))
+    }
+
     /// Messages about the records that could not be read, at most 1000.
     #[getter]
     fn errors(&self, py: Python<'_>) -> PyResult<Vec<String>> {

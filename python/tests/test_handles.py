@@ -398,3 +398,26 @@ def test_representations_are_useful(db: fpdb.Db) -> None:
         "Outcome('duplicate', duplicate_of=Match(distance=1, fingerprint=0x7, id=1))"
     )
     assert db, "a handle is true even if the database is empty"
+
+
+def test_results_can_be_pickled_and_snapshots_say_what_to_do(db: fpdb.Db) -> None:
+    outcomes = [db.insert_if_novel(7, 1), db.insert_if_novel(6, 2)]
+    assert pickle.loads(pickle.dumps(outcomes)) == outcomes
+    with pytest.raises(TypeError, match=r"pickle the Db or ReadOnlyDb.*or copy it with backup\(\)"):
+        pickle.dumps(db.snapshot())
+    with pytest.raises(fpdb.InvalidArgumentError, match="expected inserted, unchanged"):
+        fpdb.Outcome("lost", 1)  # type: ignore[arg-type]
+
+
+def test_messages_have_the_names_of_python(db: fpdb.Db, tmp_path: Path) -> None:
+    fpdb.Db.create(tmp_path / "names", ids="names").close()
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: db.insert(7, "name"), "give an id instead of a name"),
+        (lambda: fpdb.Db.open(tmp_path / "names").insert(7, 1), "give a name instead of an id"),
+        (lambda: fpdb.Db.open(tmp_path / "names", bits=128), "use bits=64"),
+        (lambda: fpdb.Db.create(tmp_path / "x", recipe="y"), r"or use custom_recipe=\.\.\. for"),
+    ]
+    for call, message in calls:
+        with pytest.raises(fpdb.Error, match=message) as raised:
+            call()
+        assert "::" not in str(raised.value) and "DocId" not in str(raised.value)

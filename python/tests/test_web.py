@@ -116,3 +116,9 @@ def test_html_is_extracted() -> None:
         fpdb.extract_html(7)
     with pytest.raises(UnicodeEncodeError):
         fpdb.extract_html("\ud800")
+
+
+def test_iterators_say_what_they_read(tmp_path: Path) -> None:
+    (tmp_path / "empty.warc").write_bytes(b"")
+    with fpdb.WarcRecords(tmp_path / "empty.warc") as records:
+        assert repr(records) == f"<fpdb_engine.WarcRecords {tmp_path}/empty.warc>"

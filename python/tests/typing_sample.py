@@ -38,11 +38,14 @@ def search(path: str, fingerprints: npt.NDArray[np.uint64]) -> None:
         assert_type(db.clusters(3).offsets, npt.NDArray[np.int64])
         with db.snapshot() as snapshot:
             assert_type(snapshot, fpdb.Snapshot)
-    with fpdb.Db.open(path) as db:
+    with fpdb.Db.open(path) as db, fpdb.ReadOnlyDb.open(path) as reader:
         assert_type(db, fpdb.Db)
         novel, ids, distances, kinds = db.write(fingerprints, fingerprints, unless_near=3)
         assert_type(novel, npt.NDArray[np.bool_])
         assert_type(kinds, npt.NDArray[np.uint8])
+        assert_type(db.write(texts=["a", None], names=["b", "c"]), fpdb.Outcomes)
+        assert_type(db.query_batch(texts=["a", None]), fpdb.Answers)
+        assert_type(db.bulk_load(reader.entries()), fpdb.LoadReport)
 
 
 def refused(db: fpdb.Db, reader: fpdb.ReadOnlyDb) -> None:

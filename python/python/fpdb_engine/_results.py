@@ -34,6 +34,8 @@ class OutcomeKind(enum.IntEnum):
     """The key existed with another fingerprint, which was replaced."""
     DUPLICATE = 3
     """Another document is within the distance, so this one was not inserted."""
+    TOO_SHORT = 4
+    """The text is missing or too short to be compared, so nothing was written."""
 
 
 class Outcomes(NamedTuple):
@@ -42,7 +44,7 @@ class Outcomes(NamedTuple):
     novel: npt.NDArray[np.bool_]
     """Whether the document is not a duplicate: a mask for the rows of a frame."""
     ids: npt.NDArray[np.uint64]
-    """The id of the document, or of the one that it duplicates."""
+    """The id of the document, or of the one that it duplicates. 2**64 - 1 for a text that is too short."""
     distances: npt.NDArray[np.uint8]
     """The number of bits in which its fingerprint differs from the one that it duplicates or replaced, or
     0."""
