@@ -3,10 +3,10 @@
 //!     cargo bench --bench similar -- [--n 20,24] [--jaccard 0.8] [--recall 0.95]
 //!         [--distances 12,16,18] [--layout ring:22/22/21/21/21/21] [--code huffman]
 //!         [--filter 0] [--memory 4294967296] [--explain true] [--pairs true]
-//!         [--insert 100000] [--batch 100000]
+//!         [--insert 100000] [--batch 100000] [--queries 10000]
 //!
 //! `found` is the share found of 2,000 fingerprints whose bits differ from a stored one with the
-//! probability that belongs to the similarity. `false` counts the matches of 10,000 random
+//! probability that belongs to the similarity. `false` counts the matches of 10,000 (`--queries`) random
 //! fingerprints. Times are of those, which have no match. Before that, some answers are compared
 //! with a scan. With `--pairs`, all pairs of the database are counted; with `--batch`, so many
 //! queries are answered together; and with `--insert`, so many documents are inserted if they are
@@ -140,7 +140,7 @@ fn row(db: &Db<u128>, n: u64, within: Within, seconds: f64) {
     let snapshot = db.snapshot();
     let mut random = Random(7);
     let mut query = || u128::from(random.next()) << 64 | u128::from(random.next());
-    let rounds = if common::is_test() { 50 } else { 10_000 };
+    let rounds = option("--queries", if common::is_test() { 50 } else { 10_000 });
     let (mut times, mut wrong) = (Vec::new(), 0);
     for round in 0..rounds + rounds / 5 {
         let (query, start) = (query(), Instant::now());

@@ -17,5 +17,5 @@ mod tests;
 mod verify;
 
 pub(crate) use builder::{ColumnsBuilder, most_body_bytes};
-pub(crate) use reader::{Columns, ColumnsView, row_at};
+pub(crate) use reader::{Columns, ColumnsView};
 pub(crate) use row::RowMaker;

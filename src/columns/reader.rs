@@ -130,7 +130,7 @@ impl<'a> ColumnsView<'a> {
 
     /// Returns the first row of each of these buckets, and the first after them.
     #[inline(always)]
-    pub(crate) fn starts(&self, buckets: &Range<u32>) -> Result<&'a [[u8; 4]]> {
+    fn starts(&self, buckets: &Range<u32>) -> Result<&'a [[u8; 4]]> {
         let bytes = self.body.bytes_of_pages(self.start_at(buckets.start), 4 * (buckets.len() + 1));
         bytes.map(|bytes| bytes.as_chunks().0)
     }
@@ -154,9 +154,17 @@ impl<'a> ColumnsView<'a> {
         Ok(start..end)
     }
 
+    /// Returns which of these buckets has a row, which is one of theirs.
+    #[expect(clippy::cast_possible_truncation, reason = "not more than there are buckets")]
+    pub(crate) fn bucket_of(&self, row: usize, buckets: &Range<u32>) -> Result<u32> {
+        let ends = self.starts(buckets)?.get(1..).unwrap_or_default();
+        let before = ends.partition_point(|&end| row_at(end) <= row);
+        Ok(buckets.start + before as u32)
+    }
+
     /// Returns the error for a bucket with impossible rows.
     #[cold]
-    pub(crate) fn no_such_rows(&self, bucket: u32) -> Error {
+    fn no_such_rows(&self, bucket: u32) -> Error {
         let message = "the directory of the columns refers to rows that they do not have";
         self.body.corruption(self.start_at(bucket), message)
     }
@@ -270,7 +278,7 @@ impl<'a> ColumnsView<'a> {
 
 /// Returns a row number of the directory.
 #[inline(always)]
-pub(crate) fn row_at(start: [u8; 4]) -> usize {
+fn row_at(start: [u8; 4]) -> usize {
     u32::from_le_bytes(start) as usize
 }
 

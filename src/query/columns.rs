@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::hit::{Hit, Hits};
 use super::near::for_each_near;
-use crate::columns::{ColumnsView, row_at};
+use crate::columns::ColumnsView;
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -25,7 +25,8 @@ use crate::table::Table;
 const AHEAD: usize = 12;
 
 /// Keys that are compared before a branch on whether any is near: nearly always none is.
-const GROUP: usize = 8;
+const GROUP: usize = GROUP_ROWS as usize;
+const GROUP_ROWS: u32 = 8;
 
 /// What a search did.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,54 +93,52 @@ impl<'a> TableLookups<'a> {
     /// Compares the keys of a lookup, and passes the candidates to `found`.
     #[inline(always)]
     fn compare(&self, lookup: &RowLookup, found: &mut Vec<Candidate>) -> Result<()> {
+        // All buckets of a lookup agree in the errors of its prefix. Few rows pass with these
+        // alone, so the errors in the other bits of their buckets are counted for them only.
+        let prefix = (lookup.bucket ^ self.bucket) & !(lookup.buckets - 1);
+        let Some(most) = self.test.most.checked_sub(prefix.count_ones()) else { return Ok(()) };
         let rows = lookup.rows.0 as usize..lookup.rows.1 as usize;
-        let mut keys = self.view.keys_from(&rows, GROUP - 1)?;
-        if lookup.buckets == 1 {
-            self.compare_bucket((lookup.table, lookup.bucket), rows, keys, found);
-            return Ok(());
+        let keys = self.view.keys_from(&rows, GROUP - 1)?;
+        let (groups, rest) = keys.as_chunks::<GROUP>();
+        let mut first = lookup.rows.0;
+        for group in groups.iter().take(rows.len().div_ceil(GROUP)) {
+            // A group may end with keys of rows that do not belong to the lookup.
+            if group.iter().fold(false, |any, &key| any | (self.errors(key) <= most)) {
+                self.add_candidates(lookup, first, group, found)?;
+            }
+            first += GROUP_ROWS;
         }
-        let ends = self.view.starts(&lookup.range())?.get(1..).unwrap_or_default();
-        let mut start = rows.start;
-        for (bucket, &end) in (lookup.bucket..).zip(ends) {
-            let end = row_at(end);
-            let after = end.checked_sub(start).and_then(|len| keys.get(len..));
-            let Some(after) = after else { return Err(self.view.no_such_rows(bucket)) };
-            self.compare_bucket((lookup.table, bucket), start..end, keys, found);
-            (start, keys) = (end, after);
+        if first < lookup.rows.1 {
+            self.add_candidates(lookup, first, rest, found)?;
         }
         Ok(())
     }
 
-    /// Compares the keys of rows, which `keys` begins with.
+    /// Returns the number of bits in which a key differs from the query's, of those that count.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 rows")]
-    fn compare_bucket(
+    fn errors(&self, key: [u8; 4]) -> u32 {
+        ((u32::from_le_bytes(key) ^ self.key) & self.test.mask).count_ones()
+    }
+
+    /// Passes the candidates among the rows of a lookup from `first` on, whose keys these are.
+    fn add_candidates(
         &self,
-        (table, bucket): (u32, u32),
-        rows: Range<usize>,
+        lookup: &RowLookup,
+        first: u32,
         keys: &[[u8; 4]],
         found: &mut Vec<Candidate>,
-    ) {
-        let errors = (bucket ^ self.bucket).count_ones();
-        let Some(most) = self.test.most.checked_sub(errors) else { return };
-        let is_near = |key: [u8; 4]| {
-            ((u32::from_le_bytes(key) ^ self.key) & self.test.mask).count_ones() <= most
-        };
-        for first in rows.clone().step_by(GROUP) {
-            let keys = keys.get(first - rows.start..).unwrap_or_default();
-            let count = (rows.end - first).min(GROUP);
-            // The keys of other rows, in the rest of a group, do not count.
-            let any_near = match keys.first_chunk::<GROUP>() {
-                Some(group) => (0..)
-                    .zip(group)
-                    .fold(false, |any, (at, &key)| any | (is_near(key) & (at < count))),
-                None => true,
+    ) -> Result<()> {
+        for (row, &key) in (first..lookup.rows.1).zip(keys) {
+            let Some(most) = self.test.most.checked_sub(self.errors(key)) else { continue };
+            let bucket = match lookup.buckets {
+                1 => lookup.bucket,
+                _ => self.view.bucket_of(row as usize, &lookup.range())?,
             };
-            if any_near {
-                let near = (first as u32..).zip(keys).take(count).filter(|&(_, &key)| is_near(key));
-                found.extend(near.map(|(row, _)| (table, row)));
+            if (bucket ^ self.bucket).count_ones() <= most {
+                found.push((lookup.table, row));
             }
         }
+        Ok(())
     }
 }
 
