@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,30 @@ def test_fingerprints_are_those_of_the_engine(spark: Any) -> None:
         jobs.fingerprint(df, "txt")
     with pytest.raises(fpdb.InvalidArgumentError, match="already a column"):
         jobs.fingerprint(df, "text", output="id")
+    with pytest.raises(fpdb.InvalidArgumentError, match="'id' is of type int, and texts are of type string"):
+        jobs.fingerprint(df, "id")
+
+
+def test_columns_of_other_names_and_types_are_refused_before_a_task_begins(
+    spark: Any, tmp_path: Path
+) -> None:
+    df = spark.createDataFrame([("https://a.example/", 7, 0.5)], "url string, fingerprint long, x double")
+    fpdb.Db.create(tmp_path / "db").close()
+    calls: list[Callable[[str], object]] = [
+        lambda id: jobs.pairs(df, id_column=id, tasks=2),
+        lambda id: jobs.build(df, tmp_path / "parts", 2, id_column=id),
+        lambda id: jobs.batch(df, tmp_path / "db", id_column=id),
+        lambda id: jobs.clusters(df, a_column="fingerprint", b_column=id),
+    ]
+    for call in calls:
+        with pytest.raises(fpdb.InvalidArgumentError, match="no column 'id'; the columns are url, fing"):
+            call("id")
+        with pytest.raises(fpdb.InvalidArgumentError, match="'url' is of type string, and ids are whole"):
+            call("url")
+        with pytest.raises(fpdb.InvalidArgumentError, match="'x' is of type double.*monotonically"):
+            call("x")
+    with pytest.raises(fpdb.InvalidArgumentError, match="'url' is of type string, and fingerprints are"):
+        jobs.pairs(df, fingerprint_column="url", id_column="fingerprint", tasks=2)
 
 
 def test_batch_finds_what_one_database_finds(

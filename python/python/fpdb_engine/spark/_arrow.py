@@ -10,12 +10,66 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ByteType,
+    CharType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    VarcharType,
+)
+
+from fpdb_engine import InvalidArgumentError
 
 Words = npt.NDArray[np.uint64]
+
+_NUMBERS = (ByteType, ShortType, IntegerType, LongType, DecimalType)
+_TEXTS = (StringType, CharType, VarcharType)
+
+
+def place_of(df: DataFrame, column: str) -> int:
+    """Returns where a column is, or says which there are."""
+    if column not in df.columns:
+        raise InvalidArgumentError(
+            f"there is no column {column!r}; the columns are {', '.join(df.columns)}"
+        )
+    return df.columns.index(column)
+
+
+def _type_of(df: DataFrame, column: str) -> Any:
+    return df.schema.fields[place_of(df, column)].dataType
+
+
+def expect_texts(df: DataFrame, column: str) -> None:
+    """Refuses a column of anything but texts, before a task begins."""
+    found = _type_of(df, column)
+    if not isinstance(found, _TEXTS):
+        raise InvalidArgumentError(
+            f"the column {column!r} is of type {found.simpleString()}, and texts are of type string"
+        )
+
+
+def expect_numbers(df: DataFrame, column: str, *, are_ids: bool) -> None:
+    """Refuses a column of anything but whole numbers, before a task begins."""
+    found = _type_of(df, column)
+    if isinstance(found, _NUMBERS):
+        return
+    what = f"the column {column!r} is of type {found.simpleString()}"
+    if are_ids:
+        raise InvalidArgumentError(
+            f"{what}, and ids are whole numbers: add a column of numbers, for example "
+            "df.withColumn('id', pyspark.sql.functions.monotonically_increasing_id()), store the rows so "
+            "that their numbers stay, and join the result with them"
+        )
+    raise InvalidArgumentError(f"{what}, and fingerprints are of type bigint, as fingerprint() makes them")
 
 
 def entries(df: DataFrame, fingerprint: str, id: str) -> DataFrame:
     """Returns the fingerprints and ids of the rows that have a fingerprint, as two columns."""
+    expect_numbers(df, fingerprint, are_ids=False)
+    expect_numbers(df, id, are_ids=True)
     found = df.where(F.col(fingerprint).isNotNull())
     return found.select(
         F.col(fingerprint).cast("long").alias("fingerprint"), F.col(id).cast("long").alias("id")

@@ -42,6 +42,7 @@ def build(
 
     A task takes 32 bytes of memory per entry, and bulk_memory bytes.
     """
+    rows = entries(df, fingerprint_column, id_column).repartition(segments)
     folder = Path(path).absolute()
     if (folder / LIST).exists():
         raise AlreadyExistsError(f"{folder} has been built already")
@@ -64,7 +65,6 @@ def build(
                 move(local, part)
             yield pa.record_batch({"path": [str(part)], "entries": [written]})
 
-    rows = entries(df, fingerprint_column, id_column).repartition(segments)
     written = rows.mapInArrow(write, "path string, entries long").collect()
     committed = [Part(row["path"], row["entries"]) for row in written]
     commit(folder, committed)

@@ -12,7 +12,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 import fpdb_engine
 
-from ._arrow import longs
+from ._arrow import expect_texts, longs, place_of
 
 
 def fingerprint(
@@ -25,11 +25,8 @@ def fingerprint(
     """
     # Fails here, not in a task, if there is no such recipe.
     fpdb_engine.fingerprint("", recipe)
-    if text_column not in df.columns:
-        raise fpdb_engine.InvalidArgumentError(
-            f"there is no column {text_column!r}; the columns are {', '.join(df.columns)}"
-        )
-    at = df.columns.index(text_column)
+    expect_texts(df, text_column)
+    at = place_of(df, text_column)
     if output in df.columns:
         raise fpdb_engine.InvalidArgumentError(f"there is already a column {output!r}")
     schema = StructType([*df.schema.fields, StructField(output, LongType())])
