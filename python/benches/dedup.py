@@ -130,8 +130,9 @@ def with_datatrove(texts: list[str], folder: Path) -> list[int]:
         ([MinhashDedupCluster(buckets, removed, config=config)], 1),
         ([Rows(), MinhashDedupFilter(removed), Kept()], 1),
     ]
-    for pipeline, tasks in steps:
-        logs = str(folder / "logs")
+    for number, (pipeline, tasks) in enumerate(steps):
+        # A folder for each, or the tasks of the later ones count as completed.
+        logs = str(folder / f"logs-{number}")
         LocalPipelineExecutor(pipeline, tasks=tasks, workers=1, logging_dir=logs).run()
     return sorted(set(range(len(texts))) - set(Kept.rows))
 
