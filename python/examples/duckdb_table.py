@@ -29,7 +29,7 @@ with (
     fpdb.Db.create(f"{folder}/pages.fpdb", max_distance=3, durability="buffered") as db,
 ):
     # Batches of Arrow, so that the texts need not fit into memory.
-    for batch in sql.execute("SELECT id, text FROM pages").to_arrow_reader(100_000):
+    for batch in sql.sql("SELECT id, text FROM pages").to_arrow_reader(100_000):
         values, has_one = fpdb.fingerprint_batch(batch["text"])
         db.bulk_load(values[has_one], batch["id"].to_numpy()[has_one])
     chunks = [pa.table(chunk._asdict()) for chunk in db.pairs()]

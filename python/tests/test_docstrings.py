@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import fpdb_engine as fpdb
@@ -14,7 +16,9 @@ from fpdb_engine import _arrays, _errors, _native, _results
 def examples() -> dict[str, str]:
     """Returns the documentation that has examples, by the name of what it documents."""
     documented: dict[str, object] = {}
-    for module in (fpdb, _arrays, _errors, _native, _results):
+    optional = [name for name in ("duckdb", "polars") if find_spec(name)]
+    modules = [import_module(f"fpdb_engine.{name}") for name in optional]
+    for module in (fpdb, _arrays, _errors, _native, _results, *modules):
         documented[module.__name__] = module
         for name, thing in vars(module).items():
             documented[name] = thing

@@ -54,6 +54,7 @@ def test_example_prints_what_is_expected(name: str, tmp_path: Path) -> None:
     program = [sys.executable, str(EXAMPLES / f"{name}.py")]
     ran = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
+    assert "Warning" not in ran.stderr, ran.stderr
     assert ran.stdout.splitlines()[-len(lines) :] == lines
 
 

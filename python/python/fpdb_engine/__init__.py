@@ -68,6 +68,7 @@ from ._native import (
     jaccard_pairs,
     recipes,
 )
+from ._parquet import dedup_parquet
 from ._results import (
     Answers,
     Clusters,
@@ -126,6 +127,7 @@ __all__ = [
     "WarcRecords",
     "__version__",
     "dedup",
+    "dedup_parquet",
     "estimate_jaccard",
     "extract_html",
     "fingerprint",

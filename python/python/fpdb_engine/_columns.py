@@ -20,17 +20,41 @@ def length(texts: Any) -> int | None:
         return None
 
 
-def _as_arrow(values: Any) -> Any:
-    """Returns the chunks of an Arrow array in whatever form, or None if it is something else."""
+def _as_arrow(values: Any) -> Iterable[Any] | None:
+    """Returns the chunks of an Arrow array in whatever form, or None if it is something else. Those of a stream
+    are read when they are needed."""
     if hasattr(values, "chunks") and hasattr(values, "type"):
-        return values.chunks
+        return map(_plain, values.chunks)
     if hasattr(values, "__arrow_c_stream__"):
-        import pyarrow
-
-        return pyarrow.chunked_array(values).chunks
+        return _stream(values)
     if hasattr(values, "__arrow_c_array__"):
-        return [values]
+        return [_plain(values)]
     return None
+
+
+def _stream(values: Any) -> Iterator[Any]:
+    import pyarrow as pa
+
+    try:
+        reader = pa.RecordBatchReader.from_stream(values)
+    except (pa.ArrowInvalid, TypeError):
+        # Of a column, not of the rows of a table.
+        return map(_plain, pa.chunked_array(values).chunks)
+    return map(_plain, reader)
+
+
+def _plain(values: Any) -> Any:
+    """Returns an array of texts that can be sliced, and from which rows can be taken."""
+    import pyarrow as pa
+
+    if hasattr(values, "num_columns"):
+        if values.num_columns != 1:
+            names = ", ".join(values.schema.names)
+            raise TypeError(f"texts must be one column, not {values.num_columns}; select one of {names}")
+        values = values.column(0)
+    array = values if isinstance(values, pa.Array) else pa.array(values)
+    # Nothing can be taken from views.
+    return array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
 
 
 def chunks(texts: Any) -> Iterator[Any]:

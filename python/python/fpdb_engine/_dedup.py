@@ -295,7 +295,7 @@ class _Run:
         places = np.flatnonzero(has_one)
         if len(places):
             some = _Rows(
-                _columns.take(texts, places),
+                _columns.take(texts, places) if self.verifier else [],
                 fingerprints[places],
                 rows[places],
                 None if own is None else [own[place] for place in places.tolist()],
