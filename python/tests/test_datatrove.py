@@ -179,7 +179,7 @@ def test_many_ranks_remove_with_datatroves_own_filter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # So that two files are loaded together, and one alone.
-    monkeypatch.setattr("fpdb_engine.datatrove._PART", 150)
+    monkeypatch.setattr("fpdb_engine.datatrove._clusters._PART", 150)
     reader = JsonlReader(str(tmp_path / "input"))
     fingerprints = Fingerprints(str(tmp_path / "fingerprints"), bits=64, batch_size=8)
     execute(tmp_path, reader, fingerprints, tasks=3)
@@ -267,6 +267,39 @@ def test_clusters_by_similarity_can_be_run_again_but_not_mixed(tmp_path: Path) -
     second = fingerprints("second", words(5))
     with pytest.raises(fpdb.InvalidArgumentError, match="documents of other files"):
         Clusters(second, str(tmp_path / "c"), database=tmp_path / "db").run()
+
+
+def test_many_ranks_are_compared_with_earlier_data_sets(tmp_path: Path) -> None:
+    def dump(name: str, *ranks: list[str]) -> list[list[int]]:
+        folder = str(tmp_path / name)
+        for rank, texts in enumerate(ranks):
+            documents = [Document(text, "id") for text in texts]
+            Fingerprints(folder).run(iter(documents), rank, len(ranks))
+        found = []
+        # The second run repeats the first.
+        for out in ("a", "b"):
+            step = Clusters(folder, f"{folder}-{out}", against=tmp_path / "db", namespace=name)
+            step.run()
+            files = sorted((tmp_path / f"{name}-{out}").iterdir())
+            assert [file.name for file in files] == [f"{rank:06d}.remove" for rank in range(len(ranks))]
+            found.append([np.frombuffer(file.read_bytes(), "<u4").tolist() for file in files])
+            counts = (step.stats["to_remove"].total, step.stats["like_earlier"].total)
+        assert found[0] == found[1]
+        return [*found[0], list(counts)]
+
+    first = dump("2026-10", [words(1), "short", words(1, 2)], [words(2), words(1, 3)])
+    assert first == [[2], [1], [2, 0]]
+    second = dump("2026-11", [words(3), words(2, 2)], [words(4)], [words(3, 2), words(1)])
+    assert second == [[1], [], [0, 1], [3, 2]]
+    # The same database serves the other ways.
+    step = NearDuplicateFilter(tmp_path / "db", namespace="2026-12/")
+    assert filtered(step, words(3), words(5)) == ["000.jsonl/1"]
+    again = fpdb.dedup([words(5), words(6)], ["x", "y"], against=tmp_path / "db")
+    assert again.earlier == {0: "2026-12/000.jsonl/1"}
+    with pytest.raises(fpdb.InvalidArgumentError, match="give namespace too"):
+        Clusters(str(tmp_path), str(tmp_path), against=tmp_path / "db")
+    with pytest.raises(fpdb.InvalidArgumentError, match="leave out database"):
+        Clusters(str(tmp_path), str(tmp_path), against="x", namespace="y", save_cluster_id=True)
 
 
 def test_missing_and_truncated_files_are_reported(tmp_path: Path) -> None:
