@@ -60,11 +60,3 @@ def test_example_prints_what_is_expected(name: str, tmp_path: Path) -> None:
 
 def test_every_example_is_run() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == EXPECTED.keys()
-
-
-def test_readme_runs_as_pasted() -> None:
-    """Without pytest, which gives names to examples that a reader does not have."""
-    readme = EXAMPLES.parent / "README.md"
-    program = [sys.executable, "-m", "doctest", str(readme)]
-    ran = subprocess.run(program, capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 0 and not ran.stdout, ran.stdout + ran.stderr
