@@ -38,6 +38,13 @@ impl PagedFile {
         (missing.count() * PAGE) as u64
     }
 
+    /// Returns how many bytes are both in the memory for pages and in the copy.
+    pub(crate) fn bytes_also_copied(&self) -> u64 {
+        let bytes = self.pages.memory.bytes();
+        let copied = self.end_of_needed()..self.file.body_len.div_ceil(PAGE);
+        (copied.filter(|&page| bytes.is_ready(page)).count() * PAGE) as u64
+    }
+
     /// If memory is set aside for the file, reads all its pages that are neither in memory nor
     /// copied. `goes_on` is called after each step with the bytes that were read, and returns
     /// whether to continue. A page that cannot be read is reported when it is used.

@@ -63,11 +63,14 @@ impl<F: Fingerprint> Segment<F> {
         self.files().into_iter().for_each(|file| file.load_all(goes_on));
     }
 
-    /// Returns the bytes of memory that the loaded indexes of files take for which no memory is set
-    /// aside.
+    /// Returns the bytes of memory that the loaded indexes take in addition to what is set aside. Where
+    /// memory is set aside for the file, these are the pages that were read before they were copied.
     pub(crate) fn separate_copies_len(&self) -> u64 {
-        let separate = self.tables.iter().filter(|table| table.file().set_aside() == 0);
-        separate.map(Table::loaded_index_len).sum()
+        let separate = |table: &Table<F>| match table.file().set_aside() {
+            0 => table.loaded_index_len(),
+            _ => table.file().bytes_also_copied(),
+        };
+        self.tables.iter().map(separate).sum()
     }
 
     /// Returns the bytes of memory that the loaded indexes take.

@@ -34,6 +34,12 @@ fn memory_now() -> Option<u64> {
     left().min()
 }
 
+/// Returns how many bytes may be read between two looks at how much is left of this much memory. A small
+/// control group is full before long.
+pub(crate) fn look_each(total: u64) -> u64 {
+    (total / 64).min(32 << 20)
+}
+
 /// How much memory there is, and how much of it is left.
 ///
 /// # Examples
@@ -60,14 +66,30 @@ impl Memory {
         memory_now().map(|left| Self { total, left })
     }
 
+    /// Returns the least that should be left: a twentieth and, because what the system needs for the
+    /// threads and reads of a process does not depend on how much memory there is, 2 MiB.
+    fn least(self) -> u64 {
+        (self.total / 20).saturating_add(2 << 20).min(self.total / 10)
+    }
+
     /// Returns whether so little is left that pages must be given up.
     pub(crate) fn is_short(self) -> bool {
-        self.left < self.total / 20
+        self.left < self.least()
+    }
+
+    /// Returns how many bytes to give up while memory is short.
+    pub(crate) fn missing(self) -> u64 {
+        (self.least() * 2).saturating_sub(self.left)
+    }
+
+    /// Returns how many more bytes pages and copies can take so that memory is not short after that.
+    pub(crate) fn spare(self) -> u64 {
+        self.left.saturating_sub(self.least() * 3)
     }
 
     /// Returns whether so much is left that pages can be read again.
     pub(crate) fn is_plenty(self) -> bool {
-        self.left > self.total / 5
+        self.left > self.least() * 4
     }
 }
 
@@ -89,7 +111,7 @@ pub(super) fn default_for_pages(promised: u64) -> (u64, u64) {
 fn of_memory(total: u64, left: Option<u64>) -> (u64, u64) {
     let most = total / 10 * 7;
     match left {
-        Some(left) => (most, most.min(left / 10 * 9)),
+        Some(left) => (most, most.min(Memory { total, left }.spare())),
         None => (total / 4, total / 4),
     }
 }
@@ -196,10 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn pages_take_most_of_the_memory_and_leave_a_tenth_of_what_is_available() {
-        assert_eq!(of_memory(1000, Some(1000)), (700, 700));
-        assert_eq!(of_memory(1000, Some(500)), (700, 450));
-        assert_eq!(of_memory(1000, Some(0)), (700, 0));
+    fn pages_take_most_of_the_memory_and_leave_three_twentieths_of_it() {
+        let gib = |tenths: u64| tenths << 30;
+        let least = (10 << 30) / 20 + (2 << 20);
+        assert_eq!(of_memory(gib(10), Some(gib(10))), (gib(7), gib(7)));
+        assert_eq!(of_memory(gib(10), Some(gib(5))), (gib(7), gib(5) - 3 * least));
+        assert_eq!(of_memory(gib(10), Some(gib(1))), (gib(7), 0));
+        assert_eq!(of_memory(1000, Some(900)), (700, 600));
         assert_eq!(of_memory(1000, None), (250, 250));
     }
 

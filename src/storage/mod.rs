@@ -38,6 +38,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 pub use available::Memory;
+pub(crate) use available::look_each;
 pub use available::memory as memory_limit;
 pub use disk::Disk;
 pub(crate) use in_memory::InMemory;

@@ -1,10 +1,11 @@
 //! The limit for the memory that pages of files and copies of indexes take. It follows what is left
 //! of the memory.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::thread::Thread;
 
-use super::available::{Memory, default_for_pages};
+use super::available::{Memory, default_for_pages, look_each, memory};
 use super::page::PAGE;
 
 /// After this many looks in a row that found plenty of memory, pages may take more again.
@@ -43,6 +44,12 @@ pub struct PageBudget {
     young: AtomicU64,
     /// The number of the generation.
     generation: AtomicU64,
+    /// The bytes of pages that were read since the last look at how much memory is left.
+    unseen: AtomicU64,
+    /// Whether these were so many that it is time to look.
+    is_look_due: AtomicBool,
+    /// The thread that looks.
+    looking: Mutex<Option<Thread>>,
     /// How many of the last looks in a row found plenty of memory.
     calm: AtomicU64,
     /// The bytes that copies of indexes take of files without memory set aside.
@@ -69,8 +76,22 @@ impl PageBudget {
         let (young, generation, calm) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let (most, limit, copies) = (limit, AtomicU64::new(limit), AtomicU64::new(0));
         let written = AtomicU64::new(0);
-        let promised = &PROMISED;
-        Self { most, limit, set_aside, loose, young, generation, calm, copies, written, promised }
+        let (promised, unseen, looking) = (&PROMISED, AtomicU64::new(0), Mutex::new(None));
+        Self {
+            most,
+            limit,
+            set_aside,
+            loose,
+            young,
+            generation,
+            unseen,
+            is_look_due: AtomicBool::new(false),
+            looking,
+            calm,
+            copies,
+            written,
+            promised,
+        }
     }
 
     /// Returns the same limit for the pages of another database.
@@ -127,8 +148,40 @@ impl PageBudget {
         self.copies.store(bytes, Relaxed);
     }
 
+    /// Lets this thread look at how much memory is left: it is unparked each time when many pages were
+    /// read.
+    pub(crate) fn look_from_here(&self) {
+        let this = Some(std::thread::current());
+        *self.looking.lock().unwrap_or_else(PoisonError::into_inner) = this;
+    }
+
+    /// Returns whether it is time for the next look, because so many pages were read since the last or
+    /// it was [requested](Self::request_look). The caller looks.
+    pub(crate) fn take_look(&self) -> bool {
+        self.is_look_due.swap(false, Relaxed)
+    }
+
+    /// Lets the thread that looks do so next.
+    pub(crate) fn request_look(&self) {
+        self.is_look_due.store(true, Relaxed);
+        let looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = &*looking {
+            thread.unpark();
+        }
+    }
+
+    /// Counts bytes of pages that were read.
+    fn count_read(&self, bytes: u64) {
+        if self.unseen.fetch_add(bytes, Relaxed) + bytes < look_each(memory()) {
+            return;
+        }
+        self.unseen.store(0, Relaxed);
+        self.request_look();
+    }
+
     /// Counts a loose page.
     pub(crate) fn add_page(&self) {
+        self.count_read(PAGE as u64);
         let loose = self.loose.fetch_add(PAGE as u64, Relaxed) + PAGE as u64;
         let young = self.young.fetch_add(PAGE as u64, Relaxed) + PAGE as u64;
         let room = self.room_for_loose();
@@ -173,6 +226,7 @@ impl PageBudget {
 
     /// Counts memory that was set aside and is used now, or never will be.
     pub(crate) fn use_promised(&self, bytes: u64) {
+        self.count_read(bytes);
         self.promised.fetch_sub(bytes, Relaxed);
     }
 
@@ -209,8 +263,7 @@ impl PageBudget {
         if memory.is_short() {
             self.calm.store(0, Relaxed);
             let least = self.most.min(memory.total / 64);
-            let missing = (memory.total / 10).saturating_sub(memory.left);
-            let lower = loaded.saturating_sub(missing).max(least).min(self.limit());
+            let lower = loaded.saturating_sub(memory.missing()).max(least).min(self.limit());
             self.limit.store(lower, Relaxed);
             return loaded.saturating_sub(lower);
         }
@@ -219,9 +272,7 @@ impl PageBudget {
             self.calm.store(0, Relaxed);
         } else if self.calm.fetch_add(1, Relaxed) + 1 >= CALM_LOOKS {
             self.calm.store(0, Relaxed);
-            // Then memory is not short after all of this is used.
-            let more = memory.left - memory.total / 20 * 3;
-            let higher = loaded.saturating_add(more).min(self.most);
+            let higher = loaded.saturating_add(memory.spare()).min(self.most);
             if higher == self.most || higher > limit.saturating_add(limit / 8) {
                 self.limit.store(higher, Relaxed);
                 self.begin_generation();
@@ -283,21 +334,21 @@ mod tests {
     #[test]
     fn limit_falls_while_memory_is_short_and_rises_slowly_when_there_is_plenty() {
         let budget = PageBudget::new(700);
-        let memory = |left| Memory { total: 6400, left };
+        let memory = |left| Memory { total: 3200, left };
         let look = |left, loaded| budget.adapt(memory(left), loaded);
         assert_eq!((look(320, 600), budget.limit()), (0, 700));
         assert_eq!((look(300, 600), budget.limit()), (340, 260));
         // The system has not got it back yet.
         assert_eq!((look(300, 600), budget.limit()), (340, 260));
-        assert_eq!((look(0, 260), budget.limit()), (160, 100));
-        assert_eq!((look(0, 100), budget.limit()), (0, 100), "some is always left");
+        assert_eq!((look(0, 260), budget.limit()), (210, 50));
+        assert_eq!((look(0, 50), budget.limit()), (0, 50), "some is always left");
         for _ in 0..50 {
-            assert_eq!((look(1200, 100), budget.limit()), (0, 100));
+            assert_eq!((look(1200, 50), budget.limit()), (0, 50));
         }
-        (0..9).for_each(|_| assert_eq!((look(1300, 100), budget.limit()), (0, 100)));
-        look(1200, 100);
+        (0..9).for_each(|_| assert_eq!((look(1300, 50), budget.limit()), (0, 50)));
+        look(1200, 50);
         let generation = budget.generation();
-        (0..9).for_each(|_| assert_eq!((look(1300, 100), budget.limit()), (0, 100)));
+        (0..9).for_each(|_| assert_eq!((look(1300, 50), budget.limit()), (0, 50)));
         assert_eq!((look(1300, 100), budget.limit()), (0, 440));
         assert_eq!(budget.generation(), generation + 1);
         (0..10).for_each(|_| assert_eq!(look(6400, 400), 0));
@@ -351,7 +402,7 @@ mod tests {
         assert_eq!(budget.generation(), 0);
         assert!(budget.set_aside(30 * P));
         assert_eq!((budget.generation(), budget.too_much_set_aside()), (1, 0));
-        budget.adapt(Memory { total: 200 * P, left: 0 }, 80 * P);
+        budget.adapt(Memory { total: 100 * P, left: 0 }, 80 * P);
         assert_eq!(budget.limit(), 60 * P);
         assert_eq!(budget.too_much_set_aside(), 80 * P - (60 * P - 60 * P / 16));
     }

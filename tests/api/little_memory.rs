@@ -5,7 +5,7 @@
 //! `FPDB_LITTLE_MEMORY=full` ten times; with default settings it is about as large as the limit.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use fpdb::{Db, Entry, Options, Result};
 
@@ -38,8 +38,18 @@ impl Group {
         None
     }
 
-    /// Runs an operation within the limit.
-    fn run(&self, operation: &str, path: &Path) {
+    /// Runs operations within the limit, at once.
+    fn run(&self, operations: &[&str], path: &Path) {
+        let started = operations.iter().map(|operation| self.start(operation, path));
+        for (child, operation) in started.collect::<Vec<_>>().into_iter().zip(operations) {
+            let output = child.wait_with_output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{operation}: {}, {text}", output.status);
+            assert!(text.contains("done"), "{operation} did not run: {text}");
+        }
+    }
+
+    fn start(&self, operation: &str, path: &Path) -> Child {
         let this = std::env::current_exe().unwrap();
         let script = format!(
             "echo $$ > {}/cgroup.procs && exec \"$0\" --exact \
@@ -48,10 +58,7 @@ impl Group {
         );
         let mut command = Command::new("sh");
         command.args(["-c", &script]).arg(this).env(OPERATION, operation).current_dir(path);
-        let output = command.output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{operation}: {}, {text}", output.status);
-        assert!(text.contains("done"), "{operation} did not run: {text}");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 }
 
@@ -85,7 +92,7 @@ fn operations_need_far_less_memory_than_the_database_has() {
     }
     db.close().unwrap();
     for operation in ["query", "verify", "import", "compact", "backup"] {
-        group.run(operation, folder.path());
+        group.run(&[operation], folder.path());
     }
     assert!(options().open_read_only(&path).unwrap().snapshot().len() > end);
 }
@@ -102,25 +109,32 @@ fn default_settings_stay_within_the_limit_of_a_control_group() {
     }
     assert!(db.stats().bytes_total > LIMIT, "{}", db.stats().bytes_total);
     db.close().unwrap();
-    group.run("defaults", folder.path());
+    group.run(&["defaults"], folder.path());
+    group.run(&["writer and reader"], folder.path());
+    group.run(&["writer", "reader"], folder.path());
 }
 
-/// Opens a database larger than the memory for writing, and then for reading, each with default
-/// settings, and asks with several threads while it is read into memory.
-fn ask_with_default_settings() {
-    assert_eq!(fpdb::memory_limit(), LIMIT);
-    let check = |stats: fpdb::Stats| {
-        let most = LIMIT / 10 * 7;
-        assert!(stats.page_budget_bytes <= most, "{stats:?}");
-        assert!(stats.page_memory_bytes <= most && stats.index_loaded_bytes <= most, "{stats:?}");
-    };
+/// Opens a database larger than the memory for writing with default settings, and asks with several
+/// threads while it is read into memory.
+fn ask_writer() {
     let db = Db::options().open("db").unwrap();
     ask(&|query| db.query(query, 3).unwrap().is_empty(), &|| db.warm().unwrap());
-    check(db.stats());
+    check(&db.stats());
     db.close().unwrap();
+}
+
+/// Does that with a database that is opened for reading.
+fn ask_reader() {
     let reader = Db::options().open_read_only("db").unwrap();
     ask(&|query| reader.query(query, 3).unwrap().is_empty(), &|| reader.warm().unwrap());
-    check(reader.stats());
+    check(&reader.stats());
+}
+
+fn check(stats: &fpdb::Stats) {
+    assert_eq!(fpdb::memory_limit(), LIMIT);
+    let most = LIMIT / 10 * 7;
+    assert!(stats.page_budget_bytes <= most, "{stats:?}");
+    assert!(stats.page_memory_bytes <= most && stats.index_loaded_bytes <= most, "{stats:?}");
 }
 
 /// Asks for fingerprints that are there with four threads, and warms the database meanwhile.
@@ -128,7 +142,7 @@ fn ask(finds_nothing: &(dyn Fn(u64) -> bool + Sync), warm: &dyn Fn()) {
     std::thread::scope(|scope| {
         for thread in 0..4 {
             scope.spawn(move || {
-                for id in (0..20_000).map(|i| (i % 4) << 40 | (i * 4 + thread)) {
+                for id in (0..5_000).map(|i| (i % 4) << 40 | (i * 4 + thread)) {
                     let stored = numbers(id, id + 1).next().unwrap().unwrap().fingerprint;
                     assert!(!finds_nothing(stored ^ 6), "{id}");
                 }
@@ -164,7 +178,16 @@ fn operation_in_this_process() {
             assert_eq!(db.compact().unwrap().segments_after, 1);
             db.close().unwrap();
         }
-        "defaults" => ask_with_default_settings(),
+        "defaults" => {
+            ask_writer();
+            ask_reader();
+        }
+        "writer and reader" => std::thread::scope(|scope| {
+            scope.spawn(ask_writer);
+            scope.spawn(ask_reader);
+        }),
+        "writer" => ask_writer(),
+        "reader" => ask_reader(),
         _ => {
             let db = options().background(false).open("db").unwrap();
             db.backup("copy").unwrap();

@@ -100,10 +100,10 @@ fn smallest_file_that_frees_enough_is_dropped() {
     db.warm().unwrap();
     let all = db.stats().page_memory_bytes;
     // A fifth of all is missing.
-    let short = Memory { total: all * 4, left: all / 5 - 1 };
+    let short = Memory { total: all * 2, left: all / 5 - 1 };
     sim.set_memory(short);
     wait_for("the limit was not lowered", || db.stats().page_budget_bytes < all);
-    sim.set_memory(Memory { left: all * 4 / 6, ..short });
+    sim.set_memory(Memory { left: all * 2 / 3, ..short });
     wait_for("memory was not given up", || db.stats().page_memory_bytes < all);
     let used = db.stats().page_memory_bytes;
     assert!(used > all / 2 && used < all / 5 * 4, "{used} of {all}");

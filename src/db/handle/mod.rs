@@ -120,9 +120,7 @@ impl<F: Fingerprint> WriteHandle<F> {
 
     /// Reads into memory what queries need, as far as it fits.
     pub(crate) fn warm(&self) -> Result<()> {
-        let core = self.in_own_process()?;
-        let version = core.current.get();
-        core.indexes.load(&version, &self.watch)
+        self.in_own_process()?.indexes.load(&self.watch)
     }
 
     /// Writes everything in memory as segments.

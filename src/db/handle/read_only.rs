@@ -148,8 +148,7 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
 
     /// Reads into memory what queries need, as far as it fits.
     pub(crate) fn warm(&self) -> Result<()> {
-        let version = self.reader().version;
-        self.shared.shown.indexes.load(&version, &self.watch)
+        self.shared.shown.indexes.load(&self.watch)
     }
 
     fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {

@@ -16,9 +16,9 @@
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Once, OnceLock, TryLockError, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::db::state::locks::lock;
 use crate::db::state::options::Tuning;
@@ -28,7 +28,7 @@ use crate::fingerprint::Fingerprint;
 use crate::process::{Process, let_others_go_first};
 use crate::progress::{Meter, Phase, Watch};
 use crate::segment::Segment;
-use crate::storage::{Memory, MemoryBudget, Storage};
+use crate::storage::{Memory, MemoryBudget, PageBudget, Storage, look_each};
 use crate::version::Version;
 
 /// How often the thread looks how much memory is left.
@@ -51,9 +51,7 @@ pub(crate) struct IndexLoader<F> {
     /// Whether a thread may copy in the background.
     background: bool,
     stopped: AtomicBool,
-    state: Mutex<State<F>>,
-    /// Wakes the thread.
-    changed: Condvar,
+    state: Mutex<State>,
     /// Whether loading ended because memory was short.
     was_short: AtomicBool,
     /// The fewest bytes of a segment's copies that the budget had no room for, or 0.
@@ -65,9 +63,9 @@ pub(crate) struct IndexLoader<F> {
 }
 
 #[derive(Debug)]
-struct State<F> {
-    /// The segments that the thread is to copy next.
-    offered: Option<Vec<Weak<Segment<F>>>>,
+struct State {
+    /// Whether the database has something that is to be loaded.
+    is_offered: bool,
     thread: Option<JoinHandle<()>>,
     /// Whether there is a thread that will look for offered segments.
     running: bool,
@@ -82,14 +80,13 @@ impl<F: Fingerprint> IndexLoader<F> {
         Arc::new(Self {
             storage,
             database: OnceLock::new(),
-            changed: Condvar::new(),
             was_short: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             budget: Arc::new(budget),
             process: Process::current(),
             background: tuning.background,
             stopped: AtomicBool::new(false),
-            state: Mutex::new(State { offered: None, thread: None, running: false }),
+            state: Mutex::new(State { is_offered: false, thread: None, running: false }),
             copying: Mutex::new(()),
             failure: Mutex::new(None),
         })
@@ -131,8 +128,10 @@ impl<F: Fingerprint> IndexLoader<F> {
             return;
         }
         if is_needed {
-            state.offered = Some(version.segments.iter().map(Arc::downgrade).collect());
-            self.changed.notify_one();
+            state.is_offered = true;
+            if let Some(thread) = &state.thread {
+                thread.thread().unpark();
+            }
         }
         if !state.running {
             let loader = self.clone();
@@ -148,18 +147,24 @@ impl<F: Fingerprint> IndexLoader<F> {
     /// The thread: loads what is offered, and looks at the memory.
     fn run(self: &Arc<Self>) {
         let has_low_priority = Once::new();
+        let budget = self.storage.page_budget();
+        budget.look_from_here();
+        let mut next_look = Instant::now();
         loop {
-            let offered = lock(&self.state).offered.take();
-            if let Some(segments) = offered {
-                self.load_offered(segments, &has_low_priority);
+            if std::mem::take(&mut lock(&self.state).is_offered) {
+                self.load_offered(&has_low_priority);
             }
-            let has_segments = self.look();
+            let is_time = Instant::now() >= next_look;
+            if is_time {
+                next_look = Instant::now() + LOOK_EVERY;
+            }
+            let has_segments = self.look(is_time);
+            if has_segments && !self.stopped.load(Ordering::Relaxed) {
+                // It is unparked before that if there is something to load, or if many pages were read.
+                std::thread::park_timeout(next_look.saturating_duration_since(Instant::now()));
+            }
             let mut state = lock(&self.state);
-            if state.offered.is_none() && !self.stopped.load(Ordering::Relaxed) && has_segments {
-                let waited = self.changed.wait_timeout(state, LOOK_EVERY);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            }
-            let is_done = state.offered.is_none() && !has_segments;
+            let is_done = !state.is_offered && !has_segments;
             if is_done || self.stopped.load(Ordering::Relaxed) {
                 state.running = false;
                 return;
@@ -168,15 +173,14 @@ impl<F: Fingerprint> IndexLoader<F> {
     }
 
     /// Lets the database give up pages if memory is short, and loads the rest if it was short before, or
-    /// if the budget has room now for copies that it refused. Returns whether the database has
-    /// segments.
-    fn look(self: &Arc<Self>) -> bool {
-        let database = self.database.get().and_then(Weak::upgrade);
-        let Some(version) = database.as_ref().map(|database| database.version()) else {
-            return false;
-        };
+    /// if the budget has room now for copies that it refused. Whether there has been plenty for some
+    /// time counts only if `is_time`. Returns whether the database has segments.
+    fn look(self: &Arc<Self>, is_time: bool) -> bool {
+        let Some(version) = self.version() else { return false };
+        // Not whenever something is offered: what was given up may not be free yet.
+        let is_due = self.storage.page_budget().take_look();
         let memory = self.storage.memory();
-        if let Some(memory) = memory {
+        if let Some(memory) = memory.filter(|memory| is_time || is_due && memory.is_short()) {
             version.adapt(memory);
         }
         if memory.is_none_or(Memory::is_plenty) && self.has_room_again() {
@@ -185,7 +189,7 @@ impl<F: Fingerprint> IndexLoader<F> {
         let has_segments = !version.segments.is_empty();
         drop(version);
         // If pages are given up, this frees their memory.
-        drop(database.map(|database| database.version()));
+        drop(self.version());
         has_segments
     }
 
@@ -196,52 +200,72 @@ impl<F: Fingerprint> IndexLoader<F> {
         self.was_short.swap(false, Ordering::Relaxed) || is_room
     }
 
-    fn load_offered(&self, segments: Vec<Weak<Segment<F>>>, has_low_priority: &Once) {
+    fn load_offered(&self, has_low_priority: &Once) {
+        let _one = match self.copying.try_lock() {
+            Ok(one) => one,
+            Err(TryLockError::Poisoned(one)) => one.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                // This thread looks at the memory meanwhile.
+                lock(&self.state).is_offered = true;
+                return;
+            }
+        };
         let pages_begin = || has_low_priority.call_once(let_others_go_first);
-        if let Err(error) = self.load_all(segments, &Watch::default(), pages_begin) {
+        if let Err(error) = self.load_all(&Watch::default(), pages_begin) {
             let path = error.path().unwrap_or(std::path::Path::new("")).to_owned();
             Event::BackgroundFailed { path: &path, error: &error }.report();
             *lock(&self.failure) = Some(error.to_string());
         }
     }
 
-    /// Loads what this version has and is not loaded yet, in this thread. Returns the first error.
-    pub(crate) fn load(&self, version: &Version<F>, watch: &Watch) -> Result<()> {
-        self.load_all(version.segments.iter().map(Arc::downgrade).collect(), watch, || ())
+    /// Loads what the database has and is not loaded yet, in this thread. Returns the first error.
+    pub(crate) fn load(&self, watch: &Watch) -> Result<()> {
+        let one = lock(&self.copying);
+        let result = self.load_all(watch, || ());
+        drop(one);
+        if let Some(thread) = &lock(&self.state).thread {
+            thread.thread().unpark();
+        }
+        result
     }
 
-    /// Loads the largest segments first. They are referenced only while they are being loaded, so
-    /// that a segment that is no longer used is freed. Calls `pages_begin` once the indexes are loaded.
-    fn load_all(
-        &self,
-        mut segments: Vec<Weak<Segment<F>>>,
-        watch: &Watch,
-        pages_begin: impl FnOnce(),
-    ) -> Result<()> {
-        let _one = lock(&self.copying);
-        let size = |segment: &Weak<Segment<F>>| segment.upgrade().map_or(0, |s| s.index_memory());
-        segments.sort_by_cached_key(|segment| std::cmp::Reverse(size(segment)));
+    fn version(&self) -> Option<Arc<Version<F>>> {
+        self.database.get().and_then(Weak::upgrade).map(|database| database.version())
+    }
+
+    /// Returns the segments of the current version, the largest first. Each is looked up when it is its
+    /// turn, and referenced only until the next, so that pages that are given up meanwhile are freed.
+    fn segments(&self) -> impl Iterator<Item = Arc<Segment<F>>> {
+        (0..).map_while(|number| {
+            let version = self.version().filter(|_| !self.stopped.load(Ordering::Relaxed))?;
+            let mut segments: Vec<_> = version.segments.iter().collect();
+            segments.sort_by_cached_key(|segment| std::cmp::Reverse(segment.index_memory()));
+            segments.get(number).map(|segment| Arc::clone(segment))
+        })
+    }
+
+    /// Loads everything; the caller has locked `copying`. Calls `pages_begin` once the indexes are loaded.
+    fn load_all(&self, watch: &Watch, pages_begin: impl FnOnce()) -> Result<()> {
         let is_stopped = || self.stopped.load(Ordering::Relaxed);
-        let left = || segments.iter().filter_map(Weak::upgrade).take_while(|_| !is_stopped());
         let mut result = Ok(());
         let memory = MemoryLeft::of(&*self.storage);
-        for segment in left() {
+        for segment in self.segments() {
             let goes_on = &|| !is_stopped() && memory.covers(COPIED_EACH);
             result = result.and(segment.load_indexes(&self.budget, goes_on));
         }
-        if let Some(database) = self.database.get().and_then(Weak::upgrade) {
-            database.version().make_room_for_copies();
-            // If memory is no longer set aside for a file, this drops its pages.
-            drop(database.version());
+        if let Some(version) = self.version() {
+            version.make_room_for_copies();
         }
-        let needed = left().map(|segment| segment.needed_indexes_len());
+        // If memory is no longer set aside for a file, this drops its pages.
+        drop(self.version());
+        let needed = self.segments().map(|segment| segment.needed_indexes_len());
         let refused = needed.filter(|&bytes| bytes > 0 && !self.budget.has_room(bytes)).min();
         self.refused.store(refused.unwrap_or(0), Ordering::Relaxed);
         pages_begin();
-        let total = left().map(|segment| segment.missing_pages_len()).sum();
+        let total = self.segments().map(|segment| segment.missing_pages_len()).sum();
         let meter = Meter::new(watch, Phase::Copy, Some(total));
         meter.advance(0)?;
-        for segment in left().take_while(|_| !memory.is_short.get()) {
+        for segment in self.segments().take_while(|_| !memory.is_short.get()) {
             segment.load_pages(&|bytes| {
                 memory.covers(bytes) && !is_stopped() && meter.advance(bytes).is_ok()
             });
@@ -271,8 +295,8 @@ impl<F> IndexLoader<F> {
             self.stopped.store(true, Ordering::Relaxed);
             state.thread.take()
         };
-        self.changed.notify_one();
         if let Some(thread) = thread {
+            thread.thread().unpark();
             // If the thread panicked, its message was printed already.
             let _ = thread.join();
         }
@@ -282,28 +306,36 @@ impl<F> IndexLoader<F> {
 /// How many bytes of an index are copied at a time.
 const COPIED_EACH: u64 = 256 << 10;
 
-/// Bytes of files that are read between two looks at how much memory is left.
-const LOOK_EACH: u64 = 32 << 20;
-
 /// Whether there is memory left for more. Other programs may need it, or other databases in this
 /// process.
 struct MemoryLeft<'a> {
     storage: &'a dyn Storage,
+    pages: Arc<PageBudget>,
     since_look: Cell<u64>,
+    look_each: Cell<u64>,
     is_short: Cell<bool>,
 }
 
 impl<'a> MemoryLeft<'a> {
     fn of(storage: &'a dyn Storage) -> Self {
-        Self { storage, since_look: Cell::new(LOOK_EACH), is_short: Cell::new(false) }
+        let (since_look, look_each) = (Cell::new(0), Cell::new(0));
+        let pages = storage.page_budget();
+        Self { storage, pages, since_look, look_each, is_short: Cell::new(false) }
     }
 
     /// Counts bytes that were read, and returns whether there is memory for more.
     fn covers(&self, bytes: u64) -> bool {
         self.since_look.set(self.since_look.get() + bytes);
-        if self.since_look.get() >= LOOK_EACH {
+        if self.since_look.get() >= self.look_each.get() || self.pages.take_look() {
             self.since_look.set(0);
-            self.is_short.set(self.storage.memory().is_some_and(Memory::is_short));
+            let memory = self.storage.memory();
+            let is_short = memory.is_some_and(Memory::is_short);
+            self.is_short.set(is_short);
+            if is_short && self.look_each.get() > 0 {
+                // It was not before. The thread in the background gives pages up.
+                self.pages.request_look();
+            }
+            self.look_each.set(memory.map_or(u64::MAX, |memory| look_each(memory.total)));
         }
         !self.is_short.get()
     }

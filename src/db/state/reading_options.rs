@@ -35,7 +35,7 @@ impl<F> Options<F> {
     ///
     /// What copies leave of fifteen sixteenths of the limit is set aside for entire files, as far as
     /// they fit in it. The background reads these files from beginning to end after opening, a flush,
-    /// a compaction or a bulk load, as long as more than a twentieth of the memory is left.
+    /// a compaction or a bulk load, unless memory is short.
     /// [`warm`](crate::Db::warm) does the same. The system is asked to keep no second copy of these
     /// files in its cache.
     ///
@@ -48,12 +48,13 @@ impl<F> Options<F> {
     /// and keep at most a few MiB each in addition to this.
     ///
     /// While the machine or a control group of the process is short of memory, with less than a
-    /// twentieth left, the [background](Self::background) lowers the limit and drops pages, until a
-    /// tenth is left. It raises the limit again after a fifth has been left for ten seconds.
+    /// twentieth and 2 MiB left, the [background](Self::background) lowers the limit and drops pages,
+    /// until twice as much is left. It raises the limit again after four times as much has been left
+    /// for ten seconds.
     ///
     /// Default: seven tenths of the machine's memory or of the lowest limit of the process's control
-    /// groups, but at first no more than what is available when the database is opened, less a
-    /// tenth. Where the system does not say, 1 GiB. Not stored.
+    /// groups, but at first no more than what is available when the database is opened, less
+    /// three twentieths of all memory and 6 MiB. Where the system does not say, 1 GiB. Not stored.
     ///
     /// ```
     /// let options = fpdb::Db::options().page_memory(256 << 20);
