@@ -4,7 +4,7 @@ use super::row::Row;
 use crate::codec::bytes::PutFields;
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::error::{Error, Result};
-use crate::layout::bucket_bits;
+use crate::layout::{block_bytes, bucket_bits};
 use crate::paged::{FileSummary, PagedWriter};
 use crate::scratch::{ScratchFiles, Spool};
 use crate::storage::Storage;
@@ -17,6 +17,7 @@ pub(super) const ALIGNMENT: usize = 64;
 pub(crate) struct ColumnsBuilder<'a> {
     writer: PagedWriter<'a>,
     bucket_bits: u8,
+    block_bytes: u8,
     /// The blocks of the rows, which follow all keys.
     blocks: Spool<'a>,
     /// The starts of the buckets so far.
@@ -27,12 +28,12 @@ pub(crate) struct ColumnsBuilder<'a> {
 }
 
 impl<'a> ColumnsBuilder<'a> {
-    /// Creates the file of a table for this many fingerprints.
+    /// Creates the file of a table for this many fingerprints in this many blocks of table 0.
     pub(crate) fn create(
         storage: &dyn Storage,
         name: &str,
         header: &FileHeader,
-        fingerprints: u64,
+        (fingerprints, blocks): (u64, u64),
         files: ScratchFiles<'a>,
     ) -> Result<Self> {
         if u32::try_from(fingerprints).is_err() {
@@ -44,6 +45,7 @@ impl<'a> ColumnsBuilder<'a> {
         Ok(Self {
             writer: PagedWriter::create(storage, name, header)?.with_scratch(Some(files)),
             bucket_bits: bucket_bits(fingerprints),
+            block_bytes: block_bytes(blocks),
             blocks: Spool::new(Some(files)),
             directory: Spool::new(Some(files)),
             buckets: 0,
@@ -60,7 +62,9 @@ impl<'a> ColumnsBuilder<'a> {
             let row = Row(row);
             self.end_buckets(row.bucket(self.bucket_bits).into())?;
             self.bytes.put_u32(row.key(self.bucket_bits));
-            self.blocks.push(&row.block().to_le_bytes())?;
+            let block = row.block().to_le_bytes();
+            let (block, _) = block.split_at(self.block_bytes.into());
+            self.blocks.push(block)?;
             self.rows += 1;
         }
         self.writer.write(&self.bytes)
@@ -85,12 +89,15 @@ impl<'a> ColumnsBuilder<'a> {
         let mut meta = Vec::new();
         meta.put_u32(self.rows);
         meta.put_u8(self.bucket_bits);
+        meta.put_u8(self.block_bytes);
         self.writer.finish(&meta)
     }
 }
 
-/// Returns the most bytes that the body of a table for this many fingerprints takes.
-pub(crate) fn most_body_bytes(fingerprints: u64) -> u64 {
+/// Returns the most bytes that the body of a table takes for this many fingerprints in this many
+/// blocks.
+pub(crate) fn most_body_bytes(fingerprints: u64, blocks: u64) -> u64 {
+    let rows = fingerprints * (4 + u64::from(block_bytes(blocks)));
     let directory = 4 * ((1 << bucket_bits(fingerprints)) + 1);
-    (HEADER_LEN + 2 * ALIGNMENT) as u64 + 8 * fingerprints + directory
+    (HEADER_LEN + 2 * ALIGNMENT) as u64 + rows + directory
 }

@@ -8,7 +8,7 @@ use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::cpu::CACHE_LINE;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::layout::{KEY_BITS, MAX_BUCKET_BITS, Prefix};
+use crate::layout::{KEY_BITS, MAX_BLOCK_BYTES, MAX_BUCKET_BITS, Prefix};
 use crate::paged::{Body, Paged, PagedFile};
 use crate::storage::Storage;
 
@@ -18,6 +18,8 @@ pub(crate) struct Columns {
     file: PagedFile,
     rows: u32,
     bucket_bits: u8,
+    /// Bytes of the number of a block.
+    block_bytes: u8,
 }
 
 impl Paged for Columns {
@@ -26,8 +28,8 @@ impl Paged for Columns {
     }
 
     fn with_file(&self, file: PagedFile) -> Self {
-        let Self { rows, bucket_bits, .. } = *self;
-        Self { file, rows, bucket_bits }
+        let Self { rows, bucket_bits, block_bytes, .. } = *self;
+        Self { file, rows, bucket_bits, block_bytes }
     }
 }
 
@@ -48,13 +50,14 @@ impl Columns {
         let mut meta = file.meta();
         let rows = meta.u32("row count")?;
         let bucket_bits = meta.u8("bits of a bucket")?;
-        if bucket_bits > MAX_BUCKET_BITS {
+        let block_bytes = meta.u8("bytes of the number of a block")?;
+        if bucket_bits > MAX_BUCKET_BITS || !(1..=MAX_BLOCK_BYTES).contains(&block_bytes) {
             return Err(
                 meta.corruption("the footer of the columns has a value that is not allowed")
             );
         }
         meta.finish("columns footer")?;
-        let columns = Self { rows, bucket_bits, file };
+        let columns = Self { rows, bucket_bits, block_bytes, file };
         columns
             .file
             .expect_body_end(columns.directory_at().checked_add(columns.directory_len()))?;
@@ -77,7 +80,7 @@ impl Columns {
     }
 
     fn directory_at(&self) -> usize {
-        (self.blocks_at() + 4 * self.rows()).next_multiple_of(ALIGNMENT)
+        (self.blocks_at() + usize::from(self.block_bytes) * self.rows()).next_multiple_of(ALIGNMENT)
     }
 
     fn directory_len(&self) -> usize {
@@ -86,7 +89,7 @@ impl Columns {
 
     /// Returns the bytes of the columns and of the directory.
     pub(crate) fn part_sizes(&self) -> (u64, u64) {
-        (8 * u64::from(self.rows), self.directory_len() as u64)
+        ((4 + u64::from(self.block_bytes)) * u64::from(self.rows), self.directory_len() as u64)
     }
 
     /// Returns whether parts may have to be read from the disk when they are needed.
@@ -102,6 +105,7 @@ impl Columns {
             columns: self,
             body: self.file.body(),
             blocks_at: self.blocks_at(),
+            block_bytes: self.block_bytes.into(),
             directory_at: self.directory_at(),
         }
     }
@@ -113,6 +117,7 @@ pub(crate) struct ColumnsView<'a> {
     columns: &'a Columns,
     body: Body<'a>,
     blocks_at: usize,
+    block_bytes: usize,
     directory_at: usize,
 }
 
@@ -201,20 +206,29 @@ impl<'a> ColumnsView<'a> {
     /// Starts to read the block of a row.
     #[inline(always)]
     pub(crate) fn prefetch_block(&self, row: usize) {
-        self.body.prefetch(self.blocks_at + 4 * row);
+        self.body.prefetch(self.block_at(row));
     }
 
-    /// Returns the blocks of these rows, 4 bytes each.
     #[inline(always)]
-    pub(crate) fn blocks(&self, rows: &Range<usize>) -> Result<&'a [u8]> {
-        self.body.bytes_of_pages(self.blocks_at + 4 * rows.start, 4 * rows.len())
+    fn block_at(&self, row: usize) -> usize {
+        self.blocks_at + self.block_bytes * row
+    }
+
+    /// Returns the blocks of these rows.
+    #[inline(always)]
+    pub(crate) fn blocks(&self, rows: &Range<usize>) -> Result<impl Iterator<Item = u32> + 'a> {
+        let len = self.block_bytes * rows.len();
+        let bytes = self.body.bytes_of_pages(self.block_at(rows.start), len)?;
+        Ok(bytes
+            .chunks_exact(self.block_bytes)
+            .map(|number| number.iter().rev().fold(0, |block, &byte| block << 8 | u32::from(byte))))
     }
 
     /// Returns the error for a row that refers to a block that table 0 does not have.
     #[cold]
     pub(crate) fn no_such_block(&self, row: usize) -> Error {
         let message = "the row refers to a block that table 0 does not have";
-        self.body.corruption(self.blocks_at + 4 * row, message)
+        self.body.corruption(self.block_at(row), message)
     }
 
     /// Asks the system for the pages of the directory that these buckets need.
@@ -232,7 +246,7 @@ impl<'a> ColumnsView<'a> {
     /// Asks the system for the page of the block of a row.
     #[cold]
     pub(crate) fn fetch_block(&self, row: usize) {
-        self.columns.file.prefetch(self.blocks_at + 4 * row, 4);
+        self.columns.file.prefetch(self.block_at(row), self.block_bytes);
     }
 
     /// Returns the rows that have this prefix; if it is longer than bucket and key, those that have
@@ -267,8 +281,8 @@ impl<'a> ColumnsView<'a> {
         for bucket in buckets {
             let rows = self.rows_of(&(bucket..bucket + 1))?;
             let keys = self.keys(&rows)?;
-            for (&key, &block) in keys.iter().zip(self.blocks(&rows)?.as_chunks().0) {
-                let (key, block) = (u32::from_le_bytes(key), u32::from_le_bytes(block));
+            for (&key, block) in keys.iter().zip(self.blocks(&rows)?) {
+                let key = u32::from_le_bytes(key);
                 visit(Row::of(bucket, self.columns.bucket_bits, key, block));
             }
         }

@@ -7,7 +7,7 @@ use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
-use crate::layout::{Layout, Permutation, Prefix, bucket_bits};
+use crate::layout::{Layout, Permutation, Prefix, block_bytes, bucket_bits};
 use crate::paged::{FileSummary, Paged, PagedWriter};
 use crate::scratch::ScratchFiles;
 use crate::storage::{LockedFolder, Sim, Storage};
@@ -58,12 +58,12 @@ fn build(values: &[u128]) -> Built {
     };
     table.for_each_block(add).unwrap();
     rows.sort_unstable();
+    let size = (table.count(), table.blocks() as u64);
     let (files, of_columns) = (ScratchFiles::InDatabase(&folder), header(FileKind::Columns));
-    let mut builder =
-        ColumnsBuilder::create(&*sim, "c", &of_columns, table.count(), files).unwrap();
+    let mut builder = ColumnsBuilder::create(&*sim, "c", &of_columns, size, files).unwrap();
     rows.chunks(7).for_each(|some| builder.push_all(some).unwrap());
     let summary = builder.finish().unwrap();
-    assert!(summary.len < most_body_bytes(table.count()) + (2 << 12));
+    assert!(summary.len < most_body_bytes(size.0, size.1) + (2 << 12));
     let columns = Columns::open(&*sim, "c", &of_columns, summary.len).unwrap();
     Built { table, columns, summary, order }
 }
@@ -88,8 +88,7 @@ fn rows_with_a_prefix_lead_to_all_blocks_that_have_it() {
             for depth in [0, bits / 2, bits, bits + 1, bits + 20, view.resolution(), 128] {
                 let prefix = Prefix { bits: permuted & u128::prefix_mask(depth), depth };
                 let rows = view.rows_with(prefix).unwrap();
-                let blocks = view.blocks(&rows).unwrap().as_chunks().0;
-                let mut found: Vec<u32> = blocks.iter().map(|&b| u32::from_le_bytes(b)).collect();
+                let mut found: Vec<u32> = view.blocks(&rows).unwrap().collect();
                 found.sort_unstable();
                 found.dedup();
                 let depth = depth.min(view.resolution());
@@ -116,12 +115,12 @@ fn fingerprints_of_one_block_with_equal_leading_bits_have_one_row() {
 }
 
 /// Writes the columns again with this body and footer, under valid checksums.
-fn rewritten(body: &[u8], rows: u32, bucket_bits: u8) -> crate::Result<(Columns, FileSummary)> {
+fn rewritten(body: &[u8], rows: u32, bytes: [u8; 2]) -> crate::Result<(Columns, FileSummary)> {
     let sim = Sim::new();
     sim.create_root().unwrap();
     let mut writer = PagedWriter::create(&*sim, "c", &header(FileKind::Columns)).unwrap();
     writer.write(&body[HEADER_LEN..]).unwrap();
-    let meta = [&rows.to_le_bytes()[..], &[bucket_bits]].concat();
+    let meta = [&rows.to_le_bytes()[..], &bytes].concat();
     let summary = writer.finish(&meta).unwrap();
     Ok((Columns::open(&*sim, "c", &header(FileKind::Columns), summary.len)?, summary))
 }
@@ -146,16 +145,19 @@ fn flipped_bit_is_found_under_valid_checksums() {
     let good = body(&built.columns);
     let rows = built.columns.rows();
     let (count, bits) = (u32::try_from(rows).unwrap(), built.columns.bucket_bits());
-    let columns_len = (HEADER_LEN + 4 * rows).next_multiple_of(64) - HEADER_LEN;
+    let bytes = block_bytes(built.table.blocks() as u64);
     // What is between the parts means nothing.
-    let is_padding = |at: usize| (at - HEADER_LEN) % columns_len >= 4 * rows;
+    let keys_end = HEADER_LEN + 4 * rows;
+    let blocks_at = keys_end.next_multiple_of(64);
+    let blocks_end = blocks_at + usize::from(bytes) * rows;
+    let padding = [keys_end..blocks_at, blocks_end..blocks_end.next_multiple_of(64)];
     for bit in 8 * HEADER_LEN..8 * good.len() {
-        if is_padding(bit / 8) && bit / 8 < HEADER_LEN + 2 * columns_len {
+        if padding.iter().any(|padding| padding.contains(&(bit / 8))) {
             continue;
         }
         let mut bad = good.clone();
         bad[bit / 8] ^= 1 << (bit % 8);
-        (built.columns, built.summary) = rewritten(&bad, count, bits).unwrap();
+        (built.columns, built.summary) = rewritten(&bad, count, [bits, bytes]).unwrap();
         assert_eq!(errors(&built).len(), 1, "bit {bit}");
         let view = built.columns.view();
         for bucket in 0..1 << bits {
@@ -170,9 +172,18 @@ fn footer_with_impossible_values_is_refused() {
     let good = body(&built.columns);
     let rows = u32::try_from(built.columns.rows()).unwrap();
     let bits = built.columns.bucket_bits();
-    assert!(rewritten(&good, rows, bits).is_ok());
-    for (rows, bits) in [(u32::MAX, bits), (rows + 16, bits), (rows, bits + 1), (rows, 255)] {
-        let error = rewritten(&good, rows, bits).unwrap_err();
+    let bytes = block_bytes(built.table.blocks() as u64);
+    assert!(rewritten(&good, rows, [bits, bytes]).is_ok());
+    for (rows, bits, bytes) in [
+        (u32::MAX, bits, bytes),
+        (rows + 32, bits, bytes),
+        (rows, bits + 1, bytes),
+        (rows, 255, bytes),
+        (rows, bits, 0),
+        (rows, bits, bytes + 1),
+        (rows, bits, 5),
+    ] {
+        let error = rewritten(&good, rows, [bits, bytes]).unwrap_err();
         assert_eq!(error.kind(), crate::ErrorKind::Corruption);
         assert!(error.path().is_some());
     }

@@ -104,8 +104,8 @@ impl Costs {
             sweep_compare_ns: by * self.sweep_compare_ns,
             column_ns: by * self.column_ns,
             column_far_ns: by * self.column_far_ns,
-            column_bucket_ns: by * self.column_bucket_ns,
             column_row_ns: by * self.column_row_ns,
+            column_row_far_ns: by * self.column_row_far_ns,
             column_block_ns: by * self.column_block_ns,
             ..self
         }

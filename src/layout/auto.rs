@@ -81,12 +81,14 @@ impl Layout {
 
     /// Returns the storage of all tables, in tables without a filter.
     pub(super) fn storage(&self, entries: u64, terms: &Terms) -> f64 {
-        let bytes = |depth: u8| terms.table(self.bits.into(), entries, depth.into()).bytes();
-        if terms.columns {
-            return 1.0 + self.tables() as f64 * columns::bytes(entries.max(1)) / bytes(0);
-        }
-        let all: f64 = (0..self.tables()).map(|table| bytes(self.filter_depth(table))).sum();
-        all / bytes(0)
+        let size = |depth: u8| terms.table(self.bits.into(), entries, depth.into());
+        let table_0 = size(0);
+        let tables = (0..self.tables()).map(|table| match terms.columns {
+            true => columns::bytes(entries.max(1), table_0.in_block),
+            false => size(self.filter_depth(table)).bytes(),
+        });
+        let all = tables.sum::<f64>() + if terms.columns { table_0.bytes() } else { 0.0 };
+        all / table_0.bytes()
     }
 }
 

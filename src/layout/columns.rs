@@ -15,8 +15,11 @@ const ROWS_PER_BUCKET_BITS: u32 = 3;
 /// Most bits of a bucket: with these, a directory takes 512 MiB.
 pub(crate) const MAX_BUCKET_BITS: u8 = 27;
 
+/// Most bytes of the number of a block.
+pub(crate) const MAX_BLOCK_BYTES: u8 = 4;
+
 /// Share of the rows in the visited buckets that are expected to be candidates.
-pub(super) const CANDIDATES: f64 = 0.002;
+pub(super) const CANDIDATES: f64 = 0.0005;
 
 /// Bytes of a page.
 const PAGE: f64 = 4096.0;
@@ -33,11 +36,20 @@ pub(crate) fn bucket_bits(fingerprints: u64) -> u8 {
         .map_or(MAX_BUCKET_BITS, |bits| bits.min(MAX_BUCKET_BITS))
 }
 
-/// Returns the bytes of a table of this many fingerprints.
+/// Returns the bytes of the number of a block, if there are this many: 1 to 4.
+pub(crate) fn block_bytes(blocks: u64) -> u8 {
+    let bits = u64::BITS - blocks.saturating_sub(1).leading_zeros();
+    u8::try_from(bits.div_ceil(8)).map_or(MAX_BLOCK_BYTES, |bytes| bytes.clamp(1, MAX_BLOCK_BYTES))
+}
+
+/// Returns the bytes of a table of this many fingerprints, of which a block of table 0 has so many.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-pub(super) fn bytes(fingerprints: u64) -> f64 {
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 0")]
+pub(super) fn bytes(fingerprints: u64, in_block: f64) -> f64 {
+    let blocks = (fingerprints as f64 / in_block).ceil() as u64;
     let directory = 4.0 * f64::from(1u32 << bucket_bits(fingerprints));
-    (8.0 * fingerprints as f64 + directory) * (1.0 + 4.0 / PAGE)
+    let row = 4.0 + f64::from(block_bytes(blocks));
+    (row * fingerprints as f64 + directory) * (1.0 + 4.0 / PAGE)
 }
 
 /// Which rows of the visited buckets are candidates: those of which at most `most` of the bits of
@@ -112,6 +124,12 @@ mod tests {
         assert!((share_within(32, 8) - 0.0035).abs() < 1e-4);
         assert!((share_within(10, 10) - 1.0).abs() < 1e-12);
         assert_eq!(share_within(0, 3), 1.0);
+    }
+
+    #[test]
+    fn number_of_the_last_block_fits() {
+        let bytes = [0, 1, 256, 257, 1 << 16, (1 << 16) + 1, 1 << 24, (1 << 24) + 1, 1 << 32];
+        assert_eq!(bytes.map(block_bytes), [1, 1, 1, 2, 2, 3, 3, 4, 4]);
     }
 
     #[test]

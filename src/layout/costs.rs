@@ -59,10 +59,10 @@ pub struct Costs {
     pub column_ns: f64,
     /// Extra cost of such a lookup for each doubling of 1 + bytes of all columns / `cache_bytes`.
     pub column_far_ns: f64,
-    /// Visiting one of the buckets of such a lookup.
-    pub column_bucket_ns: f64,
     /// Comparing the key of one row.
     pub column_row_ns: f64,
+    /// Extra cost of a row for each doubling of 1 + bytes of all columns / `cache_bytes`.
+    pub column_row_far_ns: f64,
     /// Decoding a block of 128 bytes, to which a row with a near key refers.
     pub column_block_ns: f64,
     /// Bytes beyond which memory counts as far. Not in nanoseconds.
@@ -96,10 +96,10 @@ impl Default for Costs {
             sweep_alone_ns: 20.0,
             sweep_compare_ns: 0.5,
             column_ns: 2.0,
-            column_far_ns: 4.2,
-            column_bucket_ns: 1.0,
-            column_row_ns: 0.25,
-            column_block_ns: 600.0,
+            column_far_ns: 3.6,
+            column_row_ns: 0.05,
+            column_row_far_ns: 0.09,
+            column_block_ns: 800.0,
             cache_bytes: 1e6,
             page_ns: 7_400.0,
             batch_ns: 31_000.0,
@@ -189,8 +189,8 @@ impl Costs {
             ("sweep_compare_ns", &mut self.sweep_compare_ns),
             ("column_ns", &mut self.column_ns),
             ("column_far_ns", &mut self.column_far_ns),
-            ("column_bucket_ns", &mut self.column_bucket_ns),
             ("column_row_ns", &mut self.column_row_ns),
+            ("column_row_far_ns", &mut self.column_row_far_ns),
             ("column_block_ns", &mut self.column_block_ns),
             ("cache_bytes", &mut self.cache_bytes),
             ("page_ns", &mut self.page_ns),

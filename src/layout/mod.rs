@@ -52,7 +52,9 @@ mod tune;
 
 use std::fmt;
 
-pub(crate) use columns::{KEY_BITS, MAX_BUCKET_BITS, RowTest, bucket_bits};
+pub(crate) use columns::{
+    KEY_BITS, MAX_BLOCK_BYTES, MAX_BUCKET_BITS, RowTest, block_bytes, bucket_bits,
+};
 pub use costs::Costs;
 pub use jaccard::Jaccard;
 pub(crate) use order::Permutation;

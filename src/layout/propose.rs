@@ -314,7 +314,8 @@ fn with_columns(needs: &Needs, layout: &Layout, block_size: usize) -> TableForma
     let mut format =
         TableFormat { block_size, filter_bits: 0, columns: true, disk: 0.0, memory: 0.0 };
     let size = format.terms(&needs.costs, 0.0).table(needs.bits, needs.entries, 0);
-    format.memory = size.index + layout.tables() as f64 * columns::bytes(needs.entries);
+    format.memory =
+        size.index + layout.tables() as f64 * columns::bytes(needs.entries, size.in_block);
     format.disk = size.bytes() - size.index + format.memory;
     format
 }

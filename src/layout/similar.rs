@@ -1,7 +1,7 @@
 //! The choice of a layout and a match rule for a similarity.
 
 use super::Layout;
-use super::columns::{self, KEY_BITS, RowTest};
+use super::columns::{self, KEY_BITS};
 use super::design::split_evenly;
 use super::jaccard::Jaccard;
 use super::recall::{self, within};
@@ -165,8 +165,8 @@ impl Choice<'_> {
             if found < self.jaccard.expected_recall().max(most_found - MAX_LOST) {
                 continue;
             }
-            let stairs = Staircase::new(steps, self.layout.bits, distance);
-            let share = RowTest::new(&stairs, columns::bucket_bits(self.entries)).share();
+            // Nearly all rows that are compared have as many errors as the head allows.
+            let share = columns::share_within((end - depth).into(), (tail_most - most).into());
             let more = (share - columns::CANDIDATES) * self.terms.candidate_ns();
             return Some((Work { ns: work.ns + work.entries * more, ..work }, tables));
         }

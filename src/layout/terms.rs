@@ -244,9 +244,12 @@ impl Leaves {
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn leaves_in_columns(terms: &Terms, bits: u32, entries: u64, tables: usize) -> Leaves {
     let (n, costs) = (entries as f64, &terms.costs);
-    let far = costs.doublings(tables as f64 * columns::bytes(entries));
+    let in_block = terms.table(bits, entries, 0).in_block;
+    let far = costs.doublings(tables as f64 * columns::bytes(entries, in_block));
     let lookup_ns = costs.column_ns + costs.column_far_ns * far;
-    let row_ns = costs.column_row_ns + columns::CANDIDATES * terms.candidate_ns();
+    let row_ns = costs.column_row_ns
+        + costs.column_row_far_ns * far
+        + columns::CANDIDATES * terms.candidate_ns();
     let page_ns = costs.cold_share * costs.page_ns;
     let deepest = columns::bucket_bits(entries);
     let leaf = |depth: u32| {
@@ -254,7 +257,7 @@ fn leaves_in_columns(terms: &Terms, bits: u32, entries: u64, tables: usize) -> L
         let buckets = 2f64.powi((u32::from(deepest) - depth).cast_signed());
         let rows = n * 2f64.powi(-depth.cast_signed());
         let pages = 2.0 + (4.0 * (rows + buckets)) / PAGE + columns::CANDIDATES * rows;
-        let ns = lookup_ns + buckets * costs.column_bucket_ns + rows * row_ns + pages * page_ns;
+        let ns = lookup_ns + rows * row_ns + pages * page_ns;
         Work { ns, probes: 1.0, filter_checks: 0.0, lookups: 1.0, entries: rows, pages }
     };
     Leaves { by_depth: (0..=bits).map(leaf).collect(), deepest }

@@ -144,9 +144,8 @@ impl<F: Fingerprint> RowReader<'_, F> {
         };
         let view = reader.view();
         let rows: Range<usize> = view.rows_with(prefix)?;
-        let blocks = view.blocks(&rows)?.as_chunks().0.iter();
         self.blocks.clear();
-        self.blocks.extend(blocks.map(|&block| u32::from_le_bytes(block) as usize));
+        self.blocks.extend(view.blocks(&rows)?.map(|block| block as usize));
         self.blocks.sort_unstable();
         self.blocks.dedup();
         match self.blocks.last() {

@@ -253,8 +253,7 @@ fn blocks_of<F: Fingerprint>(
     let mut blocks = Vec::with_capacity(found.len());
     for &(number, row) in found {
         let (view, row) = (&tables[number as usize].view, row as usize);
-        let block = view.blocks(&(row..row + 1))?.first_chunk().map(|&b| u32::from_le_bytes(b));
-        let block = block.map_or(usize::MAX, |block| block as usize);
+        let block = view.blocks(&(row..row + 1))?.next().map_or(usize::MAX, |block| block as usize);
         if block >= table.blocks() {
             return Err(view.no_such_block(row));
         }

@@ -72,8 +72,9 @@ pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expecte
         let options = settings.table_options(table);
         file(table_body::<F>(options, expected.fingerprints, remaining))
     });
-    let columns = settings.column_tables() as u64 * file(most_body_bytes(expected.fingerprints));
     let blocks = blocks_of::<F>(settings.table_options(0), expected.fingerprints, None);
+    let rows = most_body_bytes(expected.fingerprints, blocks);
+    let columns = settings.column_tables() as u64 * file(rows);
     let tombstones = expected.removed * (F::BYTES as u64 + 8);
     let others =
         [file(postings_body(expected, blocks)), file(tombstones), file(expected.documents)];

@@ -53,7 +53,8 @@ impl SegmentWriter<'_> {
         let header = self.settings.header(FileKind::Columns, number, self.id);
         let name = FileName::Columns(self.id.number, number);
         let mut builder = self.create(name, |storage, name| {
-            ColumnsBuilder::create(storage, name, &header, table.count(), files)
+            let size = (table.count(), table.blocks() as u64);
+            ColumnsBuilder::create(storage, name, &header, size, files)
         })?;
         let mut maker = RowMaker::new(order.clone(), bucket_bits(table.count()));
         let mut write = |rows: &[u128]| {
